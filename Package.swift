@@ -1,0 +1,33 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let engineSettings: [SwiftSetting] = [
+  .enableExperimentalFeature("Lifetimes")
+]
+
+let package = Package(
+  name: "Vitrine",
+  platforms: [.macOS(.v26), .iOS(.v26)],
+  products: [
+    .library(name: "Vitrine", targets: ["Vitrine"]),
+    .library(name: "VitrineSimulation", targets: ["VitrineSimulation"]),
+    .executable(name: "cachectl", targets: ["cachectl"]),
+  ],
+  targets: [
+    .systemLibrary(
+      name: "CZstd", pkgConfig: "libzstd",
+      providers: [.apt(["libzstd-dev"]), .brew(["zstd"])]),
+    .systemLibrary(
+      name: "CXXHash", pkgConfig: "libxxhash",
+      providers: [.apt(["libxxhash-dev"]), .brew(["xxhash"])]),
+    .target(name: "CVitrineSystem", dependencies: ["CXXHash"]),
+    .target(
+      name: "Vitrine", dependencies: ["CZstd", "CXXHash", "CVitrineSystem"],
+      swiftSettings: engineSettings),
+    .target(name: "VitrineSimulation", dependencies: ["Vitrine"]),
+    .executableTarget(name: "cachectl", dependencies: ["Vitrine"]),
+    .testTarget(name: "VitrineTests", dependencies: ["Vitrine", "VitrineSimulation"]),
+    .testTarget(name: "SimulationTests", dependencies: ["Vitrine", "VitrineSimulation"]),
+  ],
+  swiftLanguageModes: [.v6]
+)

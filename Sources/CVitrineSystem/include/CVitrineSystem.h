@@ -1,0 +1,94 @@
+// The few things Swift cannot reach by itself: calls that Glibc hides behind _GNU_SOURCE, XXH3 compiled for the
+// processor at hand, and the thread-local block in which a reader publishes what it is reading.
+#ifndef CVITRINESYSTEM_H
+#define CVITRINESYSTEM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// Hashes ---------------------------------------------------------------------------------------------------------
+
+typedef struct {
+  uint64_t low;
+  uint64_t high;
+} vitrine_hash128;
+
+enum { VITRINE_SECRET_BYTES = 192 };
+
+// XXH3-128 of a key under a secret of VITRINE_SECRET_BYTES.
+vitrine_hash128 vitrine_hash_key(const void *bytes, size_t count, const void *secret);
+// XXH3-128 of a blob; uses AVX2 where the processor has it.
+vitrine_hash128 vitrine_digest(const void *bytes, size_t count);
+// XXH3-64 with a seed.
+uint64_t vitrine_checksum(const void *bytes, size_t count, uint64_t seed);
+// XXH3-64 of two ranges, one behind the other.
+uint64_t vitrine_checksum2(const void *first, size_t first_count, const void *second, size_t second_count,
+                           uint64_t seed);
+
+// XXH3-128 of bytes that arrive in pieces. NULL when memory is short.
+typedef struct vitrine_digest_state vitrine_digest_state;
+vitrine_digest_state *vitrine_digest_begin(void);
+void vitrine_digest_update(vitrine_digest_state *state, const void *bytes, size_t count);
+vitrine_hash128 vitrine_digest_end(vitrine_digest_state *state);  // frees the state
+
+// Files ----------------------------------------------------------------------------------------------------------
+
+// Allocates blocks for [0, count) and extends the file; 0 or an errno. Never writes zeros in their place: a file
+// system that cannot promise room answers EOPNOTSUPP.
+int vitrine_allocate(int descriptor, int64_t count);
+// Fills a buffer from the kernel's generator; 0 or an errno.
+int vitrine_random(void *buffer, size_t count);
+// True where overwriting an allocated block never needs a new one (false on copy-on-write file systems).
+bool vitrine_promises_allocation(int descriptor);
+// Reads the process's file size limit anew; call it when a file is opened.
+void vitrine_note_limits(void);
+// pwritev of two ranges with SIGXFSZ turned into EFBIG. Bytes written or -errno.
+int64_t vitrine_write2(int descriptor, const void *first, size_t first_count, const void *second,
+                       size_t second_count, int64_t offset);
+// Truncation with SIGXFSZ turned into EFBIG; 0 or an errno.
+int vitrine_truncate(int descriptor, int64_t count);
+// Data and the metadata needed to read it back; 0 or an errno.
+int vitrine_sync(int descriptor);
+
+// What a forked child must not keep: the lock's descriptor is closed in it, and the generation changes.
+uint32_t vitrine_fork_generation(void);
+void vitrine_close_in_child(int descriptor);
+void vitrine_forget_in_child(int descriptor);
+
+// Pins -----------------------------------------------------------------------------------------------------------
+// A reader publishes the address of what it reads; whoever wants to unmap it first makes it unreachable under the
+// same lock under which readers publish, then waits until no thread publishes it. One level for each nesting of
+// borrows, deeper ones share a counted list.
+
+enum { VITRINE_PIN_LEVELS = 8 };
+
+// A thread's block; registered on first use and reused after its thread has ended.
+typedef struct vitrine_thread vitrine_thread;
+vitrine_thread *vitrine_thread_register(void);
+
+extern _Thread_local vitrine_thread *vitrine_thread_current;
+
+static inline vitrine_thread *vitrine_this_thread(void) {
+  vitrine_thread *thread = vitrine_thread_current;
+  return __builtin_expect(thread != NULL, 1) ? thread : vitrine_thread_register();
+}
+
+// Publishes `address`, answers the level to give back.
+int32_t vitrine_pin(uintptr_t address);
+void vitrine_unpin(int32_t level, uintptr_t address);
+// True when some thread has published an address in [low, high).
+bool vitrine_is_pinned(uintptr_t low, uintptr_t high);
+// True when the calling thread has.
+bool vitrine_is_pinned_here(uintptr_t low, uintptr_t high);
+// The number of borrows the calling thread is inside of.
+int32_t vitrine_pin_depth(void);
+
+// A value the thread owns, destroyed by `destroy` when the thread ends.
+void *vitrine_thread_value(void);
+void vitrine_set_thread_value(void *value, void (*destroy)(void *));
+
+// Prefetches the line at `address` for reading.
+static inline void vitrine_prefetch(const void *address) { __builtin_prefetch(address, 0, 3); }
+
+#endif

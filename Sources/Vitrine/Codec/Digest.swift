@@ -1,0 +1,55 @@
+import CVitrineSystem
+
+/// XXH3-128 of the bytes that a get returns: content address and checksum of a blob.
+///
+/// It is not cryptographic. Two blobs may have one digest; the engine compares bytes before it shares them.
+public struct Digest: Sendable, Hashable {
+  public let high: UInt64
+  public let low: UInt64
+
+  public init(high: UInt64, low: UInt64) {
+    self.high = high
+    self.low = low
+  }
+
+  /// The digest of some bytes. O(n): about 25 GB/s in cache where the processor has AVX2.
+  public init(of bytes: UnsafeRawBufferPointer) {
+    let hash = vitrine_digest(bytes.baseAddress, bytes.count)
+    self.init(high: hash.high, low: hash.low)
+  }
+
+  /// 32 hexadecimal digits, as ``description`` prints them; nil for anything else.
+  public init?(_ text: some StringProtocol) {
+    guard text.utf8.count == 32, text.utf8.allSatisfy({ $0 != UInt8(ascii: "+") && $0 != UInt8(ascii: "-") }),
+      let high = UInt64(text.prefix(16), radix: 16), let low = UInt64(text.dropFirst(16), radix: 16)
+    else { return nil }
+    self.init(high: high, low: low)
+  }
+}
+
+extension Digest: CustomStringConvertible {
+  public var description: String { hexadecimal(high) + hexadecimal(low) }
+}
+
+func hexadecimal(_ value: UInt64) -> String {
+  let digits = String(value, radix: 16)
+  return String(repeating: "0", count: 16 - digits.count) + digits
+}
+
+/// The digest of bytes that come in pieces. Use from one thread; call `finish()` once, at the end.
+struct DigestStream: ~Copyable {
+  private let state: OpaquePointer?
+
+  init() { state = vitrine_digest_begin() }
+
+  func update(_ bytes: UnsafeRawBufferPointer) {
+    if let state { vitrine_digest_update(state, bytes.baseAddress, bytes.count) }
+  }
+
+  /// Nil when memory was too short to begin.
+  consuming func finish() -> Digest? {
+    guard let state else { return nil }
+    let hash = vitrine_digest_end(state)
+    return Digest(high: hash.high, low: hash.low)
+  }
+}

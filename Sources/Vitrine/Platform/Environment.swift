@@ -1,0 +1,74 @@
+/// What a store takes from the world. One value, so that a simulated world can stand in its place and a run under it
+/// repeats from its seed.
+package struct Environment: Sendable {
+  package var fileSystem: any FileSystem
+  package var clock: any Clock
+  package var entropy: any Entropy
+  package var background: any BackgroundWork
+  /// Replaces the digest of blobs; only tests set it, to plant a collision.
+  package var digest: (@Sendable (UnsafeRawBufferPointer) -> Digest)?
+
+  package init(
+    fileSystem: any FileSystem, clock: any Clock, entropy: any Entropy, background: any BackgroundWork,
+    digest: (@Sendable (UnsafeRawBufferPointer) -> Digest)? = nil
+  ) {
+    self.fileSystem = fileSystem
+    self.clock = clock
+    self.entropy = entropy
+    self.background = background
+    self.digest = digest
+  }
+
+  /// This process, on this machine.
+  package static let posix = Environment(
+    fileSystem: POSIXFileSystem(), clock: POSIXClock(), entropy: POSIXEntropy(), background: POSIXBackgroundWork())
+}
+
+/// Both clocks may be coarse (a few milliseconds): they are read on the hot path.
+package protocol Clock: AnyObject, Sendable {
+  /// Milliseconds since 1970; may step in either direction.
+  func wallMilliseconds() -> Int64
+  /// Nanoseconds since some moment; never steps back.
+  func monotonicNanoseconds() -> UInt64
+  func sleep(milliseconds: Int)
+}
+
+package protocol Entropy: AnyObject, Sendable {
+  func fill(_ buffer: UnsafeMutableRawBufferPointer) throws(SystemError)
+}
+
+/// Runs a store's upkeep off its callers' threads.
+package protocol BackgroundWork: AnyObject, Sendable {
+  /// Calls `step` again and again: soon after each ``BackgroundTask/wake()``, and every `intervalMilliseconds`.
+  /// Calls never overlap. `step` must not be called any more once ``BackgroundTask/stop()`` has returned.
+  func start(
+    name: String, intervalMilliseconds: Int, step: @escaping @Sendable () -> Void
+  ) throws(SystemError) -> any BackgroundTask
+}
+
+package protocol BackgroundTask: AnyObject, Sendable {
+  func wake()
+  /// Waits for a running step (unless called from it) and ends the task.
+  func stop()
+}
+
+extension Entropy {
+  package func bytes(_ count: Int) throws(SystemError) -> [UInt8] {
+    var failure: SystemError?
+    let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
+      do throws(SystemError) {
+        try fill(UnsafeMutableRawBufferPointer(buffer))
+        initialized = count
+      } catch {
+        failure = error
+        initialized = 0
+      }
+    }
+    if let failure { throw failure }
+    return bytes
+  }
+
+  package func integer() throws(SystemError) -> UInt64 {
+    try bytes(8).withUnsafeBytes { $0.loadUnaligned(as: UInt64.self) }
+  }
+}

@@ -1,0 +1,127 @@
+/// Where folders are opened. Everything the engine does with files goes through these three protocols, so that a run
+/// over a simulated disk is the run over a real one.
+///
+/// All of them may be called from any thread. A read and a write of the same range at the same time is the caller's
+/// mistake; ranges that do not overlap never disturb each other.
+package protocol FileSystem: AnyObject, Sendable {
+  /// Opens the folder at `path`, following symbolic links on the way to it; creates it (not its parents) on wish and
+  /// makes its name durable then.
+  func openDirectory(_ path: String, create: Bool) throws(SystemError) -> any Directory
+}
+
+/// A folder held open. Names are single components; none is ever followed through a symbolic link.
+package protocol Directory: AnyObject, Sendable {
+  /// For messages.
+  var path: String { get }
+  /// Whether overwriting an allocated block can never fail for want of room.
+  var promisesAllocation: Bool { get }
+
+  /// Opens the folder `name` below this one, making it (mode 0700) on wish; its name is durable after ``sync()``.
+  func openDirectory(_ name: String, create: Bool) throws(SystemError) -> any Directory
+  func openFile(_ name: String, _ access: FileAccess) throws(SystemError) -> any File
+  /// What is in the folder, in no order, without `.` and `..`.
+  func entries() throws(SystemError) -> [DirectoryEntry]
+  func remove(_ name: String) throws(SystemError)
+  func rename(_ name: String, to newName: String) throws(SystemError)
+  /// Makes the folder's entries durable.
+  func sync() throws(SystemError)
+  func status() throws(SystemError) -> FileStatus
+  /// Bytes that this process may still allocate on the file system.
+  func availableByteCount() throws(SystemError) -> Int
+  /// False once the folder was removed, or its path names another one.
+  func isStillNamed() -> Bool
+}
+
+package enum FileAccess: Sendable {
+  case readOnly
+  case readWrite
+  /// A new file, mode 0600; fails with `EEXIST` where there is one.
+  case create
+}
+
+package struct DirectoryEntry: Sendable, Equatable {
+  package enum Kind: Sendable { case file, directory, other }
+  package let name: String
+  package let kind: Kind
+  package init(name: String, kind: Kind) {
+    self.name = name
+    self.kind = kind
+  }
+}
+
+package struct FileStatus: Sendable, Equatable {
+  /// Length in bytes.
+  package let byteCount: Int
+  /// Bytes of the disk that it takes, as `du` counts them.
+  package let allocatedByteCount: Int
+  package init(byteCount: Int, allocatedByteCount: Int) {
+    self.byteCount = byteCount
+    self.allocatedByteCount = allocatedByteCount
+  }
+}
+
+/// A file held open; closed when the last reference goes.
+package protocol File: AnyObject, Sendable {
+  /// For messages.
+  var path: String { get }
+  /// Whether stores into a writable mapping must be announced. A constant: read it once.
+  var announcesStores: Bool { get }
+
+  /// Reads until the buffer is full or the file ends; answers the bytes read.
+  func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(SystemError) -> Int
+  /// Writes all of `first` and then all of `second` in one call where the system allows; short writes are carried on.
+  func write(_ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer, at offset: Int) throws(SystemError)
+  /// Gives the file blocks for `[0, byteCount)` and at least that length, so that writes there need no more room.
+  /// Where the file system cannot allocate, only the length is set.
+  func allocate(byteCount: Int) throws(SystemError)
+  func truncate(to byteCount: Int) throws(SystemError)
+  /// Makes content, length and allocation durable (not the file's name).
+  func sync() throws(SystemError)
+  func status() throws(SystemError) -> FileStatus
+  /// Maps `[0, byteCount)`, shared. The mapping outlives the file handle and the file's name.
+  func map(byteCount: Int, writable: Bool) throws(SystemError) -> Mapping
+  /// Takes the file's exclusive lock, or answers false when another opening has it. It goes with the handle, and is
+  /// not kept by a forked child.
+  func tryLock() throws(SystemError) -> Bool
+  /// Announces that `range` of a writable mapping is about to be stored to, and that it was.
+  func willStore(_ range: Range<Int>)
+  func didStore(_ range: Range<Int>)
+}
+
+extension File {
+  package func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(SystemError) {
+    try write(bytes, UnsafeRawBufferPointer(start: nil, count: 0), at: offset)
+  }
+
+  package func write(_ bytes: [UInt8], at offset: Int) throws(SystemError) {
+    // The closure of withUnsafeBytes cannot carry a typed error on every toolchain, so its result does.
+    let result: Result<Void, SystemError> = bytes.withUnsafeBytes { buffer in
+      do throws(SystemError) {
+        return .success(try write(buffer, at: offset))
+      } catch {
+        return .failure(error)
+      }
+    }
+    try result.get()
+  }
+
+  /// The bytes of `range`, fewer where the file ends before.
+  package func read(_ range: Range<Int>) throws(SystemError) -> [UInt8] {
+    var failure: SystemError?
+    let bytes = [UInt8](unsafeUninitializedCapacity: range.count) { buffer, count in
+      do throws(SystemError) {
+        count = try read(into: UnsafeMutableRawBufferPointer(buffer), at: range.lowerBound)
+      } catch {
+        failure = error
+        count = 0
+      }
+    }
+    if let failure { throw failure }
+    return bytes
+  }
+
+  /// The whole file, or its first `limit` bytes.
+  package func readAll(limit: Int = .max) throws(SystemError) -> [UInt8] {
+    try read(0..<Swift.min(status().byteCount, limit))
+  }
+}

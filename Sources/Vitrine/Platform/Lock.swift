@@ -1,0 +1,94 @@
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Darwin
+#endif
+
+/// A `pthread` mutex at a stable address. (ThreadSanitizer sees through it, unlike through `Synchronization.Mutex`.)
+///
+/// Invariant: the memory belongs to the value's single owner, who calls `destroy()` once nobody can use it any more.
+package struct RawLock: @unchecked Sendable {
+  let mutex: UnsafeMutablePointer<pthread_mutex_t>
+
+  init() {
+    mutex = .allocate(capacity: 1)
+    RawLock.initialize(mutex)
+  }
+
+  static func initialize(_ mutex: UnsafeMutablePointer<pthread_mutex_t>) {
+    let result = pthread_mutex_init(mutex, nil)
+    precondition(result == 0, "a mutex without attributes always initializes")
+  }
+
+  func destroy() {
+    pthread_mutex_destroy(mutex)
+    mutex.deallocate()
+  }
+
+  @inline(__always) func lock() { pthread_mutex_lock(mutex) }
+  @inline(__always) func unlock() { pthread_mutex_unlock(mutex) }
+  @inline(__always) func tryLock() -> Bool { pthread_mutex_trylock(mutex) == 0 }
+}
+
+/// A lock next to what it guards. The value is reached only under the lock.
+package final class Guarded<Value>: @unchecked Sendable {
+  private let lock = RawLock()
+  private var value: Value
+
+  package init(_ value: Value) { self.value = value }
+  deinit { lock.destroy() }
+
+  @inline(__always)
+  package func withLock<R, E: Error>(_ body: (inout Value) throws(E) -> R) throws(E) -> R {
+    lock.lock()
+    defer { lock.unlock() }
+    return try body(&value)
+  }
+}
+
+/// A lock that can be waited on.
+package final class Monitor: @unchecked Sendable {
+  private let mutex = RawLock()
+  private let condition: UnsafeMutablePointer<pthread_cond_t>
+
+  package init() {
+    condition = .allocate(capacity: 1)
+    #if os(Linux)
+      var attributes = pthread_condattr_t()
+      pthread_condattr_init(&attributes)
+      pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+      pthread_cond_init(condition, &attributes)
+      pthread_condattr_destroy(&attributes)
+    #else
+      pthread_cond_init(condition, nil)
+    #endif
+  }
+
+  deinit {
+    pthread_cond_destroy(condition)
+    condition.deallocate()
+    mutex.destroy()
+  }
+
+  @inline(__always) package func lock() { mutex.lock() }
+  @inline(__always) package func unlock() { mutex.unlock() }
+  /// Call with the lock held; it is held again on return.
+  package func wait() { pthread_cond_wait(condition, mutex.mutex) }
+  package func signalAll() { pthread_cond_broadcast(condition) }
+
+  /// Like ``wait()``, for at most so long.
+  package func wait(milliseconds: Int) {
+    var limit = timespec()
+    #if os(Linux)
+      clock_gettime(CLOCK_MONOTONIC, &limit)
+    #else
+      clock_gettime(CLOCK_REALTIME, &limit)
+    #endif
+    let nanoseconds = Int(limit.tv_nsec) + (milliseconds % 1000) * 1_000_000
+    limit.tv_sec += milliseconds / 1000 + nanoseconds / 1_000_000_000
+    limit.tv_nsec = nanoseconds % 1_000_000_000
+    pthread_cond_timedwait(condition, mutex.mutex, &limit)
+  }
+}

@@ -1,0 +1,265 @@
+import CVitrineSystem
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Darwin
+#endif
+
+func errnoText(_ code: Int32) -> String {
+  withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { buffer in
+    guard strerror_r(code, buffer.baseAddress!, buffer.count) == 0 else { return "error" }
+    return String(cString: buffer.baseAddress!)
+  }
+}
+
+/// Calls again while the call is interrupted.
+@inline(__always)
+func retrying(_ call: () -> Int32) -> Int32 {
+  while true {
+    let result = call()
+    if result != -1 || errno != EINTR { return result }
+  }
+}
+
+/// The real file system.
+package final class POSIXFileSystem: FileSystem {
+  package init() {}
+
+  package func openDirectory(_ path: String, create: Bool) throws(SystemError) -> any Directory {
+    var made = false
+    if create {
+      if mkdir(path, 0o700) == 0 {
+        made = true
+      } else if errno != EEXIST {
+        throw SystemError(code: errno, operation: "create folder", path: path)
+      }
+    }
+    let descriptor = retrying { open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
+    guard descriptor >= 0 else { throw SystemError(code: errno, operation: "open folder", path: path) }
+    let directory = POSIXDirectory(descriptor: descriptor, path: path)
+    if made { try POSIXFileSystem.syncParent(of: path) }
+    return directory
+  }
+
+  /// A new store's own name must last too: its parent is synced, where it can be opened at all.
+  private static func syncParent(of path: String) throws(SystemError) {
+    var parent = path[...]
+    while parent.count > 1, parent.last == "/" { parent.removeLast() }
+    while let last = parent.last, last != "/" { parent.removeLast() }
+    let name = parent.isEmpty ? "." : String(parent)
+    let descriptor = retrying { open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
+    guard descriptor >= 0 else { return }
+    defer { close(descriptor) }
+    let result = retrying { fsync(descriptor) }
+    if result != 0, errno != EINVAL { throw SystemError(code: errno, operation: "sync folder", path: name) }
+  }
+}
+
+final class POSIXDirectory: Directory {
+  private let descriptor: Int32
+  let path: String
+  let promisesAllocation: Bool
+
+  init(descriptor: Int32, path: String) {
+    self.descriptor = descriptor
+    self.path = path
+    promisesAllocation = vitrine_promises_allocation(descriptor)
+  }
+
+  deinit { close(descriptor) }
+
+  private func failure(_ operation: String, _ name: String) -> SystemError {
+    SystemError(code: errno, operation: operation, path: "\(path)/\(name)")
+  }
+
+  func openDirectory(_ name: String, create: Bool) throws(SystemError) -> any Directory {
+    if create, mkdirat(descriptor, name, 0o700) != 0, errno != EEXIST { throw failure("create folder", name) }
+    let opened = retrying { openat(descriptor, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) }
+    guard opened >= 0 else { throw failure("open folder", name) }
+    return POSIXDirectory(descriptor: opened, path: "\(path)/\(name)")
+  }
+
+  func openFile(_ name: String, _ access: FileAccess) throws(SystemError) -> any File {
+    let flags =
+      switch access {
+      case .readOnly: O_RDONLY
+      case .readWrite: O_RDWR
+      case .create: O_RDWR | O_CREAT | O_EXCL
+      }
+    vitrine_note_limits()
+    // O_NONBLOCK: a pipe or a device planted under one of our names must not hang the open; it is refused below.
+    let opened = retrying { openat(descriptor, name, flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0o600) }
+    guard opened >= 0 else { throw failure("open", name) }
+    var status = stat()
+    guard fstat(opened, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+      close(opened)
+      throw SystemError(code: EINVAL, operation: "open (not a plain file)", path: "\(path)/\(name)")
+    }
+    return POSIXFile(descriptor: opened, path: "\(path)/\(name)")
+  }
+
+  func entries() throws(SystemError) -> [DirectoryEntry] {
+    let copy = openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard copy >= 0 else { throw failure("list", "") }
+    guard let stream = fdopendir(copy) else {
+      close(copy)
+      throw failure("list", "")
+    }
+    defer { closedir(stream) }
+    var found: [DirectoryEntry] = []
+    while true {
+      errno = 0
+      guard let entry = readdir(stream) else {
+        if errno != 0 { throw failure("list", "") }
+        return found
+      }
+      let name = withUnsafePointer(to: &entry.pointee.d_name) {
+        $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+      }
+      if name == "." || name == ".." { continue }
+      var status = stat()
+      let known = fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0
+      let kind: DirectoryEntry.Kind =
+        switch status.st_mode & S_IFMT {
+        case S_IFREG where known: .file
+        case S_IFDIR where known: .directory
+        default: .other
+        }
+      found.append(DirectoryEntry(name: name, kind: kind))
+    }
+  }
+
+  func remove(_ name: String) throws(SystemError) {
+    guard unlinkat(descriptor, name, 0) == 0 else { throw failure("remove", name) }
+  }
+
+  func rename(_ name: String, to newName: String) throws(SystemError) {
+    guard renameat(descriptor, name, descriptor, newName) == 0 else { throw failure("rename", name) }
+  }
+
+  func sync() throws(SystemError) {
+    guard retrying({ fsync(descriptor) }) == 0 else { throw failure("sync folder", "") }
+  }
+
+  func status() throws(SystemError) -> FileStatus {
+    try fileStatus(descriptor, path)
+  }
+
+  func availableByteCount() throws(SystemError) -> Int {
+    var status = statvfs()
+    guard retrying({ fstatvfs(descriptor, &status) }) == 0 else { throw failure("examine", "") }
+    return Int(clamping: UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize)).partialValue)
+  }
+
+  func isStillNamed() -> Bool {
+    var held = stat()
+    var named = stat()
+    guard fstat(descriptor, &held) == 0, stat(path, &named) == 0 else { return false }
+    return held.st_dev == named.st_dev && held.st_ino == named.st_ino
+  }
+}
+
+private func fileStatus(_ descriptor: Int32, _ path: String) throws(SystemError) -> FileStatus {
+  var status = stat()
+  guard fstat(descriptor, &status) == 0 else { throw SystemError(code: errno, operation: "examine", path: path) }
+  return FileStatus(byteCount: Int(status.st_size), allocatedByteCount: Int(status.st_blocks) * 512)
+}
+
+final class POSIXFile: File {
+  private let descriptor: Int32
+  let path: String
+  let announcesStores = false
+
+  init(descriptor: Int32, path: String) {
+    self.descriptor = descriptor
+    self.path = path
+  }
+
+  deinit {
+    vitrine_forget_in_child(descriptor)
+    close(descriptor)
+  }
+
+  private func failure(_ operation: String, _ code: Int32 = errno) -> SystemError {
+    SystemError(code: code, operation: operation, path: path)
+  }
+
+  func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(SystemError) -> Int {
+    var done = 0
+    while done < buffer.count {
+      let got = pread(descriptor, buffer.baseAddress! + done, buffer.count - done, off_t(offset + done))
+      if got < 0 {
+        if errno == EINTR { continue }
+        throw failure("read")
+      }
+      if got == 0 { break }
+      done += got
+    }
+    return done
+  }
+
+  func write(_ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer, at offset: Int) throws(SystemError) {
+    var first = first
+    var second = second
+    var offset = offset
+    while first.count + second.count > 0 {
+      if first.count == 0 { swap(&first, &second) }
+      let written = vitrine_write2(
+        descriptor, first.baseAddress, first.count, second.baseAddress, second.count, Int64(offset))
+      if written < 0 { throw failure("write", Int32(-written)) }
+      if written == 0 { throw failure("write", ENOSPC) }
+      let step = Int(written)
+      offset += step
+      let ofFirst = min(step, first.count)
+      first = UnsafeRawBufferPointer(rebasing: first[ofFirst...])
+      second = UnsafeRawBufferPointer(rebasing: second[(step - ofFirst)...])
+    }
+  }
+
+  func allocate(byteCount: Int) throws(SystemError) {
+    let result = vitrine_allocate(descriptor, Int64(byteCount))
+    if result == 0 { return }
+    guard result == EOPNOTSUPP || result == ENOSYS else { throw failure("allocate", result) }
+    if try status().byteCount < byteCount { try truncate(to: byteCount) }
+  }
+
+  func truncate(to byteCount: Int) throws(SystemError) {
+    let result = vitrine_truncate(descriptor, Int64(byteCount))
+    if result != 0 { throw failure("truncate", result) }
+  }
+
+  func sync() throws(SystemError) {
+    let result = vitrine_sync(descriptor)
+    if result != 0 { throw failure("sync", result) }
+  }
+
+  func status() throws(SystemError) -> FileStatus { try fileStatus(descriptor, path) }
+
+  func map(byteCount: Int, writable: Bool) throws(SystemError) -> Mapping {
+    guard byteCount > 0 else { throw failure("map", EINVAL) }
+    let protection = writable ? PROT_READ | PROT_WRITE : PROT_READ
+    guard let start = mmap(nil, byteCount, protection, MAP_SHARED, descriptor, 0), start != MAP_FAILED else {
+      throw failure("map")
+    }
+    #if os(Linux)
+      if writable { madvise(start, byteCount, Int32(MADV_DONTFORK)) }
+    #endif
+    nonisolated(unsafe) let mapped = start
+    return Mapping(start: start, byteCount: byteCount) { munmap(mapped, byteCount) }
+  }
+
+  func tryLock() throws(SystemError) -> Bool {
+    if retrying({ flock(descriptor, LOCK_EX | LOCK_NB) }) == 0 {
+      vitrine_close_in_child(descriptor)
+      return true
+    }
+    if errno == EWOULDBLOCK { return false }
+    throw failure("lock")
+  }
+
+  func willStore(_ range: Range<Int>) {}
+  func didStore(_ range: Range<Int>) {}
+}

@@ -1,0 +1,86 @@
+/// What a store holds and has done. Taking it is O(segments).
+public struct StoreStatistics: Sendable {
+  public struct Segment: Sendable {
+    /// The file's name within `segments/`.
+    public var file: String
+    public var stream: String
+    /// Bytes of the disk that the file takes.
+    public var byteCount: Int
+    public var liveByteCount: Int
+    /// Bytes that no entry needs any more.
+    public var deadByteCount: Int
+    /// Bytes still to be written.
+    public var freeByteCount: Int
+    /// Records that some key or payload still needs.
+    public var liveRecordCount: Int
+    public var isOpen: Bool
+  }
+
+  public struct LastOpen: Sendable {
+    public enum Kind: String, Sendable { case created, clean, recovered, rebuilt }
+    public var kind: Kind
+    public var milliseconds: Double
+    /// Changes taken from the WAL.
+    public var replayedCount: Int
+    /// Entries given up because their segment or their frames were gone.
+    public var droppedCount: Int
+    /// True when damage was met that may have lost removals: removed keys may have come back.
+    public var mayHaveLostRemovals: Bool
+    /// What was found wrong, for people.
+    public var notes: [String]
+  }
+
+  public var formatVersion: UInt32
+  public var entryCount: Int
+  public var blobCount: Int
+  /// Bytes the folder takes on the disk.
+  public var bytesOnDisk: Int
+  /// Bytes of records that entries need.
+  public var liveByteCount: Int
+  public var deadByteCount: Int
+  /// Bytes that gets would give, each key counted: more than `liveByteCount` where content is shared or compressed.
+  public var logicalByteCount: Int
+  public var byteBudget: Int
+  /// 0 for no limit.
+  public var entryBudget: Int
+  public var hitCount: Int
+  public var missCount: Int
+  /// Bytes written to the disk for each byte that was put, since opening; 0 before the first put.
+  public var writeAmplification: Double
+  /// Entries that failed their check since opening.
+  public var damagedCount: Int
+  /// Entries given up as lost (never vouched for, and gone after a crash) since opening.
+  public var lostCount: Int
+  public var lastCheckpointMilliseconds: Int64?
+  public var lastOpen: LastOpen
+  public var segments: [Segment]
+
+  /// Hits for each lookup since opening, 0 before the first.
+  public var hitRatio: Double { hitCount + missCount == 0 ? 0 : Double(hitCount) / Double(hitCount + missCount) }
+}
+
+/// What ``CacheStore/verify(progress:)`` found.
+public struct VerificationReport: Sendable {
+  public struct Problem: Sendable, Hashable {
+    /// Relative to the store's folder.
+    public var file: String
+    public var offset: Int
+    /// Nil where the record is too damaged to tell.
+    public var key: CacheKey?
+    public var reason: String
+    public init(file: String, offset: Int, key: CacheKey?, reason: String) {
+      self.file = file
+      self.offset = offset
+      self.key = key
+      self.reason = reason
+    }
+  }
+
+  public var recordCount = 0
+  public var byteCount = 0
+  public var damaged: [Problem] = []
+  /// Never vouched for, and gone after a crash.
+  public var lost: [Problem] = []
+  public var isOK: Bool { damaged.isEmpty }
+  public init() {}
+}

@@ -1,0 +1,64 @@
+/// How a store is opened. What belongs to the store is kept in it: nil keeps what is stored (or takes the default for
+/// a new store), a value changes and stores it.
+public struct StoreOptions: Sendable {
+  // Kept in the store.
+
+  /// The most bytes the whole folder may take on the disk, at least 1 MiB. Default: a tenth of the free disk, at most
+  /// 2 GiB.
+  public var byteBudget: Int?
+  /// The most entries; 0 for no limit. Default: no limit.
+  public var entryBudget: Int?
+  /// Default: `buffered`.
+  public var durability: Durability?
+  /// Bytes of a segment file, 64 KiB to 64 MiB, rounded to 4 KiB. Default: a hundredth of the budget. A change holds
+  /// for segments made later.
+  public var segmentByteCount: Int?
+  /// zstd level, 1 to 19; 0 stores everything plain. Default: 1.
+  public var compressionLevel: Int?
+
+  // Of this opening only.
+
+  /// Default: `firstRead`.
+  public var verification = Verification.firstRead
+  /// Reads what another opening (also in another process) has made so far, and writes nothing. Default: false.
+  public var isReadOnly = false
+  /// Makes the store where there is none. Default: true (never for a read-only opening).
+  public var createsIfMissing = true
+  /// How long to wait for another opening to let the store go. Default: not at all.
+  public var waitForLockMilliseconds = 0
+  /// What happens when the store cannot be read. Default: `fail`.
+  public var whenUnusable = UnusableStorePolicy.fail
+
+  public init(
+    byteBudget: Int? = nil, entryBudget: Int? = nil, durability: Durability? = nil, segmentByteCount: Int? = nil,
+    compressionLevel: Int? = nil, verification: Verification = .firstRead, isReadOnly: Bool = false,
+    createsIfMissing: Bool = true, waitForLockMilliseconds: Int = 0, whenUnusable: UnusableStorePolicy = .fail
+  ) {
+    self.byteBudget = byteBudget
+    self.entryBudget = entryBudget
+    self.durability = durability
+    self.segmentByteCount = segmentByteCount
+    self.compressionLevel = compressionLevel
+    self.verification = verification
+    self.isReadOnly = isReadOnly
+    self.createsIfMissing = createsIfMissing
+    self.waitForLockMilliseconds = waitForLockMilliseconds
+    self.whenUnusable = whenUnusable
+  }
+}
+
+/// When a get checks a payload against its digest.
+public enum Verification: Sendable {
+  /// The first time it is read after an opening.
+  case firstRead
+  /// At every read.
+  case always
+  /// Only where no checkpoint vouches for the payload.
+  case never
+}
+
+public enum UnusableStorePolicy: Sendable {
+  case fail
+  /// Empties the folder of everything that is the store's and begins anew. Not for a foreign folder or a newer format.
+  case recreate
+}

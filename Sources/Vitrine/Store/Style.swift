@@ -1,0 +1,66 @@
+/// The second half of a key: a short canonical text such as `original` or `square-60@2x`.
+///
+/// 1 to 255 bytes of printable ASCII without spaces. Make one once and keep it: the checks and the hash that a lookup
+/// needs are done here.
+public struct Style: Sendable {
+  public let name: String
+  let bytes: [UInt8]
+  let tag: UInt16
+
+  /// Nil when `name` is empty, longer than 255 bytes, or has a byte outside `!` to `~`.
+  public init?(_ name: String) {
+    let bytes = Array(name.utf8)
+    guard Style.isValid(bytes) else { return nil }
+    self.init(valid: bytes, name: name)
+  }
+
+  init(valid bytes: [UInt8], name: String) {
+    self.name = name
+    self.bytes = bytes
+    tag = Style.tag(of: bytes)
+  }
+
+  static func tag(of bytes: [UInt8]) -> UInt16 {
+    bytes.withUnsafeBytes { UInt16(truncatingIfNeeded: Checksum.of($0, seed: 0x5354_594C)) }
+  }
+
+  static func isValid(_ bytes: some Collection<UInt8>) -> Bool {
+    (1...255).contains(bytes.count) && bytes.allSatisfy { $0 > 0x20 && $0 < 0x7F }
+  }
+
+  /// The bytes as they came.
+  public static let original = Style("original")!
+}
+
+extension Style: Hashable, Comparable, CustomStringConvertible {
+  public static func == (a: Style, b: Style) -> Bool { a.bytes == b.bytes }
+  public static func < (a: Style, b: Style) -> Bool { a.bytes.lexicographicallyPrecedes(b.bytes) }
+  public func hash(into hasher: inout Hasher) { hasher.combine(bytes) }
+  public var description: String { name }
+}
+
+/// A whole key, as batches and enumerations hold it. Single calls take the URL and the style apart, without a copy.
+public struct CacheKey: Sendable, Hashable {
+  /// 0 to 65,536 bytes, never parsed.
+  public var url: [UInt8]
+  public var style: Style
+
+  public init(_ url: String, _ style: Style = .original) {
+    self.init(bytes: Array(url.utf8), style)
+  }
+
+  public init(bytes: [UInt8], _ style: Style = .original) {
+    url = bytes
+    self.style = style
+  }
+
+  /// The URL as text, with bytes that are not UTF-8 replaced.
+  public var urlText: String { String(decoding: url, as: UTF8.self) }
+}
+
+extension CacheKey: Comparable {
+  /// By URL, byte for byte, then by style: the order of ``CacheStore/keysInOrder(prefix:)``.
+  public static func < (a: CacheKey, b: CacheKey) -> Bool {
+    a.url == b.url ? a.style < b.style : a.url.lexicographicallyPrecedes(b.url)
+  }
+}
