@@ -1,0 +1,121 @@
+/// Little-endian integers in raw memory, at any alignment. Callers have checked the range.
+extension UnsafeRawPointer {
+  @inline(__always) func u8(_ offset: Int) -> UInt8 { load(fromByteOffset: offset, as: UInt8.self) }
+  @inline(__always) func u16(_ offset: Int) -> UInt16 { .init(littleEndian: loadUnaligned(fromByteOffset: offset, as: UInt16.self)) }
+  @inline(__always) func u32(_ offset: Int) -> UInt32 { .init(littleEndian: loadUnaligned(fromByteOffset: offset, as: UInt32.self)) }
+  @inline(__always) func u64(_ offset: Int) -> UInt64 { .init(littleEndian: loadUnaligned(fromByteOffset: offset, as: UInt64.self)) }
+  @inline(__always) func i64(_ offset: Int) -> Int64 { Int64(bitPattern: u64(offset)) }
+}
+
+extension UnsafeMutableRawPointer {
+  @inline(__always) func put<T: FixedWidthInteger>(_ value: T, at offset: Int) {
+    storeBytes(of: value.littleEndian, toByteOffset: offset, as: T.self)
+  }
+}
+
+/// Memory that grows at its end and is reused: what is built to be written.
+///
+/// Invariant: `[0, count)` of `memory` is initialized, `capacity` is allocated. Not thread-safe; has one owner.
+package final class ByteBuffer: @unchecked Sendable {
+  private(set) var memory: UnsafeMutableRawPointer
+  private var capacity: Int
+  package private(set) var count = 0
+
+  package init(capacity: Int = 4096) {
+    self.capacity = max(capacity, 64)
+    memory = .allocate(byteCount: self.capacity, alignment: 64)
+  }
+
+  deinit { memory.deallocate() }
+
+  package var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: memory, count: count) }
+
+  /// Forgets the content; gives memory back when it had grown beyond `keeping` bytes.
+  package func removeAll(keeping: Int = 1 << 20) {
+    count = 0
+    guard capacity > keeping else { return }
+    memory.deallocate()
+    capacity = 4096
+    memory = .allocate(byteCount: capacity, alignment: 64)
+  }
+
+  private func makeRoom(_ more: Int) {
+    guard count + more > capacity else { return }
+    let grown = max(capacity * 2, count + more)
+    let moved = UnsafeMutableRawPointer.allocate(byteCount: grown, alignment: 64)
+    moved.copyMemory(from: memory, byteCount: count)
+    memory.deallocate()
+    memory = moved
+    capacity = grown
+  }
+
+  package func append<T: FixedWidthInteger>(_ value: T) {
+    makeRoom(MemoryLayout<T>.size)
+    memory.put(value, at: count)
+    count += MemoryLayout<T>.size
+  }
+
+  package func append(_ bytes: UnsafeRawBufferPointer) {
+    guard let start = bytes.baseAddress, bytes.count > 0 else { return }
+    makeRoom(bytes.count)
+    (memory + count).copyMemory(from: start, byteCount: bytes.count)
+    count += bytes.count
+  }
+
+  package func append(_ bytes: [UInt8]) { bytes.withUnsafeBytes { append($0) } }
+
+  /// Zeros up to a multiple of `alignment`, or up to `length`.
+  package func pad(toMultipleOf alignment: Int) { pad(to: (count + alignment - 1) / alignment * alignment) }
+
+  package func pad(to length: Int) {
+    guard length > count else { return }
+    makeRoom(length - count)
+    (memory + count).initializeMemory(as: UInt8.self, repeating: 0, count: length - count)
+    count = length
+  }
+
+  /// Overwrites what was appended before.
+  package func set<T: FixedWidthInteger>(_ value: T, at offset: Int) {
+    precondition(offset >= 0 && offset + MemoryLayout<T>.size <= count)
+    memory.put(value, at: offset)
+  }
+
+  /// Room for `length` bytes that the caller fills, counted from the front.
+  package func withSpace(_ length: Int, _ fill: (UnsafeMutableRawBufferPointer) -> Int) {
+    count = 0
+    makeRoom(length)
+    count = fill(UnsafeMutableRawBufferPointer(start: memory, count: length))
+  }
+}
+
+/// Reads integers and ranges from bytes that nobody vouches for: every read is checked, and one past the end gives nil.
+package struct ByteReader {
+  package let bytes: UnsafeRawBufferPointer
+  package private(set) var offset = 0
+
+  package init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+
+  package var remaining: Int { bytes.count - offset }
+
+  package mutating func next<T: FixedWidthInteger>(_: T.Type = T.self) -> T? {
+    let size = MemoryLayout<T>.size
+    guard remaining >= size else { return nil }
+    defer { offset += size }
+    return T(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: T.self))
+  }
+
+  package mutating func range(_ count: Int) -> UnsafeRawBufferPointer? {
+    guard count >= 0, count <= remaining else { return nil }
+    defer { offset += count }
+    return UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + count])
+  }
+}
+
+/// `value` rounded up to a multiple of `alignment`, which is a power of two.
+@inline(__always)
+package func roundUp(_ value: Int, to alignment: Int) -> Int { (value + alignment - 1) & ~(alignment - 1) }
+
+@inline(__always)
+func equalBytes(_ a: UnsafeRawPointer, _ b: UnsafeRawBufferPointer) -> Bool {
+  b.count == 0 || memcmp(a, b.baseAddress!, b.count) == 0
+}

@@ -1,0 +1,224 @@
+/// The header of a record, read and written in this file alone. `Docs/Format.md` has the picture.
+///
+/// ```
+///  0 u32 magic            4 u8 kind   5 u8 encoding   6 u16 flags
+///  8 u64 checksum        16 u64 sequence              24 u64 origin
+/// 32 u64 digest low      40 u64 digest high
+/// 48 u64 stored bytes    56 u64 logical bytes
+/// 64 i64 expiration      72 i64 written
+/// 80 u32 URL bytes       84 u32 metadata bytes        88 u32 payload offset
+/// 92 u16 style bytes     94 u8 source bytes           95 u8 zero
+/// 96 layout (16, flag 1), source (16, flag 2), piece checksums (8 each, flag 4), URL, style, metadata, zeros
+/// ```
+/// The checksum covers all of it but itself and the zeros behind the metadata, under the store's id, the segment's id
+/// and the record's offset: a record that stands anywhere else is none.
+package struct RecordHeader: Sendable, Equatable {
+  package enum Kind: UInt8, Sendable {
+    /// Carries its payload.
+    case payload = 1
+    /// Names a blob that another record carries.
+    case reference = 2
+  }
+
+  package struct Flags: OptionSet, Sendable, Equatable {
+    package let rawValue: UInt16
+    package init(rawValue: UInt16) { self.rawValue = rawValue }
+    static let layout = Flags(rawValue: 1)
+    static let source = Flags(rawValue: 2)
+    static let pieces = Flags(rawValue: 4)
+    static let pageAligned = Flags(rawValue: 8)
+    static let known: Flags = [.layout, .source, .pieces, .pageAligned]
+  }
+
+  package static let magic: UInt32 = 0x4345_5256  // "VREC"
+  package static let fixedByteCount = 96
+  package static let pieceByteCount = 256 << 10
+  /// Payloads longer than this have a checksum for each piece.
+  package static let pieceThreshold = 1 << 20
+  package static let largestPayload = 1 << 30
+  package static let largestURL = 65536
+  package static let largestMetadata = 65536
+
+  package var kind: Kind
+  package var encoding: Encoding
+  package var flags: Flags
+  package var checksum: UInt64 = 0
+  /// This record's own number.
+  package var sequence: UInt64
+  /// The number of the record that first carried the payload; kept through copies.
+  package var origin: UInt64
+  package var digest: Digest
+  /// Bytes of the payload as it lies in the segment of the record that carries it.
+  package var storedByteCount: Int
+  /// Bytes that a get gives.
+  package var logicalByteCount: Int
+  /// Milliseconds since 1970, 0 for never.
+  package var expiration: Int64
+  package var written: Int64
+  package var urlByteCount: Int
+  package var styleByteCount: Int
+  package var metadataByteCount: Int
+  /// From the record's start: where the payload begins, or would.
+  package var payloadOffset: Int
+  package var layout: BitmapLayout?
+  package var source: [UInt8] = []
+
+  package init(
+    kind: Kind, encoding: Encoding, flags: Flags, sequence: UInt64, origin: UInt64, digest: Digest,
+    storedByteCount: Int, logicalByteCount: Int, expiration: Int64, written: Int64, urlByteCount: Int,
+    styleByteCount: Int, metadataByteCount: Int, payloadOffset: Int, layout: BitmapLayout?, source: [UInt8] = []
+  ) {
+    self.kind = kind
+    self.encoding = encoding
+    self.flags = flags
+    self.sequence = sequence
+    self.origin = origin
+    self.digest = digest
+    self.storedByteCount = storedByteCount
+    self.logicalByteCount = logicalByteCount
+    self.expiration = expiration
+    self.written = written
+    self.urlByteCount = urlByteCount
+    self.styleByteCount = styleByteCount
+    self.metadataByteCount = metadataByteCount
+    self.payloadOffset = payloadOffset
+    self.layout = layout
+    self.source = source
+  }
+
+  // MARK: Places
+
+  package var pieceCount: Int { flags.contains(.pieces) ? RecordHeader.pieceCount(storedByteCount) : 0 }
+  package static func pieceCount(_ storedByteCount: Int) -> Int {
+    (storedByteCount + pieceByteCount - 1) / pieceByteCount
+  }
+  package var pieceOffset: Int {
+    RecordHeader.fixedByteCount + (flags.contains(.layout) ? 16 : 0) + (flags.contains(.source) ? 16 : 0)
+  }
+  package var urlOffset: Int { pieceOffset + 8 * pieceCount }
+  package var styleOffset: Int { urlOffset + urlByteCount }
+  package var metadataOffset: Int { styleOffset + styleByteCount }
+  /// Where the metadata ends: all before it is covered by the checksum.
+  package var endOfHead: Int { metadataOffset + metadataByteCount }
+  package var carriesPayload: Bool { kind == .payload }
+  package var headUnits: Int { Unit.count(payloadOffset) }
+  package var payloadUnits: Int { carriesPayload ? Unit.count(storedByteCount) : 0 }
+  /// What the record takes in its segment.
+  package var byteCount: Int { (headUnits + payloadUnits) * Unit.byteCount }
+
+  // MARK: Reading
+
+  /// Reads a header and checks every length in it against the others and against the `bytes` at hand, which begin at
+  /// the record and reach as far as its segment. Nil for anything that no writer would have made. O(1).
+  package init?(_ bytes: UnsafeRawBufferPointer) {
+    guard bytes.count >= RecordHeader.fixedByteCount, let p = bytes.baseAddress, p.u32(0) == RecordHeader.magic,
+      let kind = Kind(rawValue: p.u8(4)), let encoding = Encoding(rawValue: p.u8(5)), p.u8(95) == 0
+    else { return nil }
+    let flags = Flags(rawValue: p.u16(6))
+    let stored = p.u64(48)
+    let logical = p.u64(56)
+    let sourceByteCount = Int(p.u8(94))
+    guard flags.subtracting(.known).isEmpty, stored <= UInt64(RecordHeader.largestPayload),
+      logical <= UInt64(RecordHeader.largestPayload), sourceByteCount <= 16
+    else { return nil }
+    self.init(
+      kind: kind, encoding: encoding, flags: flags, sequence: p.u64(16), origin: p.u64(24),
+      digest: Digest(high: p.u64(40), low: p.u64(32)), storedByteCount: Int(stored), logicalByteCount: Int(logical),
+      expiration: p.i64(64), written: p.i64(72), urlByteCount: Int(p.u32(80)), styleByteCount: Int(p.u16(92)),
+      metadataByteCount: Int(p.u32(84)), payloadOffset: Int(p.u32(88)), layout: nil)
+    checksum = p.u64(8)
+    guard urlByteCount <= RecordHeader.largestURL, metadataByteCount <= RecordHeader.largestMetadata,
+      (1...255).contains(styleByteCount),
+      flags.contains(.pieces) == (carriesPayload && storedByteCount > RecordHeader.pieceThreshold),
+      flags.contains(.layout) == (encoding == .bitmap), flags.contains(.source) == (sourceByteCount > 0),
+      encoding == .zstd || storedByteCount == logicalByteCount,
+      payloadOffset & (Unit.byteCount - 1) == 0, endOfHead <= payloadOffset, payloadOffset - endOfHead < 4096 + 64,
+      payloadOffset <= bytes.count, !carriesPayload || storedByteCount <= bytes.count - payloadOffset
+    else { return nil }
+    var next = RecordHeader.fixedByteCount
+    if flags.contains(.layout) {
+      guard let format = PixelFormat(rawValue: p.u8(next + 12)),
+        let layout = BitmapLayout(
+          width: Int(p.u32(next)), height: Int(p.u32(next + 4)), bytesPerRow: Int(p.u32(next + 8)), format: format),
+        layout.byteCount == logicalByteCount
+      else { return nil }
+      self.layout = layout
+      next += 16
+    }
+    if sourceByteCount > 0 { source = Array(UnsafeRawBufferPointer(start: p + next, count: sourceByteCount)) }
+  }
+
+  /// Whether `bytes`, which begin with this header, are what was written at this place.
+  package func isIntact(in bytes: UnsafeRawBufferPointer, seed: UInt64) -> Bool {
+    checksum == RecordHeader.checksum(of: bytes, endOfHead: endOfHead, seed: seed)
+  }
+
+  private static func checksum(of bytes: UnsafeRawBufferPointer, endOfHead: Int, seed: UInt64) -> UInt64 {
+    Checksum.of(
+      UnsafeRawBufferPointer(rebasing: bytes[0..<8]), UnsafeRawBufferPointer(rebasing: bytes[16..<endOfHead]),
+      seed: seed)
+  }
+
+  /// What a record's checksum is taken under.
+  package static func seed(store: StoreID, segment: UInt64, offset: Int) -> UInt64 {
+    Checksum.seed(store.low, store.high, segment, UInt64(offset))
+  }
+
+  // MARK: Writing
+
+  /// Bytes up to the end of the metadata, for a record yet to be placed.
+  package static func headByteCount(
+    url: Int, style: Int, metadata: Int, hasLayout: Bool, sourceByteCount: Int, storedByteCount: Int
+  ) -> Int {
+    fixedByteCount + (hasLayout ? 16 : 0) + (sourceByteCount > 0 ? 16 : 0)
+      + (storedByteCount > pieceThreshold ? 8 * pieceCount(storedByteCount) : 0) + url + style + metadata
+  }
+
+  /// Appends the head to `buffer`, padded up to the payload. `payload` gives the piece checksums.
+  package func encode(
+    into buffer: ByteBuffer, url: UnsafeRawBufferPointer, style: UnsafeRawBufferPointer,
+    metadata: UnsafeRawBufferPointer, payload: UnsafeRawBufferPointer, seed: UInt64
+  ) {
+    let start = buffer.count
+    buffer.append(RecordHeader.magic)
+    buffer.append(kind.rawValue)
+    buffer.append(encoding.rawValue)
+    buffer.append(flags.rawValue)
+    buffer.append(UInt64(0))
+    buffer.append(sequence)
+    buffer.append(origin)
+    buffer.append(digest.low)
+    buffer.append(digest.high)
+    buffer.append(UInt64(storedByteCount))
+    buffer.append(UInt64(logicalByteCount))
+    buffer.append(expiration)
+    buffer.append(written)
+    buffer.append(UInt32(urlByteCount))
+    buffer.append(UInt32(metadataByteCount))
+    buffer.append(UInt32(payloadOffset))
+    buffer.append(UInt16(styleByteCount))
+    buffer.append(UInt8(source.count))
+    buffer.append(UInt8(0))
+    if let layout {
+      buffer.append(UInt32(layout.width))
+      buffer.append(UInt32(layout.height))
+      buffer.append(UInt32(layout.bytesPerRow))
+      buffer.append(UInt32(layout.format.rawValue))
+    }
+    if flags.contains(.source) {
+      buffer.append(source)
+      for _ in source.count..<16 { buffer.append(UInt8(0)) }
+    }
+    for piece in 0..<pieceCount {
+      let from = piece * RecordHeader.pieceByteCount
+      let range = from..<min(from + RecordHeader.pieceByteCount, payload.count)
+      buffer.append(Checksum.of(UnsafeRawBufferPointer(rebasing: payload[range]), seed: UInt64(piece)))
+    }
+    buffer.append(url)
+    buffer.append(style)
+    buffer.append(metadata)
+    let bytes = UnsafeRawBufferPointer(rebasing: buffer.bytes[start...])
+    buffer.set(RecordHeader.checksum(of: bytes, endOfHead: endOfHead, seed: seed), at: start + 8)
+    buffer.pad(to: start + payloadOffset)
+  }
+}

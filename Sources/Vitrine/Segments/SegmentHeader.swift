@@ -1,0 +1,92 @@
+/// Which records a segment takes.
+package enum StreamKind: UInt32, Sendable, CaseIterable {
+  case originals = 0
+  case bitmaps = 1
+  // Room for a main stream behind each probation stream, once there is an eviction policy that has two.
+  case mainOriginals = 2
+  case mainBitmaps = 3
+  /// One record too large for a segment of the ordinary size.
+  case single = 4
+  /// Not taken yet.
+  case spare = 0xFF
+
+  package var name: String {
+    switch self {
+    case .originals: "originals"
+    case .bitmaps: "bitmaps"
+    case .mainOriginals: "originals-main"
+    case .mainBitmaps: "bitmaps-main"
+    case .single: "single"
+    case .spare: "spare"
+    }
+  }
+}
+
+/// The first 128 bytes of a segment file. Reading records does not need it; it tells people, and `repair`, whose file
+/// this is.
+///
+/// ```
+///  0 u64 magic   8 u32 version  12 u32 stream  16 u64 store id low  24 u64 store id high
+/// 32 u64 segment id            40 u64 bytes    48 u64 opening       56 i64 made   64 zeros   120 u64 checksum
+/// ```
+package struct SegmentHeader: Sendable, Equatable {
+  package static let magic: UInt64 = 0x4745_535F_5254_4956  // "VITR_SEG"
+  package static let byteCount = 128
+
+  package var version: UInt32 = 1
+  package var stream: StreamKind
+  package var store: StoreID
+  package var segment: UInt64
+  package var fileByteCount: Int
+  package var opening: UInt64
+  package var made: Int64
+
+  package init(
+    stream: StreamKind, store: StoreID, segment: UInt64, fileByteCount: Int, opening: UInt64, made: Int64
+  ) {
+    self.stream = stream
+    self.store = store
+    self.segment = segment
+    self.fileByteCount = fileByteCount
+    self.opening = opening
+    self.made = made
+  }
+
+  package init?(_ bytes: UnsafeRawBufferPointer) {
+    guard bytes.count >= SegmentHeader.byteCount, let p = bytes.baseAddress, p.u64(0) == SegmentHeader.magic,
+      p.u64(120) == Checksum.of(UnsafeRawBufferPointer(start: p, count: 120), seed: SegmentHeader.magic),
+      let stream = StreamKind(rawValue: p.u32(12))
+    else { return nil }
+    self.init(
+      stream: stream, store: StoreID(low: p.u64(16), high: p.u64(24)), segment: p.u64(32),
+      fileByteCount: Int(clamping: p.u64(40)), opening: p.u64(48), made: p.i64(56))
+    version = p.u32(8)
+  }
+
+  package func encoded() -> [UInt8] {
+    let buffer = ByteBuffer(capacity: SegmentHeader.byteCount)
+    buffer.append(SegmentHeader.magic)
+    buffer.append(version)
+    buffer.append(stream.rawValue)
+    buffer.append(store.low)
+    buffer.append(store.high)
+    buffer.append(segment)
+    buffer.append(UInt64(fileByteCount))
+    buffer.append(opening)
+    buffer.append(made)
+    buffer.pad(to: 120)
+    buffer.append(Checksum.of(buffer.bytes, seed: SegmentHeader.magic))
+    return Array(buffer.bytes)
+  }
+
+  /// The name of a segment's file in `segments/`.
+  package static func fileName(_ segment: UInt64) -> String { hexadecimal(segment) + ".segment" }
+
+  /// The segment whose file has this name; nil for every other spelling.
+  package static func segment(ofFile name: String) -> UInt64? {
+    guard name.utf8.count == 24, name.hasSuffix(".segment"), let id = UInt64(name.prefix(16), radix: 16),
+      fileName(id) == name
+    else { return nil }
+    return id
+  }
+}

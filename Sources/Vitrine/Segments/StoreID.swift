@@ -1,0 +1,10 @@
+/// A store's own number, drawn at random when it is made. Every checksum of its files is taken under it, so that a
+/// file of another store is never taken for one of its own.
+package struct StoreID: Hashable, Sendable {
+  package let low: UInt64
+  package let high: UInt64
+  package init(low: UInt64, high: UInt64) {
+    self.low = low
+    self.high = high
+  }
+}
