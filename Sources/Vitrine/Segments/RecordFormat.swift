@@ -106,6 +106,11 @@ package struct RecordHeader: Sendable, Equatable {
   /// What the record takes in its segment.
   package var byteCount: Int { (headUnits + payloadUnits) * Unit.byteCount }
 
+  /// Where a payload begins in its file, behind a head of `headByteCount` bytes at `offset`.
+  package static func payloadPosition(offset: Int, headByteCount: Int, pageAligned: Bool) -> Int {
+    roundUp(offset + headByteCount, to: pageAligned ? 4096 : Unit.byteCount)
+  }
+
   // MARK: Reading
 
   /// Reads a header and checks every length in it against the others and against the `bytes` at hand, which begin at

@@ -1,0 +1,36 @@
+import CVitrineSystem
+
+/// Hashes URLs and digests under a store's secret, so that nobody outside can aim at a place of the tables.
+///
+/// Invariant: `secret` has 192 bytes until deinit. Safe from any thread.
+package final class KeyHasher: @unchecked Sendable {
+  private let secret: UnsafeMutableRawPointer
+  private let seed: UInt64
+
+  package init(secret bytes: [UInt8]) {
+    let count = Int(VITRINE_SECRET_BYTES)
+    secret = .allocate(byteCount: count, alignment: 64)
+    secret.initializeMemory(as: UInt8.self, repeating: 0, count: count)
+    bytes.withUnsafeBytes { secret.copyMemory(from: $0.baseAddress!, byteCount: min(count, $0.count)) }
+    seed = UnsafeRawPointer(secret).u64(8)
+  }
+
+  deinit { secret.deallocate() }
+
+  /// The upper 48 bits of the URL's hash, zeros below.
+  @inline(__always)
+  package func url(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
+    vitrine_hash_key(bytes.baseAddress, bytes.count, secret).low & ~0xFFFF
+  }
+
+  @inline(__always)
+  package func key(_ url: UnsafeRawBufferPointer, styleTag: UInt16) -> KeyHash {
+    KeyHash(url: self.url(url), styleTag: styleTag)
+  }
+
+  package func content(_ digest: Digest) -> ContentHash {
+    withUnsafeBytes(of: (digest.low.littleEndian, digest.high.littleEndian)) {
+      ContentHash(bits: Checksum.of($0, seed: seed))
+    }
+  }
+}

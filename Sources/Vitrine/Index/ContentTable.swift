@@ -1,0 +1,227 @@
+import CVitrineSystem
+
+/// What the index knows of a blob: bits from its digest, mixed with the store's secret so that nobody can aim.
+package struct ContentHash: Hashable, Sendable {
+  package let bits: UInt64
+  @inline(__always) package init(bits: UInt64) { self.bits = bits }
+  @inline(__always) var shard: Int { Int(bits >> 58) }
+  @inline(__always) var tag: UInt64 { bits >> 34 & 0xFF_FFFF }
+}
+
+/// From digests to payloads: 8 bytes an entry (location 38 bits, keys that use it 2, tag 24), in 64 shards built as in
+/// ``KeyTable``.
+///
+/// The two bits count 1, 2 or 3 keys; a count of 0 there means 4 or more, kept in a table of its own: shared payloads
+/// are rare, and widely shared ones few. A tag never decides: whoever finds an entry reads the record it points at.
+///
+/// Readers use ``candidates(_:_:)``; every change is made under the store's commit lock.
+package final class ContentTable: @unchecked Sendable {
+  package static let shardCount = 64
+
+  /// Invariant: as in ``KeyTable``.
+  private struct Shard {
+    var slots: UnsafeMutablePointer<UInt64>
+    var memory: PageMemory?
+    var capacity: Int
+    var count: Int
+    let lock: RawLock
+  }
+
+  private let shards: UnsafeMutablePointer<Shard>
+  /// Counts of 4 and more. Guarded by the commit lock.
+  package private(set) var largeCounts: [Location: Int] = [:]
+
+  package init() {
+    shards = .allocate(capacity: ContentTable.shardCount)
+    for index in 0..<ContentTable.shardCount {
+      (shards + index).initialize(
+        to: Shard(
+          slots: UnsafeMutablePointer(bitPattern: 16)!, memory: nil, capacity: 0, count: 0, lock: RawLock()))
+    }
+  }
+
+  deinit {
+    for index in 0..<ContentTable.shardCount {
+      shards[index].memory?.free()
+      shards[index].lock.destroy()
+    }
+    shards.deallocate()
+  }
+
+  @inline(__always)
+  private static func home(_ tag: UInt64, _ capacity: Int) -> Int {
+    Int(truncatingIfNeeded: (tag &* UInt64(capacity)) >> 24)
+  }
+  @inline(__always) private static func tag(_ word: UInt64) -> UInt64 { word >> 40 }
+  @inline(__always) private static func location(_ word: UInt64) -> Location { Location(bits: word & Location.mask) }
+
+  /// Calls `body` under the shard's lock with the location of each blob that the hash fits, until it answers false.
+  @inline(__always)
+  package func candidates(_ hash: ContentHash, _ body: (Location) -> Bool) {
+    let shard = shards + hash.shard
+    shard.pointee.lock.lock()
+    defer { shard.pointee.lock.unlock() }
+    let capacity = shard.pointee.capacity
+    guard capacity > 0 else { return }
+    var place = ContentTable.home(hash.tag, capacity)
+    while shard.pointee.slots[place] != 0 {
+      let word = shard.pointee.slots[place]
+      if ContentTable.tag(word) == hash.tag, !body(ContentTable.location(word)) { return }
+      place += 1
+      if place == capacity { place = 0 }
+    }
+  }
+
+  private func placeOf(_ hash: ContentHash, _ location: Location, _ shard: UnsafeMutablePointer<Shard>) -> Int? {
+    let capacity = shard.pointee.capacity
+    guard capacity > 0 else { return nil }
+    var place = ContentTable.home(hash.tag, capacity)
+    while shard.pointee.slots[place] != 0 {
+      let word = shard.pointee.slots[place]
+      if ContentTable.location(word) == location && ContentTable.tag(word) == hash.tag { return place }
+      place += 1
+      if place == capacity { place = 0 }
+    }
+    return nil
+  }
+
+  /// How many keys use the blob at `location`; 0 when it is not there.
+  package func count(_ hash: ContentHash, _ location: Location) -> Int {
+    let shard = shards + hash.shard
+    shard.pointee.lock.lock()
+    defer { shard.pointee.lock.unlock() }
+    guard let place = placeOf(hash, location, shard) else { return 0 }
+    let small = Int(shard.pointee.slots[place] >> 38 & 3)
+    return small > 0 ? small : largeCounts[location] ?? 4
+  }
+
+  /// Enters a blob that one key (or `count` of them) uses. False when memory is short.
+  package func insert(_ hash: ContentHash, _ location: Location, count: Int = 1) -> Bool {
+    let shard = shards + hash.shard
+    shard.pointee.lock.lock()
+    defer { shard.pointee.lock.unlock() }
+    if shard.pointee.count + 1 > shard.pointee.capacity * 85 / 100, !grow(shard, to: shard.pointee.count + 1) {
+      return false
+    }
+    if count > 3 { largeCounts[location] = count }
+    let word = location.bits | UInt64(count > 3 ? 0 : count) << 38 | hash.tag << 40
+    ContentTable.place(word, shard.pointee.slots, shard.pointee.capacity)
+    shard.pointee.count += 1
+    return true
+  }
+
+  /// One more key uses the blob. False when it is not there.
+  package func retain(_ hash: ContentHash, _ location: Location) -> Bool {
+    change(hash, location, by: 1) != nil
+  }
+
+  /// One key less uses the blob, which goes when it was the last. Answers how many are left; nil when it is not there.
+  package func release(_ hash: ContentHash, _ location: Location) -> Int? {
+    change(hash, location, by: -1)
+  }
+
+  private func change(_ hash: ContentHash, _ location: Location, by difference: Int) -> Int? {
+    let shard = shards + hash.shard
+    shard.pointee.lock.lock()
+    defer { shard.pointee.lock.unlock() }
+    guard let place = placeOf(hash, location, shard) else { return nil }
+    let word = shard.pointee.slots[place]
+    let small = Int(word >> 38 & 3)
+    let count = (small > 0 ? small : largeCounts[location] ?? 4) + difference
+    if count <= 0 {
+      remove(place, shard)
+    } else {
+      shard.pointee.slots[place] = word & ~(3 << 38) | UInt64(count > 3 ? 0 : count) << 38
+    }
+    largeCounts[location] = count > 3 ? count : nil
+    return max(count, 0)
+  }
+
+  private func remove(_ found: Int, _ shard: UnsafeMutablePointer<Shard>) {
+    let slots = shard.pointee.slots
+    let capacity = shard.pointee.capacity
+    var hole = found
+    var place = found
+    while true {
+      place += 1
+      if place == capacity { place = 0 }
+      if slots[place] == 0 { break }
+      let home = ContentTable.home(ContentTable.tag(slots[place]), capacity)
+      let reaches = hole <= place ? (home <= hole || home > place) : (home <= hole && home > place)
+      if reaches {
+        slots[hole] = slots[place]
+        hole = place
+      }
+    }
+    slots[hole] = 0
+    shard.pointee.count -= 1
+  }
+
+  private static func place(_ word: UInt64, _ slots: UnsafeMutablePointer<UInt64>, _ capacity: Int) {
+    var place = home(tag(word), capacity)
+    while slots[place] != 0 {
+      place += 1
+      if place == capacity { place = 0 }
+    }
+    slots[place] = word
+  }
+
+  private func grow(_ shard: UnsafeMutablePointer<Shard>, to count: Int) -> Bool {
+    let wanted = max(shard.pointee.capacity * 5 / 4, count * 100 / 85 + 2)
+    guard wanted < 1 << 24, let memory = PageMemory(byteCount: wanted * 8) else { return false }
+    let capacity = memory.byteCount / 8
+    let slots = memory.start.bindMemory(to: UInt64.self, capacity: capacity)
+    for place in 0..<shard.pointee.capacity where shard.pointee.slots[place] != 0 {
+      ContentTable.place(shard.pointee.slots[place], slots, capacity)
+    }
+    shard.pointee.memory?.free()
+    shard.pointee.memory = memory
+    shard.pointee.slots = slots
+    shard.pointee.capacity = capacity
+    return true
+  }
+
+  package func reserve(shard index: Int, count: Int) -> Bool {
+    let shard = shards + index
+    shard.pointee.lock.lock()
+    defer { shard.pointee.lock.unlock() }
+    return count <= shard.pointee.capacity * 85 / 100 || grow(shard, to: count * 105 / 100)
+  }
+
+  package func removeAll() {
+    for index in 0..<ContentTable.shardCount {
+      let shard = shards + index
+      shard.pointee.lock.lock()
+      shard.pointee.memory?.free()
+      shard.pointee.memory = nil
+      shard.pointee.capacity = 0
+      shard.pointee.count = 0
+      shard.pointee.lock.unlock()
+    }
+    largeCounts.removeAll()
+  }
+
+  /// Calls `body` with hash (as far as it is kept), location and count bits of each entry of a shard, under its lock.
+  package func forEach(shard index: Int, _ body: (UInt64) -> Void) {
+    let shard = shards + index
+    shard.pointee.lock.lock()
+    defer { shard.pointee.lock.unlock() }
+    for place in 0..<shard.pointee.capacity where shard.pointee.slots[place] != 0 { body(shard.pointee.slots[place]) }
+  }
+
+  /// Enters a word that ``forEach(shard:_:)`` gave. `largeCount` is for words that say 4 or more.
+  package func insert(word: UInt64, shard index: Int, largeCount: Int?) -> Bool {
+    let hash = ContentHash(bits: UInt64(index) << 58 | ContentTable.tag(word) << 34)
+    let small = Int(word >> 38 & 3)
+    return insert(hash, ContentTable.location(word), count: small > 0 ? small : max(largeCount ?? 4, 4))
+  }
+
+  package static func location(ofWord word: UInt64) -> Location { location(word) }
+  package static func hasLargeCount(_ word: UInt64) -> Bool { word >> 38 & 3 == 0 }
+
+  package func count(shard index: Int) -> Int {
+    shards[index].lock.lock()
+    defer { shards[index].lock.unlock() }
+    return shards[index].count
+  }
+}

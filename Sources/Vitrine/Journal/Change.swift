@@ -1,0 +1,253 @@
+/// One change of the index, as a frame carries it.
+///
+/// A change names the record it displaces by location, as it was found when the change was made: replaying needs no
+/// key comparison and no read of a segment.
+package enum Change: Sendable, Equatable {
+  case put(Put)
+  case remove(KeyHash, Displaced)
+  case removeAll
+  case segmentMade(slot: Int, id: UInt64, byteCount: Int)
+  /// A spare segment takes records from now on, with sequence numbers of this opening.
+  case segmentOpened(slot: Int, stream: StreamKind, firstSequence: UInt64)
+  case segmentSealed(slot: Int, byteCount: Int)
+  case segmentRetired(slot: Int)
+  /// A payload now lies in another record (kept for compaction).
+  case moved(Moved)
+
+  package struct Put: Sendable, Equatable {
+    package var hash: KeyHash
+    package var location: Location
+    package var headUnits: Int
+    /// 0 for a record without payload.
+    package var payloadUnits: Int
+    package var logicalByteCount: Int
+    package var content: ContentHash
+    /// The record that carries the payload: `location` itself, or another.
+    package var contentLocation: Location
+    package var displaced: Displaced?
+    /// The whole record, when the frame carries it (rule 3): where its bytes begin in the frame, and how many.
+    package var inline: Range<Int>?
+
+    package init(
+      hash: KeyHash, location: Location, headUnits: Int, payloadUnits: Int, logicalByteCount: Int,
+      content: ContentHash, contentLocation: Location, displaced: Displaced?
+    ) {
+      self.hash = hash
+      self.location = location
+      self.headUnits = headUnits
+      self.payloadUnits = payloadUnits
+      self.logicalByteCount = logicalByteCount
+      self.content = content
+      self.contentLocation = contentLocation
+      self.displaced = displaced
+    }
+  }
+
+  /// An entry that goes.
+  package struct Displaced: Sendable, Equatable {
+    package var location: Location
+    package var headUnits: Int
+    package var logicalByteCount: Int
+    package var content: ContentHash
+    package var contentLocation: Location
+    /// What its payload took, counted dead when no other key uses it.
+    package var payloadUnits: Int
+    package init(
+      location: Location, headUnits: Int, logicalByteCount: Int, content: ContentHash, contentLocation: Location,
+      payloadUnits: Int
+    ) {
+      self.location = location
+      self.headUnits = headUnits
+      self.logicalByteCount = logicalByteCount
+      self.content = content
+      self.contentLocation = contentLocation
+      self.payloadUnits = payloadUnits
+    }
+  }
+
+  package struct Moved: Sendable, Equatable {
+    package var hash: KeyHash
+    package var from: Location
+    package var to: Location
+    package var headUnits: Int
+    package var payloadUnits: Int
+    package var content: ContentHash
+    package init(
+      hash: KeyHash, from: Location, to: Location, headUnits: Int, payloadUnits: Int, content: ContentHash
+    ) {
+      self.hash = hash
+      self.from = from
+      self.to = to
+      self.headUnits = headUnits
+      self.payloadUnits = payloadUnits
+      self.content = content
+    }
+  }
+
+  private enum Kind: UInt8 {
+    case put = 1
+    case remove, removeAll, segmentMade, segmentOpened, segmentSealed, segmentRetired, moved
+  }
+
+  // MARK: Writing
+
+  /// Appends the change. `record` is what a `put` carries inline: its head, then its payload.
+  package func encode(
+    into buffer: ByteBuffer,
+    record: (head: UnsafeRawBufferPointer, payload: UnsafeRawBufferPointer)? = nil
+  ) {
+    switch self {
+    case .put(let put):
+      let inlineByteCount = record.map { $0.head.count + $0.payload.count } ?? 0
+      Change.begin(.put, flags: put.displaced == nil ? 0 : 1, number: UInt32(inlineByteCount), buffer)
+      buffer.append(put.hash.bits)
+      buffer.append(put.location.bits)
+      buffer.append(UInt32(put.headUnits))
+      buffer.append(UInt32(put.payloadUnits))
+      buffer.append(UInt64(put.logicalByteCount))
+      buffer.append(put.content.bits)
+      buffer.append(put.contentLocation.bits)
+      if let displaced = put.displaced { Change.encode(displaced, buffer) }
+      if let record {
+        buffer.append(record.head)
+        buffer.append(record.payload)
+        buffer.pad(toMultipleOf: 8)
+      }
+    case .remove(let hash, let displaced):
+      Change.begin(.remove, buffer)
+      buffer.append(hash.bits)
+      Change.encode(displaced, buffer)
+    case .removeAll:
+      Change.begin(.removeAll, buffer)
+    case .segmentMade(let slot, let id, let byteCount):
+      Change.begin(.segmentMade, number: UInt32(slot), buffer)
+      buffer.append(id)
+      buffer.append(UInt64(byteCount))
+    case .segmentOpened(let slot, let stream, let firstSequence):
+      Change.begin(.segmentOpened, number: UInt32(slot), buffer)
+      buffer.append(UInt64(stream.rawValue))
+      buffer.append(firstSequence)
+    case .segmentSealed(let slot, let byteCount):
+      Change.begin(.segmentSealed, number: UInt32(slot), buffer)
+      buffer.append(UInt64(byteCount))
+    case .segmentRetired(let slot):
+      Change.begin(.segmentRetired, number: UInt32(slot), buffer)
+    case .moved(let moved):
+      Change.begin(.moved, buffer)
+      buffer.append(moved.hash.bits)
+      buffer.append(moved.from.bits)
+      buffer.append(moved.to.bits)
+      buffer.append(UInt32(moved.headUnits))
+      buffer.append(UInt32(moved.payloadUnits))
+      buffer.append(moved.content.bits)
+    }
+  }
+
+  private static func begin(_ kind: Kind, flags: UInt8 = 0, number: UInt32 = 0, _ buffer: ByteBuffer) {
+    buffer.append(kind.rawValue)
+    buffer.append(flags)
+    buffer.append(UInt16(0))
+    buffer.append(number)
+  }
+
+  private static func encode(_ displaced: Displaced, _ buffer: ByteBuffer) {
+    buffer.append(displaced.location.bits)
+    buffer.append(UInt32(displaced.headUnits))
+    buffer.append(UInt32(displaced.payloadUnits))
+    buffer.append(UInt64(displaced.logicalByteCount))
+    buffer.append(displaced.content.bits)
+    buffer.append(displaced.contentLocation.bits)
+  }
+
+  // MARK: Reading
+
+  /// The next change in a frame's body; nil when it is none that a writer would have made.
+  package static func decode(_ reader: inout ByteReader) -> Change? {
+    guard let kind = reader.next(UInt8.self).flatMap(Kind.init(rawValue:)), let flags = reader.next(UInt8.self),
+      reader.next(UInt16.self) == 0, let number = reader.next(UInt32.self)
+    else { return nil }
+    let slot = Int(number)
+    switch kind {
+    case .put:
+      guard flags <= 1 else { return nil }
+      return decodePut(&reader, isDisplacing: flags == 1, inlineByteCount: slot)
+    case .remove:
+      guard let hash = reader.next(UInt64.self), let displaced = decodeDisplaced(&reader) else { return nil }
+      return .remove(KeyHash(bits: hash), displaced)
+    case .removeAll:
+      return .removeAll
+    case .segmentMade:
+      guard slot < SegmentTable.slotLimit, let id = reader.next(UInt64.self), let count = byteCount(&reader) else {
+        return nil
+      }
+      return .segmentMade(slot: slot, id: id, byteCount: count)
+    case .segmentOpened:
+      guard slot < SegmentTable.slotLimit, let stream = reader.next(UInt64.self), let kind = streamKind(stream),
+        let first = reader.next(UInt64.self)
+      else { return nil }
+      return .segmentOpened(slot: slot, stream: kind, firstSequence: first)
+    case .segmentSealed:
+      guard slot < SegmentTable.slotLimit, let count = byteCount(&reader) else { return nil }
+      return .segmentSealed(slot: slot, byteCount: count)
+    case .segmentRetired:
+      return slot < SegmentTable.slotLimit ? .segmentRetired(slot: slot) : nil
+    case .moved:
+      guard let hash = reader.next(UInt64.self), let from = location(&reader), let to = location(&reader),
+        let head = units(&reader), let payload = units(&reader), let content = reader.next(UInt64.self)
+      else { return nil }
+      return .moved(
+        Moved(
+          hash: KeyHash(bits: hash), from: from, to: to, headUnits: head, payloadUnits: payload,
+          content: ContentHash(bits: content)))
+    }
+  }
+
+  private static func decodePut(_ reader: inout ByteReader, isDisplacing: Bool, inlineByteCount: Int) -> Change? {
+    guard let hash = reader.next(UInt64.self), let place = location(&reader), let head = units(&reader),
+      let payload = units(&reader), let logical = byteCount(&reader), let content = reader.next(UInt64.self),
+      let contentLocation = location(&reader)
+    else { return nil }
+    var put = Put(
+      hash: KeyHash(bits: hash), location: place, headUnits: head, payloadUnits: payload, logicalByteCount: logical,
+      content: ContentHash(bits: content), contentLocation: contentLocation, displaced: nil)
+    if isDisplacing {
+      guard let displaced = decodeDisplaced(&reader) else { return nil }
+      put.displaced = displaced
+    }
+    if inlineByteCount > 0 {
+      let start = reader.offset
+      guard inlineByteCount <= (head + payload) * Unit.byteCount, reader.range(roundUp(inlineByteCount, to: 8)) != nil
+      else { return nil }
+      put.inline = start..<start + inlineByteCount
+    }
+    return .put(put)
+  }
+
+  private static func decodeDisplaced(_ reader: inout ByteReader) -> Displaced? {
+    guard let place = location(&reader), let head = units(&reader), let payload = units(&reader),
+      let logical = byteCount(&reader), let content = reader.next(UInt64.self), let contentLocation = location(&reader)
+    else { return nil }
+    return Displaced(
+      location: place, headUnits: head, logicalByteCount: logical, content: ContentHash(bits: content),
+      contentLocation: contentLocation, payloadUnits: payload)
+  }
+
+  private static func location(_ reader: inout ByteReader) -> Location? {
+    guard let bits = reader.next(UInt64.self), bits <= Location.mask, bits != 0 else { return nil }
+    return Location(bits: bits)
+  }
+
+  private static func units(_ reader: inout ByteReader) -> Int? {
+    guard let count = reader.next(UInt32.self), count <= 1 << 25 else { return nil }
+    return Int(count)
+  }
+
+  private static func byteCount(_ reader: inout ByteReader) -> Int? {
+    guard let count = reader.next(UInt64.self), count <= 1 << 40 else { return nil }
+    return Int(count)
+  }
+
+  private static func streamKind(_ value: UInt64) -> StreamKind? {
+    UInt32(exactly: value).flatMap(StreamKind.init(rawValue:))
+  }
+}

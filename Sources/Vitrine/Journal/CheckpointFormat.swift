@@ -1,0 +1,224 @@
+/// The head of a checkpoint file: 4096 bytes, of which the first 1024 are used. Behind it the body, in blocks.
+///
+/// ```
+///   0 u64 magic  8 u32 version  12 u32 flags (1: written by a clean close)  16 u64 store id low  24 u64 high
+///  32 u64 generation   40 u64 WAL use   48 u64 WAL offset   56 u64 WAL sequence   64 u64 opening
+///  72 u64 next record number   80 u64 keys   88 u64 blobs   96 u64 segments   104 u64 large counts
+/// 112 u64 logical bytes        120 u64 body words   128 i64 made   136 u64 next segment id
+/// 144 zeros   504 u64 checksum of 0-503 and 512-1023   512 a copy of STORE
+/// ```
+/// A body block is 64 KiB: u64 checksum, u32 index, u32 words in it, then words of 8 bytes. Its checksum is taken under
+/// store id, generation and index, so a block left over from an earlier use of the file never passes.
+///
+/// The body: the segments (9 words each), the keys of each of the 64 shards (a count, then 2 words each), the blobs of
+/// each of the 64 shards (a count, then a word each), the counts of blobs that more than 3 keys use (2 words each).
+package struct CheckpointHeader: Sendable, Equatable {
+  package static let magic: UInt64 = 0x504B_435F_5254_4956  // "VITR_CKP"
+  package static let byteCount = 4096
+  static let usedByteCount = 1024
+  package static let blockByteCount = 64 << 10
+  static let blockHeaderByteCount = 16
+  static let wordsPerBlock = (blockByteCount - blockHeaderByteCount) / 8
+  static let segmentWords = 9
+
+  package var version: UInt32 = CacheFormat.version
+  package var isClean: Bool
+  package var generation: UInt64
+  package var position: WALPosition
+  package var opening: UInt64
+  package var nextRecord: UInt64
+  package var keyCount = 0
+  package var blobCount = 0
+  package var segmentCount = 0
+  package var largeCountCount = 0
+  package var logicalByteCount = 0
+  package var bodyWordCount = 0
+  package var made: Int64
+  package var nextSegment: UInt64
+  package var identity: StoreIdentity
+
+  package init(
+    isClean: Bool, generation: UInt64, position: WALPosition, opening: UInt64, nextRecord: UInt64, made: Int64,
+    nextSegment: UInt64, identity: StoreIdentity
+  ) {
+    self.isClean = isClean
+    self.generation = generation
+    self.position = position
+    self.opening = opening
+    self.nextRecord = nextRecord
+    self.made = made
+    self.nextSegment = nextSegment
+    self.identity = identity
+  }
+
+  package init?(_ bytes: UnsafeRawBufferPointer) {
+    guard bytes.count >= CheckpointHeader.usedByteCount, let p = bytes.baseAddress,
+      p.u64(0) == CheckpointHeader.magic, p.u64(504) == CheckpointHeader.checksum(bytes),
+      p.u32(8) == CacheFormat.version,
+      case .valid(let identity) = StoreIdentity.read(UnsafeRawBufferPointer(rebasing: bytes[512..<1024])),
+      identity.store == StoreID(low: p.u64(16), high: p.u64(24))
+    else { return nil }
+    self.init(
+      isClean: p.u32(12) & 1 == 1, generation: p.u64(32),
+      position: WALPosition(use: p.u64(40), offset: Int(clamping: p.u64(48)), sequence: p.u64(56)),
+      opening: p.u64(64), nextRecord: p.u64(72), made: p.i64(128), nextSegment: p.u64(136), identity: identity)
+    keyCount = Int(clamping: p.u64(80))
+    blobCount = Int(clamping: p.u64(88))
+    segmentCount = Int(clamping: p.u64(96))
+    largeCountCount = Int(clamping: p.u64(104))
+    logicalByteCount = Int(clamping: p.u64(112))
+    bodyWordCount = Int(clamping: p.u64(120))
+    let most = 1 << 40
+    guard keyCount < most, blobCount < most, segmentCount <= SegmentTable.slotLimit, largeCountCount < most,
+      logicalByteCount < 1 << 60, bodyWordCount < most,
+      CheckpointHeader.bodyWords(
+        keys: keyCount, blobs: blobCount, segments: segmentCount, largeCounts: largeCountCount) == bodyWordCount
+    else { return nil }
+  }
+
+  private static func checksum(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
+    Checksum.of(
+      UnsafeRawBufferPointer(rebasing: bytes[0..<504]), UnsafeRawBufferPointer(rebasing: bytes[512..<1024]),
+      seed: magic)
+  }
+
+  package func encoded() -> [UInt8] {
+    let buffer = ByteBuffer(capacity: CheckpointHeader.byteCount)
+    buffer.append(CheckpointHeader.magic)
+    buffer.append(version)
+    buffer.append(UInt32(isClean ? 1 : 0))
+    for value in [
+      identity.store.low, identity.store.high, generation, position.use, UInt64(position.offset), position.sequence,
+      opening, nextRecord, UInt64(keyCount), UInt64(blobCount), UInt64(segmentCount), UInt64(largeCountCount),
+      UInt64(logicalByteCount), UInt64(bodyWordCount), UInt64(bitPattern: made), nextSegment,
+    ] { buffer.append(value) }
+    buffer.pad(to: 512)
+    buffer.append(identity.encoded())
+    buffer.set(CheckpointHeader.checksum(buffer.bytes), at: 504)
+    buffer.pad(to: CheckpointHeader.byteCount)
+    return Array(buffer.bytes)
+  }
+
+  package static func bodyWords(keys: Int, blobs: Int, segments: Int, largeCounts: Int) -> Int {
+    segments * segmentWords + KeyShards.count + keys * 2 + KeyShards.count + blobs + largeCounts * 2
+  }
+
+  /// How long a checkpoint file must be for so many entries.
+  package static func fileByteCount(keys: Int, blobs: Int, segments: Int, largeCounts: Int) -> Int {
+    let words = bodyWords(keys: keys, blobs: blobs, segments: segments, largeCounts: largeCounts)
+    return byteCount + (words + wordsPerBlock - 1) / wordsPerBlock * blockByteCount
+  }
+
+  package static func blockSeed(_ store: StoreID, generation: UInt64, index: Int) -> UInt64 {
+    Checksum.seed(store.low, store.high, generation, UInt64(index))
+  }
+
+  package static func fileName(_ index: Int) -> String { "\(index).checkpoint" }
+
+  private enum KeyShards { static let count = 64 }
+}
+
+/// Writes the body of a checkpoint, word by word.
+package final class CheckpointBodyWriter {
+  private let file: any File
+  private let store: StoreID
+  private let generation: UInt64
+  private let buffer = ByteBuffer(capacity: CheckpointHeader.blockByteCount)
+  private var block = 0
+  package private(set) var wordCount = 0
+  /// The first write that failed; later words go nowhere.
+  package private(set) var failure: SystemError?
+
+  package init(file: any File, store: StoreID, generation: UInt64) {
+    self.file = file
+    self.store = store
+    self.generation = generation
+    begin()
+  }
+
+  private func begin() {
+    buffer.removeAll()
+    buffer.pad(to: CheckpointHeader.blockHeaderByteCount)
+  }
+
+  package func append(_ word: UInt64) {
+    buffer.append(word)
+    wordCount += 1
+    if buffer.count == CheckpointHeader.blockByteCount { writeBlock() }
+  }
+
+  private func writeBlock() {
+    guard failure == nil else { return begin() }
+    buffer.set(UInt32(block), at: 8)
+    buffer.set(UInt32((buffer.count - CheckpointHeader.blockHeaderByteCount) / 8), at: 12)
+    let seed = CheckpointHeader.blockSeed(store, generation: generation, index: block)
+    buffer.set(Checksum.of(UnsafeRawBufferPointer(rebasing: buffer.bytes[8...]), seed: seed), at: 0)
+    do throws(SystemError) {
+      try file.write(
+        buffer.bytes, at: CheckpointHeader.byteCount + block * CheckpointHeader.blockByteCount)
+    } catch {
+      failure = error
+    }
+    block += 1
+    begin()
+  }
+
+  package func finish() throws(SystemError) {
+    if buffer.count > CheckpointHeader.blockHeaderByteCount { writeBlock() }
+    if let failure { throw failure }
+  }
+}
+
+/// Reads the body of a checkpoint word by word, block by block, each checked before its first word is given.
+package final class CheckpointBodyReader {
+  private let file: any File
+  private let header: CheckpointHeader
+  private let memory = UnsafeMutableRawBufferPointer.allocate(
+    byteCount: CheckpointHeader.blockByteCount, alignment: 64)
+  private var block = 0
+  private var word = 0
+  private var wordsInBlock = 0
+  private var given = 0
+  /// Set when a block could not be read.
+  package private(set) var failure: SystemError?
+
+  package init(file: any File, header: CheckpointHeader) {
+    self.file = file
+    self.header = header
+  }
+
+  deinit { memory.deallocate() }
+
+  /// The next word; nil at the end, and where a block is damaged.
+  @inline(__always)
+  package func next() -> UInt64? {
+    if word == wordsInBlock, !loadBlock() { return nil }
+    defer { word += 1 }
+    return UnsafeRawPointer(memory.baseAddress!).u64(CheckpointHeader.blockHeaderByteCount + word * 8)
+  }
+
+  private func loadBlock() -> Bool {
+    let expected = min(header.bodyWordCount - given, CheckpointHeader.wordsPerBlock)
+    guard expected > 0 else { return false }
+    let byteCount = CheckpointHeader.blockHeaderByteCount + expected * 8
+    let offset = CheckpointHeader.byteCount + block * CheckpointHeader.blockByteCount
+    do throws(SystemError) {
+      guard
+        try file.read(into: UnsafeMutableRawBufferPointer(rebasing: memory[0..<byteCount]), at: offset) == byteCount
+      else { return false }
+    } catch {
+      failure = error
+      return false
+    }
+    let p = UnsafeRawPointer(memory.baseAddress!)
+    let seed = CheckpointHeader.blockSeed(header.identity.store, generation: header.generation, index: block)
+    guard p.u32(8) == UInt32(truncatingIfNeeded: block), Int(p.u32(12)) == expected,
+      p.u64(0) == Checksum.of(UnsafeRawBufferPointer(start: p + 8, count: byteCount - 8), seed: seed)
+    else { return false }
+    block += 1
+    word = 0
+    wordsInBlock = expected
+    given += expected
+    return true
+  }
+}

@@ -1,0 +1,79 @@
+/// A frame of the WAL: a header of 40 bytes and the changes that happen together.
+///
+/// ```
+///  0 u32 magic   4 u32 bytes in all (a multiple of 8)   8 u64 sequence   16 u64 checksum
+/// 24 u64 durable sequence   32 u32 changes   36 u16 part (0)   38 u16 parts (1)   40 changes
+/// ```
+/// The checksum covers all but itself, under the file's seed and the frame's offset. `durable sequence`: all frames
+/// below this number were known to be on the disk when this one was written, so a break before it is damage (rule 9).
+package enum Frame {
+  package static let magic: UInt32 = 0x4D52_4656  // "VFRM"
+  package static let headerByteCount = 40
+
+  package struct Header: Sendable, Equatable {
+    package var byteCount: Int
+    package var sequence: UInt64
+    package var durableSequence: UInt64
+    package var changeCount: Int
+  }
+
+  /// Begins a frame in an empty buffer; ``finish(_:offset:seed:sequence:durableSequence:changeCount:)`` ends it once
+  /// the changes are in.
+  package static func begin(_ buffer: ByteBuffer) {
+    buffer.removeAll()
+    buffer.append(magic)
+    buffer.pad(to: headerByteCount)
+  }
+
+  package static func finish(
+    _ buffer: ByteBuffer, offset: Int, seed: UInt64, sequence: UInt64, durableSequence: UInt64, changeCount: Int
+  ) {
+    buffer.pad(toMultipleOf: 8)
+    buffer.set(UInt32(buffer.count), at: 4)
+    buffer.set(sequence, at: 8)
+    buffer.set(durableSequence, at: 24)
+    buffer.set(UInt32(changeCount), at: 32)
+    buffer.set(UInt16(0), at: 36)
+    buffer.set(UInt16(1), at: 38)
+    buffer.set(checksum(buffer.bytes, offset: offset, seed: seed), at: 16)
+  }
+
+  private static func checksum(_ frame: UnsafeRawBufferPointer, offset: Int, seed: UInt64) -> UInt64 {
+    Checksum.of(
+      UnsafeRawBufferPointer(rebasing: frame[0..<16]), UnsafeRawBufferPointer(rebasing: frame[24...]),
+      seed: Checksum.seed(seed, UInt64(offset)))
+  }
+
+  /// The frame that begins at `offset` of a WAL file, if a whole one is there. O(its length).
+  package static func parse(_ file: UnsafeRawBufferPointer, at offset: Int, seed: UInt64) -> Header? {
+    guard offset >= 0, file.count - offset >= headerByteCount, let start = file.baseAddress else { return nil }
+    let p = start + offset
+    let byteCount = Int(p.u32(4))
+    guard p.u32(0) == magic, byteCount >= headerByteCount, byteCount & 7 == 0, byteCount <= file.count - offset,
+      p.u16(36) == 0, p.u16(38) == 1,
+      p.u64(16) == checksum(UnsafeRawBufferPointer(start: p, count: byteCount), offset: offset, seed: seed)
+    else { return nil }
+    return Header(
+      byteCount: byteCount, sequence: p.u64(8), durableSequence: p.u64(24), changeCount: Int(p.u32(32)))
+  }
+
+  /// The changes of a frame that ``parse(_:at:seed:)`` has found; nil when they are not what its header says. Inline
+  /// ranges count from the file's start.
+  package static func changes(_ file: UnsafeRawBufferPointer, at offset: Int, _ header: Header) -> [Change]? {
+    let body = UnsafeRawBufferPointer(rebasing: file[offset + headerByteCount..<offset + header.byteCount])
+    guard header.changeCount <= body.count / 8 else { return nil }
+    var reader = ByteReader(body)
+    var changes: [Change] = []
+    changes.reserveCapacity(header.changeCount)
+    for _ in 0..<header.changeCount {
+      guard var change = Change.decode(&reader) else { return nil }
+      if case .put(var put) = change, let inline = put.inline {
+        let base = offset + headerByteCount
+        put.inline = inline.lowerBound + base..<inline.upperBound + base
+        change = .put(put)
+      }
+      changes.append(change)
+    }
+    return changes
+  }
+}

@@ -1,0 +1,120 @@
+import CVitrineSystem
+
+/// What belongs to a store and is kept in it: who it is, and its options. Two copies lie in the file `STORE`, one more
+/// in each checkpoint.
+///
+/// ```
+///   0 u64 magic   8 u32 version  12 u32 zero  16 u64 store id low  24 u64 store id high  32 u64 generation
+///  40 secret (192)
+/// 232 u64 byte budget  240 u64 entry budget  248 u64 segment bytes (0: from the budget)  256 u64 WAL file bytes
+/// 264 u8 durability    265 u8 compression level   266 zeros   504 u64 checksum
+/// ```
+package struct StoreIdentity: Sendable, Equatable {
+  package static let magic: UInt64 = 0x524F_5453_5254_4956  // "VITRSTOR"
+  package static let byteCount = 512
+  /// Where the second copy stands in `STORE`: on another page and another sector.
+  package static let secondCopy = 4096
+  package static let fileByteCount = 8192
+
+  package var version: UInt32 = CacheFormat.version
+  package var store: StoreID
+  /// Counts the changes of the options; the newest whole copy wins.
+  package var generation: UInt64 = 1
+  /// What URL hashes are taken under.
+  package var secret: [UInt8]
+  package var byteBudget: Int
+  package var entryBudget: Int
+  package var segmentByteCount: Int
+  package var walFileByteCount: Int
+  package var durability: Durability
+  package var compressionLevel: Int
+
+  package init(
+    store: StoreID, secret: [UInt8], byteBudget: Int, entryBudget: Int, segmentByteCount: Int, walFileByteCount: Int,
+    durability: Durability, compressionLevel: Int
+  ) {
+    self.store = store
+    self.secret = secret
+    self.byteBudget = byteBudget
+    self.entryBudget = entryBudget
+    self.segmentByteCount = segmentByteCount
+    self.walFileByteCount = walFileByteCount
+    self.durability = durability
+    self.compressionLevel = compressionLevel
+  }
+
+  /// What the first bytes of a copy say.
+  package enum Reading: Sendable, Equatable {
+    case valid(StoreIdentity)
+    /// Whole, but of a version this library does not know.
+    case newer(UInt32)
+    case damaged
+  }
+
+  package static func read(_ bytes: UnsafeRawBufferPointer) -> Reading {
+    guard bytes.count >= byteCount, let p = bytes.baseAddress, p.u64(0) == magic else { return .damaged }
+    let isWhole = p.u64(504) == Checksum.of(UnsafeRawBufferPointer(start: p, count: 504), seed: magic)
+    // A later version may have its checksum elsewhere; its number alone says to keep away.
+    if isWhole, p.u32(8) > CacheFormat.version { return .newer(p.u32(8)) }
+    guard isWhole, p.u32(8) > 0, let durability = Durability(rawValue: p.u8(264)) else { return .damaged }
+    var identity = StoreIdentity(
+      store: StoreID(low: p.u64(16), high: p.u64(24)),
+      secret: Array(UnsafeRawBufferPointer(start: p + 40, count: Int(VITRINE_SECRET_BYTES))),
+      byteBudget: Int(clamping: p.u64(232)), entryBudget: Int(clamping: p.u64(240)),
+      segmentByteCount: Int(clamping: p.u64(248)), walFileByteCount: Int(clamping: p.u64(256)),
+      durability: durability, compressionLevel: Int(p.u8(265)))
+    identity.version = p.u32(8)
+    identity.generation = p.u64(32)
+    guard identity.byteBudget >= CacheFormat.smallestBudget, identity.compressionLevel <= 22,
+      (CacheFormat.smallestWALFile...CacheFormat.largestWALFile).contains(identity.walFileByteCount)
+    else { return .damaged }
+    return .valid(identity)
+  }
+
+  package func encoded() -> [UInt8] {
+    let buffer = ByteBuffer(capacity: StoreIdentity.byteCount)
+    buffer.append(StoreIdentity.magic)
+    buffer.append(version)
+    buffer.append(UInt32(0))
+    buffer.append(store.low)
+    buffer.append(store.high)
+    buffer.append(generation)
+    buffer.append(secret)
+    buffer.pad(to: 232)
+    buffer.append(UInt64(byteBudget))
+    buffer.append(UInt64(entryBudget))
+    buffer.append(UInt64(segmentByteCount))
+    buffer.append(UInt64(walFileByteCount))
+    buffer.append(durability.rawValue)
+    buffer.append(UInt8(compressionLevel))
+    buffer.pad(to: 504)
+    buffer.append(Checksum.of(buffer.bytes, seed: StoreIdentity.magic))
+    return Array(buffer.bytes)
+  }
+
+  /// The options that differ between two identities, ignoring their generation.
+  package func hasSameOptions(as other: StoreIdentity) -> Bool {
+    var other = other
+    other.generation = generation
+    return other == self
+  }
+}
+
+/// Limits and names that the whole format shares.
+package enum CacheFormat {
+  package static let version: UInt32 = 1
+  package static let smallestBudget = 1 << 20
+  package static let smallestWALFile = 32 << 10
+  package static let largestWALFile = 64 << 20
+  package static let smallestSegment = 64 << 10
+  package static let largestSegment = 64 << 20
+  package static let walFileCount = 4
+
+  package static let storeFile = "STORE"
+  package static let lockFile = "LOCK"
+  package static let countersFile = "COUNTERS"
+  package static let tagFile = "CACHEDIR.TAG"
+  package static let segmentsFolder = "segments"
+  package static let walFolder = "wal"
+  package static let checkpointsFolder = "checkpoints"
+}

@@ -1,0 +1,186 @@
+import Synchronization
+
+/// The write-ahead log: a few files of one size, written in turn.
+///
+/// Appending, rotating and the states of the files are guarded by the store's commit lock. Making frames durable needs
+/// only the log's own monitor, so that callers share one sync (group commit) while others append.
+package final class WAL: @unchecked Sendable {
+  package final class LogFile {
+    package enum State { case free, active, filled }
+    package let name: String
+    package let file: any File
+    package let byteCount: Int
+    package var state = State.free
+    package var header: WALFileHeader?
+    /// Rule 6: payloads that frames in this file carry, as the highest end of one in each segment.
+    package var inlineEnds: [Int: Int] = [:]
+
+    package init(name: String, file: any File, byteCount: Int) {
+      self.name = name
+      self.file = file
+      self.byteCount = byteCount
+    }
+  }
+
+  private let store: StoreID
+  private let entropy: any Entropy
+  package private(set) var files: [LogFile]
+  package private(set) var active: LogFile?
+  /// Where the next frame goes.
+  package private(set) var offset = WALFileHeader.frameStart
+  package private(set) var nextSequence: UInt64
+  package private(set) var opening: UInt64
+  private var nextUse: UInt64
+  /// Bytes of frames written since opening.
+  package private(set) var writtenByteCount = 0
+
+  /// One more than the number of the last complete frame.
+  private let appended: Atomic<UInt64>
+  /// All frames below this number are on the disk.
+  private let durable: Atomic<UInt64>
+
+  private let monitor = Monitor()
+  private var isSyncing = false
+  /// Files that hold frames which may not be on the disk, oldest first. Guarded by `monitor`.
+  private var unsynced: [any File] = []
+  private var failure: SystemError?
+
+  package init(
+    store: StoreID, entropy: any Entropy, files: [LogFile], nextUse: UInt64, opening: UInt64, durable: UInt64
+  ) {
+    self.store = store
+    self.entropy = entropy
+    self.files = files
+    self.nextUse = nextUse
+    self.opening = opening
+    nextSequence = Sequence.first(ofOpening: opening)
+    appended = Atomic(durable)
+    self.durable = Atomic(durable)
+  }
+
+  // MARK: Appending (under the commit lock)
+
+  /// Bytes for frames in an empty file.
+  package var capacity: Int { (files.first?.byteCount ?? 0) - WALFileHeader.frameStart }
+  package var room: Int { (active?.byteCount ?? 0) - offset }
+  package var freeCount: Int { files.count { $0.state == .free } }
+  package var position: WALPosition {
+    WALPosition(use: active?.header?.use ?? 0, offset: offset, sequence: nextSequence)
+  }
+
+  /// Starts writing at the head of a free file. `cut` is where the log ended before; false when no file is free.
+  ///
+  /// The header is not yet durable on return: a first file of an opening is synced before anything else is written, and
+  /// a later one is synced with its first frames, whose number is durable already.
+  package func rotate(cut: WALPosition) throws(SystemError) -> Bool {
+    guard let next = files.first(where: { $0.state == .free }) else { return false }
+    if Sequence.isNearlySpent(nextSequence) {
+      opening = Sequence.opening(nextSequence) + 1
+      nextSequence = Sequence.first(ofOpening: opening)
+    }
+    let header = WALFileHeader(
+      store: store, use: nextUse, seed: try entropy.integer(), opening: opening, firstSequence: nextSequence,
+      predecessor: cut.use, predecessorCut: cut.offset, predecessorSequence: cut.sequence,
+      durableSequence: durable.load(ordering: .relaxed))
+    try next.file.write(header.encoded(), at: 0)
+    nextUse += 1
+    next.header = header
+    next.inlineEnds = [:]
+    next.state = .active
+    active?.state = .filled
+    active = next
+    offset = WALFileHeader.frameStart
+    monitor.lock()
+    if !unsynced.contains(where: { $0 === next.file }) { unsynced.append(next.file) }
+    monitor.unlock()
+    return true
+  }
+
+  /// Writes the frame in `buffer`, begun by ``Frame/begin(_:)``, and answers its number. There must be room for it.
+  package func append(_ buffer: ByteBuffer, changeCount: Int) throws(SystemError) -> UInt64 {
+    guard let active, let header = active.header else {
+      throw SystemError(code: 9, operation: "append to the log", path: "wal")
+    }
+    let sequence = nextSequence
+    Frame.finish(
+      buffer, offset: offset, seed: header.seed, sequence: sequence,
+      durableSequence: durable.load(ordering: .relaxed), changeCount: changeCount)
+    precondition(buffer.count <= room, "the caller made room")
+    try active.file.write(buffer.bytes, at: offset)
+    offset += buffer.count
+    writtenByteCount += buffer.count
+    nextSequence += 1
+    appended.store(nextSequence, ordering: .releasing)
+    return sequence
+  }
+
+  /// A checkpoint has taken the place of a frame: its number is used up.
+  package func skipSequence() {
+    nextSequence += 1
+  }
+
+  package func noteInline(slot: Int, end: Int) {
+    guard let active else { return }
+    active.inlineEnds[slot] = max(active.inlineEnds[slot] ?? 0, end)
+  }
+
+  /// Frees the files that a durable checkpoint covers, but for those with payloads that `isVouched` denies (rule 6).
+  package func release(before use: UInt64, isVouched: (_ slot: Int, _ end: Int) -> Bool) {
+    for file in files where file.state == .filled {
+      guard let header = file.header, header.use < use,
+        file.inlineEnds.allSatisfy({ isVouched($0.key, $0.value) })
+      else { continue }
+      file.state = .free
+    }
+  }
+
+  package func add(_ file: LogFile) { files.append(file) }
+
+  // MARK: Durability (any thread)
+
+  /// One more than the newest complete frame.
+  package var appendedSequence: UInt64 { appended.load(ordering: .acquiring) }
+  package var durableSequence: UInt64 { durable.load(ordering: .acquiring) }
+
+  /// What was replayed may not be on the disk: its files are synced before anything newer counts as durable.
+  package func adoptUnsynced(_ files: [any File]) {
+    monitor.lock()
+    unsynced.insert(contentsOf: files, at: 0)
+    monitor.unlock()
+  }
+
+  /// Returns when all frames below `sequence` are durable. Concurrent callers share a sync. A sync that failed fails
+  /// this call and every later one.
+  package func makeDurable(below sequence: UInt64) throws(SystemError) {
+    if durable.load(ordering: .acquiring) >= sequence, sequence > 0 { return }
+    monitor.lock()
+    defer { monitor.unlock() }
+    while true {
+      if let failure { throw failure }
+      if durable.load(ordering: .relaxed) >= sequence { return }
+      if isSyncing {
+        monitor.wait()
+        continue
+      }
+      isSyncing = true
+      // The number first, the files after: a frame that the number counts lies in a file of this list.
+      let target = appended.load(ordering: .acquiring)
+      let files = unsynced
+      monitor.unlock()
+      var failed: SystemError?
+      for file in files where failed == nil {
+        do throws(SystemError) { try file.sync() } catch { failed = error }
+      }
+      monitor.lock()
+      isSyncing = false
+      if let failed {
+        failure = failed
+      } else {
+        // The newest file may be written to again; the others are done with.
+        unsynced.removeAll { file in files.dropLast().contains { $0 === file } }
+        if target > durable.load(ordering: .relaxed) { durable.store(target, ordering: .releasing) }
+      }
+      monitor.signalAll()
+    }
+  }
+}

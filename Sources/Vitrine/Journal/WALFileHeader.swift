@@ -1,0 +1,93 @@
+/// The first 128 bytes of a WAL file: which use of the file this is, and where the one before was cut.
+///
+/// ```
+///  0 u64 magic   8 u32 version  12 u32 zero   16 u64 store id low   24 u64 store id high
+/// 32 u64 use    40 u64 seed    48 u64 opening  56 u64 first sequence
+/// 64 u64 predecessor's use     72 u64 its cut (offset)   80 u64 sequence at the cut
+/// 88 u64 durable sequence      96 zeros   120 u64 checksum
+/// ```
+package struct WALFileHeader: Sendable, Equatable {
+  package static let magic: UInt64 = 0x4C41_575F_5254_4956  // "VITR_WAL"
+  package static let byteCount = 128
+  /// Where frames begin.
+  package static let frameStart = 512
+
+  package var version: UInt32 = 1
+  package var store: StoreID
+  /// Counts the uses of all WAL files; never the same twice.
+  package var use: UInt64
+  /// Drawn at random for each use; frames of an earlier one do not check under it.
+  package var seed: UInt64
+  /// The number of the opening that wrote it.
+  package var opening: UInt64
+  package var firstSequence: UInt64
+  /// 0 when there is none.
+  package var predecessor: UInt64
+  package var predecessorCut: Int
+  package var predecessorSequence: UInt64
+  /// As in a frame.
+  package var durableSequence: UInt64
+
+  package init(
+    store: StoreID, use: UInt64, seed: UInt64, opening: UInt64, firstSequence: UInt64, predecessor: UInt64,
+    predecessorCut: Int, predecessorSequence: UInt64, durableSequence: UInt64
+  ) {
+    self.store = store
+    self.use = use
+    self.seed = seed
+    self.opening = opening
+    self.firstSequence = firstSequence
+    self.predecessor = predecessor
+    self.predecessorCut = predecessorCut
+    self.predecessorSequence = predecessorSequence
+    self.durableSequence = durableSequence
+  }
+
+  package init?(_ bytes: UnsafeRawBufferPointer) {
+    guard bytes.count >= WALFileHeader.byteCount, let p = bytes.baseAddress, p.u64(0) == WALFileHeader.magic,
+      p.u64(120) == Checksum.of(UnsafeRawBufferPointer(start: p, count: 120), seed: WALFileHeader.magic)
+    else { return nil }
+    self.init(
+      store: StoreID(low: p.u64(16), high: p.u64(24)), use: p.u64(32), seed: p.u64(40), opening: p.u64(48),
+      firstSequence: p.u64(56), predecessor: p.u64(64), predecessorCut: Int(clamping: p.u64(72)),
+      predecessorSequence: p.u64(80), durableSequence: p.u64(88))
+    version = p.u32(8)
+  }
+
+  package func encoded() -> [UInt8] {
+    let buffer = ByteBuffer(capacity: WALFileHeader.byteCount)
+    buffer.append(WALFileHeader.magic)
+    buffer.append(version)
+    buffer.append(UInt32(0))
+    for value in [
+      store.low, store.high, use, seed, opening, firstSequence, predecessor, UInt64(predecessorCut),
+      predecessorSequence, durableSequence,
+    ] { buffer.append(value) }
+    buffer.pad(to: 120)
+    buffer.append(Checksum.of(buffer.bytes, seed: WALFileHeader.magic))
+    return Array(buffer.bytes)
+  }
+
+  package static func fileName(_ index: Int) -> String { "\(index).wal" }
+}
+
+/// A place in the WAL: before the frame with `sequence`, at `offset` of the file in its `use`.
+package struct WALPosition: Sendable, Equatable {
+  package var use: UInt64
+  package var offset: Int
+  package var sequence: UInt64
+  package init(use: UInt64, offset: Int, sequence: UInt64) {
+    self.use = use
+    self.offset = offset
+    self.sequence = sequence
+  }
+}
+
+/// Sequence numbers begin with the number of the opening that gives them.
+package enum Sequence {
+  static let counterBits: UInt64 = 36
+  package static func first(ofOpening opening: UInt64) -> UInt64 { opening << counterBits | 1 }
+  package static func opening(_ sequence: UInt64) -> UInt64 { sequence >> counterBits }
+  /// Past this many changes an opening takes a new number with its next WAL file.
+  package static func isNearlySpent(_ sequence: UInt64) -> Bool { sequence >> (counterBits - 1) & 1 == 1 }
+}

@@ -1,0 +1,86 @@
+/// One segment file, as the writer knows it. Everything that changes is guarded by the store's commit lock; what
+/// readers need is in the ``SegmentTable``.
+package final class Segment: @unchecked Sendable {
+  package enum State: Sendable, Equatable {
+    /// Made and empty.
+    case spare
+    /// Takes reservations.
+    case open
+    /// Takes no more.
+    case sealed
+    /// Nothing in it is needed; its file is about to go.
+    case retired
+  }
+
+  package let id: UInt64
+  package let slot: Int
+  package let file: any File
+  package let mapping: Mapping?
+  /// Bytes that the file has room for.
+  package var byteCount: Int
+  /// Bytes of the disk that it takes, as the ledger counts them.
+  package var allocatedByteCount: Int
+  package var stream: StreamKind
+  package var state: State
+  /// Where the next reservation begins.
+  package var tail: Int
+  package var liveUnits = 0
+  /// Key records plus payloads that are needed.
+  package var liveCount = 0
+  /// Offsets of reservations that are not filled yet.
+  package var unfilled: [Int] = []
+  package var isDirty = false
+  /// The last frame that took a record of it away, or moved one (rule 5).
+  package var lastKill: UInt64 = 0
+
+  package init(
+    id: UInt64, slot: Int, file: any File, mapping: Mapping?, byteCount: Int, allocatedByteCount: Int,
+    stream: StreamKind, state: State, tail: Int
+  ) {
+    self.id = id
+    self.slot = slot
+    self.file = file
+    self.mapping = mapping
+    self.byteCount = byteCount
+    self.allocatedByteCount = allocatedByteCount
+    self.stream = stream
+    self.state = state
+    self.tail = tail
+  }
+
+  package var fileName: String { SegmentHeader.fileName(id) }
+
+  /// Everything before this offset has been filled.
+  package var filledUpTo: Int { unfilled.min() ?? tail }
+
+  /// Places a record with a head of `headByteCount` bytes and `payloadByteCount` bytes behind it; nil when it does not
+  /// fit. A ``filled(_:)`` must follow for each.
+  package func reserve(headByteCount: Int, payloadByteCount: Int, pageAligned: Bool) -> Reservation? {
+    let payload = RecordHeader.payloadPosition(
+      offset: tail, headByteCount: headByteCount, pageAligned: pageAligned)
+    let end = roundUp(payload + payloadByteCount, to: Unit.byteCount)
+    guard state == .open, end <= byteCount, tail < Location.offsetLimit else { return nil }
+    let reservation = Reservation(segment: self, offset: tail, payloadOffset: payload - tail, endOffset: end)
+    unfilled.append(tail)
+    tail = end
+    return reservation
+  }
+
+  package func filled(_ reservation: Reservation) {
+    if let index = unfilled.firstIndex(of: reservation.offset) { unfilled.swapAt(index, unfilled.count - 1) }
+    _ = unfilled.popLast()
+    isDirty = true
+  }
+}
+
+/// Room in an open segment: reserved, then filled, then committed by a frame that names it, or abandoned: then nothing
+/// names it, and it is dead space.
+package struct Reservation: @unchecked Sendable {
+  package let segment: Segment
+  package let offset: Int
+  /// From the record's start.
+  package let payloadOffset: Int
+  package let endOffset: Int
+
+  package var location: Location { Location(slot: segment.slot, offset: offset) }
+}

@@ -1,0 +1,136 @@
+import CVitrineSystem
+import Synchronization
+
+/// All segments of a store by slot.
+///
+/// Readers use only the descriptors, in memory that never moves. A descriptor is filled before the first location that
+/// names it is published through the index, and emptied only after the last one was taken out and no reader has it
+/// pinned: readers pin (``pin(_:)``) under the same shard lock under which they found the location. Everything else is
+/// guarded by the commit lock.
+///
+/// A descriptor is 64 bytes: address of the mapping, bytes mapped, offset below which live records are known to be on
+/// the disk (atomic), segment id, and the first sequence number that counts (older records are leftovers of an opening
+/// whose frames were lost).
+///
+/// Invariant: `descriptors` has `slotLimit` of them, zeroed at first, until deinit.
+package final class SegmentTable: @unchecked Sendable {
+  package static let slotLimit = 1 << 16
+
+  private let memory: PageMemory
+  private let descriptors: UnsafeMutableRawPointer
+  private static let stride = 64
+
+  /// By slot.
+  package private(set) var segments: [Segment?] = []
+  private var freeSlots: [Int] = []
+  package let store: StoreID
+
+  package init?(store: StoreID) {
+    guard let memory = PageMemory(byteCount: SegmentTable.slotLimit * SegmentTable.stride) else { return nil }
+    self.memory = memory
+    descriptors = memory.start
+    self.store = store
+  }
+
+  deinit { memory.free() }
+
+  // MARK: Readers
+
+  @inline(__always)
+  private func address(_ slot: Int) -> UnsafeMutableRawPointer { descriptors + slot * SegmentTable.stride }
+
+  @inline(__always)
+  package func pin(_ slot: Int) -> Pin {
+    let address = UInt(bitPattern: self.address(slot))
+    return Pin(level: vitrine_pin(address), address: address)
+  }
+
+  /// The bytes from `location` to its segment's end; empty when the segment is not mapped that far.
+  @inline(__always)
+  package func bytes(at location: Location) -> UnsafeRawBufferPointer {
+    let descriptor = address(location.slot)
+    let mapped = descriptor.load(fromByteOffset: 8, as: Int.self)
+    guard let start = descriptor.load(as: UnsafeRawPointer?.self), location.offset < mapped else {
+      return UnsafeRawBufferPointer(start: nil, count: 0)
+    }
+    return UnsafeRawBufferPointer(start: start + location.offset, count: mapped - location.offset)
+  }
+
+  @inline(__always)
+  private func vouched(_ slot: Int) -> UnsafeMutablePointer<Atomic<Int>> {
+    (address(slot) + 16).assumingMemoryBound(to: Atomic<Int>.self)
+  }
+
+  @inline(__always)
+  package func isVouched(_ location: Location) -> Bool {
+    location.offset < vouched(location.slot).pointee.load(ordering: .relaxed)
+  }
+
+  package func vouchedUpTo(_ slot: Int) -> Int { vouched(slot).pointee.load(ordering: .relaxed) }
+
+  package func id(_ slot: Int) -> UInt64 { address(slot).load(fromByteOffset: 24, as: UInt64.self) }
+
+  package func firstSequence(_ slot: Int) -> UInt64 { address(slot).load(fromByteOffset: 32, as: UInt64.self) }
+
+  /// What the checksum of the record at `location` is taken under.
+  package func seed(_ location: Location) -> UInt64 {
+    RecordHeader.seed(store: store, segment: id(location.slot), offset: location.offset)
+  }
+
+  package func isPinned(_ slot: Int) -> Bool {
+    let address = UInt(bitPattern: self.address(slot))
+    return vitrine_is_pinned(address, address + 1)
+  }
+
+  // MARK: Writers
+
+  /// A slot for a new segment; nil when there are none left.
+  package func takeSlot() -> Int? {
+    if let slot = freeSlots.popLast() { return slot }
+    guard segments.count < SegmentTable.slotLimit else { return nil }
+    segments.append(nil)
+    return segments.count - 1
+  }
+
+  package func giveBack(slot: Int) { freeSlots.append(slot) }
+
+  /// Enters a segment under its slot, which is grown to or was taken.
+  package func insert(_ segment: Segment, vouchedUpTo: Int, firstSequence: UInt64) {
+    while segments.count <= segment.slot {
+      if segments.count < segment.slot { freeSlots.append(segments.count) }
+      segments.append(nil)
+    }
+    freeSlots.removeAll { $0 == segment.slot }
+    let descriptor = address(segment.slot)
+    descriptor.storeBytes(of: segment.mapping.map { UnsafeRawPointer($0.start) }, as: UnsafeRawPointer?.self)
+    descriptor.storeBytes(of: segment.mapping?.byteCount ?? 0, toByteOffset: 8, as: Int.self)
+    vouched(segment.slot).pointee.store(vouchedUpTo, ordering: .relaxed)
+    descriptor.storeBytes(of: segment.id, toByteOffset: 24, as: UInt64.self)
+    descriptor.storeBytes(of: firstSequence, toByteOffset: 32, as: UInt64.self)
+    segments[segment.slot] = segment
+  }
+
+  package func setFirstSequence(_ sequence: UInt64, slot: Int) {
+    address(slot).storeBytes(of: sequence, toByteOffset: 32, as: UInt64.self)
+  }
+
+  package func setVouchedUpTo(_ offset: Int, slot: Int) {
+    vouched(slot).pointee.store(offset, ordering: .relaxed)
+  }
+
+  /// Takes a segment out that no location names and no reader has pinned; its slot stays taken until it is given back.
+  package func remove(slot: Int) {
+    let descriptor = address(slot)
+    descriptor.storeBytes(of: nil, as: UnsafeRawPointer?.self)
+    descriptor.storeBytes(of: 0, toByteOffset: 8, as: Int.self)
+    segments[slot] = nil
+  }
+}
+
+/// One borrow of a segment: while it stands, the segment stays mapped. Give pins back in reverse order, on the thread
+/// that took them.
+package struct Pin {
+  let level: Int32
+  let address: UInt
+  @inline(__always) package func release() { vitrine_unpin(level, address) }
+}
