@@ -9,10 +9,11 @@ package final class KeyHasher: @unchecked Sendable {
 
   package init(secret bytes: [UInt8]) {
     let count = Int(VITRINE_SECRET_BYTES)
-    secret = .allocate(byteCount: count, alignment: 64)
-    secret.initializeMemory(as: UInt8.self, repeating: 0, count: count)
-    bytes.withUnsafeBytes { secret.copyMemory(from: $0.baseAddress!, byteCount: min(count, $0.count)) }
-    seed = UnsafeRawPointer(secret).u64(8)
+    let memory = UnsafeMutableRawPointer.allocate(byteCount: count, alignment: 64)
+    memory.initializeMemory(as: UInt8.self, repeating: 0, count: count)
+    for (index, byte) in bytes.prefix(count).enumerated() { memory.put(byte, at: index) }
+    secret = memory
+    seed = UnsafeRawPointer(memory).u64(8)
   }
 
   deinit { secret.deallocate() }

@@ -211,9 +211,24 @@ package final class ContentTable: @unchecked Sendable {
 
   /// Enters a word that ``forEach(shard:_:)`` gave. `largeCount` is for words that say 4 or more.
   package func insert(word: UInt64, shard index: Int, largeCount: Int?) -> Bool {
-    let hash = ContentHash(bits: UInt64(index) << 58 | ContentTable.tag(word) << 34)
+    let hash = ContentTable.hash(ofWord: word, shard: index)
     let small = Int(word >> 38 & 3)
     return insert(hash, ContentTable.location(word), count: small > 0 ? small : max(largeCount ?? 4, 4))
+  }
+
+  package static func hash(ofWord word: UInt64, shard: Int) -> ContentHash {
+    ContentHash(bits: UInt64(shard) << 58 | tag(word) << 34)
+  }
+
+  /// Takes an entry out whatever its count.
+  package func removeEntirely(word: UInt64, shard index: Int) {
+    let shard = shards + index
+    shard.pointee.lock.lock()
+    defer { shard.pointee.lock.unlock() }
+    let location = ContentTable.location(word)
+    guard let place = placeOf(ContentTable.hash(ofWord: word, shard: index), location, shard) else { return }
+    remove(place, shard)
+    largeCounts[location] = nil
   }
 
   package static func location(ofWord word: UInt64) -> Location { location(word) }

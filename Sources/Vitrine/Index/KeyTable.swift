@@ -44,12 +44,16 @@ package struct KeySlot: Sendable {
   }
   @inline(__always) package var location: Location { Location(bits: word0 & Location.mask) }
   @inline(__always) package var flags: Flags { Flags(rawValue: word0 >> 38 & 0x3FF) }
+  /// Without what holds only for this opening.
+  package var kept: KeySlot {
+    KeySlot(word0: word0 & ~(0x3FF << 38) | flags.intersection(.kept).rawValue << 38, word1: word1)
+  }
   @inline(__always) var isEmpty: Bool { word0 == 0 }
   @inline(__always) var urlTag: UInt32 { UInt32(truncatingIfNeeded: word1) }
   @inline(__always) func matches(_ hash: KeyHash) -> Bool {
     urlTag == hash.urlTag && UInt16(truncatingIfNeeded: word0 >> 48) == hash.styleTag
   }
-  func hash(shard: Int) -> KeyHash {
+  package func hash(shard: Int) -> KeyHash {
     KeyHash(bits: UInt64(shard) << 58 | UInt64(urlTag) << 26 | word0 >> 48)
   }
 }
@@ -109,7 +113,6 @@ package final class KeyTable: @unchecked Sendable {
   @inline(__always)
   package func prefetch(_ hash: KeyHash) {
     let shard = shards + hash.shard
-    // Unlocked and therefore a guess: a wrong address is harmless to prefetch.
     shard.pointee.lock.lock()
     let address = shard.pointee.slots + KeyTable.home(hash.urlTag, shard.pointee.capacity)
     shard.pointee.lock.unlock()

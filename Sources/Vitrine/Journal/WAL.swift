@@ -46,7 +46,8 @@ package final class WAL: @unchecked Sendable {
   private var failure: SystemError?
 
   package init(
-    store: StoreID, entropy: any Entropy, files: [LogFile], nextUse: UInt64, opening: UInt64, durable: UInt64
+    store: StoreID, entropy: any Entropy, files: [LogFile], nextUse: UInt64, opening: UInt64,
+    durableSequence: UInt64
   ) {
     self.store = store
     self.entropy = entropy
@@ -54,8 +55,9 @@ package final class WAL: @unchecked Sendable {
     self.nextUse = nextUse
     self.opening = opening
     nextSequence = Sequence.first(ofOpening: opening)
-    appended = Atomic(durable)
-    self.durable = Atomic(durable)
+    // Everything before this opening is complete, but only what was known to be durable is.
+    appended = Atomic(nextSequence)
+    durable = Atomic(durableSequence)
   }
 
   // MARK: Appending (under the commit lock)
@@ -91,7 +93,8 @@ package final class WAL: @unchecked Sendable {
     active = next
     offset = WALFileHeader.frameStart
     monitor.lock()
-    if !unsynced.contains(where: { $0 === next.file }) { unsynced.append(next.file) }
+    unsynced.removeAll { $0 === next.file }
+    unsynced.append(next.file)
     monitor.unlock()
     return true
   }

@@ -115,7 +115,11 @@ package struct RecordHeader: Sendable, Equatable {
 
   /// Reads a header and checks every length in it against the others and against the `bytes` at hand, which begin at
   /// the record and reach as far as its segment. Nil for anything that no writer would have made. O(1).
-  package init?(_ bytes: UnsafeRawBufferPointer) {
+  @inline(__always)
+  package init?(_ bytes: UnsafeRawBufferPointer) { self.init(head: bytes, available: bytes.count) }
+
+  /// The same for `bytes` that reach at least to the head's end, of `available` that there are in the segment.
+  package init?(head bytes: UnsafeRawBufferPointer, available: Int) {
     guard bytes.count >= RecordHeader.fixedByteCount, let p = bytes.baseAddress, p.u32(0) == RecordHeader.magic,
       let kind = Kind(rawValue: p.u8(4)), let encoding = Encoding(rawValue: p.u8(5)), p.u8(95) == 0
     else { return nil }
@@ -138,7 +142,8 @@ package struct RecordHeader: Sendable, Equatable {
       flags.contains(.layout) == (encoding == .bitmap), flags.contains(.source) == (sourceByteCount > 0),
       encoding == .zstd || storedByteCount == logicalByteCount,
       payloadOffset & (Unit.byteCount - 1) == 0, endOfHead <= payloadOffset, payloadOffset - endOfHead < 4096 + 64,
-      payloadOffset <= bytes.count, !carriesPayload || storedByteCount <= bytes.count - payloadOffset
+      endOfHead <= bytes.count, payloadOffset <= available,
+      !carriesPayload || storedByteCount <= available - payloadOffset
     else { return nil }
     var next = RecordHeader.fixedByteCount
     if flags.contains(.layout) {

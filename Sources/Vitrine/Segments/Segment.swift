@@ -14,12 +14,13 @@ package final class Segment: @unchecked Sendable {
 
   package let id: UInt64
   package let slot: Int
-  package let file: any File
-  package let mapping: Mapping?
+  /// Nil for a segment whose file is missing, and while recovery has not come to it yet.
+  package private(set) var file: (any File)?
+  package private(set) var mapping: Mapping?
   /// Bytes that the file has room for.
   package var byteCount: Int
   /// Bytes of the disk that it takes, as the ledger counts them.
-  package var allocatedByteCount: Int
+  package private(set) var allocatedByteCount = 0
   package var stream: StreamKind
   package var state: State
   /// Where the next reservation begins.
@@ -33,19 +34,19 @@ package final class Segment: @unchecked Sendable {
   /// The last frame that took a record of it away, or moved one (rule 5).
   package var lastKill: UInt64 = 0
 
-  package init(
-    id: UInt64, slot: Int, file: any File, mapping: Mapping?, byteCount: Int, allocatedByteCount: Int,
-    stream: StreamKind, state: State, tail: Int
-  ) {
+  package init(id: UInt64, slot: Int, byteCount: Int, stream: StreamKind, state: State, tail: Int) {
     self.id = id
     self.slot = slot
-    self.file = file
-    self.mapping = mapping
     self.byteCount = byteCount
-    self.allocatedByteCount = allocatedByteCount
     self.stream = stream
     self.state = state
     self.tail = tail
+  }
+
+  package func attach(file: any File, mapping: Mapping?, allocatedByteCount: Int) {
+    self.file = file
+    self.mapping = mapping
+    self.allocatedByteCount = allocatedByteCount
   }
 
   package var fileName: String { SegmentHeader.fileName(id) }

@@ -1,0 +1,75 @@
+import CVitrineSystem
+import CZstd
+
+/// What a thread keeps between calls: zstd contexts, which are dear to make, and buffers for heads and for
+/// decompressed values, one for each level of nested borrows.
+///
+/// Invariant: reached only from its own thread, through ``current``; freed when the thread ends.
+final class ThreadContext {
+  private var compressor: OpaquePointer?
+  private var decompressor: OpaquePointer?
+  private var values: [ByteBuffer] = []
+  /// The depth of decompressed borrows now standing.
+  private var depth = 0
+  let head = ByteBuffer(capacity: 1024)
+  let compressed = ByteBuffer(capacity: 4096)
+  let scratch = ByteBuffer(capacity: 32 << 10)
+
+  static var current: ThreadContext {
+    if let value = vitrine_thread_value() {
+      return Unmanaged<ThreadContext>.fromOpaque(value).takeUnretainedValue()
+    }
+    let made = ThreadContext()
+    vitrine_set_thread_value(Unmanaged.passRetained(made).toOpaque()) { value in
+      if let value { Unmanaged<ThreadContext>.fromOpaque(value).release() }
+    }
+    return made
+  }
+
+  deinit {
+    if let compressor { ZSTD_freeCCtx(compressor) }
+    if let decompressor { ZSTD_freeDCtx(decompressor) }
+  }
+
+  /// The bytes compressed into this thread's buffer; nil when that does not save an eighth.
+  func compress(_ bytes: UnsafeRawBufferPointer, level: Int) -> UnsafeRawBufferPointer? {
+    if compressor == nil { compressor = ZSTD_createCCtx() }
+    guard let compressor else { return nil }
+    // A bound of seven eighths makes zstd give up early on what is not worth keeping.
+    let limit = bytes.count - bytes.count / 8
+    var written = 0
+    compressed.withSpace(limit) { space in
+      let result = ZSTD_compressCCtx(
+        compressor, space.baseAddress, space.count, bytes.baseAddress, bytes.count, Int32(level))
+      written = ZSTD_isError(result) == 0 ? result : 0
+      return written
+    }
+    return written > 0 ? compressed.bytes : nil
+  }
+
+  /// Decompresses exactly `byteCount` bytes into a buffer that stays until ``releaseValue()``; nil when the bytes are
+  /// not what was compressed.
+  func decompress(_ bytes: UnsafeRawBufferPointer, byteCount: Int) -> UnsafeRawBufferPointer? {
+    if decompressor == nil { decompressor = ZSTD_createDCtx() }
+    guard let decompressor else { return nil }
+    if values.count == depth { values.append(ByteBuffer(capacity: max(byteCount, 64))) }
+    let value = values[depth]
+    var isWhole = false
+    value.withSpace(byteCount) { space in
+      let result = ZSTD_decompressDCtx(decompressor, space.baseAddress, byteCount, bytes.baseAddress, bytes.count)
+      isWhole = ZSTD_isError(result) == 0 && result == byteCount
+      return isWhole ? byteCount : 0
+    }
+    guard isWhole else {
+      value.removeAll(keeping: 4 << 20)
+      return nil
+    }
+    depth += 1
+    return value.bytes
+  }
+
+  func releaseValue() {
+    depth -= 1
+    values[depth].removeAll(keeping: 4 << 20)
+  }
+}

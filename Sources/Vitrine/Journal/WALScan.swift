@@ -1,0 +1,167 @@
+/// The WAL files as an opening finds them, and the order in which they count.
+package struct WALScan {
+  package struct Found {
+    package let name: String
+    package let file: any File
+    package let byteCount: Int
+    package let header: WALFileHeader?
+  }
+
+  package let files: [Found]
+
+  package init(files: [Found]) { self.files = files }
+
+  /// Opens every WAL file. One that cannot be read counts as damaged: it has no header.
+  package static func open(
+    _ directory: any Directory, store: StoreID, access: FileAccess
+  ) throws(SystemError) -> WALScan {
+    var files: [Found] = []
+    for index in 0..<CacheFormat.walFileCount {
+      let name = WALFileHeader.fileName(index)
+      guard let file = try? directory.openFile(name, access), let status = try? file.status() else { continue }
+      let bytes = (try? file.read(0..<WALFileHeader.byteCount)) ?? []
+      let header = bytes.withUnsafeBytes { WALFileHeader($0) }.flatMap { $0.store == store ? $0 : nil }
+      files.append(Found(name: name, file: file, byteCount: status.byteCount, header: header))
+    }
+    return WALScan(files: files)
+  }
+
+  package func file(use: UInt64) -> Found? { files.first { $0.header?.use == use } }
+
+  /// The newest file that says it follows `use`: what an earlier one held behind its cut never counts again.
+  package func successor(of use: UInt64) -> Found? {
+    files.filter { $0.header?.predecessor == use && $0.header!.use > use }.max { $0.header!.use < $1.header!.use }
+  }
+
+  package var newestUse: UInt64 { files.compactMap { $0.header?.use }.max() ?? 0 }
+  package var newestOpening: UInt64 { files.compactMap { $0.header?.opening }.max() ?? 0 }
+}
+
+/// What following the log gave.
+package struct WALReplay {
+  /// Before the first frame that does not count.
+  package var end: WALPosition
+  /// Uses of the files whose frames count, oldest first.
+  package var chain: [UInt64] = []
+  package var frameCount = 0
+  package var changeCount = 0
+  /// The log breaks before a place that was known to be on the disk (rule 9).
+  package var isDamaged = false
+  /// Keys that whole frames behind the damage touch, and whether one of them removes everything.
+  package var laterKeys: Set<KeyHash> = []
+  package var laterRemovesAll = false
+  /// All frames below this number were known to be durable.
+  package var durableSequence: UInt64 = 0
+
+  /// Follows the log from `position`: frames count as long as they are whole, in their order, and before the cut that
+  /// the next file names. `apply` answers false for a change that contradicts what is there, which ends the replay as
+  /// damage.
+  package static func run(
+    _ scan: WALScan, from position: WALPosition,
+    apply: (_ change: Change, _ sequence: UInt64, _ file: WALScan.Found) -> Bool
+  ) -> WALReplay {
+    var replay = WALReplay(end: position)
+    guard var current = scan.file(use: position.use) else {
+      // The file that the checkpoint names is gone or damaged. It is harmless when nothing was ever written behind.
+      replay.isDamaged = true
+      replay.collectLater(scan, behind: position.use, offset: .max, bytes: [])
+      return replay
+    }
+    replay.end = position
+    while let header = current.header {
+      replay.chain.append(header.use)
+      replay.durableSequence = max(replay.durableSequence, header.durableSequence)
+      let bytes = (try? current.file.readAll()) ?? []
+      let next = scan.successor(of: header.use)
+      let limit = min(next?.header?.predecessorCut ?? bytes.count, bytes.count)
+      let isConsistent = bytes.withUnsafeBytes { replay.follow($0, limit, header.seed, current, apply) }
+      if let next, let successor = next.header, isConsistent,
+        replay.end.offset == successor.predecessorCut, replay.end.sequence == successor.predecessorSequence
+      {
+        replay.end = WALPosition(
+          use: successor.use, offset: WALFileHeader.frameStart, sequence: successor.firstSequence)
+        current = next
+        continue
+      }
+      replay.isDamaged = !isConsistent
+      replay.collectLater(scan, behind: header.use, offset: replay.end.offset, bytes: bytes)
+      break
+    }
+    return replay
+  }
+
+  private mutating func follow(
+    _ bytes: UnsafeRawBufferPointer, _ limit: Int, _ seed: UInt64, _ file: WALScan.Found,
+    _ apply: (Change, UInt64, WALScan.Found) -> Bool
+  ) -> Bool {
+    let counted = UnsafeRawBufferPointer(rebasing: bytes[..<limit])
+    while let frame = Frame.parse(counted, at: end.offset, seed: seed), frame.sequence == end.sequence {
+      guard let changes = Frame.changes(counted, at: end.offset, frame) else { return false }
+      for change in changes where !apply(change, frame.sequence, file) { return false }
+      end.offset += frame.byteCount
+      end.sequence += 1
+      frameCount += 1
+      changeCount += changes.count
+      durableSequence = max(durableSequence, frame.durableSequence)
+    }
+    return true
+  }
+
+  /// Looks at whole frames behind the end: they say whether it lies before what was durable, and which keys are not to
+  /// be trusted then.
+  private mutating func collectLater(_ scan: WALScan, behind use: UInt64, offset: Int, bytes: [UInt8]) {
+    var later: [(hashes: [KeyHash], removesAll: Bool)] = []
+    var durable: UInt64 = 0
+    func collect(_ bytes: [UInt8], from offset: Int, seed: UInt64, after sequence: UInt64) {
+      bytes.withUnsafeBytes { bytes in
+        var place = roundUp(offset, to: 8)
+        while place + Frame.headerByteCount <= bytes.count {
+          guard let frame = Frame.parse(bytes, at: place, seed: seed), frame.sequence > sequence else {
+            place += 8
+            continue
+          }
+          durable = max(durable, frame.durableSequence)
+          let changes = Frame.changes(bytes, at: place, frame) ?? []
+          later.append((changes.compactMap(\.key), changes.contains(.removeAll)))
+          place += frame.byteCount
+        }
+      }
+    }
+    let end = end.sequence
+    if offset < bytes.count, let header = scan.file(use: use)?.header {
+      collect(bytes, from: offset, seed: header.seed, after: end)
+    }
+    for file in scan.files {
+      guard let header = file.header, header.use > use else { continue }
+      durable = max(durable, header.durableSequence)
+      collect((try? file.file.readAll()) ?? [], from: WALFileHeader.frameStart, seed: header.seed, after: 0)
+    }
+    guard isDamaged || durable > end else { return }
+    isDamaged = true
+    for frame in later {
+      laterKeys.formUnion(frame.hashes)
+      laterRemovesAll = laterRemovesAll || frame.removesAll
+    }
+  }
+}
+
+extension Change {
+  /// The key that the change touches.
+  package var key: KeyHash? {
+    switch self {
+    case .put(let put): put.hash
+    case .remove(let hash, _): hash
+    case .moved(let moved): moved.hash
+    case .removeAll, .segmentMade, .segmentOpened, .segmentSealed, .segmentRetired: nil
+    }
+  }
+
+  /// What the change takes away.
+  package var displaced: Displaced? {
+    switch self {
+    case .put(let put): put.displaced
+    case .remove(_, let displaced): displaced
+    default: nil
+    }
+  }
+}

@@ -1,0 +1,248 @@
+/// The index and the accounts of the segments: what a change changes. Live changes and replayed ones go through the
+/// same ``apply(_:)``, so that recovery arrives where the writer was.
+///
+/// Changes are made under the commit lock; the tables in it are read from any thread.
+package final class Catalog: @unchecked Sendable {
+  package let keys = KeyTable()
+  package let contents = ContentTable()
+  package let segments: SegmentTable
+  package let hasher: KeyHasher
+
+  package internal(set) var keyCount = 0
+  package internal(set) var blobCount = 0
+  /// Sum of what gets would give, each key counted.
+  package internal(set) var logicalByteCount = 0
+  package var nextSegment: UInt64 = 1
+
+  package init?(identity: StoreIdentity) {
+    guard let segments = SegmentTable(store: identity.store) else { return nil }
+    self.segments = segments
+    hasher = KeyHasher(secret: identity.secret)
+  }
+
+  // MARK: Applying
+
+  /// Makes one change. False when it does not fit what is there, which only damage can bring about; then as much of it
+  /// as fits was made.
+  @discardableResult
+  package func apply(_ change: Change, sequence: UInt64, isChecked: Bool) -> Bool {
+    switch change {
+    case .put(let put):
+      return apply(put, sequence: sequence, isChecked: isChecked)
+    case .remove(let hash, let displaced):
+      guard keys.remove(hash, displaced.location) else { return false }
+      keyCount -= 1
+      return release(displaced, sequence: sequence)
+    case .removeAll:
+      keys.removeAll()
+      contents.removeAll()
+      keyCount = 0
+      blobCount = 0
+      logicalByteCount = 0
+      for case let segment? in segments.segments {
+        segment.liveUnits = 0
+        segment.liveCount = 0
+        segment.lastKill = sequence
+      }
+      return true
+    case .segmentMade(let slot, let id, let byteCount):
+      guard !hasSegment(slot), byteCount >= SegmentHeader.byteCount else { return false }
+      let segment = Segment(
+        id: id, slot: slot, byteCount: byteCount, stream: .spare, state: .spare, tail: SegmentHeader.byteCount)
+      segments.insert(segment, vouchedUpTo: 0, firstSequence: 0)
+      nextSegment = max(nextSegment, id + 1)
+      return true
+    case .segmentOpened(let slot, let stream, let firstSequence):
+      guard let segment = segment(slot), segment.state == .spare else { return false }
+      segment.stream = stream
+      segment.state = .open
+      segments.setFirstSequence(firstSequence, slot: slot)
+      return true
+    case .segmentSealed(let slot, let byteCount):
+      guard let segment = segment(slot) else { return false }
+      segment.state = .sealed
+      segment.byteCount = byteCount
+      segment.tail = min(max(segment.tail, SegmentHeader.byteCount), byteCount)
+      return true
+    case .segmentRetired(let slot):
+      guard let segment = segment(slot), segment.liveCount == 0 else { return false }
+      segment.state = .retired
+      return true
+    case .moved(let moved):
+      return apply(moved, sequence: sequence)
+    }
+  }
+
+  private func apply(_ put: Change.Put, sequence: UInt64, isChecked: Bool) -> Bool {
+    guard let segment = segment(put.location.slot) else { return false }
+    // The new claim on the content first: the same bytes put again must not fall to zero between.
+    if put.contentLocation == put.location {
+      guard contents.insert(put.content, put.location) else { return false }
+      segment.liveUnits += put.payloadUnits
+      segment.liveCount += 1
+      blobCount += 1
+    } else {
+      guard contents.retain(put.content, put.contentLocation) else { return false }
+    }
+    var flags: KeySlot.Flags = put.contentLocation == put.location ? [] : .reference
+    if isChecked { flags.formUnion(.checked) }
+    let slot = KeySlot(put.hash, put.location, flags)
+    if let displaced = put.displaced, keys.replace(put.hash, displaced.location, with: slot) {
+      release(displaced, sequence: sequence)
+    } else {
+      guard keys.insert(slot, put.hash) else { return false }
+      keyCount += 1
+    }
+    segment.liveUnits += put.headUnits
+    segment.liveCount += 1
+    segment.tail = max(segment.tail, put.location.offset + (put.headUnits + put.payloadUnits) * Unit.byteCount)
+    logicalByteCount += put.logicalByteCount
+    return true
+  }
+
+  @discardableResult
+  private func release(_ displaced: Change.Displaced, sequence: UInt64) -> Bool {
+    logicalByteCount -= displaced.logicalByteCount
+    takeLive(displaced.location.slot, units: displaced.headUnits, sequence: sequence)
+    guard let left = contents.release(displaced.content, displaced.contentLocation) else { return false }
+    if left == 0 {
+      takeLive(displaced.contentLocation.slot, units: displaced.payloadUnits, sequence: sequence)
+      blobCount -= 1
+    }
+    return true
+  }
+
+  private func takeLive(_ slot: Int, units: Int, sequence: UInt64) {
+    guard let segment = segment(slot) else { return }
+    segment.liveCount = max(0, segment.liveCount - 1)
+    // A damaged record does not tell its size; the last one out settles the account.
+    segment.liveUnits = segment.liveCount == 0 ? 0 : max(0, segment.liveUnits - units)
+    segment.lastKill = max(segment.lastKill, sequence)
+  }
+
+  private func apply(_ moved: Change.Moved, sequence: UInt64) -> Bool {
+    guard let target = segment(moved.to.slot),
+      let old = keys.find(moved.hash, counts: false, { $0 }), old.location == moved.from,
+      keys.replace(moved.hash, moved.from, with: KeySlot(moved.hash, moved.to, old.flags))
+    else { return false }
+    target.liveUnits += moved.headUnits + moved.payloadUnits
+    target.liveCount += 1
+    takeLive(moved.from.slot, units: moved.headUnits + moved.payloadUnits, sequence: sequence)
+    return true
+  }
+
+  /// Enters a key that a scan of the segments found, and its blob when it is the first to use it.
+  func enter(
+    _ hash: KeyHash, location: Location, headUnits: Int, logicalByteCount: Int, content: ContentHash,
+    payload: (location: Location, units: Int)
+  ) {
+    let flags: KeySlot.Flags = payload.location == location ? [] : .reference
+    guard keys.insert(KeySlot(hash, location, flags), hash) else { return }
+    if !contents.retain(content, payload.location), contents.insert(content, payload.location) {
+      blobCount += 1
+      segment(payload.location.slot)?.liveUnits += payload.units
+      segment(payload.location.slot)?.liveCount += 1
+    }
+    keyCount += 1
+    self.logicalByteCount += logicalByteCount
+    segment(location.slot)?.liveUnits += headUnits
+    segment(location.slot)?.liveCount += 1
+  }
+
+  private func segment(_ slot: Int) -> Segment? {
+    slot < segments.segments.count ? segments.segments[slot] : nil
+  }
+
+  private func hasSegment(_ slot: Int) -> Bool { segment(slot).map { $0.state != .retired } ?? false }
+
+  // MARK: Records behind entries
+
+  /// The header at a location, if a whole one stands there; `checks` compares its checksum too.
+  @inline(__always)
+  package func record(at location: Location, checks: Bool) -> RecordView? {
+    let bytes = segments.bytes(at: location)
+    guard let header = RecordHeader(bytes), header.sequence >= segments.firstSequence(location.slot),
+      !checks || header.isIntact(in: bytes, seed: segments.seed(location))
+    else { return nil }
+    return RecordView(header: header, bytes: bytes)
+  }
+
+  /// Where the payload of a reference lies; nil when it is gone or damaged beyond finding.
+  package func payloadLocation(of header: RecordHeader) -> Location? {
+    var found: [Location] = []
+    contents.candidates(hasher.content(header.digest)) { location in
+      found.append(location)
+      return true
+    }
+    return found.first { location in
+      guard let other = record(at: location, checks: true)?.header else { return false }
+      return other.digest == header.digest && other.origin == header.origin
+    }
+  }
+
+  /// What goes when the entry at `location` goes, as far as its records still tell.
+  package func displaced(at location: Location) -> Change.Displaced? {
+    guard let header = record(at: location, checks: true)?.header else { return nil }
+    let content = hasher.content(header.digest)
+    let contentLocation = header.carriesPayload ? location : payloadLocation(of: header)
+    let payloadUnits =
+      header.carriesPayload
+      ? header.payloadUnits
+      : contentLocation.flatMap { record(at: $0, checks: true)?.header.payloadUnits } ?? 0
+    return Change.Displaced(
+      location: location, headUnits: header.headUnits, logicalByteCount: header.logicalByteCount, content: content,
+      contentLocation: contentLocation ?? location, payloadUnits: payloadUnits)
+  }
+
+  /// The same for a record that cannot be read any more: its content is searched for by location.
+  package func displacedDamaged(at location: Location) -> Change.Displaced {
+    var content = ContentHash(bits: 0)
+    var isFound = false
+    for shard in 0..<ContentTable.shardCount where !isFound {
+      contents.forEach(shard: shard) { word in
+        if ContentTable.location(ofWord: word) == location {
+          content = ContentTable.hash(ofWord: word, shard: shard)
+          isFound = true
+        }
+      }
+    }
+    return Change.Displaced(
+      location: location, headUnits: 0, logicalByteCount: 0, content: content, contentLocation: location,
+      payloadUnits: 0)
+  }
+
+  // MARK: Segments that are gone
+
+  /// Takes an entry out whose record cannot be read now; what it held counts as live until its segment goes.
+  package func dropUnread(_ hash: KeyHash, _ location: Location) {
+    if keys.remove(hash, location) { keyCount -= 1 }
+  }
+
+  /// Takes out every entry whose record lay in `slot` at `from` or behind it. Answers how many keys went.
+  package func dropEntries(slot: Int, from offset: Int) -> Int {
+    var dropped = 0
+    for shard in 0..<KeyTable.shardCount {
+      for entry in keys.copy(shard: shard)
+      where entry.location.slot == slot && entry.location.offset >= offset {
+        if keys.remove(entry.hash(shard: shard), entry.location) {
+          keyCount -= 1
+          dropped += 1
+          takeLive(slot, units: 0, sequence: 0)
+        }
+      }
+    }
+    for shard in 0..<ContentTable.shardCount {
+      var gone: [UInt64] = []
+      contents.forEach(shard: shard) { word in
+        let location = ContentTable.location(ofWord: word)
+        if location.slot == slot, location.offset >= offset { gone.append(word) }
+      }
+      for word in gone {
+        contents.removeEntirely(word: word, shard: shard)
+        blobCount -= 1
+        takeLive(slot, units: 0, sequence: 0)
+      }
+    }
+    return dropped
+  }
+}

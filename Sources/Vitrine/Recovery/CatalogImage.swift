@@ -1,0 +1,144 @@
+/// The catalog as a checkpoint holds it: written whole under the commit lock, read back at opening.
+extension Catalog {
+  /// How long a checkpoint file must be for what is in the catalog and `more` keys.
+  package func checkpointByteCount(moreKeys more: Int = 0) -> Int {
+    CheckpointHeader.fileByteCount(
+      keys: keyCount + more, blobs: blobCount + more, segments: segments.segments.count,
+      largeCounts: contents.largeCounts.count + min(more, 1))
+  }
+
+  /// Writes the body and fills the counts of `header`. O(entries), one write for each 64 KiB.
+  package func write(to file: any File, header: inout CheckpointHeader) throws(SystemError) {
+    let writer = CheckpointBodyWriter(file: file, store: header.identity.store, generation: header.generation)
+    var segmentCount = 0
+    for case let segment? in segments.segments where segment.state != .retired {
+      segmentCount += 1
+      writer.append(UInt64(segment.slot) | UInt64(segment.stream.rawValue) << 32)
+      writer.append(segment.id)
+      writer.append(UInt64(segment.byteCount))
+      writer.append(segment.state.code)
+      writer.append(UInt64(segment.tail))
+      writer.append(UInt64(segment.liveUnits))
+      writer.append(UInt64(segment.liveCount))
+      writer.append(UInt64(segments.vouchedUpTo(segment.slot)))
+      writer.append(segments.firstSequence(segment.slot))
+    }
+    var keyCount = 0
+    for shard in 0..<KeyTable.shardCount {
+      writer.append(UInt64(keys.count(shard: shard)))
+      keys.forEach(shard: shard) { entry in
+        keyCount += 1
+        writer.append(entry.kept.word0)
+        writer.append(entry.kept.word1)
+      }
+    }
+    var blobCount = 0
+    for shard in 0..<ContentTable.shardCount {
+      writer.append(UInt64(contents.count(shard: shard)))
+      contents.forEach(shard: shard) { word in
+        blobCount += 1
+        writer.append(word)
+      }
+    }
+    for (location, count) in contents.largeCounts {
+      writer.append(location.bits)
+      writer.append(UInt64(count))
+    }
+    try writer.finish()
+    header.segmentCount = segmentCount
+    header.keyCount = keyCount
+    header.blobCount = blobCount
+    header.largeCountCount = contents.largeCounts.count
+    header.logicalByteCount = logicalByteCount
+    header.bodyWordCount = writer.wordCount
+    header.nextSegment = nextSegment
+  }
+
+  /// The catalog that a checkpoint holds; nil when any of it is damaged or contradicts itself.
+  package static func read(from file: any File, header: CheckpointHeader) -> Catalog? {
+    guard let catalog = Catalog(identity: header.identity) else { return nil }
+    return catalog.fill(CheckpointBodyReader(file: file, header: header), header) ? catalog : nil
+  }
+
+  private func fill(_ body: CheckpointBodyReader, _ header: CheckpointHeader) -> Bool {
+    for _ in 0..<header.segmentCount {
+      guard let place = body.next(), let id = body.next(), let byteCount = body.next(), let code = body.next(),
+        let tail = body.next(), let liveUnits = body.next(), let liveCount = body.next(), let vouched = body.next(),
+        let first = body.next(), let stream = StreamKind(rawValue: UInt32(truncatingIfNeeded: place >> 32)),
+        let state = Segment.State(code: code), byteCount <= 1 << 40, tail <= byteCount, vouched <= byteCount,
+        liveUnits <= 1 << 40, liveCount <= 1 << 40
+      else { return false }
+      let slot = Int(place & 0xFFFF_FFFF)
+      guard slot < SegmentTable.slotLimit, slot >= segments.segments.count || segments.segments[slot] == nil else {
+        return false
+      }
+      let segment = Segment(
+        id: id, slot: slot, byteCount: Int(byteCount), stream: stream, state: state, tail: Int(tail))
+      segment.liveUnits = Int(liveUnits)
+      segment.liveCount = Int(liveCount)
+      segments.insert(segment, vouchedUpTo: Int(vouched), firstSequence: first)
+    }
+    for shard in 0..<KeyTable.shardCount {
+      guard let count = body.next(), count <= header.keyCount, keys.reserve(shard: shard, count: Int(count)) else {
+        return false
+      }
+      for _ in 0..<count {
+        guard let word0 = body.next(), let word1 = body.next() else { return false }
+        let slot = KeySlot(word0: word0, word1: word1).kept
+        guard names(slot.location), keys.insert(slot, slot.hash(shard: shard)) else { return false }
+      }
+      keyCount += Int(count)
+    }
+    var large: [(shard: Int, word: UInt64)] = []
+    for shard in 0..<ContentTable.shardCount {
+      guard let count = body.next(), count <= header.blobCount, contents.reserve(shard: shard, count: Int(count))
+      else { return false }
+      for _ in 0..<count {
+        guard let word = body.next(), names(ContentTable.location(ofWord: word)) else { return false }
+        if ContentTable.hasLargeCount(word) {
+          large.append((shard, word))
+        } else if !contents.insert(word: word, shard: shard, largeCount: nil) {
+          return false
+        }
+      }
+      blobCount += Int(count)
+    }
+    var counts: [Location: Int] = [:]
+    for _ in 0..<header.largeCountCount {
+      guard let bits = body.next(), let count = body.next(), count <= 1 << 40 else { return false }
+      counts[Location(bits: bits & Location.mask)] = Int(count)
+    }
+    for (shard, word) in large {
+      let count = counts[ContentTable.location(ofWord: word)]
+      guard contents.insert(word: word, shard: shard, largeCount: count) else { return false }
+    }
+    logicalByteCount = header.logicalByteCount
+    nextSegment = header.nextSegment
+    return keyCount == header.keyCount && blobCount == header.blobCount
+  }
+
+  /// Whether a location lies in a segment that the catalog knows.
+  private func names(_ location: Location) -> Bool {
+    location.slot < segments.segments.count && location.offset >= SegmentHeader.byteCount
+      && location.offset < segments.segments[location.slot]?.byteCount ?? 0
+  }
+}
+
+extension Segment.State {
+  fileprivate var code: UInt64 {
+    switch self {
+    case .spare: 0
+    case .open: 1
+    case .sealed, .retired: 2
+    }
+  }
+
+  fileprivate init?(code: UInt64) {
+    switch code {
+    case 0: self = .spare
+    case 1: self = .open
+    case 2: self = .sealed
+    default: return nil
+    }
+  }
+}

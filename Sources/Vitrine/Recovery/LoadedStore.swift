@@ -1,0 +1,80 @@
+/// A store as an opening finds it, brought up to its last counted frame in memory. Nothing has been written yet: a
+/// read-only opening serves from this, a writer goes on from it.
+package struct LoadedStore {
+  package var identity: StoreIdentity
+  package var catalog: Catalog
+  package var kind: StoreStatistics.LastOpen.Kind
+  package var notes: [String] = []
+  package var replayedCount = 0
+  package var droppedCount = 0
+  package var mayHaveLostRemovals = false
+  /// The log was closed cleanly right here, so open segments may be written on.
+  package var isClean = false
+  /// Where the log ends.
+  package var end: WALPosition
+  package var scan: WALScan
+  package var chain: [UInt64]
+  package var durableSequence: UInt64
+  /// Highest opening number met anywhere.
+  package var newestOpening: UInt64
+  package var checkpoint: CheckpointSet
+  /// Payloads that frames carry: until their segments are vouched for, they are the proof.
+  package var inline: [Location: InlineRecord]
+  /// Files in `segments/` that nothing refers to.
+  package var orphans: [String] = []
+  package var storeFileNeedsHealing = false
+}
+
+/// A record that a frame carries whole.
+package struct InlineRecord {
+  package let file: any File
+  package let range: Range<Int>
+}
+
+/// The two checkpoint files.
+package struct CheckpointSet {
+  package struct Slot {
+    package var file: (any File)?
+    package var header: CheckpointHeader?
+    package var byteCount: Int
+  }
+  package var slots: [Slot]
+  /// Which one the catalog came from.
+  package var current: Int?
+
+  /// Newest first.
+  package var order: [Int] {
+    slots.indices.filter { slots[$0].header != nil }.sorted {
+      slots[$0].header!.generation > slots[$1].header!.generation
+    }
+  }
+  package var newestGeneration: UInt64 { slots.compactMap { $0.header?.generation }.max() ?? 0 }
+
+  package static func open(_ directory: any Directory, access: FileAccess) -> CheckpointSet {
+    var slots: [Slot] = []
+    for index in 0..<2 {
+      let file = try? directory.openFile(CheckpointHeader.fileName(index), access)
+      let bytes = (try? file?.read(0..<CheckpointHeader.byteCount)) ?? []
+      let header = bytes.withUnsafeBytes { CheckpointHeader($0) }
+      slots.append(Slot(file: file, header: header, byteCount: (try? file?.status().byteCount) ?? 0))
+    }
+    return CheckpointSet(slots: slots)
+  }
+}
+
+/// The folders of a store.
+package struct StoreFolders: Sendable {
+  package let root: any Directory
+  package let wal: any Directory
+  package let checkpoints: any Directory
+  package let segments: any Directory
+
+  package init(root: any Directory, create: Bool) throws(SystemError) {
+    self.root = root
+    wal = try root.openDirectory(CacheFormat.walFolder, create: create)
+    checkpoints = try root.openDirectory(CacheFormat.checkpointsFolder, create: create)
+    segments = try root.openDirectory(CacheFormat.segmentsFolder, create: create)
+  }
+
+  package var all: [any Directory] { [root, wal, checkpoints, segments] }
+}

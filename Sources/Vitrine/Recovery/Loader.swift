@@ -1,0 +1,150 @@
+/// Recovery: checkpoint, plus WAL, plus checks, equals the index. Reads only.
+package struct Loader {
+  package let folders: StoreFolders
+  package let access: FileAccess
+
+  package init(folders: StoreFolders, isReadOnly: Bool) {
+    self.folders = folders
+    access = isReadOnly ? .readOnly : .readWrite
+  }
+
+  /// `identity` is what `STORE` said, if it could be read.
+  package func load(identity stored: StoreIdentity?, rebuilding: Bool = false) throws(StoreError) -> LoadedStore {
+    var checkpoints = CheckpointSet.open(folders.checkpoints, access: access)
+    let fromCheckpoint = checkpoints.order.first.flatMap { checkpoints.slots[$0].header?.identity }
+    guard let identity = stored ?? fromCheckpoint else {
+      throw .unreadable(path: folders.root.path, reason: "neither STORE nor a checkpoint can be read")
+    }
+    // A checkpoint of another store, copied in, is none.
+    for index in checkpoints.slots.indices where checkpoints.slots[index].header?.identity.store != identity.store {
+      checkpoints.slots[index].header = nil
+    }
+    let scan = try system { () throws(SystemError) in
+      try WALScan.open(folders.wal, store: identity.store, access: access)
+    }
+    if !rebuilding {
+      for index in checkpoints.order {
+        guard let header = checkpoints.slots[index].header, let file = checkpoints.slots[index].file,
+          let catalog = Catalog.read(from: file, header: header)
+        else { continue }
+        checkpoints.current = index
+        let loaded = replay(catalog, header, identity, scan, checkpoints, isNewest: index == checkpoints.order.first)
+        if let loaded {
+          return try finish(loaded, storeFileNeedsHealing: stored == nil || !stored!.hasSameOptions(as: identity))
+        }
+      }
+    }
+    var loaded = try Rebuild(folders: folders, identity: identity, scan: scan, access: access)
+      .run(checkpoints: checkpoints)
+    loaded.newestOpening = max(loaded.newestOpening, newestOpening(checkpoints, scan))
+    return try finish(loaded, storeFileNeedsHealing: stored == nil)
+  }
+
+  private func newestOpening(_ checkpoints: CheckpointSet, _ scan: WALScan) -> UInt64 {
+    max(scan.newestOpening, checkpoints.slots.compactMap { $0.header?.opening }.max() ?? 0)
+  }
+
+  /// Nil when an older checkpoint does not reach the log any more: then the segments tell more.
+  private func replay(
+    _ catalog: Catalog, _ header: CheckpointHeader, _ identity: StoreIdentity, _ scan: WALScan,
+    _ checkpoints: CheckpointSet, isNewest: Bool
+  ) -> LoadedStore? {
+    var inline: [Location: InlineRecord] = [:]
+    let replay = WALReplay.run(scan, from: header.position) { change, sequence, file in
+      if case .put(let put) = change, let range = put.inline {
+        inline[put.location] = InlineRecord(file: file.file, range: range)
+      }
+      return catalog.apply(change, sequence: sequence, isChecked: false)
+    }
+    if replay.isDamaged && !isNewest { return nil }
+    var loaded = LoadedStore(
+      identity: identity, catalog: catalog, kind: .recovered, end: replay.end, scan: scan, chain: replay.chain,
+      durableSequence: max(replay.durableSequence, header.position.sequence),
+      newestOpening: newestOpening(checkpoints, scan), checkpoint: checkpoints, inline: inline)
+    loaded.replayedCount = replay.changeCount
+    if !isNewest { loaded.notes.append("the newest checkpoint is damaged; the one before and the log took its place") }
+    if replay.isDamaged {
+      loaded.droppedCount = drop(replay, catalog)
+      loaded.mayHaveLostRemovals = true
+      loaded.notes.append("the log is damaged before its end; removals may be lost")
+    }
+    loaded.isClean =
+      header.isClean && isNewest && replay.changeCount == 0 && !replay.isDamaged
+      && header.opening == loaded.newestOpening
+    if loaded.isClean { loaded.kind = .clean }
+    return loaded
+  }
+
+  /// Rule 9: what whole frames behind the damage touch is not trusted.
+  private func drop(_ replay: WALReplay, _ catalog: Catalog) -> Int {
+    var dropped = 0
+    for shard in 0..<KeyTable.shardCount {
+      for entry in catalog.keys.copy(shard: shard) {
+        let hash = entry.hash(shard: shard)
+        guard replay.laterRemovesAll || replay.laterKeys.contains(where: { $0.stored == hash.stored }) else {
+          continue
+        }
+        catalog.dropUnread(hash, entry.location)
+        dropped += 1
+      }
+    }
+    return dropped
+  }
+
+  // MARK: Segments
+
+  /// Opens and maps every segment, and gives up what lies in missing ones.
+  private func finish(
+    _ loaded: LoadedStore, storeFileNeedsHealing: Bool
+  ) throws(StoreError) -> LoadedStore {
+    var loaded = loaded
+    loaded.storeFileNeedsHealing = storeFileNeedsHealing
+    var known: Set<String> = []
+    for case let segment? in loaded.catalog.segments.segments where segment.state != .retired {
+      known.insert(segment.fileName)
+      attach(segment, &loaded)
+    }
+    let entries = try system { () throws(SystemError) in try folders.segments.entries() }
+    for entry in entries where !known.contains(entry.name) && entry.kind == .file {
+      if SegmentHeader.segment(ofFile: entry.name) != nil { loaded.orphans.append(entry.name) }
+    }
+    return loaded
+  }
+
+  private func attach(_ segment: Segment, _ loaded: inout LoadedStore) {
+    let catalog = loaded.catalog
+    var problem: String?
+    var mapped = 0
+    do throws(SystemError) {
+      let file = try folders.segments.openFile(segment.fileName, access)
+      let status = try file.status()
+      mapped = min(status.byteCount, segment.byteCount)
+      let mapping = mapped > 0 ? try file.map(byteCount: mapped, writable: false) : nil
+      segment.attach(file: file, mapping: mapping, allocatedByteCount: status.allocatedByteCount)
+      if mapped < segment.tail { problem = "is \(segment.tail - mapped) bytes short" }
+    } catch {
+      problem = error.code == 2 ? "is missing" : "cannot be opened (\(error))"
+    }
+    catalog.segments.insert(
+      segment, vouchedUpTo: catalog.segments.vouchedUpTo(segment.slot),
+      firstSequence: catalog.segments.firstSequence(segment.slot))
+    guard segment.liveCount > 0 || segment.state != .spare, let problem else {
+      if problem != nil || mapped < segment.byteCount, segment.state == .spare { segment.state = .sealed }
+      return
+    }
+    if segment.state == .open { segment.state = .sealed }
+    let dropped = catalog.dropEntries(slot: segment.slot, from: mapped)
+    loaded.droppedCount += dropped
+    loaded.isClean = false
+    if dropped > 0 { loaded.notes.append("\(segment.fileName) \(problem): \(dropped) entries dropped") }
+  }
+}
+
+/// Turns the system's errors into the store's.
+func system<R>(_ body: () throws(SystemError) -> R) throws(StoreError) -> R {
+  do throws(SystemError) {
+    return try body()
+  } catch {
+    throw .system(error)
+  }
+}

@@ -1,0 +1,140 @@
+/// Builds the index from the segments alone: when all checkpoints are damaged, and for `repair`. For each key the
+/// record with the highest number counts. Keys that were removed may come back, except those whose removal the log
+/// still tells.
+package struct Rebuild {
+  package let folders: StoreFolders
+  package let identity: StoreIdentity
+  package let scan: WALScan
+  package let access: FileAccess
+  package var progress: ((Int, Int) -> Void)?
+  package var onDamage: ((_ file: String, _ offset: Int, _ reason: String) -> Void)?
+
+  package init(folders: StoreFolders, identity: StoreIdentity, scan: WALScan, access: FileAccess) {
+    self.folders = folders
+    self.identity = identity
+    self.scan = scan
+    self.access = access
+  }
+
+  private struct KeyRecord {
+    var header: RecordHeader
+    var location: Location
+  }
+
+  private struct Blob: Hashable {
+    let digest: Digest
+    let origin: UInt64
+  }
+
+  private struct Key: Hashable {
+    let url: [UInt8]
+    let style: [UInt8]
+  }
+
+  package func run(checkpoints: CheckpointSet) throws(StoreError) -> LoadedStore {
+    guard let catalog = Catalog(identity: identity) else {
+      throw .system(SystemError(code: 12, operation: "allocate", path: "index"))
+    }
+    var newest: [Key: KeyRecord] = [:]
+    var payloads: [Blob: (location: Location, units: Int)] = [:]
+    var newestSequence: UInt64 = 0
+    let entries = try system { () throws(SystemError) in try folders.segments.entries() }
+    let ids = entries.compactMap { $0.kind == .file ? SegmentHeader.segment(ofFile: $0.name) : nil }.sorted()
+    for (index, id) in ids.enumerated() {
+      progress?(index, ids.count)
+      guard let file = try? folders.segments.openFile(SegmentHeader.fileName(id), access),
+        let byteCount = try? file.status().byteCount, byteCount > SegmentHeader.byteCount,
+        let slot = catalog.segments.takeSlot()
+      else { continue }
+      catalog.nextSegment = max(catalog.nextSegment, id &+ 1)
+      let bytes = (try? file.read(0..<SegmentHeader.byteCount)) ?? []
+      let head = bytes.withUnsafeBytes { SegmentHeader($0) }
+      if let head, head.store != identity.store {
+        catalog.segments.giveBack(slot: slot)
+        continue
+      }
+      let segment = Segment(
+        id: id, slot: slot, byteCount: byteCount, stream: head?.stream ?? .originals, state: .sealed,
+        tail: SegmentHeader.byteCount)
+      var found = false
+      let scanner = SegmentScanner(file: file, store: identity.store, segment: id)
+      let end = try? scanner.forEach(
+        { record in
+          found = true
+          let location = Location(slot: slot, offset: record.offset)
+          newestSequence = max(newestSequence, record.header.sequence)
+          if record.header.carriesPayload {
+            payloads[Blob(digest: record.header.digest, origin: record.header.origin)] = (
+              location, record.header.payloadUnits
+            )
+          }
+          let key = Key(url: record.url, style: record.style)
+          if let other = newest[key], other.header.sequence > record.header.sequence { return }
+          newest[key] = KeyRecord(header: record.header, location: location)
+        }, damage: { onDamage?(SegmentHeader.fileName(id), $0, $1) })
+      guard found else {
+        catalog.segments.giveBack(slot: slot)
+        continue
+      }
+      segment.tail = end ?? byteCount
+      catalog.segments.insert(segment, vouchedUpTo: 0, firstSequence: 0)
+    }
+    progress?(ids.count, ids.count)
+    let gone = removals()
+    for (key, record) in newest {
+      let hash = key.url.withUnsafeBytes { catalog.hasher.key($0, styleTag: Style.tag(of: key.style)) }
+      guard !gone.contains(RemovedRecord(key: hash.stored, offset: record.location.offset)) else { continue }
+      enter(hash, record, payloads, catalog)
+    }
+    var loaded = LoadedStore(
+      identity: identity, catalog: catalog, kind: .rebuilt,
+      end: WALPosition(use: scan.newestUse, offset: WALFileHeader.frameStart, sequence: 0), scan: scan, chain: [],
+      durableSequence: 0, newestOpening: Sequence.opening(newestSequence), checkpoint: checkpoints, inline: [:])
+    loaded.mayHaveLostRemovals = true
+    loaded.notes.append("rebuilt from the segments: keys that were removed may have come back")
+    return loaded
+  }
+
+  private func enter(
+    _ hash: KeyHash, _ record: KeyRecord, _ payloads: [Blob: (location: Location, units: Int)], _ catalog: Catalog
+  ) {
+    let header = record.header
+    guard
+      let payload = header.carriesPayload
+        ? (record.location, header.payloadUnits) : payloads[Blob(digest: header.digest, origin: header.origin)]
+    else { return }
+    catalog.enter(
+      hash, location: record.location, headUnits: header.headUnits, logicalByteCount: header.logicalByteCount,
+      content: catalog.hasher.content(header.digest), payload: payload)
+  }
+
+  /// What frames of the log, as far as it can be read, took away.
+  private func removals() -> Set<RemovedRecord> {
+    var gone: Set<RemovedRecord> = []
+    for file in scan.files {
+      guard let header = file.header, let bytes = try? file.file.readAll() else { continue }
+      bytes.withUnsafeBytes { bytes in
+        var place = WALFileHeader.frameStart
+        while place + Frame.headerByteCount <= bytes.count {
+          guard let frame = Frame.parse(bytes, at: place, seed: header.seed) else {
+            place += 8
+            continue
+          }
+          for change in Frame.changes(bytes, at: place, frame) ?? [] {
+            guard let key = change.key, let displaced = change.displaced else { continue }
+            gone.insert(RemovedRecord(key: key.stored, offset: displaced.location.offset))
+          }
+          place += frame.byteCount
+        }
+      }
+    }
+    return gone
+  }
+
+  /// Slots are given anew by a rebuild, so a record is known by its key and its offset. A newer record of the same key
+  /// that stands at the same offset of another segment is dropped too: the cache is smaller then, never wrong.
+  private struct RemovedRecord: Hashable {
+    let key: KeyHash
+    let offset: Int
+  }
+}

@@ -1,0 +1,40 @@
+/// The few fields of a record header that a hit needs, read from mapped memory without building a ``RecordHeader``.
+/// Every range is checked against the segment, so that no content can lead a read astray.
+struct RecordGlance {
+  private let start: UnsafeRawPointer
+  let urlOffset: Int
+
+  /// Nil when `bytes` do not begin with a record of this key.
+  @inline(__always)
+  init?(_ bytes: UnsafeRawBufferPointer, url: UnsafeRawBufferPointer, style: UnsafeRawBufferPointer) {
+    guard bytes.count >= RecordHeader.fixedByteCount, let p = bytes.baseAddress, p.u32(0) == RecordHeader.magic,
+      Int(p.u32(80)) == url.count, Int(p.u16(92)) == style.count
+    else { return nil }
+    let flags = p.u16(6)
+    let stored = p.u64(48)
+    let payloadOffset = Int(p.u32(88))
+    var offset = RecordHeader.fixedByteCount
+    if flags & 7 != 0 {
+      offset += flags & 1 != 0 ? 16 : 0
+      offset += flags & 2 != 0 ? 16 : 0
+      if flags & 4 != 0 {
+        guard stored <= UInt64(RecordHeader.largestPayload) else { return nil }
+        offset += 8 * RecordHeader.pieceCount(Int(stored))
+      }
+    }
+    guard offset + url.count + style.count <= payloadOffset, payloadOffset <= bytes.count,
+      p.u8(4) != RecordHeader.Kind.payload.rawValue || stored <= UInt64(bytes.count - payloadOffset),
+      equalBytes(p + offset, url), equalBytes(p + offset + url.count, style)
+    else { return nil }
+    start = p
+    urlOffset = offset
+  }
+
+  @inline(__always) var encoding: UInt8 { start.u8(5) }
+  @inline(__always) var carriesPayload: Bool { start.u8(4) == RecordHeader.Kind.payload.rawValue }
+  @inline(__always) var expiration: Int64 { start.i64(64) }
+  @inline(__always) var logicalByteCount: Int { Int(truncatingIfNeeded: start.u64(56)) }
+  @inline(__always) var payload: UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(start: start + Int(start.u32(88)), count: Int(truncatingIfNeeded: start.u64(48)))
+  }
+}

@@ -1,0 +1,66 @@
+/// Walks the records of a segment file without an index: for `repair`, for `dump`, and for opening a store whose
+/// checkpoints are all damaged.
+package struct SegmentScanner {
+  package struct Found {
+    package let offset: Int
+    package let header: RecordHeader
+    package let url: [UInt8]
+    package let style: [UInt8]
+  }
+
+  package let file: any File
+  package let store: StoreID
+  package let segment: UInt64
+
+  package init(file: any File, store: StoreID, segment: UInt64) {
+    self.file = file
+    self.store = store
+    self.segment = segment
+  }
+
+  /// Longest head that a record can have.
+  private static let largestHead =
+    RecordHeader.fixedByteCount + 32 + 8 * (RecordHeader.largestPayload / RecordHeader.pieceByteCount) + 65536 + 255
+    + 65536
+
+  /// Calls `body` with each record whose head is whole, and `damage` with each place that begins like a record and is
+  /// none. Payloads are not read. Answers where the last record ends.
+  package func forEach(
+    _ body: (Found) -> Void, damage: (_ offset: Int, _ reason: String) -> Void = { _, _ in }
+  ) throws(SystemError) -> Int {
+    let byteCount = try file.status().byteCount
+    let window = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 64)
+    defer { window.deallocate() }
+    var windowStart = 0
+    var windowCount = 0
+    var offset = SegmentHeader.byteCount
+    var end = offset
+    while offset + RecordHeader.fixedByteCount <= byteCount {
+      if offset < windowStart || offset + SegmentScanner.largestHead > windowStart + windowCount,
+        !(offset >= windowStart && windowStart + windowCount == byteCount)
+      {
+        windowStart = offset
+        windowCount = try file.read(into: window, at: offset)
+        if windowCount == 0 { break }
+      }
+      let rest = UnsafeRawBufferPointer(rebasing: window[(offset - windowStart)..<windowCount])
+      guard rest.count >= 4, let start = rest.baseAddress, start.u32(0) == RecordHeader.magic else {
+        offset += Unit.byteCount
+        continue
+      }
+      // The head must lie in the window, the payload only in the file.
+      guard let header = RecordHeader(head: rest, available: byteCount - offset),
+        header.isIntact(in: rest, seed: RecordHeader.seed(store: store, segment: segment, offset: offset))
+      else {
+        damage(offset, "the record's head fails its check")
+        offset += Unit.byteCount
+        continue
+      }
+      let view = RecordView(header: header, bytes: rest)
+      body(Found(offset: offset, header: header, url: Array(view.url), style: Array(view.style)))
+      offset += header.byteCount
+      end = offset
+    }
+    return min(end, byteCount)
+  }
+}
