@@ -48,8 +48,14 @@ struct DigestStream: ~Copyable {
 
   /// Nil when memory was too short to begin.
   consuming func finish() -> Digest? {
+    let state = state
+    discard self
     guard let state else { return nil }
     let hash = vitrine_digest_end(state)
     return Digest(high: hash.high, low: hash.low)
+  }
+
+  deinit {
+    if let state { _ = vitrine_digest_end(state) }
   }
 }

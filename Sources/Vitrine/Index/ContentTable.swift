@@ -6,6 +6,8 @@ package struct ContentHash: Hashable, Sendable {
   @inline(__always) package init(bits: UInt64) { self.bits = bits }
   @inline(__always) var shard: Int { Int(bits >> 58) }
   @inline(__always) var tag: UInt64 { bits >> 34 & 0xFF_FFFF }
+  /// What the table keeps of it.
+  package var stored: ContentHash { ContentHash(bits: bits & ~((1 << 34) - 1)) }
 }
 
 /// From digests to payloads: 8 bytes an entry (location 38 bits, keys that use it 2, tag 24), in 64 shards built as in

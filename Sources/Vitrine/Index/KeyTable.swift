@@ -151,6 +151,22 @@ package final class KeyTable: @unchecked Sendable {
     return nil
   }
 
+  /// Calls `body` with an entry under its shard's lock; nil when it is no longer there.
+  package func withEntry<R>(_ hash: KeyHash, _ location: Location, _ body: (KeySlot) -> R) -> R? {
+    let shard = shards + hash.shard
+    shard.pointee.lock.lock()
+    defer { shard.pointee.lock.unlock() }
+    return placeOf(hash, location, shard).map { body(shard.pointee.slots[$0]) }
+  }
+
+  /// Whether an entry is there.
+  package func find(_ hash: KeyHash, _ location: Location) -> Bool {
+    let shard = shards + hash.shard
+    shard.pointee.lock.lock()
+    defer { shard.pointee.lock.unlock() }
+    return placeOf(hash, location, shard) != nil
+  }
+
   /// A lookup that counted a hit found another key, or nothing that could be given.
   package func correctHitToMiss(_ hash: KeyHash) {
     let shard = shards + hash.shard

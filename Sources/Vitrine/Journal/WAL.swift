@@ -117,9 +117,10 @@ package final class WAL: @unchecked Sendable {
     return sequence
   }
 
-  /// A checkpoint has taken the place of a frame: its number is used up.
+  /// A durable checkpoint has taken the place of a frame: its number is used up. Until then nothing was appended.
   package func skipSequence() {
     nextSequence += 1
+    appended.store(nextSequence, ordering: .releasing)
   }
 
   package func noteInline(slot: Int, end: Int) {

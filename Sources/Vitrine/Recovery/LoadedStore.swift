@@ -37,6 +37,7 @@ package struct CheckpointSet {
     package var file: (any File)?
     package var header: CheckpointHeader?
     package var byteCount: Int
+    package var allocatedByteCount: Int
   }
   package var slots: [Slot]
   /// Which one the catalog came from.
@@ -56,7 +57,11 @@ package struct CheckpointSet {
       let file = try? directory.openFile(CheckpointHeader.fileName(index), access)
       let bytes = (try? file?.read(0..<CheckpointHeader.byteCount)) ?? []
       let header = bytes.withUnsafeBytes { CheckpointHeader($0) }
-      slots.append(Slot(file: file, header: header, byteCount: (try? file?.status().byteCount) ?? 0))
+      let status = try? file?.status()
+      slots.append(
+        Slot(
+          file: file, header: header, byteCount: status?.byteCount ?? 0,
+          allocatedByteCount: status?.allocatedByteCount ?? 0))
     }
     return CheckpointSet(slots: slots)
   }

@@ -21,6 +21,8 @@ package final class Segment: @unchecked Sendable {
   package var byteCount: Int
   /// Bytes of the disk that it takes, as the ledger counts them.
   package private(set) var allocatedByteCount = 0
+  /// What its file took when it lost its name.
+  package var unlinkedByteCount = 0
   package var stream: StreamKind
   package var state: State
   /// Where the next reservation begins.
@@ -30,6 +32,9 @@ package final class Segment: @unchecked Sendable {
   package var liveCount = 0
   /// Offsets of reservations that are not filled yet.
   package var unfilled: [Int] = []
+  /// Reservations that are neither committed nor abandoned yet.
+  package var pendingCount = 0
+  /// Written to since its last sync.
   package var isDirty = false
   /// The last frame that took a record of it away, or moved one (rule 5).
   package var lastKill: UInt64 = 0
@@ -43,7 +48,7 @@ package final class Segment: @unchecked Sendable {
     self.tail = tail
   }
 
-  package func attach(file: any File, mapping: Mapping?, allocatedByteCount: Int) {
+  package func attach(file: (any File)?, mapping: Mapping?, allocatedByteCount: Int) {
     self.file = file
     self.mapping = mapping
     self.allocatedByteCount = allocatedByteCount
@@ -63,9 +68,13 @@ package final class Segment: @unchecked Sendable {
     guard state == .open, end <= byteCount, tail < Location.offsetLimit else { return nil }
     let reservation = Reservation(segment: self, offset: tail, payloadOffset: payload - tail, endOffset: end)
     unfilled.append(tail)
+    pendingCount += 1
     tail = end
     return reservation
   }
+
+  /// Nothing in it is needed, and nothing is on its way into it.
+  package var isDead: Bool { state == .sealed && liveCount == 0 && pendingCount == 0 && unfilled.isEmpty }
 
   package func filled(_ reservation: Reservation) {
     if let index = unfilled.firstIndex(of: reservation.offset) { unfilled.swapAt(index, unfilled.count - 1) }

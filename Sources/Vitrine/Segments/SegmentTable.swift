@@ -20,6 +20,10 @@ package final class SegmentTable: @unchecked Sendable {
   private let descriptors: UnsafeMutableRawPointer
   private static let stride = 64
 
+  /// Guards `segments` between the writer and readers that need a segment's file; the writer itself, which alone changes
+  /// it, reads it under the commit lock.
+  private let lock = RawLock()
+
   /// By slot.
   package private(set) var segments: [Segment?] = []
   private var freeSlots: [Int] = []
@@ -32,7 +36,10 @@ package final class SegmentTable: @unchecked Sendable {
     self.store = store
   }
 
-  deinit { memory.free() }
+  deinit {
+    memory.free()
+    lock.destroy()
+  }
 
   // MARK: Readers
 
@@ -66,6 +73,13 @@ package final class SegmentTable: @unchecked Sendable {
     location.offset < vouched(location.slot).pointee.load(ordering: .relaxed)
   }
 
+  /// Fetches the line where a record begins; harmless when it is gone by now.
+  package func prefetch(_ location: Location) {
+    if let start = address(location.slot).load(as: UnsafeRawPointer?.self) {
+      vitrine_prefetch(start + location.offset)
+    }
+  }
+
   package func vouchedUpTo(_ slot: Int) -> Int { vouched(slot).pointee.load(ordering: .relaxed) }
 
   package func id(_ slot: Int) -> UInt64 { address(slot).load(fromByteOffset: 24, as: UInt64.self) }
@@ -82,12 +96,21 @@ package final class SegmentTable: @unchecked Sendable {
     return vitrine_is_pinned(address, address + 1)
   }
 
+  /// The segment in a slot, from any thread.
+  package func segment(_ slot: Int) -> Segment? {
+    lock.lock()
+    defer { lock.unlock() }
+    return slot < segments.count ? segments[slot] : nil
+  }
+
   // MARK: Writers
 
   /// A slot for a new segment; nil when there are none left.
   package func takeSlot() -> Int? {
     if let slot = freeSlots.popLast() { return slot }
     guard segments.count < SegmentTable.slotLimit else { return nil }
+    lock.lock()
+    defer { lock.unlock() }
     segments.append(nil)
     return segments.count - 1
   }
@@ -96,6 +119,8 @@ package final class SegmentTable: @unchecked Sendable {
 
   /// Enters a segment under its slot, which is grown to or was taken.
   package func insert(_ segment: Segment, vouchedUpTo: Int, firstSequence: UInt64) {
+    lock.lock()
+    defer { lock.unlock() }
     while segments.count <= segment.slot {
       if segments.count < segment.slot { freeSlots.append(segments.count) }
       segments.append(nil)
@@ -120,6 +145,8 @@ package final class SegmentTable: @unchecked Sendable {
 
   /// Takes a segment out that no location names and no reader has pinned; its slot stays taken until it is given back.
   package func remove(slot: Int) {
+    lock.lock()
+    defer { lock.unlock() }
     let descriptor = address(slot)
     descriptor.storeBytes(of: nil, as: UnsafeRawPointer?.self)
     descriptor.storeBytes(of: 0, toByteOffset: 8, as: Int.self)

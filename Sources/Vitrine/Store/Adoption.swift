@@ -1,0 +1,182 @@
+/// How a writer goes on from what recovery found: a log file of its own, the rest of the last opening sealed, and
+/// whatever was damaged or missing made anew.
+struct Adoption {
+  let loaded: LoadedStore
+  let folders: StoreFolders
+  let environment: Environment
+
+  /// The log with a file of this opening as its active one. Rule 2: its header names where the log was cut, and is
+  /// durable before anything carries the new number.
+  func makeLog() throws(StoreError) -> WAL {
+    do throws(SystemError) {
+      var files: [WAL.LogFile] = []
+      var replayed: [any File] = []
+      for index in 0..<CacheFormat.walFileCount {
+        let name = WALFileHeader.fileName(index)
+        let found = loaded.scan.files.first { $0.name == name }
+        let isWhole = found.map { $0.byteCount >= CacheFormat.smallestWALFile } ?? false
+        let file = try isWhole ? found!.file : Creation.makeLogFile(
+          name, folders.wal, byteCount: loaded.identity.walFileByteCount)
+        let log = WAL.LogFile(
+          name: name, file: file, byteCount: isWhole ? found!.byteCount : loaded.identity.walFileByteCount)
+        if isWhole, let header = found?.header, loaded.chain.contains(header.use), !isEmptyTail(header) {
+          log.header = header
+          log.state = .filled
+          replayed.append(file)
+          // Until a checkpoint vouches for what lies in it, it stays.
+          log.inlineEnds = inlineEnds(file)
+        }
+        files.append(log)
+      }
+      try folders.wal.sync()
+      let opening = loaded.newestOpening + 1
+      let wal = WAL(
+        store: loaded.identity.store, entropy: environment.entropy, files: files,
+        nextUse: loaded.scan.newestUse + 1, opening: opening, durableSequence: loaded.durableSequence)
+      // The invariant of rule 8 leaves a file free; without it (files lost to damage) the last one has to serve.
+      if wal.freeCount == 0 { files.last?.state = .free }
+      guard try wal.rotate(cut: loaded.end), let active = wal.active else {
+        throw SystemError(code: 28, operation: "open the log", path: "wal")
+      }
+      try active.file.sync()
+      wal.adoptUnsynced(replayed)
+      return wal
+    } catch {
+      throw SystemCode.isNoSpace(error.code) ? .noSpace : .system(error)
+    }
+  }
+
+  /// The newest file of the chain when it holds no frame: it can be begun again.
+  private func isEmptyTail(_ header: WALFileHeader) -> Bool {
+    header.use == loaded.end.use && loaded.end.offset == WALFileHeader.frameStart && loaded.chain.count > 1
+  }
+
+  private func inlineEnds(_ file: any File) -> [Int: Int] {
+    var ends: [Int: Int] = [:]
+    for (location, record) in loaded.inline where record.file === file {
+      ends[location.slot] = max(ends[location.slot] ?? 0, location.offset + record.range.count)
+    }
+    return ends
+  }
+
+  static func ledger(_ loaded: LoadedStore, _ folders: StoreFolders, _ wal: WAL?) -> Ledger {
+    var ledger = Ledger(budget: loaded.identity.byteBudget)
+    for directory in folders.all { ledger.fixed += (try? directory.status().allocatedByteCount) ?? 4096 }
+    for name in [CacheFormat.storeFile, CacheFormat.lockFile, CacheFormat.countersFile, CacheFormat.tagFile] {
+      let status = try? folders.root.openFile(name, .readOnly).status()
+      ledger.fixed += status?.allocatedByteCount ?? 0
+    }
+    for file in loaded.scan.files { ledger.wal += (try? file.file.status().allocatedByteCount) ?? 0 }
+    ledger.checkpoints = loaded.checkpoint.slots.reduce(0) { $0 + $1.allocatedByteCount }
+    for case let segment? in loaded.catalog.segments.segments where segment.state != .retired {
+      ledger.segments += segment.allocatedByteCount
+    }
+    return ledger
+  }
+}
+
+extension StoreCore {
+  /// Everything a writer does before it serves. Needs no free space on the disk.
+  func adopt(
+    _ loaded: LoadedStore, options: StoreOptions, isMarked: Bool, lockFile: any File
+  ) throws(StoreError) {
+    guard let wal else { throw .readOnly }
+    dropRetired()
+    let segments = catalog.segments.segments.compactMap { $0 }
+    spares = segments.filter { $0.state == .spare && $0.file != nil }
+    if loaded.isClean {
+      for segment in segments where segment.state == .open { openSegments[Int(segment.stream.rawValue)] = segment }
+    } else {
+      // What lies behind the last counted record may be half of something: nothing is written there again.
+      var changes: [Change] = []
+      for segment in segments where segment.state == .open {
+        changes.append(.segmentSealed(slot: segment.slot, byteCount: segment.byteCount))
+      }
+      if !changes.isEmpty { _ = try locked { () throws(StoreError) in try record(changes) } }
+      for segment in segments where segment.state == .sealed && segment.file != nil {
+        if segment.tail > catalog.segments.vouchedUpTo(segment.slot) {
+          unchecked.append((segment.slot, segment.tail))
+        }
+      }
+    }
+    try makeMissingCheckpoints()
+    let isChanged = change(options)
+    if isChanged || loaded.storeFileNeedsHealing { try writeIdentity() }
+    if isMarked { try writeAnewWhatNobodyVouchesFor() }
+    if wal.freeCount == 0 || isMarked || isChanged || loaded.kind == .rebuilt || loaded.mayHaveLostRemovals {
+      try checkpoint()
+    }
+    if isMarked {
+      do throws(SystemError) {
+        try lockFile.write(LockFile.contents(isMarked: false), at: 0)
+        try lockFile.sync()
+      } catch {
+        throw .system(error)
+      }
+    }
+  }
+
+  /// Segments that were retired in the log: their files are orphans by now.
+  private func dropRetired() {
+    for case let segment? in catalog.segments.segments where segment.state == .retired {
+      catalog.segments.remove(slot: segment.slot)
+      catalog.segments.giveBack(slot: segment.slot)
+    }
+  }
+
+  /// Takes over the options that were given; answers whether any is new.
+  private func change(_ options: StoreOptions) -> Bool {
+    var changed = identity
+    if let budget = options.byteBudget { changed.byteBudget = budget }
+    if let budget = options.entryBudget { changed.entryBudget = budget }
+    if let durability = options.durability { changed.durability = durability }
+    if let count = options.segmentByteCount { changed.segmentByteCount = roundUp(count, to: 4096) }
+    if let level = options.compressionLevel { changed.compressionLevel = level }
+    guard changed != identity else { return false }
+    changed.generation += 1
+    identity = changed
+    ledger.budget = changed.byteBudget
+    return true
+  }
+
+  private func writeIdentity() throws(StoreError) {
+    do throws(SystemError) {
+      let file: any File
+      do throws(SystemError) {
+        file = try folders.root.openFile(CacheFormat.storeFile, .readWrite)
+      } catch {
+        guard error.code == SystemCode.missing else { throw error }
+        file = try folders.root.openFile(CacheFormat.storeFile, .create)
+      }
+      try Creation.write(identity, to: file)
+      try folders.root.sync()
+    } catch {
+      throw writeError(error)
+    }
+  }
+
+  /// A checkpoint file that was lost is made again, at the length of the other.
+  private func makeMissingCheckpoints() throws(StoreError) {
+    let needed = catalog.checkpointByteCount()
+    do throws(SystemError) {
+      for index in checkpoints.slots.indices
+      where checkpoints.slots[index].file == nil || checkpoints.slots[index].byteCount < needed {
+        var existing = checkpoints.slots[index].file
+        if existing == nil { existing = try Creation.fresh(CheckpointHeader.fileName(index), folders.checkpoints) }
+        guard let file = existing else { continue }
+        let byteCount = max(needed, checkpoints.slots.map(\.byteCount).max() ?? 0)
+        try file.allocate(byteCount: byteCount)
+        try file.sync()
+        try folders.checkpoints.sync()
+        let status = try file.status()
+        ledger.checkpoints += status.allocatedByteCount - checkpoints.slots[index].allocatedByteCount
+        checkpoints.slots[index].file = file
+        checkpoints.slots[index].byteCount = status.byteCount
+        checkpoints.slots[index].allocatedByteCount = status.allocatedByteCount
+      }
+    } catch {
+      throw SystemCode.isNoSpace(error.code) ? .noSpace : .system(error)
+    }
+    checkpointByteCount = checkpoints.slots.map(\.byteCount).min() ?? 0
+  }
+}

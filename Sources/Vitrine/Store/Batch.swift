@@ -1,0 +1,113 @@
+/// Changes that happen together or not at all, after any crash. Later ones of a key win over earlier ones.
+///
+/// Holds copies of nothing: the arrays it is given are shared until written.
+public struct WriteBatch: Sendable {
+  enum Operation: Sendable {
+    case put(CacheKey, [UInt8], PutOptions)
+    case remove(CacheKey)
+  }
+
+  private(set) var operations: [Operation] = []
+
+  public init() {}
+
+  /// The durability in `options` is not used: a batch has one, given to ``CacheStore/write(_:durability:)``.
+  public mutating func put(_ bytes: [UInt8], for key: CacheKey, options: PutOptions = PutOptions()) {
+    operations.append(.put(key, bytes, options))
+  }
+
+  public mutating func remove(_ key: CacheKey) { operations.append(.remove(key)) }
+
+  public var count: Int { operations.count }
+  public var isEmpty: Bool { operations.isEmpty }
+}
+
+/// Copies of keys that pending operations point at, for as long as a batch is being written.
+private final class KeyArena {
+  private var blocks: [UnsafeMutableRawBufferPointer] = []
+  deinit { for block in blocks { block.deallocate() } }
+
+  func copy(_ bytes: [UInt8]) -> UnsafeRawBufferPointer {
+    let block = UnsafeMutableRawBufferPointer.allocate(byteCount: max(bytes.count, 1), alignment: 8)
+    block.copyBytes(from: bytes)
+    blocks.append(block)
+    return UnsafeRawBufferPointer(rebasing: block[..<bytes.count])
+  }
+}
+
+extension StoreCore {
+  func write(_ batch: WriteBatch, durability: Durability?) throws(StoreError) {
+    try requireWritable()
+    if batch.isEmpty { return }
+    let durability = durability ?? identity.durability
+    while true {
+      let arena = KeyArena()
+      var pending: [PendingOperation] = []
+      pending.reserveCapacity(batch.count)
+      do throws(StoreError) {
+        try place(batch, durability, arena, &pending)
+      } catch {
+        locked { settle(pending) }
+        throw error
+      }
+      let committed = try commit(pending, moreKeys: batch.count)
+      withExtendedLifetime(arena) {}
+      guard let committed else { continue }
+      var total = 0
+      for case .put(_, let bytes, _) in batch.operations { total += bytes.count }
+      bytesPut.wrappingAdd(total, ordering: .relaxed)
+      if durability == .synced { try acknowledgeSynced(committed.sequence) }
+      return
+    }
+  }
+
+  private func place(
+    _ batch: WriteBatch, _ durability: Durability, _ arena: KeyArena, _ pending: inout [PendingOperation]
+  ) throws(StoreError) {
+    // Equal bytes within the batch are stored once too.
+    var earlier: [Digest: [(operation: Int, shared: Shared, layout: BitmapLayout?)]] = [:]
+    for (index, operation) in batch.operations.enumerated() {
+      switch operation {
+      case .remove(let key):
+        let url = arena.copy(key.url)
+        pending.append(
+          PendingOperation(
+            hash: catalog.hasher.key(url, styleTag: key.style.tag), url: url, style: arena.copy(key.style.bytes),
+            digest: Digest(high: 0, low: 0), logicalByteCount: 0, kind: .remove))
+      case .put(let key, let bytes, let options):
+        let url = arena.copy(key.url)
+        let style = arena.copy(key.style.bytes)
+        let result: Result<PendingOperation, StoreError> = bytes.withUnsafeBytes { value in
+          options.metadata.withUnsafeBytes { metadata in
+            do throws(StoreError) {
+              let put = try prepare(
+                value, url: url, style: key.style, styleBytes: style, metadata: metadata, options: options)
+              let twin = earlier[put.digest]?.first { twin in
+                guard twin.layout == put.layout, case .put(_, let other, _) = batch.operations[twin.operation] else {
+                  return false
+                }
+                return other == bytes
+              }
+              if let twin {
+                return .success(
+                  try place(
+                    put, sharing: twin.shared, durability: durability, written: environment.clock.wallMilliseconds()))
+              }
+              let placed = try place(put, durability: durability)
+              if case .put(let reservation, _, _, nil, _) = placed.kind {
+                let shared = Shared(
+                  location: reservation.location, origin: placed.recordSequence, storedByteCount: put.stored.count,
+                  encoding: put.encoding)
+                earlier[put.digest, default: []].append((index, shared, put.layout))
+              }
+              return .success(placed)
+            } catch {
+              return .failure(error)
+            }
+          }
+        }
+        pending.append(try result.get())
+      }
+    }
+  }
+}

@@ -1,0 +1,344 @@
+/// A crash-safe, content-addressed cache in one folder.
+///
+/// Safe from any number of threads. Reads never wait for writers; `put` and `remove` wait for each other only while a
+/// frame is written. Calls that wait for the disk say so. A store is open for writing once at a time, in this process or
+/// any other; reading openings are snapshots and may be many.
+///
+/// ```swift
+/// let store = try CacheStore.open(at: "/var/cache/pictures")
+/// try store.put(bytes, for: "https://example.com/a.jpg")
+/// store.get("https://example.com/a.jpg") { bytes in draw(bytes) }
+/// ```
+public final class CacheStore: Sendable {
+  /// The version of this library.
+  public static let version = "0.1.0"
+  /// The format this library writes, and the newest it reads.
+  public static let formatVersion: UInt32 = CacheFormat.version
+
+  /// Where the store lies, as it was given.
+  public let path: String
+  let core: StoreCore
+
+  private init(path: String, core: StoreCore) {
+    self.path = path
+    self.core = core
+  }
+
+  deinit { try? core.close() }
+
+  // MARK: Opening and closing
+
+  /// Opens the store in the folder `path`, making it where there is none.
+  ///
+  /// Reads the index and the end of the log, never payloads: milliseconds, plus about 200 ns for each change since the
+  /// last checkpoint when the store was not closed.
+  public static func open(
+    at path: String, options: StoreOptions = StoreOptions()
+  ) throws(StoreError) -> CacheStore {
+    try open(at: path, options: options, environment: .posix)
+  }
+
+  package static func open(
+    at path: String, options: StoreOptions, environment: Environment
+  ) throws(StoreError) -> CacheStore {
+    CacheStore(path: path, core: try StoreCore.open(at: path, options: options, environment: environment))
+  }
+
+  /// Makes everything durable, writes a checkpoint and lets the store go. Closing twice is harmless; so is not closing,
+  /// but for a longer next opening. Gets that are running finish.
+  public func close() throws(StoreError) { try core.close() }
+
+  // MARK: Reading
+
+  /// Lends the bytes of an entry to `body`, without a copy unless they are kept compressed.
+  ///
+  /// Nil when there is nothing to give: ``lookup(_:style:)`` says why. Only what `body` throws is thrown. The span is
+  /// valid in `body`, where every call on this store is allowed. A few hundred nanoseconds, no lock but a shard's; the
+  /// first read of an entry since opening also reads it through and checks it (see ``Verification``).
+  @inlinable
+  public func get<R: ~Copyable, E: Error>(
+    _ url: String, style: Style = .original, _ body: (RawSpan) throws(E) -> R
+  ) throws(E) -> R? {
+    try get(url.utf8Span.span.bytes, style: style, body)
+  }
+
+  /// The same for a URL in bytes.
+  @inlinable
+  public func get<R: ~Copyable, E: Error>(
+    _ url: borrowing RawSpan, style: Style = .original, _ body: (RawSpan) throws(E) -> R
+  ) throws(E) -> R? {
+    let borrow = acquire(url, style)
+    guard borrow.isFound else { return nil }
+    defer { release(borrow) }
+    return try body(borrow.bytes.bytes)
+  }
+
+  /// The same for a whole key.
+  @inlinable
+  public func get<R: ~Copyable, E: Error>(
+    _ key: CacheKey, _ body: (RawSpan) throws(E) -> R
+  ) throws(E) -> R? {
+    try get(key.url.span.bytes, style: key.style, body)
+  }
+
+  @usableFromInline
+  func acquire(_ url: borrowing RawSpan, _ style: Style) -> Borrow {
+    url.withUnsafeBytes { core.borrow($0, style) }
+  }
+
+  @usableFromInline
+  func release(_ borrow: Borrow) { core.giveBack(borrow) }
+
+  /// A copy of an entry's bytes.
+  public func bytes(_ url: String, style: Style = .original) -> [UInt8]? {
+    get(url, style: style) { span in span.withUnsafeBytes { Array($0) } }
+  }
+
+  /// A copy of an entry's bytes.
+  public func bytes(_ key: CacheKey) -> [UInt8]? {
+    get(key) { span in span.withUnsafeBytes { Array($0) } }
+  }
+
+  /// Looks up many keys, hiding the memory's latency: several times as fast a key as ``get(_:style:_:)`` on large
+  /// stores. `body` is called once for each key in their order, with nil where there is nothing.
+  public func getMany<E: Error>(_ keys: [CacheKey], _ body: (Int, RawSpan?) throws(E) -> Void) throws(E) {
+    try core.borrowMany(keys, body)
+  }
+
+  /// What there is under a key, without its bytes, or why there is nothing. Does not count as use.
+  public func lookup(_ url: String, style: Style = .original) -> LookupResult {
+    url.utf8Span.span.bytes.withUnsafeBytes { core.lookup($0, style) }
+  }
+
+  /// The same for a whole key.
+  public func lookup(_ key: CacheKey) -> LookupResult {
+    key.url.withUnsafeBytes { core.lookup($0, key.style) }
+  }
+
+  /// Whether there is an entry that has not expired. Its payload is not looked at, so after a crash this may say yes to
+  /// an entry that the first read finds lost.
+  public func contains(_ url: String, style: Style = .original) -> Bool {
+    url.utf8Span.span.bytes.withUnsafeBytes { core.contains($0, style) }
+  }
+
+  /// The same for a whole key.
+  public func contains(_ key: CacheKey) -> Bool {
+    key.url.withUnsafeBytes { core.contains($0, key.style) }
+  }
+
+  /// Every blob that has this digest: one entry each, that of the record which carries it. More than one only for bytes
+  /// that collide.
+  public func entries(digest: Digest) throws(StoreError) -> [EntryInfo] {
+    if core.isClosed { throw .closed }
+    return core.entries(digest: digest)
+  }
+
+  // MARK: Changing
+
+  /// Stores a value, in place of what the key had. Equal bytes are kept once, however many keys have them.
+  ///
+  /// About the time of one `pwrite` of the bytes; a `synced` put waits for the disk, sharing one sync with others that
+  /// wait. Throws `noSpace` when the budget or the disk is full, and then nothing has changed.
+  public func put(
+    _ bytes: borrowing RawSpan, for url: String, style: Style = .original, options: PutOptions = PutOptions()
+  ) throws(StoreError) {
+    try put(bytes, url.utf8Span.span.bytes, style, options)
+  }
+
+  /// The same for an array.
+  public func put(
+    _ bytes: [UInt8], for url: String, style: Style = .original, options: PutOptions = PutOptions()
+  ) throws(StoreError) {
+    try put(bytes.span.bytes, url.utf8Span.span.bytes, style, options)
+  }
+
+  /// The same for a whole key.
+  public func put(
+    _ bytes: borrowing RawSpan, for key: CacheKey, options: PutOptions = PutOptions()
+  ) throws(StoreError) {
+    try put(bytes, key.url.span.bytes, key.style, options)
+  }
+
+  /// The same for a whole key and an array.
+  public func put(
+    _ bytes: [UInt8], for key: CacheKey, options: PutOptions = PutOptions()
+  ) throws(StoreError) {
+    try put(bytes.span.bytes, key.url.span.bytes, key.style, options)
+  }
+
+  private func put(
+    _ bytes: borrowing RawSpan, _ url: borrowing RawSpan, _ style: Style, _ options: PutOptions
+  ) throws(StoreError) {
+    try core.requireWritable()
+    try url.withUnsafeBytes { url throws(StoreError) in
+      try bytes.withUnsafeBytes { bytes throws(StoreError) in
+        try core.put(bytes, url: url, style: style, options: options)
+      }
+    }
+  }
+
+  /// Stores many values together: all of them or none, after any crash. One frame, one sync when `synced`.
+  public func putMany(
+    _ entries: [(key: CacheKey, bytes: [UInt8], options: PutOptions)], durability: Durability? = nil
+  ) throws(StoreError) {
+    var batch = WriteBatch()
+    for entry in entries { batch.put(entry.bytes, for: entry.key, options: entry.options) }
+    try write(batch, durability: durability)
+  }
+
+  /// Makes the changes of a batch together: all of them or none, after any crash. One frame and at most one sync,
+  /// except that values above 256 KiB are synced one by one when `synced`, and that a batch larger than the log commits
+  /// by a checkpoint, for which other writers wait.
+  public func write(_ batch: WriteBatch, durability: Durability? = nil) throws(StoreError) {
+    try core.write(batch, durability: durability)
+  }
+
+  /// Replaces an entry's metadata; writes a small record and leaves the payload alone. False when there is no entry.
+  @discardableResult
+  public func setMetadata(
+    _ metadata: [UInt8], for key: CacheKey, durability: Durability? = nil
+  ) throws(StoreError) -> Bool {
+    try key.url.span.bytes.withUnsafeBytes { url throws(StoreError) in
+      try core.change(url, key.style, .init(metadata: metadata), durability: durability)
+    }
+  }
+
+  /// Replaces an entry's expiry (milliseconds since 1970, nil for never); as ``setMetadata(_:for:durability:)``.
+  @discardableResult
+  public func setExpiration(
+    _ milliseconds: Int64?, for key: CacheKey, durability: Durability? = nil
+  ) throws(StoreError) -> Bool {
+    try key.url.span.bytes.withUnsafeBytes { url throws(StoreError) in
+      try core.change(url, key.style, .init(expiration: .some(milliseconds)), durability: durability)
+    }
+  }
+
+  // MARK: Removing
+
+  /// Removes one entry; answers whether there was one. Works on a full disk.
+  @discardableResult
+  public func remove(
+    _ url: String, style: Style = .original, durability: Durability? = nil
+  ) throws(StoreError) -> Bool {
+    try remove(CacheKey(url, style), durability: durability)
+  }
+
+  /// The same for a whole key.
+  @discardableResult
+  public func remove(_ key: CacheKey, durability: Durability? = nil) throws(StoreError) -> Bool {
+    try removeMany([key], durability: durability) > 0
+  }
+
+  /// Removes the entries of many keys together; answers how many there were. One frame and at most one sync.
+  @discardableResult
+  public func removeMany(_ keys: [CacheKey], durability: Durability? = nil) throws(StoreError) -> Int {
+    try core.remove(keys, durability: durability)
+  }
+
+  /// Removes all styles of a URL, which are found without a scan; answers how many there were.
+  @discardableResult
+  public func removeAllStyles(_ url: String, durability: Durability? = nil) throws(StoreError) -> Int {
+    try removeAllStyles(bytes: Array(url.utf8), durability: durability)
+  }
+
+  /// The same for a URL in bytes.
+  @discardableResult
+  public func removeAllStyles(bytes url: [UInt8], durability: Durability? = nil) throws(StoreError) -> Int {
+    try core.requireWritable()
+    let keys = url.withUnsafeBytes { core.keys(ofURL: $0) }
+    return try core.remove(keys, durability: durability)
+  }
+
+  /// Removes every entry of a style; answers how many there were. Looks at each entry's record once: O(entries).
+  @discardableResult
+  public func removeAll(style: Style, durability: Durability? = nil) throws(StoreError) -> Int {
+    try core.removeAll(durability: durability) { view in
+      style.bytes.withUnsafeBytes { $0.elementsEqual(view.style) }
+    }
+  }
+
+  /// Removes every entry whose URL begins with `prefix`; as ``removeAll(style:durability:)``.
+  @discardableResult
+  public func removeAll(prefix: String, durability: Durability? = nil) throws(StoreError) -> Int {
+    try removeAll(prefix: Array(prefix.utf8), durability: durability)
+  }
+
+  /// The same for a prefix in bytes.
+  @discardableResult
+  public func removeAll(prefix: [UInt8], durability: Durability? = nil) throws(StoreError) -> Int {
+    try core.removeAll(durability: durability) { $0.url.starts(with: prefix) }
+  }
+
+  /// Removes every entry that `predicate` picks; as ``removeAll(style:durability:)``, and copies each entry's metadata.
+  @discardableResult
+  public func removeAll(
+    durability: Durability? = nil, where predicate: (EntryInfo) -> Bool
+  ) throws(StoreError) -> Int {
+    try core.removeAll(durability: durability) { predicate(EntryInfo($0)) }
+  }
+
+  /// Removes everything: one frame. The space comes back as soon as no get has it borrowed.
+  public func removeAll(durability: Durability? = nil) throws(StoreError) {
+    try core.removeAll(durability: durability)
+  }
+
+  // MARK: Enumerating
+
+  /// Calls `body` for each entry, in no order, until it answers false. One look at each record, none at payloads:
+  /// O(entries). Changes may go on meanwhile, also in `body`; entries that are put then may be missed. Does not count
+  /// as use.
+  public func forEachEntry<E: Error>(
+    prefix: String = "", style: Style? = nil, _ body: (EntryInfo) throws(E) -> Bool
+  ) throws(E) {
+    try forEachEntry(prefix: Array(prefix.utf8), style: style, body)
+  }
+
+  /// The same for a prefix in bytes.
+  public func forEachEntry<E: Error>(
+    prefix: [UInt8], style: Style? = nil, _ body: (EntryInfo) throws(E) -> Bool
+  ) throws(E) {
+    try core.forEachRecord { (view, _, _) throws(E) in
+      guard view.url.starts(with: prefix) else { return true }
+      if let style, !view.style.elementsEqual(style.bytes) { return true }
+      return try body(EntryInfo(view))
+    }
+  }
+
+  /// All keys in their order: by URL, byte for byte, then by style. Collects and sorts them: O(n log n), and memory for
+  /// all of them.
+  public func keysInOrder(prefix: String = "") throws(StoreError) -> [CacheKey] {
+    try keysInOrder(prefix: Array(prefix.utf8))
+  }
+
+  /// The same for a prefix in bytes.
+  public func keysInOrder(prefix: [UInt8]) throws(StoreError) -> [CacheKey] {
+    if core.isClosed { throw .closed }
+    return core.keys { $0.url.starts(with: prefix) }.sorted()
+  }
+
+  // MARK: Upkeep
+
+  /// Makes everything acknowledged before it survive loss of power. Waits for the disk.
+  public func flush() throws(StoreError) { try core.flush() }
+
+  /// Writes the index out, so that the next opening need not read the log. Waits for the disk; readers do not wait for
+  /// it, writers for as long as the index takes to copy.
+  public func checkpoint() throws(StoreError) { try core.checkpoint() }
+
+  /// Reads every live byte and checks it; changes nothing. `progress` gets bytes done and bytes in all.
+  public func verify(progress: ((Int, Int) -> Void)? = nil) throws(StoreError) -> VerificationReport {
+    try core.verify(progress: progress)
+  }
+
+  /// O(segments).
+  public func statistics() -> StoreStatistics { core.statistics() }
+
+  /// Entries in the store. O(1).
+  public var count: Int { core.locked { core.catalog.keyCount } }
+
+  /// The most bytes the folder may take.
+  public var byteBudget: Int { core.locked { core.identity.byteBudget } }
+
+  /// The calls that wait for the disk, as `async` functions.
+  public var asynchronous: AsyncCacheStore { AsyncCacheStore(store: self) }
+}

@@ -1,0 +1,137 @@
+/// Makes a store in an empty folder. `STORE` comes last, under its name only when everything else is durable: a making
+/// that was broken off is begun again, and never taken for a store.
+struct Creation {
+  let folders: StoreFolders
+  let options: StoreOptions
+  let environment: Environment
+
+  private static let tag = """
+    Signature: 8a477f597d28d172789f06886806bc55
+    # This folder is a cache made by Vitrine; backup tools may skip it.
+
+    """
+
+  func run() throws(StoreError) {
+    do throws(SystemError) {
+      try make()
+    } catch {
+      throw SystemCode.isNoSpace(error.code) ? StoreError.noSpace : StoreError.system(error)
+    }
+  }
+
+  private func make() throws(SystemError) {
+    var budget = options.byteBudget ?? 0
+    if budget == 0 { budget = Sizing.defaultBudget(available: try folders.root.availableByteCount()) }
+    let walFileByteCount = Sizing.walFileByteCount(budget: budget)
+    let identity = StoreIdentity(
+      store: StoreID(low: try environment.entropy.integer(), high: try environment.entropy.integer()),
+      secret: try environment.entropy.bytes(192), byteBudget: budget, entryBudget: options.entryBudget ?? 0,
+      segmentByteCount: roundUp(options.segmentByteCount ?? 0, to: 4096), walFileByteCount: walFileByteCount,
+      durability: options.durability ?? .buffered, compressionLevel: options.compressionLevel ?? 1)
+
+    let tag = try fresh(CacheFormat.tagFile, folders.root)
+    try tag.write(Array(Creation.tag.utf8), at: 0)
+    try tag.sync()
+    let counters = try fresh(CacheFormat.countersFile, folders.root)
+    try counters.allocate(byteCount: Counters.byteCount)
+    try counters.sync()
+    for index in 0..<CacheFormat.walFileCount {
+      try Creation.makeLogFile(WALFileHeader.fileName(index), folders.wal, byteCount: walFileByteCount)
+    }
+    try folders.wal.sync()
+    try makeCheckpoints(identity)
+    try folders.segments.sync()
+
+    let store = try fresh(Opening.temporaryStoreFile, folders.root)
+    try Creation.write(identity, to: store)
+    try folders.root.rename(Opening.temporaryStoreFile, to: CacheFormat.storeFile)
+    try folders.root.sync()
+  }
+
+  /// An empty index in the first file; the second has its room.
+  private func makeCheckpoints(_ identity: StoreIdentity) throws(SystemError) {
+    let byteCount = CheckpointHeader.fileByteCount(keys: 0, blobs: 0, segments: 0, largeCounts: 0)
+    for index in 0..<2 {
+      let file = try fresh(CheckpointHeader.fileName(index), folders.checkpoints)
+      try file.allocate(byteCount: byteCount)
+      if index == 0 {
+        var header = CheckpointHeader(
+          isClean: true, generation: 1,
+          position: WALPosition(use: 0, offset: WALFileHeader.frameStart, sequence: Sequence.first(ofOpening: 0)),
+          opening: 0, nextRecord: 1, made: environment.clock.wallMilliseconds(), nextSegment: 1, identity: identity)
+        if let catalog = Catalog(identity: identity) { try catalog.write(to: file, header: &header) }
+        try file.write(header.encoded(), at: 0)
+      }
+      try file.sync()
+    }
+    try folders.checkpoints.sync()
+  }
+
+  private func fresh(_ name: String, _ directory: any Directory) throws(SystemError) -> any File {
+    try Creation.fresh(name, directory)
+  }
+
+  static func fresh(_ name: String, _ directory: any Directory) throws(SystemError) -> any File {
+    do throws(SystemError) {
+      return try directory.openFile(name, .create)
+    } catch {
+      guard error.code == SystemCode.exists else { throw error }
+      try directory.remove(name)
+      return try directory.openFile(name, .create)
+    }
+  }
+
+  /// A log file is written whole once, so that syncs of frames in it need no journal commit of the file system.
+  @discardableResult
+  static func makeLogFile(_ name: String, _ directory: any Directory, byteCount: Int) throws(SystemError) -> any File {
+    let file = try fresh(name, directory)
+    try file.allocate(byteCount: byteCount)
+    let zeros = [UInt8](repeating: 0, count: min(byteCount, 1 << 20))
+    var offset = 0
+    while offset < byteCount {
+      let count = min(zeros.count, byteCount - offset)
+      try file.write(Array(zeros[..<count]), at: offset)
+      offset += count
+    }
+    try file.sync()
+    return file
+  }
+
+  /// Writes both copies, each durable before the next is touched.
+  static func write(_ identity: StoreIdentity, to file: any File) throws(SystemError) {
+    try file.write(identity.encoded(), at: 0)
+    try file.sync()
+    var second = identity.encoded()
+    second += [UInt8](repeating: 0, count: StoreIdentity.fileByteCount - StoreIdentity.secondCopy - second.count)
+    try file.write(second, at: StoreIdentity.secondCopy)
+    try file.sync()
+  }
+
+  /// Removes everything that is a store's, and nothing else.
+  static func empty(_ folders: StoreFolders) throws(StoreError) {
+    do throws(SystemError) {
+      // First what makes it a store, so that a broken removal leaves none.
+      for name in [CacheFormat.storeFile, Opening.temporaryStoreFile, CacheFormat.countersFile, CacheFormat.tagFile] {
+        try removeIfThere(name, folders.root)
+      }
+      for directory in [folders.checkpoints, folders.wal, folders.segments] {
+        for entry in try directory.entries() where entry.kind == .file {
+          let isOwn =
+            SegmentHeader.segment(ofFile: entry.name) != nil || entry.name.hasSuffix(".wal")
+            || entry.name.hasSuffix(".checkpoint")
+          if isOwn { try directory.remove(entry.name) }
+        }
+      }
+    } catch {
+      throw .system(error)
+    }
+  }
+
+  private static func removeIfThere(_ name: String, _ directory: any Directory) throws(SystemError) {
+    do throws(SystemError) {
+      try directory.remove(name)
+    } catch {
+      guard error.code == SystemCode.missing else { throw error }
+    }
+  }
+}

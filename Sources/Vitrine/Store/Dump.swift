@@ -1,0 +1,118 @@
+extension CacheStore {
+  /// Describes the records or frames of one file of a store, one line each: a segment, a log or checkpoint file, or
+  /// `STORE`. Reads the file alone, so a segment needs no index and a store need not be whole.
+  public static func dump<E: Error>(file path: String, line: (String) throws(E) -> Void) throws {
+    let (folder, name) = split(path)
+    let directory = try Environment.posix.fileSystem.openDirectory(folder, create: false)
+    let file = try directory.openFile(name, .readOnly)
+    let bytes = try file.read(0..<CheckpointHeader.byteCount * 2)
+    let magic = bytes.count >= 8 ? bytes.withUnsafeBytes { $0.baseAddress!.u64(0) } : 0
+    var lines: [String] = []
+    switch magic {
+    case SegmentHeader.magic: try dumpSegment(file, bytes, &lines)
+    case WALFileHeader.magic: try dumpLog(file, bytes, &lines)
+    case CheckpointHeader.magic: dumpCheckpoint(file, bytes, &lines)
+    case StoreIdentity.magic: dumpIdentity(bytes, &lines)
+    default:
+      if let id = SegmentHeader.segment(ofFile: name) {
+        lines.append("segment \(id): its head is damaged, and without it the store it belongs to is not known")
+      } else {
+        throw StoreError.unreadable(path: path, reason: "it is no segment, log, checkpoint or STORE file")
+      }
+    }
+    for text in lines { try line(text) }
+  }
+
+  private static func split(_ path: String) -> (String, String) {
+    guard let slash = path.lastIndex(of: "/") else { return (".", path) }
+    let folder = path[..<slash]
+    return (folder.isEmpty ? "/" : String(folder), String(path[path.index(after: slash)...]))
+  }
+
+  private static func dumpSegment(
+    _ file: any File, _ bytes: [UInt8], _ lines: inout [String]
+  ) throws(SystemError) {
+    guard let header = bytes.withUnsafeBytes({ SegmentHeader($0) }) else {
+      lines.append("segment: its head fails its check")
+      return
+    }
+    lines.append(
+      "segment \(header.segment) stream=\(header.stream.name) bytes=\(header.fileByteCount) opening=\(header.opening)")
+    var found: [(Int, String)] = []
+    _ = try SegmentScanner(file: file, store: header.store, segment: header.segment).forEach(
+      { record in
+        let header = record.header
+        found.append(
+          (
+            record.offset,
+            "\(record.offset) \(header.carriesPayload ? "record" : "reference") seq=\(header.sequence) "
+              + "origin=\(header.origin) \(header.encoding) stored=\(header.storedByteCount) "
+              + "bytes=\(header.logicalByteCount) digest=\(header.digest) "
+              + "style=\(String(decoding: record.style, as: UTF8.self)) url=\(String(decoding: record.url, as: UTF8.self))"
+          ))
+      }, damage: { found.append(($0, "\($0) damaged: \($1)")) })
+    lines += found.sorted { $0.0 < $1.0 }.map(\.1)
+  }
+
+  private static func dumpLog(_ file: any File, _ bytes: [UInt8], _ lines: inout [String]) throws(SystemError) {
+    guard let header = bytes.withUnsafeBytes({ WALFileHeader($0) }) else {
+      lines.append("log: its head fails its check")
+      return
+    }
+    lines.append(
+      "log use=\(header.use) opening=\(header.opening) first=\(header.firstSequence) "
+        + "after=\(header.predecessor) cut=\(header.predecessorCut) durable=\(header.durableSequence)")
+    try file.readAll().withUnsafeBytes { bytes in
+      var offset = WALFileHeader.frameStart
+      while let frame = Frame.parse(bytes, at: offset, seed: header.seed) {
+        lines.append(
+          "\(offset) frame seq=\(frame.sequence) bytes=\(frame.byteCount) changes=\(frame.changeCount) "
+            + "durable=\(frame.durableSequence)")
+        for change in Frame.changes(bytes, at: offset, frame) ?? [] { lines.append("  \(change)") }
+        offset += frame.byteCount
+      }
+    }
+  }
+
+  private static func dumpCheckpoint(_ file: any File, _ bytes: [UInt8], _ lines: inout [String]) {
+    guard let header = bytes.withUnsafeBytes({ CheckpointHeader($0) }) else {
+      lines.append("checkpoint: its head fails its check")
+      return
+    }
+    lines.append(
+      "checkpoint generation=\(header.generation)\(header.isClean ? " clean" : "") opening=\(header.opening) "
+        + "use=\(header.position.use) offset=\(header.position.offset) sequence=\(header.position.sequence) "
+        + "keys=\(header.keyCount) blobs=\(header.blobCount) segments=\(header.segmentCount)")
+    guard let catalog = Catalog.read(from: file, header: header) else {
+      lines.append("its body fails its check")
+      return
+    }
+    for case let segment? in catalog.segments.segments {
+      lines.append(
+        "segment slot=\(segment.slot) \(segment.fileName) \(segment.stream.name) \(segment.state) tail=\(segment.tail) "
+          + "live=\(segment.liveUnits * Unit.byteCount) vouched=\(catalog.segments.vouchedUpTo(segment.slot))")
+    }
+    for shard in 0..<KeyTable.shardCount {
+      catalog.keys.forEach(shard: shard) { entry in
+        lines.append(
+          "key \(hexadecimal(entry.hash(shard: shard).bits)) slot=\(entry.location.slot) offset=\(entry.location.offset)"
+            + (entry.flags.contains(.reference) ? " reference" : ""))
+      }
+    }
+  }
+
+  private static func dumpIdentity(_ bytes: [UInt8], _ lines: inout [String]) {
+    for offset in [0, StoreIdentity.secondCopy] where offset + StoreIdentity.byteCount <= bytes.count {
+      switch bytes.withUnsafeBytes({ StoreIdentity.read(UnsafeRawBufferPointer(rebasing: $0[offset...])) }) {
+      case .valid(let identity):
+        lines.append(
+          "store \(hexadecimal(identity.store.high))\(hexadecimal(identity.store.low)) format=\(identity.version) "
+            + "generation=\(identity.generation) budget=\(identity.byteBudget) entries=\(identity.entryBudget) "
+            + "segment=\(identity.segmentByteCount) log=\(identity.walFileByteCount) "
+            + "durability=\(identity.durability) level=\(identity.compressionLevel)")
+      case .newer(let version): lines.append("a store of format \(version), which this version does not know")
+      case .damaged: lines.append("the copy at \(offset) fails its check")
+      }
+    }
+  }
+}

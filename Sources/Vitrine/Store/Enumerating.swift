@@ -1,0 +1,78 @@
+// Walking over entries. Each shard's entries are copied under its lock, their records read one after another, each
+// pinned while it is read: changes go on meanwhile. An entry put during the walk may be missed, none is given twice
+// unless it was put again.
+extension StoreCore {
+  /// Calls `body` with the record of every entry whose head is whole, until it answers false. One look at each record,
+  /// in no order. Neither checks payloads nor counts as use.
+  func forEachRecord<E: Error>(_ body: (RecordView, KeyHash, Location) throws(E) -> Bool) throws(E) {
+    for shard in 0..<KeyTable.shardCount {
+      for entry in catalog.keys.copy(shard: shard) {
+        let hash = entry.hash(shard: shard)
+        let pinned = catalog.keys.withEntry(hash, entry.location) { _ in
+          catalog.segments.pin(entry.location.slot)
+        }
+        guard let pin = pinned else { continue }
+        defer { pin.release() }
+        guard let view = readableRecord(entry.location) else { continue }
+        if try !body(view, hash, entry.location) { return }
+      }
+    }
+  }
+
+  /// A record with a whole head, restored from the log if it has to be. The location is pinned.
+  private func readableRecord(_ location: Location) -> RecordView? {
+    if let view = catalog.record(at: location, checks: true) { return view }
+    guard let file = catalog.segments.segment(location.slot)?.file, restore(location, into: file) else { return nil }
+    return catalog.record(at: location, checks: true)
+  }
+
+  /// The keys of all entries that `isWanted`; O(entries).
+  func keys(where isWanted: (RecordView) -> Bool) -> [CacheKey] {
+    var found: [CacheKey] = []
+    forEachRecord { (view, _, _) throws(Never) in
+      if isWanted(view) { found.append(EntryInfo(view).key) }
+      return true
+    }
+    return found
+  }
+
+  /// All keys of a URL, newest place in the table first, so that taking them out one after another shifts nothing.
+  func keys(ofURL url: UnsafeRawBufferPointer) -> [CacheKey] {
+    var slots: [(KeySlot, KeyHash)] = []
+    catalog.keys.forEachStyle(KeyHash(url: catalog.hasher.url(url), styleTag: 0)) { slots.append(($0, $1)) }
+    var found: [CacheKey] = []
+    for (slot, hash) in slots.reversed() {
+      let pinned = catalog.keys.withEntry(hash, slot.location) { _ in catalog.segments.pin(slot.location.slot) }
+      guard let pin = pinned else { continue }
+      defer { pin.release() }
+      guard let view = readableRecord(slot.location), view.header.urlByteCount == url.count,
+        equalBytes(view.url.baseAddress!, url)
+      else { continue }
+      found.append(EntryInfo(view).key)
+    }
+    return found
+  }
+
+  /// Every blob with this digest, as the entry of the record that carries it.
+  func entries(digest: Digest) -> [EntryInfo] {
+    var found: [EntryInfo] = []
+    var skip = 0
+    let content = catalog.hasher.content(digest)
+    while true {
+      var left = skip
+      var candidate: (Location, Pin)?
+      catalog.contents.candidates(content) { location in
+        if left > 0 {
+          left -= 1
+          return true
+        }
+        candidate = (location, catalog.segments.pin(location.slot))
+        return false
+      }
+      guard let (location, pin) = candidate else { return found }
+      if let view = readableRecord(location), view.header.digest == digest { found.append(EntryInfo(view)) }
+      pin.release()
+      skip += 1
+    }
+  }
+}

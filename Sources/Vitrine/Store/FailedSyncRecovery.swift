@@ -1,0 +1,66 @@
+// Rule 7, the hard half: an opening that met a failed sync left its mark. Pages in memory may look written that are
+// not, so nothing that no checkpoint vouches for counts until it was checked and written anew.
+extension StoreCore {
+  func writeAnewWhatNobodyVouchesFor() throws(StoreError) {
+    mistrustsEarlierRecords = true
+    defer { mistrustsEarlierRecords = false }
+    for (hash, location) in unvouchedKeys() {
+      if try !writeAnew(hash, location) {
+        _ = try removeDamaged(hash, location)
+        lostCount.wrappingAdd(1, ordering: .relaxed)
+      }
+    }
+    // Nothing lives any more in what was left unchecked.
+    unchecked.removeAll()
+  }
+
+  private func unvouchedKeys() -> [(KeyHash, Location)] {
+    var found: [(KeyHash, Location)] = []
+    for shard in 0..<KeyTable.shardCount {
+      for entry in catalog.keys.copy(shard: shard) {
+        var isVouched = catalog.segments.isVouched(entry.location)
+        if isVouched, entry.flags.contains(.reference) {
+          let payload = catalog.record(at: entry.location, checks: true).flatMap {
+            catalog.payloadLocation(of: $0.header)
+          }
+          isVouched = payload.map { catalog.segments.isVouched($0) } ?? false
+        }
+        if !isVouched { found.append((entry.hash(shard: shard), entry.location)) }
+      }
+    }
+    return found
+  }
+
+  /// Puts an entry again, with the bytes that its record gives now. False when they fail their check, or there is no
+  /// room: then the entry goes.
+  private func writeAnew(_ hash: KeyHash, _ location: Location) throws(StoreError) -> Bool {
+    guard case .intact = check(location, readsPayload: true),
+      let view = catalog.record(at: location, checks: true)
+    else { return false }
+    let info = EntryInfo(view)
+    let url = Array(view.url)
+    let options = PutOptions(
+      metadata: info.metadata, expirationMilliseconds: info.expirationMilliseconds, layout: info.layout,
+      isPageAligned: view.header.flags.contains(.pageAligned))
+    let result: Result<Bool, StoreError> = url.withUnsafeBytes { url in
+      info.key.style.bytes.withUnsafeBytes { style in
+        let borrow = borrow(url, style, hash, counts: false)
+        guard borrow.isFound else { return .success(false) }
+        defer { giveBack(borrow) }
+        return info.metadata.withUnsafeBytes { metadata in
+          do throws(StoreError) {
+            let put = try prepare(
+              borrow.bytes, url: url, style: info.key.style, styleBytes: style, metadata: metadata, options: options)
+            try self.put(put, durability: .buffered)
+            return .success(true)
+          } catch .noSpace {
+            return .success(false)
+          } catch {
+            return .failure(error)
+          }
+        }
+      }
+    }
+    return try result.get()
+  }
+}

@@ -1,0 +1,91 @@
+// Metadata and expiry change without touching the payload: a new key record that names the same blob.
+extension StoreCore {
+  /// What the change does to an entry.
+  struct HeadChange {
+    var metadata: [UInt8]?
+    /// `.some(nil)` makes the entry last for ever.
+    var expiration: Int64??
+  }
+
+  /// False when the key is not there.
+  func change(
+    _ url: UnsafeRawBufferPointer, _ style: Style, _ change: HeadChange, durability: Durability?
+  ) throws(StoreError) -> Bool {
+    try requireWritable()
+    if let count = change.metadata?.count, count > RecordHeader.largestMetadata {
+      throw .invalidArgument("metadata has at most \(RecordHeader.largestMetadata) bytes, not \(count)")
+    }
+    let durability = durability ?? identity.durability
+    let styleBytes = Array(style.bytes)
+    while true {
+      let result: Result<UInt64?, StoreError>? = styleBytes.withUnsafeBytes { styleBytes in
+        attempt(url, style, styleBytes, change, durability)
+      }
+      guard let result else { return false }
+      guard let sequence = try result.get() else { continue }
+      if durability == .synced { try acknowledgeSynced(sequence) }
+      return true
+    }
+  }
+
+  /// Nil when there is no such entry; success with nil when it changed meanwhile.
+  private func attempt(
+    _ url: UnsafeRawBufferPointer, _ style: Style, _ styleBytes: UnsafeRawBufferPointer, _ change: HeadChange,
+    _ durability: Durability
+  ) -> Result<UInt64?, StoreError>? {
+    let hash = catalog.hasher.key(url, styleTag: style.tag)
+    // The check of a first read, so that a synced change never vouches for a payload that is gone (rule 3).
+    let borrow = borrow(url, styleBytes, hash, counts: false)
+    guard borrow.isFound else { return nil }
+    giveBack(borrow)
+    guard let (slot, pin) = pinRecord(url, styleBytes, hash) else { return nil }
+    defer { pin.release() }
+    guard let view = catalog.record(at: slot.location, checks: true) else { return nil }
+    let header = view.header
+    let payload: Location
+    let storedByteCount: Int
+    if header.carriesPayload {
+      payload = slot.location
+      storedByteCount = header.storedByteCount
+    } else {
+      guard let found = locked({ catalog.payloadLocation(of: header) }) else { return nil }
+      payload = found
+      storedByteCount = header.storedByteCount
+    }
+    let metadata = change.metadata ?? Array(view.metadata)
+    var expiration = header.expiration
+    if let given = change.expiration { expiration = given.map { $0 == 0 ? 1 : $0 } ?? 0 }
+    return metadata.withUnsafeBytes { metadata in
+      let empty = UnsafeRawBufferPointer(start: nil, count: 0)
+      let put = PreparedPut(
+        hash: hash, url: url, style: styleBytes, metadata: metadata, value: empty,
+        logicalByteCount: header.logicalByteCount, stored: empty, digest: header.digest, encoding: header.encoding,
+        layout: header.layout, expiration: expiration, isPageAligned: false, source: header.source)
+      let shared = Shared(
+        location: payload, origin: header.origin, storedByteCount: storedByteCount, encoding: header.encoding)
+      do throws(StoreError) {
+        let pending = try place(put, sharing: shared, durability: durability, written: header.written)
+        return .success(try commit([pending], moreKeys: 1)?.sequence)
+      } catch {
+        return .failure(error)
+      }
+    }
+  }
+
+  /// The entry of a key and a pin on its record.
+  func pinRecord(
+    _ url: UnsafeRawBufferPointer, _ style: UnsafeRawBufferPointer, _ hash: KeyHash
+  ) -> (KeySlot, Pin)? {
+    var skip = 0
+    while let (slot, pin) = catalog.keys.find(
+      hash, skip: skip, counts: false, { slot in (slot, self.catalog.segments.pin(slot.location.slot)) })
+    {
+      if let view = catalog.record(at: slot.location, checks: true), view.has(url: url, style: style) {
+        return (slot, pin)
+      }
+      pin.release()
+      skip += 1
+    }
+    return nil
+  }
+}

@@ -1,0 +1,259 @@
+// How a store is found, made, and taken for writing.
+extension StoreCore {
+  static func open(
+    at path: String, options: StoreOptions, environment: Environment
+  ) throws(StoreError) -> StoreCore {
+    try Opening(path: path, options: options, environment: environment).run()
+  }
+}
+
+struct Opening {
+  let path: String
+  let options: StoreOptions
+  let environment: Environment
+  /// Ignores checkpoints, and builds the index from the segments.
+  var rebuilding = false
+
+  func run() throws(StoreError) -> StoreCore {
+    try validate()
+    let started = environment.clock.monotonicNanoseconds()
+    let root = try openRoot()
+    if options.isReadOnly { return try openReadOnly(root, started) }
+    do throws(StoreError) {
+      return try openForWriting(root, started)
+    } catch {
+      guard options.whenUnusable == .recreate, case .unreadable = error else { throw error }
+      return try recreate(root, started)
+    }
+  }
+
+  private func validate() throws(StoreError) {
+    if let budget = options.byteBudget, budget < CacheFormat.smallestBudget {
+      throw .invalidArgument("a byte budget is at least \(CacheFormat.smallestBudget) bytes, not \(budget)")
+    }
+    if let budget = options.entryBudget, budget < 0 {
+      throw .invalidArgument("an entry budget is 0 for no limit, or more, not \(budget)")
+    }
+    if let count = options.segmentByteCount,
+      !(CacheFormat.smallestSegment...CacheFormat.largestSegment).contains(count)
+    {
+      throw .invalidArgument(
+        "a segment has \(CacheFormat.smallestSegment) to \(CacheFormat.largestSegment) bytes, not \(count)")
+    }
+    if let level = options.compressionLevel, !(0...19).contains(level) {
+      throw .invalidArgument("a compression level is 0 to 19, not \(level)")
+    }
+    if path.isEmpty || path.utf8.contains(0) { throw .invalidArgument("a store needs a path") }
+  }
+
+  private func openRoot() throws(StoreError) -> any Directory {
+    do throws(SystemError) {
+      return try environment.fileSystem.openDirectory(path, create: !options.isReadOnly && options.createsIfMissing)
+    } catch {
+      if error.code == SystemCode.missing { throw .noSuchStore(path: path) }
+      if error.code == 20 { throw .notAStore(path: path, reason: "it is not a folder") }
+      throw .system(error)
+    }
+  }
+
+  // MARK: What is there
+
+  private enum Content {
+    /// Nothing: a store may be made.
+    case empty
+    /// A store whose making was broken off, or that has lost both STORE and its checkpoints.
+    case begun
+    case store(StoreIdentity?)
+  }
+
+  private func examine(_ root: any Directory) throws(StoreError) -> Content {
+    let entries = try system { () throws(SystemError) in try root.entries() }
+    if entries.isEmpty { return .empty }
+    let names = Set(entries.map(\.name))
+    let isLocked = (try? root.openFile(CacheFormat.lockFile, .readOnly)).map { LockFile.read($0).isOurs } ?? false
+    var identity: StoreIdentity?
+    if names.contains(CacheFormat.storeFile) {
+      identity = try readIdentity(root)
+    }
+    if identity != nil { return .store(identity) }
+    let folders = [CacheFormat.walFolder, CacheFormat.checkpointsFolder, CacheFormat.segmentsFolder]
+    let hasCheckpoint =
+      (try? root.openDirectory(CacheFormat.checkpointsFolder, create: false)).map {
+        !CheckpointSet.open($0, access: .readOnly).order.isEmpty
+      } ?? false
+    if hasCheckpoint { return .store(nil) }
+    if isLocked, names.isSubset(of: Self.ownNames) { return .begun }
+    if !isLocked, folders.allSatisfy(names.contains), names.contains(CacheFormat.storeFile) {
+      throw .unreadable(path: path, reason: "STORE and all checkpoints are damaged")
+    }
+    let reason = names.contains(CacheFormat.storeFile) ? "its STORE file is foreign" : "it holds something else"
+    throw .notAStore(path: path, reason: reason)
+  }
+
+  static let ownNames: Set<String> = [
+    CacheFormat.storeFile, CacheFormat.lockFile, CacheFormat.countersFile, CacheFormat.tagFile,
+    CacheFormat.segmentsFolder, CacheFormat.walFolder, CacheFormat.checkpointsFolder, temporaryStoreFile,
+  ]
+  static let temporaryStoreFile = "STORE.new"
+
+  /// The newest whole copy. Nil when both are damaged.
+  private func readIdentity(_ root: any Directory) throws(StoreError) -> StoreIdentity? {
+    guard let file = try? root.openFile(CacheFormat.storeFile, .readOnly),
+      let bytes = try? file.read(0..<StoreIdentity.fileByteCount)
+    else { return nil }
+    var found: StoreIdentity?
+    var newer: UInt32?
+    for offset in [0, StoreIdentity.secondCopy] where offset + StoreIdentity.byteCount <= bytes.count {
+      let reading = bytes.withUnsafeBytes { StoreIdentity.read(UnsafeRawBufferPointer(rebasing: $0[offset...])) }
+      switch reading {
+      case .valid(let identity):
+        if identity.generation > found?.generation ?? 0 { found = identity }
+      case .newer(let version): newer = version
+      case .damaged: break
+      }
+    }
+    if let newer { throw .unsupportedFormat(found: newer, supported: CacheFormat.version) }
+    return found
+  }
+
+  // MARK: Reading only
+
+  private func openReadOnly(_ root: any Directory, _ started: UInt64) throws(StoreError) -> StoreCore {
+    guard case .store(let identity) = try examine(root) else {
+      throw .notAStore(path: path, reason: "there is no finished store in it")
+    }
+    // A writer may replace the checkpoint, and what it no longer names, while all of it is being read.
+    for attempt in 0... {
+      let folders = try openFolders(root, create: false)
+      let before = CheckpointSet.open(folders.checkpoints, access: .readOnly).newestGeneration
+      let loaded = try Loader(folders: folders, isReadOnly: true).load(identity: identity)
+      let after = CheckpointSet.open(folders.checkpoints, access: .readOnly).newestGeneration
+      if before != after, attempt < 20 { continue }
+      return core(loaded, folders, wal: nil, lockFile: nil, started, firstSequence: .max)
+    }
+    throw .noSuchStore(path: path)
+  }
+
+  private func openFolders(_ root: any Directory, create: Bool) throws(StoreError) -> StoreFolders {
+    do throws(SystemError) {
+      return try StoreFolders(root: root, create: create)
+    } catch {
+      if error.code == 20 || error.code == 40 {
+        throw .notAStore(path: path, reason: "a file or a link is where a folder should be (\(error.path))")
+      }
+      if error.code == SystemCode.missing { throw .unreadable(path: path, reason: "\(error.path) is missing") }
+      throw .system(error)
+    }
+  }
+
+  // MARK: Writing
+
+  private func openForWriting(_ root: any Directory, _ started: UInt64) throws(StoreError) -> StoreCore {
+    var content = try examine(root)
+    if case .empty = content, !options.createsIfMissing { throw .noSuchStore(path: path) }
+    let lockFile = try takeLock(root)
+    let isMarked = LockFile.read(lockFile).isMarked
+    // What another opening did before it let the lock go counts, not what was there before.
+    content = try examine(root)
+    let folders = try openFolders(root, create: true)
+    switch content {
+    case .empty, .begun:
+      if try hasSegments(folders) {
+        throw .unreadable(path: path, reason: "STORE and all checkpoints are missing")
+      }
+      try Creation(folders: folders, options: options, environment: environment).run()
+      guard let identity = try readIdentity(root) else {
+        throw .unreadable(path: path, reason: "the store just made cannot be read")
+      }
+      return try write(root, folders, identity, lockFile, isMarked: false, started, isNew: true)
+    case .store(let identity):
+      return try write(root, folders, identity, lockFile, isMarked: isMarked, started, isNew: false)
+    }
+  }
+
+  private func hasSegments(_ folders: StoreFolders) throws(StoreError) -> Bool {
+    try system { () throws(SystemError) in try folders.segments.entries() }
+      .contains { SegmentHeader.segment(ofFile: $0.name) != nil }
+  }
+
+  private func takeLock(_ root: any Directory) throws(StoreError) -> any File {
+    var waited = 0
+    while true {
+      let file = try system { () throws(SystemError) -> any File in
+        do throws(SystemError) {
+          return try root.openFile(CacheFormat.lockFile, .readWrite)
+        } catch {
+          guard error.code == SystemCode.missing else { throw error }
+          let file = try root.openFile(CacheFormat.lockFile, .create)
+          try file.write(LockFile.contents(isMarked: false), at: 0)
+          return file
+        }
+      }
+      if try system({ () throws(SystemError) in try file.tryLock() }) {
+        let isMarked = LockFile.read(file).isMarked
+        try system { () throws(SystemError) in try file.write(LockFile.contents(isMarked: isMarked), at: 0) }
+        return file
+      }
+      guard waited < options.waitForLockMilliseconds else {
+        throw .locked(processID: LockFile.read(file).processID)
+      }
+      let pause = min(20, options.waitForLockMilliseconds - waited)
+      environment.clock.sleep(milliseconds: pause)
+      waited += pause
+    }
+  }
+
+  private func write(
+    _ root: any Directory, _ folders: StoreFolders, _ identity: StoreIdentity?, _ lockFile: any File, isMarked: Bool,
+    _ started: UInt64, isNew: Bool
+  ) throws(StoreError) -> StoreCore {
+    var loaded = try Loader(folders: folders, isReadOnly: false).load(
+      identity: identity, rebuilding: rebuilding && !isNew)
+    if isNew { loaded.kind = .created }
+    if loaded.newestOpening >= 1 << 27 {
+      throw .unreadable(path: path, reason: "its opening numbers are used up")
+    }
+    let adoption = Adoption(loaded: loaded, folders: folders, environment: environment)
+    let wal = try adoption.makeLog()
+    let core = core(
+      loaded, folders, wal: wal, lockFile: lockFile, started, firstSequence: Sequence.first(ofOpening: wal.opening))
+    try core.adopt(loaded, options: options, isMarked: isMarked, lockFile: lockFile)
+    core.background = try system { () throws(SystemError) in
+      try environment.background.start(
+        name: "vitrine", intervalMilliseconds: StoreCore.upkeepMilliseconds
+      ) { [weak core] in core?.upkeep() }
+    }
+    return core
+  }
+
+  private func core(
+    _ loaded: LoadedStore, _ folders: StoreFolders, wal: WAL?, lockFile: (any File)?, _ started: UInt64,
+    firstSequence: UInt64
+  ) -> StoreCore {
+    let counters =
+      (try? folders.root.openFile(CacheFormat.countersFile, .readOnly)).flatMap { file in
+        (try? file.read(0..<128)).flatMap { Counters($0) }
+      } ?? Counters()
+    let elapsed = environment.clock.monotonicNanoseconds() - started
+    let lastOpen = StoreStatistics.LastOpen(
+      kind: loaded.kind, milliseconds: Double(elapsed) / 1e6, replayedCount: loaded.replayedCount,
+      droppedCount: loaded.droppedCount, mayHaveLostRemovals: loaded.mayHaveLostRemovals, notes: loaded.notes)
+    return StoreCore(
+      environment: environment, folders: folders, loaded: loaded, wal: wal, lockFile: lockFile,
+      verification: options.verification, lastOpen: lastOpen, firstSequence: firstSequence,
+      ledger: Adoption.ledger(loaded, folders, wal), counters: counters)
+  }
+
+  // MARK: Beginning anew
+
+  private func recreate(_ root: any Directory, _ started: UInt64) throws(StoreError) -> StoreCore {
+    let lockFile = try takeLock(root)
+    let folders = try openFolders(root, create: true)
+    try Creation.empty(folders)
+    try Creation(folders: folders, options: options, environment: environment).run()
+    guard let identity = try readIdentity(root) else {
+      throw .unreadable(path: path, reason: "the store just made cannot be read")
+    }
+    return try write(root, folders, identity, lockFile, isMarked: false, started, isNew: true)
+  }
+}

@@ -1,0 +1,73 @@
+/// A value ready to be stored: checked, digested, and compressed where that pays. All of it happens outside any lock.
+///
+/// Invariant: the buffers point into what the caller lent and into this thread's own buffers; a prepared put is used
+/// up before either changes.
+struct PreparedPut {
+  let hash: KeyHash
+  let url: UnsafeRawBufferPointer
+  let style: UnsafeRawBufferPointer
+  let metadata: UnsafeRawBufferPointer
+  /// The bytes as given.
+  let value: UnsafeRawBufferPointer
+  let logicalByteCount: Int
+  /// The bytes as they are kept.
+  let stored: UnsafeRawBufferPointer
+  let digest: Digest
+  let encoding: Encoding
+  let layout: BitmapLayout?
+  let expiration: Int64
+  let isPageAligned: Bool
+  var source: [UInt8] = []
+
+  var stream: StreamKind { layout == nil ? .originals : .bitmaps }
+
+  /// Bytes of the record's head. A reference has no piece checksums.
+  func headByteCount(isReference: Bool) -> Int {
+    RecordHeader.headByteCount(
+      url: url.count, style: style.count, metadata: metadata.count, hasLayout: layout != nil,
+      sourceByteCount: source.count, storedByteCount: isReference ? 0 : stored.count)
+  }
+
+  /// The record's head in this thread's buffer.
+  func head(
+    sequence: UInt64, origin: UInt64, storedByteCount: Int, encoding: Encoding, isReference: Bool, written: Int64,
+    payloadOffset: Int, seed: UInt64, into buffer: ByteBuffer
+  ) {
+    var flags: RecordHeader.Flags = []
+    if layout != nil { flags.insert(.layout) }
+    if !source.isEmpty { flags.insert(.source) }
+    if !isReference && storedByteCount > RecordHeader.pieceThreshold { flags.insert(.pieces) }
+    if isPageAligned { flags.insert(.pageAligned) }
+    let header = RecordHeader(
+      kind: isReference ? .reference : .payload, encoding: encoding, flags: flags, sequence: sequence,
+      origin: origin, digest: digest, storedByteCount: storedByteCount, logicalByteCount: logicalByteCount,
+      expiration: expiration, written: written, urlByteCount: url.count, styleByteCount: style.count,
+      metadataByteCount: metadata.count, payloadOffset: payloadOffset, layout: layout, source: source)
+    header.encode(into: buffer, url: url, style: style, metadata: metadata, payload: stored, seed: seed)
+  }
+}
+
+/// One operation of a batch, with where its record was put.
+struct PendingOperation {
+  enum Kind {
+    /// `shared` is the record whose payload it uses, when it carries none itself.
+    case put(Reservation, headUnits: Int, payloadUnits: Int, shared: Shared?, inline: [UInt8]?)
+    case remove
+  }
+  let hash: KeyHash
+  let url: UnsafeRawBufferPointer
+  let style: UnsafeRawBufferPointer
+  let digest: Digest
+  let logicalByteCount: Int
+  /// The number of the record that was placed, 0 for a removal.
+  var recordSequence: UInt64 = 0
+  var kind: Kind
+}
+
+/// A blob that is already there: its record, and the numbers by which it is known.
+struct Shared {
+  let location: Location
+  let origin: UInt64
+  let storedByteCount: Int
+  let encoding: Encoding
+}

@@ -1,0 +1,58 @@
+import CVitrineSystem
+
+extension StoreCore {
+  func contains(_ url: UnsafeRawBufferPointer, _ style: Style) -> Bool {
+    if isClosed { return false }
+    let hash = catalog.hasher.key(url, styleTag: style.tag)
+    return style.bytes.withUnsafeBytes { styleBytes in
+      guard let (slot, pin) = pinRecord(url, styleBytes, hash) ?? pinRestored(url, styleBytes, hash) else {
+        return false
+      }
+      defer { pin.release() }
+      guard let view = catalog.record(at: slot.location, checks: false) else { return false }
+      return view.header.expiration == 0 || view.header.expiration > environment.clock.wallMilliseconds()
+    }
+  }
+
+  /// After a loss of power a record may so far stand only in the log.
+  private func pinRestored(
+    _ url: UnsafeRawBufferPointer, _ style: UnsafeRawBufferPointer, _ hash: KeyHash
+  ) -> (KeySlot, Pin)? {
+    guard inline.withLock({ !$0.isEmpty }) else { return nil }
+    giveBackIfFound(borrow(url, style, hash, counts: false))
+    return pinRecord(url, style, hash)
+  }
+
+  private func giveBackIfFound(_ borrow: Borrow) {
+    if borrow.isFound { giveBack(borrow) }
+  }
+
+  private static let window = 8
+
+  /// Works through the keys in windows: hash all and fetch their places in the table, then fetch the records, then
+  /// compare. Each step's misses overlap.
+  func borrowMany<E: Error>(_ keys: [CacheKey], _ body: (Int, RawSpan?) throws(E) -> Void) throws(E) {
+    var start = 0
+    while start < keys.count {
+      let end = min(start + StoreCore.window, keys.count)
+      for index in start..<end {
+        let hash = keys[index].url.withUnsafeBytes { catalog.hasher.key($0, styleTag: keys[index].style.tag) }
+        catalog.keys.prefetch(hash)
+      }
+      for index in start..<end {
+        let hash = keys[index].url.withUnsafeBytes { catalog.hasher.key($0, styleTag: keys[index].style.tag) }
+        _ = catalog.keys.find(hash, counts: false) { catalog.segments.prefetch($0.location) }
+      }
+      for index in start..<end {
+        let borrow = keys[index].url.withUnsafeBytes { self.borrow($0, keys[index].style) }
+        if borrow.isFound {
+          defer { giveBack(borrow) }
+          try body(index, borrow.bytes.bytes)
+        } else {
+          try body(index, nil)
+        }
+      }
+      start = end
+    }
+  }
+}

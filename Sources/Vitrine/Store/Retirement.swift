@@ -1,0 +1,89 @@
+// How a segment goes (rule 5): all its records are dead; the log is durable up to the frame that killed the last of
+// them; then a frame retires it, its name goes, and, once no reader has it pinned, its memory and its slot.
+extension StoreCore {
+  /// Gives back the space of segments in which nothing lives. Under the upkeep lock.
+  func retireDeadSegments() throws(StoreError) {
+    guard let wal else { return }
+    let dead = locked { catalog.segments.segments.compactMap { $0 }.filter(\.isDead) }
+    if !dead.isEmpty {
+      let newestKill = dead.map(\.lastKill).max() ?? 0
+      do throws(SystemError) {
+        if newestKill > 0 { try wal.makeDurable(below: newestKill + 1) }
+      } catch {
+        throw fail(error)
+      }
+      try locked { () throws(StoreError) in
+        try requireWritable()
+        for segment in dead where segment.isDead {
+          guard try record([.segmentRetired(slot: segment.slot)]) else { return }
+          retiring.append(segment)
+        }
+      }
+    }
+    try unlinkRetired()
+  }
+
+  private func unlinkRetired() throws(StoreError) {
+    for segment in retiring where segment.allocatedByteCount > 0 {
+      let allocated = segment.allocatedByteCount
+      do throws(SystemError) {
+        try folders.segments.remove(segment.fileName)
+      } catch {
+        guard error.code == SystemCode.missing else { throw .system(error) }
+      }
+      locked {
+        ledger.segments -= allocated
+        ledger.unlinked += allocated
+        segment.unlinkedByteCount = allocated
+        segment.attach(file: segment.file, mapping: segment.mapping, allocatedByteCount: 0)
+      }
+    }
+    retiring.removeAll { segment in
+      guard !catalog.segments.isPinned(segment.slot) else { return false }
+      locked {
+        catalog.segments.remove(slot: segment.slot)
+        catalog.segments.giveBack(slot: segment.slot)
+        ledger.unlinked -= segment.unlinkedByteCount
+      }
+      return true
+    }
+  }
+
+  /// Cuts sealed segments to what was written in them. Under the upkeep lock.
+  func trimSealedSegments() throws(StoreError) {
+    let long = locked {
+      catalog.segments.segments.compactMap { $0 }.filter {
+        $0.state == .sealed && $0.unfilled.isEmpty && $0.byteCount > roundUp($0.tail, to: 4096)
+      }
+    }
+    for segment in long {
+      guard let file = segment.file else { continue }
+      let byteCount = roundUp(segment.tail, to: 4096)
+      do throws(SystemError) {
+        if try file.status().byteCount > byteCount { try file.truncate(to: byteCount) }
+        let allocated = try file.status().allocatedByteCount
+        locked {
+          ledger.segments += allocated - segment.allocatedByteCount
+          segment.byteCount = byteCount
+          segment.isDirty = true
+          segment.attach(file: file, mapping: segment.mapping, allocatedByteCount: allocated)
+        }
+      } catch {
+        throw writeError(error)
+      }
+    }
+  }
+
+  /// Removes files of segments that nothing refers to. Under the upkeep lock. What recovery replayed is made durable
+  /// first: until then an older state, which may need them, could come back.
+  func removeOrphans() throws(StoreError) {
+    guard !orphans.isEmpty, let wal else { return }
+    do throws(SystemError) {
+      try wal.makeDurable(below: wal.appendedSequence)
+    } catch {
+      throw fail(error)
+    }
+    for name in orphans { try? folders.segments.remove(name) }
+    orphans.removeAll()
+  }
+}

@@ -1,0 +1,162 @@
+// Where room for records comes from. A segment is allocated, named and durable before the first frame that names it
+// (rule 8), so it is made ahead, off the callers' threads where possible. One spare is kept back for copies.
+extension StoreCore {
+  private static let sparesKept = 1
+
+  /// Room for a record in the stream's open segment, and the record's number.
+  func reserve(
+    _ stream: StreamKind, headByteCount: Int, payloadByteCount: Int, pageAligned: Bool
+  ) throws(StoreError) -> (Reservation, UInt64) {
+    let most = SegmentHeader.byteCount + headByteCount + payloadByteCount + (pageAligned ? 4096 : 128)
+    while true {
+      let attempt = try locked { () throws(StoreError) -> Attempt in
+        try requireWritable()
+        guard most <= segmentByteCount else { return .needsSingle }
+        if let segment = openSegments[Int(stream.rawValue)],
+          let reservation = segment.reserve(
+            headByteCount: headByteCount, payloadByteCount: payloadByteCount, pageAligned: pageAligned)
+        {
+          return .done(reservation, takeRecordNumber())
+        }
+        return try openSpare(for: stream)
+      }
+      switch attempt {
+      case .done(let reservation, let sequence): return (reservation, sequence)
+      case .again: break
+      case .needsCheckpoint: try checkpoint()
+      case .needsSpare: try makeSpares(StoreCore.sparesKept + 1)
+      case .needsSingle:
+        let made = try makeSingle(
+          byteCount: most, headByteCount: headByteCount, payloadByteCount: payloadByteCount, pageAligned: pageAligned)
+        if let made { return made }
+      }
+    }
+  }
+
+  private enum Attempt {
+    case done(Reservation, UInt64)
+    case again
+    case needsCheckpoint
+    case needsSpare
+    case needsSingle
+  }
+
+  private func takeRecordNumber() -> UInt64 {
+    defer { nextRecord += 1 }
+    return nextRecord
+  }
+
+  var segmentByteCount: Int {
+    identity.segmentByteCount > 0 ? identity.segmentByteCount : Sizing.segmentByteCount(budget: identity.byteBudget)
+  }
+
+  /// Seals the stream's full segment and opens a spare in its place. Under the commit lock.
+  private func openSpare(for stream: StreamKind) throws(StoreError) -> Attempt {
+    guard spares.count > StoreCore.sparesKept, let spare = spares.first(where: { $0.byteCount >= segmentByteCount })
+    else { return .needsSpare }
+    var changes: [Change] = []
+    if let full = openSegments[Int(stream.rawValue)] {
+      changes.append(.segmentSealed(slot: full.slot, byteCount: full.byteCount))
+    }
+    changes.append(.segmentOpened(slot: spare.slot, stream: stream, firstSequence: nextRecord))
+    guard try record(changes) else { return .needsCheckpoint }
+    spares.removeAll { $0 === spare }
+    openSegments[Int(stream.rawValue)] = spare
+    background?.wake()
+    return .again
+  }
+
+  /// A segment for one record that is larger than the ordinary ones. Nil when the log has no room: try again.
+  private func makeSingle(
+    byteCount: Int, headByteCount: Int, payloadByteCount: Int, pageAligned: Bool
+  ) throws(StoreError) -> (Reservation, UInt64)? {
+    upkeepLock.lock()
+    defer { upkeepLock.unlock() }
+    if byteCount > identity.byteBudget { throw .tooLarge(byteCount: payloadByteCount, limit: identity.byteBudget) }
+    guard let segment = try makeSegment(byteCount: roundUp(byteCount, to: 4096)) else { return nil }
+    return try locked { () throws(StoreError) in
+      guard
+        try record([.segmentOpened(slot: segment.slot, stream: .single, firstSequence: nextRecord)]),
+        let reservation = segment.reserve(
+          headByteCount: headByteCount, payloadByteCount: payloadByteCount, pageAligned: pageAligned)
+      else {
+        segment.state = .sealed
+        return nil
+      }
+      let sequence = takeRecordNumber()
+      if try !record([.segmentSealed(slot: segment.slot, byteCount: segment.byteCount)]) { segment.state = .sealed }
+      return (reservation, sequence)
+    }
+  }
+
+  /// Makes spares until there are `count`. Throws `noSpace` when there is room for none.
+  func makeSpares(_ count: Int) throws(StoreError) {
+    upkeepLock.lock()
+    defer { upkeepLock.unlock() }
+    while locked({ spares.count(where: { $0.byteCount >= segmentByteCount }) < count }) {
+      guard let segment = try makeSegment(byteCount: segmentByteCount) else { return }
+      locked { spares.append(segment) }
+    }
+  }
+
+  /// Makes a segment file and names it in the log. Under the upkeep lock. Nil when the log had no room: a checkpoint
+  /// was written, try again.
+  private func makeSegment(byteCount: Int) throws(StoreError) -> Segment? {
+    if !locked({ ledger.admits(byteCount) }) {
+      try retireDeadSegments()
+      if !locked({ ledger.admits(byteCount) }) { throw .noSpace }
+    }
+    let id = locked { catalog.nextSegment }
+    let header = SegmentHeader(
+      stream: .spare, store: identity.store, segment: id, fileByteCount: byteCount,
+      opening: Sequence.opening(firstSequence), made: environment.clock.wallMilliseconds())
+    let name = SegmentHeader.fileName(id)
+    let made: (file: any File, mapping: Mapping, allocated: Int)
+    do throws(SystemError) {
+      made = try makeFile(name, header, byteCount)
+    } catch {
+      try? folders.segments.remove(name)
+      throw writeError(error)
+    }
+    let segment = try locked { () throws(StoreError) -> Segment? in
+      try requireWritable()
+      guard let slot = catalog.segments.takeSlot() else { throw .noSpace }
+      guard try record([.segmentMade(slot: slot, id: id, byteCount: byteCount)]),
+        let segment = catalog.segments.segments[slot]
+      else {
+        catalog.segments.giveBack(slot: slot)
+        return nil
+      }
+      segment.attach(file: made.file, mapping: made.mapping, allocatedByteCount: made.allocated)
+      catalog.segments.insert(segment, vouchedUpTo: 0, firstSequence: nextRecord)
+      ledger.segments += made.allocated
+      bytesWritten.wrappingAdd(SegmentHeader.byteCount, ordering: .relaxed)
+      return segment
+    }
+    if segment == nil {
+      try? folders.segments.remove(name)
+      try writeCheckpoint()
+    }
+    return segment
+  }
+
+  private func makeFile(
+    _ name: String, _ header: SegmentHeader, _ byteCount: Int
+  ) throws(SystemError) -> (file: any File, mapping: Mapping, allocated: Int) {
+    let file: any File
+    do throws(SystemError) {
+      file = try folders.segments.openFile(name, .create)
+    } catch {
+      guard error.code == SystemCode.exists else { throw error }
+      // Left by an opening whose frames were lost; nothing refers to it.
+      try folders.segments.remove(name)
+      file = try folders.segments.openFile(name, .create)
+    }
+    try file.allocate(byteCount: byteCount)
+    try file.write(header.encoded(), at: 0)
+    try file.sync()
+    try folders.segments.sync()
+    let mapping = try file.map(byteCount: byteCount, writable: false)
+    return (file, mapping, try file.status().allocatedByteCount)
+  }
+}

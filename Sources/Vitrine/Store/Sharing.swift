@@ -1,0 +1,51 @@
+// Content addressing: equal bytes are stored once. A digest only points at candidates; encoding class, layout and
+// length must agree, and the bytes are compared.
+extension StoreCore {
+  /// A blob with these bytes that is already stored.
+  func findShared(_ put: PreparedPut) -> Shared? {
+    let content = catalog.hasher.content(put.digest)
+    var skip = 0
+    while true {
+      var left = skip
+      var candidate: (location: Location, pin: Pin)?
+      catalog.contents.candidates(content) { location in
+        if left > 0 {
+          left -= 1
+          return true
+        }
+        candidate = (location, catalog.segments.pin(location.slot))
+        return false
+      }
+      guard let candidate else { return nil }
+      defer { candidate.pin.release() }
+      if let shared = compare(put, candidate.location) { return shared }
+      skip += 1
+    }
+  }
+
+  private func compare(_ put: PreparedPut, _ location: Location) -> Shared? {
+    if mistrustsEarlierRecords, isFromBefore(location) { return nil }
+    guard let view = catalog.record(at: location, checks: true) else { return nil }
+    let header = view.header
+    guard header.carriesPayload, header.digest == put.digest, header.logicalByteCount == put.logicalByteCount,
+      header.layout == put.layout, (header.encoding == .bitmap) == (put.layout != nil),
+      !put.isPageAligned || header.flags.contains(.pageAligned)
+    else { return nil }
+    let isEqual: Bool
+    if header.encoding == .zstd {
+      let context = ThreadContext.current
+      guard let value = context.decompress(view.payload, byteCount: header.logicalByteCount) else { return nil }
+      isEqual = equalBytes(value, put.value)
+      context.releaseValue()
+    } else {
+      isEqual = equalBytes(view.payload, put.value)
+    }
+    guard isEqual else { return nil }
+    return Shared(
+      location: location, origin: header.origin, storedByteCount: header.storedByteCount, encoding: header.encoding)
+  }
+
+  private func equalBytes(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Bool {
+    a.count == b.count && (a.count == 0 || memcmp(a.baseAddress!, b.baseAddress!, a.count) == 0)
+  }
+}

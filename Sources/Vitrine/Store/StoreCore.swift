@@ -1,0 +1,233 @@
+import CVitrineSystem
+import Synchronization
+
+/// The state of one open store. `CacheStore` is its face; what it does lies in the other files of this folder, each
+/// with one concern.
+///
+/// Locks, in the order in which they are taken: `upkeepLock` (checkpoints, making and retiring segments), `commitLock`
+/// (frames, index changes, reservations, the ledger), then a shard's lock within a table. Readers take only the last.
+final class StoreCore: @unchecked Sendable {
+  let environment: Environment
+  let folders: StoreFolders
+  let catalog: Catalog
+  /// Nil for a read-only opening.
+  let wal: WAL?
+  let verification: Verification
+  let lastOpen: StoreStatistics.LastOpen
+  /// Held for as long as the store is open; its lock goes with it.
+  private var lockFile: (any File)?
+  private let forkGeneration = vitrine_fork_generation()
+  /// This opening's number: records of earlier ones may be lost, records of this one only damaged.
+  let firstSequence: UInt64
+
+  let upkeepLock = RawLock()
+  let commitLock = RawLock()
+
+  // Guarded by commitLock.
+  var identity: StoreIdentity
+  var ledger: Ledger
+  var nextRecord: UInt64
+  /// By `StreamKind.rawValue`: the segment that takes reservations now.
+  var openSegments: [Segment?] = Array(repeating: nil, count: 5)
+  var spares: [Segment] = []
+  let frame = ByteBuffer(capacity: 64 << 10)
+  /// Room that both checkpoint files have for the index.
+  var checkpointByteCount: Int
+
+  // Guarded by upkeepLock.
+  var checkpoints: CheckpointSet
+  var orphans: [String]
+  /// Segments of earlier openings whose unvouched records are still to be checked: slot and end.
+  var unchecked: [(slot: Int, end: Int)] = []
+  var isCheckingLeftovers = false
+  /// Unlinked files that a reader still had mapped: slot, and what they take.
+  var retiring: [Segment] = []
+  var lastCheckpointMilliseconds: Int64?
+  var checkpointsWritten = 0
+
+  let inline: Guarded<[Location: InlineRecord]>
+  /// Set while a store is taken over on which a sync had failed: records of earlier openings are not shared.
+  var mistrustsEarlierRecords = false
+  let countersFile: (any File)?
+  var background: (any BackgroundTask)?
+
+  private let status = Atomic<UInt8>(0)
+  private let failure = Guarded<SystemError?>(nil)
+  let wantsCheckpoint = Atomic<Bool>(false)
+  let bytesPut = Atomic<Int>(0)
+  let bytesWritten = Atomic<Int>(0)
+  let damagedCount = Atomic<Int>(0)
+  let lostCount = Atomic<Int>(0)
+  let earlierHits: Int
+  let earlierMisses: Int
+
+  init(
+    environment: Environment, folders: StoreFolders, loaded: LoadedStore, wal: WAL?, lockFile: (any File)?,
+    verification: Verification, lastOpen: StoreStatistics.LastOpen, firstSequence: UInt64, ledger: Ledger,
+    counters: Counters
+  ) {
+    self.environment = environment
+    self.folders = folders
+    catalog = loaded.catalog
+    self.wal = wal
+    self.lockFile = lockFile
+    self.verification = verification
+    self.lastOpen = lastOpen
+    self.firstSequence = firstSequence
+    identity = loaded.identity
+    self.ledger = ledger
+    nextRecord = firstSequence
+    checkpoints = loaded.checkpoint
+    orphans = loaded.orphans
+    inline = Guarded(loaded.inline)
+    checkpointByteCount = loaded.checkpoint.slots.map(\.byteCount).min() ?? 0
+    lastCheckpointMilliseconds = loaded.checkpoint.current.flatMap { loaded.checkpoint.slots[$0].header?.made }
+    countersFile = wal == nil ? nil : try? folders.root.openFile(CacheFormat.countersFile, .readWrite)
+    earlierHits = counters.hits
+    earlierMisses = counters.misses
+  }
+
+  deinit {
+    background?.stop()
+    upkeepLock.destroy()
+    commitLock.destroy()
+  }
+
+  // MARK: State
+
+  private enum Status {
+    static let closed: UInt8 = 1
+    static let failed: UInt8 = 2
+    static let removed: UInt8 = 4
+  }
+
+  var isClosed: Bool { status.load(ordering: .relaxed) & Status.closed != 0 }
+  var isReadOnly: Bool { wal == nil }
+  var hasFailed: Bool { status.load(ordering: .relaxed) & Status.failed != 0 }
+
+  /// False when it was closed before.
+  func markClosed() -> Bool {
+    status.bitwiseOr(Status.closed, ordering: .relaxed).oldValue & Status.closed == 0
+  }
+
+  func releaseLock() { lockFile = nil }
+
+  /// Throws what forbids a change now.
+  func requireWritable() throws(StoreError) {
+    let status = status.load(ordering: .relaxed)
+    if status == 0, wal != nil, forkGeneration == vitrine_fork_generation() { return }
+    if wal == nil { throw isClosed ? .closed : .readOnly }
+    if status & Status.closed != 0 || forkGeneration != vitrine_fork_generation() { throw .closed }
+    if status & Status.removed != 0 { throw .storeRemoved }
+    if let error = failure.withLock({ $0 }) { throw .writeFailed(error) }
+  }
+
+  /// Looks whether the folder still has its name; a synced acknowledgement depends on it.
+  func requireNamed() throws(StoreError) {
+    guard folders.root.isStillNamed() else {
+      status.bitwiseOr(Status.removed, ordering: .relaxed)
+      throw .storeRemoved
+    }
+  }
+
+  /// Ends all writing: what is in memory may not be what is on the disk. The mark in `LOCK` makes the next opening
+  /// check and write anew what nobody vouches for (rule 7).
+  func fail(_ error: SystemError) -> StoreError {
+    failure.withLock { $0 = $0 ?? error }
+    status.bitwiseOr(Status.failed, ordering: .relaxed)
+    if let lockFile {
+      try? lockFile.write(LockFile.contents(isMarked: true), at: 0)
+      try? lockFile.sync()
+    }
+    return .writeFailed(error)
+  }
+
+  /// An error of a write that is not one of the log: no room is the caller's matter, all else ends writing.
+  func writeError(_ error: SystemError) -> StoreError {
+    SystemCode.isNoSpace(error.code) ? .noSpace : fail(error)
+  }
+
+  /// Runs `body` with the commit lock held.
+  @inline(__always)
+  func locked<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
+    commitLock.lock()
+    defer { commitLock.unlock() }
+    return try body()
+  }
+}
+
+/// The few errnos that mean something of their own here.
+enum SystemCode {
+  static let missing: Int32 = 2
+  static let exists: Int32 = 17
+  static func isNoSpace(_ code: Int32) -> Bool {
+    #if os(Linux)
+      code == 28 || code == 122 || code == 27  // ENOSPC, EDQUOT, EFBIG
+    #else
+      code == 28 || code == 69 || code == 27
+    #endif
+  }
+}
+
+/// The content of `LOCK`: who has the store, and whether a sync failed on it.
+enum LockFile {
+  static let byteCount = 64
+
+  static func contents(isMarked: Bool, processID: Int32 = currentProcessID()) -> [UInt8] {
+    var text = "vitrine \(processID)\n"
+    if isMarked { text += "sync-failed\n" }
+    return Array(text.utf8) + [UInt8](repeating: 0x20, count: byteCount - text.utf8.count - 1) + [0x0A]
+  }
+
+  static func read(_ file: any File) -> (isOurs: Bool, processID: Int32, isMarked: Bool) {
+    let text = String(decoding: (try? file.read(0..<byteCount)) ?? [], as: UTF8.self)
+    let lines = text.split(separator: "\n")
+    let isOurs = lines.first?.hasPrefix("vitrine ") ?? false
+    let processID = isOurs ? lines.first.flatMap { Int32($0.dropFirst(8)) } ?? 0 : 0
+    return (isOurs, processID, lines.dropFirst().contains("sync-failed"))
+  }
+}
+
+/// What the writer tells others about its work, in `COUNTERS`. Of no importance otherwise: lost with a crash.
+struct Counters {
+  var hits = 0
+  var misses = 0
+  var bytesPut = 0
+  var bytesWritten = 0
+  var openKind = 0
+  var openMicroseconds = 0
+  var replayed = 0
+  var dropped = 0
+  static let byteCount = 4096
+  private static let magic: UInt64 = 0x544E_435F_5254_4956  // "VITR_CNT"
+
+  init() {}
+
+  init?(_ bytes: [UInt8]) {
+    let values = bytes.withUnsafeBytes { bytes -> [Int]? in
+      guard bytes.count >= 80, let p = bytes.baseAddress, p.u64(0) == Counters.magic,
+        p.u64(72) == Checksum.of(UnsafeRawBufferPointer(start: p, count: 72), seed: Counters.magic)
+      else { return nil }
+      return (1...8).map { Int(clamping: p.u64($0 * 8)) }
+    }
+    guard let values else { return nil }
+    hits = values[0]
+    misses = values[1]
+    bytesPut = values[2]
+    bytesWritten = values[3]
+    openKind = values[4]
+    openMicroseconds = values[5]
+    replayed = values[6]
+    dropped = values[7]
+  }
+
+  func encoded() -> [UInt8] {
+    let buffer = ByteBuffer(capacity: 128)
+    buffer.append(Counters.magic)
+    for value in [hits, misses, bytesPut, bytesWritten, openKind, openMicroseconds, replayed, dropped] {
+      buffer.append(UInt64(clamping: value))
+    }
+    buffer.append(Checksum.of(buffer.bytes, seed: Counters.magic))
+    return Array(buffer.bytes)
+  }
+}

@@ -1,0 +1,80 @@
+// What a store does for itself, off its callers' threads.
+extension StoreCore {
+  static let upkeepMilliseconds = 1000
+
+  /// One round: called every second, and soon after a wake. Errors end up in the store's state, where the next caller
+  /// meets them; want of room is met again by whoever needs the room.
+  func upkeep() {
+    if isReadOnly || isClosed { return }
+    publishCounters()
+    guard (try? requireWritable()) != nil, (try? requireNamed()) != nil else { return }
+    round { () throws(StoreError) in try removeOrphans() }
+    if wantsCheckpoint.load(ordering: .relaxed) {
+      round { () throws(StoreError) in try writeCheckpoint() }
+    }
+    round { () throws(StoreError) in try checkLeftovers() }
+    round { () throws(StoreError) in try retireDeadSegments() }
+    round { () throws(StoreError) in try trimSealedSegments() }
+    // The next segment is made ready once the store is being written to.
+    if locked({ openSegments.contains { $0 != nil } }) { try? makeSpares(2) }
+    try? flush()
+  }
+
+  private func round(_ body: () throws(StoreError) -> Void) {
+    upkeepLock.lock()
+    defer { upkeepLock.unlock() }
+    if isClosed { return }
+    try? body()
+  }
+
+  /// Makes everything acknowledged before it survive loss of power: payloads first, then the frames that name them.
+  func flush() throws(StoreError) {
+    try requireWritable()
+    guard let wal else { throw .readOnly }
+    let appended = wal.appendedSequence
+    let isDirty = locked { catalog.segments.segments.contains { $0?.isDirty ?? false } }
+    if !isDirty, wal.durableSequence >= appended { return }
+    if isDirty {
+      upkeepLock.lock()
+      defer { upkeepLock.unlock() }
+      try syncSegments()
+    }
+    do throws(SystemError) { try wal.makeDurable(below: appended) } catch { throw fail(error) }
+  }
+
+  /// Writes `COUNTERS` when there is something new to tell.
+  func publishCounters() {
+    let lookups = catalog.keys.lookups
+    var counters = Counters()
+    counters.hits = earlierHits &+ lookups.hits
+    counters.misses = earlierMisses &+ lookups.misses
+    counters.bytesPut = bytesPut.load(ordering: .relaxed)
+    counters.bytesWritten = bytesWritten.load(ordering: .relaxed) + (wal?.writtenByteCount ?? 0)
+    counters.openKind = StoreStatistics.LastOpen.Kind.order.firstIndex(of: lastOpen.kind) ?? 0
+    counters.openMicroseconds = Int(lastOpen.milliseconds * 1000)
+    counters.replayed = lastOpen.replayedCount
+    counters.dropped = lastOpen.droppedCount
+    try? countersFile?.write(counters.encoded(), at: 0)
+  }
+
+  // MARK: Closing
+
+  /// Writes everything, a clean checkpoint last, and lets the store go. Reads that still stand may finish.
+  func close() throws(StoreError) {
+    background?.stop()
+    background = nil
+    defer { if markClosed() { releaseLock() } }
+    guard !isReadOnly, !isClosed, (try? requireWritable()) != nil else { return }
+    publishCounters()
+    upkeepLock.lock()
+    defer { upkeepLock.unlock() }
+    try? removeOrphans()
+    try? retireDeadSegments()
+    try? trimSealedSegments()
+    try writeCheckpoint(isClean: true)
+  }
+}
+
+extension StoreStatistics.LastOpen.Kind {
+  static let order: [StoreStatistics.LastOpen.Kind] = [.created, .clean, .recovered, .rebuilt]
+}

@@ -1,0 +1,91 @@
+// `verify`: every live byte is read through the files and checked. Changes nothing.
+extension StoreCore {
+  func verify(progress: ((Int, Int) -> Void)?) throws(StoreError) -> VerificationReport {
+    if isClosed { throw .closed }
+    var report = VerificationReport()
+    // By place, so that the disk is read in its own order. A blob is read once, however many keys use it.
+    var places: [Location: KeyHash?] = [:]
+    for shard in 0..<ContentTable.shardCount {
+      catalog.contents.forEach(shard: shard) { places[ContentTable.location(ofWord: $0)] = .some(nil) }
+    }
+    for shard in 0..<KeyTable.shardCount {
+      catalog.keys.forEach(shard: shard) { places[$0.location] = $0.hash(shard: shard) }
+    }
+    let ordered = places.keys.sorted { $0.bits < $1.bits }
+    var total = 0
+    for case let segment? in locked({ catalog.segments.segments }) { total += segment.tail }
+    for location in ordered {
+      guard let pin = pin(location, places[location] ?? nil) else { continue }
+      defer { pin.release() }
+      check(location, key: places[location] ?? nil, &report)
+      progress?(min(report.byteCount, total), total)
+    }
+    verifyFiles(&report)
+    return report
+  }
+
+  /// Nil when the record has gone meanwhile.
+  private func pin(_ location: Location, _ hash: KeyHash?) -> Pin? {
+    if let hash {
+      return catalog.keys.withEntry(hash, location) { _ in catalog.segments.pin(location.slot) }
+    }
+    // A payload without a key of its own: the segment cannot go while the commit lock is held.
+    return locked { catalog.segments.segments[location.slot].map { _ in catalog.segments.pin(location.slot) } }
+  }
+
+  private func check(_ location: Location, key hash: KeyHash?, _ report: inout VerificationReport) {
+    var key: CacheKey?
+    let outcome = check(location, readsPayload: true) { view in
+      key = EntryInfo(view).key
+      return true
+    }
+    report.recordCount += 1
+    switch outcome {
+    case .intact(let header, let bytesRead):
+      report.byteCount += bytesRead
+      if !header.carriesPayload, locked({ catalog.payloadLocation(of: header) }) == nil {
+        note("the payload that it shares is gone", location, key, &report)
+      }
+    case .damaged(let reason):
+      // It may have been removed while it was read.
+      if let hash, !catalog.keys.find(hash, location) { return }
+      note(reason, location, key, &report)
+    }
+  }
+
+  private func note(_ reason: String, _ location: Location, _ key: CacheKey?, _ report: inout VerificationReport) {
+    let name = SegmentHeader.fileName(catalog.segments.id(location.slot))
+    let problem = VerificationReport.Problem(
+      file: "\(CacheFormat.segmentsFolder)/\(name)", offset: location.offset, key: key, reason: reason)
+    if isFromBefore(location) || (isReadOnly && !catalog.segments.isVouched(location) && lastOpen.kind != .clean) {
+      report.lost.append(problem)
+    } else {
+      report.damaged.append(problem)
+    }
+  }
+
+  /// The files that are not segments, and the segments' own heads.
+  private func verifyFiles(_ report: inout VerificationReport) {
+    func problem(_ file: String, _ offset: Int, _ reason: String) {
+      report.damaged.append(.init(file: file, offset: offset, key: nil, reason: reason))
+    }
+    for case let segment? in locked({ catalog.segments.segments }) where segment.state != .retired {
+      let name = "\(CacheFormat.segmentsFolder)/\(segment.fileName)"
+      let bytes = (try? segment.file?.read(0..<SegmentHeader.byteCount)) ?? []
+      let header = bytes.withUnsafeBytes { SegmentHeader($0) }
+      if header?.store != identity.store || header?.segment != segment.id {
+        if segment.liveCount > 0 || segment.state != .sealed { problem(name, 0, "the segment's head fails its check") }
+      }
+    }
+    let store = (try? folders.root.openFile(CacheFormat.storeFile, .readOnly).readAll()) ?? []
+    for offset in [0, StoreIdentity.secondCopy] {
+      let isWhole = store.withUnsafeBytes { bytes in
+        guard offset + StoreIdentity.byteCount <= bytes.count else { return false }
+        if case .valid = StoreIdentity.read(UnsafeRawBufferPointer(rebasing: bytes[offset...])) { return true }
+        return false
+      }
+      if !isWhole { problem(CacheFormat.storeFile, offset, "a copy of the store's identity fails its check") }
+    }
+    for note in lastOpen.notes where isReadOnly && lastOpen.kind != .clean { problem(".", 0, note) }
+  }
+}
