@@ -25,8 +25,10 @@ let package = Package(
       name: "Vitrine", dependencies: ["CZstd", "CXXHash", "CVitrineSystem"],
       swiftSettings: engineSettings),
     .target(name: "VitrineSimulation", dependencies: ["Vitrine"]),
-    .executableTarget(name: "cachectl", dependencies: ["Vitrine"]),
+    .target(name: "CacheCtlKit", dependencies: ["Vitrine"]),
+    .executableTarget(name: "cachectl", dependencies: ["Vitrine", "CacheCtlKit"]),
     .testTarget(name: "VitrineTests", dependencies: ["Vitrine", "VitrineSimulation"]),
+    .testTarget(name: "CacheCtlTests", dependencies: ["CacheCtlKit", "cachectl"]),
     .testTarget(name: "SimulationTests", dependencies: ["Vitrine", "VitrineSimulation"]),
   ],
   swiftLanguageModes: [.v6]

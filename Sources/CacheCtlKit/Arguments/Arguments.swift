@@ -1,0 +1,86 @@
+/// The words of one command line, sorted by what the command takes.
+///
+/// Words are bytes, as the system hands them over: a URL need not be UTF-8. `--` ends the options; a value follows its
+/// option as the next word or behind `=`. A value that begins with `--` must be given behind `=`, so that a forgotten
+/// value does not swallow the next option.
+public struct Arguments: Sendable {
+  public typealias Word = [UInt8]
+
+  public let command: String
+  public private(set) var positionals: [Word] = []
+  /// True when `--help` or `-h` was among the words; nothing else is checked then.
+  public private(set) var wantsHelp = false
+  private var values: [Option: Word] = [:]
+
+  public init(_ words: some Sequence<Word>, for specification: CommandSpecification) throws(UsageError) {
+    command = specification.name
+    var rest = Array(words)[...]
+    wantsHelp = rest.prefix { $0 != Array("--".utf8) }.contains { Self.isHelp($0) }
+    if wantsHelp { return }
+
+    while let word = rest.popFirst() {
+      if word == Array("--".utf8) {
+        positionals += rest
+        break
+      } else if word.starts(with: "--".utf8) {
+        try takeOption(word.dropFirst(2), from: &rest, of: specification)
+      } else if word.count > 1, word[0] == UInt8(ascii: "-") {
+        throw fail("unknown option \(printable(word)) (a word that begins with '-' goes behind '--')")
+      } else {
+        positionals.append(word)
+      }
+    }
+    try checkPositionals(specification)
+  }
+
+  /// Whether an option without value was given.
+  public func has(_ option: Option) -> Bool { values[option] != nil }
+
+  public func value(_ option: Option) -> Word? { values[option] }
+
+  /// The positional at `index`, nil where it was left out.
+  public func positional(_ index: Int) -> Word? { index < positionals.count ? positionals[index] : nil }
+
+  /// A usage error that points at this command's help.
+  public func fail(_ message: String) -> UsageError { UsageError(message, command: command) }
+
+  private static func isHelp(_ word: Word) -> Bool {
+    word == Array("--help".utf8) || word == Array("-h".utf8)
+  }
+
+  private mutating func takeOption(
+    _ word: Word.SubSequence, from rest: inout ArraySlice<Word>, of specification: CommandSpecification
+  ) throws(UsageError) {
+    let parts = word.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+    let name = parts[0]
+    guard let option = specification.options.first(where: { name.elementsEqual($0.name.utf8) }) else {
+      throw fail("unknown option --\(printable(Array(name)))")
+    }
+    guard values[option] == nil else { throw fail("--\(option.name) is given twice") }
+    guard let valueName = option.valueName else {
+      guard parts.count == 1 else { throw fail("--\(option.name) takes no value") }
+      values[option] = []
+      return
+    }
+    if parts.count == 2 {
+      values[option] = Array(parts[1])
+    } else if let next = rest.first, !next.starts(with: "--".utf8) {
+      values[option] = next
+      rest.removeFirst()
+    } else {
+      throw fail("--\(option.name) needs a value: --\(option.name)=\(valueName)")
+    }
+  }
+
+  private func checkPositionals(_ specification: CommandSpecification) throws(UsageError) {
+    let needed = specification.positionals.prefix { $0.isRequired }
+    if positionals.count < needed.count {
+      let missing = needed[positionals.count...].map(\.name).joined(separator: " ")
+      throw fail("missing \(missing)")
+    }
+    if positionals.count > specification.positionals.count {
+      let extra = positionals[specification.positionals.count]
+      throw fail("one word too many: '\(printable(extra))'")
+    }
+  }
+}

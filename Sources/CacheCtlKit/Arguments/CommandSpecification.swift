@@ -1,0 +1,62 @@
+/// What a command takes and what its help says. Parsing and help are both derived from it, so they cannot disagree.
+public struct CommandSpecification: Sendable {
+  public struct Positional: Sendable {
+    public let name: String
+    public let isRequired: Bool
+
+    public static func required(_ name: String) -> Positional { Positional(name: name, isRequired: true) }
+    public static func optional(_ name: String) -> Positional { Positional(name: name, isRequired: false) }
+  }
+
+  public struct Example: Sendable {
+    public let command: String
+    public let purpose: String
+
+    public init(_ command: String, _ purpose: String) {
+      self.command = command
+      self.purpose = purpose
+    }
+  }
+
+  public let name: String
+  /// One line, for the list of commands.
+  public let summary: String
+  public let positionals: [Positional]
+  public let options: [Option]
+  /// The words after `cachectl NAME`, one entry for each form; derived from the other fields when empty.
+  public let forms: [String]
+  /// Paragraphs, wrapped when printed.
+  public let notes: [String]
+  public let examples: [Example]
+
+  public init(
+    name: String, summary: String, positionals: [Positional], options: [Option] = [], forms: [String] = [],
+    notes: [String] = [], examples: [Example]
+  ) {
+    self.name = name
+    self.summary = summary
+    self.positionals = positionals
+    self.options = options
+    self.forms = forms
+    self.notes = notes
+    self.examples = examples
+  }
+}
+
+/// One `--option`, with or without a value.
+public struct Option: Sendable, Hashable {
+  /// Without the dashes.
+  public let name: String
+  /// What help calls the value; nil for an option that takes none.
+  public let valueName: String?
+  public let summary: String
+
+  public init(_ name: String, value valueName: String? = nil, _ summary: String) {
+    self.name = name
+    self.valueName = valueName
+    self.summary = summary
+  }
+
+  public static func == (a: Option, b: Option) -> Bool { a.name == b.name }
+  public func hash(into hasher: inout Hasher) { hasher.combine(name) }
+}

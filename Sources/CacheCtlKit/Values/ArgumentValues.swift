@@ -1,0 +1,80 @@
+import Vitrine
+
+/// Values of options, each read in one place, with a usage error that says what would be right.
+extension Arguments {
+  /// Text for what the engine or the system takes as a string.
+  public func text(_ word: Word, _ name: String) throws(UsageError) -> String {
+    guard let text = String(validating: word, as: UTF8.self) else {
+      throw fail("\(name) is not UTF-8: '\(printable(word))'")
+    }
+    return text
+  }
+
+  public func style(_ option: Option) throws(UsageError) -> Style? {
+    guard let word = value(option) else { return nil }
+    guard let style = Style(String(decoding: word, as: UTF8.self)) else {
+      throw fail(
+        "--\(option.name): '\(printable(word))' is no style (1 to 255 printable ASCII characters, no space)")
+    }
+    return style
+  }
+
+  public func size(_ option: Option) throws(UsageError) -> Int? {
+    guard let word = value(option) else { return nil }
+    guard let size = Size.parse(String(decoding: word, as: UTF8.self)) else {
+      throw fail(
+        "--\(option.name): '\(printable(word))' is no size (500MB, 2GiB, 1.5GB, 64KiB or plain bytes)")
+    }
+    return size
+  }
+
+  /// A whole number that is not negative.
+  public func count(_ option: Option) throws(UsageError) -> Int? {
+    guard let word = value(option) else { return nil }
+    guard !word.isEmpty, word.allSatisfy({ (0x30...0x39).contains($0) }),
+      let count = Int(String(decoding: word, as: UTF8.self))
+    else { throw fail("--\(option.name): '\(printable(word))' is not a whole number") }
+    return count
+  }
+
+  /// The moment a time to live of so many seconds ends, in milliseconds since 1970.
+  public func expiration(_ option: Option, nowMilliseconds: Int64) throws(UsageError) -> Int64? {
+    guard let seconds = try count(option) else { return nil }
+    let (milliseconds, overflow) = Int64(seconds).multipliedReportingOverflow(by: 1000)
+    let (moment, tooLate) = nowMilliseconds.addingReportingOverflow(milliseconds)
+    if overflow || tooLate { throw fail("--\(option.name): \(seconds) seconds are too many") }
+    return moment
+  }
+
+  /// `WIDTHxHEIGHT:FORMAT`, rows packed.
+  public func bitmapLayout(_ option: Option) throws(UsageError) -> BitmapLayout? {
+    guard let word = value(option) else { return nil }
+    let text = String(decoding: word, as: UTF8.self)
+    let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+    let sides = parts[0].split(separator: "x", omittingEmptySubsequences: false)
+    guard parts.count == 2, sides.count == 2, let width = side(sides[0]), let height = side(sides[1]),
+      let format = PixelFormat(name: String(parts[1])),
+      let layout = BitmapLayout(width: width, height: height, format: format)
+    else {
+      let formats = PixelFormat.allCases.map(\.name).joined(separator: ", ")
+      throw fail(
+        "--\(option.name): '\(printable(word))' is not WIDTHxHEIGHT:FORMAT with sides of 1 to 65535 and one of \(formats)"
+      )
+    }
+    return layout
+  }
+
+  /// A content type that fits on one line of metadata.
+  public func contentType(_ option: Option) throws(UsageError) -> String? {
+    guard let word = value(option) else { return nil }
+    let parts = word.split(separator: UInt8(ascii: "/"), maxSplits: 1)
+    guard word.count <= 255, word.allSatisfy({ (0x20...0x7E).contains($0) }), parts.count == 2,
+      word.first != 0x20, word.last != 0x20
+    else { throw fail("--\(option.name): '\(printable(word))' is no content type such as image/jpeg") }
+    return String(decoding: word, as: UTF8.self)
+  }
+
+  private func side(_ text: Substring) -> Int? {
+    text.allSatisfy { $0.isASCII && $0.isNumber } ? Int(text) : nil
+  }
+}

@@ -1,0 +1,92 @@
+import Vitrine
+
+/// Where `export` puts an entry: one file for each key, inside the folder whatever the URL says.
+///
+/// The path is the style, then the URL cut at its slashes, so that plain names stay as they are:
+/// `original/photos/a.jpg`. Each name is written so that it is never `.`, `..`, empty or longer than 255 bytes, and so
+/// that the key can be read back from it; hence two keys never share a file:
+///
+/// - `%XX` stands for a byte that file systems or shells reserve, and for bytes that are not UTF-8
+/// - `%e` is an empty name (two slashes in a row)
+/// - a name with an extension is a file and one without is a folder; where it is the other way round, `%d` behind it
+///   marks the folder and `%f` the file, so that the URLs `a` and `a/b` do not meet
+/// - a name of more than 240 bytes goes on in folders that end in `%c`
+/// - a URL of more than 64 such names lies in the folder `%l`, written as one long name
+public enum ExportPath {
+  static let longestName = 240
+  static let deepestPath = 64
+
+  public static func names(for key: CacheKey) -> [String] {
+    folderNames(Array(key.style.name.utf8), mark: "") + names(for: key.url)
+  }
+
+  private static func names(for url: [UInt8]) -> [String] {
+    let parts = url.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+    if parts.count <= deepestPath {
+      var names: [String] = []
+      for part in parts.dropLast() { names += folderNames(part, mark: looksLikeFile(part) ? "%d" : "") }
+      let last = parts[parts.count - 1]
+      names += folderNames(last, mark: looksLikeFile(last) ? "" : "%f")
+      if names.count <= deepestPath { return names }
+    }
+    return ["%l"] + folderNames(url, mark: "")
+  }
+
+  /// One part of a URL as the names it takes: one, or as many as its length asks for.
+  private static func folderNames(_ part: some Collection<UInt8>, mark: String) -> [String] {
+    if part.isEmpty { return ["%e" + mark] }
+    let isText = String(validating: part, as: UTF8.self) != nil
+    let name = tokens(part, keepsText: isText)
+    if name.reduce(0, { $0 + $1.count }) <= longestName { return [string(name) + mark] }
+
+    var names: [String] = []
+    var piece: [[UInt8]] = []
+    var length = 0
+    for token in tokens(part, keepsText: false) {
+      if length + token.count > longestName {
+        names.append(string(piece) + "%c")
+        piece = []
+        length = 0
+      }
+      piece.append(token)
+      length += token.count
+    }
+    return names + [string(piece) + mark]
+  }
+
+  /// The bytes of a name, each as itself or as its escape.
+  private static func tokens(_ part: some Collection<UInt8>, keepsText: Bool) -> [[UInt8]] {
+    let lastIndex = part.count - 1
+    return part.enumerated().map { index, byte in
+      let isPlain =
+        switch byte {
+        case 0x80...: keepsText
+        case UInt8(ascii: "-"): index != 0
+        case UInt8(ascii: " "): index != 0 && index != lastIndex
+        case UInt8(ascii: "."): index != lastIndex
+        case 0x21..<0x7F: !reserved.contains(byte)
+        default: false
+        }
+      return isPlain ? [byte] : escape(byte)
+    }
+  }
+
+  private static let reserved = Set(#"%/\<>:"|?*"#.utf8)
+
+  private static func escape(_ byte: UInt8) -> [UInt8] {
+    let digits = Array("0123456789ABCDEF".utf8)
+    return [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+  }
+
+  private static func string(_ tokens: [[UInt8]]) -> String {
+    String(decoding: tokens.joined(), as: UTF8.self)
+  }
+
+  /// A dot that is not the first byte, with 1 to 8 letters or digits behind it.
+  private static func looksLikeFile(_ part: some BidirectionalCollection<UInt8>) -> Bool {
+    guard let dot = part.lastIndex(of: UInt8(ascii: ".")), dot != part.startIndex else { return false }
+    let suffix = part[part.index(after: dot)...]
+    return (1...8).contains(suffix.count)
+      && suffix.allSatisfy { ($0 | 0x20) >= 0x61 && ($0 | 0x20) <= 0x7A || (0x30...0x39).contains($0) }
+  }
+}
