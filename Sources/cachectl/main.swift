@@ -1,1 +1,3 @@
-print("cachectl")
+import Glibc
+
+exit(Tool.run().rawValue)

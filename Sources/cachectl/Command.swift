@@ -1,0 +1,22 @@
+import CacheCtlKit
+
+/// One word that `cachectl` understands.
+protocol Command: SendableMetatype {
+  static var specification: CommandSpecification { get }
+  /// True when the output is written while the work is being done, so that a closed output ends the work half-way.
+  static var isCutShortByClosedOutput: Bool { get }
+  static func run(_ arguments: Arguments, _ output: Output) throws -> ExitStatus
+}
+
+extension Command {
+  static var isCutShortByClosedOutput: Bool { false }
+}
+
+extension Option {
+  static let json = Option("json", "report as JSON")
+  static let style = Option("style", value: "S", "the style half of the key; 'original' when left out")
+  static let budget = Option(
+    "budget", value: "SIZE", "change the store's byte budget: 500MB, 2GiB, plain bytes")
+  static let sync = Option("sync", "survive loss of power before going on")
+  static let prefix = Option("prefix", value: "P", "only keys whose URL begins with P")
+}

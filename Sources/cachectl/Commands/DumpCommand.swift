@@ -1,0 +1,34 @@
+import CacheCtlKit
+import Vitrine
+
+enum DumpCommand: Command {
+  static let specification = CommandSpecification(
+    name: "dump", summary: "print the records or frames of one file of a store",
+    positionals: [.required("FILE")],
+    options: [.json],
+    notes: [
+      "FILE is a segment, a WAL file, a checkpoint or STORE. It is read and nothing else; the store may be in use. "
+        + "With --json, one object a line: line, text."
+    ],
+    examples: [.init("cachectl dump photos.cache/STORE", "what a store says of itself")])
+
+  static func run(_ arguments: Arguments, _ output: Output) throws -> ExitStatus {
+    let path = try arguments.text(arguments.positionals[0], "the path of the file")
+    var number = 0
+    var failure: (any Error)?
+    try CacheStore.dump(file: path) { line in
+      // The engine's closure cannot throw; after the first failure nothing more is written.
+      guard failure == nil else { return }
+      number += 1
+      do {
+        let text =
+          arguments.has(.json) ? JSON.object([("line", .int(number)), ("text", .string(line))]).line : line
+        try output.write(text + "\n")
+      } catch {
+        failure = error
+      }
+    }
+    if let failure { throw failure }
+    return .done
+  }
+}

@@ -1,0 +1,107 @@
+import CacheCtlKit
+import Glibc
+import Vitrine
+
+enum ImportCommand: Command {
+  private static let urlPrefix = Option(
+    "url-prefix", value: "P", "what the URLs begin with; nothing when left out")
+
+  static let specification = CommandSpecification(
+    name: "import", summary: "store every file of a folder",
+    positionals: [.required("STORE"), .required("FOLDER")],
+    options: [urlPrefix, .budget, .sync, .json],
+    notes: [
+      "The URL of a file is the prefix and its path within FOLDER, byte for byte. The content type comes from the "
+        + "file's first bytes, else from its name, and is kept as put keeps it. A store that is not there is made.",
+      "Symbolic links and special files are skipped and named on stderr. So are files that cannot be read or stored; "
+        + "the exit status is 1 then.",
+      "With --json, one object a line (url, bytes), written out as soon as that file's put has returned.",
+    ],
+    examples: [
+      .init("cachectl import photos.cache ~/Pictures --url-prefix file://pictures/", "a folder of pictures"),
+      .init(
+        "cachectl import photos.cache ~/Pictures --budget 2GiB --sync --json", "durably, one line a file"),
+    ])
+
+  static var isCutShortByClosedOutput: Bool { true }
+
+  private struct Tally {
+    var fileCount = 0
+    var byteCount = 0
+    var failureCount = 0
+  }
+
+  static func run(_ arguments: Arguments, _ output: Output) throws -> ExitStatus {
+    let prefix = arguments.value(urlPrefix) ?? []
+    let path = try Stores.path(arguments)
+    let options = StoreOptions(byteBudget: try arguments.size(.budget))
+    // Before the store: a folder that is not there must not leave a new store behind.
+    _ = try SourceFolder(arguments.positionals[1], excluding: nil)
+    let start = Time.monotonicNanoseconds()
+    var tally = Tally()
+    let progress = Progress("import")
+
+    try Stores.write(arguments, options) { store in
+      let folder = try SourceFolder(arguments.positionals[1], excluding: FileIdentity(path: path))
+      try folder.forEachFile { name, file in
+        let stored: Int?
+        do {
+          stored = try put(file, named: name, prefix: prefix, into: store, sync: arguments.has(.sync))
+        } catch let failure as Failure {
+          progress.clear()
+          Diagnostics.write("cachectl import: skipped: \(failure.message)\n")
+          stored = nil
+        }
+        guard let stored else {
+          tally.failureCount += 1
+          return
+        }
+        tally.fileCount += 1
+        tally.byteCount += stored
+        if arguments.has(.json) {
+          try output.writeNow(
+            JSON.object(JSON.members(url: prefix + name) + [("bytes", .int(stored))]).line + "\n")
+        }
+        progress.show(
+          "\(Quantity.count(tally.fileCount, "file", "files")), \(Quantity.bytes(tally.byteCount))")
+      } skipped: { name, reason in
+        progress.clear()
+        Diagnostics.write("cachectl import: skipped \(printable(name)): \(reason)\n")
+      }
+    }
+    progress.clear()
+    if !arguments.has(.json) { try report(tally, start, output) }
+    return tally.failureCount == 0 ? .done : .problemFound
+  }
+
+  /// Answers the bytes stored. What is the file's own fault is a `Failure`; anything else ends the import.
+  private static func put(
+    _ file: borrowing Descriptor, named name: [UInt8], prefix: [UInt8], into store: CacheStore, sync: Bool
+  ) throws -> Int {
+    guard Int(try file.status().st_size) <= PutCommand.largestValue,
+      let bytes = try file.readAll(limit: PutCommand.largestValue)
+    else { throw Failure("\(printable(name)): more than 1 GiB, the most a value may have") }
+    let options = PutOptions(
+      metadata: EntryMetadata.bytes(contentType: ContentType.of(name: name, bytes: bytes)),
+      durability: sync ? .synced : nil)
+    do {
+      try store.put(bytes, for: CacheKey(bytes: prefix + name), options: options)
+    } catch StoreError.tooLarge(let byteCount, let limit) {
+      throw Failure("\(printable(name)): \(StoreError.tooLarge(byteCount: byteCount, limit: limit))")
+    } catch StoreError.invalidArgument(let reason) {
+      throw Failure("\(printable(name)): \(reason)")
+    }
+    return bytes.count
+  }
+
+  private static func report(_ tally: Tally, _ start: UInt64, _ output: Output) throws {
+    let nanoseconds = max(1, Double(Time.monotonicNanoseconds() - start))
+    let rate = Quantity.bytes(Int(Double(tally.byteCount) / nanoseconds * 1e9))
+    try output.write(
+      "imported \(Quantity.count(tally.fileCount, "file", "files")), \(Quantity.bytes(tally.byteCount)) "
+        + "in \(Quantity.nanoseconds(nanoseconds)) (\(rate)/s)\n")
+    if tally.failureCount > 0 {
+      try output.write("left out \(Quantity.count(tally.failureCount, "file", "files"))\n")
+    }
+  }
+}

@@ -1,0 +1,65 @@
+import CacheCtlKit
+import Vitrine
+
+enum RemoveCommand: Command {
+  private static let allStyles = Option("all-styles", "every style of URL")
+
+  static let specification = CommandSpecification(
+    name: "rm", summary: "remove one key, all styles of a URL, or a prefix",
+    positionals: [.required("STORE"), .optional("URL")], options: [.style, allStyles, .prefix, .json],
+    forms: ["STORE URL [--style S | --all-styles] [--json]", "STORE --prefix P [--json]"],
+    notes: [
+      "A URL that is not there is exit status 1; a prefix that nothing begins with is not. An empty prefix removes "
+        + "everything."
+    ],
+    examples: [
+      .init("cachectl rm photos.cache https://example.org/a.jpg --all-styles", "forget a picture"),
+      .init("cachectl rm photos.cache --prefix https://example.org/", "forget a site"),
+    ])
+
+  static func run(_ arguments: Arguments, _ output: Output) throws -> ExitStatus {
+    let url = arguments.positional(1)
+    let prefix = arguments.value(.prefix)
+    if url != nil, prefix != nil { throw arguments.fail("either URL or --prefix, not both") }
+    if prefix != nil, arguments.value(.style) != nil || arguments.has(allStyles) {
+      throw arguments.fail("--prefix removes every style; it goes without --style and --all-styles")
+    }
+    if arguments.value(.style) != nil, arguments.has(allStyles) {
+      throw arguments.fail("either --style or --all-styles, not both")
+    }
+    let style = try arguments.style(.style) ?? .original
+    guard url != nil || prefix != nil else { throw arguments.fail("missing URL, or --prefix") }
+
+    var options = StoreOptions()
+    options.createsIfMissing = false
+    return try Stores.write(arguments, options) { store in
+      let count: Int
+      if let prefix {
+        count = try remove(prefix: prefix, from: store)
+      } else if arguments.has(allStyles) {
+        count = try removeAllStyles(url!, from: store)
+      } else {
+        count = try store.remove(CacheKey(bytes: url!, style)) ? 1 : 0
+      }
+      if arguments.has(.json) {
+        try output.write(JSON.object([("removed", .int(count))]))
+      } else if prefix != nil || count > 0 {
+        try output.write("removed \(Quantity.count(count, "key", "keys"))\n")
+      }
+      if count == 0, let url { throw Failure("no such key: \(printable(url))", status: .problemFound) }
+      return .done
+    }
+  }
+
+  // The engine takes text here; a URL that is none is found by looking at every key.
+
+  private static func remove(prefix: [UInt8], from store: CacheStore) throws -> Int {
+    if let text = String(validating: prefix, as: UTF8.self) { return try store.removeAll(prefix: text) }
+    return try store.removeAll { $0.key.url.starts(with: prefix) }
+  }
+
+  private static func removeAllStyles(_ url: [UInt8], from store: CacheStore) throws -> Int {
+    if let text = String(validating: url, as: UTF8.self) { return try store.removeAllStyles(text) }
+    return try store.removeAll { $0.key.url == url }
+  }
+}

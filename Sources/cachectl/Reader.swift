@@ -1,0 +1,46 @@
+import CacheCtlKit
+import Vitrine
+
+/// Why there is nothing to read under a key.
+enum AbsenceReason {
+  case missing
+  case expired
+  case damaged
+  case lost
+
+  var text: String {
+    switch self {
+    case .missing: "no such key"
+    case .expired: "expired"
+    case .damaged: "damaged"
+    case .lost: "lost in a crash"
+    }
+  }
+}
+
+/// Reads values, and tells apart the reasons for which there is none. Used from one thread.
+struct Reader {
+  private let store: CacheStore
+  private var lostCount: Int
+
+  init(_ store: CacheStore) {
+    self.store = store
+    lostCount = store.statistics().lostCount
+  }
+
+  /// Lends the value to `body`; answers why not, where there is none.
+  mutating func get(_ key: CacheKey, _ body: (RawSpan) throws -> Void) throws -> AbsenceReason? {
+    // A get that meets damage drops the entry, after which it would look like one that never was: so ask before.
+    let before = store.lookup(key)
+    if let _: Void = try store.get(key, { bytes in try body(bytes) }) { return nil }
+    switch (before, store.lookup(key)) {
+    case (.closed, _), (_, .closed): throw StoreError.closed
+    case (.missing, _): return .missing
+    case (.expired, _), (.found, .expired): return .expired
+    default: break
+    }
+    let lostBefore = lostCount
+    lostCount = store.statistics().lostCount
+    return lostCount > lostBefore ? .lost : .damaged
+  }
+}

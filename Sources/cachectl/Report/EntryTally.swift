@@ -1,0 +1,37 @@
+import CacheCtlKit
+import Vitrine
+
+/// Sums over all entries of a store.
+struct EntryTally {
+  struct Sum {
+    var entryCount = 0
+    /// Bytes that gets would give.
+    var byteCount = 0
+  }
+
+  private(set) var styles: [String: Sum] = [:]
+  private(set) var encodings: [String: Sum] = [:]
+  private(set) var sizes = SizeHistogram()
+
+  mutating func add(_ entry: EntryInfo) {
+    add(entry, to: &styles[entry.key.style.name, default: Sum()])
+    add(entry, to: &encodings["\(entry.encoding)", default: Sum()])
+    sizes.add(entry.byteCount)
+  }
+
+  private func add(_ entry: EntryInfo, to sum: inout Sum) {
+    sum.entryCount += 1
+    sum.byteCount += entry.byteCount
+  }
+}
+
+extension [String: EntryTally.Sum] {
+  var byName: [(name: String, sum: EntryTally.Sum)] {
+    map { (name: $0.key, sum: $0.value) }.sorted { $0.name < $1.name }
+  }
+
+  /// The one with the most bytes first.
+  var byByteCount: [(name: String, sum: EntryTally.Sum)] {
+    byName.sorted { $0.sum.byteCount > $1.sum.byteCount }
+  }
+}

@@ -1,0 +1,132 @@
+import CacheCtlKit
+import Vitrine
+
+/// `stat` for people: what fits on a screen, the rest in `--json`.
+struct StatReport {
+  private let statistics: StoreStatistics
+  private let tally: EntryTally
+  private let symbols: Bar.Symbols
+
+  private static let mostSegments = 40
+  private static let mostStyles = 10
+
+  init(_ statistics: StoreStatistics, _ tally: EntryTally, symbols: Bar.Symbols) {
+    self.statistics = statistics
+    self.tally = tally
+    self.symbols = symbols
+  }
+
+  func text(path: String) -> String {
+    ([printable(Array(path.utf8)) + "\n", overview, opening]
+      + [encodings, styles, sizes, segments].filter { !$0.isEmpty })
+      .joined(separator: "\n")
+  }
+
+  private var overview: String {
+    let statistics = statistics
+    let bar = Bar(symbols: symbols, width: 20)
+    var table = Table([.left, .right, .left])
+    table.add([
+      "on disk", Quantity.bytes(statistics.bytesOnDisk),
+      "of \(Quantity.bytes(statistics.byteBudget))  \(bar.text(statistics.bytesOnDisk, of: statistics.byteBudget))  "
+        + Quantity.percent(statistics.bytesOnDisk, of: statistics.byteBudget),
+    ])
+    let limit = statistics.entryBudget == 0 ? "" : "of \(Quantity.count(statistics.entryBudget))"
+    table.add(["entries", Quantity.count(statistics.entryCount), limit])
+    table.add(["blobs", Quantity.count(statistics.blobCount)])
+    table.add(["live", Quantity.bytes(statistics.liveByteCount), "that entries need"])
+    table.add(["dead", Quantity.bytes(statistics.deadByteCount), "that nothing needs any more"])
+    table.add(["logical", Quantity.bytes(statistics.logicalByteCount), "that gets would give"])
+    let lookups = statistics.hitCount + statistics.missCount
+    table.add([
+      "hits", Quantity.percent(statistics.hitCount, of: lookups),
+      "of \(Quantity.count(lookups, "lookup", "lookups"))",
+    ])
+    let amplification = statistics.writeAmplification
+    table.add([
+      "written", amplification == 0 ? "-" : Quantity.fixed(amplification, places: 2),
+      "bytes for each byte put",
+    ])
+    if statistics.damagedCount > 0 {
+      table.add(["damaged", Quantity.count(statistics.damagedCount), "entries dropped"])
+    }
+    if statistics.lostCount > 0 {
+      table.add(["lost", Quantity.count(statistics.lostCount), "entries, in a crash"])
+    }
+    return table.text(indentation: "  ")
+  }
+
+  private var opening: String {
+    let open = statistics.lastOpen
+    var table = Table([.left, .left])
+    var words = "\(open.kind.rawValue), in \(Quantity.nanoseconds(open.milliseconds * 1_000_000))"
+    if open.replayedCount > 0 {
+      words += ", \(Quantity.count(open.replayedCount, "change", "changes")) replayed"
+    }
+    if open.droppedCount > 0 { words += ", \(Quantity.count(open.droppedCount, "entry", "entries")) dropped" }
+    table.add(["last open", words])
+    table.add([
+      "checkpoint", statistics.lastCheckpointMilliseconds.map { Time.text(milliseconds: $0) } ?? "none yet",
+    ])
+    table.add(["format", "\(statistics.formatVersion)"])
+    if open.mayHaveLostRemovals { table.add(["damage", "removed keys may have come back"]) }
+    for note in open.notes { table.add(["note", note]) }
+    return table.text(indentation: "  ")
+  }
+
+  private var encodings: String { sums("encoding", tally.encodings) }
+
+  private var styles: String { sums("style", tally.styles) }
+
+  private func sums(_ title: String, _ sums: [String: EntryTally.Sum]) -> String {
+    let sorted = sums.byByteCount
+    guard let largest = sorted.first?.sum.byteCount else { return "" }
+    let bar = Bar(symbols: symbols, width: 20)
+    var table = Table([.left, .right, .right, .left])
+    table.add([title, "entries", "bytes"])
+    for (name, sum) in sorted.prefix(StatReport.mostStyles) {
+      table.add([
+        name.shortened(to: 30), Quantity.count(sum.entryCount), Quantity.bytes(sum.byteCount),
+        bar.plain(sum.byteCount, of: largest),
+      ])
+    }
+    return table.text(indentation: "  ") + rest(sorted.count - StatReport.mostStyles)
+  }
+
+  private var sizes: String {
+    let classes = tally.sizes.classes
+    let largest = classes.map(\.count).max() ?? 0
+    let bar = Bar(symbols: symbols, width: 20)
+    var table = Table([.left, .right, .left])
+    if !classes.isEmpty { table.add(["size", "entries"]) }
+    for size in classes {
+      table.add([size.name, Quantity.count(size.count), bar.plain(size.count, of: largest)])
+    }
+    return table.text(indentation: "  ")
+  }
+
+  private var segments: String {
+    guard !statistics.segments.isEmpty else { return "" }
+    // As wide as 80 columns leave room for beside names, size and records.
+    let nameWidths = statistics.segments.map { min($0.file.count, 20) + $0.stream.count }
+    let bar = Bar(symbols: symbols, width: min(24, max(10, 50 - (nameWidths.max() ?? 0))))
+    var table = Table([.left, .left, .right, .left, .right])
+    table.add([
+      "segment", "stream", "size", "\(symbols.live) live \(symbols.dead) dead \(symbols.free) free",
+      "records",
+    ])
+    for segment in statistics.segments.prefix(StatReport.mostSegments) {
+      table.add([
+        segment.file.shortened(to: 20), segment.stream, Quantity.bytes(segment.byteCount),
+        bar.text(live: segment.liveByteCount, dead: segment.deadByteCount, free: segment.freeByteCount),
+        Quantity.count(segment.liveRecordCount) + (segment.isOpen ? "+" : " "),
+      ])
+    }
+    let hint = statistics.segments.contains(where: \.isOpen) ? "  + still being written\n" : ""
+    return table.text(indentation: "  ") + rest(statistics.segments.count - StatReport.mostSegments) + hint
+  }
+
+  private func rest(_ count: Int) -> String {
+    count > 0 ? "  and \(Quantity.count(count)) more (--json has them all)\n" : ""
+  }
+}

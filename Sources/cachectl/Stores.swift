@@ -1,0 +1,42 @@
+import CacheCtlKit
+import Vitrine
+
+/// Opening the store that a command names.
+enum Stores {
+  /// For commands that change nothing. Works while another process writes.
+  static func read<R>(_ arguments: Arguments, _ body: (CacheStore) throws -> R) throws -> R {
+    var options = StoreOptions()
+    options.isReadOnly = true
+    options.createsIfMissing = false
+    return try open(arguments, options, body)
+  }
+
+  /// For commands that change it.
+  static func write<R>(_ arguments: Arguments, _ options: StoreOptions, _ body: (CacheStore) throws -> R)
+    throws -> R
+  {
+    try open(arguments, options, body)
+  }
+
+  private static func open<R>(
+    _ arguments: Arguments, _ options: StoreOptions, _ body: (CacheStore) throws -> R
+  ) throws -> R {
+    let store = try CacheStore.open(at: path(arguments), options: options)
+    let result: R
+    do {
+      result = try body(store)
+    } catch {
+      // The first error is the one to report.
+      try? store.close()
+      throw error
+    }
+    try store.close()
+    return result
+  }
+
+  static func path(_ arguments: Arguments) throws -> String {
+    let word = arguments.positionals[0]
+    if word.isEmpty { throw arguments.fail("the path of the store is empty") }
+    return try arguments.text(word, "the path of the store")
+  }
+}

@@ -1,0 +1,60 @@
+import CacheCtlKit
+import Glibc
+
+/// Data on its way to stdout, or to a file. Used from one thread.
+final class Output {
+  private let descriptor: CInt
+  private let name: String
+  private var buffer: [UInt8] = []
+  private static let bufferByteCount = 1 << 16
+
+  init(descriptor: CInt, name: String = "stdout") {
+    self.descriptor = descriptor
+    self.name = name
+  }
+
+  var isTerminal: Bool { isatty(descriptor) == 1 }
+
+  /// Held back until there is enough of it, or ``flush()``.
+  func write(_ text: String) throws {
+    buffer += text.utf8
+    if buffer.count >= Output.bufferByteCount { try flush() }
+  }
+
+  /// Given to the system before it returns, in one call where the system takes it whole.
+  func writeNow(_ text: String) throws {
+    buffer += text.utf8
+    try flush()
+  }
+
+  func write(_ bytes: RawSpan) throws {
+    try flush()
+    try bytes.withUnsafeBytes { try writeAll($0) }
+  }
+
+  func write(_ json: JSON) throws { try write(json.document) }
+
+  func flush() throws {
+    guard !buffer.isEmpty else { return }
+    let bytes = buffer
+    buffer.removeAll(keepingCapacity: true)
+    try bytes.withUnsafeBytes { try writeAll($0) }
+  }
+
+  private func writeAll(_ bytes: UnsafeRawBufferPointer) throws {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let count = Glibc.write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+      if count >= 0 {
+        rest = rest.dropFirst(count)
+      } else if errno == EPIPE {
+        throw OutputClosed()
+      } else if errno == EAGAIN {
+        var waiting = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+        _ = poll(&waiting, 1, -1)
+      } else if errno != EINTR {
+        throw Failure.system("write", name)
+      }
+    }
+  }
+}

@@ -1,0 +1,38 @@
+import CacheCtlKit
+import Glibc
+
+/// A line on stderr that says how far a long command has come; nothing where stderr is no terminal.
+final class Progress {
+  private let isShown = isatty(STDERR_FILENO) == 1
+  private let label: String
+  private var lastDraw: UInt64 = 0
+  private var hasDrawn = false
+
+  init(_ label: String) { self.label = label }
+
+  func show(_ done: Int, of total: Int) {
+    draw {
+      let bar = Bar(symbols: Terminal.symbols, width: 40).text(done, of: max(total, 1))
+      return "\(bar) \(Quantity.percent(done, of: total))"
+    }
+  }
+
+  func show(_ text: @autoclosure () -> String) { draw(text) }
+
+  /// Wipes the line; call before anything else is written.
+  func clear() {
+    if hasDrawn { Diagnostics.write("\r\u{1B}[K") }
+    hasDrawn = false
+  }
+
+  deinit { clear() }
+
+  private func draw(_ text: () -> String) {
+    guard isShown else { return }
+    let now = Time.monotonicNanoseconds()
+    guard now - lastDraw > 100_000_000 else { return }
+    lastDraw = now
+    hasDrawn = true
+    Diagnostics.write("\r\u{1B}[K\(label) \(text())")
+  }
+}

@@ -1,0 +1,84 @@
+import CacheCtlKit
+import Glibc
+import Vitrine
+
+/// From the words of the command line to an exit status.
+enum Tool {
+  static let commands: [any Command.Type] = [
+    StatCommand.self, VerifyCommand.self, RepairCommand.self, DumpCommand.self, ListCommand.self,
+    GetCommand.self,
+    PutCommand.self, RemoveCommand.self, ImportCommand.self, ExportCommand.self,
+    HelpCommand.self,
+  ]
+
+  static func run() -> ExitStatus {
+    StandardStreams.prepare()
+    let output = Output(descriptor: STDOUT_FILENO)
+    var name: String?
+    do {
+      let status = try run(words(), output, &name)
+      try output.flush()
+      return status
+    } catch let error as UsageError {
+      Diagnostics.write(error.report)
+      return .usage
+    } catch is OutputClosed {
+      // A reader that has seen enough, such as `head`; but a command it cut short in its work has not done that.
+      return commands.contains { $0.specification.name == name && $0.isCutShortByClosedOutput }
+        ? .couldNotRun : .done
+    } catch {
+      // What was written so far stays in order with the message; if stdout fails too, one message is enough.
+      try? output.flush()
+      return report(error, command: name)
+    }
+  }
+
+  private static func run(_ words: [[UInt8]], _ output: Output, _ name: inout String?) throws -> ExitStatus {
+    guard let first = words.first else { throw UsageError("which command?") }
+    switch String(decoding: first, as: UTF8.self) {
+    case "--help", "-h":
+      return try HelpCommand.printOverview(output)
+    case "--version":
+      if words.count > 1 { throw UsageError("--version stands alone") }
+      try output.write("cachectl \(CacheStore.version) (store format \(CacheStore.formatVersion))\n")
+      return .done
+    case let word:
+      guard let command = commands.first(where: { $0.specification.name == word }) else {
+        throw UsageError(
+          first.first == UInt8(ascii: "-")
+            ? "unknown option \(printable(first))" : "no command '\(printable(first))'")
+      }
+      name = word
+      let arguments = try Arguments(words.dropFirst(), for: command.specification)
+      if arguments.wantsHelp {
+        try output.write(HelpText.text(for: command.specification))
+        return .done
+      }
+      return try command.run(arguments, output)
+    }
+  }
+
+  private static func report(_ error: any Error, command: String?) -> ExitStatus {
+    let subject = command.map { "cachectl \($0)" } ?? "cachectl"
+    switch error {
+    case let failure as Failure:
+      Diagnostics.write("\(subject): \(failure.message)\n")
+      return failure.status
+    case StoreError.invalidArgument(let reason):
+      Diagnostics.write(UsageError(reason, command: command).report)
+      return .usage
+    default:
+      Diagnostics.write("\(subject): \(error)\n")
+      return .couldNotRun
+    }
+  }
+
+  /// The words behind the program's name, byte for byte.
+  private static func words() -> [[UInt8]] {
+    (1..<max(1, Int(CommandLine.argc))).compactMap { index in
+      CommandLine.unsafeArgv[index].map { word in
+        Array(UnsafeRawBufferPointer(start: word, count: strlen(word)))
+      }
+    }
+  }
+}

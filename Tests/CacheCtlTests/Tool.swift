@@ -1,0 +1,63 @@
+import Foundation
+
+/// Runs the built `cachectl`, as a shell would, in a folder of its own that is removed afterwards.
+final class Tool {
+  struct Outcome {
+    let status: Int32
+    let output: Data
+    let diagnostics: String
+
+    var text: String { String(decoding: output, as: UTF8.self) }
+    /// Each line of the output as JSON.
+    var lines: [[String: Any]] {
+      text.split(separator: "\n").compactMap {
+        try? JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any]
+      }
+    }
+    var json: [String: Any]? { try? JSONSerialization.jsonObject(with: output) as? [String: Any] }
+  }
+
+  let folder: URL
+
+  init() throws {
+    folder = FileManager.default.temporaryDirectory.appendingPathComponent(
+      "cachectl-tests-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+  }
+
+  deinit { try? FileManager.default.removeItem(at: folder) }
+
+  func run(_ arguments: String..., input: Data = Data()) throws -> Outcome {
+    try run(arguments, input: input)
+  }
+
+  func run(_ arguments: [String], input: Data = Data()) throws -> Outcome {
+    let process = Process()
+    // The tests' own executable lies beside the tool's.
+    let tests = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath()
+    process.executableURL = tests.deletingLastPathComponent().appendingPathComponent("cachectl")
+    process.arguments = arguments
+    process.currentDirectoryURL = folder
+    let (out, err, stdin) = (Pipe(), Pipe(), folder.appendingPathComponent(".stdin"))
+    try input.write(to: stdin)
+    process.standardInput = try FileHandle(forReadingFrom: stdin)
+    process.standardOutput = out
+    process.standardError = err
+    try process.run()
+    // Diagnostics are short enough for a pipe's buffer.
+    let output = out.fileHandleForReading.readDataToEndOfFile()
+    let diagnostics = String(decoding: err.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    return Outcome(status: process.terminationStatus, output: output, diagnostics: diagnostics)
+  }
+
+  /// Writes a file below the folder, making the folders on its way.
+  func write(_ bytes: Data, to path: String) throws {
+    let file = folder.appendingPathComponent(path)
+    try FileManager.default.createDirectory(
+      at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+    try bytes.write(to: file)
+  }
+
+  func read(_ path: String) -> Data? { try? Data(contentsOf: folder.appendingPathComponent(path)) }
+}
