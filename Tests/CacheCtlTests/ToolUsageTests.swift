@@ -3,7 +3,7 @@ import Testing
 /// What the tool says before it touches any store.
 @Suite struct ToolUsageTests {
   static let commands = [
-    "stat", "verify", "repair", "dump", "ls", "get", "put", "rm", "import", "export", "help",
+    "stat", "verify", "repair", "dump", "ls", "get", "put", "rm", "import", "export", "bench", "help",
   ]
 
   @Test(arguments: commands)

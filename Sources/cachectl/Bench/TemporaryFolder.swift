@@ -1,0 +1,60 @@
+import CacheCtlKit
+import Glibc
+
+/// A folder that is gone when its work is done, and also when a signal ends the process.
+///
+/// From its making on, SIGINT, SIGTERM and SIGHUP are taken by a thread of its own, which removes the folder and then
+/// lets the signal have its way. Make it before any other thread, so that all of them leave those signals alone.
+final class TemporaryFolder: Sendable {
+  let path: String
+
+  /// At `path`, where nothing may be, or under a new name in the system's place for temporary files.
+  init(at wanted: String?) throws(Failure) {
+    let base = getenv("TMPDIR").map { String(cString: $0) } ?? "/var/tmp"
+    path = wanted ?? "\(base)/cachectl-bench-\(getpid())"
+    var signals = TemporaryFolder.endingSignals()
+    pthread_sigmask(SIG_BLOCK, &signals, nil)
+    guard mkdir(path, 0o700) == 0 else { throw .system("make", printable(Array(path.utf8))) }
+    try Threads.start { [path] in TemporaryFolder.removeOnSignal(path) }
+  }
+
+  func remove() { FolderTree.remove(path) }
+
+  private static func endingSignals() -> sigset_t {
+    var signals = sigset_t()
+    sigemptyset(&signals)
+    for signal in [SIGINT, SIGTERM, SIGHUP] { sigaddset(&signals, signal) }
+    return signals
+  }
+
+  private static func removeOnSignal(_ path: String) {
+    var signals = endingSignals()
+    var number: CInt = 0
+    guard sigwait(&signals, &number) == 0 else { return }
+    // The work goes on meanwhile and may make another file; so more than once.
+    for _ in 0..<50 where !FolderTree.remove(path) { usleep(20_000) }
+    signal(number, SIG_DFL)
+    pthread_sigmask(SIG_UNBLOCK, &signals, nil)
+    kill(getpid(), number)
+  }
+}
+
+/// Removing a folder and all that is in it; symbolic links are removed and not followed.
+enum FolderTree {
+  /// Whether nothing is left.
+  @discardableResult
+  static func remove(_ path: String) -> Bool {
+    guard let folder = try? Descriptor.open(Array(path.utf8), O_RDONLY | O_DIRECTORY | O_NOFOLLOW) else {
+      return errno == ENOENT
+    }
+    empty(folder)
+    return rmdir(path) == 0
+  }
+
+  private static func empty(_ folder: borrowing Descriptor) {
+    for name in (try? folder.names()) ?? [] where withCString(name, { unlinkat(folder.raw, $0, 0) }) != 0 {
+      if let inner = try? folder.open(name, O_RDONLY | O_DIRECTORY) { empty(inner) }
+      _ = withCString(name) { unlinkat(folder.raw, $0, AT_REMOVEDIR) }
+    }
+  }
+}

@@ -1,0 +1,71 @@
+import Glibc
+import Synchronization
+
+/// Threads of the system, as servers use them.
+enum Threads {
+  private final class Work: Sendable {
+    let body: @Sendable () -> Void
+    init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+  }
+
+  /// Starts a thread that nobody waits for.
+  static func start(_ body: @escaping @Sendable () -> Void) throws(Failure) {
+    pthread_detach(try create(body))
+  }
+
+  /// Runs `body` on so many threads at once; answers the nanoseconds from the moment all are ready to the last one's end.
+  static func measure(_ count: Int, _ body: @escaping @Sendable (_ index: Int) -> Void) throws(Failure)
+    -> Double
+  {
+    let gate = Gate(count)
+    var threads: [pthread_t] = []
+    for index in 0..<count {
+      threads.append(
+        try create {
+          gate.wait()
+          body(index)
+        })
+    }
+    let start = gate.open()
+    for thread in threads { pthread_join(thread, nil) }
+    return Double(Time.monotonicNanoseconds() - start)
+  }
+
+  private static func create(_ body: @escaping @Sendable () -> Void) throws(Failure) -> pthread_t {
+    var thread = pthread_t()
+    let work = Unmanaged.passRetained(Work(body))
+    let code = pthread_create(
+      &thread, nil,
+      { argument in
+        guard let argument else { return nil }
+        Unmanaged<Work>.fromOpaque(argument).takeRetainedValue().body()
+        return nil
+      }, work.toOpaque())
+    guard code == 0 else {
+      work.release()
+      throw Failure("start a thread: \(String(cString: strerror(code)))")
+    }
+    return thread
+  }
+}
+
+/// Holds threads back until all of them are there. Spins: it is held for microseconds.
+private final class Gate: Sendable {
+  private let missing: Atomic<Int>
+  private let isOpen = Atomic(false)
+
+  init(_ count: Int) { missing = Atomic(count) }
+
+  func wait() {
+    missing.subtract(1, ordering: .acquiringAndReleasing)
+    while !isOpen.load(ordering: .acquiring) { sched_yield() }
+  }
+
+  /// The moment it opened.
+  func open() -> UInt64 {
+    while missing.load(ordering: .acquiring) > 0 { sched_yield() }
+    let now = Time.monotonicNanoseconds()
+    isOpen.store(true, ordering: .releasing)
+    return now
+  }
+}

@@ -1,0 +1,42 @@
+import CacheCtlKit
+import Vitrine
+
+enum BenchCommand: Command {
+  static let specification = CommandSpecification(
+    name: "bench", summary: "measure a temporary store beside the bare disk",
+    positionals: [.optional("STORE")],
+    options: [.json],
+    notes: [
+      "The temporary store is made at STORE, which must not exist, else in TMPDIR or /var/tmp; it takes up to 2 GiB "
+        + "there and is removed afterwards, also on ^C. Choose the disk that you mean to measure.",
+      "Beside each put stand bare appends (pwrite) of the same bytes, for synced puts each with fdatasync, by as many "
+        + "threads. Rounds of both alternate, and medians are shown. A cost below 1 x is less time than the bare disk "
+        + "takes. A debug build refuses to measure.",
+    ],
+    examples: [
+      .init("cachectl bench", "how fast is this machine?"),
+      .init("cachectl bench /mnt/photos/try --json", "how fast is that disk, for a program"),
+    ])
+
+  static func run(_ arguments: Arguments, _ output: Output) throws -> ExitStatus {
+    if isDebugBuild() {
+      throw Failure(
+        "this is a debug build, whose numbers mean nothing; build with 'swift build -c release'",
+        status: .usage)
+    }
+    let word = arguments.positional(0)
+    if let word, word.isEmpty { throw arguments.fail("the path of the store is empty") }
+    let folder = try TemporaryFolder(at: try word.map { try arguments.text($0, "the path of the store") })
+    defer { folder.remove() }
+    let progress = Progress("bench")
+    let results = try Benchmark(folder: folder.path) { progress.show($0) }.run()
+    progress.clear()
+    let report = BenchReport(results: results, path: folder.path)
+    if arguments.has(.json) { try output.write(report.json) } else { try output.write(report.text) }
+    return .done
+  }
+
+  /// A function, so that a debug build does not warn about the rest of a command it will never run.
+  @inline(never)
+  private static func isDebugBuild() -> Bool { _isDebugAssertConfiguration() }
+}
