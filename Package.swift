@@ -27,6 +27,7 @@ let package = Package(
     .target(name: "VitrineSimulation", dependencies: ["Vitrine"]),
     .target(name: "CacheCtlKit", dependencies: ["Vitrine"]),
     .executableTarget(name: "cachectl", dependencies: ["Vitrine", "CacheCtlKit"]),
+    .executableTarget(name: "vitrine-demo", dependencies: ["Vitrine"], path: "Sources/Demo"),
     .testTarget(name: "VitrineTests", dependencies: ["Vitrine", "VitrineSimulation"]),
     .testTarget(name: "CacheCtlTests", dependencies: ["CacheCtlKit", "cachectl"]),
     .testTarget(name: "SimulationTests", dependencies: ["Vitrine", "VitrineSimulation"]),
