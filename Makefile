@@ -1,0 +1,81 @@
+# `make` alone prints what there is. Every goal works on a fresh clone and asks nothing.
+
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+.NOTPARALLEL:
+.PHONY: help setup run build test sanitize lint format fuzz coverage docs clean
+
+# The crash backtracer of the toolchain can hang a run that nobody watches.
+export SWIFT_BACKTRACE := enable=no
+
+# One scratch folder for each kind of build, so that none spoils another's and they may run side by side.
+BUILD ?= .build
+ASAN_BUILD ?= .build-asan
+TSAN_BUILD ?= .build-tsan
+export FUZZ_BUILD ?= .build-fuzz
+export COVERAGE_BUILD ?= .build-coverage
+export DOCS_BUILD ?= .build-docs
+
+# Where the demonstration keeps its store and its pictures.
+RUN ?= .run
+# A folder of pictures for `run`; handed over as it is, whatever characters its name has.
+export PHOTOS ?=
+TARGET ?= record
+TIME ?= 30
+INPUT ?=
+
+SOURCES := Sources Tests Fuzz Package.swift
+ifeq ($(shell uname -s),Linux)
+STATIC := --static-swift-stdlib
+endif
+RELEASE := swift build -c release $(STATIC) --scratch-path '$(BUILD)'
+
+help: ## Print this list
+	@echo 'Vitrine: a crash-safe cache for images. The two commands to begin with: make run, make test.'
+	@echo
+	@awk -F ':[^#]*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@echo
+	@echo '  make run PHOTOS=~/Pictures     your own pictures instead of made ones'
+	@echo '  make fuzz TARGET=record TIME=60'
+
+setup: ## Install what is missing (and nothing else)
+	@scripts/setup
+
+run: setup ## See it work: put, read, kill, recover, verify, and a report
+	@echo 'Building (release) ...'
+	@$(RELEASE) --product vitrine-demo
+	@$(RELEASE) --product cachectl
+	@"$$($(RELEASE) --show-bin-path)/vitrine-demo" --folder '$(RUN)' $${PHOTOS:+--photos "$${PHOTOS/#~\//$$HOME/}"}
+
+build: setup ## Build library, tool and demonstration in release
+	@$(RELEASE)
+	@echo "The tool: $$($(RELEASE) --show-bin-path)/cachectl"
+
+test: setup lint ## Check the style, build, run all tests
+	@swift build --build-tests --scratch-path '$(BUILD)'
+	@swift test --skip-build --scratch-path '$(BUILD)'
+
+sanitize: setup ## Run all tests under Thread Sanitizer, then under Address Sanitizer (leaks too)
+	@echo '== Thread Sanitizer'
+	@TSAN_OPTIONS="halt_on_error=1:$${TSAN_OPTIONS:-}" swift test --sanitize=thread --scratch-path '$(TSAN_BUILD)'
+	@echo '== Address Sanitizer'
+	@swift test --sanitize=address --scratch-path '$(ASAN_BUILD)'
+
+lint: ## Check the style of all Swift files
+	@swift format lint --strict -r $(SOURCES)
+
+format: ## Bring all Swift files into that style
+	@swift format -i -r $(SOURCES)
+
+fuzz: setup ## Feed a parser with hostile bytes: TARGET=record TIME=30 [INPUT=file]
+	@scripts/fuzz '$(TARGET)' '$(TIME)' $(if $(INPUT),'$(INPUT)')
+
+coverage: setup ## Run the tests and show what they reach
+	@scripts/coverage
+
+docs: setup ## Make the reference as a web site
+	@scripts/docs
+
+clean: ## Remove everything that the goals above made
+	@rm -rf '$(BUILD)' '$(ASAN_BUILD)' '$(TSAN_BUILD)' '$(FUZZ_BUILD)' '$(COVERAGE_BUILD)' '$(DOCS_BUILD)'
+	@rm -rf '$(RUN)/store' '$(RUN)/pictures'
