@@ -34,3 +34,14 @@ let package = Package(
   ],
   swiftLanguageModes: [.v6]
 )
+
+// Fuzz targets get their `main` from libFuzzer, so an ordinary build cannot link them: `make fuzz` sets this variable.
+// Each is a folder of Fuzz/.
+if Context.environment["VITRINE_FUZZ"] == "1" {
+  for name in ["Record"] {
+    package.products.append(.executable(name: "Fuzz-\(name)", targets: ["Fuzz-\(name)"]))
+    package.targets.append(
+      .executableTarget(
+        name: "Fuzz-\(name)", dependencies: ["Vitrine"], path: "Fuzz/\(name)"))
+  }
+}
