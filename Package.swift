@@ -31,6 +31,7 @@ let package = Package(
     .testTarget(name: "VitrineTests", dependencies: ["Vitrine", "VitrineSimulation"]),
     .testTarget(name: "CacheCtlTests", dependencies: ["CacheCtlKit", "cachectl"]),
     .testTarget(name: "SimulationTests", dependencies: ["Vitrine", "VitrineSimulation"]),
+    .testTarget(name: "DocumentationTests", dependencies: ["Vitrine"]),
   ],
   swiftLanguageModes: [.v6]
 )

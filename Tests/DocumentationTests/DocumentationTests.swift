@@ -1,0 +1,75 @@
+import Foundation
+import Testing
+
+/// What the documents show must compile and work.
+@Suite struct DocumentationTests {
+  @Test func theReadmeShowsTheExampleThatIsCompiledHere() throws {
+    let shown = try #require(try swiftBlocks(of: "README.md").first)
+    let source = try lines(of: "Tests/DocumentationTests/ReadmeExample.swift")
+    let begin = try #require(source.firstIndex(of: "// README begins"))
+    let end = try #require(source.firstIndex(of: "// README ends"))
+    #expect(shown.filter { $0 != "import Vitrine" }.drop { $0.isEmpty } == source[(begin + 1)..<end])
+  }
+
+  @Test func theExampleOfTheReadmeWorks() throws {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "vitrine-readme-\(UUID())")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let pixels = (0..<120 * 120 * 4).map { UInt8(truncatingIfNeeded: $0) }
+    var drawn: [[UInt8]] = []
+    try runReadmeExample(folder: folder.path, jpeg: [0xFF, 0xD8, 0xFF, 0xD9], pixels: pixels) { bytes in
+      drawn.append(bytes.withUnsafeBytes { Array($0) })
+    }
+    #expect(drawn == [pixels])
+  }
+
+  @Test func everyExampleOfEmbeddingIsCompiledHere() throws {
+    let source = try lines(of: "Tests/DocumentationTests/EmbeddingExamples.swift")
+    let blocks = try swiftBlocks(of: "Docs/Embedding.md")
+    #expect(blocks.count >= 8)
+    for block in blocks {
+      let starts = source.indices.filter { source[$0...].starts(with: block) }
+      #expect(!starts.isEmpty, "not compiled by the tests: \(block.joined(separator: "\n"))")
+    }
+  }
+
+  @Test func everyFileThatADocumentLinksToIsThere() throws {
+    for document in ["README.md", "CONTRIBUTING.md", "Docs/Architecture.md", "Docs/Embedding.md"] {
+      let text = try lines(of: document).joined(separator: "\n")
+      let folder = root.appending(path: document).deletingLastPathComponent()
+      for match in text.matches(of: /\]\(([^)#:]+)\)/) {
+        let target = folder.appending(path: String(match.1))
+        #expect(FileManager.default.fileExists(atPath: target.path), "\(document) links to \(match.1)")
+      }
+    }
+  }
+
+  /// The lines between each pair of "```swift" and "```".
+  private func swiftBlocks(of document: String) throws -> [[String]] {
+    var blocks: [[String]] = []
+    var block: [String]?
+    for line in try lines(of: document) {
+      if line == "```swift" {
+        block = []
+      } else if line == "```" {
+        if let block { blocks.append(block) }
+        block = nil
+      } else {
+        block?.append(line)
+      }
+    }
+    return blocks
+  }
+
+  /// The lines of a file of this repository, without the spaces before and after each.
+  private func lines(of path: String) throws -> [String] {
+    try String(contentsOf: root.appending(path: path), encoding: .utf8)
+      .components(separatedBy: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
+  }
+
+  private var root: URL {
+    var folder = URL(filePath: #filePath)
+    for _ in 0..<3 { folder.deleteLastPathComponent() }
+    return folder
+  }
+}

@@ -1,0 +1,89 @@
+import Vitrine
+
+// The examples of Docs/Embedding.md, word for word, so that they compile as long as the library does.
+// `DocumentationTests` compares the two; the functions around them are never called.
+
+private func opening(folder: String) throws {
+  let store = try CacheStore.open(
+    at: folder,
+    options: StoreOptions(
+      byteBudget: 512 << 20,  // the whole folder never takes more
+      durability: .buffered,
+      waitForLockMilliseconds: 2000))
+
+  try store.close()
+}
+
+private func putting(store: CacheStore, jpeg: [UInt8], url: String, now: Int64) throws {
+  try store.put(
+    jpeg, for: url,
+    options: PutOptions(
+      metadata: Array("image/jpeg".utf8),
+      expirationMilliseconds: now + 86_400_000,
+      durability: .synced))
+}
+
+private func getting(store: CacheStore, url: String) {
+  let byteCount = store.get(url) { bytes in
+    bytes.byteCount  // `bytes` is a RawSpan, good until this closure returns
+  }
+  if byteCount == nil {
+    switch store.lookup(url) {
+    case .found: break  // put by another thread a moment ago
+    case .missing: print("never put, or removed")
+    case .expired: print("its time is over: fetch it again")
+    case .damaged: print("failed its check and was dropped: fetch it again")
+    case .closed: print("the store was closed")
+    }
+  }
+}
+
+private func gettingMany(store: CacheStore, urls: [String], square: Style, show: (Int, RawSpan) -> Void) {
+  let keys = urls.map { CacheKey($0, square) }
+  store.getMany(keys) { index, bytes in
+    if let bytes { show(index, bytes) }
+  }
+}
+
+private func bitmaps(
+  store: CacheStore, url: String, pixels: [UInt8], upload: (RawSpan, BitmapLayout) -> Void
+) throws {
+  let style = Style("rectangle-320x240")!
+  let layout = BitmapLayout(width: 320, height: 240, bytesPerRow: 1280, format: .bgra8888)!
+  try store.put(pixels, for: url, style: style, options: PutOptions(layout: layout, isPageAligned: true))
+
+  if case .found(let entry) = store.lookup(url, style: style), let layout = entry.layout {
+    store.get(url, style: style) { bytes in upload(bytes, layout) }
+  }
+}
+
+private func batches(store: CacheStore, old: String, new: String, jpeg: [UInt8]) throws {
+  var batch = WriteBatch()
+  batch.remove(CacheKey(old))
+  batch.put(jpeg, for: CacheKey(new))
+  try store.write(batch, durability: .synced)  // both or neither, after any crash
+}
+
+private func metadata(store: CacheStore, url: String, validator: [UInt8], later: Int64) throws {
+  let key = CacheKey(url)
+  _ = try store.setMetadata(validator, for: key)  // false: there is no such entry
+  _ = try store.setExpiration(later, for: key)
+}
+
+private func removing(store: CacheStore, url: String, square: Style) throws {
+  try store.remove(url)
+  try store.removeAllStyles(url)
+  try store.removeAll(style: square)
+  try store.removeAll(prefix: "https://example.org/")
+  try store.removeAll { $0.byteCount > 10_000_000 }
+}
+
+private func errors(store: CacheStore, jpeg: [UInt8], url: String, report: (String) -> Void) throws {
+  do {
+    try store.put(jpeg, for: url)
+  } catch StoreError.noSpace {
+    // A cache may do without: show the picture, and do not keep it.
+  } catch StoreError.writeFailed(let error) {
+    report("disk trouble, reopen the store: \(error)")
+  }
+}
