@@ -59,7 +59,8 @@ sanitize: setup ## Run all tests under Thread Sanitizer, then under Address Sani
 	@echo '== Thread Sanitizer'
 	@TSAN_OPTIONS="halt_on_error=1:$${TSAN_OPTIONS:-}" swift test --sanitize=thread --scratch-path '$(TSAN_BUILD)'
 	@echo '== Address Sanitizer'
-	@swift test --sanitize=address --scratch-path '$(ASAN_BUILD)'
+	@LSAN_OPTIONS="suppressions=scripts/leaks.supp:print_suppressions=0:$${LSAN_OPTIONS:-}" \
+	  swift test --sanitize=address --scratch-path '$(ASAN_BUILD)'
 
 lint: ## Check the style of all Swift files
 	@swift format lint --strict -r $(SOURCES)
