@@ -127,7 +127,7 @@ struct Demonstration {
     check(store.count == expected, "the store counts \(store.count) entries instead of \(expected)")
     var shared = 0
     var compressed = 0
-    try store.forEach(prefix: "") { entry in
+    store.forEachEntry(prefix: "") { entry in
       if entry.isShared { shared += 1 }
       if entry.encoding == .zstd { compressed += 1 }
       return true
@@ -203,7 +203,7 @@ struct Demonstration {
 
     // What a scrolling list does: values that lie there ready to use, in any order, again and again.
     var keys: [CacheKey] = []
-    try store.forEach(prefix: "") { entry in
+    store.forEachEntry(prefix: "") { entry in
       if entry.encoding != .zstd { keys.append(entry.key) }
       return true
     }

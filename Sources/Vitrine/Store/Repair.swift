@@ -1,6 +1,8 @@
 /// What a repair found.
 public struct RepairReport: Sendable {
   public var segmentCount = 0
+  /// Records that were read through and checked.
+  public var recordCount = 0
   /// Keys that the store now has.
   public var entryCount = 0
   /// Records that failed their check and were left out.
@@ -35,6 +37,7 @@ extension CacheStore {
       progress?(done, report.segmentCount)
       done += 1
       for (hash, location) in core.keys(slot: segment.slot, from: 0, to: .max) {
+        report.recordCount += 1
         guard case .damaged(let reason) = core.check(location, readsPayload: true) else { continue }
         let key = core.catalog.record(at: location, checks: true).map { EntryInfo($0).key }
         _ = try core.removeDamaged(hash, location)

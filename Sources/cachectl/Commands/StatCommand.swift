@@ -18,7 +18,7 @@ enum StatCommand: Command {
     try Stores.read(arguments) { store in
       let statistics = store.statistics()
       var tally = EntryTally()
-      try store.forEach(prefix: "") { entry in
+      store.forEachEntry(prefix: "") { entry in
         tally.add(entry)
         return true
       }
