@@ -10,15 +10,30 @@ package final class WAL: @unchecked Sendable {
     package let name: String
     package let file: any File
     package let byteCount: Int
+    /// Where frames are stored without a call, if the file system promises that its blocks are there: the file was
+    /// written whole when it was made.
+    fileprivate let mapping: Mapping?
     package var state = State.free
     package var header: WALFileHeader?
     /// Rule 6: payloads that frames in this file carry, as the highest end of one in each segment.
     package var inlineEnds: [Int: Int] = [:]
 
-    package init(name: String, file: any File, byteCount: Int) {
+    package init(name: String, file: any File, byteCount: Int, isMapped: Bool) {
       self.name = name
       self.file = file
       self.byteCount = byteCount
+      mapping = isMapped ? try? file.map(byteCount: byteCount, writable: true) : nil
+    }
+
+    fileprivate func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(SystemError) {
+      guard let mapping, let start = bytes.baseAddress, offset + bytes.count <= mapping.byteCount else {
+        return try file.write(bytes, at: offset)
+      }
+      let announces = file.announcesStores
+      let range = offset..<offset + bytes.count
+      if announces { file.willStore(range) }
+      (mapping.start + offset).copyMemory(from: start, byteCount: bytes.count)
+      if announces { file.didStore(range) }
     }
   }
 
@@ -109,7 +124,7 @@ package final class WAL: @unchecked Sendable {
       buffer, offset: offset, seed: header.seed, sequence: sequence,
       durableSequence: durable.load(ordering: .relaxed), changeCount: changeCount)
     precondition(buffer.count <= room, "the caller made room")
-    try active.file.write(buffer.bytes, at: offset)
+    try active.write(buffer.bytes, at: offset)
     offset += buffer.count
     writtenByteCount += buffer.count
     nextSequence += 1

@@ -18,7 +18,8 @@ struct Adoption {
         let file = try isWhole ? found!.file : Creation.makeLogFile(
           name, folders.wal, byteCount: loaded.identity.walFileByteCount)
         let log = WAL.LogFile(
-          name: name, file: file, byteCount: isWhole ? found!.byteCount : loaded.identity.walFileByteCount)
+          name: name, file: file, byteCount: isWhole ? found!.byteCount : loaded.identity.walFileByteCount,
+          isMapped: folders.wal.promisesAllocation)
         if isWhole, let header = found?.header, loaded.chain.contains(header.use), !isEmptyTail(header) {
           log.header = header
           log.state = .filled

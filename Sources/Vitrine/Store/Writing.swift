@@ -238,28 +238,40 @@ extension StoreCore {
     let keysBefore = catalog.keyCount
     var putCount = 0
     for operation in operations {
-      for change in try changes(of: operation) {
-        var inline: [UInt8]?
-        if case .put(_, _, _, _, let bytes) = operation.kind, case .put = change { inline = bytes }
-        encode(change, inline: inline)
-        catalog.apply(change, sequence: wal.nextSequence, isChecked: true)
-        if case .put(let put) = change, put.displaced == nil { putCount += 1 }
-        if inline != nil, case .put(let put) = change {
-          wal.noteInline(
-            slot: put.location.slot,
-            end: put.location.offset + (put.headUnits + put.payloadUnits) * Unit.byteCount)
-        }
+      let (found, damaged) = find(operation.hash, operation.url, operation.style)
+      for location in damaged {
+        apply(.remove(operation.hash, catalog.displacedDamaged(at: location)), wal)
         count += 1
       }
+      let displaced = found.map { catalog.displaced(at: $0) ?? catalog.displacedDamaged(at: $0) }
+      switch operation.kind {
+      case .remove:
+        guard let displaced else { continue }
+        apply(.remove(operation.hash, displaced), wal)
+      case .put(let reservation, let headUnits, let payloadUnits, let shared, let inline):
+        let put = Change.Put(
+          hash: operation.hash, location: reservation.location, headUnits: headUnits, payloadUnits: payloadUnits,
+          logicalByteCount: operation.logicalByteCount, content: catalog.hasher.content(operation.digest),
+          contentLocation: shared?.location ?? reservation.location, displaced: displaced)
+        apply(.put(put), wal, inline: inline)
+        if displaced == nil { putCount += 1 }
+        if inline != nil { wal.noteInline(slot: reservation.segment.slot, end: reservation.endOffset) }
+      }
+      count += 1
     }
     return (count, keysBefore + putCount - catalog.keyCount)
   }
 
-  private func encode(_ change: Change, inline: [UInt8]?) {
-    guard let inline else { return change.encode(into: frame) }
-    inline.withUnsafeBytes { bytes in
-      change.encode(into: frame, record: (bytes, UnsafeRawBufferPointer(start: nil, count: 0)))
+  @inline(__always)
+  private func apply(_ change: Change, _ wal: WAL, inline: [UInt8]? = nil) {
+    if let inline {
+      inline.withUnsafeBytes { bytes in
+        change.encode(into: frame, record: (bytes, UnsafeRawBufferPointer(start: nil, count: 0)))
+      }
+    } else {
+      change.encode(into: frame)
     }
+    catalog.apply(change, sequence: wal.nextSequence, isChecked: true)
   }
 
   /// Writes the frame that was begun. Under the commit lock.
@@ -303,17 +315,15 @@ extension StoreCore {
 
   /// Whether what the puts share is still there, and what they carry still new.
   private func isStillRight(_ operations: [PendingOperation]) -> Bool {
-    // Two puts of one batch may carry equal bytes; only others' blobs matter here.
-    let own = Set(operations.compactMap(\.location))
     for operation in operations {
       guard case .put(_, _, _, let shared, _) = operation.kind else { continue }
       if let shared {
         if catalog.contents.count(catalog.hasher.content(operation.digest), shared.location) == 0,
-          !own.contains(shared.location)
+          !operations.contains(where: { $0.location == shared.location })
         {
           return false
         }
-      } else if isSharedByNow(operation, own) {
+      } else if isSharedByNow(operation) {
         return false
       }
     }
@@ -322,10 +332,10 @@ extension StoreCore {
 
   /// Whether a blob with the same digest came since the put was placed. One that merely has the same digest (a
   /// collision) was there before, or is compared when the put is placed again.
-  private func isSharedByNow(_ operation: PendingOperation, _ own: Set<Location>) -> Bool {
+  private func isSharedByNow(_ operation: PendingOperation) -> Bool {
     var isShared = false
     catalog.contents.candidates(catalog.hasher.content(operation.digest)) { location in
-      guard !own.contains(location), let header = catalog.record(at: location, checks: false)?.header,
+      guard let header = catalog.record(at: location, checks: false)?.header,
         header.sequence > operation.recordSequence, header.digest == operation.digest
       else { return true }
       isShared = true
@@ -381,24 +391,6 @@ extension StoreCore {
     else { return false }
     catalog.segments.segment(location.slot)?.isDirty = true
     return true
-  }
-
-  private func changes(of operation: PendingOperation) throws(StoreError) -> [Change] {
-    let (found, damaged) = find(operation.hash, operation.url, operation.style)
-    var changes = damaged.map { Change.remove(operation.hash, catalog.displacedDamaged(at: $0)) }
-    let displaced = found.map { catalog.displaced(at: $0) ?? catalog.displacedDamaged(at: $0) }
-    switch operation.kind {
-    case .remove:
-      if let displaced { changes.append(.remove(operation.hash, displaced)) }
-    case .put(let reservation, let headUnits, let payloadUnits, let shared, _):
-      changes.append(
-        .put(
-          Change.Put(
-            hash: operation.hash, location: reservation.location, headUnits: headUnits, payloadUnits: payloadUnits,
-            logicalByteCount: operation.logicalByteCount, content: catalog.hasher.content(operation.digest),
-            contentLocation: shared?.location ?? reservation.location, displaced: displaced)))
-    }
-    return changes
   }
 
   // MARK: Removing
