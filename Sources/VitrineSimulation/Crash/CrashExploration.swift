@@ -1,0 +1,109 @@
+/// Every disk that a loss of power during a recorded run could leave, one after the other, without repetition.
+///
+/// The journal is walked once. Iterate from one thread; to use two processors, give each its own share of `moments`.
+///
+/// ```swift
+/// for crash in disk.crashes(mixtures: 4, seed: seed) {
+///   check(crash.disk(), acknowledgedAfter: crash.operationCount, "\(crash)")
+/// }
+/// ```
+package struct CrashExploration: Sequence {
+  private let first: DiskState
+  private let journal: [DiskOperation]
+  private let options: SimulatedDisk.Options
+  private let moments: [Int]
+  private let mixtures: Int
+  private let seed: UInt64
+  private let maximumAlone: Int
+  private let expectation: @Sendable (Int) -> Int
+
+  init(
+    first: DiskState, journal: [DiskOperation], options: SimulatedDisk.Options, moments: [Int], mixtures: Int,
+    seed: UInt64, maximumAlone: Int, expectation: @escaping @Sendable (Int) -> Int
+  ) {
+    let reachable = first.operationCount...first.operationCount + journal.count
+    self.first = first
+    self.journal = journal
+    self.options = options
+    self.moments = Set(moments.filter(reachable.contains)).sorted()
+    self.mixtures = mixtures
+    self.seed = seed
+    self.maximumAlone = maximumAlone
+    self.expectation = expectation
+  }
+
+  package func makeIterator() -> Iterator { Iterator(self) }
+
+  package struct Iterator: IteratorProtocol {
+    private let exploration: CrashExploration
+    private var state: DiskState
+    private var nextMoment = 0
+    private var states: CrashStates?
+    private var policies: ArraySlice<CrashPolicy> = []
+    private var seen: Set<UInt64> = []
+
+    init(_ exploration: CrashExploration) {
+      self.exploration = exploration
+      state = exploration.first
+    }
+
+    package mutating func next() -> Crash? {
+      while true {
+        while let states, let policy = policies.popFirst() {
+          let surviving = states.surviving(policy)
+          let fingerprint = surviving.durableFingerprint
+          // What must hold differs between moments, and so one disk may be right at one and wrong at another.
+          let expected = exploration.expectation(states.operationCount)
+          if seen.insert(mixed(fingerprint, UInt64(bitPattern: Int64(expected)))).inserted {
+            return Crash(
+              last: exploration.operation(before: states.operationCount), policy: policy,
+              fingerprint: fingerprint,
+              states: states, surviving: surviving)
+          }
+        }
+        guard nextMoment < exploration.moments.count else { return nil }
+        advance(to: exploration.moments[nextMoment])
+        nextMoment += 1
+      }
+    }
+
+    private mutating func advance(to moment: Int) {
+      for operation in exploration.journal[
+        (state.operationCount - exploration.first.operationCount)..<(moment - exploration.first.operationCount)
+      ] { state.apply(operation) }
+      let states = CrashStates(state, options: exploration.options)
+      policies =
+        states.policies(
+          mixtures: exploration.mixtures, seed: exploration.seed, maximumAlone: exploration.maximumAlone)[...]
+      self.states = states
+    }
+  }
+
+  private func operation(before moment: Int) -> DiskOperation? {
+    let position = moment - first.operationCount - 1
+    return journal.indices.contains(position) ? journal[position] : nil
+  }
+}
+
+/// One loss of power: when it came, what it spared, and the disk it left.
+package struct Crash: Sendable, CustomStringConvertible {
+  /// The last operation that was complete; nil before the first.
+  package let last: DiskOperation?
+  package let policy: CrashPolicy
+  /// Equal for disks that cannot be told apart.
+  package let fingerprint: UInt64
+  /// The other disks that could have been left at the same moment.
+  package let states: CrashStates
+  let surviving: DiskState
+
+  /// How many operations were complete.
+  package var operationCount: Int { states.operationCount }
+
+  /// A new disk at each call.
+  package func disk() -> SimulatedDisk { states.disk(of: surviving) }
+
+  /// Enough to find the disk again: `disk.crashStates(after:).disk(policy)`.
+  package var description: String {
+    "power lost after \(operationCount) operations (\(last?.description ?? "none")): \(policy)"
+  }
+}

@@ -1,0 +1,78 @@
+/// Which of the unsynced changes a loss of power spares. Everything follows from the policy and the indices of the
+/// operations, so a policy printed by a failing test repeats the disk.
+package enum CrashPolicy: Sendable, Hashable {
+  case everythingKept
+  case everythingLost
+  /// One operation, by index, is undone, and all else kept.
+  case onlyLost(Int)
+  case onlyKept(Int)
+  /// One operation arrives in part, and all else whole.
+  case onlyTorn(Int, seed: UInt64)
+  /// One file's content, or one folder's entries, by number.
+  case inodeLost(Int)
+  case inodeKept(Int)
+  /// Every change of a folder's entries arrives and no content does, or the other way round.
+  case onlyNamesKept
+  case onlyContentKept
+  /// Each change is kept, lost or torn by itself; of one that alters bytes, length and allocation, each part by
+  /// itself. Some seeds favour keeping, some losing, some take whole files one way.
+  case mixture(seed: UInt64)
+  /// Each sector holds what it held at some moment since the last sync, each file and folder its length and its entries
+  /// of one such moment. The closest to what a page cache over an ordered journal leaves.
+  case moments(seed: UInt64)
+
+  func fate(_ change: Circumstances) -> Fate {
+    switch self {
+    case .everythingKept: .kept
+    case .everythingLost: .lost
+    case .onlyLost(let index): change.index == index ? .lost : .kept
+    case .onlyKept(let index): change.index == index ? .kept : .lost
+    case .onlyTorn(let index, let seed): change.index == index ? .torn(seed) : .kept
+    case .inodeLost(let inode): change.inode == inode ? .lost : .kept
+    case .inodeKept(let inode): change.inode == inode ? .kept : .lost
+    case .onlyNamesKept: change.isName ? .kept : .lost
+    case .onlyContentKept: change.isName ? .lost : .kept
+    case .mixture(let seed): CrashPolicy.mixed(change, seed)
+    case .moments(let seed): CrashPolicy.ofAMoment(change, seed)
+    }
+  }
+
+  private static func mixed(_ change: Circumstances, _ seed: UInt64) -> Fate {
+    // Chances in 16 that a change is kept, for the run or for the file.
+    let favours: [UInt64] = [1, 4, 8, 12, 15]
+    let temper =
+      VitrineSimulation.mixed(seed, 1) & 1 == 0
+      ? VitrineSimulation.mixed(seed, 2)
+      : VitrineSimulation.mixed(seed, 3 &+ UInt64(truncatingIfNeeded: change.inode))
+    let favour = favours[Int(temper % UInt64(favours.count))]
+    let draw = VitrineSimulation.mixed(seed, UInt64(truncatingIfNeeded: change.index) &+ 0x1_0000_0000)
+    func chance(_ shift: UInt64) -> Bool { (draw >> shift) & 15 < favour }
+    let isTorn = (draw >> 40) & 3 == 0
+    return Fate(
+      bytes: isTorn ? .torn(draw) : chance(0) ? .kept : .lost,
+      length: (draw >> 44) & 7 == 0 ? .between(draw) : chance(4) ? .kept : .lost,
+      keepsAllocation: chance(8), keepsName: chance(12))
+  }
+
+  private static func ofAMoment(_ change: Circumstances, _ seed: UInt64) -> Fate {
+    let own = VitrineSimulation.mixed(seed, UInt64(truncatingIfNeeded: change.inode))
+    let moments = UInt64(change.count + 1)
+    let isOver = UInt64(change.position) < VitrineSimulation.mixed(own, 0) % moments
+    return Fate(
+      bytes: .ofMoments(own, position: UInt64(change.position), moments: moments),
+      length: isOver ? .kept : .lost,
+      keepsAllocation: isOver, keepsName: isOver)
+  }
+}
+
+/// What a policy may look at when it decides over one change.
+struct Circumstances {
+  /// Of the operation.
+  let index: Int
+  /// Of the file, or of the folder whose entry changes.
+  let inode: Int
+  let isName: Bool
+  /// Among the unsynced changes of the same file or folder, oldest first, and their number.
+  let position: Int
+  let count: Int
+}

@@ -1,0 +1,68 @@
+/// The disks that a crash after one operation could leave.
+package struct CrashStates: Sendable {
+  /// The crash comes when so many operations are complete.
+  package var operationCount: Int { state.operationCount }
+  /// Everything that a loss of power may undo, oldest first.
+  package let unsynced: [UnsyncedChange]
+  private let state: DiskState
+  private let options: SimulatedDisk.Options
+
+  init(_ state: DiskState, options: SimulatedDisk.Options) {
+    self.state = state
+    self.options = options
+    unsynced = state.unsynced
+  }
+
+  /// A disk of its own, as a loss of power under the policy leaves it. Its operations count from 0 again.
+  package func disk(_ policy: CrashPolicy) -> SimulatedDisk {
+    SimulatedDisk(state.surviving(policy), options: options)
+  }
+
+  /// A disk of its own, as the next process finds it after this one was killed. Operations go on counting, and what was
+  /// unsynced still is, so a loss of power after that can be explored too.
+  package func diskAfterProcessDeath(droppingCleanPages: Bool = false) -> SimulatedDisk {
+    SimulatedDisk(state.afterProcessDeath(droppingCleanPages: droppingCleanPages), options: options)
+  }
+
+  func surviving(_ policy: CrashPolicy) -> DiskState { state.surviving(policy) }
+
+  func disk(of surviving: DiskState) -> SimulatedDisk { SimulatedDisk(surviving, options: options) }
+
+  /// The policies worth trying here: all kept, all lost, each change lost, kept and torn alone, each file and folder
+  /// alone, names without contents and the reverse, and `mixtures` drawn from the seed. `maximumAlone` bounds the
+  /// changes taken one by one: the newest half of that number, and as many more drawn from the rest.
+  package func policies(mixtures: Int, seed: UInt64, maximumAlone: Int = .max) -> [CrashPolicy] {
+    if unsynced.isEmpty { return [.everythingKept] }
+    var policies: [CrashPolicy] = [.everythingKept, .everythingLost]
+    let here = mixed(seed, UInt64(operationCount))
+    for change in alone(maximumAlone, seed: here) {
+      policies.append(.onlyLost(change.index))
+      policies.append(.onlyKept(change.index))
+      if change.canTear { policies.append(.onlyTorn(change.index, seed: mixed(here, UInt64(change.index)))) }
+    }
+    let inodes = Set(unsynced.map(\.inode)).sorted()
+    if inodes.count > 1 {
+      for inode in inodes {
+        policies.append(.inodeLost(inode))
+        policies.append(.inodeKept(inode))
+      }
+      policies.append(.onlyNamesKept)
+      policies.append(.onlyContentKept)
+    }
+    for number in 0..<Swift.max(mixtures, 0) {
+      let drawn = mixed(here, UInt64(number) &+ 0x2_0000_0000)
+      policies.append(number % 3 == 2 ? .moments(seed: drawn) : .mixture(seed: drawn))
+    }
+    return policies
+  }
+
+  private func alone(_ maximum: Int, seed: UInt64) -> [UnsyncedChange] {
+    if unsynced.count <= maximum { return unsynced }
+    if maximum <= 0 { return [] }
+    let newest = unsynced.suffix((maximum + 1) / 2)
+    var others = Array(unsynced.dropLast(newest.count))
+    var random = SplitMix64(seed: seed)
+    while others.count > maximum - newest.count { others.remove(at: random.next(below: others.count)) }
+    return others + newest
+  }
+}

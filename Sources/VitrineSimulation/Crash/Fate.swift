@@ -1,0 +1,51 @@
+/// What becomes of one unsynced change. Bytes, length, allocation and name go their own ways, because file systems
+/// write them at different times.
+struct Fate {
+  enum Bytes {
+    case kept
+    case lost
+    case torn(UInt64)
+    /// Sector by sector, kept where the sector was written out after this change.
+    case ofMoments(UInt64, position: UInt64, moments: UInt64)
+  }
+  enum Length {
+    case kept
+    case lost
+    /// Growth reached some sector on the way.
+    case between(UInt64)
+  }
+
+  var bytes: Bytes
+  var length: Length
+  var keepsAllocation: Bool
+  var keepsName: Bool
+
+  static let kept = Fate(bytes: .kept, length: .kept, keepsAllocation: true, keepsName: true)
+  static let lost = Fate(bytes: .lost, length: .lost, keepsAllocation: false, keepsName: false)
+  static func torn(_ seed: UInt64) -> Fate {
+    Fate(bytes: .torn(seed), length: .kept, keepsAllocation: true, keepsName: true)
+  }
+
+  /// The parts of the file's `range` that arrive.
+  func parts(of range: Range<Int>, isStore: Bool) -> [Range<Int>] {
+    switch bytes {
+    case .kept: [range]
+    case .lost: []
+    case .torn(let seed): tornParts(of: range, isStore: isStore, seed: seed)
+    case .ofMoments(let seed, let position, let moments):
+      keptParts(of: range, grain: Grain.sector) { position < mixed(seed, UInt64($0) &+ 1) % moments }
+    }
+  }
+
+  /// The length that a change from `old` to `new` reaches; nil for the old one. A cut is done or not.
+  func length(from old: Int, to new: Int, cuts: Bool) -> Int? {
+    switch length {
+    case .kept: return new
+    case .lost: return nil
+    case .between(let seed):
+      if cuts || new <= old { return new }
+      let sectors = (new - old) / Grain.sector
+      return old + Int(mixed(seed, 5) % UInt64(sectors + 1)) * Grain.sector
+    }
+  }
+}

@@ -1,0 +1,138 @@
+import Vitrine
+
+/// The calls on files.
+extension DiskCore {
+  mutating func read(
+    _ file: LiveFile, into buffer: UnsafeMutableRawBufferPointer, at offset: Int, _ path: String
+  ) throws(SystemError) -> Int {
+    let effect = try begin(.read, path)
+    if offset < 0 { throw failure(ErrorCode.invalidArgument, "read", path) }
+    var wanted = buffer
+    if case .readShort(let byteCount) = effect {
+      wanted = UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(Swift.max(byteCount, 0)))
+    }
+    let count = file.read(into: wanted, at: offset)
+    if case .flipBit(let byte, let bit) = effect, count > 0 {
+      wanted[Int(byte.magnitude % UInt(count))] ^= 1 << UInt8(truncatingIfNeeded: bit & 7)
+    }
+    return count
+  }
+
+  /// As a real disk does, a full one takes what fits and fails then.
+  mutating func write(
+    _ file: LiveFile, _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer, at offset: Int,
+    _ path: String
+  ) throws(SystemError) {
+    let effect = try begin(.write, path)
+    var count = first.count + second.count
+    if count == 0 { return }
+    if offset < 0 { throw failure(ErrorCode.invalidArgument, "write", path) }
+    let (end, overflows) = offset.addingReportingOverflow(count)
+    if overflows || end > file.limit { throw failure(ErrorCode.fileTooLarge, "write", path) }
+    var code: Int32?
+    if case .failAfterWriting(let byteCount, let planned) = effect {
+      count = Swift.min(count, Swift.max(byteCount, 0))
+      code = planned
+    }
+    let fitting = fittingByteCount(file, offset..<offset + count)
+    if fitting < count {
+      count = fitting
+      code = ErrorCode.noSpace
+    }
+    if count > 0 {
+      var bytes: [UInt8] = []
+      bytes.reserveCapacity(count)
+      bytes.append(contentsOf: first.prefix(count))
+      bytes.append(contentsOf: second.prefix(count - bytes.count))
+      try record(.write(file.number, offset: offset, bytes: bytes), path)
+      change(file) { $0.write(bytes, at: offset) }
+    }
+    if let code { throw failure(code, "write", path) }
+  }
+
+  mutating func allocate(_ file: LiveFile, _ byteCount: Int, _ path: String) throws(SystemError) {
+    _ = try begin(.allocate, path)
+    if byteCount <= 0 { throw failure(ErrorCode.invalidArgument, "allocate", path) }
+    if byteCount > file.limit { throw failure(ErrorCode.fileTooLarge, "allocate", path) }
+    guard options.promisesAllocation else {
+      if byteCount > file.byteCount { try setLength(file, byteCount, path) }
+      return
+    }
+    if fittingByteCount(file, 0..<byteCount) < byteCount {
+      throw failure(ErrorCode.noSpace, "allocate", path)
+    }
+    try record(.allocate(file.number, byteCount: byteCount), path)
+    change(file) { $0.allocate(byteCount) }
+  }
+
+  mutating func truncate(_ file: LiveFile, to byteCount: Int, _ path: String) throws(SystemError) {
+    _ = try begin(.truncate, path)
+    if byteCount < 0 { throw failure(ErrorCode.invalidArgument, "truncate", path) }
+    if byteCount > file.limit { throw failure(ErrorCode.fileTooLarge, "truncate", path) }
+    try setLength(file, byteCount, path)
+  }
+
+  mutating func syncFile(_ file: LiveFile, _ path: String) throws(SystemError) {
+    switch try begin(.syncFile, path) {
+    case .pretend: return
+    case .loseUnsyncedPages(let code):
+      try record(.loseUnsyncedPages(file.number), path)
+      throw failure(code, "sync", path)
+    default: try record(.syncFile(file.number), path)
+    }
+  }
+
+  mutating func map(_ file: LiveFile, _ byteCount: Int, _ path: String) throws(SystemError) -> FileMemory {
+    _ = try begin(.map, path)
+    if byteCount <= 0 || byteCount > LiveFile.maximumByteCount {
+      throw failure(ErrorCode.invalidArgument, "map", path)
+    }
+    guard file.makeMappable(reserve: options.mappingByteCount, needed: byteCount), let memory = file.memory
+    else {
+      throw failure(ErrorCode.noMemory, "map", path)
+    }
+    return memory
+  }
+
+  mutating func tryLock(_ file: LiveFile, for handle: UInt64, _ path: String) throws(SystemError) -> Bool {
+    _ = try begin(.lock, path)
+    if file.lockOwner == nil { file.lockOwner = handle }
+    return file.lockOwner == handle
+  }
+
+  /// On a real disk a store past the end of the file kills the process, and so may one into a hole on a full disk.
+  mutating func willStore(_ file: LiveFile, _ range: Range<Int>, _ path: String) {
+    if isStopped || range.isEmpty { return }
+    if file.memory == nil || range.lowerBound < 0 || range.upperBound > file.byteCount {
+      misuse.append(
+        "store to [\(range.lowerBound), \(range.upperBound)) of \(path), which is not a mapped part of it")
+    } else if !FileContent.pageRange(range).allSatisfy(file.content.hasPage) {
+      misuse.append("store to [\(range.lowerBound), \(range.upperBound)) of \(path), which has no blocks")
+    }
+  }
+
+  mutating func didStore(_ file: LiveFile, _ range: Range<Int>, _ path: String) {
+    guard !isStopped, file.memory != nil, range.lowerBound >= 0, !range.isEmpty,
+      range.upperBound <= file.byteCount
+    else { return }
+    recordFromOutside(.store(file.number, offset: range.lowerBound, bytes: file.bytes(range)), path)
+    change(file) { $0.notedStore(range) }
+  }
+
+  private mutating func setLength(_ file: LiveFile, _ byteCount: Int, _ path: String) throws(SystemError) {
+    try record(.truncate(file.number, byteCount: byteCount), path)
+    change(file) { $0.setLength(byteCount) }
+  }
+
+  /// How many of the range's bytes, from its start, find blocks. Without a promise even a block that is there may have
+  /// to be written elsewhere.
+  private func fittingByteCount(_ file: LiveFile, _ range: Range<Int>) -> Int {
+    var free = freePageCount
+    for page in FileContent.pageRange(range) where !(options.promisesAllocation && file.content.hasPage(page))
+    {
+      if free == 0 { return Swift.max(page * Page.byteCount - range.lowerBound, 0) }
+      free -= 1
+    }
+    return range.count
+  }
+}

@@ -1,0 +1,115 @@
+import Vitrine
+
+/// What a simulated disk consists of, behind its lock: the files as they are seen, and the journal from which
+/// everything about durability follows.
+///
+/// The two are kept apart on purpose. Live files know nothing of syncs, ``DiskState`` knows nothing of handles; where
+/// they disagree about a byte, a store was not announced.
+struct DiskCore {
+  var options: SimulatedDisk.Options
+  var initial: DiskState
+  var journal: [DiskOperation] = []
+  var files: [Int: LiveFile] = [:]
+  /// Entries by folder. A folder that was removed has none.
+  var directories: [Int: [String: Int]] = [:]
+  var faults = FaultPlan()
+  var calls: [DiskCall: Int] = [:]
+  var misuse: [String] = []
+  var stopsAfter: Int?
+  var refusesNewNames = false
+  var usedPageCount = 0
+  private var nextInode: Int
+  private var nextHandle: UInt64 = 1
+
+  init(_ state: DiskState, options: SimulatedDisk.Options) {
+    self.options = options
+    initial = state
+    nextInode = state.nextInode
+    var waiting = [DiskState.root]
+    while let inode = waiting.popLast() {
+      let entries = state.directories[inode]?.live ?? [:]
+      directories[inode] = entries
+      for child in entries.values {
+        if let file = state.files[child] {
+          files[child] = LiveFile(number: child, content: file.live)
+          usedPageCount += file.live.allocatedPageCount
+        } else {
+          waiting.append(child)
+        }
+      }
+    }
+  }
+
+  var operationCount: Int { initial.operationCount + journal.count }
+  var isStopped: Bool { stopsAfter.map { operationCount >= $0 } ?? false }
+  var freePageCount: Int { Swift.max(0, options.capacityByteCount / Page.byteCount - usedPageCount) }
+
+  /// The disk after the first `count` operations of its life.
+  func state(after count: Int) -> DiskState {
+    var state = initial
+    for operation in journal.prefix(Swift.max(0, count - initial.operationCount)) { state.apply(operation) }
+    return state
+  }
+
+  /// Every call begins here: a stopped disk refuses it, a planned fault may strike it.
+  mutating func begin(_ call: DiskCall, _ path: String) throws(SystemError) -> Fault.Effect? {
+    try checkRunning("\(call)", path)
+    calls[call, default: 0] += 1
+    let effect = faults.effect(on: call, path: path)
+    switch effect {
+    case .fail(let code): throw SystemError(code: code, operation: "\(call)", path: path)
+    case .failAfterWriting(_, let code) where call != .write:
+      throw SystemError(code: code, operation: "\(call)", path: path)
+    default: return effect
+    }
+  }
+
+  /// Journals a change, which the caller then carries out. Throws where the disk stops before it.
+  mutating func record(_ change: DiskOperation.Change, _ path: String) throws(SystemError) {
+    try checkRunning("change", path)
+    recordFromOutside(change, path)
+  }
+
+  /// The same for a hand that a stopped disk does not hold back.
+  mutating func recordFromOutside(_ change: DiskOperation.Change, _ path: String) {
+    journal.append(DiskOperation(index: operationCount, path: path, change: change))
+  }
+
+  private func checkRunning(_ operation: String, _ path: String) throws(SystemError) {
+    if isStopped { throw SystemError(code: ErrorCode.inputOutput, operation: operation, path: path) }
+  }
+
+  mutating func newInode() -> Int {
+    defer { nextInode += 1 }
+    return nextInode
+  }
+
+  mutating func newHandle() -> UInt64 {
+    defer { nextHandle += 1 }
+    return nextHandle
+  }
+
+  /// Changes a file and keeps the account of blocks.
+  mutating func change(_ file: LiveFile, _ body: (LiveFile) -> Void) {
+    let before = file.content.allocatedPageCount
+    body(file)
+    usedPageCount += file.content.allocatedPageCount - before
+  }
+
+  /// The last name of a file went.
+  mutating func loseName(_ inode: Int) {
+    files[inode]?.isNamed = false
+    releaseIfUnused(inode)
+  }
+
+  mutating func loseHold(on file: LiveFile) {
+    file.holdCount -= 1
+    releaseIfUnused(file.number)
+  }
+
+  private mutating func releaseIfUnused(_ inode: Int) {
+    guard let file = files[inode], !file.isNamed, file.holdCount == 0 else { return }
+    usedPageCount -= file.content.allocatedPageCount
+    files[inode] = nil
+  }
+}

@@ -1,0 +1,88 @@
+/// A file as the programs that have it open see it. Used only under the disk's lock, save for the memory, which
+/// mappings show.
+///
+/// Once the file was mapped its bytes live in `memory`, where handles read and write them too, so that both are
+/// coherent; `content` then says only how long the file is and which pages have blocks.
+final class LiveFile: @unchecked Sendable {
+  let number: Int
+  private(set) var content: FileContent
+  private(set) var memory: FileMemory?
+  /// Handles and mappings. A file without name and holds gives its blocks back.
+  var holdCount = 0
+  var isNamed = true
+  /// The handle that has the exclusive lock.
+  var lockOwner: UInt64?
+
+  init(number: Int, content: FileContent) {
+    self.number = number
+    self.content = content
+  }
+
+  var byteCount: Int { content.byteCount }
+
+  func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) -> Int {
+    guard let memory else { return content.read(into: buffer, at: offset) }
+    let count = Swift.min(buffer.count, content.byteCount - offset)
+    guard count > 0, let target = buffer.baseAddress else { return 0 }
+    target.copyMemory(from: memory.start + offset, byteCount: count)
+    return count
+  }
+
+  func bytes(_ range: Range<Int>) -> [UInt8] {
+    // Of an empty array the initializer writes to storage that all threads share.
+    if range.isEmpty { return [] }
+    return [UInt8](unsafeUninitializedCapacity: range.count) { buffer, count in
+      count = read(into: UnsafeMutableRawBufferPointer(buffer), at: range.lowerBound)
+    }
+  }
+
+  func write(_ bytes: [UInt8], at offset: Int) {
+    bytes.withUnsafeBytes { source in
+      if let memory, let start = source.baseAddress {
+        content.allocate(offset..<offset + bytes.count)
+        (memory.start + offset).copyMemory(from: start, byteCount: bytes.count)
+      } else {
+        content.write(source, at: offset)
+      }
+    }
+    if offset + bytes.count > byteCount { content.setLength(offset + bytes.count) }
+  }
+
+  /// Gives blocks to a range that was stored to through a mapping.
+  func notedStore(_ range: Range<Int>) { content.allocate(range) }
+
+  func allocate(_ byteCount: Int) {
+    content.allocate(0..<byteCount)
+    if byteCount > self.byteCount { content.setLength(byteCount) }
+  }
+
+  func setLength(_ newCount: Int) {
+    if let memory, newCount < byteCount {
+      (memory.start + newCount).initializeMemory(as: UInt8.self, repeating: 0, count: byteCount - newCount)
+    }
+    content.setLength(newCount)
+  }
+
+  /// Moves the bytes to memory that can be mapped, with room for `reserve`. False when there is no address space, or
+  /// when the file was mapped before with less room.
+  func makeMappable(reserve: Int, needed: Int) -> Bool {
+    if let memory { return needed <= memory.byteCount }
+    guard let fresh = FileMemory(byteCount: Swift.max(reserve, needed, byteCount)) else { return false }
+    content.forEachWrittenPage { offset, bytes in
+      let count = Swift.min(Page.byteCount, byteCount - offset)
+      if count > 0 { (fresh.start + offset).copyMemory(from: bytes, byteCount: count) }
+    }
+    // The pages now count only as blocks.
+    var blocks = FileContent()
+    content.forEachPage { blocks.allocate($0 * Page.byteCount..<($0 + 1) * Page.byteCount) }
+    blocks.setLength(byteCount)
+    content = blocks
+    memory = fresh
+    return true
+  }
+
+  /// The longest that the file may become.
+  var limit: Int { memory?.byteCount ?? LiveFile.maximumByteCount }
+  /// Page tables are dense, so a mad length must not be believed.
+  static let maximumByteCount = 4 << 30
+}

@@ -1,0 +1,73 @@
+import Vitrine
+
+/// A handle on a folder of a simulated disk.
+final class SimulatedDirectory: Directory {
+  let path: String
+  let promisesAllocation: Bool
+  private let disk: SimulatedDisk
+  private let inode: Int
+
+  /// May be called under the disk's lock.
+  init(disk: SimulatedDisk, inode: Int, path: String, promisesAllocation: Bool) {
+    self.disk = disk
+    self.inode = inode
+    self.path = path
+    self.promisesAllocation = promisesAllocation
+  }
+
+  func openDirectory(_ name: String, create: Bool) throws(SystemError) -> any Directory {
+    let opened = try disk.core.withLock { (core) throws(SystemError) in
+      try core.openDirectory(name, in: inode, path, create: create).inode
+    }
+    return SimulatedDirectory(
+      disk: disk, inode: opened, path: DiskCore.join(path, name), promisesAllocation: promisesAllocation)
+  }
+
+  func openFile(_ name: String, _ access: FileAccess) throws(SystemError) -> any File {
+    let (file, number) = try disk.core.withLock { (core) throws(SystemError) -> (LiveFile, UInt64) in
+      let file = try core.openFile(name, in: inode, path, access)
+      file.holdCount += 1
+      return (file, core.newHandle())
+    }
+    return SimulatedFile(
+      hold: FileHold(disk: disk, alreadyCountedOn: file), handle: number, isWritable: access != .readOnly,
+      path: DiskCore.join(path, name))
+  }
+
+  func entries() throws(SystemError) -> [DirectoryEntry] {
+    try disk.core.withLock { (core) throws(SystemError) in try core.list(inode, path) }
+  }
+
+  func remove(_ name: String) throws(SystemError) {
+    try disk.core.withLock { (core) throws(SystemError) in try core.remove(name, in: inode, path) }
+  }
+
+  func rename(_ name: String, to newName: String) throws(SystemError) {
+    try disk.core.withLock { (core) throws(SystemError) in
+      try core.rename(name, to: newName, in: inode, path)
+    }
+  }
+
+  func sync() throws(SystemError) {
+    try disk.core.withLock { (core) throws(SystemError) in try core.syncDirectory(inode, path) }
+  }
+
+  /// Folders take no blocks here.
+  func status() throws(SystemError) -> FileStatus {
+    try disk.core.withLock { (core) throws(SystemError) in
+      _ = try core.begin(.status, path)
+      return FileStatus(byteCount: 0, allocatedByteCount: 0)
+    }
+  }
+
+  func availableByteCount() throws(SystemError) -> Int {
+    try disk.core.withLock { (core) throws(SystemError) in
+      _ = try core.begin(.availableSpace, path)
+      return core.freePageCount * Page.byteCount
+    }
+  }
+
+  func isStillNamed() -> Bool {
+    disk.core.withLock { core in core.directories[inode] != nil && core.resolve(path) == inode }
+  }
+}

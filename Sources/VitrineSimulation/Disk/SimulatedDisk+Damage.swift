@@ -1,0 +1,145 @@
+import Vitrine
+
+/// What a test does to a disk from outside the engine. Such changes are journaled like others, are durable at once, and
+/// are held back neither by faults nor by a stop. Open handles and mappings see them.
+extension SimulatedDisk {
+  /// A disk that holds these files, by absolute path. A path that ends with a slash makes an empty folder.
+  package convenience init(files: [String: [UInt8]], _ options: Options = Options()) {
+    self.init(options)
+    for (path, bytes) in files.sorted(by: { $0.key < $1.key }) { setContents(path, bytes) }
+    foldHistory()
+  }
+
+  /// All files by path, and all empty folders with a slash behind. What `init(files:)` takes.
+  package func export() -> [String: [UInt8]] {
+    core.withLock { core in
+      var files: [String: [UInt8]] = [:]
+      for (path, inode) in core.allPaths() {
+        files[path] = core.files[inode].map { $0.bytes(0..<$0.byteCount) } ?? []
+      }
+      return files
+    }
+  }
+
+  /// Absolute paths of all files, sorted.
+  package var filePaths: [String] {
+    core.withLock { core in core.allPaths().filter { core.files[$0.inode] != nil }.map(\.path) }
+  }
+
+  /// The file as programs see it; nil where there is none.
+  package func contents(_ path: String) -> [UInt8]? {
+    core.withLock { core in
+      core.resolve(path).flatMap { core.files[$0] }.map { $0.bytes(0..<$0.byteCount) }
+    }
+  }
+
+  /// Replaces a file's bytes in place, or makes the file and the folders on the way. False where a name on the way is
+  /// taken by the other kind, or the bytes are too many.
+  @discardableResult
+  package func setContents(_ path: String, _ bytes: [UInt8]) -> Bool {
+    core.withLock { core in
+      let components = DiskCore.components(path)
+      var parent = DiskState.root
+      for (position, name) in components.enumerated() {
+        let isFile = position == components.count - 1 && !path.hasSuffix("/")
+        var child = core.directories[parent]?[name]
+        if child == nil { child = core.link(name, in: parent, path, isDirectory: !isFile) }
+        guard let child, isFile == (core.files[child] != nil) else { return false }
+        parent = child
+      }
+      guard let file = core.files[parent] else { return path.hasSuffix("/") && bytes.isEmpty }
+      if bytes.count > file.limit { return false }
+      core.recordFromOutside(.replaceContent(file.number, FileContent(bytes)), path)
+      core.change(file) {
+        $0.setLength(0)
+        $0.write(bytes, at: 0)
+      }
+      return true
+    }
+  }
+
+  /// Changes bytes of a file in place.
+  @discardableResult
+  package func damage(_ path: String, _ body: (inout [UInt8]) -> Void) -> Bool {
+    guard var bytes = contents(path) else { return false }
+    body(&bytes)
+    return setContents(path, bytes)
+  }
+
+  /// Removes a file, or a folder with all it holds. Handles go on working, on something without a name.
+  @discardableResult
+  package func remove(_ path: String) -> Bool {
+    core.withLock { core in
+      var components = DiskCore.components(path)
+      guard let name = components.popLast(), let parent = core.resolve(components),
+        core.directories[parent]?[name] != nil
+      else { return false }
+      core.unlink(name, in: parent, path)
+      return true
+    }
+  }
+
+  /// Gives a file or folder another path, whose parent must exist and which must be free.
+  @discardableResult
+  package func move(_ path: String, to newPath: String) -> Bool {
+    core.withLock { core in
+      var components = DiskCore.components(path)
+      var newComponents = DiskCore.components(newPath)
+      guard !newComponents.starts(with: components), let inode = core.resolve(components),
+        let name = components.popLast(), let parent = core.resolve(components),
+        let newName = newComponents.popLast(), let newParent = core.resolve(newComponents),
+        let entries = core.directories[newParent], entries[newName] == nil
+      else { return false }
+      core.recordFromOutside(
+        .link(inode, in: newParent, name: newName, isDirectory: core.directories[inode] != nil), newPath)
+      core.directories[newParent]?[newName] = inode
+      core.recordFromOutside(.unlink(inode, in: parent, name: name), path)
+      core.directories[parent]?[name] = nil
+      return true
+    }
+  }
+
+  /// Another disk with the same content, durable and not, without the handles, locks and faults of this one.
+  package func copy() -> SimulatedDisk { crashStates().diskAfterProcessDeath() }
+
+  /// Files whose mapped bytes are not what was announced of them: a store that the engine forgot to announce, or that
+  /// is under way. Call it while nothing stores.
+  package func unannouncedStores() -> [String] {
+    core.withLock { core in
+      let announced = core.state(after: core.operationCount)
+      return core.allPaths().compactMap { path, inode in
+        guard let file = core.files[inode], file.memory != nil, let history = announced.files[inode] else {
+          return nil
+        }
+        return file.bytes(0..<file.byteCount) == history.live.bytes() ? nil : path
+      }
+    }
+  }
+}
+
+extension DiskCore {
+  fileprivate mutating func link(_ name: String, in parent: Int, _ path: String, isDirectory: Bool) -> Int? {
+    guard directories[parent] != nil else { return nil }
+    let inode = newInode()
+    recordFromOutside(.link(inode, in: parent, name: name, isDirectory: isDirectory), path)
+    directories[parent]?[name] = inode
+    if isDirectory {
+      directories[inode] = [:]
+    } else {
+      files[inode] = LiveFile(number: inode, content: FileContent())
+    }
+    return inode
+  }
+
+  /// From the leaves up, so that no handle inside is left with a folder that seems to exist.
+  fileprivate mutating func unlink(_ name: String, in parent: Int, _ path: String) {
+    guard let inode = directories[parent]?[name] else { return }
+    for child in (directories[inode] ?? [:]).keys.sorted() {
+      unlink(child, in: inode, DiskCore.join(path, child))
+    }
+    recordFromOutside(.unlink(inode, in: parent, name: name), path)
+    directories[parent]?[name] = nil
+    directories[inode] = nil
+    loseName(inode)
+  }
+}

@@ -1,0 +1,135 @@
+import Vitrine
+
+/// A file system in memory that knows what a loss of power would leave of it.
+///
+/// Every change goes into a journal under its index: writes, stores into mappings as they are announced, lengths,
+/// blocks, names and syncs. One run therefore yields the disk after each of its operations under every policy
+/// (``crashes(mixtures:seed:maximumAlone:after:expectation:)``), without running again.
+///
+/// May be used from any thread; one lock serializes all calls. What is asked about the whole disk (exports, crashes) is
+/// of the moment of the call.
+package final class SimulatedDisk: FileSystem {
+  package struct Options: Sendable {
+    /// Room for blocks of 4096 bytes. Folders and empty files take none.
+    package var capacityByteCount = 16 << 30
+    /// Address space for each file that is mapped; such a file cannot grow past it.
+    package var mappingByteCount = 64 << 20
+    /// False for a file system that writes every block to a new place: allocating then sets the length only.
+    package var promisesAllocation = true
+
+    package init() {}
+  }
+
+  let core: Guarded<DiskCore>
+
+  package convenience init(_ options: Options = Options()) { self.init(DiskState(), options: options) }
+
+  init(_ state: DiskState, options: Options) { core = Guarded(DiskCore(state, options: options)) }
+
+  package func openDirectory(_ path: String, create: Bool) throws(SystemError) -> any Directory {
+    try core.withLock { (core) throws(SystemError) -> SimulatedDirectory in
+      var components = DiskCore.components(path)
+      guard let name = components.popLast() else {
+        return SimulatedDirectory(
+          disk: self, inode: DiskState.root, path: path, promisesAllocation: core.options.promisesAllocation)
+      }
+      let parentPath = "/" + components.joined(separator: "/")
+      guard let parent = core.resolve(components) else {
+        throw core.failure(ErrorCode.notFound, "open folder", path)
+      }
+      if core.directories[parent] == nil { throw core.failure(ErrorCode.notDirectory, "open folder", path) }
+      let (inode, wasMade) = try core.openDirectory(name, in: parent, parentPath, create: create)
+      if wasMade { try core.syncDirectory(parent, parentPath) }
+      return SimulatedDirectory(
+        disk: self, inode: inode, path: path, promisesAllocation: core.options.promisesAllocation)
+    }
+  }
+
+  // MARK: Time
+
+  /// How many operations were carried out so far. A change acknowledged when the count was n must hold in every disk
+  /// that a crash after n operations or more leaves.
+  package var operationCount: Int { core.withLock { $0.operationCount } }
+
+  /// What was carried out, oldest first, since the disk was made or its history folded.
+  package var operations: [DiskOperation] { core.withLock { $0.journal } }
+
+  /// Once so many operations are complete, every further call fails with `EIO` and changes nothing, as if the power had
+  /// gone; the run that goes on unwinds without effect. Nil goes on.
+  package func stop(afterOperations count: Int?) { core.withLock { $0.stopsAfter = count } }
+
+  package var isStopped: Bool { core.withLock { $0.isStopped } }
+
+  /// Forgets the journal up to now, to save memory in a long run. Crashes can be explored from here on; what is
+  /// unsynced still is.
+  package func foldHistory() {
+    core.withLock { core in
+      core.initial = core.state(after: core.operationCount)
+      core.journal = []
+    }
+  }
+
+  // MARK: Crashes
+
+  /// What a crash after `count` operations can leave; after all of them when nil.
+  package func crashStates(after count: Int? = nil) -> CrashStates {
+    let (initial, journal, options) = core.withLock { ($0.initial, $0.journal, $0.options) }
+    var state = initial
+    for operation in journal.prefix(Swift.max(0, (count ?? .max) - initial.operationCount)) {
+      state.apply(operation)
+    }
+    return CrashStates(state, options: options)
+  }
+
+  /// All disks that a loss of power can leave, at every moment of the history or at those given.
+  ///
+  /// - Parameters:
+  ///   - mixtures: How many random disks to draw for each moment.
+  ///   - maximumAlone: How many unsynced changes to keep, lose and tear one by one at each moment.
+  ///   - moments: Numbers of complete operations; all when nil.
+  ///   - expectation: A number that differs between moments at which different things must hold, such as how many
+  ///     changes were acknowledged by then and which one was under way. Equal disks are left out among moments with one
+  ///     number. By default no two moments have the same.
+  package func crashes(
+    mixtures: Int, seed: UInt64, maximumAlone: Int = .max, after moments: [Int]? = nil,
+    expectation: @escaping @Sendable (Int) -> Int = { $0 }
+  ) -> CrashExploration {
+    let (initial, journal, options) = core.withLock { ($0.initial, $0.journal, $0.options) }
+    return CrashExploration(
+      first: initial, journal: journal, options: options,
+      moments: moments ?? Array(initial.operationCount...initial.operationCount + journal.count),
+      mixtures: mixtures, seed: seed, maximumAlone: maximumAlone, expectation: expectation)
+  }
+
+  // MARK: Faults
+
+  package func plan(_ fault: Fault) { core.withLock { $0.faults.add(fault) } }
+  package func removeFaults() { core.withLock { $0.faults.removeAll() } }
+  /// How many calls a fault struck.
+  package var strikeCount: Int { core.withLock { $0.faults.strikeCount } }
+
+  /// From now on there is only the room that removals free. With `refusingNewNames`, nothing can be created either,
+  /// as where a folder would need a new block.
+  package func fillUp(refusingNewNames: Bool = false) {
+    core.withLock { core in
+      core.options.capacityByteCount = core.usedPageCount * Page.byteCount
+      core.refusesNewNames = refusingNewNames
+    }
+  }
+
+  package func setCapacity(_ byteCount: Int) {
+    core.withLock { core in
+      core.options.capacityByteCount = byteCount
+      core.refusesNewNames = false
+    }
+  }
+
+  // MARK: Observation
+
+  /// How often the engine made this call, failures included.
+  package func callCount(_ call: DiskCall) -> Int { core.withLock { $0.calls[call] ?? 0 } }
+
+  /// What would have been undefined on a real disk: stores past a file's end or into blocks it does not have. Tests
+  /// expect none.
+  package var misuse: [String] { core.withLock { $0.misuse } }
+}

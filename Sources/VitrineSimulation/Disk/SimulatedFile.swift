@@ -1,0 +1,105 @@
+import Vitrine
+
+/// Keeps a file's blocks while a handle or a mapping needs them. Must not be released under the disk's lock.
+final class FileHold: Sendable {
+  let disk: SimulatedDisk
+  let file: LiveFile
+
+  /// Takes over a hold that the caller has counted under the lock, so that the file cannot go in between.
+  init(disk: SimulatedDisk, alreadyCountedOn file: LiveFile) {
+    self.disk = disk
+    self.file = file
+  }
+
+  deinit { disk.core.withLock { $0.loseHold(on: file) } }
+}
+
+/// A handle on a file of a simulated disk. Owns the file's lock while ``tryLock()`` has answered true.
+final class SimulatedFile: File {
+  let path: String
+  let announcesStores = true
+  private let hold: FileHold
+  private let handle: UInt64
+  private let isWritable: Bool
+
+  init(hold: FileHold, handle: UInt64, isWritable: Bool, path: String) {
+    self.hold = hold
+    self.handle = handle
+    self.isWritable = isWritable
+    self.path = path
+  }
+
+  deinit {
+    hold.disk.core.withLock { _ in if hold.file.lockOwner == handle { hold.file.lockOwner = nil } }
+  }
+
+  private func withCore<R>(_ body: (inout DiskCore, LiveFile) throws(SystemError) -> R) throws(SystemError)
+    -> R
+  {
+    try hold.disk.core.withLock { (core) throws(SystemError) -> R in try body(&core, hold.file) }
+  }
+
+  private func checkWritable(_ operation: String) throws(SystemError) {
+    if !isWritable { throw SystemError(code: ErrorCode.badDescriptor, operation: operation, path: path) }
+  }
+
+  func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(SystemError) -> Int {
+    try withCore { (core, file) throws(SystemError) in try core.read(file, into: buffer, at: offset, path) }
+  }
+
+  func write(
+    _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer, at offset: Int
+  ) throws(SystemError) {
+    try checkWritable("write")
+    try withCore { (core, file) throws(SystemError) in try core.write(file, first, second, at: offset, path) }
+  }
+
+  func allocate(byteCount: Int) throws(SystemError) {
+    try checkWritable("allocate")
+    try withCore { (core, file) throws(SystemError) in try core.allocate(file, byteCount, path) }
+  }
+
+  func truncate(to byteCount: Int) throws(SystemError) {
+    try checkWritable("truncate")
+    try withCore { (core, file) throws(SystemError) in try core.truncate(file, to: byteCount, path) }
+  }
+
+  func sync() throws(SystemError) {
+    try withCore { (core, file) throws(SystemError) in try core.syncFile(file, path) }
+  }
+
+  func status() throws(SystemError) -> FileStatus {
+    try withCore { (core, file) throws(SystemError) in
+      _ = try core.begin(.status, path)
+      return FileStatus(
+        byteCount: file.byteCount, allocatedByteCount: file.content.allocatedPageCount * Page.byteCount)
+    }
+  }
+
+  func map(byteCount: Int, writable: Bool) throws(SystemError) -> Mapping {
+    if writable, !isWritable {
+      throw SystemError(code: ErrorCode.permissionDenied, operation: "map", path: path)
+    }
+    let memory = try withCore { (core, file) throws(SystemError) -> FileMemory in
+      let memory = try core.map(file, byteCount, path)
+      file.holdCount += 1
+      return memory
+    }
+    let mappingHold = FileHold(disk: hold.disk, alreadyCountedOn: hold.file)
+    return Mapping(start: memory.start, byteCount: byteCount) {
+      withExtendedLifetime((memory, mappingHold)) {}
+    }
+  }
+
+  func tryLock() throws(SystemError) -> Bool {
+    try withCore { (core, file) throws(SystemError) in try core.tryLock(file, for: handle, path) }
+  }
+
+  func willStore(_ range: Range<Int>) {
+    hold.disk.core.withLock { $0.willStore(hold.file, range, path) }
+  }
+
+  func didStore(_ range: Range<Int>) {
+    hold.disk.core.withLock { $0.didStore(hold.file, range, path) }
+  }
+}

@@ -1,0 +1,125 @@
+/// A file as the disk has it, as the programs see it, and the changes between the two.
+struct FileHistory: Sendable {
+  /// What every power loss leaves.
+  private(set) var durable = FileContent()
+  /// What a read answers.
+  private(set) var live = FileContent()
+  /// Changes since the last sync that succeeded, oldest first.
+  private(set) var unsynced: [ContentChange] = []
+  /// True while ``live`` shows bytes that no later sync will write, because one failed behind them.
+  private var hasLostPages = false
+
+  /// One change of content, in the three parts that a power loss may keep or lose apart from each other.
+  struct ContentChange: Sendable {
+    let index: Int
+    var offset = 0
+    var bytes: [UInt8] = []
+    var isStore = false
+    /// The new length, where the change altered it.
+    var length: Int?
+    /// True when what lay past the new length is gone.
+    var cuts = false
+    var allocation: Range<Int>?
+
+    var range: Range<Int> { offset..<offset + bytes.count }
+    /// False when it reaches the disk whole or not at all.
+    var canTear: Bool {
+      let grain = isStore ? Grain.word : Grain.sector
+      return bytes.count > 0 && range.lowerBound / grain != (range.upperBound - 1) / grain
+    }
+  }
+
+  init() {}
+  init(durable: FileContent) {
+    self.durable = durable
+    live = durable
+  }
+
+  mutating func write(_ bytes: [UInt8], at offset: Int, isStore: Bool, index: Int) {
+    var change = ContentChange(index: index, offset: offset, bytes: bytes, isStore: isStore)
+    if !isStore, offset + bytes.count > live.byteCount { change.length = offset + bytes.count }
+    add(change)
+  }
+
+  mutating func allocate(_ byteCount: Int, index: Int) {
+    var change = ContentChange(index: index, allocation: 0..<byteCount)
+    if byteCount > live.byteCount { change.length = byteCount }
+    add(change)
+  }
+
+  mutating func truncate(to byteCount: Int, index: Int) {
+    add(ContentChange(index: index, length: byteCount, cuts: byteCount < live.byteCount))
+  }
+
+  mutating func sync() {
+    if hasLostPages {
+      for change in unsynced { change.apply(to: &durable, .kept) }
+      // Lengths were never lost, so this is the live one by now.
+      durable.trim()
+    } else {
+      durable = live
+    }
+    unsynced = []
+  }
+
+  /// Bytes are lost for good unless written again; lengths and blocks are metadata, and still to come.
+  mutating func loseUnsyncedPages() {
+    hasLostPages = hasLostPages || unsynced.contains { !$0.bytes.isEmpty }
+    for position in unsynced.indices { unsynced[position].bytes = [] }
+    unsynced.removeAll { $0.length == nil && $0.allocation == nil }
+  }
+
+  /// Reads lost pages from the disk again, as happens once memory was short.
+  mutating func dropCleanPages() {
+    guard hasLostPages else { return }
+    let length = live.byteCount
+    live = durable
+    for change in unsynced { change.apply(to: &live, .kept) }
+    live.setLength(length)
+    hasLostPages = false
+  }
+
+  mutating func replace(with content: FileContent) { self = FileHistory(durable: content) }
+
+  /// The content after a loss of power.
+  func surviving(_ policy: CrashPolicy, inode: Int) -> FileContent {
+    guard !unsynced.isEmpty else { return durable }
+    var content = durable
+    for (position, change) in unsynced.enumerated() {
+      let circumstances = Circumstances(
+        index: change.index, inode: inode, isName: false, position: position, count: unsynced.count)
+      change.apply(to: &content, policy.fate(circumstances))
+    }
+    content.trim()
+    return content
+  }
+
+  private mutating func add(_ change: ContentChange) {
+    change.apply(to: &live, .kept)
+    live.trim()
+    unsynced.append(change)
+  }
+}
+
+extension FileHistory.ContentChange {
+  /// Carries out what the fate spares. The content may have bytes past its length afterwards, which a later change may
+  /// bring inside it; the caller trims once it is through.
+  func apply(to content: inout FileContent, _ fate: Fate) {
+    if let length {
+      let reached = fate.length(from: content.byteCount, to: length, cuts: cuts)
+      if let reached {
+        if cuts { content.setLength(Swift.min(reached, content.byteCount)) }
+        content.setLengthOnly(reached)
+      }
+    }
+    if let allocation, fate.keepsAllocation { content.allocate(allocation) }
+    guard !bytes.isEmpty else { return }
+    bytes.withUnsafeBytes { source in
+      for part in fate.parts(of: range, isStore: isStore) {
+        content.write(
+          UnsafeRawBufferPointer(rebasing: source[part.lowerBound - offset..<part.upperBound - offset]),
+          at: part.lowerBound)
+      }
+    }
+  }
+}

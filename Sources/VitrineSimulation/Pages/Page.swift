@@ -1,0 +1,41 @@
+import Synchronization
+import Vitrine
+
+/// 4 KiB of a file, shared between every image that has it.
+///
+/// Invariant: the bytes change only while exactly one ``FileContent`` refers to the page, so whoever shares it may read
+/// it from any thread without a lock. Crash images differ from each other in a few pages; sharing the rest is what
+/// makes thousands of them a second affordable.
+final class Page: @unchecked Sendable {
+  static let byteCount = 4096
+  /// An allocated block never written to. The constant's own reference keeps it from ever being changed in place.
+  static let zero = Page()
+
+  let bytes: UnsafeMutableRawPointer
+  /// 0 until it was asked for. Racing threads compute the same value.
+  private let knownFingerprint = Atomic<UInt64>(0)
+
+  init() {
+    bytes = .allocate(byteCount: Page.byteCount, alignment: 64)
+    bytes.initializeMemory(as: UInt8.self, repeating: 0, count: Page.byteCount)
+  }
+
+  init(copying page: Page) {
+    bytes = .allocate(byteCount: Page.byteCount, alignment: 64)
+    bytes.copyMemory(from: page.bytes, byteCount: Page.byteCount)
+  }
+
+  deinit { bytes.deallocate() }
+
+  /// Must be called by whoever changed the bytes.
+  func bytesChanged() { knownFingerprint.store(0, ordering: .relaxed) }
+
+  /// A hash of the bytes, never 0.
+  var fingerprint: UInt64 {
+    let known = knownFingerprint.load(ordering: .relaxed)
+    if known != 0 { return known }
+    let computed = Checksum.of(UnsafeRawBufferPointer(start: bytes, count: Page.byteCount), seed: 0) | 1
+    knownFingerprint.store(computed, ordering: .relaxed)
+    return computed
+  }
+}
