@@ -1,0 +1,137 @@
+import Vitrine
+
+/// Upkeep that runs when a test says so, on the test's thread, so that a run repeats.
+package final class SimulatedBackgroundWork: BackgroundWork {
+  package enum Mode: Sendable {
+    /// Steps run in ``runPending(limit:)`` and ``runAll(times:)`` only.
+    case manual
+    /// A wake runs the step before it returns, unless the step is running already; then it runs once more behind
+    /// that. Deadlocks an engine that wakes while it holds a lock which the step takes.
+    case inline
+  }
+
+  private struct State {
+    var mode: Mode
+    /// In the order in which they were started. A task is dropped when it is stopped.
+    var tasks: [SimulatedBackgroundTask] = []
+    var failure: SystemError?
+  }
+  private let state: Guarded<State>
+
+  package init(_ mode: Mode = .manual) { state = Guarded(State(mode: mode)) }
+
+  package var mode: Mode {
+    get { state.withLock { $0.mode } }
+    set { state.withLock { $0.mode = newValue } }
+  }
+
+  /// The next starts throw this, as when threads have run out.
+  package func failStarts(with error: SystemError?) { state.withLock { $0.failure = error } }
+
+  package func start(
+    name: String, intervalMilliseconds: Int, step: @escaping @Sendable () -> Void
+  ) throws(SystemError) -> any BackgroundTask {
+    try state.withLock { (state) throws(SystemError) in
+      if let failure = state.failure { throw failure }
+      let task = SimulatedBackgroundTask(name: name, work: self, step: step)
+      state.tasks.append(task)
+      return task
+    }
+  }
+
+  /// Names of the tasks that were started and not stopped.
+  package var taskNames: [String] { tasks.map(\.name) }
+  package var hasPending: Bool { tasks.contains { $0.isPending } }
+
+  /// Runs what was woken, and what that wakes, until nothing is pending or `limit` steps have run. Answers how many
+  /// ran.
+  @discardableResult
+  package func runPending(limit: Int = 1000) -> Int {
+    var count = 0
+    while count < limit, let task = tasks.first(where: { $0.isPending }) {
+      if task.run() { count += 1 } else { break }
+    }
+    return count
+  }
+
+  /// Runs every task's step, woken or not, as when its interval has passed.
+  package func runAll(times: Int = 1) {
+    for _ in 0..<Swift.max(times, 0) {
+      for task in tasks { task.run() }
+    }
+  }
+
+  private var tasks: [SimulatedBackgroundTask] { state.withLock { $0.tasks } }
+
+  fileprivate func drop(_ task: SimulatedBackgroundTask) {
+    // Released outside the lock: what the step captured may end in any code.
+    let dropped = state.withLock { state -> [SimulatedBackgroundTask] in
+      let dropped = state.tasks.filter { $0 === task }
+      state.tasks.removeAll { $0 === task }
+      return dropped
+    }
+    withExtendedLifetime(dropped) {}
+  }
+}
+
+/// One task. Its steps never overlap, and none begins after ``stop()`` has returned.
+private final class SimulatedBackgroundTask: BackgroundTask, @unchecked Sendable {
+  let name: String
+  private let work: SimulatedBackgroundWork
+  private let monitor = Monitor()
+  // Guarded by the monitor.
+  private var step: (@Sendable () -> Void)?
+  private var wasWoken = false
+  private var runner: ThreadIdentity?
+
+  init(name: String, work: SimulatedBackgroundWork, step: @escaping @Sendable () -> Void) {
+    self.name = name
+    self.work = work
+    self.step = step
+  }
+
+  var isPending: Bool { monitor.withLock { wasWoken && step != nil && runner == nil } }
+
+  func wake() {
+    monitor.withLock { wasWoken = true }
+    guard work.mode == .inline else { return }
+    while isPending, run() {}
+  }
+
+  /// False when the task was stopped or its step is running.
+  @discardableResult
+  func run() -> Bool {
+    let claimed = monitor.withLock { () -> (@Sendable () -> Void)? in
+      guard runner == nil, let step else { return nil }
+      runner = ThreadIdentity.current
+      wasWoken = false
+      return step
+    }
+    guard let claimed else { return false }
+    claimed()
+    monitor.withLock {
+      runner = nil
+      monitor.signalAll()
+    }
+    return true
+  }
+
+  func stop() {
+    let ended = monitor.withLock { () -> (@Sendable () -> Void)? in
+      let ended = step
+      step = nil
+      while let runner, runner != ThreadIdentity.current { monitor.wait() }
+      return ended
+    }
+    withExtendedLifetime(ended) {}
+    work.drop(self)
+  }
+}
+
+extension Monitor {
+  fileprivate func withLock<R>(_ body: () -> R) -> R {
+    lock()
+    defer { unlock() }
+    return body()
+  }
+}
