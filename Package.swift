@@ -29,6 +29,7 @@ let package = Package(
     .executableTarget(name: "cachectl", dependencies: ["Vitrine", "CacheCtlKit"]),
     .executableTarget(name: "vitrine-demo", dependencies: ["Vitrine"], path: "Sources/Demo"),
     .testTarget(name: "VitrineTests", dependencies: ["Vitrine", "VitrineSimulation"]),
+    .testTarget(name: "CrashTests", dependencies: ["Vitrine", "VitrineSimulation"]),
     .testTarget(name: "CacheCtlTests", dependencies: ["CacheCtlKit", "cachectl"]),
     .testTarget(name: "SimulationTests", dependencies: ["Vitrine", "VitrineSimulation"]),
     .testTarget(name: "DocumentationTests", dependencies: ["Vitrine"]),

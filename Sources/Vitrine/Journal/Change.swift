@@ -251,3 +251,12 @@ package enum Change: Sendable, Equatable {
     UInt32(exactly: value).flatMap(StreamKind.init(rawValue:))
   }
 }
+
+extension Change.Displaced {
+  /// What will go when the entry that `put` made goes. A reference does not know its payload's size: 0.
+  package init(entered put: Change.Put) {
+    self.init(
+      location: put.location, headUnits: put.headUnits, logicalByteCount: put.logicalByteCount, content: put.content,
+      contentLocation: put.contentLocation, payloadUnits: put.payloadUnits)
+  }
+}

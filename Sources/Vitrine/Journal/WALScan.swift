@@ -61,13 +61,17 @@ package struct WALReplay {
     apply: (_ change: Change, _ sequence: UInt64, _ file: WALScan.Found) -> Bool
   ) -> WALReplay {
     var replay = WALReplay(end: position)
-    guard var current = scan.file(use: position.use) else {
-      // The file that the checkpoint names is gone or damaged. It is harmless when nothing was ever written behind.
+    // The checkpoint of a store just made stands before any use of a file.
+    let first = position.use == 0 ? scan.successor(of: 0) : scan.file(use: position.use)
+    if position.use == 0, let header = first?.header {
+      replay.end = WALPosition(use: header.use, offset: WALFileHeader.frameStart, sequence: header.firstSequence)
+    }
+    guard var current = first else {
+      if position.use == 0 { return replay }
       replay.isDamaged = true
       replay.collectLater(scan, behind: position.use, offset: .max, bytes: [])
       return replay
     }
-    replay.end = position
     while let header = current.header {
       replay.chain.append(header.use)
       replay.durableSequence = max(replay.durableSequence, header.durableSequence)

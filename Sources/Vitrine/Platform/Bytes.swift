@@ -101,7 +101,7 @@ package final class ByteBuffer: @unchecked Sendable {
   package func pad(to length: Int) {
     guard length > count else { return }
     makeRoom(length - count)
-    (memory + count).initializeMemory(as: UInt8.self, repeating: 0, count: length - count)
+    zeroMemory(memory + count, length - count)
     count = length
   }
 

@@ -17,6 +17,17 @@ func memcmp(_ a: UnsafeRawPointer, _ b: UnsafeRawPointer, _ count: Int) -> Int32
   #endif
 }
 
+@inline(__always)
+package func zeroMemory(_ start: UnsafeMutableRawPointer, _ count: Int) {
+  #if canImport(Glibc)
+    _ = Glibc.memset(start, 0, count)
+  #elseif canImport(Musl)
+    _ = Musl.memset(start, 0, count)
+  #else
+    _ = Darwin.memset(start, 0, count)
+  #endif
+}
+
 /// Zeroed pages straight from the system: they cost nothing until touched and go back when freed, which a growing
 /// table needs to stay within its bytes an entry.
 ///

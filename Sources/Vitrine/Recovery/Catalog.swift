@@ -14,6 +14,12 @@ package final class Catalog: @unchecked Sendable {
   package internal(set) var logicalByteCount = 0
   package var nextSegment: UInt64 = 1
 
+  /// While a log is being replayed: what each put entered. A loss of power may take the records of these entries, and
+  /// then nothing else tells what they took. Kept until all of them were checked.
+  private var replayed: [Change.Displaced] = []
+  private var replayedByLocation: [Location: Change.Displaced] = [:]
+  package var isReplaying = false
+
   package init?(identity: StoreIdentity) {
     guard let segments = SegmentTable(store: identity.store) else { return nil }
     self.segments = segments
@@ -93,6 +99,7 @@ package final class Catalog: @unchecked Sendable {
       guard keys.insert(slot, put.hash) else { return false }
       keyCount += 1
     }
+    if isReplaying { replayed.append(Change.Displaced(entered: put)) }
     segment.liveUnits += put.headUnits
     segment.liveCount += 1
     segment.tail = max(segment.tail, put.location.offset + (put.headUnits + put.payloadUnits) * Unit.byteCount)
@@ -180,35 +187,46 @@ package final class Catalog: @unchecked Sendable {
     }
   }
 
-  /// What goes when the entry at `location` goes, as far as its records still tell.
-  package func displaced(at location: Location) -> Change.Displaced? {
-    guard let header = record(at: location, checks: true)?.header else { return nil }
-    let content = hasher.content(header.digest)
-    let contentLocation = header.carriesPayload ? location : payloadLocation(of: header)
-    let payloadUnits =
-      header.carriesPayload
-      ? header.payloadUnits
-      : contentLocation.flatMap { record(at: $0, checks: true)?.header.payloadUnits } ?? 0
-    return Change.Displaced(
-      location: location, headUnits: header.headUnits, logicalByteCount: header.logicalByteCount, content: content,
-      contentLocation: contentLocation ?? location, payloadUnits: payloadUnits)
-  }
-
-  /// The same for a record that cannot be read any more: its content is searched for by location.
-  package func displacedDamaged(at location: Location) -> Change.Displaced {
+  /// What goes when the entry at `location` goes: as its records tell, else as the log told when it was replayed. When
+  /// neither does, the segment's account stays too high until its last record goes.
+  package func displaced(at location: Location) -> Change.Displaced {
+    if let header = record(at: location, checks: true)?.header {
+      let content = hasher.content(header.digest)
+      let known = header.carriesPayload ? location : payloadLocation(of: header) ?? told(location)?.contentLocation
+      return Change.Displaced(
+        location: location, headUnits: header.headUnits, logicalByteCount: header.logicalByteCount, content: content,
+        contentLocation: known ?? location, payloadUnits: known.map(payloadUnits) ?? 0)
+    }
+    if var told = told(location) {
+      told.payloadUnits = payloadUnits(told.contentLocation)
+      return told
+    }
     var content = ContentHash(bits: 0)
-    var isFound = false
-    for shard in 0..<ContentTable.shardCount where !isFound {
+    for shard in 0..<ContentTable.shardCount where content.bits == 0 {
       contents.forEach(shard: shard) { word in
-        if ContentTable.location(ofWord: word) == location {
-          content = ContentTable.hash(ofWord: word, shard: shard)
-          isFound = true
-        }
+        if ContentTable.location(ofWord: word) == location { content = ContentTable.hash(ofWord: word, shard: shard) }
       }
     }
     return Change.Displaced(
       location: location, headUnits: 0, logicalByteCount: 0, content: content, contentLocation: location,
       payloadUnits: 0)
+  }
+
+  private func payloadUnits(_ location: Location) -> Int {
+    record(at: location, checks: true)?.header.payloadUnits ?? told(location)?.payloadUnits ?? 0
+  }
+
+  private func told(_ location: Location) -> Change.Displaced? {
+    if replayedByLocation.isEmpty {
+      for entry in replayed { replayedByLocation[entry.location] = entry }
+    }
+    return replayedByLocation[location]
+  }
+
+  /// Everything that was replayed has been checked: the records speak for themselves now.
+  package func forgetReplayed() {
+    replayed = []
+    replayedByLocation = [:]
   }
 
   // MARK: Segments that are gone

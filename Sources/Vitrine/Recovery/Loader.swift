@@ -50,19 +50,20 @@ package struct Loader {
     _ checkpoints: CheckpointSet, isNewest: Bool
   ) -> LoadedStore? {
     var inline: [Location: InlineRecord] = [:]
+    catalog.isReplaying = true
     let replay = WALReplay.run(scan, from: header.position) { change, sequence, file in
       if case .put(let put) = change, let range = put.inline {
         inline[put.location] = InlineRecord(file: file.file, range: range)
       }
       return catalog.apply(change, sequence: sequence, isChecked: false)
     }
+    catalog.isReplaying = false
     if replay.isDamaged && !isNewest { return nil }
     var loaded = LoadedStore(
       identity: identity, catalog: catalog, kind: .recovered, end: replay.end, scan: scan, chain: replay.chain,
       durableSequence: max(replay.durableSequence, header.position.sequence),
       newestOpening: newestOpening(checkpoints, scan), checkpoint: checkpoints, inline: inline)
     loaded.replayedCount = replay.changeCount
-    if !isNewest { loaded.notes.append("the newest checkpoint is damaged; the one before and the log took its place") }
     if replay.isDamaged {
       loaded.droppedCount = drop(replay, catalog)
       loaded.mayHaveLostRemovals = true

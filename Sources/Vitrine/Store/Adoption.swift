@@ -83,6 +83,10 @@ extension StoreCore {
   ) throws(StoreError) {
     guard let wal else { throw .readOnly }
     dropRetired()
+    // A number is never given twice, not even one that only a file without frames carries.
+    for case let id? in orphans.map(SegmentHeader.segment(ofFile:)) {
+      catalog.nextSegment = max(catalog.nextSegment, id &+ 1)
+    }
     let segments = catalog.segments.segments.compactMap { $0 }
     spares = segments.filter { $0.state == .spare && $0.file != nil }
     if loaded.isClean {

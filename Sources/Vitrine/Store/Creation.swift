@@ -44,6 +44,8 @@ struct Creation {
 
     let store = try fresh(Opening.temporaryStoreFile, folders.root)
     try Creation.write(identity, to: store)
+    // The names of everything else first: the rename below must not arrive without them.
+    try folders.root.sync()
     try folders.root.rename(Opening.temporaryStoreFile, to: CacheFormat.storeFile)
     try folders.root.sync()
   }

@@ -28,6 +28,7 @@ extension StoreCore {
       }
       unchecked.removeLast()
     }
+    locked { catalog.forgetReplayed() }
   }
 
   /// The entries whose records begin in a part of a segment, in their order there.
@@ -61,7 +62,7 @@ extension StoreCore {
     while true {
       let isDone = try locked { () throws(StoreError) -> Bool in
         guard catalog.keys.find(hash, location) else { return true }
-        let displaced = catalog.displaced(at: location) ?? catalog.displacedDamaged(at: location)
+        let displaced = catalog.displaced(at: location)
         return try record([.remove(hash, displaced)])
       }
       if isDone { break }

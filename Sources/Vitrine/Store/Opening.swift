@@ -70,7 +70,9 @@ struct Opening {
     let entries = try system { () throws(SystemError) in try root.entries() }
     if entries.isEmpty { return .empty }
     let names = Set(entries.map(\.name))
-    let isLocked = (try? root.openFile(CacheFormat.lockFile, .readOnly)).map { LockFile.read($0).isOurs } ?? false
+    // A loss of power may leave the lock file of a store that was being made empty, or none at all.
+    let lock = try? root.openFile(CacheFormat.lockFile, .readOnly)
+    let isLocked = lock.map { LockFile.isOursOrBlank($0) } ?? !names.contains(CacheFormat.lockFile)
     var identity: StoreIdentity?
     if names.contains(CacheFormat.storeFile) {
       identity = try readIdentity(root)
@@ -83,7 +85,7 @@ struct Opening {
       } ?? false
     if hasCheckpoint { return .store(nil) }
     if isLocked, names.isSubset(of: Self.ownNames) { return .begun }
-    if !isLocked, folders.allSatisfy(names.contains), names.contains(CacheFormat.storeFile) {
+    if folders.allSatisfy(names.contains), names.contains(CacheFormat.storeFile) {
       throw .unreadable(path: path, reason: "STORE and all checkpoints are damaged")
     }
     let reason = names.contains(CacheFormat.storeFile) ? "its STORE file is foreign" : "it holds something else"

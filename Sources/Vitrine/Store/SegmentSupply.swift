@@ -107,6 +107,7 @@ extension StoreCore {
       if !locked({ ledger.admits(byteCount) }) { throw .noSpace }
     }
     let id = locked { catalog.nextSegment }
+    assert(!orphans.contains(SegmentHeader.fileName(id)), "numbers are given above all files that are there")
     let header = SegmentHeader(
       stream: .spare, store: identity.store, segment: id, fileByteCount: byteCount,
       opening: Sequence.opening(firstSequence), made: environment.clock.wallMilliseconds())

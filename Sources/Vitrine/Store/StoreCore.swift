@@ -179,6 +179,11 @@ enum LockFile {
     return Array(text.utf8) + [UInt8](repeating: 0x20, count: byteCount - text.utf8.count - 1) + [0x0A]
   }
 
+  static func isOursOrBlank(_ file: any File) -> Bool {
+    let bytes = (try? file.readAll(limit: byteCount + 1)) ?? []
+    return read(file).isOurs || (bytes.count <= byteCount && bytes.allSatisfy { $0 == 0 })
+  }
+
   static func read(_ file: any File) -> (isOurs: Bool, processID: Int32, isMarked: Bool) {
     let text = String(decoding: (try? file.read(0..<byteCount)) ?? [], as: UTF8.self)
     let lines = text.split(separator: "\n")

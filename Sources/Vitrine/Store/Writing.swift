@@ -240,10 +240,10 @@ extension StoreCore {
     for operation in operations {
       let (found, damaged) = find(operation.hash, operation.url, operation.style)
       for location in damaged {
-        apply(.remove(operation.hash, catalog.displacedDamaged(at: location)), wal)
+        apply(.remove(operation.hash, catalog.displaced(at: location)), wal)
         count += 1
       }
-      let displaced = found.map { catalog.displaced(at: $0) ?? catalog.displacedDamaged(at: $0) }
+      let displaced = found.map { catalog.displaced(at: $0) }
       switch operation.kind {
       case .remove:
         guard let displaced else { continue }
@@ -401,7 +401,7 @@ extension StoreCore {
       let done: Bool? = try locked { () throws(StoreError) in
         try requireWritable()
         guard catalog.keys.find(hash, location) else { return false }
-        let displaced = catalog.displaced(at: location) ?? catalog.displacedDamaged(at: location)
+        let displaced = catalog.displaced(at: location)
         return try record([.remove(hash, displaced)]) ? true : nil
       }
       if let done { return done }

@@ -1,3 +1,5 @@
+import Vitrine
+
 /// A file as the programs that have it open see it. Used only under the disk's lock, save for the memory, which
 /// mappings show.
 ///
@@ -58,7 +60,7 @@ final class LiveFile: @unchecked Sendable {
 
   func setLength(_ newCount: Int) {
     if let memory, newCount < byteCount {
-      (memory.start + newCount).initializeMemory(as: UInt8.self, repeating: 0, count: byteCount - newCount)
+      zeroMemory(memory.start + newCount, byteCount - newCount)
     }
     content.setLength(newCount)
   }

@@ -50,7 +50,7 @@ struct FileContent: Sendable {
         (target + (begin - offset)).copyMemory(
           from: page.bytes + (begin - number * Page.byteCount), byteCount: end - begin)
       } else {
-        (target + (begin - offset)).initializeMemory(as: UInt8.self, repeating: 0, count: end - begin)
+        zeroMemory(target + (begin - offset), end - begin)
       }
     }
     return count
@@ -105,7 +105,7 @@ struct FileContent: Sendable {
     let rest = byteCount % Page.byteCount
     if rest != 0, hasPage(kept - 1), pages[kept - 1] !== Page.zero {
       let page = ownPage(kept - 1)
-      (page.bytes + rest).initializeMemory(as: UInt8.self, repeating: 0, count: Page.byteCount - rest)
+      zeroMemory(page.bytes + rest, Page.byteCount - rest)
       page.bytesChanged()
     }
   }

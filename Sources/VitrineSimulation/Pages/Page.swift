@@ -17,7 +17,7 @@ final class Page: @unchecked Sendable {
 
   init() {
     bytes = .allocate(byteCount: Page.byteCount, alignment: 64)
-    bytes.initializeMemory(as: UInt8.self, repeating: 0, count: Page.byteCount)
+    zeroMemory(bytes, Page.byteCount)
   }
 
   init(copying page: Page) {

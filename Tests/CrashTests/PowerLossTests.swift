@@ -1,0 +1,117 @@
+import Testing
+import Vitrine
+import VitrineSimulation
+
+/// Small workloads, with the power cut after every operation of the disk.
+@Suite struct PowerLossTests {
+  @Test func makingAStoreCanBeCutAnywhere() throws {
+    let work = try Workload(isRecordedFromTheStart: true)
+    try work.put("a", Workload.bytes(700, 1), synced: true)
+    work.explore(mixtures: 1, maximumAlone: 2)
+  }
+
+  @Test func aFewPutsAndRemovalsSurviveEveryCrash() throws {
+    let work = try Workload()
+    try work.put("a", Workload.bytes(700, 1), synced: true)
+    try work.put("b", Workload.bytes(900, 2))
+    try work.put("a", Workload.bytes(500, 3))
+    try work.remove("b", synced: true)
+    try work.put("c", Workload.bytes(100, 4), synced: true)
+    try work.flush()
+    try work.put("a", Workload.bytes(800, 5), synced: true)
+    work.explore()
+  }
+
+  @Test func largeSyncedValuesAreDurableBeforeTheirFrames() throws {
+    let work = try Workload()
+    try work.put("a", Workload.bytes(9000, 1), synced: true)
+    try work.put("b", Workload.bytes(100_000, 2), synced: true)
+    try work.put("a", Workload.bytes(12_000, 3), synced: true)
+    try work.remove("b")
+    work.upkeep()
+    try work.put("b", Workload.bytes(80_000, 4), synced: true)
+    work.explore()
+  }
+
+  @Test func sharedContentIsAsDurableAsItsLastPromise() throws {
+    let work = try Workload()
+    let shared = Workload.bytes(600, 1)
+    try work.put("buffered", shared)
+    try work.put("synced", shared, synced: true)
+    try work.remove("buffered")
+    try work.put("third", shared)
+    try work.put("synced", Workload.bytes(50, 2))
+    try work.flush()
+    try work.remove("third", synced: true)
+    work.explore()
+  }
+
+  @Test func aBatchSurvivesWholeOrNotAtAll() throws {
+    let work = try Workload()
+    try work.put("a", Workload.bytes(300, 1), synced: true)
+    try work.batch(
+      puts: [("b", Workload.bytes(400, 2)), ("c", Workload.bytes(500, 3)), ("d", Workload.bytes(500, 3))],
+      removals: ["a"], synced: true)
+    try work.batch(puts: [("a", Workload.bytes(10, 4)), ("b", Workload.bytes(20, 5))], removals: ["c"])
+    try work.flush()
+    work.explore()
+  }
+
+  @Test func aBatchLargerThanTheLogSurvivesWholeOrNotAtAll() throws {
+    let work = try Workload()
+    try work.put("first", Workload.bytes(300, 1), synced: true)
+    let many = (0..<300).map { ("k\($0)", Workload.bytes(20, 100 + $0)) }
+    try work.batch(puts: many, removals: ["first"], synced: true)
+    try work.put("later", Workload.bytes(300, 2), synced: true)
+    work.explore(mixtures: 2, maximumAlone: 3)
+  }
+
+  @Test func checkpointsAndLogChangesCanBeCutAnywhere() throws {
+    let work = try Workload()
+    // The log's files are 32 KiB: each of these fills a good part of one.
+    for round in 0..<14 {
+      try work.put("k\(round % 5)", Workload.bytes(3000, round), synced: round % 3 != 0)
+      if round % 6 == 5 { work.upkeep() }
+    }
+    try work.checkpoint()
+    try work.put("z", Workload.bytes(3000, 50), synced: true)
+    work.explore(mixtures: 2, maximumAlone: 3)
+  }
+
+  @Test func removingEverythingGivesBackTheSpaceInOrder() throws {
+    let work = try Workload()
+    for round in 0..<4 { try work.put("k\(round)", Workload.bytes(20_000, round), synced: round == 2) }
+    try work.removeAll()
+    try work.put("new", Workload.bytes(500, 9), synced: true)
+    work.upkeep()
+    try work.put("new", Workload.bytes(600, 10))
+    work.upkeep()
+    work.explore(mixtures: 2, maximumAlone: 4)
+  }
+
+  @Test func closingAndOpeningCanBeCutAnywhere() throws {
+    let work = try Workload()
+    try work.put("a", Workload.bytes(700, 1))
+    try work.reopen()
+    try work.put("b", Workload.bytes(700, 2))
+    try work.put("a", Workload.bytes(100, 3), synced: true)
+    try work.reopen()
+    try work.put("c", Workload.bytes(700, 4))
+    try work.close()
+    work.explore()
+  }
+
+  @Test func everyModeOfVerificationServesOnlyWhatWasPut() throws {
+    for verification in [Verification.always, .never] {
+      let work = try Workload()
+      try work.put("a", Workload.bytes(700, 1))
+      try work.put("b", Workload.bytes(700, 1))
+      try work.put("a", Workload.bytes(900, 2))
+      try work.flush()
+      try work.put("b", Workload.bytes(400, 3))
+      try work.checkpoint()
+      try work.put("a", Workload.bytes(901, 4))
+      work.explore(verification: verification)
+    }
+  }
+}

@@ -1,0 +1,188 @@
+import Testing
+import Vitrine
+import VitrineSimulation
+
+/// A store on a simulated disk, and the history of what was done to it.
+final class Workload {
+  let world: SimulatedWorld
+  let history: History
+  var options: StoreOptions
+  private(set) var store: CacheStore
+
+  static let path = "/store"
+
+  /// Crashes are explored from here on, unless the making of the store is of interest too.
+  init(
+    seed: UInt64 = 1, options: StoreOptions = Workload.smallOptions, isRecordedFromTheStart: Bool = false
+  ) throws {
+    world = SimulatedWorld(seed: seed)
+    history = History(world.disk)
+    self.options = options
+    store = try CacheStore.open(at: Workload.path, options: options, environment: world.environment)
+    if !isRecordedFromTheStart { world.disk.foldHistory() }
+  }
+
+  /// Cuts the power after every operation, in every way that is asked for, and checks what is left.
+  func explore(
+    mixtures: Int = 3, maximumAlone: Int = 6, verification: Verification = .firstRead,
+    at location: SourceLocation = #_sourceLocation
+  ) {
+    var count = 0
+    var failures: [String] = []
+    let history = history
+    let expectations = history.expectations
+    let crashes = world.disk.crashes(
+      mixtures: mixtures, seed: 7, maximumAlone: maximumAlone,
+      expectation: { moment in expectations.count { $0 <= moment } })
+    for crash in crashes {
+      count += 1
+      let inspection = Inspection(
+        history: history, moment: crash.operationCount, powerLost: true, verification: verification)
+      if let wrong = inspection.run(world.rebooted(crash.disk())) {
+        failures.append("\(crash): \(wrong)")
+        if failures.count >= 4 { break }
+      }
+    }
+    #expect(failures.isEmpty, "\(failures.joined(separator: "\n"))", sourceLocation: location)
+    #expect(count > 30, sourceLocation: location)
+    #expect(world.disk.misuse.isEmpty, sourceLocation: location)
+  }
+
+  static var smallOptions: StoreOptions { StoreOptions(byteBudget: 1 << 20) }
+
+  /// Bytes that follow from a number and differ for each.
+  static func bytes(_ count: Int, _ number: Int) -> [UInt8] {
+    var state = UInt64(truncatingIfNeeded: number) &* 0x9E37_79B9_7F4A_7C15 | 1
+    return (0..<count).map { _ in
+      state ^= state << 13
+      state ^= state >> 7
+      state ^= state << 17
+      return UInt8(truncatingIfNeeded: state >> 32)
+    }
+  }
+
+  func put(_ name: String, _ bytes: [UInt8], style: Style = .original, synced: Bool = false) throws {
+    let key = CacheKey(name, style)
+    var options = PutOptions()
+    options.durability = synced ? .synced : .buffered
+    try history.run([.put(key, bytes)], synced: synced) { try store.put(bytes, for: key, options: options) }
+  }
+
+  func remove(_ name: String, synced: Bool = false) throws {
+    let key = CacheKey(name)
+    try history.run([.remove(key)], synced: synced) {
+      try store.remove(key, durability: synced ? .synced : .buffered)
+    }
+  }
+
+  func removeAll(synced: Bool = false) throws {
+    try history.run([.removeAll], synced: synced) {
+      try store.removeAll(durability: synced ? .synced : .buffered)
+    }
+  }
+
+  func batch(puts: [(String, [UInt8])], removals: [String] = [], synced: Bool = false) throws {
+    var batch = WriteBatch()
+    var changes: [History.Change] = []
+    for (name, bytes) in puts {
+      batch.put(bytes, for: CacheKey(name))
+      changes.append(.put(CacheKey(name), bytes))
+    }
+    for name in removals {
+      batch.remove(CacheKey(name))
+      changes.append(.remove(CacheKey(name)))
+    }
+    try history.run(changes, synced: synced) {
+      try store.write(batch, durability: synced ? .synced : .buffered)
+    }
+  }
+
+  func flush() throws {
+    try store.flush()
+    history.flushed()
+  }
+
+  func checkpoint() throws {
+    try store.checkpoint()
+    history.flushed()
+  }
+
+  func upkeep() {
+    world.background.runAll()
+    history.flushed()
+  }
+
+  func reopen() throws {
+    try store.close()
+    history.flushed()
+    store = try CacheStore.open(at: Workload.path, options: options, environment: world.environment)
+  }
+
+  func close() throws {
+    try store.close()
+    history.flushed()
+  }
+}
+
+/// Opens a disk that a crash left, and checks the contracts on it.
+struct Inspection {
+  let history: History
+  let moment: Int
+  let powerLost: Bool
+  var verification = Verification.firstRead
+
+  /// Answers what is wrong, or nil.
+  func run(_ world: SimulatedWorld) -> String? {
+    do {
+      return try check(world)
+    } catch {
+      return "opening or using the store failed: \(error)"
+    }
+  }
+
+  private func open(_ world: SimulatedWorld, readOnly: Bool = false) throws -> CacheStore {
+    try CacheStore.open(
+      at: Workload.path, options: StoreOptions(verification: verification, isReadOnly: readOnly),
+      environment: world.environment)
+  }
+
+  private func contents(_ store: CacheStore) -> [CacheKey: [UInt8]] {
+    var found: [CacheKey: [UInt8]] = [:]
+    for key in history.keys { found[key] = store.bytes(key) }
+    return found
+  }
+
+  private func check(_ world: SimulatedWorld) throws -> String? {
+    guard world.disk.contents("\(Workload.path)/STORE") != nil else {
+      // The making was broken off: nothing was ever acknowledged, and opening makes it anew.
+      let store = try open(world)
+      try store.put([1], for: "after")
+      return store.bytes("after") == [1] ? history.judge([:], crashedAfter: moment, powerLost: powerLost) : "unusable"
+    }
+    let store = try open(world)
+    let notes = store.statistics().lastOpen.notes
+    if !notes.isEmpty { return "recovery complains: \(notes)" }
+    let found = contents(store)
+    if let wrong = history.judge(found, crashedAfter: moment, powerLost: powerLost) { return wrong }
+    if let wrong = Accounts.check(store) { return wrong }
+    // Goes on working.
+    let extra = CacheKey("after the crash")
+    try store.put(Workload.bytes(300, 999), for: extra, options: PutOptions(durability: .synced))
+    for (key, bytes) in found where store.bytes(key) != bytes { return "\(key.urlText) changed after a put" }
+    world.background.runAll()
+    let report = try store.verify()
+    if !report.isOK { return "verify: \(report.damaged)" }
+    if !report.lost.isEmpty { return "lost after the leftovers were checked: \(report.lost)" }
+    for (key, bytes) in found where store.bytes(key) != bytes { return "\(key.urlText) changed behind the serving" }
+    if let wrong = Accounts.check(store) { return "later: \(wrong)" }
+    try store.close()
+    // And is the same the next time.
+    let again = try open(world)
+    let second = contents(again)
+    if second != found { return "a second opening finds something else" }
+    if again.bytes(extra) != Workload.bytes(300, 999) { return "the put after the crash is gone" }
+    if again.statistics().lastOpen.kind != .clean { return "a clean close is not recognised" }
+    if let wrong = Accounts.check(again) { return "second opening: \(wrong)" }
+    return nil
+  }
+}
