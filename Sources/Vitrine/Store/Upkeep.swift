@@ -62,7 +62,6 @@ extension StoreCore {
   /// Writes everything, a clean checkpoint last, and lets the store go. Reads that still stand may finish.
   func close() throws(StoreError) {
     background?.stop()
-    background = nil
     defer { if markClosed() { releaseLock() } }
     guard !isReadOnly, !isClosed, (try? requireWritable()) != nil else { return }
     publishCounters()
@@ -72,6 +71,14 @@ extension StoreCore {
     try? retireDeadSegments()
     try? trimSealedSegments()
     try writeCheckpoint(isClean: true)
+  }
+}
+
+extension StoreCore {
+  /// Lets the store go as the death of the process would: nothing is written.
+  package func abandonForTests() {
+    background?.stop()
+    if markClosed() { releaseLock() }
   }
 }
 

@@ -1,0 +1,46 @@
+import Testing
+import Vitrine
+import VitrineSimulation
+
+/// Rule 7: a sync that failed leaves pages in memory that look written and are not.
+@Suite struct FailedSyncTests {
+  private func isWriteFailed(_ error: any Error) -> Bool {
+    if case .writeFailed? = error as? StoreError { true } else { false }
+  }
+
+  @Test(arguments: ["wal", "segments"])
+  func afterAFailedSyncNothingIsAcknowledgedAnyMore(_ folder: String) throws {
+    let work = try Workload()
+    try work.put("before", Workload.bytes(700, 1), synced: true)
+    try work.put("unsynced", Workload.bytes(900, 2))
+    work.world.disk.plan(Fault(.syncFile, on: .containing("/\(folder)/"), .loseUnsyncedPages(5)))
+    #expect { try work.store.flush() } throws: { isWriteFailed($0) }
+    // The sync would "work" now; the store knows better.
+    #expect { try work.store.flush() } throws: { isWriteFailed($0) }
+    #expect { try work.store.put([1], for: "later") } throws: { isWriteFailed($0) }
+    #expect(work.store.bytes("before") == Workload.bytes(700, 1))
+  }
+
+  @Test(arguments: ["wal", "segments"])
+  func theNextOpeningChecksAndWritesAnewWhatNobodyVouchesFor(_ folder: String) throws {
+    let work = try Workload()
+    try work.put("before", Workload.bytes(700, 1), synced: true)
+    try work.put("unsynced", Workload.bytes(900, 2))
+    work.world.disk.plan(Fault(.syncFile, on: .containing("/\(folder)/"), .loseUnsyncedPages(5)))
+    #expect(throws: StoreError.self) { try work.store.flush() }
+    // The process ends, the system lives: its memory still shows the pages that the disk has not.
+    let world = work.world.rebooted(work.world.disk.crashStates().diskAfterProcessDeath())
+    let store = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment)
+    #expect(store.bytes("before") == Workload.bytes(700, 1))
+    let found = store.bytes("unsynced")
+    #expect(found == Workload.bytes(900, 2) || found == nil)
+    try store.put(Workload.bytes(100, 3), for: "after", options: PutOptions(durability: .synced))
+    // Now the power goes, and with it every page that was only in memory.
+    let last = world.rebooted(world.disk.crashStates().disk(.everythingLost))
+    let again = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: last.environment)
+    #expect(again.bytes("before") == Workload.bytes(700, 1))
+    #expect(again.bytes("after") == Workload.bytes(100, 3))
+    #expect(again.bytes("unsynced") == found)
+    #expect(try again.verify().isOK)
+  }
+}
