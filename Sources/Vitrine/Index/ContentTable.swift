@@ -183,12 +183,23 @@ package final class ContentTable: @unchecked Sendable {
     return true
   }
 
-  package func reserve(shard index: Int, count: Int) -> Bool {
+  /// Fills an empty shard with `count` words, as ``KeyTable/fill(shard:count:_:)`` does. Large counts are set later.
+  package func fill(shard index: Int, count: Int, _ next: () -> UInt64?) -> Bool {
     let shard = shards + index
     shard.pointee.lock.lock()
     defer { shard.pointee.lock.unlock() }
-    return count <= shard.pointee.capacity * 85 / 100 || grow(shard, to: count * 105 / 100)
+    if count == 0 { return true }
+    guard shard.pointee.count == 0, grow(shard, to: count * 105 / 100) else { return false }
+    for _ in 0..<count {
+      guard let word = next(), word != 0 else { return false }
+      ContentTable.place(word, shard.pointee.slots, shard.pointee.capacity)
+      shard.pointee.count += 1
+    }
+    return true
   }
+
+  /// How many keys use a blob whose word says 4 or more.
+  package func setLargeCount(_ count: Int, of location: Location) { largeCounts[location] = count }
 
   package func removeAll() {
     for index in 0..<ContentTable.shardCount {
@@ -209,13 +220,6 @@ package final class ContentTable: @unchecked Sendable {
     shard.pointee.lock.lock()
     defer { shard.pointee.lock.unlock() }
     for place in 0..<shard.pointee.capacity where shard.pointee.slots[place] != 0 { body(shard.pointee.slots[place]) }
-  }
-
-  /// Enters a word that ``forEach(shard:_:)`` gave. `largeCount` is for words that say 4 or more.
-  package func insert(word: UInt64, shard index: Int, largeCount: Int?) -> Bool {
-    let hash = ContentTable.hash(ofWord: word, shard: index)
-    let small = Int(word >> 38 & 3)
-    return insert(hash, ContentTable.location(word), count: small > 0 ? small : max(largeCount ?? 4, 4))
   }
 
   package static func hash(ofWord word: UInt64, shard: Int) -> ContentHash {

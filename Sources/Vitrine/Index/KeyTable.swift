@@ -236,12 +236,22 @@ package final class KeyTable: @unchecked Sendable {
     return true
   }
 
-  /// Makes room for `count` entries in a shard at once.
-  package func reserve(shard index: Int, count: Int) -> Bool {
+  /// Fills an empty shard with `count` entries, as fast as memory goes when they come in the table's order. False when
+  /// `next` gives none, or memory is short.
+  package func fill(shard index: Int, count: Int, _ next: () -> KeySlot?) -> Bool {
     let shard = shards + index
     shard.pointee.lock.lock()
     defer { shard.pointee.lock.unlock() }
-    return count <= shard.pointee.capacity * 85 / 100 || grow(shard, to: count * 105 / 100)
+    if count == 0 { return true }
+    guard shard.pointee.count == 0, grow(shard, to: count * 105 / 100) else { return false }
+    let slots = shard.pointee.slots
+    let capacity = shard.pointee.capacity
+    for _ in 0..<count {
+      guard let slot = next(), !slot.isEmpty else { return false }
+      KeyTable.place(slot, slots, capacity)
+      shard.pointee.count += 1
+    }
+    return true
   }
 
   @inline(__always)

@@ -44,36 +44,50 @@ package enum Frame {
       seed: Checksum.seed(seed, UInt64(offset)))
   }
 
-  /// The frame that begins at `offset` of a WAL file, if a whole one is there. O(its length).
-  package static func parse(_ file: UnsafeRawBufferPointer, at offset: Int, seed: UInt64) -> Header? {
-    guard offset >= 0, file.count - offset >= headerByteCount, let start = file.baseAddress else { return nil }
-    let p = start + offset
+  /// How long the frame that begins here says it is; nil when none begins here. Nothing is checked yet.
+  @inline(__always)
+  package static func byteCount(_ bytes: UnsafeRawBufferPointer) -> Int? {
+    guard bytes.count >= headerByteCount, let p = bytes.baseAddress, p.u32(0) == magic else { return nil }
     let byteCount = Int(p.u32(4))
-    guard p.u32(0) == magic, byteCount >= headerByteCount, byteCount & 7 == 0, byteCount <= file.count - offset,
-      p.u16(36) == 0, p.u16(38) == 1,
+    return byteCount >= headerByteCount && byteCount & 7 == 0 ? byteCount : nil
+  }
+
+  /// The frame that begins `bytes`, which stand at `offset` of their file, if a whole one is there. O(its length).
+  package static func parse(_ bytes: UnsafeRawBufferPointer, at offset: Int, seed: UInt64) -> Header? {
+    guard let byteCount = byteCount(bytes), byteCount <= bytes.count, let p = bytes.baseAddress, p.u16(36) == 0,
+      p.u16(38) == 1,
       p.u64(16) == checksum(UnsafeRawBufferPointer(start: p, count: byteCount), offset: offset, seed: seed)
     else { return nil }
     return Header(
       byteCount: byteCount, sequence: p.u64(8), durableSequence: p.u64(24), changeCount: Int(p.u32(32)))
   }
 
-  /// The changes of a frame that ``parse(_:at:seed:)`` has found; nil when they are not what its header says. Inline
-  /// ranges count from the file's start.
-  package static func changes(_ file: UnsafeRawBufferPointer, at offset: Int, _ header: Header) -> [Change]? {
-    let body = UnsafeRawBufferPointer(rebasing: file[offset + headerByteCount..<offset + header.byteCount])
-    guard header.changeCount <= body.count / 8 else { return nil }
-    var reader = ByteReader(body)
-    var changes: [Change] = []
-    changes.reserveCapacity(header.changeCount)
+  /// Calls `body` with the changes of a frame that ``parse(_:at:seed:)`` has found, until it answers false. Answers
+  /// false when it did, or when the changes are not what the header says. Inline ranges count from the file's start.
+  package static func forEachChange(
+    _ bytes: UnsafeRawBufferPointer, at offset: Int, _ header: Header, _ body: (Change) -> Bool
+  ) -> Bool {
+    var reader = ByteReader(UnsafeRawBufferPointer(rebasing: bytes[headerByteCount..<header.byteCount]))
+    guard header.changeCount <= reader.remaining / 8 else { return false }
     for _ in 0..<header.changeCount {
-      guard var change = Change.decode(&reader) else { return nil }
+      guard var change = Change.decode(&reader) else { return false }
       if case .put(var put) = change, let inline = put.inline {
         let base = offset + headerByteCount
         put.inline = inline.lowerBound + base..<inline.upperBound + base
         change = .put(put)
       }
-      changes.append(change)
+      if !body(change) { return false }
     }
-    return changes
+    return true
+  }
+
+  /// The same as an array; nil where ``forEachChange(_:at:_:_:)`` answers false.
+  package static func changes(_ bytes: UnsafeRawBufferPointer, at offset: Int, _ header: Header) -> [Change]? {
+    var changes: [Change] = []
+    let isWhole = forEachChange(bytes, at: offset, header) { change in
+      changes.append(change)
+      return true
+    }
+    return isWhole ? changes : nil
   }
 }

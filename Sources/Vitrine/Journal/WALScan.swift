@@ -47,7 +47,7 @@ package struct WALReplay {
   package var changeCount = 0
   /// The log breaks before a place that was known to be on the disk (rule 9).
   package var isDamaged = false
-  /// Keys that whole frames behind the damage touch, and whether one of them removes everything.
+  /// Keys (as the table keeps them) that whole frames behind the damage touch, and whether one of them removes everything.
   package var laterKeys: Set<KeyHash> = []
   package var laterRemovesAll = false
   /// All frames below this number were known to be durable.
@@ -55,9 +55,9 @@ package struct WALReplay {
 
   /// Follows the log from `position`: frames count as long as they are whole, in their order, and before the cut that
   /// the next file names. `apply` answers false for a change that contradicts what is there, which ends the replay as
-  /// damage.
+  /// damage. `isClean`: the writer ended here, so with nothing behind there is nothing to look for.
   package static func run(
-    _ scan: WALScan, from position: WALPosition,
+    _ scan: WALScan, from position: WALPosition, isClean: Bool = false,
     apply: (_ change: Change, _ sequence: UInt64, _ file: WALScan.Found) -> Bool
   ) -> WALReplay {
     var replay = WALReplay(end: position)
@@ -69,16 +69,16 @@ package struct WALReplay {
     guard var current = first else {
       if position.use == 0 { return replay }
       replay.isDamaged = true
-      replay.collectLater(scan, behind: position.use, offset: .max, bytes: [])
+      replay.collectLater(scan, behind: position.use, from: nil)
       return replay
     }
     while let header = current.header {
       replay.chain.append(header.use)
       replay.durableSequence = max(replay.durableSequence, header.durableSequence)
-      let bytes = (try? current.file.readAll()) ?? []
+      let window = LogWindow(current.file)
       let next = scan.successor(of: header.use)
-      let limit = min(next?.header?.predecessorCut ?? bytes.count, bytes.count)
-      let isConsistent = bytes.withUnsafeBytes { replay.follow($0, limit, header.seed, current, apply) }
+      let limit = min(next?.header?.predecessorCut ?? window.byteCount, window.byteCount)
+      let isConsistent = replay.follow(window, limit, header.seed, current, apply)
       if let next, let successor = next.header, isConsistent,
         replay.end.offset == successor.predecessorCut, replay.end.sequence == successor.predecessorSequence
       {
@@ -88,24 +88,26 @@ package struct WALReplay {
         continue
       }
       replay.isDamaged = !isConsistent
-      replay.collectLater(scan, behind: header.use, offset: replay.end.offset, bytes: bytes)
+      if isClean, isConsistent, next == nil, replay.end == position, header.use == scan.newestUse { break }
+      replay.collectLater(scan, behind: header.use, from: window)
       break
     }
     return replay
   }
 
   private mutating func follow(
-    _ bytes: UnsafeRawBufferPointer, _ limit: Int, _ seed: UInt64, _ file: WALScan.Found,
+    _ window: LogWindow, _ limit: Int, _ seed: UInt64, _ file: WALScan.Found,
     _ apply: (Change, UInt64, WALScan.Found) -> Bool
   ) -> Bool {
-    let counted = UnsafeRawBufferPointer(rebasing: bytes[..<limit])
-    while let frame = Frame.parse(counted, at: end.offset, seed: seed), frame.sequence == end.sequence {
-      guard let changes = Frame.changes(counted, at: end.offset, frame) else { return false }
-      for change in changes where !apply(change, frame.sequence, file) { return false }
+    while let (frame, bytes) = window.frame(at: end.offset, before: limit, seed: seed),
+      frame.sequence == end.sequence
+    {
+      let isConsistent = Frame.forEachChange(bytes, at: end.offset, frame) { apply($0, frame.sequence, file) }
+      guard isConsistent else { return false }
       end.offset += frame.byteCount
       end.sequence += 1
       frameCount += 1
-      changeCount += changes.count
+      changeCount += frame.changeCount
       durableSequence = max(durableSequence, frame.durableSequence)
     }
     return true
@@ -113,39 +115,34 @@ package struct WALReplay {
 
   /// Looks at whole frames behind the end: they say whether it lies before what was durable, and which keys are not to
   /// be trusted then.
-  private mutating func collectLater(_ scan: WALScan, behind use: UInt64, offset: Int, bytes: [UInt8]) {
-    var later: [(hashes: [KeyHash], removesAll: Bool)] = []
+  private mutating func collectLater(_ scan: WALScan, behind use: UInt64, from window: LogWindow?) {
+    var keys: Set<KeyHash> = []
+    var removesAll = false
     var durable: UInt64 = 0
-    func collect(_ bytes: [UInt8], from offset: Int, seed: UInt64, after sequence: UInt64) {
-      bytes.withUnsafeBytes { bytes in
-        var place = roundUp(offset, to: 8)
-        while place + Frame.headerByteCount <= bytes.count {
-          guard let frame = Frame.parse(bytes, at: place, seed: seed), frame.sequence > sequence else {
-            place += 8
-            continue
-          }
-          durable = max(durable, frame.durableSequence)
-          let changes = Frame.changes(bytes, at: place, frame) ?? []
-          later.append((changes.compactMap(\.key), changes.contains(.removeAll)))
-          place += frame.byteCount
+    func collect(_ window: LogWindow, from offset: Int, seed: UInt64, after sequence: UInt64) {
+      window.forEachFrame(from: offset, seed: seed) { frame, bytes, offset in
+        guard frame.sequence > sequence else { return }
+        durable = max(durable, frame.durableSequence)
+        _ = Frame.forEachChange(bytes, at: offset, frame) { change in
+          if let key = change.key { keys.insert(key.stored) }
+          if change == .removeAll { removesAll = true }
+          return true
         }
       }
     }
     let end = end.sequence
-    if offset < bytes.count, let header = scan.file(use: use)?.header {
-      collect(bytes, from: offset, seed: header.seed, after: end)
+    if let window, let header = scan.file(use: use)?.header {
+      collect(window, from: self.end.offset, seed: header.seed, after: end)
     }
     for file in scan.files {
       guard let header = file.header, header.use > use else { continue }
       durable = max(durable, header.durableSequence)
-      collect((try? file.file.readAll()) ?? [], from: WALFileHeader.frameStart, seed: header.seed, after: 0)
+      collect(LogWindow(file.file), from: WALFileHeader.frameStart, seed: header.seed, after: 0)
     }
     guard isDamaged || durable > end else { return }
     isDamaged = true
-    for frame in later {
-      laterKeys.formUnion(frame.hashes)
-      laterRemovesAll = laterRemovesAll || frame.removesAll
-    }
+    laterKeys = keys
+    laterRemovesAll = removesAll
   }
 }
 

@@ -79,38 +79,30 @@ extension Catalog {
       segments.insert(segment, vouchedUpTo: Int(vouched), firstSequence: first)
     }
     for shard in 0..<KeyTable.shardCount {
-      guard let count = body.next(), count <= header.keyCount, keys.reserve(shard: shard, count: Int(count)) else {
-        return false
-      }
-      for _ in 0..<count {
-        guard let word0 = body.next(), let word1 = body.next() else { return false }
+      guard let count = body.next(), count <= header.keyCount else { return false }
+      let isWhole = keys.fill(shard: shard, count: Int(count)) {
+        guard let word0 = body.next(), let word1 = body.next() else { return nil }
         let slot = KeySlot(word0: word0, word1: word1).kept
-        guard names(slot.location), keys.insert(slot, slot.hash(shard: shard)) else { return false }
+        return names(slot.location) ? slot : nil
       }
+      guard isWhole else { return false }
       keyCount += Int(count)
     }
-    var large: [(shard: Int, word: UInt64)] = []
+    var largeCount = 0
     for shard in 0..<ContentTable.shardCount {
-      guard let count = body.next(), count <= header.blobCount, contents.reserve(shard: shard, count: Int(count))
-      else { return false }
-      for _ in 0..<count {
-        guard let word = body.next(), names(ContentTable.location(ofWord: word)) else { return false }
-        if ContentTable.hasLargeCount(word) {
-          large.append((shard, word))
-        } else if !contents.insert(word: word, shard: shard, largeCount: nil) {
-          return false
-        }
+      guard let count = body.next(), count <= header.blobCount else { return false }
+      let isWhole = contents.fill(shard: shard, count: Int(count)) {
+        guard let word = body.next(), names(ContentTable.location(ofWord: word)) else { return nil }
+        if ContentTable.hasLargeCount(word) { largeCount += 1 }
+        return word
       }
+      guard isWhole else { return false }
       blobCount += Int(count)
     }
-    var counts: [Location: Int] = [:]
+    guard largeCount == header.largeCountCount else { return false }
     for _ in 0..<header.largeCountCount {
-      guard let bits = body.next(), let count = body.next(), count <= 1 << 40 else { return false }
-      counts[Location(bits: bits & Location.mask)] = Int(count)
-    }
-    for (shard, word) in large {
-      let count = counts[ContentTable.location(ofWord: word)]
-      guard contents.insert(word: word, shard: shard, largeCount: count) else { return false }
+      guard let bits = body.next(), let count = body.next(), (4...1 << 40).contains(count) else { return false }
+      contents.setLargeCount(Int(count), of: Location(bits: bits & Location.mask))
     }
     logicalByteCount = header.logicalByteCount
     nextSegment = header.nextSegment
@@ -119,8 +111,7 @@ extension Catalog {
 
   /// Whether a location lies in a segment that the catalog knows.
   private func names(_ location: Location) -> Bool {
-    location.slot < segments.segments.count && location.offset >= SegmentHeader.byteCount
-      && location.offset < segments.segments[location.slot]?.byteCount ?? 0
+    location.offset >= SegmentHeader.byteCount && location.offset < segments.plannedByteCount(location.slot)
   }
 }
 

@@ -51,7 +51,7 @@ package struct Loader {
   ) -> LoadedStore? {
     var inline: [Location: InlineRecord] = [:]
     catalog.isReplaying = true
-    let replay = WALReplay.run(scan, from: header.position) { change, sequence, file in
+    let replay = WALReplay.run(scan, from: header.position, isClean: header.isClean && isNewest) { change, sequence, file in
       if case .put(let put) = change, let range = put.inline {
         inline[put.location] = InlineRecord(file: file.file, range: range)
       }
@@ -82,7 +82,7 @@ package struct Loader {
     for shard in 0..<KeyTable.shardCount {
       for entry in catalog.keys.copy(shard: shard) {
         let hash = entry.hash(shard: shard)
-        guard replay.laterRemovesAll || replay.laterKeys.contains(where: { $0.stored == hash.stored }) else {
+        guard replay.laterRemovesAll || replay.laterKeys.contains(hash.stored) else {
           continue
         }
         catalog.dropUnread(hash, entry.location)

@@ -112,19 +112,13 @@ package struct Rebuild {
   private func removals() -> Set<RemovedRecord> {
     var gone: Set<RemovedRecord> = []
     for file in scan.files {
-      guard let header = file.header, let bytes = try? file.file.readAll() else { continue }
-      bytes.withUnsafeBytes { bytes in
-        var place = WALFileHeader.frameStart
-        while place + Frame.headerByteCount <= bytes.count {
-          guard let frame = Frame.parse(bytes, at: place, seed: header.seed) else {
-            place += 8
-            continue
-          }
-          for change in Frame.changes(bytes, at: place, frame) ?? [] {
-            guard let key = change.key, let displaced = change.displaced else { continue }
+      guard let header = file.header else { continue }
+      LogWindow(file.file).forEachFrame(from: WALFileHeader.frameStart, seed: header.seed) { frame, bytes, offset in
+        _ = Frame.forEachChange(bytes, at: offset, frame) { change in
+          if let key = change.key, let displaced = change.displaced {
             gone.insert(RemovedRecord(key: key.stored, offset: displaced.location.offset))
           }
-          place += frame.byteCount
+          return true
         }
       }
     }

@@ -9,8 +9,8 @@ import Synchronization
 /// guarded by the commit lock.
 ///
 /// A descriptor is 64 bytes: address of the mapping, bytes mapped, offset below which live records are known to be on
-/// the disk (atomic), segment id, and the first sequence number that counts (older records are leftovers of an opening
-/// whose frames were lost).
+/// the disk (atomic), segment id, the first sequence number that counts (older records are leftovers of an opening whose
+/// frames were lost), and what the file has room for.
 ///
 /// Invariant: `descriptors` has `slotLimit` of them, zeroed at first, until deinit.
 package final class SegmentTable: @unchecked Sendable {
@@ -132,8 +132,13 @@ package final class SegmentTable: @unchecked Sendable {
     vouched(segment.slot).pointee.store(vouchedUpTo, ordering: .relaxed)
     descriptor.storeBytes(of: segment.id, toByteOffset: 24, as: UInt64.self)
     descriptor.storeBytes(of: firstSequence, toByteOffset: 32, as: UInt64.self)
+    descriptor.storeBytes(of: segment.byteCount, toByteOffset: 40, as: Int.self)
     segments[segment.slot] = segment
   }
+
+  /// What a segment has room for, 0 for a slot without one; cheap enough to ask for every entry of an index.
+  @inline(__always)
+  package func plannedByteCount(_ slot: Int) -> Int { address(slot).load(fromByteOffset: 40, as: Int.self) }
 
   package func setFirstSequence(_ sequence: UInt64, slot: Int) {
     address(slot).storeBytes(of: sequence, toByteOffset: 32, as: UInt64.self)
@@ -150,6 +155,7 @@ package final class SegmentTable: @unchecked Sendable {
     let descriptor = address(slot)
     descriptor.storeBytes(of: nil, as: UnsafeRawPointer?.self)
     descriptor.storeBytes(of: 0, toByteOffset: 8, as: Int.self)
+    descriptor.storeBytes(of: 0, toByteOffset: 40, as: Int.self)
     segments[slot] = nil
   }
 }

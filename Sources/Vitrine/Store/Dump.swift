@@ -10,7 +10,7 @@ extension CacheStore {
     var lines: [String] = []
     switch magic {
     case SegmentHeader.magic: try dumpSegment(file, bytes, &lines)
-    case WALFileHeader.magic: try dumpLog(file, bytes, &lines)
+    case WALFileHeader.magic: dumpLog(file, bytes, &lines)
     case CheckpointHeader.magic: dumpCheckpoint(file, bytes, &lines)
     case StoreIdentity.magic: dumpIdentity(bytes, &lines)
     default:
@@ -54,7 +54,7 @@ extension CacheStore {
     lines += found.sorted { $0.0 < $1.0 }.map(\.1)
   }
 
-  private static func dumpLog(_ file: any File, _ bytes: [UInt8], _ lines: inout [String]) throws(SystemError) {
+  private static func dumpLog(_ file: any File, _ bytes: [UInt8], _ lines: inout [String]) {
     guard let header = bytes.withUnsafeBytes({ WALFileHeader($0) }) else {
       lines.append("log: its head fails its check")
       return
@@ -62,15 +62,14 @@ extension CacheStore {
     lines.append(
       "log use=\(header.use) opening=\(header.opening) first=\(header.firstSequence) "
         + "after=\(header.predecessor) cut=\(header.predecessorCut) durable=\(header.durableSequence)")
-    try file.readAll().withUnsafeBytes { bytes in
-      var offset = WALFileHeader.frameStart
-      while let frame = Frame.parse(bytes, at: offset, seed: header.seed) {
-        lines.append(
-          "\(offset) frame seq=\(frame.sequence) bytes=\(frame.byteCount) changes=\(frame.changeCount) "
-            + "durable=\(frame.durableSequence)")
-        for change in Frame.changes(bytes, at: offset, frame) ?? [] { lines.append("  \(change)") }
-        offset += frame.byteCount
-      }
+    let window = LogWindow(file)
+    var offset = WALFileHeader.frameStart
+    while let (frame, bytes) = window.frame(at: offset, before: window.byteCount, seed: header.seed) {
+      lines.append(
+        "\(offset) frame seq=\(frame.sequence) bytes=\(frame.byteCount) changes=\(frame.changeCount) "
+          + "durable=\(frame.durableSequence)")
+      for change in Frame.changes(bytes, at: offset, frame) ?? [] { lines.append("  \(change)") }
+      offset += frame.byteCount
     }
   }
 

@@ -1,0 +1,73 @@
+/// Reads a WAL file front to back, a stretch at a time: what was never written is never read.
+///
+/// Invariant: `buffer` holds the bytes of the file from `start` on. Use from one thread.
+final class LogWindow {
+  private static let stretch = 256 << 10
+
+  private let file: any File
+  let byteCount: Int
+  private let buffer = ByteBuffer(capacity: 4096)
+  private var start = 0
+
+  init(_ file: any File) {
+    self.file = file
+    byteCount = (try? file.status().byteCount) ?? 0
+  }
+
+  /// At least `count` bytes from `offset` on, fewer where the file ends; none where it cannot be read. Valid until the
+  /// next call.
+  func bytes(at offset: Int, atLeast count: Int) -> UnsafeRawBufferPointer {
+    let wanted = min(count, max(0, byteCount - offset))
+    if offset < start || offset + wanted > start + buffer.count {
+      let length = min(max(wanted, LogWindow.stretch), max(0, byteCount - offset))
+      start = offset
+      buffer.withSpace(length) { space in (try? file.read(into: space, at: offset)) ?? 0 }
+    }
+    guard offset - start <= buffer.count else { return UnsafeRawBufferPointer(start: nil, count: 0) }
+    return UnsafeRawBufferPointer(rebasing: buffer.bytes[(offset - start)...])
+  }
+
+  /// The whole frame at `offset` and its bytes, if it ends before `limit`.
+  func frame(
+    at offset: Int, before limit: Int, seed: UInt64
+  ) -> (header: Frame.Header, bytes: UnsafeRawBufferPointer)? {
+    let head = bytes(at: offset, atLeast: Frame.headerByteCount)
+    guard let length = Frame.byteCount(head), length <= limit - offset else { return nil }
+    let bytes = bytes(at: offset, atLeast: length)
+    guard let header = Frame.parse(bytes, at: offset, seed: seed) else { return nil }
+    return (header, bytes)
+  }
+
+  /// Calls `body` with every whole frame from `offset` on, wherever it begins.
+  func forEachFrame(
+    from offset: Int, seed: UInt64, _ body: (Frame.Header, UnsafeRawBufferPointer, _ offset: Int) -> Void
+  ) {
+    var place = roundUp(offset, to: 8)
+    while place + Frame.headerByteCount <= byteCount {
+      let stretch = bytes(at: place, atLeast: Frame.headerByteCount)
+      guard stretch.count >= Frame.headerByteCount else { return }
+      // Most of a log file is zeros, or frames of an earlier use: look for where one could begin, and only then at it.
+      guard let found = LogWindow.candidate(in: stretch) else {
+        place += roundUp(stretch.count - Frame.headerByteCount + 1, to: 8)
+        continue
+      }
+      place += found
+      if let (header, bytes) = frame(at: place, before: byteCount, seed: seed) {
+        body(header, bytes, place)
+        place += header.byteCount
+      } else {
+        place += 8
+      }
+    }
+  }
+
+  private static func candidate(in bytes: UnsafeRawBufferPointer) -> Int? {
+    let p = bytes.baseAddress!
+    var offset = 0
+    while offset + Frame.headerByteCount <= bytes.count {
+      if p.u32(offset) == Frame.magic { return offset }
+      offset += 8
+    }
+    return nil
+  }
+}
