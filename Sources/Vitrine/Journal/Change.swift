@@ -11,8 +11,6 @@ package enum Change: Sendable, Equatable {
   case segmentOpened(slot: Int, stream: StreamKind, firstSequence: UInt64)
   case segmentSealed(slot: Int, byteCount: Int)
   case segmentRetired(slot: Int)
-  /// A payload now lies in another record (kept for compaction).
-  case moved(Moved)
 
   package struct Put: Sendable, Equatable {
     package var hash: KeyHash
@@ -65,28 +63,10 @@ package enum Change: Sendable, Equatable {
     }
   }
 
-  package struct Moved: Sendable, Equatable {
-    package var hash: KeyHash
-    package var from: Location
-    package var to: Location
-    package var headUnits: Int
-    package var payloadUnits: Int
-    package var content: ContentHash
-    package init(
-      hash: KeyHash, from: Location, to: Location, headUnits: Int, payloadUnits: Int, content: ContentHash
-    ) {
-      self.hash = hash
-      self.from = from
-      self.to = to
-      self.headUnits = headUnits
-      self.payloadUnits = payloadUnits
-      self.content = content
-    }
-  }
-
   private enum Kind: UInt8 {
     case put = 1
-    case remove, removeAll, segmentMade, segmentOpened, segmentSealed, segmentRetired, moved
+    case remove, removeAll, segmentMade, segmentOpened, segmentSealed, segmentRetired
+    // 8 is kept for compaction: a record that was copied.
   }
 
   // MARK: Writing
@@ -132,14 +112,6 @@ package enum Change: Sendable, Equatable {
       buffer.append(UInt64(byteCount))
     case .segmentRetired(let slot):
       Change.begin(.segmentRetired, number: UInt32(slot), buffer)
-    case .moved(let moved):
-      Change.begin(.moved, buffer)
-      buffer.append(moved.hash.bits)
-      buffer.append(moved.from.bits)
-      buffer.append(moved.to.bits)
-      buffer.append(UInt32(moved.headUnits))
-      buffer.append(UInt32(moved.payloadUnits))
-      buffer.append(moved.content.bits)
     }
   }
 
@@ -177,7 +149,7 @@ package enum Change: Sendable, Equatable {
     case .removeAll:
       return .removeAll
     case .segmentMade:
-      guard slot < SegmentTable.slotLimit, let id = reader.next(UInt64.self), let count = byteCount(&reader) else {
+      guard slot < SegmentTable.slotLimit, let id = reader.next(UInt64.self), id < UInt64(1) << 62, let count = byteCount(&reader) else {
         return nil
       }
       return .segmentMade(slot: slot, id: id, byteCount: count)
@@ -191,14 +163,6 @@ package enum Change: Sendable, Equatable {
       return .segmentSealed(slot: slot, byteCount: count)
     case .segmentRetired:
       return slot < SegmentTable.slotLimit ? .segmentRetired(slot: slot) : nil
-    case .moved:
-      guard let hash = reader.next(UInt64.self), let from = location(&reader), let to = location(&reader),
-        let head = units(&reader), let payload = units(&reader), let content = reader.next(UInt64.self)
-      else { return nil }
-      return .moved(
-        Moved(
-          hash: KeyHash(bits: hash), from: from, to: to, headUnits: head, payloadUnits: payload,
-          content: ContentHash(bits: content)))
     }
   }
 

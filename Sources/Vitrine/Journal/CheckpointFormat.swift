@@ -70,7 +70,7 @@ package struct CheckpointHeader: Sendable, Equatable {
     bodyWordCount = Int(clamping: p.u64(120))
     let most = 1 << 40
     guard keyCount < most, blobCount < most, segmentCount <= SegmentTable.slotLimit, largeCountCount < most,
-      logicalByteCount < 1 << 60, bodyWordCount < most,
+      logicalByteCount < 1 << 60, bodyWordCount < most, generation < UInt64(1) << 62, nextSegment < UInt64(1) << 62,
       CheckpointHeader.bodyWords(
         keys: keyCount, blobs: blobCount, segments: segmentCount, largeCounts: largeCountCount) == bodyWordCount
     else { return nil }

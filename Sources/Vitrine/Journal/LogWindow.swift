@@ -8,6 +8,8 @@ final class LogWindow {
   let byteCount: Int
   private let buffer = ByteBuffer(capacity: 4096)
   private var start = 0
+  /// Some of the file could not be read: what seems to end there may go on.
+  private(set) var hasFailed = false
 
   init(_ file: any File) {
     self.file = file
@@ -21,7 +23,11 @@ final class LogWindow {
     if offset < start || offset + wanted > start + buffer.count {
       let length = min(max(wanted, LogWindow.stretch), max(0, byteCount - offset))
       start = offset
-      buffer.withSpace(length) { space in (try? file.read(into: space, at: offset)) ?? 0 }
+      buffer.withSpace(length) { space in
+        if let count = try? file.read(into: space, at: offset) { return count }
+        hasFailed = true
+        return 0
+      }
     }
     guard offset - start <= buffer.count else { return UnsafeRawBufferPointer(start: nil, count: 0) }
     return UnsafeRawBufferPointer(rebasing: buffer.bytes[(offset - start)...])

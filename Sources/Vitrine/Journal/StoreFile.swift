@@ -65,7 +65,10 @@ package struct StoreIdentity: Sendable, Equatable {
       durability: durability, compressionLevel: Int(p.u8(265)))
     identity.version = p.u32(8)
     identity.generation = p.u64(32)
-    guard identity.byteBudget >= CacheFormat.smallestBudget, identity.compressionLevel <= 22,
+    guard identity.byteBudget >= CacheFormat.smallestBudget, identity.byteBudget < 1 << 60,
+      identity.compressionLevel <= 19, identity.generation < UInt64(1) << 62,
+      identity.segmentByteCount == 0
+        || (CacheFormat.smallestSegment...CacheFormat.largestSegment).contains(identity.segmentByteCount),
       (CacheFormat.smallestWALFile...CacheFormat.largestWALFile).contains(identity.walFileByteCount)
     else { return .damaged }
     return .valid(identity)

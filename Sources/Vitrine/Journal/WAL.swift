@@ -16,7 +16,9 @@ package final class WAL: @unchecked Sendable {
     package var state = State.free
     package var header: WALFileHeader?
     /// Rule 6: payloads that frames in this file carry, as the highest end of one in each segment.
-    package var inlineEnds: [Int: Int] = [:]
+    package var inlineEnds: [UInt64: Int] = [:]
+    /// Where the mapping's pages are known to be there.
+    private var populated = 0..<0
 
     package init(name: String, file: any File, byteCount: Int, isMapped: Bool) {
       self.name = name
@@ -25,9 +27,18 @@ package final class WAL: @unchecked Sendable {
       mapping = isMapped ? try? file.map(byteCount: byteCount, writable: true) : nil
     }
 
+    /// Little, since a sync writes what was populated.
+    private static let stretch = 16 << 10
+
     fileprivate func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(SystemError) {
       guard let mapping, let start = bytes.baseAddress, offset + bytes.count <= mapping.byteCount else {
         return try file.write(bytes, at: offset)
+      }
+      // A page that the disk cannot deliver, or has no room for, is met here, as an answer, and not as a signal.
+      if !populated.contains(offset) || !populated.contains(offset + bytes.count - 1) {
+        let pages = offset & ~4095..<min(roundUp(offset + bytes.count, to: LogFile.stretch), mapping.byteCount)
+        guard mapping.populate(pages) else { return try file.write(bytes, at: offset) }
+        populated = pages
       }
       let announces = file.announcesStores
       let range = offset..<offset + bytes.count
@@ -57,7 +68,11 @@ package final class WAL: @unchecked Sendable {
   private let monitor = Monitor()
   private var isSyncing = false
   /// Files that hold frames which may not be on the disk, oldest first. Guarded by `monitor`.
-  private var unsynced: [any File] = []
+  private var unsynced: [Unsynced] = []
+  private struct Unsynced {
+    let file: any File
+    let use: UInt64
+  }
   private var failure: SystemError?
 
   package init(
@@ -108,8 +123,7 @@ package final class WAL: @unchecked Sendable {
     active = next
     offset = WALFileHeader.frameStart
     monitor.lock()
-    unsynced.removeAll { $0 === next.file }
-    unsynced.append(next.file)
+    unsynced.append(Unsynced(file: next.file, use: header.use))
     monitor.unlock()
     return true
   }
@@ -136,15 +150,18 @@ package final class WAL: @unchecked Sendable {
   package func skipSequence() {
     nextSequence += 1
     appended.store(nextSequence, ordering: .releasing)
+    monitor.lock()
+    durable.store(nextSequence, ordering: .releasing)
+    monitor.unlock()
   }
 
-  package func noteInline(slot: Int, end: Int) {
+  package func noteInline(segment: UInt64, end: Int) {
     guard let active else { return }
-    active.inlineEnds[slot] = max(active.inlineEnds[slot] ?? 0, end)
+    active.inlineEnds[segment] = max(active.inlineEnds[segment] ?? 0, end)
   }
 
   /// Frees the files that a durable checkpoint covers, but for those with payloads that `isVouched` denies (rule 6).
-  package func release(before use: UInt64, isVouched: (_ slot: Int, _ end: Int) -> Bool) {
+  package func release(before use: UInt64, isVouched: (_ segment: UInt64, _ end: Int) -> Bool) {
     for file in files where file.state == .filled {
       guard let header = file.header, header.use < use,
         file.inlineEnds.allSatisfy({ isVouched($0.key, $0.value) })
@@ -162,9 +179,10 @@ package final class WAL: @unchecked Sendable {
   package var durableSequence: UInt64 { durable.load(ordering: .acquiring) }
 
   /// What was replayed may not be on the disk: its files are synced before anything newer counts as durable.
-  package func adoptUnsynced(_ files: [any File]) {
+  package func adoptUnsynced(_ files: [LogFile]) {
     monitor.lock()
-    unsynced.insert(contentsOf: files, at: 0)
+    unsynced.insert(
+      contentsOf: files.map { Unsynced(file: $0.file, use: $0.header?.use ?? 0) }.sorted { $0.use < $1.use }, at: 0)
     monitor.unlock()
   }
 
@@ -188,7 +206,7 @@ package final class WAL: @unchecked Sendable {
       monitor.unlock()
       var failed: SystemError?
       for file in files where failed == nil {
-        do throws(SystemError) { try file.sync() } catch { failed = error }
+        do throws(SystemError) { try file.file.sync() } catch { failed = error }
       }
       monitor.lock()
       isSyncing = false
@@ -196,7 +214,7 @@ package final class WAL: @unchecked Sendable {
         failure = failed
       } else {
         // The newest file may be written to again; the others are done with.
-        unsynced.removeAll { file in files.dropLast().contains { $0 === file } }
+        unsynced.removeAll { file in files.dropLast().contains { $0.use == file.use } }
         if target > durable.load(ordering: .relaxed) { durable.store(target, ordering: .releasing) }
       }
       monitor.signalAll()

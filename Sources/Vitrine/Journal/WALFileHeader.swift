@@ -52,6 +52,7 @@ package struct WALFileHeader: Sendable, Equatable {
       firstSequence: p.u64(56), predecessor: p.u64(64), predecessorCut: Int(clamping: p.u64(72)),
       predecessorSequence: p.u64(80), durableSequence: p.u64(88))
     version = p.u32(8)
+    guard use < UInt64(1) << 62, opening < UInt64(1) << 28, version == 1 else { return nil }
   }
 
   package func encoded() -> [UInt8] {

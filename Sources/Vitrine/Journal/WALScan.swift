@@ -11,14 +11,21 @@ package struct WALScan {
 
   package init(files: [Found]) { self.files = files }
 
-  /// Opens every WAL file. One that cannot be read counts as damaged: it has no header.
+  /// Opens every WAL file. One that is not there is left out; one that cannot be read has no header.
   package static func open(
     _ directory: any Directory, store: StoreID, access: FileAccess
   ) throws(SystemError) -> WALScan {
     var files: [Found] = []
     for index in 0..<CacheFormat.walFileCount {
       let name = WALFileHeader.fileName(index)
-      guard let file = try? directory.openFile(name, access), let status = try? file.status() else { continue }
+      let file: any File
+      do throws(SystemError) {
+        file = try directory.openFile(name, access)
+      } catch {
+        guard error.code == SystemError.missing else { throw error }
+        continue
+      }
+      let status = try file.status()
       let bytes = (try? file.read(0..<WALFileHeader.byteCount)) ?? []
       let header = bytes.withUnsafeBytes { WALFileHeader($0) }.flatMap { $0.store == store ? $0 : nil }
       files.append(Found(name: name, file: file, byteCount: status.byteCount, header: header))
@@ -58,7 +65,7 @@ package struct WALReplay {
   /// damage. `isClean`: the writer ended here, so with nothing behind there is nothing to look for.
   package static func run(
     _ scan: WALScan, from position: WALPosition, isClean: Bool = false,
-    apply: (_ change: Change, _ sequence: UInt64, _ file: WALScan.Found) -> Bool
+    apply: (_ changes: [Change], _ sequence: UInt64, _ file: WALScan.Found) -> Bool
   ) -> WALReplay {
     var replay = WALReplay(end: position)
     // The checkpoint of a store just made stands before any use of a file.
@@ -87,7 +94,7 @@ package struct WALReplay {
         current = next
         continue
       }
-      replay.isDamaged = !isConsistent
+      replay.isDamaged = !isConsistent || window.hasFailed
       if isClean, isConsistent, next == nil, replay.end == position, header.use == scan.newestUse { break }
       replay.collectLater(scan, behind: header.use, from: window)
       break
@@ -97,13 +104,18 @@ package struct WALReplay {
 
   private mutating func follow(
     _ window: LogWindow, _ limit: Int, _ seed: UInt64, _ file: WALScan.Found,
-    _ apply: (Change, UInt64, WALScan.Found) -> Bool
+    _ apply: ([Change], UInt64, WALScan.Found) -> Bool
   ) -> Bool {
+    var changes: [Change] = []
     while let (frame, bytes) = window.frame(at: end.offset, before: limit, seed: seed),
       frame.sequence == end.sequence
     {
-      let isConsistent = Frame.forEachChange(bytes, at: end.offset, frame) { apply($0, frame.sequence, file) }
-      guard isConsistent else { return false }
+      changes.removeAll(keepingCapacity: true)
+      let isWhole = Frame.forEachChange(bytes, at: end.offset, frame) { change in
+        changes.append(change)
+        return true
+      }
+      guard isWhole, apply(changes, frame.sequence, file) else { return false }
       end.offset += frame.byteCount
       end.sequence += 1
       frameCount += 1
@@ -121,7 +133,7 @@ package struct WALReplay {
     var durable: UInt64 = 0
     func collect(_ window: LogWindow, from offset: Int, seed: UInt64, after sequence: UInt64) {
       window.forEachFrame(from: offset, seed: seed) { frame, bytes, offset in
-        guard frame.sequence > sequence else { return }
+        guard frame.sequence >= sequence else { return }
         durable = max(durable, frame.durableSequence)
         _ = Frame.forEachChange(bytes, at: offset, frame) { change in
           if let key = change.key { keys.insert(key.stored) }
@@ -152,7 +164,6 @@ extension Change {
     switch self {
     case .put(let put): put.hash
     case .remove(let hash, _): hash
-    case .moved(let moved): moved.hash
     case .removeAll, .segmentMade, .segmentOpened, .segmentSealed, .segmentRetired: nil
     }
   }

@@ -1,3 +1,11 @@
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Darwin
+#endif
+
 /// A range of memory that shows a file.
 ///
 /// Invariants: `start` is valid for `byteCount` bytes until the mapping is released, which happens when the last
@@ -12,6 +20,20 @@ package final class Mapping: @unchecked Sendable {
     self.start = start
     self.byteCount = byteCount
     self.release = release
+  }
+
+  /// Brings the pages of a range of a writable mapping in, ready to be stored to. False when one cannot be had; true
+  /// where the system has no way to ask.
+  package func populate(_ range: Range<Int>) -> Bool {
+    #if os(Linux)
+      let from = range.lowerBound & ~4095
+      let count = roundUp(range.upperBound, to: 4096) - from
+      // MADV_POPULATE_WRITE, since Linux 5.14.
+      if madvise(start + from, min(count, roundUp(byteCount, to: 4096) - from), 23) == 0 { return true }
+      return errno == EINVAL
+    #else
+      return true
+    #endif
   }
 
   deinit { release() }

@@ -39,9 +39,16 @@ package final class POSIXFileSystem: FileSystem {
     }
     let descriptor = retrying { open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
     guard descriptor >= 0 else { throw SystemError(code: errno, operation: "open folder", path: path) }
-    let directory = POSIXDirectory(descriptor: descriptor, path: path)
+    let directory = POSIXDirectory(descriptor: descriptor, path: POSIXFileSystem.absolute(path))
     if made { try POSIXFileSystem.syncParent(of: path) }
     return directory
+  }
+
+  /// The process may change its working directory later.
+  private static func absolute(_ path: String) -> String {
+    guard !path.hasPrefix("/"), let current = getcwd(nil, 0) else { return path }
+    defer { free(current) }
+    return String(cString: current) + "/" + path
   }
 
   /// A new store's own name must last too: its parent is synced, where it can be opened at all.
@@ -157,7 +164,8 @@ final class POSIXDirectory: Directory {
   func isStillNamed() -> Bool {
     var held = stat()
     var named = stat()
-    guard fstat(descriptor, &held) == 0, stat(path, &named) == 0 else { return false }
+    if fstat(descriptor, &held) != 0 { return true }
+    if stat(path, &named) != 0 { return errno != ENOENT && errno != ENOTDIR }
     return held.st_dev == named.st_dev && held.st_ino == named.st_ino
   }
 }
@@ -172,6 +180,8 @@ final class POSIXFile: File {
   private let descriptor: Int32
   let path: String
   let announcesStores = false
+  /// Set once locked: a forked child closes the lock's descriptor at once, and must not close that number again.
+  private let lockGeneration = Guarded<UInt32?>(nil)
 
   init(descriptor: Int32, path: String) {
     self.descriptor = descriptor
@@ -179,7 +189,10 @@ final class POSIXFile: File {
   }
 
   deinit {
-    vitrine_forget_in_child(descriptor)
+    if let generation = lockGeneration.withLock({ $0 }) {
+      if generation != vitrine_fork_generation() { return }
+      vitrine_forget_in_child(descriptor)
+    }
     close(descriptor)
   }
 
@@ -254,6 +267,7 @@ final class POSIXFile: File {
   func tryLock() throws(SystemError) -> Bool {
     if retrying({ flock(descriptor, LOCK_EX | LOCK_NB) }) == 0 {
       vitrine_close_in_child(descriptor)
+      lockGeneration.withLock { $0 = vitrine_fork_generation() }
       return true
     }
     if errno == EWOULDBLOCK { return false }

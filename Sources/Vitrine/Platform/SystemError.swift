@@ -7,6 +7,9 @@ public struct SystemError: Error, Sendable, Equatable {
   /// The file or folder concerned, as far as it is known.
   public let path: String
 
+  package static let missing: Int32 = 2
+  package static let exists: Int32 = 17
+
   package init(code: Int32, operation: String, path: String) {
     self.code = code
     self.operation = operation

@@ -28,17 +28,29 @@ package final class Catalog: @unchecked Sendable {
 
   // MARK: Applying
 
-  /// Makes one change. False when it does not fit what is there, which only damage can bring about; then as much of it
-  /// as fits was made.
+  /// Makes the changes of one frame. False when they do not fit what is there, which only damage can bring about; then as
+  /// much of them as fits was made.
+  ///
+  /// All blobs that the frame needs are claimed before any is let go: of two keys that take over each other's bytes,
+  /// neither may lose them in between.
   @discardableResult
-  package func apply(_ change: Change, sequence: UInt64, isChecked: Bool) -> Bool {
+  package func apply(_ changes: some Collection<Change>, sequence: UInt64, isChecked: Bool) -> Bool {
+    for change in changes {
+      if case .put(let put) = change, !claim(put) { return false }
+    }
+    for change in changes where !apply(change, sequence: sequence, isChecked: isChecked) { return false }
+    return true
+  }
+
+  private func apply(_ change: Change, sequence: UInt64, isChecked: Bool) -> Bool {
     switch change {
     case .put(let put):
-      return apply(put, sequence: sequence, isChecked: isChecked)
+      return enter(put, sequence: sequence, isChecked: isChecked)
     case .remove(let hash, let displaced):
       guard keys.remove(hash, displaced.location) else { return false }
       keyCount -= 1
-      return release(displaced, sequence: sequence)
+      release(displaced, sequence: sequence)
+      return true
     case .removeAll:
       keys.removeAll()
       contents.removeAll()
@@ -74,22 +86,24 @@ package final class Catalog: @unchecked Sendable {
       guard let segment = segment(slot), segment.liveCount == 0 else { return false }
       segment.state = .retired
       return true
-    case .moved(let moved):
-      return apply(moved, sequence: sequence)
     }
   }
 
-  private func apply(_ put: Change.Put, sequence: UInt64, isChecked: Bool) -> Bool {
-    guard let segment = segment(put.location.slot) else { return false }
-    // The new claim on the content first: the same bytes put again must not fall to zero between.
-    if put.contentLocation == put.location {
-      guard contents.insert(put.content, put.location) else { return false }
-      segment.liveUnits += put.payloadUnits
-      segment.liveCount += 1
-      blobCount += 1
-    } else {
-      guard contents.retain(put.content, put.contentLocation) else { return false }
+  private func claim(_ put: Change.Put) -> Bool {
+    let byteCount = (put.headUnits + put.payloadUnits) * Unit.byteCount
+    guard let segment = segment(put.location.slot), put.location.offset + byteCount <= segment.byteCount else {
+      return false
     }
+    guard put.contentLocation == put.location else { return contents.retain(put.content, put.contentLocation) }
+    guard contents.insert(put.content, put.location) else { return false }
+    segment.liveUnits += put.payloadUnits
+    segment.liveCount += 1
+    blobCount += 1
+    return true
+  }
+
+  private func enter(_ put: Change.Put, sequence: UInt64, isChecked: Bool) -> Bool {
+    guard let segment = segment(put.location.slot) else { return false }
     var flags: KeySlot.Flags = put.contentLocation == put.location ? [] : .reference
     if isChecked { flags.formUnion(.checked) }
     let slot = KeySlot(put.hash, put.location, flags)
@@ -107,16 +121,14 @@ package final class Catalog: @unchecked Sendable {
     return true
   }
 
-  @discardableResult
-  private func release(_ displaced: Change.Displaced, sequence: UInt64) -> Bool {
+  /// An entry that cannot be read any more may not tell which blob it used: then that blob stays.
+  private func release(_ displaced: Change.Displaced, sequence: UInt64) {
     logicalByteCount -= displaced.logicalByteCount
     takeLive(displaced.location.slot, units: displaced.headUnits, sequence: sequence)
-    guard let left = contents.release(displaced.content, displaced.contentLocation) else { return false }
-    if left == 0 {
+    if contents.release(displaced.content, displaced.contentLocation) == 0 {
       takeLive(displaced.contentLocation.slot, units: displaced.payloadUnits, sequence: sequence)
       blobCount -= 1
     }
-    return true
   }
 
   private func takeLive(_ slot: Int, units: Int, sequence: UInt64) {
@@ -125,17 +137,6 @@ package final class Catalog: @unchecked Sendable {
     // A damaged record does not tell its size; the last one out settles the account.
     segment.liveUnits = segment.liveCount == 0 ? 0 : max(0, segment.liveUnits - units)
     segment.lastKill = max(segment.lastKill, sequence)
-  }
-
-  private func apply(_ moved: Change.Moved, sequence: UInt64) -> Bool {
-    guard let target = segment(moved.to.slot),
-      let old = keys.find(moved.hash, counts: false, { $0 }), old.location == moved.from,
-      keys.replace(moved.hash, moved.from, with: KeySlot(moved.hash, moved.to, old.flags))
-    else { return false }
-    target.liveUnits += moved.headUnits + moved.payloadUnits
-    target.liveCount += 1
-    takeLive(moved.from.slot, units: moved.headUnits + moved.payloadUnits, sequence: sequence)
-    return true
   }
 
   /// Enters a key that a scan of the segments found, and its blob when it is the first to use it.

@@ -1,14 +1,21 @@
 /// The catalog as a checkpoint holds it: written whole under the commit lock, read back at opening.
 extension Catalog {
-  /// How long a checkpoint file must be for what is in the catalog and `more` keys.
+  /// Segments that may be made before the files' room is looked at again.
+  private static let spareSegments = 8
+
+  /// How long a checkpoint file must be for what is in the catalog and `more` keys, each of which may be the fourth that
+  /// uses some blob.
   package func checkpointByteCount(moreKeys more: Int = 0) -> Int {
     CheckpointHeader.fileByteCount(
-      keys: keyCount + more, blobs: blobCount + more, segments: segments.segments.count,
-      largeCounts: contents.largeCounts.count + min(more, 1))
+      keys: keyCount + more, blobs: blobCount + more, segments: segments.segments.count + Catalog.spareSegments,
+      largeCounts: contents.largeCounts.count + more)
   }
 
   /// Writes the body and fills the counts of `header`. O(entries), one write for each 64 KiB.
-  package func write(to file: any File, header: inout CheckpointHeader) throws(SystemError) {
+  /// `mark` says below which offset a segment's records are vouched for.
+  package func write(
+    to file: any File, header: inout CheckpointHeader, mark: (Segment) -> Int
+  ) throws(SystemError) {
     let writer = CheckpointBodyWriter(file: file, store: header.identity.store, generation: header.generation)
     var segmentCount = 0
     for case let segment? in segments.segments where segment.state != .retired {
@@ -20,7 +27,7 @@ extension Catalog {
       writer.append(UInt64(segment.tail))
       writer.append(UInt64(segment.liveUnits))
       writer.append(UInt64(segment.liveCount))
-      writer.append(UInt64(segments.vouchedUpTo(segment.slot)))
+      writer.append(UInt64(mark(segment)))
       writer.append(segments.firstSequence(segment.slot))
     }
     var keyCount = 0
@@ -49,7 +56,7 @@ extension Catalog {
     header.keyCount = keyCount
     header.blobCount = blobCount
     header.largeCountCount = contents.largeCounts.count
-    header.logicalByteCount = logicalByteCount
+    header.logicalByteCount = max(0, logicalByteCount)
     header.bodyWordCount = writer.wordCount
     header.nextSegment = nextSegment
   }
@@ -66,7 +73,7 @@ extension Catalog {
         let tail = body.next(), let liveUnits = body.next(), let liveCount = body.next(), let vouched = body.next(),
         let first = body.next(), let stream = StreamKind(rawValue: UInt32(truncatingIfNeeded: place >> 32)),
         let state = Segment.State(code: code), byteCount <= 1 << 40, tail <= byteCount, vouched <= byteCount,
-        liveUnits <= 1 << 40, liveCount <= 1 << 40
+        liveUnits <= 1 << 40, liveCount <= 1 << 40, id < UInt64(1) << 62
       else { return false }
       let slot = Int(place & 0xFFFF_FFFF)
       guard slot < SegmentTable.slotLimit, slot >= segments.segments.count || segments.segments[slot] == nil else {

@@ -8,6 +8,8 @@ package struct LoadedStore {
   package var replayedCount = 0
   package var droppedCount = 0
   package var mayHaveLostRemovals = false
+  /// A replay that met damage: what it says about later frames has to be dropped.
+  package var distrusted: WALReplay?
   /// The log was closed cleanly right here, so open segments may be written on.
   package var isClean = false
   /// Where the log ends.
@@ -51,10 +53,16 @@ package struct CheckpointSet {
   }
   package var newestGeneration: UInt64 { slots.compactMap { $0.header?.generation }.max() ?? 0 }
 
-  package static func open(_ directory: any Directory, access: FileAccess) -> CheckpointSet {
+  /// A file that is not there has no header; one that cannot be opened for another reason is an error.
+  package static func open(_ directory: any Directory, access: FileAccess) throws(SystemError) -> CheckpointSet {
     var slots: [Slot] = []
     for index in 0..<2 {
-      let file = try? directory.openFile(CheckpointHeader.fileName(index), access)
+      var file: (any File)?
+      do throws(SystemError) {
+        file = try directory.openFile(CheckpointHeader.fileName(index), access)
+      } catch {
+        guard error.code == SystemError.missing else { throw error }
+      }
       let bytes = (try? file?.read(0..<CheckpointHeader.byteCount)) ?? []
       let header = bytes.withUnsafeBytes { CheckpointHeader($0) }
       let status = try? file?.status()

@@ -10,7 +10,9 @@ package struct Loader {
 
   /// `identity` is what `STORE` said, if it could be read.
   package func load(identity stored: StoreIdentity?, rebuilding: Bool = false) throws(StoreError) -> LoadedStore {
-    var checkpoints = CheckpointSet.open(folders.checkpoints, access: access)
+    var checkpoints = try system { () throws(SystemError) in
+      try CheckpointSet.open(folders.checkpoints, access: access)
+    }
     let fromCheckpoint = checkpoints.order.first.flatMap { checkpoints.slots[$0].header?.identity }
     guard let identity = stored ?? fromCheckpoint else {
       throw .unreadable(path: folders.root.path, reason: "neither STORE nor a checkpoint can be read")
@@ -51,11 +53,9 @@ package struct Loader {
   ) -> LoadedStore? {
     var inline: [Location: InlineRecord] = [:]
     catalog.isReplaying = true
-    let replay = WALReplay.run(scan, from: header.position, isClean: header.isClean && isNewest) { change, sequence, file in
-      if case .put(let put) = change, let range = put.inline {
-        inline[put.location] = InlineRecord(file: file.file, range: range)
-      }
-      return catalog.apply(change, sequence: sequence, isChecked: false)
+    let replay = WALReplay.run(scan, from: header.position, isClean: header.isClean && isNewest) { changes, sequence, file in
+      Loader.note(changes, file, &inline)
+      return catalog.apply(changes, sequence: sequence, isChecked: false)
     }
     catalog.isReplaying = false
     if replay.isDamaged && !isNewest { return nil }
@@ -65,7 +65,7 @@ package struct Loader {
       newestOpening: newestOpening(checkpoints, scan), checkpoint: checkpoints, inline: inline)
     loaded.replayedCount = replay.changeCount
     if replay.isDamaged {
-      loaded.droppedCount = drop(replay, catalog)
+      loaded.distrusted = replay
       loaded.mayHaveLostRemovals = true
       loaded.notes.append("the log is damaged before its end; removals may be lost")
     }
@@ -76,7 +76,25 @@ package struct Loader {
     return loaded
   }
 
-  /// Rule 9: what whole frames behind the damage touch is not trusted.
+  /// Remembers the records that frames carry, and forgets those whose place another record or segment has taken.
+  private static func note(
+    _ changes: [Change], _ file: WALScan.Found, _ inline: inout [Location: InlineRecord]
+  ) {
+    for change in changes {
+      switch change {
+      case .put(let put):
+        if put.inline != nil || !inline.isEmpty {
+          inline[put.location] = put.inline.map { InlineRecord(file: file.file, range: $0) }
+        }
+      case .segmentMade(let slot, _, _), .segmentRetired(let slot):
+        if !inline.isEmpty { inline = inline.filter { $0.key.slot != slot } }
+      case .removeAll: inline = [:]
+      case .remove, .segmentOpened, .segmentSealed: break
+      }
+    }
+  }
+
+  /// Rule 9: what whole frames behind the damage touch is not trusted. The segments are attached.
   private func drop(_ replay: WALReplay, _ catalog: Catalog) -> Int {
     var dropped = 0
     for shard in 0..<KeyTable.shardCount {
@@ -85,7 +103,8 @@ package struct Loader {
         guard replay.laterRemovesAll || replay.laterKeys.contains(hash.stored) else {
           continue
         }
-        catalog.dropUnread(hash, entry.location)
+        catalog.apply(
+          CollectionOfOne(.remove(hash, catalog.displaced(at: entry.location))), sequence: 0, isChecked: false)
         dropped += 1
       }
     }
@@ -103,8 +122,9 @@ package struct Loader {
     var known: Set<String> = []
     for case let segment? in loaded.catalog.segments.segments where segment.state != .retired {
       known.insert(segment.fileName)
-      attach(segment, &loaded)
+      try attach(segment, &loaded)
     }
+    if let replay = loaded.distrusted { loaded.droppedCount += drop(replay, loaded.catalog) }
     let entries = try system { () throws(SystemError) in try folders.segments.entries() }
     for entry in entries where !known.contains(entry.name) && entry.kind == .file {
       if SegmentHeader.segment(ofFile: entry.name) != nil { loaded.orphans.append(entry.name) }
@@ -112,7 +132,7 @@ package struct Loader {
     return loaded
   }
 
-  private func attach(_ segment: Segment, _ loaded: inout LoadedStore) {
+  private func attach(_ segment: Segment, _ loaded: inout LoadedStore) throws(StoreError) {
     let catalog = loaded.catalog
     var problem: String?
     var mapped = 0
@@ -121,10 +141,12 @@ package struct Loader {
       let status = try file.status()
       mapped = min(status.byteCount, segment.byteCount)
       let mapping = mapped > 0 ? try file.map(byteCount: mapped, writable: false) : nil
-      segment.attach(file: file, mapping: mapping, allocatedByteCount: status.allocatedByteCount)
+      segment.attach(file: file, in: folders.segments, mapping: mapping, allocatedByteCount: status.allocatedByteCount)
       if mapped < segment.tail { problem = "is \(segment.tail - mapped) bytes short" }
     } catch {
-      problem = error.code == 2 ? "is missing" : "cannot be opened (\(error))"
+      // Only what is not there is gone: with too many files open, say, nothing may be given up.
+      guard error.code == SystemError.missing else { throw .system(error) }
+      problem = "is missing"
     }
     catalog.segments.insert(
       segment, vouchedUpTo: catalog.segments.vouchedUpTo(segment.slot),

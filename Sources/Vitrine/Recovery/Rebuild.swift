@@ -42,10 +42,11 @@ package struct Rebuild {
     let ids = entries.compactMap { $0.kind == .file ? SegmentHeader.segment(ofFile: $0.name) : nil }.sorted()
     for (index, id) in ids.enumerated() {
       progress?(index, ids.count)
-      guard let file = try? folders.segments.openFile(SegmentHeader.fileName(id), access),
-        let byteCount = try? file.status().byteCount, byteCount > SegmentHeader.byteCount,
-        let slot = catalog.segments.takeSlot()
-      else { continue }
+      let (file, byteCount) = try system { () throws(SystemError) in
+        let file = try folders.segments.openFile(SegmentHeader.fileName(id), access)
+        return (file, try file.status().byteCount)
+      }
+      guard byteCount > SegmentHeader.byteCount, let slot = catalog.segments.takeSlot() else { continue }
       catalog.nextSegment = max(catalog.nextSegment, id &+ 1)
       let bytes = (try? file.read(0..<SegmentHeader.byteCount)) ?? []
       let head = bytes.withUnsafeBytes { SegmentHeader($0) }

@@ -14,13 +14,20 @@ package final class Segment: @unchecked Sendable {
 
   package let id: UInt64
   package let slot: Int
-  /// Nil for a segment whose file is missing, and while recovery has not come to it yet.
-  package private(set) var file: (any File)?
+  /// Most segments keep their file open; beyond so many, one that is not being written is opened when it is needed, so
+  /// that a large store does not use up the process's descriptors.
+  private static let mostHeldFiles = 256
+  private var held: (any File)?
+  private var directory: (any Directory)?
+
+  /// Nil when the file is missing, and while recovery has not come to it yet.
+  package var file: (any File)? { held ?? (try? directory?.openFile(fileName, access)) }
+  private var access: FileAccess = .readWrite
   package private(set) var mapping: Mapping?
   /// Bytes that the file has room for.
   package var byteCount: Int
   /// Bytes of the disk that it takes, as the ledger counts them.
-  package private(set) var allocatedByteCount = 0
+  package var allocatedByteCount = 0
   /// What its file took when it lost its name.
   package var unlinkedByteCount = 0
   package var stream: StreamKind
@@ -48,8 +55,13 @@ package final class Segment: @unchecked Sendable {
     self.tail = tail
   }
 
-  package func attach(file: (any File)?, mapping: Mapping?, allocatedByteCount: Int) {
-    self.file = file
+  package func attach(
+    file: any File, in directory: any Directory, mapping: Mapping?, allocatedByteCount: Int,
+    access: FileAccess = .readWrite
+  ) {
+    held = slot < Segment.mostHeldFiles || state == .open || state == .spare ? file : nil
+    self.directory = directory
+    self.access = access
     self.mapping = mapping
     self.allocatedByteCount = allocatedByteCount
   }

@@ -85,6 +85,7 @@ package struct SegmentHeader: Sendable, Equatable {
   /// The segment whose file has this name; nil for every other spelling.
   package static func segment(ofFile name: String) -> UInt64? {
     guard name.utf8.count == 24, name.hasSuffix(".segment"), let id = UInt64(name.prefix(16), radix: 16),
+      id < UInt64(1) << 62,
       fileName(id) == name
     else { return nil }
     return id

@@ -144,8 +144,9 @@ package final class SegmentTable: @unchecked Sendable {
     address(slot).storeBytes(of: sequence, toByteOffset: 32, as: UInt64.self)
   }
 
-  package func setVouchedUpTo(_ offset: Int, slot: Int) {
-    vouched(slot).pointee.store(offset, ordering: .relaxed)
+  /// Raises the mark below which a segment's records are vouched for; it never falls.
+  package func raiseMark(slot: Int, to offset: Int) {
+    vouched(slot).pointee.max(offset, ordering: .relaxed)
   }
 
   /// Takes a segment out that no location names and no reader has pinned; its slot stays taken until it is given back.

@@ -10,7 +10,7 @@ struct Adoption {
   func makeLog() throws(StoreError) -> WAL {
     do throws(SystemError) {
       var files: [WAL.LogFile] = []
-      var replayed: [any File] = []
+      var replayed: [WAL.LogFile] = []
       for index in 0..<CacheFormat.walFileCount {
         let name = WALFileHeader.fileName(index)
         let found = loaded.scan.files.first { $0.name == name }
@@ -20,10 +20,12 @@ struct Adoption {
         let log = WAL.LogFile(
           name: name, file: file, byteCount: isWhole ? found!.byteCount : loaded.identity.walFileByteCount,
           isMapped: folders.wal.promisesAllocation)
-        if isWhole, let header = found?.header, loaded.chain.contains(header.use), !isEmptyTail(header) {
+        if isWhole, let header = found?.header, loaded.chain.contains(header.use),
+          !(isEmptyTail && header.use == loaded.end.use)
+        {
           log.header = header
           log.state = .filled
-          replayed.append(file)
+          replayed.append(log)
           // Until a checkpoint vouches for what lies in it, it stays.
           log.inlineEnds = inlineEnds(file)
         }
@@ -34,9 +36,20 @@ struct Adoption {
       let wal = WAL(
         store: loaded.identity.store, entropy: environment.entropy, files: files,
         nextUse: loaded.scan.newestUse + 1, opening: opening, durableSequence: loaded.durableSequence)
-      // The invariant of rule 8 leaves a file free; without it (files lost to damage) the last one has to serve.
-      if wal.freeCount == 0 { files.last?.state = .free }
-      guard try wal.rotate(cut: loaded.end), let active = wal.active else {
+      // The invariant of rule 8 leaves a file free. When recovery itself has used it, and was broken off before its
+      // checkpoint, that file holds nothing but recovery's own frames: they are made anew.
+      var isTailReused = isEmptyTail
+      if wal.freeCount == 0 {
+        (files.first { $0.header?.use == loaded.end.use } ?? files.last)?.state = .free
+        isTailReused = true
+      }
+      var cut = loaded.end
+      if isTailReused, let tail = loaded.scan.file(use: cut.use)?.header, loaded.chain.count > 1 {
+        // Its header goes: the log was cut where that header said.
+        cut = WALPosition(
+          use: tail.predecessor, offset: tail.predecessorCut, sequence: tail.predecessorSequence)
+      }
+      guard try wal.rotate(cut: cut), let active = wal.active else {
         throw SystemError(code: 28, operation: "open the log", path: "wal")
       }
       try active.file.sync()
@@ -48,14 +61,15 @@ struct Adoption {
   }
 
   /// The newest file of the chain when it holds no frame: it can be begun again.
-  private func isEmptyTail(_ header: WALFileHeader) -> Bool {
-    header.use == loaded.end.use && loaded.end.offset == WALFileHeader.frameStart && loaded.chain.count > 1
+  private var isEmptyTail: Bool {
+    loaded.end.offset == WALFileHeader.frameStart && loaded.chain.count > 1
   }
 
-  private func inlineEnds(_ file: any File) -> [Int: Int] {
-    var ends: [Int: Int] = [:]
+  private func inlineEnds(_ file: any File) -> [UInt64: Int] {
+    var ends: [UInt64: Int] = [:]
     for (location, record) in loaded.inline where record.file === file {
-      ends[location.slot] = max(ends[location.slot] ?? 0, location.offset + record.range.count)
+      let segment = loaded.catalog.segments.id(location.slot)
+      ends[segment] = max(ends[segment] ?? 0, location.offset + record.range.count)
     }
     return ends
   }
@@ -93,11 +107,15 @@ extension StoreCore {
       for segment in segments where segment.state == .open { openSegments[Int(segment.stream.rawValue)] = segment }
     } else {
       // What lies behind the last counted record may be half of something: nothing is written there again.
-      var changes: [Change] = []
-      for segment in segments where segment.state == .open {
-        changes.append(.segmentSealed(slot: segment.slot, byteCount: segment.byteCount))
+      let changes = segments.filter { $0.state == .open }.map {
+        Change.segmentSealed(slot: $0.slot, byteCount: $0.byteCount)
       }
-      if !changes.isEmpty { _ = try locked { () throws(StoreError) in try record(changes) } }
+      if wal.freeCount == 0 {
+        // The checkpoint below says so; the last spare log file stays as good as empty until then.
+        catalog.apply(changes, sequence: 0, isChecked: false)
+      } else if !changes.isEmpty {
+        _ = try locked { () throws(StoreError) in try record(changes) }
+      }
       for segment in segments where segment.state == .sealed && segment.file != nil {
         if segment.tail > catalog.segments.vouchedUpTo(segment.slot) {
           unchecked.append((segment.slot, segment.tail))
@@ -108,9 +126,16 @@ extension StoreCore {
     let isChanged = change(options)
     if isChanged || loaded.storeFileNeedsHealing { try writeIdentity() }
     if isMarked { try writeAnewWhatNobodyVouchesFor() }
-    if wal.freeCount == 0 || isMarked || isChanged || loaded.kind == .rebuilt || loaded.mayHaveLostRemovals {
+    if wal.freeCount == 0 || isMarked || isChanged || loaded.kind == .rebuilt || loaded.mayHaveLostRemovals
+      || loaded.droppedCount > 0
+    {
+      // What is left unchecked stays unvouched for: checking it may need the log, which this is to free.
+      isCheckingLeftovers = true
+      defer { isCheckingLeftovers = false }
       try checkpoint()
     }
+    // Payloads that only the log carries may still hold all its files: then they are checked before anything is served.
+    if wal.freeCount == 0 { try checkpoint() }
     if isMarked {
       do throws(SystemError) {
         try lockFile.write(LockFile.contents(isMarked: false), at: 0)
@@ -150,7 +175,7 @@ extension StoreCore {
       do throws(SystemError) {
         file = try folders.root.openFile(CacheFormat.storeFile, .readWrite)
       } catch {
-        guard error.code == SystemCode.missing else { throw error }
+        guard error.code == SystemError.missing else { throw error }
         file = try folders.root.openFile(CacheFormat.storeFile, .create)
       }
       try Creation.write(identity, to: file)

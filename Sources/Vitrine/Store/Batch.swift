@@ -5,6 +5,12 @@ public struct WriteBatch: Sendable {
   enum Operation: Sendable {
     case put(CacheKey, [UInt8], PutOptions)
     case remove(CacheKey)
+
+    var key: CacheKey {
+      switch self {
+      case .put(let key, _, _), .remove(let key): key
+      }
+    }
   }
 
   private(set) var operations: [Operation] = []
@@ -17,6 +23,18 @@ public struct WriteBatch: Sendable {
   }
 
   public mutating func remove(_ key: CacheKey) { operations.append(.remove(key)) }
+
+  /// Only the last operation of each key, in their order.
+  var withoutOverwritten: WriteBatch {
+    var last: [CacheKey: Int] = [:]
+    for (index, operation) in operations.enumerated() { last[operation.key] = index }
+    guard last.count < operations.count else { return self }
+    var batch = WriteBatch()
+    for (index, operation) in operations.enumerated() where last[operation.key] == index {
+      batch.operations.append(operation)
+    }
+    return batch
+  }
 
   public var count: Int { operations.count }
   public var isEmpty: Bool { operations.isEmpty }
@@ -39,6 +57,7 @@ extension StoreCore {
   func write(_ batch: WriteBatch, durability: Durability?) throws(StoreError) {
     try requireWritable()
     if batch.isEmpty { return }
+    let batch = batch.withoutOverwritten
     let durability = durability ?? identity.durability
     while true {
       let arena = KeyArena()

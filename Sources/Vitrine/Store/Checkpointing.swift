@@ -12,36 +12,53 @@ extension StoreCore {
   /// Under the upkeep lock.
   func writeCheckpoint(isClean: Bool = false) throws(StoreError) {
     try prepareCheckpoint()
-    // The image under the commit lock, which takes no sync; what follows does not need it.
-    let (index, header) = try locked { () throws(StoreError) in
-      try requireWritable()
+    let image = try locked { () throws(StoreError) in
+      try requireWritable(closing: true)
       return try writeImage(isClean: isClean)
     }
-    try publish(index, header, covering: header.position.sequence)
-    locked { releaseLog(header) }
+    try publish(image)
+    locked { releaseLog(image) }
   }
 
-  /// The same with the commit lock held from before: for a batch that has no frame of its own.
+  /// The same with the commit lock held from before: for changes that have no frame of their own. A failure ends all
+  /// writing, since the index has them already.
   func writeCheckpointLocked(consumingSequence: Bool) throws(StoreError) {
     guard let wal else { throw .readOnly }
-    let last = wal.nextSequence
-    var (index, header) = try writeImage(isClean: false)
-    if consumingSequence { header.position.sequence += 1 }
-    try publish(index, header, covering: last)
-    if consumingSequence { wal.skipSequence() }
-    releaseLog(header)
+    do throws(StoreError) {
+      var image = try writeImage(isClean: false)
+      image.covered = wal.nextSequence
+      if consumingSequence { image.header.position.sequence += 1 }
+      try publish(image)
+      if consumingSequence { wal.skipSequence() }
+      releaseLog(image)
+    } catch .writeFailed(let error) {
+      throw .writeFailed(error)
+    } catch {
+      throw fail(SystemError(code: 28, operation: "write a checkpoint", path: folders.checkpoints.path))
+    }
   }
 
-  /// Checks what earlier openings left unchecked, syncs the segments, and raises their marks. Under the upkeep lock.
+  /// Checks what earlier openings left unchecked and makes room for the index. Under the upkeep lock.
   func prepareCheckpoint() throws(StoreError) {
-    try requireWritable()
+    try requireWritable(closing: true)
     try checkLeftovers()
-    try syncSegments()
     let needed = locked { catalog.checkpointByteCount() }
     if needed > checkpointByteCount { try grow(to: needed) }
   }
 
-  private func writeImage(isClean: Bool) throws(StoreError) -> (Int, CheckpointHeader) {
+  /// An image written but not yet published.
+  private struct Image {
+    let index: Int
+    var header: CheckpointHeader
+    /// Frames below this number have to be durable first.
+    var covered: UInt64
+    /// Segments written to since their last sync, and up to where all of each is filled. The image vouches for that,
+    /// so they are synced before it is published.
+    let marks: [(segment: Segment, filled: Int)]
+  }
+
+  /// Under the commit lock; takes no sync.
+  private func writeImage(isClean: Bool) throws(StoreError) -> Image {
     guard let wal else { throw .readOnly }
     let index = checkpoints.current == 0 ? 1 : 0
     guard let file = checkpoints.slots[index].file, catalog.checkpointByteCount() <= checkpointByteCount else {
@@ -51,49 +68,65 @@ extension StoreCore {
       isClean: isClean, generation: checkpoints.newestGeneration + 1, position: wal.position,
       opening: wal.opening, nextRecord: nextRecord, made: environment.clock.wallMilliseconds(),
       nextSegment: catalog.nextSegment, identity: identity)
+    var marks: [(Segment, Int)] = []
     do throws(SystemError) {
-      try catalog.write(to: file, header: &header)
+      try catalog.write(to: file, header: &header) { segment in
+        let known = catalog.segments.vouchedUpTo(segment.slot)
+        guard segment.isDirty || segment.filledUpTo > known, segment.file != nil, segment.state != .spare else {
+          return known
+        }
+        marks.append((segment, segment.filledUpTo))
+        // A mark never passes what an earlier opening left unchecked.
+        return isUnchecked(segment) ? known : max(known, segment.filledUpTo)
+      }
     } catch {
       throw fail(error)
     }
     bytesWritten.wrappingAdd(header.bodyWordCount * 8, ordering: .relaxed)
-    return (index, header)
+    return Image(index: index, header: header, covered: header.position.sequence, marks: marks)
   }
 
-  private func publish(_ index: Int, _ header: CheckpointHeader, covering sequence: UInt64) throws(StoreError) {
-    guard let wal, let file = checkpoints.slots[index].file else { throw .readOnly }
+  private func isUnchecked(_ segment: Segment) -> Bool { unchecked.contains { $0.slot == segment.slot } }
+
+  /// Rules 4 and 6: payloads first, then the log, then the header that makes the image count.
+  private func publish(_ image: Image) throws(StoreError) {
+    guard let wal, let file = checkpoints.slots[image.index].file else { throw .readOnly }
+    for (segment, _) in image.marks { try sync(segment) }
     do throws(SystemError) {
-      try wal.makeDurable(below: sequence)
-      try file.write(header.encoded(), at: 0)
+      try wal.makeDurable(below: image.covered)
+      try file.write(image.header.encoded(), at: 0)
       try file.sync()
     } catch {
       throw fail(error)
     }
-    checkpoints.slots[index].header = header
-    checkpoints.current = index
+    for (segment, filled) in image.marks where !isUnchecked(segment) {
+      catalog.segments.raiseMark(slot: segment.slot, to: filled)
+    }
+    checkpoints.slots[image.index].header = image.header
+    checkpoints.current = image.index
     checkpointsWritten += 1
-    lastCheckpointMilliseconds = header.made
+    lastCheckpointMilliseconds = image.header.made
     wantsCheckpoint.store(false, ordering: .relaxed)
   }
 
-  /// Rules 4 and 6: log files before the checkpoint may be used again, but for those that carry payloads which it does
-  /// not vouch for. Under the commit lock.
-  private func releaseLog(_ header: CheckpointHeader) {
-    wal?.release(before: header.position.use) { slot, end in
-      guard slot < catalog.segments.segments.count, let segment = catalog.segments.segments[slot],
-        segment.liveCount > 0
-      else { return true }
-      return catalog.segments.vouchedUpTo(slot) >= end
+  /// Rules 4 and 6: log files before the checkpoint may be used again, but for those with payloads that it does not
+  /// vouch for. Under the commit lock.
+  private func releaseLog(_ image: Image) {
+    var ends: [UInt64: Int] = [:]
+    for case let segment? in catalog.segments.segments where segment.liveCount > 0 {
+      ends[segment.id] = catalog.segments.vouchedUpTo(segment.slot)
     }
+    wal?.release(before: image.header.position.use) { segment, end in ends[segment].map { $0 >= end } ?? true }
     inline.withLock { inline in
       guard !inline.isEmpty else { return }
       inline = inline.filter { !catalog.segments.isVouched($0.key) }
     }
   }
 
-  /// Makes what was written to segments durable and raises their marks to where everything is filled. Under the upkeep
-  /// lock, so marks rise in order.
+  /// Makes what was written to segments durable and raises their marks to where everything is filled.
   func syncSegments() throws(StoreError) {
+    syncLock.lock()
+    defer { syncLock.unlock() }
     let dirty = locked {
       catalog.segments.segments.compactMap { segment -> (Segment, Int)? in
         guard let segment, segment.isDirty, segment.state != .retired else { return nil }
@@ -103,11 +136,7 @@ extension StoreCore {
     }
     for (segment, filled) in dirty {
       try sync(segment)
-      // A mark never passes what an earlier opening left unchecked.
-      if unchecked.contains(where: { $0.slot == segment.slot }) { continue }
-      if filled > catalog.segments.vouchedUpTo(segment.slot) {
-        catalog.segments.setVouchedUpTo(filled, slot: segment.slot)
-      }
+      locked { if !isUnchecked(segment) { catalog.segments.raiseMark(slot: segment.slot, to: filled) } }
     }
   }
 
@@ -129,7 +158,7 @@ extension StoreCore {
     try grow(to: isWantedAdmitted ? wanted : needed)
   }
 
-  private func grow(to byteCount: Int) throws(StoreError) {
+  func grow(to byteCount: Int) throws(StoreError) {
     var difference = 0
     for slot in checkpoints.slots { difference += max(0, byteCount - slot.byteCount) }
     guard locked({ ledger.admits(difference) }) else { throw .noSpace }

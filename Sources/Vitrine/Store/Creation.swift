@@ -20,6 +20,8 @@ struct Creation {
   }
 
   private func make() throws(SystemError) {
+    // Lock and folders have their names before anything else is there: what is found without them is not ours.
+    try folders.root.sync()
     var budget = options.byteBudget ?? 0
     if budget == 0 { budget = Sizing.defaultBudget(available: try folders.root.availableByteCount()) }
     let walFileByteCount = Sizing.walFileByteCount(budget: budget)
@@ -61,7 +63,7 @@ struct Creation {
           isClean: true, generation: 1,
           position: WALPosition(use: 0, offset: WALFileHeader.frameStart, sequence: Sequence.first(ofOpening: 0)),
           opening: 0, nextRecord: 1, made: environment.clock.wallMilliseconds(), nextSegment: 1, identity: identity)
-        if let catalog = Catalog(identity: identity) { try catalog.write(to: file, header: &header) }
+        if let catalog = Catalog(identity: identity) { try catalog.write(to: file, header: &header) { _ in 0 } }
         try file.write(header.encoded(), at: 0)
       }
       try file.sync()
@@ -77,7 +79,7 @@ struct Creation {
     do throws(SystemError) {
       return try directory.openFile(name, .create)
     } catch {
-      guard error.code == SystemCode.exists else { throw error }
+      guard error.code == SystemError.exists else { throw error }
       try directory.remove(name)
       return try directory.openFile(name, .create)
     }
@@ -133,7 +135,7 @@ struct Creation {
     do throws(SystemError) {
       try directory.remove(name)
     } catch {
-      guard error.code == SystemCode.missing else { throw error }
+      guard error.code == SystemError.missing else { throw error }
     }
   }
 }

@@ -11,7 +11,7 @@ extension StoreCore {
       }
     }
     // Nothing lives any more in what was left unchecked.
-    unchecked.removeAll()
+    locked { unchecked.removeAll() }
   }
 
   private func unvouchedKeys() -> [(KeyHash, Location)] {

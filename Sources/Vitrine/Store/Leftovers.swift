@@ -11,12 +11,11 @@ extension StoreCore {
       if let segment = catalog.segments.segment(slot), segment.state != .retired {
         let from = catalog.segments.vouchedUpTo(slot)
         try sync(segment)
+        var lost: [(KeyHash, Location)] = []
         for (hash, location) in keys(slot: slot, from: from, to: end) {
-          guard case .intact = check(location, readsPayload: true) else {
-            try dropLeftover(hash, location)
-            continue
-          }
+          if case .damaged = check(location, readsPayload: true) { lost.append((hash, location)) }
         }
+        try drop(lost)
         for (hash, location) in blobs(slot: slot, from: from, to: end) {
           // A payload whose own key has gone, but which others use: they find out at their first read.
           guard case .damaged = check(location, readsPayload: true) else { continue }
@@ -24,9 +23,9 @@ extension StoreCore {
         }
         // Records restored from the log were written after the sync above.
         if locked({ segment.isDirty }) { try sync(segment) }
-        if end > catalog.segments.vouchedUpTo(slot) { catalog.segments.setVouchedUpTo(end, slot: slot) }
+        catalog.segments.raiseMark(slot: slot, to: end)
       }
-      unchecked.removeLast()
+      locked { _ = unchecked.removeLast() }
     }
     locked { catalog.forgetReplayed() }
   }
@@ -58,18 +57,25 @@ extension StoreCore {
     return found.sorted { $0.1.bits < $1.1.bits }
   }
 
-  private func dropLeftover(_ hash: KeyHash, _ location: Location) throws(StoreError) {
-    while true {
-      let isDone = try locked { () throws(StoreError) -> Bool in
-        guard catalog.keys.find(hash, location) else { return true }
-        let displaced = catalog.displaced(at: location)
-        return try record([.remove(hash, displaced)])
+  /// Drops entries that were lost: by a frame, or by a checkpoint where the log has no room for one. (Only this check
+  /// can raise the marks on which the log's files wait, so it must not wait for them.)
+  private func drop(_ entries: [(KeyHash, Location)]) throws(StoreError) {
+    var start = 0
+    while start < entries.count {
+      let part = entries[start..<min(start + 64, entries.count)]
+      try locked { () throws(StoreError) in
+        let changes = part.compactMap { hash, location -> Change? in
+          catalog.keys.find(hash, location) ? .remove(hash, catalog.displaced(at: location)) : nil
+        }
+        if changes.isEmpty { return }
+        if try !record(changes) {
+          catalog.apply(changes, sequence: wal?.nextSequence ?? 0, isChecked: false)
+          try writeCheckpointLocked(consumingSequence: true)
+        }
       }
-      if isDone { break }
-      // The log is full: a checkpoint, which vouches for no more than the last one did, frees it.
-      try writeCheckpoint()
+      start += part.count
     }
-    lostCount.wrappingAdd(1, ordering: .relaxed)
+    lostCount.wrappingAdd(entries.count, ordering: .relaxed)
   }
 
   /// Drops every key that uses a payload which is gone.
@@ -80,7 +86,7 @@ extension StoreCore {
           catalog.hasher.content(header.digest).stored == content,
           catalog.payloadLocation(of: header) ?? location == location
         else { continue }
-        try dropLeftover(entry.hash(shard: shard), entry.location)
+        try drop([(entry.hash(shard: shard), entry.location)])
       }
     }
   }

@@ -64,7 +64,8 @@ extension StoreCore {
       let shared = Shared(
         location: payload, origin: header.origin, storedByteCount: storedByteCount, encoding: header.encoding)
       do throws(StoreError) {
-        let pending = try place(put, sharing: shared, durability: durability, written: header.written)
+        var pending = try place(put, sharing: shared, durability: durability, written: header.written)
+        pending.expected = slot.location
         return .success(try commit([pending], moreKeys: 1)?.sequence)
       } catch {
         return .failure(error)

@@ -50,7 +50,7 @@ struct Opening {
     do throws(SystemError) {
       return try environment.fileSystem.openDirectory(path, create: !options.isReadOnly && options.createsIfMissing)
     } catch {
-      if error.code == SystemCode.missing { throw .noSuchStore(path: path) }
+      if error.code == SystemError.missing { throw .noSuchStore(path: path) }
       if error.code == 20 { throw .notAStore(path: path, reason: "it is not a folder") }
       throw .system(error)
     }
@@ -70,18 +70,20 @@ struct Opening {
     let entries = try system { () throws(SystemError) in try root.entries() }
     if entries.isEmpty { return .empty }
     let names = Set(entries.map(\.name))
+    let folders = [CacheFormat.walFolder, CacheFormat.checkpointsFolder, CacheFormat.segmentsFolder]
     // A loss of power may leave the lock file of a store that was being made empty, or none at all.
     let lock = try? root.openFile(CacheFormat.lockFile, .readOnly)
-    let isLocked = lock.map { LockFile.isOursOrBlank($0) } ?? !names.contains(CacheFormat.lockFile)
+    let isLocked =
+      lock.map { LockFile.isOursOrBlank($0) }
+      ?? (!names.contains(CacheFormat.lockFile) && !names.isDisjoint(with: folders))
     var identity: StoreIdentity?
     if names.contains(CacheFormat.storeFile) {
       identity = try readIdentity(root)
     }
     if identity != nil { return .store(identity) }
-    let folders = [CacheFormat.walFolder, CacheFormat.checkpointsFolder, CacheFormat.segmentsFolder]
     let hasCheckpoint =
       (try? root.openDirectory(CacheFormat.checkpointsFolder, create: false)).map {
-        !CheckpointSet.open($0, access: .readOnly).order.isEmpty
+        !((try? CheckpointSet.open($0, access: .readOnly))?.order.isEmpty ?? true)
       } ?? false
     if hasCheckpoint { return .store(nil) }
     if isLocked, names.isSubset(of: Self.ownNames) { return .begun }
@@ -118,6 +120,16 @@ struct Opening {
     return found
   }
 
+  private func hasBothCopies(_ root: any Directory) throws(StoreError) -> Bool {
+    let bytes = (try? root.openFile(CacheFormat.storeFile, .readOnly).readAll()) ?? []
+    return [0, StoreIdentity.secondCopy].allSatisfy { offset in
+      guard offset + StoreIdentity.byteCount <= bytes.count else { return false }
+      let reading = bytes.withUnsafeBytes { StoreIdentity.read(UnsafeRawBufferPointer(rebasing: $0[offset...])) }
+      if case .valid = reading { return true }
+      return false
+    }
+  }
+
   // MARK: Reading only
 
   private func openReadOnly(_ root: any Directory, _ started: UInt64) throws(StoreError) -> StoreCore {
@@ -127,13 +139,21 @@ struct Opening {
     // A writer may replace the checkpoint, and what it no longer names, while all of it is being read.
     for attempt in 0... {
       let folders = try openFolders(root, create: false)
-      let before = CheckpointSet.open(folders.checkpoints, access: .readOnly).newestGeneration
+      let before = try generation(folders)
       let loaded = try Loader(folders: folders, isReadOnly: true).load(identity: identity)
-      let after = CheckpointSet.open(folders.checkpoints, access: .readOnly).newestGeneration
-      if before != after, attempt < 20 { continue }
+      // What looks like damage may be a writer at work: a frame half read, a segment just retired.
+      let isSuspect = loaded.mayHaveLostRemovals || loaded.droppedCount > 0
+      if try before != generation(folders), attempt < 20 { continue }
+      if isSuspect, attempt < 3 { continue }
       return core(loaded, folders, wal: nil, lockFile: nil, started, firstSequence: .max)
     }
     throw .noSuchStore(path: path)
+  }
+
+  private func generation(_ folders: StoreFolders) throws(StoreError) -> UInt64 {
+    try system { () throws(SystemError) in
+      try CheckpointSet.open(folders.checkpoints, access: .readOnly).newestGeneration
+    }
   }
 
   private func openFolders(_ root: any Directory, create: Bool) throws(StoreError) -> StoreFolders {
@@ -143,7 +163,7 @@ struct Opening {
       if error.code == 20 || error.code == 40 {
         throw .notAStore(path: path, reason: "a file or a link is where a folder should be (\(error.path))")
       }
-      if error.code == SystemCode.missing { throw .unreadable(path: path, reason: "\(error.path) is missing") }
+      if error.code == SystemError.missing { throw .unreadable(path: path, reason: "\(error.path) is missing") }
       throw .system(error)
     }
   }
@@ -185,7 +205,7 @@ struct Opening {
         do throws(SystemError) {
           return try root.openFile(CacheFormat.lockFile, .readWrite)
         } catch {
-          guard error.code == SystemCode.missing else { throw error }
+          guard error.code == SystemError.missing else { throw error }
           let file = try root.openFile(CacheFormat.lockFile, .create)
           try file.write(LockFile.contents(isMarked: false), at: 0)
           return file
@@ -212,19 +232,28 @@ struct Opening {
     var loaded = try Loader(folders: folders, isReadOnly: false).load(
       identity: identity, rebuilding: rebuilding && !isNew)
     if isNew { loaded.kind = .created }
+    if !isNew, identity != nil, try !hasBothCopies(root) { loaded.storeFileNeedsHealing = true }
     if loaded.newestOpening >= 1 << 27 {
       throw .unreadable(path: path, reason: "its opening numbers are used up")
     }
     let adoption = Adoption(loaded: loaded, folders: folders, environment: environment)
-    let wal = try adoption.makeLog()
+    let wal: WAL
+    do throws(StoreError) {
+      wal = try adoption.makeLog()
+    } catch {
+      // A sync may have failed: the next opening has to know (rule 7).
+      try? lockFile.write(LockFile.contents(isMarked: true), at: 0)
+      throw error
+    }
     let core = core(
       loaded, folders, wal: wal, lockFile: lockFile, started, firstSequence: Sequence.first(ofOpening: wal.opening))
     try core.adopt(loaded, options: options, isMarked: isMarked, lockFile: lockFile)
-    core.background = try system { () throws(SystemError) in
+    let task = try system { () throws(SystemError) in
       try environment.background.start(
         name: "vitrine", intervalMilliseconds: StoreCore.upkeepMilliseconds
       ) { [weak core] in core?.upkeep() }
     }
+    core.background.withLock { $0 = task }
     return core
   }
 

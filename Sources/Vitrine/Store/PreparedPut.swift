@@ -61,6 +61,8 @@ struct PendingOperation {
   let logicalByteCount: Int
   /// The number of the record that was placed, 0 for a removal.
   var recordSequence: UInt64 = 0
+  /// For a change of what an entry has: its record must still be this one.
+  var expected: Location?
   var kind: Kind
 }
 

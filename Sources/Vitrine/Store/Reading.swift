@@ -177,11 +177,21 @@ extension StoreCore {
 
   /// Writes a record that a frame carries to its place: the same bytes that belong there, so no reader can mind.
   func restore(_ location: Location, into file: any File) -> Bool {
-    guard !isReadOnly, let record = inline.withLock({ $0[location] }),
-      let bytes = try? record.file.read(record.range), bytes.count == record.range.count,
+    if isReadOnly || inline.withLock({ $0[location] == nil }) { return false }
+    return locked { writeBack(location, into: file) }
+  }
+
+  /// Under the commit lock. What the log holds is written only if it is the record of this very place.
+  func writeBack(_ location: Location, into file: any File) -> Bool {
+    guard let record = inline.withLock({ $0[location] }), let bytes = try? record.file.read(record.range),
+      bytes.count == record.range.count,
+      let segment = catalog.segments.segment(location.slot), location.offset + bytes.count <= segment.byteCount,
+      bytes.withUnsafeBytes({ bytes in
+        RecordHeader(bytes)?.isIntact(in: bytes, seed: catalog.segments.seed(location)) ?? false
+      }),
       (try? file.write(bytes, at: location.offset)) != nil
     else { return false }
-    locked { catalog.segments.segment(location.slot)?.isDirty = true }
+    segment.isDirty = true
     return true
   }
 

@@ -3,6 +3,8 @@ extension StoreCore {
   func remove(_ keys: [CacheKey], durability: Durability?) throws(StoreError) -> Int {
     try requireWritable()
     if keys.isEmpty { return 0 }
+    var seen: Set<CacheKey> = []
+    let keys = keys.count == 1 ? keys : keys.filter { seen.insert($0).inserted }
     var bytes: [UInt8] = []
     for key in keys {
       bytes += key.url
@@ -18,7 +20,7 @@ extension StoreCore {
     }
     guard let committed = try result.get() else { return 0 }
     if (durability ?? identity.durability) == .synced { try acknowledgeSynced(committed.sequence) }
-    background?.wake()
+    wake()
     return committed.removedCount
   }
 
@@ -54,6 +56,9 @@ extension StoreCore {
       removed += try remove(
         Array(found[start..<end]), durability: end == found.count ? durability : .buffered)
       start = end
+    }
+    if found.isEmpty, (durability ?? identity.durability) == .synced {
+      try acknowledgeSynced((wal?.appendedSequence ?? 1) - 1)
     }
     return removed
   }

@@ -39,7 +39,7 @@ extension CacheStore {
       for (hash, location) in core.keys(slot: segment.slot, from: 0, to: .max) {
         report.recordCount += 1
         guard case .damaged(let reason) = core.check(location, readsPayload: true) else { continue }
-        let key = core.catalog.record(at: location, checks: true).map { EntryInfo($0).key }
+        let key = core.locked { core.catalog.record(at: location, checks: true).map { EntryInfo($0).key } }
         _ = try core.removeDamaged(hash, location)
         report.damaged.append(
           .init(

@@ -4,6 +4,7 @@ extension StoreCore {
   /// Gives back the space of segments in which nothing lives. Under the upkeep lock.
   func retireDeadSegments() throws(StoreError) {
     guard let wal else { return }
+    try requireWritable(closing: true)
     let dead = locked { catalog.segments.segments.compactMap { $0 }.filter(\.isDead) }
     if !dead.isEmpty {
       let newestKill = dead.map(\.lastKill).max() ?? 0
@@ -13,7 +14,7 @@ extension StoreCore {
         throw fail(error)
       }
       try locked { () throws(StoreError) in
-        try requireWritable()
+        try requireWritable(closing: true)
         for segment in dead where segment.isDead {
           guard try record([.segmentRetired(slot: segment.slot)]) else { return }
           retiring.append(segment)
@@ -29,17 +30,19 @@ extension StoreCore {
       do throws(SystemError) {
         try folders.segments.remove(segment.fileName)
       } catch {
-        guard error.code == SystemCode.missing else { throw .system(error) }
+        guard error.code == SystemError.missing else { throw .system(error) }
       }
       locked {
         ledger.segments -= allocated
         ledger.unlinked += allocated
         segment.unlinkedByteCount = allocated
-        segment.attach(file: segment.file, mapping: segment.mapping, allocatedByteCount: 0)
+        segment.allocatedByteCount = 0
       }
     }
     retiring.removeAll { segment in
       guard !catalog.segments.isPinned(segment.slot) else { return false }
+      // What the log carried for records of this slot must never be written into the segment that takes it next.
+      inline.withLock { $0 = $0.filter { $0.key.slot != segment.slot } }
       locked {
         catalog.segments.remove(slot: segment.slot)
         catalog.segments.giveBack(slot: segment.slot)
@@ -51,6 +54,7 @@ extension StoreCore {
 
   /// Cuts sealed segments to what was written in them. Under the upkeep lock.
   func trimSealedSegments() throws(StoreError) {
+    try requireWritable(closing: true)
     let long = locked {
       catalog.segments.segments.compactMap { $0 }.filter {
         $0.state == .sealed && $0.unfilled.isEmpty && $0.byteCount > roundUp($0.tail, to: 4096)
@@ -66,7 +70,7 @@ extension StoreCore {
           ledger.segments += allocated - segment.allocatedByteCount
           segment.byteCount = byteCount
           segment.isDirty = true
-          segment.attach(file: file, mapping: segment.mapping, allocatedByteCount: allocated)
+          segment.allocatedByteCount = allocated
         }
       } catch {
         throw writeError(error)

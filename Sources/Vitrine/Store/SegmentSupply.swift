@@ -62,7 +62,7 @@ extension StoreCore {
     guard try record(changes) else { return .needsCheckpoint }
     spares.removeAll { $0 === spare }
     openSegments[Int(stream.rawValue)] = spare
-    background?.wake()
+    wake()
     return .again
   }
 
@@ -72,6 +72,7 @@ extension StoreCore {
   ) throws(StoreError) -> (Reservation, UInt64)? {
     upkeepLock.lock()
     defer { upkeepLock.unlock() }
+    try requireWritable()
     if byteCount > identity.byteBudget { throw .tooLarge(byteCount: payloadByteCount, limit: identity.byteBudget) }
     guard let segment = try makeSegment(byteCount: roundUp(byteCount, to: 4096)) else { return nil }
     return try locked { () throws(StoreError) in
@@ -93,6 +94,7 @@ extension StoreCore {
   func makeSpares(_ count: Int) throws(StoreError) {
     upkeepLock.lock()
     defer { upkeepLock.unlock() }
+    try requireWritable()
     while locked({ spares.count(where: { $0.byteCount >= segmentByteCount }) < count }) {
       guard let segment = try makeSegment(byteCount: segmentByteCount) else { return }
       locked { spares.append(segment) }
@@ -106,6 +108,9 @@ extension StoreCore {
       try retireDeadSegments()
       if !locked({ ledger.admits(byteCount) }) { throw .noSpace }
     }
+    // The index of a checkpoint has to have room for it too.
+    let needed = locked { catalog.checkpointByteCount(moreKeys: 0) }
+    if needed > checkpointByteCount { try grow(to: needed) }
     let id = locked { catalog.nextSegment }
     assert(!orphans.contains(SegmentHeader.fileName(id)), "numbers are given above all files that are there")
     let header = SegmentHeader(
@@ -128,7 +133,8 @@ extension StoreCore {
         catalog.segments.giveBack(slot: slot)
         return nil
       }
-      segment.attach(file: made.file, mapping: made.mapping, allocatedByteCount: made.allocated)
+      segment.attach(
+        file: made.file, in: folders.segments, mapping: made.mapping, allocatedByteCount: made.allocated)
       catalog.segments.insert(segment, vouchedUpTo: 0, firstSequence: nextRecord)
       ledger.segments += made.allocated
       bytesWritten.wrappingAdd(SegmentHeader.byteCount, ordering: .relaxed)
@@ -148,7 +154,7 @@ extension StoreCore {
     do throws(SystemError) {
       file = try folders.segments.openFile(name, .create)
     } catch {
-      guard error.code == SystemCode.exists else { throw error }
+      guard error.code == SystemError.exists else { throw error }
       // Left by an opening whose frames were lost; nothing refers to it.
       try folders.segments.remove(name)
       file = try folders.segments.openFile(name, .create)

@@ -4,7 +4,8 @@ import Synchronization
 /// The state of one open store. `CacheStore` is its face; what it does lies in the other files of this folder, each
 /// with one concern.
 ///
-/// Locks, in the order in which they are taken: `upkeepLock` (checkpoints, making and retiring segments), `commitLock`
+/// Locks, in the order in which they are taken: `upkeepLock` (checkpoints, making and retiring segments), `syncLock`
+/// (syncing segments, so that who finds nothing dirty knows it to be on the disk), `commitLock`
 /// (frames, index changes, reservations, the ledger), then a shard's lock within a table. Readers take only the last.
 final class StoreCore: @unchecked Sendable {
   let environment: Environment
@@ -15,12 +16,13 @@ final class StoreCore: @unchecked Sendable {
   let verification: Verification
   let lastOpen: StoreStatistics.LastOpen
   /// Held for as long as the store is open; its lock goes with it.
-  private var lockFile: (any File)?
+  private let lockFile: Guarded<(any File)?>
   private let forkGeneration = vitrine_fork_generation()
   /// This opening's number: records of earlier ones may be lost, records of this one only damaged.
   let firstSequence: UInt64
 
   let upkeepLock = RawLock()
+  let syncLock = RawLock()
   let commitLock = RawLock()
 
   // Guarded by commitLock.
@@ -37,7 +39,8 @@ final class StoreCore: @unchecked Sendable {
   // Guarded by upkeepLock.
   var checkpoints: CheckpointSet
   var orphans: [String]
-  /// Segments of earlier openings whose unvouched records are still to be checked: slot and end.
+  /// Segments of earlier openings whose unvouched records are still to be checked: slot and end. Changed under both
+  /// locks, so either is enough to look.
   var unchecked: [(slot: Int, end: Int)] = []
   var isCheckingLeftovers = false
   /// Unlinked files that a reader still had mapped: slot, and what they take.
@@ -49,7 +52,7 @@ final class StoreCore: @unchecked Sendable {
   /// Set while a store is taken over on which a sync had failed: records of earlier openings are not shared.
   var mistrustsEarlierRecords = false
   let countersFile: (any File)?
-  var background: (any BackgroundTask)?
+  let background = Guarded<(any BackgroundTask)?>(nil)
 
   private let status = Atomic<UInt8>(0)
   private let failure = Guarded<SystemError?>(nil)
@@ -70,7 +73,7 @@ final class StoreCore: @unchecked Sendable {
     self.folders = folders
     catalog = loaded.catalog
     self.wal = wal
-    self.lockFile = lockFile
+    self.lockFile = Guarded(lockFile)
     self.verification = verification
     self.lastOpen = lastOpen
     self.firstSequence = firstSequence
@@ -88,8 +91,9 @@ final class StoreCore: @unchecked Sendable {
   }
 
   deinit {
-    background?.stop()
+    if !isForkedChild { background.withLock { $0 }?.stop() }
     upkeepLock.destroy()
+    syncLock.destroy()
     commitLock.destroy()
   }
 
@@ -99,6 +103,7 @@ final class StoreCore: @unchecked Sendable {
     static let closed: UInt8 = 1
     static let failed: UInt8 = 2
     static let removed: UInt8 = 4
+    static let closing: UInt8 = 8
   }
 
   var isClosed: Bool { status.load(ordering: .relaxed) & Status.closed != 0 }
@@ -110,14 +115,24 @@ final class StoreCore: @unchecked Sendable {
     status.bitwiseOr(Status.closed, ordering: .relaxed).oldValue & Status.closed == 0
   }
 
-  func releaseLock() { lockFile = nil }
+  /// Refuses every new change from here on; the closer itself may still write. False when somebody else is closing.
+  func markClosing() -> Bool {
+    status.bitwiseOr(Status.closing, ordering: .relaxed).oldValue & Status.closing == 0
+  }
 
-  /// Throws what forbids a change now.
-  func requireWritable() throws(StoreError) {
-    let status = status.load(ordering: .relaxed)
-    if status == 0, wal != nil, forkGeneration == vitrine_fork_generation() { return }
+  func releaseLock() { lockFile.withLock { $0 = nil } }
+
+  func wake() { background.withLock { $0 }?.wake() }
+
+  /// This process is a child of the one that opened the store: neither lock nor upkeep came along.
+  var isForkedChild: Bool { forkGeneration != vitrine_fork_generation() }
+
+  /// Throws what forbids a change now. `closing` is for what closing itself does.
+  func requireWritable(closing: Bool = false) throws(StoreError) {
+    let status = status.load(ordering: .relaxed) & (closing ? ~Status.closing : .max)
+    if status == 0, wal != nil, !isForkedChild { return }
     if wal == nil { throw isClosed ? .closed : .readOnly }
-    if status & Status.closed != 0 || forkGeneration != vitrine_fork_generation() { throw .closed }
+    if status & (Status.closed | Status.closing) != 0 || isForkedChild { throw .closed }
     if status & Status.removed != 0 { throw .storeRemoved }
     if let error = failure.withLock({ $0 }) { throw .writeFailed(error) }
   }
@@ -135,7 +150,7 @@ final class StoreCore: @unchecked Sendable {
   func fail(_ error: SystemError) -> StoreError {
     failure.withLock { $0 = $0 ?? error }
     status.bitwiseOr(Status.failed, ordering: .relaxed)
-    if let lockFile {
+    if let lockFile = lockFile.withLock({ $0 }) {
       try? lockFile.write(LockFile.contents(isMarked: true), at: 0)
       try? lockFile.sync()
     }
@@ -144,7 +159,8 @@ final class StoreCore: @unchecked Sendable {
 
   /// An error of a write that is not one of the log: no room is the caller's matter, all else ends writing.
   func writeError(_ error: SystemError) -> StoreError {
-    SystemCode.isNoSpace(error.code) ? .noSpace : fail(error)
+    if SystemCode.isNoSpace(error.code) { return .noSpace }
+    return SystemCode.isShortage(error.code) ? .system(error) : fail(error)
   }
 
   /// Runs `body` with the commit lock held.
@@ -158,8 +174,8 @@ final class StoreCore: @unchecked Sendable {
 
 /// The few errnos that mean something of their own here.
 enum SystemCode {
-  static let missing: Int32 = 2
-  static let exists: Int32 = 17
+  /// ENOMEM, ENFILE, EMFILE: nothing was written wrongly, and a later call may succeed.
+  static func isShortage(_ code: Int32) -> Bool { code == 12 || code == 23 || code == 24 }
   static func isNoSpace(_ code: Int32) -> Bool {
     #if os(Linux)
       code == 28 || code == 122 || code == 27  // ENOSPC, EDQUOT, EFBIG

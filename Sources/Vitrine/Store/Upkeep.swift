@@ -32,13 +32,7 @@ extension StoreCore {
     try requireWritable()
     guard let wal else { throw .readOnly }
     let appended = wal.appendedSequence
-    let isDirty = locked { catalog.segments.segments.contains { $0?.isDirty ?? false } }
-    if !isDirty, wal.durableSequence >= appended { return }
-    if isDirty {
-      upkeepLock.lock()
-      defer { upkeepLock.unlock() }
-      try syncSegments()
-    }
+    try syncSegments()
     do throws(SystemError) { try wal.makeDurable(below: appended) } catch { throw fail(error) }
   }
 
@@ -61,12 +55,26 @@ extension StoreCore {
 
   /// Writes everything, a clean checkpoint last, and lets the store go. Reads that still stand may finish.
   func close() throws(StoreError) {
-    background?.stop()
-    defer { if markClosed() { releaseLock() } }
-    guard !isReadOnly, !isClosed, (try? requireWritable()) != nil else { return }
-    publishCounters()
+    if isForkedChild || isReadOnly {
+      _ = markClosed()
+      return
+    }
+    guard markClosing() else { return }
+    background.withLock { $0 }?.stop()
     upkeepLock.lock()
     defer { upkeepLock.unlock() }
+    defer {
+      locked {
+        _ = markClosed()
+        releaseLock()
+      }
+    }
+    guard (try? requireWritable(closing: true)) != nil else { return }
+    publishCounters()
+    // Puts that were filling their room find the store closed when they come to commit; until then the lock stays.
+    while locked({ catalog.segments.segments.contains { ($0?.pendingCount ?? 0) > 0 } }) {
+      environment.clock.sleep(milliseconds: 1)
+    }
     try? removeOrphans()
     try? retireDeadSegments()
     try? trimSealedSegments()
@@ -77,7 +85,7 @@ extension StoreCore {
 extension StoreCore {
   /// Lets the store go as the death of the process would: nothing is written.
   package func abandonForTests() {
-    background?.stop()
+    background.withLock { $0 }?.stop()
     if markClosed() { releaseLock() }
   }
 }

@@ -137,8 +137,7 @@ extension StoreCore {
   /// Makes the operations happen, together: one frame, then the index. Answers the frame's number, or nil when a put
   /// has to be placed again because what it shares has gone or what it carries is shared by now.
   ///
-  /// The index is changed before the frame is written, under the one lock; when the frame cannot be written the store
-  /// takes no more changes, and none of these was acknowledged.
+  /// The operations are of different keys: what one does never depends on another of them.
   func commit(_ operations: [PendingOperation], moreKeys: Int) throws(StoreError) -> Committed? {
     var bound = 256
     for operation in operations { bound += operation.largestEncoding }
@@ -148,6 +147,7 @@ extension StoreCore {
         case .done(let committed):
           return committed
         case .placeAgain:
+          locked { settle(operations) }
           return nil
         case .needsCheckpoint:
           try checkpoint()
@@ -192,11 +192,18 @@ extension StoreCore {
       if let outcome = try obstacle(operations) { return outcome }
       if bound > wal.capacity { return .exceedsLog }
       guard try makeRoom(bound) else { return .needsCheckpoint }
-      Frame.begin(frame)
-      let applied = try apply(operations, wal)
-      let sequence = applied.changeCount == 0 ? 0 : try append(applied.changeCount)
+      let (changes, removedCount) = changes(of: operations)
+      // Nothing to do counts as done when everything before it is.
+      var sequence = wal.nextSequence - 1
+      if !changes.isEmpty {
+        Frame.begin(frame)
+        encode(changes, of: operations)
+        sequence = try append(changes.count)
+        noteInline(operations)
+        try apply(changes, sequence: sequence)
+      }
       settle(operations)
-      return .done(Committed(sequence: sequence, removedCount: applied.removedCount))
+      return .done(Committed(sequence: sequence, removedCount: removedCount))
     }
   }
 
@@ -210,12 +217,11 @@ extension StoreCore {
       try requireWritable()
       guard let wal else { throw .readOnly }
       if try obstacle(operations) != nil { return nil }
-      Frame.begin(frame)
-      let applied = try apply(operations, wal)
-      frame.removeAll()
+      let (changes, removedCount) = changes(of: operations)
+      try apply(changes, sequence: wal.nextSequence)
       try writeCheckpointLocked(consumingSequence: true)
       settle(operations)
-      return Committed(sequence: 0, removedCount: applied.removedCount)
+      return Committed(sequence: 0, removedCount: removedCount)
     }
   }
 
@@ -223,55 +229,69 @@ extension StoreCore {
   private func obstacle(_ operations: [PendingOperation]) throws(StoreError) -> CommitOutcome? {
     let puts = operations.count { if case .put = $0.kind { true } else { false } }
     guard puts > 0 else { return nil }
-    if !isStillRight(operations) {
-      settle(operations)
-      return .placeAgain
-    }
+    if !isStillRight(operations) { return .placeAgain }
     return try admitsEntries(operations, puts) ? nil : .needsRoomForIndex
   }
 
-  /// Changes the index and encodes the changes; answers how many there are, and how many keys went.
-  private func apply(
-    _ operations: [PendingOperation], _ wal: WAL
-  ) throws(StoreError) -> (changeCount: Int, removedCount: Int) {
-    var count = 0
-    let keysBefore = catalog.keyCount
-    var putCount = 0
+  /// What the operations come to, and how many keys will go.
+  private func changes(of operations: [PendingOperation]) -> (changes: [Change], removedCount: Int) {
+    var changes: [Change] = []
+    changes.reserveCapacity(operations.count)
+    var removedCount = 0
     for operation in operations {
       let (found, damaged) = find(operation.hash, operation.url, operation.style)
-      for location in damaged {
-        apply(.remove(operation.hash, catalog.displaced(at: location)), wal)
-        count += 1
-      }
+      for location in damaged { changes.append(.remove(operation.hash, catalog.displaced(at: location))) }
       let displaced = found.map { catalog.displaced(at: $0) }
       switch operation.kind {
       case .remove:
         guard let displaced else { continue }
-        apply(.remove(operation.hash, displaced), wal)
-      case .put(let reservation, let headUnits, let payloadUnits, let shared, let inline):
-        let put = Change.Put(
-          hash: operation.hash, location: reservation.location, headUnits: headUnits, payloadUnits: payloadUnits,
-          logicalByteCount: operation.logicalByteCount, content: catalog.hasher.content(operation.digest),
-          contentLocation: shared?.location ?? reservation.location, displaced: displaced)
-        apply(.put(put), wal, inline: inline)
-        if displaced == nil { putCount += 1 }
-        if inline != nil { wal.noteInline(slot: reservation.segment.slot, end: reservation.endOffset) }
+        changes.append(.remove(operation.hash, displaced))
+        removedCount += 1
+      case .put(let reservation, let headUnits, let payloadUnits, let shared, _):
+        changes.append(
+          .put(
+            Change.Put(
+              hash: operation.hash, location: reservation.location, headUnits: headUnits,
+              payloadUnits: payloadUnits, logicalByteCount: operation.logicalByteCount,
+              content: catalog.hasher.content(operation.digest),
+              contentLocation: shared?.location ?? reservation.location, displaced: displaced)))
       }
-      count += 1
     }
-    return (count, keysBefore + putCount - catalog.keyCount)
+    return (changes, removedCount)
   }
 
-  @inline(__always)
-  private func apply(_ change: Change, _ wal: WAL, inline: [UInt8]? = nil) {
-    if let inline {
-      inline.withUnsafeBytes { bytes in
-        change.encode(into: frame, record: (bytes, UnsafeRawBufferPointer(start: nil, count: 0)))
+  /// Puts come in the operations' order, so the records that the frame carries are found by walking along.
+  private func encode(_ changes: [Change], of operations: [PendingOperation]) {
+    var next = 0
+    for change in changes {
+      guard case .put(let put) = change else {
+        change.encode(into: frame)
+        continue
       }
-    } else {
-      change.encode(into: frame)
+      while operations[next].location != put.location { next += 1 }
+      if case .put(_, _, _, _, let inline?) = operations[next].kind {
+        inline.withUnsafeBytes { bytes in
+          change.encode(into: frame, record: (bytes, UnsafeRawBufferPointer(start: nil, count: 0)))
+        }
+      } else {
+        change.encode(into: frame)
+      }
     }
-    catalog.apply(change, sequence: wal.nextSequence, isChecked: true)
+  }
+
+  private func noteInline(_ operations: [PendingOperation]) {
+    for operation in operations {
+      if case .put(let reservation, _, _, _, .some) = operation.kind {
+        wal?.noteInline(segment: reservation.segment.id, end: reservation.endOffset)
+      }
+    }
+  }
+
+  /// An index that cannot follow the log, for want of memory, ends all writing: the next opening replays the log.
+  func apply(_ changes: [Change], sequence: UInt64) throws(StoreError) {
+    if !catalog.apply(changes, sequence: sequence, isChecked: true) {
+      throw fail(SystemError(code: 12, operation: "enter", path: "index"))
+    }
   }
 
   /// Writes the frame that was begun. Under the commit lock.
@@ -286,14 +306,11 @@ extension StoreCore {
 
   /// Writes a frame of changes to segments. Under the commit lock; false when the log has no room for it.
   func record(_ changes: [Change]) throws(StoreError) -> Bool {
-    guard let wal else { throw .readOnly }
     guard try makeRoom(Frame.headerByteCount + changes.count * 128) else { return false }
     Frame.begin(frame)
-    for change in changes {
-      change.encode(into: frame)
-      catalog.apply(change, sequence: wal.nextSequence, isChecked: true)
-    }
-    _ = try append(changes.count)
+    for change in changes { change.encode(into: frame) }
+    let sequence = try append(changes.count)
+    try apply(changes, sequence: sequence)
     return true
   }
 
@@ -309,7 +326,7 @@ extension StoreCore {
       throw fail(error)
     }
     wantsCheckpoint.store(true, ordering: .relaxed)
-    background?.wake()
+    wake()
     return wal.room >= byteCount
   }
 
@@ -317,9 +334,12 @@ extension StoreCore {
   private func isStillRight(_ operations: [PendingOperation]) -> Bool {
     for operation in operations {
       guard case .put(_, _, _, let shared, _) = operation.kind else { continue }
+      if let expected = operation.expected, find(operation) != expected { return false }
       if let shared {
-        if catalog.contents.count(catalog.hasher.content(operation.digest), shared.location) == 0,
-          !operations.contains(where: { $0.location == shared.location })
+        // By its number too: the place may have been given to another record meanwhile.
+        if !operations.contains(where: { $0.location == shared.location }),
+          catalog.contents.count(catalog.hasher.content(operation.digest), shared.location) == 0
+            || catalog.record(at: shared.location, checks: false)?.header.origin != shared.origin
         {
           return false
         }
@@ -374,7 +394,7 @@ extension StoreCore {
       if let view = catalog.record(at: slot.location, checks: !isChecked) {
         if view.has(url: url, style: style) { return (slot.location, damaged) }
       } else if let file = catalog.segments.segment(slot.location.slot)?.file,
-        inline.withLock({ $0[slot.location] }) != nil, restoreLocked(slot.location, into: file),
+        writeBack(slot.location, into: file),
         let view = catalog.record(at: slot.location, checks: true)
       {
         if view.has(url: url, style: style) { return (slot.location, damaged) }
@@ -383,14 +403,6 @@ extension StoreCore {
       }
     }
     return (nil, damaged)
-  }
-
-  private func restoreLocked(_ location: Location, into file: any File) -> Bool {
-    guard let record = inline.withLock({ $0[location] }), let bytes = try? record.file.read(record.range),
-      (try? file.write(bytes, at: location.offset)) != nil
-    else { return false }
-    catalog.segments.segment(location.slot)?.isDirty = true
-    return true
   }
 
   // MARK: Removing
@@ -421,6 +433,7 @@ extension StoreCore {
           changes.append(.segmentSealed(slot: segment.slot, byteCount: segment.byteCount))
         }
         guard try record(changes) else { return false }
+        // The log's own copies are of no more use; their places will be given anew.
         openSegments = Array(repeating: nil, count: openSegments.count)
         inline.withLock { $0.removeAll() }
         sequence = (wal?.nextSequence ?? 1) - 1
@@ -430,7 +443,7 @@ extension StoreCore {
       try checkpoint()
     }
     if (durability ?? identity.durability) == .synced { try acknowledgeSynced(sequence) }
-    background?.wake()
+    wake()
   }
 
   // MARK: Durability

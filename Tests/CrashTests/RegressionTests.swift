@@ -1,0 +1,125 @@
+import Testing
+import Vitrine
+import VitrineSimulation
+
+/// Sequences that once lost something.
+@Suite struct RegressionTests {
+  private func open(_ world: SimulatedWorld) throws -> CacheStore {
+    try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment)
+  }
+
+  private func killed(_ world: SimulatedWorld) -> SimulatedWorld {
+    world.rebooted(world.disk.crashStates().diskAfterProcessDeath())
+  }
+
+  @Test func openingsThatWriteNothingDoNotBreakTheChainOfTheLog() throws {
+    let work = try Workload()
+    try work.put("a", Workload.bytes(500, 1), synced: true)
+    var world = work.world
+    for round in 0..<6 {
+      for _ in 0..<round {
+        world = killed(world)
+        _ = try open(world)
+      }
+      world = killed(world)
+      let store = try open(world)
+      #expect(store.statistics().lastOpen.notes == [])
+      try store.put(Workload.bytes(500, 10 + round), for: "r\(round)", options: PutOptions(durability: .synced))
+    }
+    world = killed(world)
+    let store = try open(world)
+    #expect(store.bytes("a") == Workload.bytes(500, 1))
+    for round in 0..<6 { #expect(store.bytes("r\(round)") == Workload.bytes(500, 10 + round)) }
+    #expect(Accounts.check(store) == nil)
+  }
+
+  @Test func aBatchMayHandABlobFromOneKeyToAnother() throws {
+    let work = try Workload()
+    let (x, y, z) = (Workload.bytes(300, 1), Workload.bytes(300, 2), Workload.bytes(300, 3))
+    try work.put("a", x, synced: true)
+    try work.put("b", y, synced: true)
+    // A rename, a swap, and a value that is overwritten within the batch.
+    try work.batch(puts: [("c", x)], removals: ["a"], synced: true)
+    try work.batch(puts: [("b", x), ("c", y)], synced: true)
+    try work.batch(puts: [("a", z), ("a", x), ("d", z)], removals: ["c"], synced: true)
+    try work.put("after", z, synced: true)
+    for world in [work.world, killed(work.world)] {
+      let store = world.disk === work.world.disk ? work.store : try open(world)
+      #expect(store.statistics().lastOpen.notes == [])
+      #expect(store.bytes("a") == x)
+      #expect(store.bytes("b") == x)
+      #expect(store.bytes("c") == nil)
+      #expect(store.bytes("d") == z)
+      #expect(store.bytes("after") == z)
+      #expect(Accounts.check(store) == nil)
+    }
+  }
+
+  @Test func aKeyWhoseReferenceIsDamagedCanBeDroppedAndTheLogStillCounts() throws {
+    let work = try Workload()
+    let shared = Workload.bytes(300, 1)
+    try work.put("a", shared)
+    try work.put("b", shared)
+    try work.close()
+    let world = killed(work.world)
+    let path = try #require(world.disk.filePaths.first { $0.contains("0001.segment") })
+    let bytes = try #require(world.disk.contents(path))
+    // The second record is the reference: break its head.
+    let place = try #require((130..<bytes.count).first { Array(bytes[$0..<min($0 + 4, bytes.count)]) == Array("VREC".utf8) })
+    #expect(world.disk.damage(path) { $0[place + 40] ^= 1 })
+    let store = try open(world)
+    #expect(store.bytes("b") == nil)
+    try store.put(Workload.bytes(100, 2), for: "c", options: PutOptions(durability: .synced))
+    let again = try open(killed(world))
+    #expect(again.bytes("a") == shared)
+    #expect(again.bytes("c") == Workload.bytes(100, 2))
+    #expect(!again.statistics().lastOpen.mayHaveLostRemovals)
+  }
+
+  @Test func losingEveryPayloadButNotTheLogStillOpens() throws {
+    let work = try Workload()
+    for number in 0..<900 {
+      try work.put("k\(number)", Workload.bytes(200, number), synced: number % 100 == 0)
+    }
+    let states = work.world.disk.crashStates()
+    for seed in 0..<3 {
+      let disk = states.disk(seed == 0 ? .everythingLost : .moments(seed: UInt64(seed)))
+      let wrong = Inspection(history: work.history, moment: work.world.disk.operationCount, powerLost: true)
+        .run(work.world.rebooted(disk))
+      #expect(wrong == nil)
+    }
+  }
+
+  @Test func aMetadataChangeNeverBringsAnOlderValueBack() throws {
+    let work = try Workload()
+    let store = work.store
+    let key = CacheKey("k")
+    try store.put(Workload.bytes(100, 0), for: CacheKey("other"))
+    try store.put(Workload.bytes(100, 0), for: key)
+    let changer = ConcurrentLoop { _ = try? store.setMetadata([1], for: key) }
+    for number in 1..<2000 {
+      let value = Workload.bytes(100, number % 2)
+      try store.put(value, for: key)
+      #expect(store.bytes(key) == value)
+    }
+    changer.stop()
+  }
+
+  @Test func nothingIsLostWhenCheckpointsAndSyncedPutsMeet() throws {
+    let work = try Workload()
+    let store = work.store
+    let checkpointer = ConcurrentLoop { try? store.checkpoint() }
+    for number in 0..<150 {
+      try store.put(
+        Workload.bytes(400, number), for: "k\(number % 40)", options: PutOptions(durability: .synced))
+      if number % 10 == 9 {
+        let world = work.world.rebooted(work.world.disk.crashStates().disk(.everythingLost))
+        let left = try open(world)
+        for back in max(0, number - 39)...number {
+          #expect(left.bytes("k\(back % 40)") == Workload.bytes(400, back), "\(back) at \(number)")
+        }
+      }
+    }
+    checkpointer.stop()
+  }
+}
