@@ -78,6 +78,22 @@ private func removing(store: CacheStore, url: String, square: Style) throws {
   try store.removeAll { $0.byteCount > 10_000_000 }
 }
 
+private func walking(store: CacheStore, square: Style) {
+  store.forEachEntry(prefix: "https://example.org/", style: square) { entry in
+    print(entry.key.urlText, entry.byteCount)
+    return true  // false ends the walk
+  }
+}
+
+private func asynchronously(folder: String, jpeg: [UInt8], url: String) async throws {
+  let store = try await AsyncCacheStore.open(at: folder)
+  try await store.asynchronous.put(jpeg, for: CacheKey(url), options: PutOptions(durability: .synced))
+  let copy = await store.asynchronous.bytes(for: CacheKey(url))
+
+  print(copy?.count ?? 0)
+  try await store.asynchronous.close()
+}
+
 private func errors(store: CacheStore, jpeg: [UInt8], url: String, report: (String) -> Void) throws {
   do {
     try store.put(jpeg, for: url)
