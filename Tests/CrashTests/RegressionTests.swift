@@ -65,7 +65,8 @@ import VitrineSimulation
     let path = try #require(world.disk.filePaths.first { $0.contains("0001.segment") })
     let bytes = try #require(world.disk.contents(path))
     // The second record is the reference: break its head.
-    let place = try #require((130..<bytes.count).first { Array(bytes[$0..<min($0 + 4, bytes.count)]) == Array("VREC".utf8) })
+    let place = try #require(
+      (130..<bytes.count).first { Array(bytes[$0..<min($0 + 4, bytes.count)]) == Array("VREC".utf8) })
     #expect(world.disk.damage(path) { $0[place + 40] ^= 1 })
     let store = try open(world)
     #expect(store.bytes("b") == nil)

@@ -149,7 +149,9 @@ package enum Change: Sendable, Equatable {
     case .removeAll:
       return .removeAll
     case .segmentMade:
-      guard slot < SegmentTable.slotLimit, let id = reader.next(UInt64.self), id < UInt64(1) << 62, let count = byteCount(&reader) else {
+      guard slot < SegmentTable.slotLimit, let id = reader.next(UInt64.self), id < UInt64(1) << 62,
+        let count = byteCount(&reader)
+      else {
         return nil
       }
       return .segmentMade(slot: slot, id: id, byteCount: count)

@@ -1,9 +1,15 @@
 /// Little-endian integers in raw memory, at any alignment. Callers have checked the range.
 extension UnsafeRawPointer {
   @inline(__always) func u8(_ offset: Int) -> UInt8 { load(fromByteOffset: offset, as: UInt8.self) }
-  @inline(__always) func u16(_ offset: Int) -> UInt16 { .init(littleEndian: loadUnaligned(fromByteOffset: offset, as: UInt16.self)) }
-  @inline(__always) func u32(_ offset: Int) -> UInt32 { .init(littleEndian: loadUnaligned(fromByteOffset: offset, as: UInt32.self)) }
-  @inline(__always) func u64(_ offset: Int) -> UInt64 { .init(littleEndian: loadUnaligned(fromByteOffset: offset, as: UInt64.self)) }
+  @inline(__always) func u16(_ offset: Int) -> UInt16 {
+    .init(littleEndian: loadUnaligned(fromByteOffset: offset, as: UInt16.self))
+  }
+  @inline(__always) func u32(_ offset: Int) -> UInt32 {
+    .init(littleEndian: loadUnaligned(fromByteOffset: offset, as: UInt32.self))
+  }
+  @inline(__always) func u64(_ offset: Int) -> UInt64 {
+    .init(littleEndian: loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+  }
   @inline(__always) func i64(_ offset: Int) -> Int64 { Int64(bitPattern: u64(offset)) }
 }
 

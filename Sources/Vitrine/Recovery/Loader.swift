@@ -53,7 +53,8 @@ package struct Loader {
   ) -> LoadedStore? {
     var inline: [Location: InlineRecord] = [:]
     catalog.isReplaying = true
-    let replay = WALReplay.run(scan, from: header.position, isClean: header.isClean && isNewest) { changes, sequence, file in
+    let replay = WALReplay.run(scan, from: header.position, isClean: header.isClean && isNewest) {
+      changes, sequence, file in
       Loader.note(changes, file, &inline)
       return catalog.apply(changes, sequence: sequence, isChecked: false)
     }

@@ -15,8 +15,11 @@ struct Adoption {
         let name = WALFileHeader.fileName(index)
         let found = loaded.scan.files.first { $0.name == name }
         let isWhole = found.map { $0.byteCount >= CacheFormat.smallestWALFile } ?? false
-        let file = try isWhole ? found!.file : Creation.makeLogFile(
-          name, folders.wal, byteCount: loaded.identity.walFileByteCount)
+        let file =
+          try isWhole
+          ? found!.file
+          : Creation.makeLogFile(
+            name, folders.wal, byteCount: loaded.identity.walFileByteCount)
         let log = WAL.LogFile(
           name: name, file: file, byteCount: isWhole ? found!.byteCount : loaded.identity.walFileByteCount,
           isMapped: folders.wal.promisesAllocation)

@@ -36,7 +36,8 @@ extension StoreCore {
     let expiration = options.expirationMilliseconds.map { $0 == 0 ? 1 : $0 } ?? 0
     return PreparedPut(
       hash: catalog.hasher.key(url, styleTag: style.tag), url: url, style: styleBytes, metadata: metadata,
-      value: value, logicalByteCount: value.count, stored: stored, digest: digest, encoding: encoding, layout: options.layout,
+      value: value, logicalByteCount: value.count, stored: stored, digest: digest, encoding: encoding,
+      layout: options.layout,
       expiration: expiration, isPageAligned: options.isPageAligned)
   }
 

@@ -128,8 +128,7 @@ extension DiskCore {
   /// to be written elsewhere.
   private func fittingByteCount(_ file: LiveFile, _ range: Range<Int>) -> Int {
     var free = freePageCount
-    for page in FileContent.pageRange(range) where !(options.promisesAllocation && file.content.hasPage(page))
-    {
+    for page in FileContent.pageRange(range) where !(options.promisesAllocation && file.content.hasPage(page)) {
       if free == 0 { return Swift.max(page * Page.byteCount - range.lowerBound, 0) }
       free -= 1
     }

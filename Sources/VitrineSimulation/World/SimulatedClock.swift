@@ -9,8 +9,7 @@ package final class SimulatedClock: Clock {
   private let now: Guarded<Now>
 
   /// 2025-01-01 00:00:00 UTC, a day after the machine was switched on, unless told otherwise.
-  package init(wallMilliseconds: Int64 = 1_735_689_600_000, monotonicNanoseconds: UInt64 = 86_400_000_000_000)
-  {
+  package init(wallMilliseconds: Int64 = 1_735_689_600_000, monotonicNanoseconds: UInt64 = 86_400_000_000_000) {
     now = Guarded(Now(wallMilliseconds: wallMilliseconds, monotonicNanoseconds: monotonicNanoseconds))
   }
 

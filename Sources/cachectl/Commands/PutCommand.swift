@@ -67,8 +67,7 @@ enum PutCommand: Command {
     return bytes
   }
 
-  private static func report(_ key: CacheKey, _ byteCount: Int, _ store: CacheStore, _ output: Output) throws
-  {
+  private static func report(_ key: CacheKey, _ byteCount: Int, _ store: CacheStore, _ output: Output) throws {
     var members = JSON.members(key: key) + [("bytes", .int(byteCount))]
     if case .found(let entry) = store.lookup(key) {
       members += [
