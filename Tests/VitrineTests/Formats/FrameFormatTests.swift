@@ -1,0 +1,103 @@
+import Testing
+
+@testable import Vitrine
+
+/// A frame that stands at `offset` of a file with `seed`.
+enum GoldenFrame {
+  static let offset = 512
+  static let seed: UInt64 = 0x0123_4567_89AB_CDEF
+
+  static func encode(
+    _ changes: [Change], sequence: UInt64 = 3 << 36 | 5, durable: UInt64 = 3 << 36 | 2, count: Int? = nil
+  ) -> [UInt8] {
+    let buffer = ByteBuffer()
+    Frame.begin(buffer)
+    for change in changes { change.encode(into: buffer) }
+    Frame.finish(
+      buffer, offset: offset, seed: seed, sequence: sequence, durableSequence: durable,
+      changeCount: count ?? changes.count)
+    return Array(buffer.bytes)
+  }
+
+  /// The frame at its place in a file that ends with it.
+  static func file(_ frame: [UInt8]) -> [UInt8] { [UInt8](repeating: 0, count: offset) + frame }
+
+  static func parse(_ frame: [UInt8]) -> (Frame.Header, [Change]?)? {
+    file(frame).withUnsafeBytes { file in
+      Frame.parse(file, at: offset, seed: seed).map { ($0, Frame.changes(file, at: offset, $0)) }
+    }
+  }
+}
+
+@Suite struct FrameFormatTests {
+  @Test func aFrameHasExactlyTheseBytes() {
+    #expect(
+      hexText(GoldenFrame.encode([.segmentRetired(slot: 4), .removeAll]))
+        == hexText(
+          hex(
+            """
+            5646524d38000000050000003000000037e27814c998453c0200000030000000
+            020000000000010007000000040000000300000000000000
+            """)))
+  }
+
+  @Test func aFrameIsReadBackAsItWasWritten() throws {
+    let (header, changes) = try #require(GoldenFrame.parse(GoldenFrame.encode(GoldenChange.all)))
+    #expect(header.sequence == 3 << 36 | 5)
+    #expect(header.durableSequence == 3 << 36 | 2)
+    #expect(header.byteCount == GoldenFrame.encode(GoldenChange.all).count)
+    #expect(changes == GoldenChange.all)
+  }
+
+  @Test func aChangedOrShortFrameIsRefused() {
+    let frame = GoldenFrame.encode(GoldenChange.all)
+    expectRefusals(of: frame, covered: 0..<frame.count) { GoldenFrame.parse($0) != nil }
+  }
+
+  @Test func aFrameUnderAnotherSeedOrAtAnotherPlaceIsNone() {
+    let frame = GoldenFrame.encode([.removeAll])
+    let file = GoldenFrame.file(frame) + frame
+    file.withUnsafeBytes { file in
+      #expect(Frame.parse(file, at: GoldenFrame.offset, seed: GoldenFrame.seed) != nil)
+      #expect(Frame.parse(file, at: GoldenFrame.offset, seed: GoldenFrame.seed + 1) == nil)
+      #expect(Frame.parse(file, at: GoldenFrame.offset + frame.count, seed: GoldenFrame.seed) == nil)
+    }
+  }
+
+  @Test func offsetsOutsideTheFileGiveNoFrame() {
+    let file = GoldenFrame.file(GoldenFrame.encode([.removeAll]))
+    file.withUnsafeBytes { file in
+      for offset in [-8, -1, file.count - 39, file.count, file.count + 8, .max] {
+        #expect(Frame.parse(file, at: offset, seed: GoldenFrame.seed) == nil)
+      }
+    }
+  }
+
+  @Test func aFrameThatPromisesMoreChangesThanItHasGivesNone() throws {
+    for count in [3, 1000, Int(UInt32.max)] {
+      let frame = GoldenFrame.encode([.removeAll, .segmentRetired(slot: 1)], count: count)
+      let (header, changes) = try #require(GoldenFrame.parse(frame))
+      #expect(header.changeCount == count)
+      #expect(changes == nil)
+    }
+  }
+
+  @Test func inlineRangesCountFromTheFilesStart() throws {
+    let record = noise(130)
+    let buffer = ByteBuffer()
+    Frame.begin(buffer)
+    record.withUnsafeBytes { record in
+      Change.put(GoldenChange.put()).encode(into: buffer, record: (record, .init(start: nil, count: 0)))
+    }
+    Frame.finish(
+      buffer, offset: GoldenFrame.offset, seed: GoldenFrame.seed, sequence: 1, durableSequence: 0,
+      changeCount: 1)
+    let frame = Array(buffer.bytes)
+    let (_, changes) = try #require(GoldenFrame.parse(frame))
+    guard case .put(let put)? = changes?.first, let inline = put.inline else {
+      Issue.record("no inline record")
+      return
+    }
+    #expect(Array(GoldenFrame.file(frame)[inline]) == record)
+  }
+}

@@ -1,0 +1,72 @@
+import Testing
+
+@testable import Vitrine
+
+@Suite struct ContentTableTests {
+  @Test(arguments: RandomRuns.seeds([1, 2, 3]), [0..<1 << 24, (1 << 24 - 20)..<1 << 24, 5..<6])
+  func randomChangesGiveWhatADictionaryGives(_ seed: UInt64, _ tags: Range<Int>) {
+    struct Blob: Hashable {
+      let hash: ContentHash
+      let location: Location
+    }
+    var random = SeededRandom(seed: seed)
+    let table = ContentTable()
+    var model: [Blob: Int] = [:]
+    var known: [Blob] = []
+    for step in 0..<5000 {
+      let tag = UInt64(random.below(2)) << 58 | UInt64(tags.lowerBound + random.below(tags.count)) << 34
+      let old = random.chance(60) ? known.randomElement(using: &random) : nil
+      if let blob = old, let count = model[blob] {
+        if random.chance(55) {
+          #expect(table.retain(blob.hash, blob.location))
+          model[blob] = count + 1
+        } else {
+          #expect(table.release(blob.hash, blob.location) == count - 1)
+          model[blob] = count > 1 ? count - 1 : nil
+        }
+      } else {
+        let blob = Blob(hash: ContentHash(bits: tag), location: Location(bits: UInt64(step + 1)))
+        let count = random.chance(10) ? 1 + random.below(6) : 1
+        #expect(table.insert(blob.hash, blob.location, count: count))
+        model[blob] = count
+        known.append(blob)
+      }
+    }
+    for (blob, count) in model {
+      #expect(table.count(blob.hash, blob.location) == count, "\(RandomRuns.repeating(seed, "ContentTable"))")
+      var isCandidate = false
+      table.candidates(blob.hash) { location in
+        isCandidate = isCandidate || location == blob.location
+        return true
+      }
+      #expect(isCandidate)
+    }
+    #expect((0..<64).reduce(0) { $0 + table.count(shard: $1) } == model.count)
+    #expect(table.largeCounts.count == model.values.count { $0 > 3 })
+    // What a checkpoint carries is enough to enter the same again.
+    let copy = ContentTable()
+    for shard in 0..<ContentTable.shardCount {
+      table.forEach(shard: shard) { word in
+        let count = table.largeCounts[ContentTable.location(ofWord: word)]
+        #expect(copy.insert(word: word, shard: shard, largeCount: count))
+      }
+    }
+    for (blob, count) in model { #expect(copy.count(blob.hash, blob.location) == count) }
+  }
+
+  @Test func aBlobGoesWithTheLastKeyThatUsesIt() {
+    let table = ContentTable()
+    let hash = ContentHash(bits: 0x1234_5678_0000_0000)
+    let place = Location(bits: 9)
+    #expect(table.release(hash, place) == nil)
+    #expect(table.insert(hash, place))
+    for count in 2...10 {
+      #expect(table.retain(hash, place))
+      #expect(table.count(hash, place) == count)
+    }
+    for left in (0..<10).reversed() { #expect(table.release(hash, place) == left) }
+    #expect(table.count(hash, place) == 0)
+    #expect(!table.retain(hash, place))
+    #expect(table.largeCounts.isEmpty)
+  }
+}

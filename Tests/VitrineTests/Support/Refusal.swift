@@ -1,0 +1,23 @@
+import Testing
+
+/// Tries what a disk can do to an encoded structure, and expects every one of them to be refused.
+///
+/// `covered`: where a change of any byte must be noticed. `accepts`: whether the reader takes the bytes.
+func expectRefusals(
+  of bytes: [UInt8], covered: Range<Int>, needs byteCount: Int? = nil,
+  sourceLocation: SourceLocation = #_sourceLocation, accepts: ([UInt8]) -> Bool
+) {
+  #expect(accepts(bytes), "unchanged bytes are taken", sourceLocation: sourceLocation)
+  var unnoticed: [Int] = []
+  var changed = bytes
+  for index in covered {
+    for mask: UInt8 in [0x01, 0x80, 0xFF] {
+      changed[index] = bytes[index] ^ mask
+      if accepts(changed) { unnoticed.append(index) }
+    }
+    changed[index] = bytes[index]
+  }
+  #expect(unnoticed == [], "bytes whose change is not noticed", sourceLocation: sourceLocation)
+  let short = (0..<(byteCount ?? bytes.count)).filter { accepts(Array(bytes[..<$0])) }
+  #expect(short == [], "lengths that are taken for whole", sourceLocation: sourceLocation)
+}

@@ -1,0 +1,70 @@
+import Foundation
+
+/// A folder of one test's own, removed with all that is in it when the test lets it go.
+final class TemporaryFolder {
+  let path: String
+
+  init() throws {
+    path = FileManager.default.temporaryDirectory.path + "/vitrine-tests-\(UUID().uuidString)"
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+  }
+
+  deinit { try? FileManager.default.removeItem(atPath: path) }
+
+  /// Where the test's store lies.
+  var store: String { path + "/store" }
+}
+
+/// What tests do to files behind a store's back.
+enum Files {
+  static func read(_ path: String) throws -> [UInt8] {
+    Array(try Data(contentsOf: URL(fileURLWithPath: path)))
+  }
+
+  static func write(_ bytes: [UInt8], to path: String) throws {
+    try Data(bytes).write(to: URL(fileURLWithPath: path))
+  }
+
+  static func remove(_ path: String) throws { try FileManager.default.removeItem(atPath: path) }
+
+  static func exists(_ path: String) -> Bool { FileManager.default.fileExists(atPath: path) }
+
+  /// All plain files below `folder`, by their paths within it, in order.
+  static func below(_ folder: String) throws -> [String] {
+    try FileManager.default.subpathsOfDirectory(atPath: folder).filter { name in
+      var isFolder: ObjCBool = false
+      return FileManager.default.fileExists(atPath: "\(folder)/\(name)", isDirectory: &isFolder)
+        && !isFolder.boolValue
+    }.sorted()
+  }
+
+  /// Copies a folder as it stands, which is what the death of its process would leave.
+  static func copyFolder(_ folder: String, to other: String) throws {
+    try FileManager.default.createDirectory(atPath: other, withIntermediateDirectories: true)
+    for name in try FileManager.default.subpathsOfDirectory(atPath: folder).sorted() {
+      var isFolder: ObjCBool = false
+      _ = FileManager.default.fileExists(atPath: "\(folder)/\(name)", isDirectory: &isFolder)
+      if isFolder.boolValue {
+        try FileManager.default.createDirectory(
+          atPath: "\(other)/\(name)", withIntermediateDirectories: true)
+      } else {
+        try write(read("\(folder)/\(name)"), to: "\(other)/\(name)")
+      }
+    }
+  }
+
+  /// Bytes of the disk that a folder takes with all that is in it, as `du` counts them.
+  static func diskUsage(_ folder: String) throws -> Int {
+    var total = try blocks(folder)
+    for name in try FileManager.default.subpathsOfDirectory(atPath: folder) {
+      total += try blocks("\(folder)/\(name)")
+    }
+    return total
+  }
+
+  private static func blocks(_ path: String) throws -> Int {
+    var status = stat()
+    guard lstat(path, &status) == 0 else { throw CocoaError(.fileReadNoSuchFile) }
+    return Int(status.st_blocks) * 512
+  }
+}

@@ -1,0 +1,69 @@
+@testable import Vitrine
+
+/// A clock that moves when it is told to.
+final class ManualClock: Clock, @unchecked Sendable {
+  private let now = Guarded<Int64>(1_700_000_000_000)
+
+  func wallMilliseconds() -> Int64 { now.withLock { $0 } }
+  func monotonicNanoseconds() -> UInt64 { UInt64(wallMilliseconds()) * 1_000_000 }
+  func sleep(milliseconds: Int) { advance(Int64(milliseconds)) }
+  func advance(_ milliseconds: Int64) { now.withLock { $0 += milliseconds } }
+}
+
+/// Random numbers that are the same in every run.
+final class SeededEntropy: Entropy, @unchecked Sendable {
+  private let random: Guarded<SeededRandom>
+
+  init(seed: UInt64) { random = Guarded(SeededRandom(seed: seed)) }
+
+  func fill(_ buffer: UnsafeMutableRawBufferPointer) {
+    let bytes = random.withLock { $0.bytes(buffer.count) }
+    buffer.copyBytes(from: bytes)
+  }
+}
+
+/// Upkeep that runs when it is told to, on the caller's thread.
+final class ManualBackground: BackgroundWork, @unchecked Sendable {
+  private let tasks = Guarded<[Task]>([])
+
+  final class Task: BackgroundTask, @unchecked Sendable {
+    fileprivate let step = Guarded<(@Sendable () -> Void)?>(nil)
+    func wake() {}
+    func stop() { step.withLock { $0 = nil } }
+  }
+
+  func start(
+    name: String, intervalMilliseconds: Int, step: @escaping @Sendable () -> Void
+  ) -> any BackgroundTask {
+    let task = Task()
+    task.step.withLock { $0 = step }
+    tasks.withLock { $0.append(task) }
+    return task
+  }
+
+  /// One round for every store that is open.
+  func run() {
+    for task in tasks.withLock({ $0 }) { task.step.withLock { $0 }?() }
+  }
+}
+
+/// A world in which nothing happens by itself: same seed, same run.
+struct TestWorld {
+  let clock = ManualClock()
+  let background = ManualBackground()
+  var environment: Environment
+
+  init(fileSystem: any FileSystem = POSIXFileSystem(), seed: UInt64 = 1) {
+    environment = Environment(
+      fileSystem: fileSystem, clock: clock, entropy: SeededEntropy(seed: seed), background: background)
+  }
+
+  func open(_ path: String, _ options: StoreOptions = StoreOptions(byteBudget: 4 << 20)) throws -> CacheStore
+  {
+    try CacheStore.open(at: path, options: options, environment: environment)
+  }
+
+  func openReadOnly(_ path: String, _ verification: Verification = .firstRead) throws -> CacheStore {
+    try open(path, StoreOptions(verification: verification, isReadOnly: true))
+  }
+}
