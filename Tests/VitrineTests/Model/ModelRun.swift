@@ -1,0 +1,203 @@
+import Testing
+
+@testable import Vitrine
+
+/// One random run of a store beside the model.
+final class ModelRun {
+  private var store: CacheStore
+  private var model = ModelStore()
+  private var values: RandomValues
+  private var world: TestWorld
+  private var path: String
+  private let seed: UInt64
+  private let options: StoreOptions
+  /// Where the next opening finds what the death of the process at this moment would leave.
+  private let survivor: (ModelRun) throws -> (TestWorld, String)
+  private var step = 0
+  private var doing = "opening"
+  private(set) var fullCount = 0
+
+  init(
+    seed: UInt64, world: TestWorld, path: String, options: StoreOptions,
+    survivor: @escaping (ModelRun) throws -> (TestWorld, String)
+  ) throws {
+    self.seed = seed
+    self.world = world
+    self.path = path
+    self.options = options
+    self.survivor = survivor
+    values = RandomValues(random: SeededRandom(seed: seed), segmentByteCount: options.segmentByteCount ?? 65_536)
+    store = try world.open(path, options)
+  }
+
+  var currentPath: String { path }
+  private var now: Int64 { world.clock.wallMilliseconds() }
+  private var comment: Comment { "step \(step), \(doing); \(RandomRuns.repeating(seed, "ModelTests"))" }
+
+  func run(steps: Int) throws {
+    while step < steps {
+      step += 1
+      world.clock.advance(Int64(values.random.below(200)))
+      do {
+        try change()
+      } catch StoreError.noSpace {
+        fullCount += 1
+        try makeRoom()
+      }
+      try compareOne(values.key())
+      // A run that is repeated is one that failed: find the step.
+      if step % 100 == 0 || RandomRuns.repeatedSeed != nil { try compareAll() }
+    }
+    try compareAll()
+    try store.close()
+    #expect(storeError { try store.flush() } == .closed, comment)
+    store = try world.open(path, StoreOptions())
+    #expect(store.statistics().lastOpen.kind == .clean, comment)
+    try compareAll()
+    try store.close()
+  }
+
+  // MARK: Changes
+
+  private func change() throws {
+    let choice = values.random.below(100)
+    doing = "choice \(choice)"
+    switch choice {
+    case 0..<45: try put()
+    case 45..<52: try write()
+    case 52..<60:
+      let key = values.key()
+      #expect(try store.remove(key, durability: durability()) == (model.remove([key]) == 1), comment)
+    case 60..<63:
+      let keys = (0..<values.random.below(12)).map { _ in values.key() }
+      #expect(try store.removeMany(keys, durability: durability()) == model.remove(keys), comment)
+    case 63..<66:
+      let url = values.key().url
+      #expect(try store.removeAllStyles(bytes: url) == model.remove { key, _ in key.url == url }, comment)
+    case 66..<74:
+      let key = values.key()
+      let metadata = text(values.random.below(500), values.random.below(5))
+      #expect(
+        try store.setMetadata(metadata, for: key, durability: durability())
+          == model.setMetadata(metadata, key, at: now), comment)
+    case 74..<80:
+      let key = values.key()
+      let expiration = values.random.chance(50) ? nil : now + Int64(values.random.below(10_000))
+      #expect(
+        try store.setExpiration(expiration, for: key) == model.setExpiration(expiration, key, at: now), comment)
+    case 80..<83: world.background.run()
+    case 83..<86: try store.flush()
+    case 86..<89: try store.checkpoint()
+    case 89..<92:
+      try store.close()
+      try reopen(in: world, path)
+    case 92..<96:
+      let (other, path) = try survivor(self)
+      try store.close()
+      try reopen(in: other, path)
+      try compareAll()
+    default: try removeSome()
+    }
+  }
+
+  private func durability() -> Durability? { values.random.chance(20) ? .synced : nil }
+
+  private func put() throws {
+    let key = values.key()
+    let (value, layout) = values.value()
+    let options = values.options(layout, at: now)
+    try store.put(value.span.bytes, for: key, options: options)
+    model.put(value, key, options, at: now)
+  }
+
+  private func write() throws {
+    var batch = WriteBatch()
+    var after = model
+    for _ in 0..<values.random.below(15) {
+      let key = values.key()
+      if values.random.chance(30) {
+        batch.remove(key)
+        _ = after.remove([key])
+      } else {
+        let (value, layout) = values.value()
+        let options = values.options(layout, at: now)
+        batch.put(value, for: key, options: options)
+        after.put(value, key, options, at: now)
+      }
+    }
+    try store.write(batch, durability: durability())
+    model = after
+  }
+
+  private func removeSome() throws {
+    switch values.random.below(4) {
+    case 0:
+      let style = RandomValues.styles[values.random.below(4)]
+      #expect(try store.removeAll(style: style) == model.remove { key, _ in key.style == style }, comment)
+    case 1:
+      let prefix = Array("https://example.com/\(values.random.below(3))".utf8)
+      #expect(
+        try store.removeAll(prefix: prefix) == model.remove { key, _ in key.url.starts(with: prefix) }, comment)
+    case 2:
+      let limit = values.random.below(5000)
+      #expect(
+        try store.removeAll { $0.byteCount > limit } == model.remove { _, entry in entry.value.count > limit },
+        comment)
+    default:
+      guard values.random.chance(30) else { return }
+      try store.removeAll()
+      _ = model.remove { _, _ in true }
+    }
+  }
+
+  /// The store is full, and no change was made. Removing must work, and give the space back.
+  private func makeRoom() throws {
+    try compareAll()
+    try store.removeAll()
+    _ = model.remove { _, _ in true }
+    world.background.run()
+  }
+
+  private func reopen(in world: TestWorld, _ path: String) throws {
+    self.world = world
+    self.path = path
+    let verification: Verification = [.firstRead, .always, .never][values.random.below(3)]
+    store = try world.open(path, StoreOptions(verification: verification))
+    #expect(store.statistics().lastOpen.notes == [], comment)
+  }
+
+  // MARK: Comparing
+
+  private func compareOne(_ key: CacheKey) throws {
+    let expected = model.live(key, at: now)
+    let got = store.bytes(key)
+    #expect(store.contains(key) == (expected != nil), comment)
+    let lookup = store.lookup(key)
+    try requireSame(got, expected?.value)
+    if let expected {
+      guard case .found(let info) = lookup else {
+        Issue.record("\(lookup) instead of an entry: \(comment)")
+        return
+      }
+      #expect(info.key == key && info.metadata == expected.metadata && info.layout == expected.layout, comment)
+      #expect(info.byteCount == expected.value.count && info.writtenMilliseconds == expected.written, comment)
+      #expect(info.expirationMilliseconds == expected.expiration, comment)
+    } else {
+      #expect(lookup == (model.entries[key] == nil ? .missing : .expired), comment)
+    }
+  }
+
+  /// After the first difference everything differs, so the run ends there.
+  private func requireSame(_ got: [UInt8]?, _ expected: [UInt8]?) throws {
+    try #require(got?.count == expected?.count && got == expected, comment)
+  }
+
+  private func compareAll() throws {
+    for key in model.entries.keys.sorted() { try compareOne(key) }
+    #expect(try store.keysInOrder() == model.entries.keys.sorted(), comment)
+    #expect(store.count == model.entries.count, comment)
+    let report = try store.verify()
+    #expect(report.damaged == [] && report.lost == [], comment)
+    try StoreAudit(store: store).compare(model, comment)
+  }
+}

@@ -1,0 +1,63 @@
+import Testing
+
+@testable import Vitrine
+
+/// Recounts what a store says about itself.
+struct StoreAudit {
+  let store: CacheStore
+
+  func compare(_ model: ModelStore, _ comment: Comment) throws {
+    let statistics = store.statistics()
+    #expect(statistics.entryCount == model.entries.count, comment)
+    #expect(statistics.logicalByteCount == model.entries.values.reduce(0) { $0 + $1.value.count }, comment)
+    try compareBlobs(model, statistics, comment)
+    try compareSegments(statistics, comment)
+    #expect(statistics.bytesOnDisk <= statistics.byteBudget, comment)
+  }
+
+  /// One blob for each value and layout; each is found by its digest.
+  private func compareBlobs(_ model: ModelStore, _ statistics: StoreStatistics, _ comment: Comment) throws {
+    struct Blob: Hashable {
+      let value: [UInt8]
+      let layout: BitmapLayout?
+    }
+    let blobs = Set(model.entries.values.map { Blob(value: $0.value, layout: $0.layout) })
+    #expect(statistics.blobCount >= blobs.count, comment)
+    for blob in blobs {
+      let digest = blob.value.withUnsafeBytes { Digest(of: $0) }
+      let entries = try store.entries(digest: digest)
+      #expect(entries.contains { $0.layout == blob.layout && $0.byteCount == blob.value.count }, comment)
+    }
+  }
+
+  /// Live, dead and free bytes fill the segment files, and what lives is what the records say.
+  private func compareSegments(_ statistics: StoreStatistics, _ comment: Comment) throws {
+    let catalog = store.core.catalog
+    var live: [Int: (bytes: Int, count: Int)] = [:]
+    func enter(_ location: Location, _ units: (RecordHeader) -> Int) {
+      guard let header = catalog.record(at: location, checks: true)?.header else {
+        Issue.record("no record at \(location): \(comment)")
+        return
+      }
+      live[location.slot, default: (0, 0)].bytes += units(header) * Unit.byteCount
+      live[location.slot, default: (0, 0)].count += 1
+    }
+    for shard in 0..<KeyTable.shardCount {
+      for slot in catalog.keys.copy(shard: shard) { enter(slot.location) { $0.headUnits } }
+      var blobs: [Location] = []
+      catalog.contents.forEach(shard: shard) { blobs.append(ContentTable.location(ofWord: $0)) }
+      for location in blobs { enter(location) { $0.payloadUnits } }
+    }
+    #expect(statistics.liveByteCount == live.values.reduce(0) { $0 + $1.bytes }, comment)
+    for case let segment? in catalog.segments.segments where segment.state != .retired {
+      let counted = live[segment.slot] ?? (0, 0)
+      let told = try #require(statistics.segments.first { $0.file == segment.fileName })
+      #expect(told.liveByteCount == counted.bytes && told.liveRecordCount == counted.count, comment)
+      let file = try #require(segment.file)
+      #expect(
+        SegmentHeader.byteCount + told.liveByteCount + told.deadByteCount + told.freeByteCount
+          == (try file.status().byteCount), "\(told) \(segment.tail) \(segment.byteCount); \(comment)")
+      #expect(told.byteCount == (try file.status().allocatedByteCount), comment)
+    }
+  }
+}
