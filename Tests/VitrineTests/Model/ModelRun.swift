@@ -26,7 +26,8 @@ final class ModelRun {
     self.path = path
     self.options = options
     self.survivor = survivor
-    values = RandomValues(random: SeededRandom(seed: seed), segmentByteCount: options.segmentByteCount ?? 65_536)
+    values = RandomValues(
+      random: SeededRandom(seed: seed), segmentByteCount: options.segmentByteCount ?? 65_536)
     store = try world.open(path, options)
   }
 
@@ -84,7 +85,8 @@ final class ModelRun {
       let key = values.key()
       let expiration = values.random.chance(50) ? nil : now + Int64(values.random.below(10_000))
       #expect(
-        try store.setExpiration(expiration, for: key) == model.setExpiration(expiration, key, at: now), comment)
+        try store.setExpiration(expiration, for: key) == model.setExpiration(expiration, key, at: now),
+        comment)
     case 80..<83: world.background.run()
     case 83..<86: try store.flush()
     case 86..<89: try store.checkpoint()
@@ -137,11 +139,13 @@ final class ModelRun {
     case 1:
       let prefix = Array("https://example.com/\(values.random.below(3))".utf8)
       #expect(
-        try store.removeAll(prefix: prefix) == model.remove { key, _ in key.url.starts(with: prefix) }, comment)
+        try store.removeAll(prefix: prefix) == model.remove { key, _ in key.url.starts(with: prefix) },
+        comment)
     case 2:
       let limit = values.random.below(5000)
       #expect(
-        try store.removeAll { $0.byteCount > limit } == model.remove { _, entry in entry.value.count > limit },
+        try store.removeAll { $0.byteCount > limit }
+          == model.remove { _, entry in entry.value.count > limit },
         comment)
     default:
       guard values.random.chance(30) else { return }
@@ -179,7 +183,8 @@ final class ModelRun {
         Issue.record("\(lookup) instead of an entry: \(comment)")
         return
       }
-      #expect(info.key == key && info.metadata == expected.metadata && info.layout == expected.layout, comment)
+      #expect(
+        info.key == key && info.metadata == expected.metadata && info.layout == expected.layout, comment)
       #expect(info.byteCount == expected.value.count && info.writtenMilliseconds == expected.written, comment)
       #expect(info.expirationMilliseconds == expected.expiration, comment)
     } else {

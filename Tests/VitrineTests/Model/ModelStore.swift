@@ -14,7 +14,8 @@ struct ModelStore {
 
   mutating func put(_ value: [UInt8], _ key: CacheKey, _ options: PutOptions, at now: Int64) {
     entries[key] = Entry(
-      value: value, metadata: options.metadata, expiration: options.expirationMilliseconds, layout: options.layout,
+      value: value, metadata: options.metadata, expiration: options.expirationMilliseconds,
+      layout: options.layout,
       written: now)
   }
 

@@ -13,7 +13,10 @@ import Testing
     ) { _ in
       let copy = MemoryDisk(current.withLock { $0 }.image)
       current.withLock { $0 = copy }
-      return (TestWorld(fileSystem: copy, seed: seed &+ copy.image.values.reduce(0) { $0 &+ UInt64($1.count) }), "store")
+      return (
+        TestWorld(fileSystem: copy, seed: seed &+ copy.image.values.reduce(0) { $0 &+ UInt64($1.count) }),
+        "store"
+      )
     }
     try run.run(steps: RandomRuns.isExhaustive ? 4000 : 400)
   }
@@ -39,7 +42,9 @@ import Testing
     let world = TestWorld()
     let store = try world.open(folder.store)
     for round in 0..<6 {
-      for index in 0..<20 { try store.put(noise(9000, UInt64(round * 20 + index)), for: "u\(round)-\(index)") }
+      for index in 0..<20 {
+        try store.put(noise(9000, UInt64(round * 20 + index)), for: "u\(round)-\(index)")
+      }
       try store.put(noise(200_000, UInt64(round)), for: "large")
       if round % 2 == 1 { try store.removeAll(prefix: "u\(round - 1)") }
       world.background.run()

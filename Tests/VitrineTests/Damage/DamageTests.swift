@@ -1,0 +1,83 @@
+import Testing
+
+@testable import Vitrine
+
+/// Whatever happened to a store's files, opening it fails with an error, or it gives right bytes or none.
+@Suite struct DamageTests {
+  @Test(arguments: [true, false])
+  func aFileCutShortEmptiedOrMissing(_ clean: Bool) throws {
+    let image = try SmallStore.image(clean: clean)
+    for (name, bytes) in image {
+      var damaged = image
+      damaged[name] = nil
+      DamagedOpening(image: damaged, damage: "\(name) missing").check(.firstRead)
+      for count in [0, 1, 63, 128, 200, 511, 512, 700, 4096, 4097, 5000, bytes.count - 1]
+      where count < bytes.count {
+        damaged[name] = Array(bytes[..<count])
+        DamagedOpening(image: damaged, damage: "\(name) cut to \(count)").check(.firstRead)
+      }
+      damaged[name] = bytes + noise(1000)
+      DamagedOpening(image: damaged, damage: "\(name) too long").check(.firstRead)
+      damaged[name] = noise(bytes.count, 77)
+      DamagedOpening(image: damaged, damage: "\(name) overwritten").check(.firstRead)
+    }
+  }
+
+  @Test(arguments: [true, false])
+  func twoFilesExchangedOrMissingTogether(_ clean: Bool) throws {
+    let image = try SmallStore.image(clean: clean)
+    let names = image.keys.sorted()
+    for (index, one) in names.enumerated() {
+      for other in names[(index + 1)...] {
+        var damaged = image
+        damaged[one] = image[other]
+        damaged[other] = image[one]
+        DamagedOpening(image: damaged, damage: "\(one) and \(other) exchanged").check(.firstRead)
+        damaged[one] = nil
+        damaged[other] = nil
+        DamagedOpening(image: damaged, damage: "\(one) and \(other) missing").check(.firstRead)
+      }
+    }
+  }
+
+  @Test(arguments: [true, false], RandomRuns.seeds([1]))
+  func aSingleByteChanged(_ clean: Bool, _ seed: UInt64) throws {
+    let image = try SmallStore.image(clean: clean)
+    var random = SeededRandom(seed: seed)
+    for place in places(image, &random) {
+      var damaged = image
+      damaged[place.name]![place.offset] ^= place.mask
+      DamagedOpening(
+        image: damaged,
+        damage:
+          "\(place.name) byte \(place.offset) ^ \(place.mask); \(RandomRuns.repeating(seed, "DamageTests"))"
+      ).check(random.chance(50) ? .firstRead : .always)
+    }
+  }
+
+  private struct Place {
+    let name: String
+    let offset: Int
+    let mask: UInt8
+  }
+
+  /// Bytes in use, and a few of the zeros between: a sample of them, or all.
+  private func places(_ image: MemoryDisk.Image, _ random: inout SeededRandom) -> [Place] {
+    var inUse: [Place] = []
+    var zeros: [Place] = []
+    for (name, bytes) in image.sorted(by: { $0.key < $1.key }) {
+      var offset = 0
+      while offset < bytes.count {
+        let block = bytes[offset..<min(offset + 64, bytes.count)]
+        let isUsed = block.contains { $0 != 0 }
+        for index in block.indices {
+          let place = Place(name: name, offset: index, mask: [0x01, 0x80, 0xFF][random.below(3)])
+          if isUsed { inUse.append(place) } else if index % 997 == 0 { zeros.append(place) }
+        }
+        offset += 64
+      }
+    }
+    if RandomRuns.isExhaustive { return inUse + zeros }
+    return Array(inUse.shuffled(using: &random).prefix(1200) + zeros.shuffled(using: &random).prefix(100))
+  }
+}
