@@ -40,7 +40,12 @@ let package = Package(
 // Fuzz targets get their `main` from libFuzzer, so an ordinary build cannot link them: `make fuzz` sets this variable.
 // Each is a folder of Fuzz/.
 if Context.environment["VITRINE_FUZZ"] == "1" {
-  for name in ["Record"] {
+  // SwiftPM asks for coverage only of the target that it links; the fuzzer is to see its way through the engine.
+  let coverage = SwiftSetting.unsafeFlags([
+    "-sanitize=fuzzer,address", "-sanitize-coverage=edge,trace-cmp,inline-8bit-counters,pc-table",
+  ])
+  for target in package.targets where target.name == "Vitrine" { target.swiftSettings?.append(coverage) }
+  for name in ["Checkpoint", "Frame", "Record"] {
     package.products.append(.executable(name: "Fuzz-\(name)", targets: ["Fuzz-\(name)"]))
     package.targets.append(
       .executableTarget(

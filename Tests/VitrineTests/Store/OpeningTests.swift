@@ -116,7 +116,8 @@ import Testing
     let before = try names.map { try Files.read("\(folder.store)/\($0)") }
     for options in [StoreOptions(), StoreOptions(isReadOnly: true), StoreOptions(whenUnusable: .recreate)] {
       #expect(
-        storeError { _ = try world.open(folder.store, options) } == .unsupportedFormat(found: 2, supported: 1))
+        storeError { _ = try world.open(folder.store, options) } == .unsupportedFormat(found: 2, supported: 1)
+      )
     }
     #expect(try Files.below(folder.store) == names)
     #expect(try names.map { try Files.read("\(folder.store)/\($0)") } == before)
@@ -135,7 +136,10 @@ import Testing
     }
     let before = try Files.below(elsewhere)
     for isReadOnly in [true, false] {
-      guard case .notAStore? = storeError({ _ = try world.open(folder.store, StoreOptions(isReadOnly: isReadOnly)) })
+      guard
+        case .notAStore? = storeError({
+          _ = try world.open(folder.store, StoreOptions(isReadOnly: isReadOnly))
+        })
       else {
         Issue.record("not refused")
         continue
@@ -183,7 +187,8 @@ import Testing
     let store = try world.open(folder.store)
     try store.put([1], for: "a")
     try FileManager.default.moveItem(atPath: folder.store, toPath: folder.path + "/gone")
-    #expect(storeError { try store.put([2], for: "b", options: PutOptions(durability: .synced)) } == .storeRemoved)
+    #expect(
+      storeError { try store.put([2], for: "b", options: PutOptions(durability: .synced)) } == .storeRemoved)
     #expect(storeError { try store.put([2], for: "c") } == .storeRemoved)
     #expect(store["a"] == [1])
     try? store.close()

@@ -11,7 +11,8 @@ import Testing
 
   @Test func optionsStayWithTheStoreUntilTheyAreChanged() throws {
     let given = StoreOptions(
-      byteBudget: 3 << 20, entryBudget: 77, durability: .synced, segmentByteCount: 70_000, compressionLevel: 0)
+      byteBudget: 3 << 20, entryBudget: 77, durability: .synced, segmentByteCount: 70_000, compressionLevel: 0
+    )
     try open(given).close()
     for _ in 0..<2 {
       let store = try open(StoreOptions())

@@ -13,7 +13,9 @@ import Testing
   }
 
   private func found(_ key: CacheKey) throws -> EntryInfo {
-    guard case .found(let info) = store.lookup(key) else { throw StoreError.invalidArgument("\(key) is missing") }
+    guard case .found(let info) = store.lookup(key) else {
+      throw StoreError.invalidArgument("\(key) is missing")
+    }
     return info
   }
 
@@ -94,25 +96,31 @@ import Testing
         guard let location = core.find(hash, url, style).location else { return nil }
         let header = core.catalog.record(at: location, checks: true)?.header
         guard let header, !header.carriesPayload else { return header }
-        return core.catalog.payloadLocation(of: header).flatMap { core.catalog.record(at: $0, checks: true)?.header }
+        return core.catalog.payloadLocation(of: header).flatMap {
+          core.catalog.record(at: $0, checks: true)?.header
+        }
       }
     }
   }
 
   @Test func valuesThatNeverFitAreTooLarge() {
     #expect(
-      storeError { try store.put(noise(17 << 20), for: "a") } == .tooLarge(byteCount: 17 << 20, limit: 16 << 20))
+      storeError { try store.put(noise(17 << 20), for: "a") }
+        == .tooLarge(byteCount: 17 << 20, limit: 16 << 20))
     #expect(store.count == 0)
   }
 
   @Test func payloadsLieWhereTheyWereAskedToLie() throws {
     let layout = BitmapLayout(width: 5, height: 7, format: .rgb565)!
     for index in 0..<20 {
-      try store.put(noise(100 + index, UInt64(index)), for: "page\(index)", options: PutOptions(isPageAligned: true))
+      try store.put(
+        noise(100 + index, UInt64(index)), for: "page\(index)", options: PutOptions(isPageAligned: true))
       try store.put(
         noise(layout.byteCount, UInt64(index)), for: "bitmap\(index)", options: PutOptions(layout: layout))
       for (url, alignment) in [("page\(index)", 4096), ("bitmap\(index)", 64)] {
-        let remainder = store.get(url) { span in span.withUnsafeBytes { Int(bitPattern: $0.baseAddress!) % alignment } }
+        let remainder = store.get(url) { span in
+          span.withUnsafeBytes { Int(bitPattern: $0.baseAddress!) % alignment }
+        }
         #expect(remainder == 0, "\(url)")
       }
     }
@@ -134,8 +142,12 @@ import Testing
   }
 
   @Test func getsMayBeNestedDeeply() throws {
-    for index in 0..<12 { try store.put(index % 3 == 0 ? noise(300, UInt64(index + 1)) : text(300, index), for: "\(index)") }
-    func expected(_ index: Int) -> [UInt8] { index % 3 == 0 ? noise(300, UInt64(index + 1)) : text(300, index) }
+    for index in 0..<12 {
+      try store.put(index % 3 == 0 ? noise(300, UInt64(index + 1)) : text(300, index), for: "\(index)")
+    }
+    func expected(_ index: Int) -> [UInt8] {
+      index % 3 == 0 ? noise(300, UInt64(index + 1)) : text(300, index)
+    }
     func descend(_ index: Int) throws {
       guard index < 12 else {
         try store.put(noise(5000), for: "in the middle")

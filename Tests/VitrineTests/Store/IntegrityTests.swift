@@ -1,0 +1,155 @@
+import Testing
+
+@testable import Vitrine
+
+/// Payloads that went bad behind the store's back, and bytes that collide.
+@Suite struct IntegrityTests {
+  let disk: MemoryDisk
+  let world: TestWorld
+
+  init() { self.init(disk: MemoryDisk()) }
+
+  /// Makes a store with a value of each encoding, spoils the payload of `url` and opens it again.
+  private func spoiled(_ url: String, _ verification: Verification, readOnly: Bool = false) throws
+    -> CacheStore
+  {
+    let store = try world.open("store")
+    try store.put(noise(3000), for: "plain")
+    try store.put(text(3000), for: "zstd")
+    try store.put(
+      noise(100, 2), for: "bitmap", options: PutOptions(layout: .init(width: 10, height: 10, format: .gray8)))
+    try store.put(noise(3000), for: "twin")
+    try store.put(noise(1_200_000, 3), for: "pieces")
+    try store.close()
+    try flipPayload(of: url)
+    return try world.open("store", StoreOptions(verification: verification, isReadOnly: readOnly))
+  }
+
+  /// Changes one byte in the middle of a payload, in its file.
+  private func flipPayload(of url: String) throws {
+    let place = try #require(try place(of: url))
+    let folder = try disk.openDirectory("store", create: false).openDirectory("segments", create: false)
+    let file = try folder.openFile(place.file, .readWrite)
+    let offset = place.offset + place.header.payloadOffset + place.header.storedByteCount / 2
+    let byte = try file.read(offset..<offset + 1)[0]
+    try file.write([byte ^ 0x10], at: offset)
+  }
+
+  private func place(of url: String) throws -> (file: String, offset: Int, header: RecordHeader)? {
+    let identity = try #require(disk.image["STORE"]).withUnsafeBytes { StoreIdentity.read($0) }
+    guard case .valid(let identity) = identity else { return nil }
+    let folder = try disk.openDirectory("store", create: false).openDirectory("segments", create: false)
+    var found: (String, Int, RecordHeader)?
+    for entry in try folder.entries() {
+      guard let id = SegmentHeader.segment(ofFile: entry.name) else { continue }
+      let file = try folder.openFile(entry.name, .readOnly)
+      _ = try SegmentScanner(file: file, store: identity.store, segment: id).forEach { record in
+        if record.url == Array(url.utf8) { found = (entry.name, record.offset, record.header) }
+      }
+    }
+    return found
+  }
+
+  @Test(arguments: ["plain", "zstd", "bitmap", "pieces"], [Verification.firstRead, .always])
+  func aDamagedPayloadIsAMissAndToldOnce(_ url: String, _ verification: Verification) throws {
+    let store = try spoiled(url, verification)
+    #expect(store.lookup(url) == .damaged)
+    #expect(store.lookup(url) == .missing)
+    #expect(store[url] == nil && !store.contains(url))
+    #expect(store.statistics().damagedCount == 1 && store.statistics().lostCount == 0)
+    for other in ["plain", "zstd", "bitmap", "pieces"] where other != url {
+      #expect(store[other] != nil, "\(other) is whole")
+    }
+    try store.put([1], for: url)
+    #expect(store[url] == [1])
+    try store.close()
+  }
+
+  @Test func aGetOfADamagedPayloadGivesNothing() throws {
+    let store = try spoiled("plain", .firstRead)
+    #expect(store["plain"] == nil)
+    #expect(store["twin"] == nil, "it shares the payload")
+    #expect(store.count == 3)
+    try store.close()
+    let again = try world.open("store")
+    #expect(again.count == 3 && again.lookup("plain") == .missing)
+    try again.close()
+  }
+
+  @Test(arguments: ["plain", "zstd", "bitmap", "pieces"])
+  func verifyNamesTheFileAndTheOffsetAndChangesNothing(_ url: String) throws {
+    let store = try spoiled(url, .firstRead)
+    let place = try #require(try place(of: url))
+    for _ in 0..<2 {
+      let report = try store.verify()
+      #expect(report.damaged.map(\.file) == ["segments/\(place.file)"])
+      #expect(report.damaged.map(\.offset) == [place.offset])
+      #expect(report.damaged.first?.key == CacheKey(url) && report.lost == [] && !report.isOK)
+    }
+    #expect(store.count == 5)
+    try store.close()
+  }
+
+  @Test func readingOnlyGivesNoDamagedBytesEither() throws {
+    let store = try spoiled("zstd", .always, readOnly: true)
+    let before = disk.image
+    #expect(store["zstd"] == nil && store["plain"] == noise(3000))
+    #expect(store.lookup("zstd") == .missing)
+    try store.close()
+    #expect(disk.image == before)
+  }
+
+  @Test func verificationAtEveryReadSeesWhatTheFirstReadCannot() throws {
+    for (verification, isSeen) in [(Verification.always, true), (.firstRead, false), (.never, false)] {
+      let disk = MemoryDisk()
+      let test = IntegrityTests(disk: disk)
+      let store = try test.world.open("store", StoreOptions(byteBudget: 4 << 20, verification: verification))
+      try store.put(noise(3000), for: "plain")
+      #expect(store["plain"] == noise(3000))
+      try test.flipPayload(of: "plain")
+      #expect((store["plain"] == nil) == isSeen, "\(verification)")
+      try store.close()
+    }
+  }
+
+  private init(disk: MemoryDisk) {
+    self.disk = disk
+    world = TestWorld(fileSystem: disk)
+  }
+
+  @Test func differentBytesWithOneDigestAreBothKept() throws {
+    var world = world
+    world.environment.digest = { _ in Digest(high: 7, low: 7) }
+    let digest = Digest(high: 7, low: 7)
+    let values = [noise(500, 1), noise(500, 2), text(900), text(901), []]
+    func look(_ store: CacheStore) throws {
+      for (index, value) in values.enumerated() {
+        #expect(store["a\(index)"] == value && store["b\(index)"] == value, "\(index)")
+      }
+      #expect(store.statistics().blobCount == values.count)
+      let entries = try store.entries(digest: digest)
+      #expect(entries.map(\.key).sorted() == (0..<values.count).map { CacheKey("a\($0)") })
+      #expect(try store.verify().isOK)
+    }
+    let store = try world.open("store")
+    for prefix in ["a", "b"] {
+      for (index, value) in values.enumerated() { try store.put(value, for: "\(prefix)\(index)") }
+    }
+    try look(store)
+    let dead = MemoryDisk(disk.image)
+    try store.close()
+    let again = try world.open("store")
+    try look(again)
+    try again.remove("a1")
+    #expect(again["b1"] == values[1] && again["a0"] == values[0])
+    try again.put(values[2], for: "b0")
+    #expect(again["b0"] == values[2] && again["a0"] == values[0])
+    #expect(try again.verify().isOK)
+    try again.close()
+    var other = TestWorld(fileSystem: dead, seed: 2)
+    other.environment.digest = world.environment.digest
+    let recovered = try other.open("store")
+    try look(recovered)
+    try recovered.close()
+  }
+}
