@@ -63,6 +63,8 @@ struct PendingOperation {
   var recordSequence: UInt64 = 0
   /// For a change of what an entry has: its record must still be this one.
   var expected: Location?
+  /// Blobs with the same digest that are not what is put.
+  var others: [Location] = []
   var kind: Kind
 }
 

@@ -1,12 +1,12 @@
 // Content addressing: equal bytes are stored once. A digest only points at candidates; encoding class, layout and
 // length must agree, and the bytes are compared.
 extension StoreCore {
-  /// A blob with these bytes that is already stored.
-  func findShared(_ put: PreparedPut) -> Shared? {
+  /// A blob with these bytes that is already stored, and the candidates that were looked at and are none.
+  func findShared(_ put: PreparedPut) -> (shared: Shared?, others: [Location]) {
     let content = catalog.hasher.content(put.digest)
-    var skip = 0
+    var others: [Location] = []
     while true {
-      var left = skip
+      var left = others.count
       var candidate: (location: Location, pin: Pin)?
       catalog.contents.candidates(content) { location in
         if left > 0 {
@@ -16,10 +16,10 @@ extension StoreCore {
         candidate = (location, catalog.segments.pin(location.slot))
         return false
       }
-      guard let candidate else { return nil }
+      guard let candidate else { return (nil, others) }
       defer { candidate.pin.release() }
-      if let shared = compare(put, candidate.location) { return shared }
-      skip += 1
+      if let shared = compare(put, candidate.location) { return (shared, []) }
+      others.append(candidate.location)
     }
   }
 

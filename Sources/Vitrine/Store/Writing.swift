@@ -74,7 +74,11 @@ extension StoreCore {
 
   /// Reserves room, fills it, and makes it durable where the frame will not carry it.
   func place(_ put: PreparedPut, durability: Durability) throws(StoreError) -> PendingOperation {
-    try place(put, sharing: findShared(put), durability: durability, written: environment.clock.wallMilliseconds())
+    let (shared, others) = findShared(put)
+    var pending = try place(
+      put, sharing: shared, durability: durability, written: environment.clock.wallMilliseconds())
+    pending.others = others
+    return pending
   }
 
   func place(
@@ -351,13 +355,13 @@ extension StoreCore {
     return true
   }
 
-  /// Whether a blob with the same digest came since the put was placed. One that merely has the same digest (a
-  /// collision) was there before, or is compared when the put is placed again.
+  /// Whether a blob with the same digest came since the put was placed: one that was not looked at then. Numbers do not
+  /// tell, since an earlier one may be committed later.
   private func isSharedByNow(_ operation: PendingOperation) -> Bool {
     var isShared = false
     catalog.contents.candidates(catalog.hasher.content(operation.digest)) { location in
       guard let header = catalog.record(at: location, checks: false)?.header,
-        header.sequence > operation.recordSequence, header.digest == operation.digest
+        header.digest == operation.digest, !operation.others.contains(location)
       else { return true }
       isShared = true
       return false
