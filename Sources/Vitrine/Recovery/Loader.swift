@@ -143,6 +143,8 @@ package struct Loader {
       mapped = min(status.byteCount, segment.byteCount)
       let mapping = mapped > 0 ? try file.map(byteCount: mapped, writable: false) : nil
       segment.attach(file: file, in: folders.segments, mapping: mapping, allocatedByteCount: status.allocatedByteCount)
+      // It may have been cut to what was written in it since the log sealed it.
+      if segment.state == .sealed { segment.byteCount = min(segment.byteCount, max(mapped, segment.tail)) }
       if mapped < segment.tail { problem = "is \(segment.tail - mapped) bytes short" }
     } catch {
       // Only what is not there is gone: with too many files open, say, nothing may be given up.
