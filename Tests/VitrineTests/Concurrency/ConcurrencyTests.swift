@@ -30,7 +30,14 @@ import Testing
 
   /// Runs `body` on so many threads and waits for all of them.
   private func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) {
-    DispatchQueue.concurrentPerform(iterations: count) { body($0) }
+    let done = DispatchSemaphore(value: 0)
+    for index in 0..<count {
+      Thread.detachNewThread {
+        body(index)
+        done.signal()
+      }
+    }
+    for _ in 0..<count { done.wait() }
   }
 
   @Test func writersReadersAndRemoversNeverSeeWrongBytes() throws {
@@ -118,7 +125,7 @@ import Testing
     let reads = Guarded(0)
     onThreads(4) { thread in
       if thread == 0 {
-        Thread.sleep(forTimeInterval: 0.1)
+        while reads.withLock({ $0 }) < 1000 { Thread.sleep(forTimeInterval: 0.01) }
         if (try? store.close()) == nil { wrong.withLock { $0 += 1 } }
         return
       }

@@ -36,7 +36,7 @@ struct GoldenCheckpoint {
     let file = try disk.openDirectory("", create: true).openDirectory("checkpoints", create: true)
       .openFile("0.checkpoint", .readWrite)
     var header = emptyHeader()
-    try catalog.write(to: file, header: &header)
+    try catalog.write(to: file, header: &header) { catalog.segments.vouchedUpTo($0.slot) }
     try file.write(header.encoded(), at: 0)
     return GoldenCheckpoint(bytes: try file.readAll(), header: header)
   }

@@ -46,11 +46,12 @@ import Testing
     // What a checkpoint carries is enough to enter the same again.
     let copy = ContentTable()
     for shard in 0..<ContentTable.shardCount {
-      table.forEach(shard: shard) { word in
-        let count = table.largeCounts[ContentTable.location(ofWord: word)]
-        #expect(copy.insert(word: word, shard: shard, largeCount: count))
-      }
+      var words: [UInt64] = []
+      table.forEach(shard: shard) { words.append($0) }
+      var next = words.makeIterator()
+      #expect(copy.fill(shard: shard, count: words.count) { next.next() })
     }
+    for (location, count) in table.largeCounts { copy.setLargeCount(count, of: location) }
     for (blob, count) in model { #expect(copy.count(blob.hash, blob.location) == count) }
   }
 
