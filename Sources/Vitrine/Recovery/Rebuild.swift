@@ -59,7 +59,7 @@ package struct Rebuild {
         tail: SegmentHeader.byteCount)
       var found = false
       let scanner = SegmentScanner(file: file, store: identity.store, segment: id)
-      let end = try? scanner.forEach(
+      let end = try? scanner.records(
         { record in
           found = true
           let location = Location(slot: slot, offset: record.offset)

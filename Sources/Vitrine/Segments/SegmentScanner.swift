@@ -25,7 +25,7 @@ package struct SegmentScanner {
 
   /// Calls `body` with each record whose head is whole, and `damage` with each place that begins like a record and is
   /// none. Payloads are not read. Answers where the last record ends.
-  package func forEach(
+  package func records(
     _ body: (Found) -> Void, damage: (_ offset: Int, _ reason: String) -> Void = { _, _ in }
   ) throws(SystemError) -> Int {
     let byteCount = try file.status().byteCount

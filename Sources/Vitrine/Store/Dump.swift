@@ -39,7 +39,7 @@ extension CacheStore {
     lines.append(
       "segment \(header.segment) stream=\(header.stream.name) bytes=\(header.fileByteCount) opening=\(header.opening)")
     var found: [(Int, String)] = []
-    _ = try SegmentScanner(file: file, store: header.store, segment: header.segment).forEach(
+    _ = try SegmentScanner(file: file, store: header.store, segment: header.segment).records(
       { record in
         let header = record.header
         found.append(

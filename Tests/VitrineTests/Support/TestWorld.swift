@@ -58,8 +58,7 @@ struct TestWorld {
       fileSystem: fileSystem, clock: clock, entropy: SeededEntropy(seed: seed), background: background)
   }
 
-  func open(_ path: String, _ options: StoreOptions = StoreOptions(byteBudget: 4 << 20)) throws -> CacheStore
-  {
+  func open(_ path: String, _ options: StoreOptions = StoreOptions(byteBudget: 4 << 20)) throws -> CacheStore {
     try CacheStore.open(at: path, options: options, environment: environment)
   }
 
