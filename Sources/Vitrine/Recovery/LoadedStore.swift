@@ -89,5 +89,13 @@ package struct StoreFolders: Sendable {
     segments = try root.openDirectory(CacheFormat.segmentsFolder, create: create)
   }
 
+  /// A store that has no folders of its own yet: nothing is in them.
+  package init(unfinished root: any Directory) {
+    self.root = root
+    wal = root
+    checkpoints = root
+    segments = root
+  }
+
   package var all: [any Directory] { [root, wal, checkpoints, segments] }
 }

@@ -133,8 +133,11 @@ struct Opening {
   // MARK: Reading only
 
   private func openReadOnly(_ root: any Directory, _ started: UInt64) throws(StoreError) -> StoreCore {
-    guard case .store(let identity) = try examine(root) else {
-      throw .notAStore(path: path, reason: "there is no finished store in it")
+    let identity: StoreIdentity?
+    switch try examine(root) {
+    case .store(let found): identity = found
+    case .begun: return try openUnfinished(root, started)
+    case .empty: throw .notAStore(path: path, reason: "the folder is empty")
     }
     // A writer may replace the checkpoint, and what it no longer names, while all of it is being read.
     for attempt in 0... {
@@ -148,6 +151,24 @@ struct Opening {
       return core(loaded, folders, wal: nil, lockFile: nil, started, firstSequence: .max)
     }
     throw .noSuchStore(path: path)
+  }
+
+  /// A store whose making was cut short holds nothing yet, and is read as that.
+  private func openUnfinished(_ root: any Directory, _ started: UInt64) throws(StoreError) -> StoreCore {
+    let budget = CacheFormat.smallestBudget
+    let identity = StoreIdentity(
+      store: StoreID(low: 0, high: 0), secret: [], byteBudget: budget, entryBudget: 0, segmentByteCount: 0,
+      walFileByteCount: Sizing.walFileByteCount(budget: budget), durability: .buffered, compressionLevel: 1)
+    guard let catalog = Catalog(identity: identity) else {
+      throw .system(SystemError(code: 12, operation: "allocate", path: "index"))
+    }
+    var loaded = LoadedStore(
+      identity: identity, catalog: catalog, kind: .created,
+      end: WALPosition(use: 0, offset: WALFileHeader.frameStart, sequence: 0), scan: WALScan(files: []), chain: [],
+      durableSequence: 0, newestOpening: 0, checkpoint: CheckpointSet(slots: []), inline: [:])
+    loaded.notes.append("the making of this store was cut short: it is empty, and opening it for writing finishes it")
+    return core(
+      loaded, StoreFolders(unfinished: root), wal: nil, lockFile: nil, started, firstSequence: .max)
   }
 
   private func generation(_ folders: StoreFolders) throws(StoreError) -> UInt64 {

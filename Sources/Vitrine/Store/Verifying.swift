@@ -77,6 +77,8 @@ extension StoreCore {
         if segment.liveCount > 0 || segment.state != .sealed { problem(name, 0, "the segment's head fails its check") }
       }
     }
+    // A store whose making was cut short has no STORE yet.
+    if lastOpen.kind == .created, isReadOnly { return }
     let store = (try? folders.root.openFile(CacheFormat.storeFile, .readOnly).readAll()) ?? []
     for offset in [0, StoreIdentity.secondCopy] {
       let isWhole = store.withUnsafeBytes { bytes in
