@@ -107,6 +107,7 @@ extension File {
 
   /// The bytes of `range`, fewer where the file ends before.
   package func read(_ range: Range<Int>) throws(SystemError) -> [UInt8] {
+    if range.isEmpty { return [] }
     var failure: SystemError?
     let bytes = [UInt8](unsafeUninitializedCapacity: range.count) { buffer, count in
       do throws(SystemError) {
