@@ -57,6 +57,15 @@ package final class ContentTable: @unchecked Sendable {
   @inline(__always) private static func tag(_ word: UInt64) -> UInt64 { word >> 40 }
   @inline(__always) private static func location(_ word: UInt64) -> Location { Location(bits: word & Location.mask) }
 
+  @inline(__always)
+  package func prefetch(_ hash: ContentHash) {
+    let shard = shards + hash.shard
+    shard.pointee.lock.lock()
+    let address = shard.pointee.slots + ContentTable.home(hash.tag, shard.pointee.capacity)
+    shard.pointee.lock.unlock()
+    vitrine_prefetch(address)
+  }
+
   /// Calls `body` under the shard's lock with the location of each blob that the hash fits, until it answers false.
   @inline(__always)
   package func candidates(_ hash: ContentHash, _ body: (Location) -> Bool) {

@@ -96,7 +96,7 @@ struct Adoption {
 extension StoreCore {
   /// Everything a writer does before it serves. Needs no free space on the disk.
   func adopt(
-    _ loaded: LoadedStore, options: StoreOptions, isMarked: Bool, lockFile: any File
+    _ loaded: LoadedStore, isChanged: Bool, isMarked: Bool, lockFile: any File
   ) throws(StoreError) {
     guard let wal else { throw .readOnly }
     dropRetired()
@@ -126,7 +126,6 @@ extension StoreCore {
       }
     }
     try makeMissingCheckpoints()
-    let isChanged = change(options)
     if isChanged || loaded.storeFileNeedsHealing { try writeIdentity() }
     if isMarked { try writeAnewWhatNobodyVouchesFor() }
     if wal.freeCount == 0 || isMarked || isChanged || loaded.kind == .rebuilt || loaded.mayHaveLostRemovals
@@ -155,21 +154,6 @@ extension StoreCore {
       catalog.segments.remove(slot: segment.slot)
       catalog.segments.giveBack(slot: segment.slot)
     }
-  }
-
-  /// Takes over the options that were given; answers whether any is new.
-  private func change(_ options: StoreOptions) -> Bool {
-    var changed = identity
-    if let budget = options.byteBudget { changed.byteBudget = budget }
-    if let budget = options.entryBudget { changed.entryBudget = budget }
-    if let durability = options.durability { changed.durability = durability }
-    if let count = options.segmentByteCount { changed.segmentByteCount = roundUp(count, to: 4096) }
-    if let level = options.compressionLevel { changed.compressionLevel = level }
-    guard changed != identity else { return false }
-    changed.generation += 1
-    identity = changed
-    ledger.budget = changed.byteBudget
-    return true
   }
 
   private func writeIdentity() throws(StoreError) {
@@ -211,5 +195,19 @@ extension StoreCore {
       throw SystemCode.isNoSpace(error.code) ? .noSpace : .system(error)
     }
     checkpointByteCount = checkpoints.slots.map(\.byteCount).min() ?? 0
+  }
+}
+
+extension StoreIdentity {
+  /// With the options that were given in place of the stored ones; the same where they say nothing new.
+  func changed(by options: StoreOptions) -> StoreIdentity {
+    var changed = self
+    if let budget = options.byteBudget { changed.byteBudget = budget }
+    if let budget = options.entryBudget { changed.entryBudget = budget }
+    if let durability = options.durability { changed.durability = durability }
+    if let count = options.segmentByteCount { changed.segmentByteCount = roundUp(count, to: 4096) }
+    if let level = options.compressionLevel { changed.compressionLevel = level }
+    if changed != self { changed.generation += 1 }
+    return changed
   }
 }

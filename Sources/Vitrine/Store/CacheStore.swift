@@ -337,7 +337,7 @@ public final class CacheStore: Sendable {
   public var count: Int { core.locked { core.catalog.keyCount } }
 
   /// The most bytes the folder may take.
-  public var byteBudget: Int { core.locked { core.identity.byteBudget } }
+  public var byteBudget: Int { core.identity.byteBudget }
 
   /// The calls that wait for the disk, as `async` functions.
   public var asynchronous: AsyncCacheStore { AsyncCacheStore(store: self) }

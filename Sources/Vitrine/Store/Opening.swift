@@ -257,6 +257,8 @@ struct Opening {
     if loaded.newestOpening >= 1 << 27 {
       throw .unreadable(path: path, reason: "its opening numbers are used up")
     }
+    let stored = loaded.identity
+    loaded.identity = stored.changed(by: options)
     let adoption = Adoption(loaded: loaded, folders: folders, environment: environment)
     let wal: WAL
     do throws(StoreError) {
@@ -268,7 +270,7 @@ struct Opening {
     }
     let core = core(
       loaded, folders, wal: wal, lockFile: lockFile, started, firstSequence: Sequence.first(ofOpening: wal.opening))
-    try core.adopt(loaded, options: options, isMarked: isMarked, lockFile: lockFile)
+    try core.adopt(loaded, isChanged: loaded.identity != stored, isMarked: isMarked, lockFile: lockFile)
     let task = try system { () throws(SystemError) in
       try environment.background.start(
         name: "vitrine", intervalMilliseconds: StoreCore.upkeepMilliseconds

@@ -32,19 +32,22 @@ extension StoreCore {
   /// Works through the keys in windows: hash all and fetch their places in the table, then fetch the records, then
   /// compare. Each step's misses overlap.
   func borrowMany<E: Error>(_ keys: [CacheKey], _ body: (Int, RawSpan?) throws(E) -> Void) throws(E) {
+    var hashes = [KeyHash](repeating: KeyHash(bits: 0), count: StoreCore.window)
     var start = 0
     while start < keys.count {
       let end = min(start + StoreCore.window, keys.count)
       for index in start..<end {
         let hash = keys[index].url.withUnsafeBytes { catalog.hasher.key($0, styleTag: keys[index].style.tag) }
+        hashes[index - start] = hash
         catalog.keys.prefetch(hash)
       }
       for index in start..<end {
-        let hash = keys[index].url.withUnsafeBytes { catalog.hasher.key($0, styleTag: keys[index].style.tag) }
-        _ = catalog.keys.find(hash, counts: false) { catalog.segments.prefetch($0.location) }
+        _ = catalog.keys.find(hashes[index - start], counts: false) { catalog.segments.prefetch($0.location) }
       }
       for index in start..<end {
-        let borrow = keys[index].url.withUnsafeBytes { self.borrow($0, keys[index].style) }
+        let borrow = keys[index].url.withUnsafeBytes { url in
+          keys[index].style.bytes.withUnsafeBytes { self.borrow(url, $0, hashes[index - start], counts: true) }
+        }
         if borrow.isFound {
           defer { giveBack(borrow) }
           try body(index, borrow.bytes.bytes)

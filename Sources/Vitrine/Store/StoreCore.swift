@@ -25,8 +25,10 @@ final class StoreCore: @unchecked Sendable {
   let syncLock = RawLock()
   let commitLock = RawLock()
 
+  /// Options change only at an opening, before it serves.
+  let identity: StoreIdentity
+
   // Guarded by commitLock.
-  var identity: StoreIdentity
   var ledger: Ledger
   var nextRecord: UInt64
   /// By `StreamKind.rawValue`: the segment that takes reservations now.

@@ -22,7 +22,11 @@ extension StoreCore {
     if let layout = options.layout, layout.byteCount != value.count {
       throw .invalidArgument("the layout wants \(layout.byteCount) bytes, not \(value.count)")
     }
+    // The misses of the two tables pass while the bytes are looked at.
+    let hash = catalog.hasher.key(url, styleTag: style.tag)
+    catalog.keys.prefetch(hash)
     let digest = environment.digest?(value) ?? Digest(of: value)
+    catalog.contents.prefetch(catalog.hasher.content(digest))
     var stored = value
     var encoding = options.layout == nil ? Encoding.plain : .bitmap
     let level = identity.compressionLevel
@@ -35,7 +39,7 @@ extension StoreCore {
     // 0 stands for never, so that moment itself is one millisecond later.
     let expiration = options.expirationMilliseconds.map { $0 == 0 ? 1 : $0 } ?? 0
     return PreparedPut(
-      hash: catalog.hasher.key(url, styleTag: style.tag), url: url, style: styleBytes, metadata: metadata,
+      hash: hash, url: url, style: styleBytes, metadata: metadata,
       value: value, logicalByteCount: value.count, stored: stored, digest: digest, encoding: encoding,
       layout: options.layout,
       expiration: expiration, isPageAligned: options.isPageAligned)
