@@ -4,6 +4,20 @@ import Testing
 
 /// Whatever happened to a store's files, opening it fails with an error, or it gives right bytes or none.
 @Suite struct DamageTests {
+  /// What is not damaged gives everything: the looks of the other tests have something to see.
+  @Test(arguments: [true, false])
+  func theUndamagedStoreGivesEverything(_ clean: Bool) throws {
+    let image = try SmallStore.image(clean: clean)
+    for isReadOnly in [true, false] {
+      let store = try TestWorld(fileSystem: MemoryDisk(image), seed: 7).open(
+        "store", StoreOptions(verification: .always, isReadOnly: isReadOnly))
+      for (key, value) in SmallStore.values { #expect(store.bytes(key) == value) }
+      #expect(store.count == SmallStore.values.count)
+      #expect(store.statistics().lastOpen.kind == (clean ? .clean : .recovered))
+      try store.close()
+    }
+  }
+
   @Test(arguments: [true, false])
   func aFileCutShortEmptiedOrMissing(_ clean: Bool) throws {
     let image = try SmallStore.image(clean: clean)

@@ -1,0 +1,35 @@
+#if os(Linux)
+  import Foundation
+  import Testing
+
+  @testable import Vitrine
+
+  @Suite struct IndexMemoryTests {
+    /// Pages of memory that this process has.
+    private static func residentByteCount() -> Int {
+      let text = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8)) ?? ""
+      return text.split(separator: " ").dropFirst().first.flatMap { Int($0) }.map { $0 * 4096 } ?? 0
+    }
+
+    /// In a process of its own, where nobody else takes memory.
+    @Test func aMillionEntriesTakeAtMost32BytesEach() async {
+      await #expect(processExitsWith: .success) {
+        let keys = KeyTable()
+        let contents = ContentTable()
+        let before = Self.residentByteCount()
+        let count = 1_000_000
+        var random = SeededRandom(seed: 1)
+        for index in 1...count {
+          let hash = KeyHash(bits: random.next())
+          guard keys.insert(KeySlot(hash, Location(bits: UInt64(index)), []), hash),
+            contents.insert(ContentHash(bits: random.next()), Location(bits: UInt64(index)))
+          else { exit(2) }
+        }
+        let taken = Self.residentByteCount() - before
+        // Without a measure there would be no test.
+        guard before > 0, taken > 20 * count else { exit(3) }
+        exit(taken <= 32 * count ? 0 : 1)
+      }
+    }
+  }
+#endif
