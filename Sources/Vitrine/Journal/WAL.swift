@@ -50,7 +50,7 @@ package final class WAL: @unchecked Sendable {
 
   private let store: StoreID
   private let entropy: any Entropy
-  package private(set) var files: [LogFile]
+  package let files: [LogFile]
   package private(set) var active: LogFile?
   /// Where the next frame goes.
   package private(set) var offset = WALFileHeader.frameStart
@@ -58,7 +58,8 @@ package final class WAL: @unchecked Sendable {
   package private(set) var opening: UInt64
   private var nextUse: UInt64
   /// Bytes of frames written since opening.
-  package private(set) var writtenByteCount = 0
+  package var writtenByteCount: Int { written.load(ordering: .relaxed) }
+  private let written = Atomic<Int>(0)
 
   /// One more than the number of the last complete frame.
   private let appended: Atomic<UInt64>
@@ -140,7 +141,7 @@ package final class WAL: @unchecked Sendable {
     precondition(buffer.count <= room, "the caller made room")
     try active.write(buffer.bytes, at: offset)
     offset += buffer.count
-    writtenByteCount += buffer.count
+    written.wrappingAdd(buffer.count, ordering: .relaxed)
     nextSequence += 1
     appended.store(nextSequence, ordering: .releasing)
     return sequence
@@ -169,8 +170,6 @@ package final class WAL: @unchecked Sendable {
       file.state = .free
     }
   }
-
-  package func add(_ file: LogFile) { files.append(file) }
 
   // MARK: Durability (any thread)
 
