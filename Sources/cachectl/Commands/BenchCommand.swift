@@ -2,10 +2,12 @@ import CacheCtlKit
 import Vitrine
 
 enum BenchCommand: Command {
+  private static let entries = Option(
+    "entries", value: "N", "measure instead what N entries cost: memory, and opening")
   static let specification = CommandSpecification(
     name: "bench", summary: "measure a temporary store beside the bare disk",
     positionals: [.optional("STORE")],
-    options: [.json],
+    options: [entries, .json],
     notes: [
       "The temporary store is made at STORE, which must not exist, else in TMPDIR or /var/tmp; it takes up to 2 GiB "
         + "there and is removed afterwards, also on ^C. Choose the disk that you mean to measure.",
@@ -15,6 +17,7 @@ enum BenchCommand: Command {
     ],
     examples: [
       .init("cachectl bench", "how fast is this machine?"),
+      .init("cachectl bench --entries 1000000", "does a large index fit?"),
       .init("cachectl bench /mnt/photos/try --json", "how fast is that disk, for a program"),
     ])
 
@@ -29,6 +32,13 @@ enum BenchCommand: Command {
     let folder = try TemporaryFolder(at: try word.map { try arguments.text($0, "the path of the store") })
     defer { folder.remove() }
     let progress = Progress("bench")
+    if let count = try arguments.count(entries) {
+      guard count > 0 else { throw arguments.fail("--entries wants at least 1") }
+      let report = try ScaleBenchmark(folder: folder.path, entryCount: count) { progress.show($0) }.run()
+      progress.clear()
+      try output.write(arguments.has(.json) ? report.json.line : report.text)
+      return .done
+    }
     let results = try Benchmark(folder: folder.path) { progress.show($0) }.run()
     progress.clear()
     let report = BenchReport(results: results, path: folder.path)
