@@ -12,8 +12,7 @@ extension StoreCore {
       catalog.keys.forEach(shard: shard) { places[$0.location] = $0.hash(shard: shard) }
     }
     let ordered = places.keys.sorted { $0.bits < $1.bits }
-    var total = 0
-    for case let segment? in locked({ catalog.segments.segments }) { total += segment.tail }
+    let total = locked { catalog.segments.segments.reduce(0) { $0 + ($1?.tail ?? 0) } }
     for location in ordered {
       guard let pin = pin(location, places[location] ?? nil) else { continue }
       defer { pin.release() }
@@ -69,12 +68,18 @@ extension StoreCore {
     func problem(_ file: String, _ offset: Int, _ reason: String) {
       report.damaged.append(.init(file: file, offset: offset, key: nil, reason: reason))
     }
-    for case let segment? in locked({ catalog.segments.segments }) where segment.state != .retired {
+    // A sealed segment in which nothing lives is about to go, and its head is of no more interest.
+    let segments = locked {
+      catalog.segments.segments.compactMap { $0 }.filter {
+        $0.state != .retired && ($0.liveCount > 0 || $0.state != .sealed)
+      }
+    }
+    for segment in segments {
       let name = "\(CacheFormat.segmentsFolder)/\(segment.fileName)"
       let bytes = (try? segment.file?.read(0..<SegmentHeader.byteCount)) ?? []
       let header = bytes.withUnsafeBytes { SegmentHeader($0) }
       if header?.store != identity.store || header?.segment != segment.id {
-        if segment.liveCount > 0 || segment.state != .sealed { problem(name, 0, "the segment's head fails its check") }
+        problem(name, 0, "the segment's head fails its check")
       }
     }
     // A store whose making was cut short has no STORE yet.
