@@ -3,7 +3,7 @@
 package struct LoadedStore {
   package var identity: StoreIdentity
   package var catalog: Catalog
-  package var kind: StoreStatistics.LastOpen.Kind
+  package var kind: OpeningKind
   package var notes: [String] = []
   package var replayedCount = 0
   package var droppedCount = 0

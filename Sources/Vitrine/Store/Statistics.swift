@@ -17,7 +17,7 @@ public struct StoreStatistics: Sendable {
   }
 
   public struct LastOpen: Sendable {
-    public enum Kind: String, Sendable { case created, clean, recovered, rebuilt }
+    public typealias Kind = OpeningKind
     public var kind: Kind
     public var milliseconds: Double
     /// Changes taken from the WAL.

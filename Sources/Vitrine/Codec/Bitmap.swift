@@ -1,0 +1,64 @@
+/// How the pixels of a bitmap lie in memory.
+public enum PixelFormat: UInt8, Sendable, CaseIterable {
+  case bgra8888 = 1
+  case bgrx8888 = 2
+  case rgba8888 = 3
+  case rgbx8888 = 4
+  case rgb565 = 5
+  case gray8 = 6
+
+  public var bytesPerPixel: Int {
+    switch self {
+    case .bgra8888, .bgrx8888, .rgba8888, .rgbx8888: 4
+    case .rgb565: 2
+    case .gray8: 1
+    }
+  }
+
+  /// The spelling that commands and reports use, such as `BGRA8888`.
+  public var name: String {
+    switch self {
+    case .bgra8888: "BGRA8888"
+    case .bgrx8888: "BGRX8888"
+    case .rgba8888: "RGBA8888"
+    case .rgbx8888: "RGBX8888"
+    case .rgb565: "RGB565"
+    case .gray8: "Gray8"
+    }
+  }
+
+  /// Reads ``name``, in any case; nil for anything else.
+  public init?(name: String) {
+    guard let match = PixelFormat.allCases.first(where: { $0.name.lowercased() == name.lowercased() }) else {
+      return nil
+    }
+    self = match
+  }
+}
+
+/// Width, height and row length of a bitmap.
+public struct BitmapLayout: Sendable, Hashable {
+  /// Pixels.
+  public let width: Int
+  /// Pixels.
+  public let height: Int
+  /// Bytes from one row's start to the next one's.
+  public let bytesPerRow: Int
+  public let format: PixelFormat
+
+  /// Nil unless width and height are 1 to 65,535 and a row has room for its pixels. Rows are packed unless
+  /// `bytesPerRow` says otherwise.
+  public init?(width: Int, height: Int, bytesPerRow: Int? = nil, format: PixelFormat) {
+    let limit = 1...65535
+    guard limit.contains(width), limit.contains(height) else { return nil }
+    let row = bytesPerRow ?? width * format.bytesPerPixel
+    guard row >= width * format.bytesPerPixel, row <= 1 << 30 else { return nil }
+    self.width = width
+    self.height = height
+    self.bytesPerRow = row
+    self.format = format
+  }
+
+  /// `height * bytesPerRow`: what a bitmap's bytes must count.
+  public var byteCount: Int { height * bytesPerRow }
+}

@@ -1,0 +1,51 @@
+/// Something wrong, with what to do about it.
+public enum StoreError: Error, Sendable, Equatable {
+  /// There is no room within the budget, or on the disk. Removing entries or raising the budget helps.
+  case noSpace
+  /// The value can never fit: more than 1 GiB, or more than the budget can hold.
+  case tooLarge(byteCount: Int, limit: Int)
+  /// An argument outside its limits.
+  case invalidArgument(String)
+  /// The disk refused a write or a sync. The store gives no more durable acknowledgements; reads go on. Reopen it.
+  case writeFailed(SystemError)
+  /// Another opening has the store for writing; the process id is 0 when it could not be read.
+  case locked(processID: Int32)
+  /// The folder holds something else, or nothing that can be recognised.
+  case notAStore(path: String, reason: String)
+  /// Written by a later version of this library.
+  case unsupportedFormat(found: UInt32, supported: UInt32)
+  /// There is no store at this path, and none was to be made.
+  case noSuchStore(path: String)
+  /// The store is closed, or this is a forked child of the process that opened it.
+  case closed
+  /// The store was opened for reading only.
+  case readOnly
+  /// The folder was removed or replaced while the store was open.
+  case storeRemoved
+  /// The store cannot be read, and is not to be made anew.
+  case unreadable(path: String, reason: String)
+  /// The system refused something else, with the call and its errno.
+  case system(SystemError)
+}
+
+extension StoreError: CustomStringConvertible {
+  public var description: String {
+    switch self {
+    case .noSpace: "no space left within the store's budget or on its disk"
+    case .tooLarge(let byteCount, let limit): "\(byteCount) bytes are more than the \(limit) that can be stored"
+    case .invalidArgument(let text): text
+    case .writeFailed(let error): "the disk refused a write (\(error)); reopen the store"
+    case .locked(let processID):
+      processID > 0 ? "the store is open for writing in process \(processID)" : "the store is open for writing"
+    case .notAStore(let path, let reason): "\(path) is not a store: \(reason)"
+    case .unsupportedFormat(let found, let supported):
+      "the store has format \(found), this version reads up to \(supported)"
+    case .noSuchStore(let path): "there is no store at \(path)"
+    case .closed: "the store is closed"
+    case .readOnly: "the store is open for reading only"
+    case .storeRemoved: "the store's folder was removed or replaced"
+    case .unreadable(let path, let reason): "the store at \(path) cannot be read: \(reason)"
+    case .system(let error): "\(error)"
+    }
+  }
+}
