@@ -62,4 +62,43 @@ extension StoreCore {
     }
     return removed
   }
+
+  /// Removes a damaged entry. False when it had gone already.
+  func removeDamaged(_ hash: KeyHash, _ location: Location) throws(StoreError) -> Bool {
+    while true {
+      let done: Bool? = try locked { () throws(StoreError) in
+        try requireWritable()
+        guard catalog.keys.find(hash, location) else { return false }
+        let displaced = catalog.displaced(at: location)
+        return try record([.remove(hash, displaced)]) ? true : nil
+      }
+      if let done { return done }
+      try checkpoint()
+    }
+  }
+
+  /// Removes every entry.
+  func removeAll(durability: Durability?) throws(StoreError) {
+    try requireWritable()
+    var sequence: UInt64 = 0
+    while true {
+      let isDone = try locked { () throws(StoreError) in
+        try requireWritable()
+        var changes: [Change] = [.removeAll]
+        for case let segment? in openSegments {
+          changes.append(.segmentSealed(slot: segment.slot, byteCount: segment.byteCount))
+        }
+        guard try record(changes) else { return false }
+        // The log's own copies are of no more use; their places will be given anew.
+        openSegments = Array(repeating: nil, count: openSegments.count)
+        inline.withLock { $0.removeAll() }
+        sequence = (wal?.nextSequence ?? 1) - 1
+        return true
+      }
+      if isDone { break }
+      try checkpoint()
+    }
+    if (durability ?? identity.durability) == .synced { try acknowledgeSynced(sequence) }
+    wake()
+  }
 }

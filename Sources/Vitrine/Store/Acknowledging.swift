@@ -1,0 +1,23 @@
+// What has to be on the disk before a call returns.
+extension StoreCore {
+  /// Waits until the frame is durable. 0 stands for a change that a checkpoint has made durable.
+  func acknowledgeSynced(_ sequence: UInt64) throws(StoreError) {
+    guard let wal else { throw .readOnly }
+    if sequence > 0 {
+      do throws(SystemError) { try wal.makeDurable(below: sequence + 1) } catch { throw fail(error) }
+    }
+    try requireNamed()
+  }
+
+  /// Rule 3: a durable reference needs a durable payload.
+  func makeDurable(payloadAt location: Location) throws(StoreError) {
+    if catalog.segments.isVouched(location) { return }
+    guard let segment = catalog.segments.segment(location.slot) else { return }
+    try sync(segment)
+  }
+
+  func sync(_ segment: Segment) throws(StoreError) {
+    guard let file = segment.file else { return }
+    do throws(SystemError) { try file.sync() } catch { throw fail(error) }
+  }
+}

@@ -1,0 +1,141 @@
+// The way of a put: key hash, digest and compression outside any lock; the same blob already stored? share it; a
+// reservation; fill it; then, under the commit lock, a frame and the index.
+extension StoreCore {
+  // MARK: Preparing
+
+  /// Checks the arguments and does all that needs no lock.
+  func prepare(
+    _ value: UnsafeRawBufferPointer, url: UnsafeRawBufferPointer, style: Style, styleBytes: UnsafeRawBufferPointer,
+    metadata: UnsafeRawBufferPointer, options: PutOptions, compresses: Bool = true
+  ) throws(StoreError) -> PreparedPut {
+    guard url.count <= RecordHeader.largestURL else {
+      throw .invalidArgument("a URL has at most \(RecordHeader.largestURL) bytes, not \(url.count)")
+    }
+    guard metadata.count <= RecordHeader.largestMetadata else {
+      throw .invalidArgument("metadata has at most \(RecordHeader.largestMetadata) bytes, not \(metadata.count)")
+    }
+    guard value.count <= RecordHeader.largestPayload else {
+      throw .tooLarge(byteCount: value.count, limit: RecordHeader.largestPayload)
+    }
+    if let layout = options.layout, layout.byteCount != value.count {
+      throw .invalidArgument("the layout wants \(layout.byteCount) bytes, not \(value.count)")
+    }
+    // The misses of the two tables pass while the bytes are looked at.
+    let hash = catalog.hasher.key(url, styleTag: style.tag)
+    catalog.keys.prefetch(hash)
+    let digest = environment.digest?(value) ?? Digest(of: value)
+    catalog.contents.prefetch(catalog.hasher.content(digest))
+    var stored = value
+    var encoding = options.layout == nil ? Encoding.plain : .bitmap
+    let level = identity.compressionLevel
+    if compresses, encoding == .plain, level > 0, Compressibility.isWorthTrying(value),
+      let compressed = ThreadContext.current.compress(value, level: level)
+    {
+      stored = compressed
+      encoding = .zstd
+    }
+    // 0 stands for never, so that moment itself is one millisecond later.
+    let expiration = options.expirationMilliseconds.map { $0 == 0 ? 1 : $0 } ?? 0
+    return PreparedPut(
+      hash: hash, url: url, style: styleBytes, metadata: metadata,
+      value: value, logicalByteCount: value.count, stored: stored, digest: digest, encoding: encoding,
+      layout: options.layout,
+      expiration: expiration, isPageAligned: options.isPageAligned)
+  }
+
+  // MARK: Putting
+
+  func put(
+    _ value: UnsafeRawBufferPointer, url: UnsafeRawBufferPointer, style: Style, options: PutOptions
+  ) throws(StoreError) {
+    let styleBytes = style.bytes.span.bytes
+    let metadata = options.metadata.span.bytes
+    try styleBytes.withUnsafeBytes { styleBytes throws(StoreError) in
+      try metadata.withUnsafeBytes { metadata throws(StoreError) in
+        try put(
+          prepare(
+            value, url: url, style: style, styleBytes: styleBytes, metadata: metadata, options: options),
+          durability: options.durability)
+      }
+    }
+  }
+
+  func put(_ put: PreparedPut, durability: Durability?) throws(StoreError) {
+    try requireWritable()
+    let durability = durability ?? identity.durability
+    // Another thread may store the same bytes, or take the shared ones away, between looking and committing.
+    while true {
+      let pending = try place(put, durability: durability)
+      if let committed = try commit([pending], moreKeys: 1) {
+        bytesPut.wrappingAdd(put.logicalByteCount, ordering: .relaxed)
+        if durability == .synced { try acknowledgeSynced(committed.sequence) }
+        return
+      }
+    }
+  }
+
+  /// Reserves room, fills it, and makes it durable where the frame will not carry it.
+  func place(_ put: PreparedPut, durability: Durability) throws(StoreError) -> PendingOperation {
+    let (shared, others) = findShared(put)
+    var pending = try place(
+      put, sharing: shared, durability: durability, written: environment.clock.wallMilliseconds())
+    pending.others = others
+    return pending
+  }
+
+  func place(
+    _ put: PreparedPut, sharing shared: Shared?, durability: Durability, written: Int64
+  ) throws(StoreError) -> PendingOperation {
+    let payload = shared == nil ? put.stored : UnsafeRawBufferPointer(start: nil, count: 0)
+    let headByteCount = put.headByteCount(isReference: shared != nil)
+    let (reservation, sequence) = try reserve(
+      put.stream, headByteCount: headByteCount, payloadByteCount: payload.count,
+      pageAligned: put.isPageAligned && shared == nil)
+    let head = ThreadContext.current.head
+    head.removeAll()
+    put.head(
+      sequence: sequence, origin: shared?.origin ?? sequence,
+      storedByteCount: shared?.storedByteCount ?? put.stored.count, encoding: shared?.encoding ?? put.encoding,
+      isReference: shared != nil, written: written,
+      payloadOffset: reservation.payloadOffset, seed: catalog.segments.seed(reservation.location), into: head)
+    try fill(reservation, head.bytes, payload)
+    var inline: [UInt8]?
+    if durability == .synced {
+      if head.count + payload.count <= largestInline {
+        inline = Array(head.bytes) + Array(payload)
+      } else {
+        try sync(reservation.segment)
+      }
+      if let shared { try makeDurable(payloadAt: shared.location) }
+    }
+    return PendingOperation(
+      hash: put.hash, url: put.url, style: put.style, digest: put.digest, logicalByteCount: put.logicalByteCount,
+      recordSequence: sequence,
+      kind: .put(
+        reservation, headUnits: Unit.count(head.count), payloadUnits: Unit.count(payload.count), shared: shared,
+        inline: inline))
+  }
+
+  /// The most bytes of a record that a frame carries; larger ones are synced in their segment.
+  var largestInline: Int { min(256 << 10, (wal?.capacity ?? 0) / 8) }
+
+  private func fill(
+    _ reservation: Reservation, _ head: UnsafeRawBufferPointer, _ payload: UnsafeRawBufferPointer
+  ) throws(StoreError) {
+    var failed: SystemError?
+    do throws(SystemError) {
+      guard let file = reservation.segment.file else {
+        throw SystemError(code: 9, operation: "write", path: reservation.segment.fileName)
+      }
+      try file.write(head, payload, at: reservation.offset)
+    } catch {
+      failed = error
+    }
+    locked {
+      reservation.segment.filled(reservation)
+      if failed != nil { reservation.segment.pendingCount -= 1 }
+    }
+    bytesWritten.wrappingAdd(head.count + payload.count, ordering: .relaxed)
+    if let failed { throw writeError(failed) }
+  }
+}
