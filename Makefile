@@ -57,9 +57,9 @@ test: setup lint ## Check the style, build, run all tests
 
 sanitize: setup ## Run all tests under Thread Sanitizer, then under Address Sanitizer (leaks too)
 	@echo '== Thread Sanitizer'
-	@TSAN_OPTIONS="halt_on_error=1:$${TSAN_OPTIONS:-}" swift test --sanitize=thread --scratch-path '$(TSAN_BUILD)'
+	@VITRINE_SANITIZED=1 TSAN_OPTIONS="halt_on_error=1:$${TSAN_OPTIONS:-}" swift test --sanitize=thread --scratch-path '$(TSAN_BUILD)'
 	@echo '== Address Sanitizer'
-	@LSAN_OPTIONS="suppressions=scripts/leaks.supp:print_suppressions=0:$${LSAN_OPTIONS:-}" \
+	@VITRINE_SANITIZED=1 LSAN_OPTIONS="suppressions=scripts/leaks.supp:print_suppressions=0:$${LSAN_OPTIONS:-}" \
 	  swift test --sanitize=address --scratch-path '$(ASAN_BUILD)'
 
 lint: ## Check the style of all Swift files

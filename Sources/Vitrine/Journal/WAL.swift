@@ -27,11 +27,15 @@ package final class WAL: @unchecked Sendable {
       mapping = isMapped ? try? file.map(byteCount: byteCount, writable: true) : nil
     }
 
+    private static let largestStore = 2048
     /// Little, since a sync writes what was populated.
     private static let stretch = 16 << 10
 
     fileprivate func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(SystemError) {
-      guard let mapping, let start = bytes.baseAddress, offset + bytes.count <= mapping.byteCount else {
+      // A frame with a payload is about to be synced, and pages that a mapping dirtied are slower to sync.
+      guard let mapping, let start = bytes.baseAddress, bytes.count <= LogFile.largestStore,
+        offset + bytes.count <= mapping.byteCount
+      else {
         return try file.write(bytes, at: offset)
       }
       // A page that the disk cannot deliver, or has no room for, is met here, as an answer, and not as a signal.
