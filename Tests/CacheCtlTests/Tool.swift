@@ -31,13 +31,35 @@ final class Tool {
     try run(arguments, input: input)
   }
 
-  func run(_ arguments: [String], input: Data = Data()) throws -> Outcome {
+  private func process(_ arguments: [String]) -> Process {
     let process = Process()
     // The tests' own executable lies beside the tool's.
     let tests = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath()
     process.executableURL = tests.deletingLastPathComponent().appendingPathComponent("cachectl")
     process.arguments = arguments
     process.currentDirectoryURL = folder
+    return process
+  }
+
+  /// Runs the tool and kills it (SIGKILL) after so long; answers what it had written out by then.
+  func runKilled(_ arguments: [String], afterMicroseconds delay: UInt32) throws -> Outcome {
+    let process = process(arguments)
+    // A file takes everything that was written, however fast the tool is.
+    let path = folder.appendingPathComponent(".killed").path
+    _ = FileManager.default.createFile(atPath: path, contents: nil)
+    process.standardOutput = FileHandle(forWritingAtPath: path)
+    process.standardError = FileHandle.nullDevice
+    process.standardInput = FileHandle.nullDevice
+    try process.run()
+    usleep(delay)
+    kill(process.processIdentifier, SIGKILL)
+    process.waitUntilExit()
+    let output = FileManager.default.contents(atPath: path) ?? Data()
+    return Outcome(status: process.terminationStatus, output: output, diagnostics: "")
+  }
+
+  func run(_ arguments: [String], input: Data = Data()) throws -> Outcome {
+    let process = process(arguments)
     let (out, err, stdin) = (Pipe(), Pipe(), folder.appendingPathComponent(".stdin"))
     try input.write(to: stdin)
     process.standardInput = try FileHandle(forReadingFrom: stdin)

@@ -18,7 +18,12 @@ package final class Catalog: @unchecked Sendable {
   /// then nothing else tells what they took. Kept until all of them were checked.
   private var replayed: [Change.Displaced] = []
   private var replayedByLocation: [Location: Change.Displaced] = [:]
-  package var isReplaying = false
+  package var isReplaying = false {
+    didSet {
+      // Address space for what a full log file can hold; what is not used is never touched.
+      if isReplaying { replayed.reserveCapacity(1 << 17) }
+    }
+  }
 
   package init?(identity: StoreIdentity) {
     guard let segments = SegmentTable(store: identity.store) else { return nil }
