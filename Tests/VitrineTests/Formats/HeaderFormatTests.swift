@@ -40,9 +40,10 @@ let goldenStore = StoreID(low: 0x0807_0605_0403_0201, high: 0x100F_0E0D_0C0B_0A0
   @Test func onlyTheOneSpellingNamesASegmentFile() {
     #expect(SegmentHeader.fileName(0x2A) == "000000000000002a.segment")
     #expect(SegmentHeader.segment(ofFile: "000000000000002a.segment") == 0x2A)
-    #expect(SegmentHeader.segment(ofFile: SegmentHeader.fileName(1 << 62 - 1)) == 1 << 62 - 1)
+    let last = UInt64(1) << 62 - 1
+    #expect(SegmentHeader.segment(ofFile: SegmentHeader.fileName(last)) == last)
     #expect(
-      SegmentHeader.segment(ofFile: SegmentHeader.fileName(1 << 62)) == nil, "one more could not be counted")
+      SegmentHeader.segment(ofFile: SegmentHeader.fileName(last + 1)) == nil, "one more could not be counted")
     for name in [
       "000000000000002A.segment", "2a.segment", "+00000000000002a.segment", "000000000000002a.segmen",
       "000000000000002a.segment ", "../00000000000000.segment", "",
