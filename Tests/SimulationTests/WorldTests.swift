@@ -60,6 +60,8 @@ import VitrineSimulation
     }
     task.withLock { $0 }?.wake()
     #expect(work.runPending(limit: 25) == 25)
+    // The step holds its own task.
+    task.withLock { $0 }?.stop()
   }
 
   @Test func inlineStepsRunAtTheWakeAndNeverInsideThemselves() throws {
@@ -77,12 +79,13 @@ import VitrineSimulation
     task.withLock { $0 = started }
     started.wake()
     #expect(log.withLock { $0 } == ["begin", "end", "begin", "end"])
+    started.stop()
   }
 
   @Test func aStepIsNeverRunInsideItself() throws {
     let work = SimulatedBackgroundWork()
     let depth = Guarded((now: 0, most: 0))
-    _ = try work.start(name: "upkeep", intervalMilliseconds: 1) {
+    let task = try work.start(name: "upkeep", intervalMilliseconds: 1) {
       let now = depth.withLock { depth -> Int in
         depth.now += 1
         depth.most = max(depth.most, depth.now)
@@ -93,6 +96,7 @@ import VitrineSimulation
     }
     work.runAll()
     #expect(depth.withLock { $0.most } == 1)
+    task.stop()
   }
 
   @Test func aStepMayStopItsOwnTask() throws {
