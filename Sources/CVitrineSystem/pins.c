@@ -106,11 +106,11 @@ void vitrine_unpin(int32_t level, uintptr_t address) {
   pthread_mutex_unlock(&deep_mutex);
 }
 
-static bool deep_pinned(uintptr_t low, uintptr_t high, const vitrine_thread *owner) {
+static bool deep_pinned(uintptr_t low, uintptr_t high) {
   bool found = false;
   pthread_mutex_lock(&deep_mutex);
   for (struct deep_pin *pin = deep_pins; pin && !found; pin = pin->next)
-    found = pin->address >= low && pin->address < high && (!owner || pin->owner == owner);
+    found = pin->address >= low && pin->address < high;
   pthread_mutex_unlock(&deep_mutex);
   return found;
 }
@@ -127,15 +127,8 @@ bool vitrine_is_pinned(uintptr_t low, uintptr_t high) {
   for (vitrine_thread *thread = atomic_load_explicit(&threads, memory_order_acquire); thread;
        thread = thread->next)
     if (thread_pinned(thread, low, high)) return true;
-  return deep_pinned(low, high, NULL);
+  return deep_pinned(low, high);
 }
-
-bool vitrine_is_pinned_here(uintptr_t low, uintptr_t high) {
-  vitrine_thread *thread = vitrine_this_thread();
-  return thread_pinned(thread, low, high) || deep_pinned(low, high, thread);
-}
-
-int32_t vitrine_pin_depth(void) { return vitrine_this_thread()->depth; }
 
 void *vitrine_thread_value(void) { return vitrine_this_thread()->value; }
 

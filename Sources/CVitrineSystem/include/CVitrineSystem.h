@@ -79,10 +79,6 @@ int32_t vitrine_pin(uintptr_t address);
 void vitrine_unpin(int32_t level, uintptr_t address);
 // True when some thread has published an address in [low, high).
 bool vitrine_is_pinned(uintptr_t low, uintptr_t high);
-// True when the calling thread has.
-bool vitrine_is_pinned_here(uintptr_t low, uintptr_t high);
-// The number of borrows the calling thread is inside of.
-int32_t vitrine_pin_depth(void);
 
 // A value the thread owns, destroyed by `destroy` when the thread ends.
 void *vitrine_thread_value(void);

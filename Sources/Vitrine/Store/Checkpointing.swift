@@ -104,7 +104,6 @@ extension StoreCore {
     }
     checkpoints.slots[image.index].header = image.header
     checkpoints.current = image.index
-    checkpointsWritten += 1
     lastCheckpointMilliseconds = image.header.made
     wantsCheckpoint.store(false, ordering: .relaxed)
   }

@@ -59,17 +59,7 @@ extension StoreCore {
     var skip = 0
     let content = catalog.hasher.content(digest)
     while true {
-      var left = skip
-      var candidate: (Location, Pin)?
-      catalog.contents.candidates(content) { location in
-        if left > 0 {
-          left -= 1
-          return true
-        }
-        candidate = (location, catalog.segments.pin(location.slot))
-        return false
-      }
-      guard let (location, pin) = candidate else { return found }
+      guard let (location, pin) = pinCandidate(content, skip: skip) else { return found }
       if let view = readableRecord(location), view.header.digest == digest { found.append(EntryInfo(view)) }
       pin.release()
       skip += 1

@@ -1,5 +1,3 @@
-import CVitrineSystem
-
 /// What a lookup found and holds: the payload's place, pinned, or nothing and why.
 @usableFromInline
 struct Borrow {
@@ -226,17 +224,7 @@ extension StoreCore {
     let content = catalog.hasher.content(reference.digest)
     var skip = 0
     while true {
-      var left = skip
-      var candidate: (Location, Pin)?
-      catalog.contents.candidates(content) { location in
-        if left > 0 {
-          left -= 1
-          return true
-        }
-        candidate = (location, catalog.segments.pin(location.slot))
-        return false
-      }
-      guard let (location, pin) = candidate else { return nil }
+      guard let (location, pin) = pinCandidate(content, skip: skip) else { return nil }
       if case .intact(let header, _) = check(location, readsPayload: false),
         header.digest == reference.digest, header.origin == reference.origin
       {

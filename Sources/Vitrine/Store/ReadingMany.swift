@@ -1,5 +1,3 @@
-import CVitrineSystem
-
 extension StoreCore {
   func contains(_ url: UnsafeRawBufferPointer, _ style: Style) -> Bool {
     if isClosed { return false }

@@ -6,21 +6,26 @@ extension StoreCore {
     let content = catalog.hasher.content(put.digest)
     var others: [Location] = []
     while true {
-      var left = others.count
-      var candidate: (location: Location, pin: Pin)?
-      catalog.contents.candidates(content) { location in
-        if left > 0 {
-          left -= 1
-          return true
-        }
-        candidate = (location, catalog.segments.pin(location.slot))
-        return false
-      }
-      guard let candidate else { return (nil, others) }
+      guard let candidate = pinCandidate(content, skip: others.count) else { return (nil, others) }
       defer { candidate.pin.release() }
       if let shared = compare(put, candidate.location) { return (shared, []) }
       others.append(candidate.location)
     }
+  }
+
+  /// The blob after the first `skip` that a hash fits, and a pin on its segment, taken under the shard's lock.
+  func pinCandidate(_ content: ContentHash, skip: Int) -> (location: Location, pin: Pin)? {
+    var left = skip
+    var found: (location: Location, pin: Pin)?
+    catalog.contents.candidates(content) { location in
+      if left > 0 {
+        left -= 1
+        return true
+      }
+      found = (location, catalog.segments.pin(location.slot))
+      return false
+    }
+    return found
   }
 
   private func compare(_ put: PreparedPut, _ location: Location) -> Shared? {

@@ -48,7 +48,6 @@ final class StoreCore: @unchecked Sendable {
   /// Unlinked files that a reader still had mapped: slot, and what they take.
   var retiring: [Segment] = []
   var lastCheckpointMilliseconds: Int64?
-  var checkpointsWritten = 0
 
   let inline: Guarded<[Location: InlineRecord]>
   /// Set while a store is taken over on which a sync had failed: records of earlier openings are not shared.
