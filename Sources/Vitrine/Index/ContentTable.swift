@@ -144,7 +144,12 @@ package final class ContentTable: @unchecked Sendable {
     } else {
       shard.pointee.slots[place] = word & ~(3 << 38) | UInt64(count > 3 ? 0 : count) << 38
     }
-    largeCounts[location] = count > 3 ? count : nil
+    // A dictionary is dear next to all else here, so it is touched only for the few that need it.
+    if count > 3 {
+      largeCounts[location] = count
+    } else if small == 0 {
+      largeCounts[location] = nil
+    }
     return max(count, 0)
   }
 
@@ -190,6 +195,17 @@ package final class ContentTable: @unchecked Sendable {
     shard.pointee.slots = slots
     shard.pointee.capacity = capacity
     return true
+  }
+
+  /// As ``KeyTable/reserve(_:)``.
+  package func reserve(_ count: Int) {
+    for index in 0..<ContentTable.shardCount {
+      let shard = shards + index
+      shard.pointee.lock.lock()
+      let wanted = shard.pointee.count + count / ContentTable.shardCount * 33 / 32
+      if wanted > shard.pointee.capacity * 85 / 100 { _ = grow(shard, to: wanted) }
+      shard.pointee.lock.unlock()
+    }
   }
 
   /// Fills an empty shard with `count` words, as ``KeyTable/fill(shard:count:_:)`` does. Large counts are set later.

@@ -236,6 +236,18 @@ package final class KeyTable: @unchecked Sendable {
     return true
   }
 
+  /// Makes room for `count` more entries at once, instead of growing again and again on the way there. Room that cannot
+  /// be had is asked for again by each insertion.
+  package func reserve(_ count: Int) {
+    for index in 0..<KeyTable.shardCount {
+      let shard = shards + index
+      shard.pointee.lock.lock()
+      let wanted = shard.pointee.count + count / KeyTable.shardCount * 33 / 32
+      if wanted > shard.pointee.capacity * 85 / 100 { _ = grow(shard, to: wanted) }
+      shard.pointee.lock.unlock()
+    }
+  }
+
   /// Fills an empty shard with `count` entries, as fast as memory goes when they come in the table's order. False when
   /// `next` gives none, or memory is short.
   package func fill(shard index: Int, count: Int, _ next: () -> KeySlot?) -> Bool {

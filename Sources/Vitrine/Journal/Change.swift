@@ -15,16 +15,24 @@ package enum Change: Sendable, Equatable {
   package struct Put: Sendable, Equatable {
     package var hash: KeyHash
     package var location: Location
-    package var headUnits: Int
-    /// 0 for a record without payload.
-    package var payloadUnits: Int
+    private let units: (head: UInt32, payload: UInt32)
     package var logicalByteCount: Int
     package var content: ContentHash
     /// The record that carries the payload: `location` itself, or another.
     package var contentLocation: Location
     package var displaced: Displaced?
-    /// The whole record, when the frame carries it (rule 3): where its bytes begin in the frame, and how many.
-    package var inline: Range<Int>?
+    private var inlineRange: (start: UInt32, count: UInt32) = (0, 0)
+
+    package var headUnits: Int { Int(units.head) }
+    /// 0 for a record without payload.
+    package var payloadUnits: Int { Int(units.payload) }
+    /// The whole record, when the frame carries it (rule 3): where its bytes lie in the log file.
+    package var inline: Range<Int>? {
+      get {
+        inlineRange.count == 0 ? nil : Int(inlineRange.start)..<Int(inlineRange.start) + Int(inlineRange.count)
+      }
+      set { inlineRange = newValue.map { (UInt32($0.lowerBound), UInt32($0.count)) } ?? (0, 0) }
+    }
 
     package init(
       hash: KeyHash, location: Location, headUnits: Int, payloadUnits: Int, logicalByteCount: Int,
@@ -32,34 +40,46 @@ package enum Change: Sendable, Equatable {
     ) {
       self.hash = hash
       self.location = location
-      self.headUnits = headUnits
-      self.payloadUnits = payloadUnits
+      units = (UInt32(headUnits), UInt32(payloadUnits))
       self.logicalByteCount = logicalByteCount
       self.content = content
       self.contentLocation = contentLocation
       self.displaced = displaced
+    }
+
+    package static func == (a: Put, b: Put) -> Bool {
+      a.hash == b.hash && a.location == b.location && a.units == b.units && a.logicalByteCount == b.logicalByteCount
+        && a.content == b.content && a.contentLocation == b.contentLocation && a.displaced == b.displaced
+        && a.inlineRange == b.inlineRange
     }
   }
 
   /// An entry that goes.
   package struct Displaced: Sendable, Equatable {
     package var location: Location
-    package var headUnits: Int
     package var logicalByteCount: Int
     package var content: ContentHash
     package var contentLocation: Location
+    private let head: UInt32
+    private var payload: UInt32
+
+    package var headUnits: Int { Int(head) }
     /// What its payload took, counted dead when no other key uses it.
-    package var payloadUnits: Int
+    package var payloadUnits: Int {
+      get { Int(payload) }
+      set { payload = UInt32(newValue) }
+    }
+
     package init(
       location: Location, headUnits: Int, logicalByteCount: Int, content: ContentHash, contentLocation: Location,
       payloadUnits: Int
     ) {
       self.location = location
-      self.headUnits = headUnits
       self.logicalByteCount = logicalByteCount
       self.content = content
       self.contentLocation = contentLocation
-      self.payloadUnits = payloadUnits
+      head = UInt32(headUnits)
+      payload = UInt32(payloadUnits)
     }
   }
 
@@ -68,6 +88,8 @@ package enum Change: Sendable, Equatable {
     case remove, removeAll, segmentMade, segmentOpened, segmentSealed, segmentRetired
     // 8 is kept for compaction: a record that was copied.
   }
+
+  package static let leastByteCount = 8
 
   // MARK: Writing
 

@@ -52,6 +52,9 @@ package enum Frame {
     return byteCount >= headerByteCount && byteCount & 7 == 0 ? byteCount : nil
   }
 
+  /// How many changes a frame's header says there are, unchecked.
+  static func changeCount(_ head: UnsafeRawBufferPointer) -> Int { Int(head.baseAddress!.u32(32)) }
+
   /// The frame that begins `bytes`, which stand at `offset` of their file, if a whole one is there. O(its length).
   package static func parse(_ bytes: UnsafeRawBufferPointer, at offset: Int, seed: UInt64) -> Header? {
     guard let byteCount = byteCount(bytes), byteCount <= bytes.count, let p = bytes.baseAddress, p.u16(36) == 0,

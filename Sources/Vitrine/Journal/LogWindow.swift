@@ -44,6 +44,19 @@ final class LogWindow {
     return (header, bytes)
   }
 
+  /// About how many changes the frames from `offset` on hold, as their headers say: nothing is checked.
+  func changeCount(from offset: Int, before limit: Int) -> Int {
+    var place = offset
+    var count = 0
+    while place < limit {
+      let head = bytes(at: place, atLeast: Frame.headerByteCount)
+      guard let length = Frame.byteCount(head), length <= limit - place else { break }
+      count += min(Frame.changeCount(head), length / Change.leastByteCount)
+      place += length
+    }
+    return count
+  }
+
   /// Calls `body` with every whole frame from `offset` on, wherever it begins.
   func forEachFrame(
     from offset: Int, seed: UInt64, _ body: (Frame.Header, UnsafeRawBufferPointer, _ offset: Int) -> Void

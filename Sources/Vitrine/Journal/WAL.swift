@@ -12,53 +12,50 @@ package final class WAL: @unchecked Sendable {
     package let byteCount: Int
     /// Where frames are stored without a call, if the file system promises that its blocks are there: the file was
     /// written whole when it was made.
-    fileprivate let mapping: Mapping?
-    package var state = State.free
-    package var header: WALFileHeader?
+    private let pages: PopulatedPages?
+    @exclusivity(unchecked) package var state = State.free
+    @exclusivity(unchecked) package var header: WALFileHeader?
     /// Rule 6: payloads that frames in this file carry, as the highest end of one in each segment.
     package var inlineEnds: [UInt64: Int] = [:]
-    /// Where the mapping's pages are known to be there.
-    private var populated = 0..<0
 
     package init(name: String, file: any File, byteCount: Int, isMapped: Bool) {
       self.name = name
       self.file = file
       self.byteCount = byteCount
-      mapping = isMapped ? try? file.map(byteCount: byteCount, writable: true) : nil
+      pages = isMapped ? (try? file.map(byteCount: byteCount, writable: true)).map { PopulatedPages($0) } : nil
     }
 
     private static let largestStore = 2048
     /// Little, since a sync writes what was populated.
-    private static let stretch = 16 << 10
+    private static let ahead = 16 << 10
 
     fileprivate func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(SystemError) {
       // A frame with a payload is about to be synced, and pages that a mapping dirtied are slower to sync.
-      guard let mapping, let start = bytes.baseAddress, bytes.count <= LogFile.largestStore,
-        offset + bytes.count <= mapping.byteCount
+      let range = offset..<offset + bytes.count
+      guard let pages, let start = bytes.baseAddress, bytes.count <= LogFile.largestStore,
+        pages.covers(range) || pages.move(to: range, ahead: LogFile.ahead)
       else {
         return try file.write(bytes, at: offset)
       }
-      // A page that the disk cannot deliver, or has no room for, is met here, as an answer, and not as a signal.
-      if !populated.contains(offset) || !populated.contains(offset + bytes.count - 1) {
-        let pages = offset & ~4095..<min(roundUp(offset + bytes.count, to: LogFile.stretch), mapping.byteCount)
-        guard mapping.populate(pages) else { return try file.write(bytes, at: offset) }
-        populated = pages
-      }
       let announces = file.announcesStores
-      let range = offset..<offset + bytes.count
       if announces { file.willStore(range) }
-      (mapping.start + offset).copyMemory(from: start, byteCount: bytes.count)
+      (pages.mapping.start + offset).copyMemory(from: start, byteCount: bytes.count)
       if announces { file.didStore(range) }
+    }
+
+    fileprivate func sync() throws(SystemError) {
+      pages?.retreat()
+      try file.sync()
     }
   }
 
   private let store: StoreID
   private let entropy: any Entropy
   package let files: [LogFile]
-  package private(set) var active: LogFile?
+  @exclusivity(unchecked) package private(set) var active: LogFile?
   /// Where the next frame goes.
-  package private(set) var offset = WALFileHeader.frameStart
-  package private(set) var nextSequence: UInt64
+  @exclusivity(unchecked) package private(set) var offset = WALFileHeader.frameStart
+  @exclusivity(unchecked) package private(set) var nextSequence: UInt64
   package private(set) var opening: UInt64
   private var nextUse: UInt64
   /// Bytes of frames written since opening.
@@ -75,7 +72,7 @@ package final class WAL: @unchecked Sendable {
   /// Files that hold frames which may not be on the disk, oldest first. Guarded by `monitor`.
   private var unsynced: [Unsynced] = []
   private struct Unsynced {
-    let file: any File
+    let file: LogFile
     let use: UInt64
   }
   private var failure: SystemError?
@@ -128,7 +125,7 @@ package final class WAL: @unchecked Sendable {
     active = next
     offset = WALFileHeader.frameStart
     monitor.lock()
-    unsynced.append(Unsynced(file: next.file, use: header.use))
+    unsynced.append(Unsynced(file: next, use: header.use))
     monitor.unlock()
     return true
   }
@@ -185,7 +182,7 @@ package final class WAL: @unchecked Sendable {
   package func adoptUnsynced(_ files: [LogFile]) {
     monitor.lock()
     unsynced.insert(
-      contentsOf: files.map { Unsynced(file: $0.file, use: $0.header?.use ?? 0) }.sorted { $0.use < $1.use }, at: 0)
+      contentsOf: files.map { Unsynced(file: $0, use: $0.header?.use ?? 0) }.sorted { $0.use < $1.use }, at: 0)
     monitor.unlock()
   }
 

@@ -44,6 +44,16 @@ package struct WALScan {
   package var newestOpening: UInt64 { files.compactMap { $0.header?.opening }.max() ?? 0 }
 }
 
+/// What takes the changes of a replayed log.
+package protocol ReplayTarget {
+  /// About so many changes follow.
+  mutating func expect(changeCount: Int)
+  /// The change will soon be applied: what it needs can be fetched meanwhile.
+  func prefetch(_ change: Change)
+  /// Makes the changes of one frame. False when they contradict what is there, which ends the replay as damage.
+  mutating func apply(_ changes: ArraySlice<Change>, sequence: UInt64, file: WALScan.Found) -> Bool
+}
+
 /// What following the log gave.
 package struct WALReplay {
   /// Before the first frame that does not count.
@@ -61,11 +71,9 @@ package struct WALReplay {
   package var durableSequence: UInt64 = 0
 
   /// Follows the log from `position`: frames count as long as they are whole, in their order, and before the cut that
-  /// the next file names. `apply` answers false for a change that contradicts what is there, which ends the replay as
-  /// damage. `isClean`: the writer ended here, so with nothing behind there is nothing to look for.
+  /// the next file names. `isClean`: the writer ended here, so with nothing behind there is nothing to look for.
   package static func run(
-    _ scan: WALScan, from position: WALPosition, isClean: Bool = false,
-    apply: (_ changes: [Change], _ sequence: UInt64, _ file: WALScan.Found) -> Bool
+    _ scan: WALScan, from position: WALPosition, isClean: Bool = false, into target: inout some ReplayTarget
   ) -> WALReplay {
     var replay = WALReplay(end: position)
     // The checkpoint of a store just made stands before any use of a file.
@@ -85,7 +93,8 @@ package struct WALReplay {
       let window = LogWindow(current.file)
       let next = scan.successor(of: header.use)
       let limit = min(next?.header?.predecessorCut ?? window.byteCount, window.byteCount)
-      let isConsistent = replay.follow(window, limit, header.seed, current, apply)
+      target.expect(changeCount: window.changeCount(from: replay.end.offset, before: limit))
+      let isConsistent = replay.follow(window, limit, header.seed, current, &target)
       if let next, let successor = next.header, isConsistent,
         replay.end.offset == successor.predecessorCut, replay.end.sequence == successor.predecessorSequence
       {
@@ -102,27 +111,43 @@ package struct WALReplay {
     return replay
   }
 
+  /// Frames are decoded some ahead of being applied, so that the misses of the tables overlap.
   private mutating func follow(
-    _ window: LogWindow, _ limit: Int, _ seed: UInt64, _ file: WALScan.Found,
-    _ apply: ([Change], UInt64, WALScan.Found) -> Bool
+    _ window: LogWindow, _ limit: Int, _ seed: UInt64, _ file: WALScan.Found, _ target: inout some ReplayTarget
   ) -> Bool {
+    let group = 64
     var changes: [Change] = []
-    while let (frame, bytes) = window.frame(at: end.offset, before: limit, seed: seed),
-      frame.sequence == end.sequence
-    {
+    var frames: [(header: Frame.Header, changesEnd: Int)] = []
+    while true {
       changes.removeAll(keepingCapacity: true)
-      let isWhole = Frame.forEachChange(bytes, at: end.offset, frame) { change in
-        changes.append(change)
-        return true
+      frames.removeAll(keepingCapacity: true)
+      var isWhole = true
+      var next = end
+      while isWhole, changes.count < group,
+        let (frame, bytes) = window.frame(at: next.offset, before: limit, seed: seed), frame.sequence == next.sequence
+      {
+        isWhole = Frame.forEachChange(bytes, at: next.offset, frame) { change in
+          target.prefetch(change)
+          changes.append(change)
+          return true
+        }
+        guard isWhole else { break }
+        frames.append((frame, changes.count))
+        next.offset += frame.byteCount
+        next.sequence += 1
       }
-      guard isWhole, apply(changes, frame.sequence, file) else { return false }
-      end.offset += frame.byteCount
-      end.sequence += 1
-      frameCount += 1
-      changeCount += frame.changeCount
-      durableSequence = max(durableSequence, frame.durableSequence)
+      var first = 0
+      for (frame, changesEnd) in frames {
+        guard target.apply(changes[first..<changesEnd], sequence: frame.sequence, file: file) else { return false }
+        first = changesEnd
+        end.offset += frame.byteCount
+        end.sequence += 1
+        frameCount += 1
+        changeCount += frame.changeCount
+        durableSequence = max(durableSequence, frame.durableSequence)
+      }
+      if !isWhole || frames.isEmpty { return isWhole }
     }
-    return true
   }
 
   /// Looks at whole frames behind the end: they say whether it lies before what was durable, and which keys are not to

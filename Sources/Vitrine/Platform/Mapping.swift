@@ -14,11 +14,17 @@
 package final class Mapping: @unchecked Sendable {
   package let start: UnsafeMutableRawPointer
   package let byteCount: Int
+  private let showsPageCache: Bool
   private let release: @Sendable () -> Void
 
-  package init(start: UnsafeMutableRawPointer, byteCount: Int, release: @escaping @Sendable () -> Void) {
+  /// `showsPageCache`: the memory is the system's pages of the file itself, so that taking it away loses nothing.
+  package init(
+    start: UnsafeMutableRawPointer, byteCount: Int, showsPageCache: Bool = false,
+    release: @escaping @Sendable () -> Void
+  ) {
     self.start = start
     self.byteCount = byteCount
+    self.showsPageCache = showsPageCache
     self.release = release
   }
 
@@ -33,6 +39,15 @@ package final class Mapping: @unchecked Sendable {
       return errno == EINVAL
     #else
       return true
+    #endif
+  }
+
+  /// Gives a populated range back: what was stored stays in the file, and the next store has to populate it again. A
+  /// sync has to take the right to write away from every page that is mapped, one interrupt of the other cores each;
+  /// this does it for all of them at once.
+  package func retreat(_ range: Range<Int>) {
+    #if os(Linux)
+      if showsPageCache, !range.isEmpty { madvise(start + range.lowerBound, range.count, Int32(MADV_DONTNEED)) }
     #endif
   }
 

@@ -261,7 +261,7 @@ final class POSIXFile: File {
       if writable { madvise(start, byteCount, Int32(MADV_DONTFORK)) }
     #endif
     nonisolated(unsafe) let mapped = start
-    return Mapping(start: start, byteCount: byteCount) { munmap(mapped, byteCount) }
+    return Mapping(start: start, byteCount: byteCount, showsPageCache: true) { munmap(mapped, byteCount) }
   }
 
   func tryLock() throws(SystemError) -> Bool {

@@ -8,22 +8,19 @@ package final class Catalog: @unchecked Sendable {
   package let segments: SegmentTable
   package let hasher: KeyHasher
 
-  package internal(set) var keyCount = 0
-  package internal(set) var blobCount = 0
+  // Here and in the classes below, `@exclusivity(unchecked)` marks what the commit lock guards and every put changes: the
+  // check at run time would find nothing that the lock does not forbid, and costs more than the change.
+  @exclusivity(unchecked) package internal(set) var keyCount = 0
+  @exclusivity(unchecked) package internal(set) var blobCount = 0
   /// Sum of what gets would give, each key counted.
-  package internal(set) var logicalByteCount = 0
+  @exclusivity(unchecked) package internal(set) var logicalByteCount = 0
   package var nextSegment: UInt64 = 1
 
   /// While a log is being replayed: what each put entered. A loss of power may take the records of these entries, and
   /// then nothing else tells what they took. Kept until all of them were checked.
-  private var replayed: [Change.Displaced] = []
+  @exclusivity(unchecked) private var replayed: [Change.Displaced] = []
   private var replayedByLocation: [Location: Change.Displaced] = [:]
-  package var isReplaying = false {
-    didSet {
-      // Address space for what a full log file can hold; what is not used is never touched.
-      if isReplaying { replayed.reserveCapacity(1 << 17) }
-    }
-  }
+  @exclusivity(unchecked) package var isReplaying = false
 
   package init?(identity: StoreIdentity) {
     guard let segments = SegmentTable(store: identity.store) else { return nil }
@@ -45,6 +42,13 @@ package final class Catalog: @unchecked Sendable {
     }
     for change in changes where !apply(change, sequence: sequence, isChecked: isChecked) { return false }
     return true
+  }
+
+  /// About so many changes are about to be replayed.
+  package func expect(_ changeCount: Int) {
+    keys.reserve(changeCount)
+    contents.reserve(changeCount)
+    replayed.reserveCapacity(replayed.count + changeCount)
   }
 
   private func apply(_ change: Change, sequence: UInt64, isChecked: Bool) -> Bool {

@@ -51,19 +51,15 @@ package struct Loader {
     _ catalog: Catalog, _ header: CheckpointHeader, _ identity: StoreIdentity, _ scan: WALScan,
     _ checkpoints: CheckpointSet, isNewest: Bool
   ) -> LoadedStore? {
-    var inline: [Location: InlineRecord] = [:]
+    var target = Replaying(catalog: catalog)
     catalog.isReplaying = true
-    let replay = WALReplay.run(scan, from: header.position, isClean: header.isClean && isNewest) {
-      changes, sequence, file in
-      Loader.note(changes, file, &inline)
-      return catalog.apply(changes, sequence: sequence, isChecked: false)
-    }
+    let replay = WALReplay.run(scan, from: header.position, isClean: header.isClean && isNewest, into: &target)
     catalog.isReplaying = false
     if replay.isDamaged && !isNewest { return nil }
     var loaded = LoadedStore(
       identity: identity, catalog: catalog, kind: .recovered, end: replay.end, scan: scan, chain: replay.chain,
       durableSequence: max(replay.durableSequence, header.position.sequence),
-      newestOpening: newestOpening(checkpoints, scan), checkpoint: checkpoints, inline: inline)
+      newestOpening: newestOpening(checkpoints, scan), checkpoint: checkpoints, inline: target.inline)
     loaded.replayedCount = replay.changeCount
     if replay.isDamaged {
       loaded.distrusted = replay
@@ -75,24 +71,6 @@ package struct Loader {
       && header.opening == loaded.newestOpening
     if loaded.isClean { loaded.kind = .clean }
     return loaded
-  }
-
-  /// Remembers the records that frames carry, and forgets those whose place another record or segment has taken.
-  private static func note(
-    _ changes: [Change], _ file: WALScan.Found, _ inline: inout [Location: InlineRecord]
-  ) {
-    for change in changes {
-      switch change {
-      case .put(let put):
-        if put.inline != nil || !inline.isEmpty {
-          inline[put.location] = put.inline.map { InlineRecord(file: file.file, range: $0) }
-        }
-      case .segmentMade(let slot, _, _), .segmentRetired(let slot):
-        if !inline.isEmpty { inline = inline.filter { $0.key.slot != slot } }
-      case .removeAll: inline = [:]
-      case .remove, .segmentOpened, .segmentSealed: break
-      }
-    }
   }
 
   /// Rule 9: what whole frames behind the damage touch is not trusted. The segments are attached.
@@ -163,6 +141,39 @@ package struct Loader {
     loaded.droppedCount += dropped
     loaded.isClean = false
     if dropped > 0 { loaded.notes.append("\(segment.fileName) \(problem): \(dropped) entries dropped") }
+  }
+}
+
+/// The catalog while a log is replayed into it, and the records that frames carry.
+private struct Replaying: ReplayTarget {
+  let catalog: Catalog
+  var inline: [Location: InlineRecord] = [:]
+
+  func expect(changeCount: Int) { catalog.expect(changeCount) }
+
+  func prefetch(_ change: Change) {
+    guard case .put(let put) = change else { return }
+    catalog.keys.prefetch(put.hash)
+    catalog.contents.prefetch(put.content)
+  }
+
+  mutating func apply(_ changes: ArraySlice<Change>, sequence: UInt64, file: WALScan.Found) -> Bool {
+    for change in changes { note(change, file) }
+    return catalog.apply(changes, sequence: sequence, isChecked: false)
+  }
+
+  /// Remembers the record that a change carries, and forgets those whose place another record or segment has taken.
+  private mutating func note(_ change: Change, _ file: WALScan.Found) {
+    switch change {
+    case .put(let put):
+      if put.inline != nil || !inline.isEmpty {
+        inline[put.location] = put.inline.map { InlineRecord(file: file.file, range: $0) }
+      }
+    case .segmentMade(let slot, _, _), .segmentRetired(let slot):
+      if !inline.isEmpty { inline = inline.filter { $0.key.slot != slot } }
+    case .removeAll: inline = [:]
+    case .remove, .segmentOpened, .segmentSealed: break
+    }
   }
 }
 

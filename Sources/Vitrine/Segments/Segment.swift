@@ -17,34 +17,38 @@ package final class Segment: @unchecked Sendable {
   /// Most segments keep their file open; beyond so many, one that is not being written is opened when it is needed, so
   /// that a large store does not use up the process's descriptors.
   private static let mostHeldFiles = 256
-  private var held: (any File)?
+  @exclusivity(unchecked) private var held: (any File)?
   private var directory: (any Directory)?
 
   /// Nil when the file is missing, and while recovery has not come to it yet.
   package var file: (any File)? { held ?? (try? directory?.openFile(fileName, access)) }
   private var access: FileAccess = .readWrite
-  package private(set) var mapping: Mapping?
+  @exclusivity(unchecked) package private(set) var mapping: Mapping?
+  /// Where its file system allows; set before the segment takes records, and closed when it takes no more.
+  @exclusivity(unchecked) package var window: FillWindow?
   /// Bytes that the file has room for.
-  package var byteCount: Int
+  @exclusivity(unchecked) package var byteCount: Int
   /// Bytes of the disk that it takes, as the ledger counts them.
   package var allocatedByteCount = 0
   /// What its file took when it lost its name.
   package var unlinkedByteCount = 0
   package var stream: StreamKind
-  package var state: State
+  @exclusivity(unchecked) package var state: State
   /// Where the next reservation begins.
-  package var tail: Int
-  package var liveUnits = 0
+  @exclusivity(unchecked) package var tail: Int
+  @exclusivity(unchecked) package var liveUnits = 0
   /// Key records plus payloads that are needed.
-  package var liveCount = 0
+  @exclusivity(unchecked) package var liveCount = 0
   /// Offsets of reservations that are not filled yet.
-  package var unfilled: [Int] = []
+  @exclusivity(unchecked) package var unfilled: [Int] = []
   /// Reservations that are neither committed nor abandoned yet.
-  package var pendingCount = 0
+  @exclusivity(unchecked) package var pendingCount = 0
   /// Written to since its last sync.
-  package var isDirty = false
+  @exclusivity(unchecked) package var isDirty = false
+  /// Written to since its last sync with something that no frame of the log carries.
+  @exclusivity(unchecked) package var owesSync = false
   /// The last frame that took a record of it away, or moved one (rule 5).
-  package var lastKill: UInt64 = 0
+  @exclusivity(unchecked) package var lastKill: UInt64 = 0
 
   package init(id: UInt64, slot: Int, byteCount: Int, stream: StreamKind, state: State, tail: Int) {
     self.id = id
@@ -78,7 +82,8 @@ package final class Segment: @unchecked Sendable {
       offset: tail, headByteCount: headByteCount, pageAligned: pageAligned)
     let end = roundUp(payload + payloadByteCount, to: Unit.byteCount)
     guard state == .open, end <= byteCount, tail < Location.offsetLimit else { return nil }
-    let reservation = Reservation(segment: self, offset: tail, payloadOffset: payload - tail, endOffset: end)
+    let reservation = Reservation(
+      segment: self, window: window, offset: tail, payloadOffset: payload - tail, endOffset: end)
     unfilled.append(tail)
     pendingCount += 1
     tail = end
@@ -88,17 +93,22 @@ package final class Segment: @unchecked Sendable {
   /// Nothing in it is needed, and nothing is on its way into it.
   package var isDead: Bool { state == .sealed && liveCount == 0 && pendingCount == 0 && unfilled.isEmpty }
 
-  package func filled(_ reservation: Reservation) {
+  package func filled(_ reservation: Reservation, isCarried: Bool) {
     if let index = unfilled.firstIndex(of: reservation.offset) { unfilled.swapAt(index, unfilled.count - 1) }
     _ = unfilled.popLast()
     isDirty = true
+    if !isCarried { owesSync = true }
   }
 }
 
 /// Room in an open segment: reserved, then filled, then committed by a frame that names it, or abandoned: then nothing
 /// names it, and it is dead space.
+///
+/// Invariant: the segment stays in its table, and its window with it, until the reservation was filled and committed or
+/// abandoned; so nothing here needs to count references.
 package struct Reservation: @unchecked Sendable {
-  package let segment: Segment
+  package unowned(unsafe) let segment: Segment
+  package unowned(unsafe) let window: FillWindow?
   package let offset: Int
   /// From the record's start.
   package let payloadOffset: Int

@@ -25,7 +25,7 @@ package final class SegmentTable: @unchecked Sendable {
   private let lock = RawLock()
 
   /// By slot.
-  package private(set) var segments: [Segment?] = []
+  @exclusivity(unchecked) package private(set) var segments: [Segment?] = []
   private var freeSlots: [Int] = []
   package let store: StoreID
 

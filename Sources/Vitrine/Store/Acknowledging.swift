@@ -18,6 +18,7 @@ extension StoreCore {
 
   func sync(_ segment: Segment) throws(StoreError) {
     guard let file = segment.file else { return }
+    segment.window?.retreat()
     do throws(SystemError) { try file.sync() } catch { throw fail(error) }
   }
 }

@@ -122,14 +122,16 @@ extension StoreCore {
     }
   }
 
-  /// Makes what was written to segments durable and raises their marks to where everything is filled.
+  /// Makes what was written to segments durable, but for what the log carries, and raises their marks to where
+  /// everything is filled.
   func syncSegments() throws(StoreError) {
     syncLock.lock()
     defer { syncLock.unlock() }
     let dirty = locked {
       catalog.segments.segments.compactMap { segment -> (Segment, Int)? in
-        guard let segment, segment.isDirty, segment.state != .retired else { return nil }
+        guard let segment, segment.owesSync, segment.state != .retired else { return nil }
         segment.isDirty = false
+        segment.owesSync = false
         return (segment, segment.filledUpTo)
       }
     }

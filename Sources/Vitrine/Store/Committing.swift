@@ -137,9 +137,7 @@ extension StoreCore {
       }
       while operations[next].location != put.location { next += 1 }
       if case .put(_, _, _, _, let inline?) = operations[next].kind {
-        inline.withUnsafeBytes { bytes in
-          change.encode(into: frame, record: (bytes, UnsafeRawBufferPointer(start: nil, count: 0)))
-        }
+        inline.withBytes { head, payload in change.encode(into: frame, record: (head, payload)) }
       } else {
         change.encode(into: frame)
       }
@@ -280,6 +278,6 @@ extension PendingOperation {
 
   /// The most bytes that the operation takes in a frame.
   var largestEncoding: Int {
-    if case .put(_, _, _, _, let inline?) = kind { 192 + roundUp(inline.count, to: 8) } else { 192 }
+    if case .put(_, _, _, _, let inline?) = kind { 192 + roundUp(inline.byteCount, to: 8) } else { 192 }
   }
 }

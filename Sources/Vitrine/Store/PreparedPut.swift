@@ -51,7 +51,7 @@ struct PreparedPut {
 struct PendingOperation {
   enum Kind {
     /// `shared` is the record whose payload it uses, when it carries none itself.
-    case put(Reservation, headUnits: Int, payloadUnits: Int, shared: Shared?, inline: [UInt8]?)
+    case put(Reservation, headUnits: Int, payloadUnits: Int, shared: Shared?, inline: CarriedRecord?)
     case remove
   }
   let hash: KeyHash
@@ -66,6 +66,29 @@ struct PendingOperation {
   /// Blobs with the same digest that are not what is put.
   var others: [Location] = []
   var kind: Kind
+}
+
+/// A record that its frame carries (rule 3).
+struct CarriedRecord {
+  let head: [UInt8]
+  let payload: UnsafeRawBufferPointer
+  /// Compressed bytes lie in a buffer of the thread's, which the next put of a batch uses again: then the payload's copy.
+  private let copy: [UInt8]?
+
+  /// `payload` stays where it is until the operation was committed, unless it `isTransient`.
+  init(head: UnsafeRawBufferPointer, payload: UnsafeRawBufferPointer, isTransient: Bool) {
+    self.head = Array(head)
+    self.payload = payload
+    copy = isTransient ? Array(payload) : nil
+  }
+
+  var byteCount: Int { head.count + payload.count }
+
+  func withBytes(_ body: (_ head: UnsafeRawBufferPointer, _ payload: UnsafeRawBufferPointer) -> Void) {
+    head.withUnsafeBytes { head in
+      if let copy { copy.withUnsafeBytes { body(head, $0) } } else { body(head, payload) }
+    }
+  }
 }
 
 /// A blob that is already there: its record, and the numbers by which it is known.

@@ -98,14 +98,12 @@ extension StoreCore {
       storedByteCount: shared?.storedByteCount ?? put.stored.count, encoding: shared?.encoding ?? put.encoding,
       isReference: shared != nil, written: written,
       payloadOffset: reservation.payloadOffset, seed: catalog.segments.seed(reservation.location), into: head)
-    try fill(reservation, head.bytes, payload)
-    var inline: [UInt8]?
+    let isCarried = durability == .synced && head.count + payload.count <= largestInline
+    try fill(reservation, head.bytes, payload, isCarried: isCarried)
+    let inline =
+      isCarried ? CarriedRecord(head: head.bytes, payload: payload, isTransient: put.encoding == .zstd) : nil
     if durability == .synced {
-      if head.count + payload.count <= largestInline {
-        inline = Array(head.bytes) + Array(payload)
-      } else {
-        try sync(reservation.segment)
-      }
+      if !isCarried { try sync(reservation.segment) }
       if let shared { try makeDurable(payloadAt: shared.location) }
     }
     return PendingOperation(
@@ -120,19 +118,23 @@ extension StoreCore {
   var largestInline: Int { min(256 << 10, (wal?.capacity ?? 0) / 8) }
 
   private func fill(
-    _ reservation: Reservation, _ head: UnsafeRawBufferPointer, _ payload: UnsafeRawBufferPointer
+    _ reservation: Reservation, _ head: UnsafeRawBufferPointer, _ payload: UnsafeRawBufferPointer, isCarried: Bool
   ) throws(StoreError) {
     var failed: SystemError?
-    do throws(SystemError) {
-      guard let file = reservation.segment.file else {
-        throw SystemError(code: 9, operation: "write", path: reservation.segment.fileName)
+    // What a frame carries comes with a sync, next to which bringing pages in is slow.
+    let window = isCarried ? nil : reservation.window
+    if !(window?.store(head, payload, at: reservation.offset) ?? false) {
+      do throws(SystemError) {
+        guard let file = reservation.segment.file else {
+          throw SystemError(code: 9, operation: "write", path: reservation.segment.fileName)
+        }
+        try file.write(head, payload, at: reservation.offset)
+      } catch {
+        failed = error
       }
-      try file.write(head, payload, at: reservation.offset)
-    } catch {
-      failed = error
     }
     locked {
-      reservation.segment.filled(reservation)
+      reservation.segment.filled(reservation, isCarried: isCarried)
       if failed != nil { reservation.segment.pendingCount -= 1 }
     }
     bytesWritten.wrappingAdd(head.count + payload.count, ordering: .relaxed)

@@ -190,6 +190,7 @@ extension StoreCore {
       (try? file.write(bytes, at: location.offset)) != nil
     else { return false }
     segment.isDirty = true
+    segment.owesSync = true
     return true
   }
 

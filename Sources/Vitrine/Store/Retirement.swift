@@ -55,6 +55,11 @@ extension StoreCore {
   /// Cuts sealed segments to what was written in them. Under the upkeep lock.
   func trimSealedSegments() throws(StoreError) {
     try requireWritable(closing: true)
+    locked {
+      for case let segment? in catalog.segments.segments where segment.state != .open && segment.state != .spare {
+        if segment.unfilled.isEmpty { segment.window?.close() }
+      }
+    }
     let long = locked {
       catalog.segments.segments.compactMap { $0 }.filter {
         $0.state == .sealed && $0.unfilled.isEmpty && $0.byteCount > roundUp($0.tail, to: 4096)
@@ -70,6 +75,7 @@ extension StoreCore {
           ledger.segments += allocated - segment.allocatedByteCount
           segment.byteCount = byteCount
           segment.isDirty = true
+          segment.owesSync = true
           segment.allocatedByteCount = allocated
         }
       } catch {

@@ -117,7 +117,7 @@ extension StoreCore {
       stream: .spare, store: identity.store, segment: id, fileByteCount: byteCount,
       opening: Sequence.opening(firstSequence), made: environment.clock.wallMilliseconds())
     let name = SegmentHeader.fileName(id)
-    let made: (file: any File, mapping: Mapping, allocated: Int)
+    let made: (file: any File, mapping: Mapping, window: FillWindow?, allocated: Int)
     do throws(SystemError) {
       made = try makeFile(name, header, byteCount)
     } catch {
@@ -135,6 +135,7 @@ extension StoreCore {
       }
       segment.attach(
         file: made.file, in: folders.segments, mapping: made.mapping, allocatedByteCount: made.allocated)
+      segment.window = made.window
       catalog.segments.insert(segment, vouchedUpTo: 0, firstSequence: nextRecord)
       ledger.segments += made.allocated
       bytesWritten.wrappingAdd(SegmentHeader.byteCount, ordering: .relaxed)
@@ -149,7 +150,7 @@ extension StoreCore {
 
   private func makeFile(
     _ name: String, _ header: SegmentHeader, _ byteCount: Int
-  ) throws(SystemError) -> (file: any File, mapping: Mapping, allocated: Int) {
+  ) throws(SystemError) -> (file: any File, mapping: Mapping, window: FillWindow?, allocated: Int) {
     let file: any File
     do throws(SystemError) {
       file = try folders.segments.openFile(name, .create)
@@ -164,6 +165,7 @@ extension StoreCore {
     try file.sync()
     try folders.segments.sync()
     let mapping = try file.map(byteCount: byteCount, writable: false)
-    return (file, mapping, try file.status().allocatedByteCount)
+    let window = folders.segments.promisesAllocation ? FillWindow(file: file, byteCount: byteCount) : nil
+    return (file, mapping, window, try file.status().allocatedByteCount)
   }
 }

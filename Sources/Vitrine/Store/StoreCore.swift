@@ -29,14 +29,14 @@ final class StoreCore: @unchecked Sendable {
   let identity: StoreIdentity
 
   // Guarded by commitLock.
-  var ledger: Ledger
-  var nextRecord: UInt64
+  @exclusivity(unchecked) var ledger: Ledger
+  @exclusivity(unchecked) var nextRecord: UInt64
   /// By `StreamKind.rawValue`: the segment that takes reservations now.
-  var openSegments: [Segment?] = Array(repeating: nil, count: 5)
-  var spares: [Segment] = []
+  @exclusivity(unchecked) var openSegments: [Segment?] = Array(repeating: nil, count: 5)
+  @exclusivity(unchecked) var spares: [Segment] = []
   let frame = ByteBuffer(capacity: 64 << 10)
   /// Room that both checkpoint files have for the index.
-  var checkpointByteCount: Int
+  @exclusivity(unchecked) var checkpointByteCount: Int
 
   // Guarded by upkeepLock.
   var checkpoints: CheckpointSet

@@ -82,8 +82,11 @@ extension StoreCore {
         problem(name, 0, "the segment's head fails its check")
       }
     }
-    // A store whose making was cut short has no STORE yet.
-    if lastOpen.kind == .created, isReadOnly { return }
+    // A store whose making was cut short has no STORE yet, which is no damage: nothing was ever put into it.
+    let hasNeverHeldAnything = lastOpen.kind == .created || catalog.nextSegment == 1
+    if isReadOnly, hasNeverHeldAnything, (try? folders.root.openFile(CacheFormat.storeFile, .readOnly)) == nil {
+      return
+    }
     let store = (try? folders.root.openFile(CacheFormat.storeFile, .readOnly).readAll()) ?? []
     for offset in [0, StoreIdentity.secondCopy] {
       let isWhole = store.withUnsafeBytes { bytes in

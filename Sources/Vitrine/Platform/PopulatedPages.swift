@@ -1,0 +1,41 @@
+import Synchronization
+
+/// The stretch of a writable mapping whose pages are known to be there, ready to be stored to.
+///
+/// A store meets only such pages: want of room or a bad disk shows as an answer when they are brought in, and would be
+/// a signal later. Any thread.
+package final class PopulatedPages: Sendable {
+  package let mapping: Mapping
+  /// Pages: the first, and in the upper half the one behind the last.
+  private let pages = Atomic<UInt64>(0)
+
+  package init(_ mapping: Mapping) { self.mapping = mapping }
+
+  private static func bytes(_ pages: UInt64) -> Range<Int> {
+    Int(pages & 0xFFFF_FFFF) << 12..<Int(pages >> 32) << 12
+  }
+
+  package func covers(_ range: Range<Int>) -> Bool {
+    let known = PopulatedPages.bytes(pages.load(ordering: .relaxed))
+    return known.lowerBound <= range.lowerBound && range.upperBound <= known.upperBound
+  }
+
+  /// Brings in the pages of `range` and of `ahead` bytes more, in place of those known before. False when they cannot
+  /// be had. Who still stores to the old ones finds them in memory.
+  package func move(to range: Range<Int>, ahead: Int) -> Bool {
+    let end = min(roundUp(range.upperBound + ahead, to: 4096), mapping.byteCount & ~4095)
+    let wanted = range.lowerBound & ~4095..<max(end, range.lowerBound & ~4095)
+    guard range.upperBound <= wanted.upperBound, mapping.populate(wanted) else { return false }
+    let packed = UInt64(wanted.lowerBound >> 12) | UInt64(wanted.upperBound >> 12) << 32
+    let old = PopulatedPages.bytes(pages.exchange(packed, ordering: .relaxed))
+    if old.lowerBound < wanted.lowerBound {
+      mapping.retreat(old.lowerBound..<min(old.upperBound, wanted.lowerBound))
+    }
+    return true
+  }
+
+  /// Call before a sync, which would take the right to write away from the pages one by one.
+  package func retreat() {
+    mapping.retreat(PopulatedPages.bytes(pages.exchange(0, ordering: .relaxed)))
+  }
+}
