@@ -14,11 +14,16 @@ struct ReadBenchmark {
     guard get(urls) == urls.count else { throw Failure("a value that was just put is missing") }
 
     var hits: [Double] = []
+    var singles: [Double] = []
     var batches: [Double] = []
     var misses: [Double] = []
     for _ in 0..<Benchmark.rounds {
       hits.append(try time(urls.count, expecting: urls.count) { get(urls) })
       let keys = randomBatches()
+      singles.append(
+        try time(keys.count * ReadBenchmark.batchCount, expecting: keys.count * ReadBenchmark.batchCount) {
+          getEach(keys)
+        })
       batches.append(
         try time(keys.count * ReadBenchmark.batchCount, expecting: keys.count * ReadBenchmark.batchCount) {
           getMany(keys)
@@ -27,6 +32,8 @@ struct ReadBenchmark {
     }
     return [
       BenchResult(name: "get_1k", title: "get 1 KiB, borrowed", nanoseconds: median(hits), raw: nil),
+      BenchResult(
+        name: "get_key_1k", title: "get 1 KiB, scattered keys", nanoseconds: median(singles), raw: nil),
       BenchResult(
         name: "get_many_1k", title: "the same in batches of 64", nanoseconds: median(batches), raw: nil),
       BenchResult(name: "miss", title: "miss", nanoseconds: median(misses), raw: nil),
@@ -70,6 +77,25 @@ struct ReadBenchmark {
     (0..<(urls.count / ReadBenchmark.batchCount)).map { _ in
       (0..<ReadBenchmark.batchCount).map { _ in urls.key(Int.random(in: 0..<urls.count)) }
     }
+  }
+
+  /// The keys of the batches, one by one. Each is an object somewhere in memory, as keys in a program are.
+  private func getEach(_ batches: [[CacheKey]]) -> Int {
+    var found = 0
+    var sum: UInt64 = 0
+    for keys in batches {
+      for key in keys {
+        let value = store.get(key) { bytes in
+          bytes.unsafeLoadUnaligned(fromByteOffset: bytes.byteCount - 8, as: UInt64.self)
+        }
+        if let value {
+          found += 1
+          sum ^= value
+        }
+      }
+    }
+    keep(sum)
+    return found
   }
 
   private func getMany(_ batches: [[CacheKey]]) -> Int {
