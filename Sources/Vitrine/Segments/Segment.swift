@@ -80,7 +80,7 @@ package final class Segment: @unchecked Sendable {
   package var filledUpTo: Int { unfilled.min() ?? tail }
 
   /// Places a record with a head of `headByteCount` bytes and `payloadByteCount` bytes behind it; nil when it does not
-  /// fit. A ``filled(_:)`` must follow for each.
+  /// fit. A ``filled(_:isCarried:)`` must follow for each.
   package func reserve(headByteCount: Int, payloadByteCount: Int, pageAligned: Bool) -> Reservation? {
     let payload = RecordHeader.payloadPosition(
       offset: tail, headByteCount: headByteCount, pageAligned: pageAligned)
