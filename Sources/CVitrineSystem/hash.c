@@ -65,3 +65,13 @@ vitrine_hash128 vitrine_digest_end(vitrine_digest_state *state) {
   free(state);
   return (vitrine_hash128){hash.low64, hash.high64};
 }
+
+void vitrine_checksum_restart(vitrine_digest_state *state, uint64_t seed) {
+  XXH3_64bits_reset_withSeed(&state->state, seed);
+}
+
+void vitrine_checksum_update(vitrine_digest_state *state, const void *bytes, size_t count) {
+  if (count > 0) XXH3_64bits_update(&state->state, bytes, count);
+}
+
+uint64_t vitrine_checksum_value(const vitrine_digest_state *state) { return XXH3_64bits_digest(&state->state); }

@@ -28,10 +28,18 @@ final class History {
   init(_ disk: SimulatedDisk) { self.disk = disk }
 
   func run(_ changes: [Change], synced: Bool, _ body: () throws -> Void) rethrows {
-    steps.append(Step(changes: changes, isSynced: synced, began: disk.operationCount, acknowledged: nil))
+    let step = begin(changes, synced: synced)
     try body()
-    steps[steps.count - 1].acknowledged = disk.operationCount
+    acknowledge(step)
   }
+
+  /// From now on the changes may be seen. Answers the step to acknowledge.
+  func begin(_ changes: [Change], synced: Bool) -> Int {
+    steps.append(Step(changes: changes, isSynced: synced, began: disk.operationCount, acknowledged: nil))
+    return steps.count - 1
+  }
+
+  func acknowledge(_ step: Int) { steps[step].acknowledged = disk.operationCount }
 
   func flushed() { flushes.append((steps.count, disk.operationCount)) }
 

@@ -68,6 +68,40 @@ final class Workload {
     try history.run([.put(key, bytes)], synced: synced) { try store.put(bytes, for: key, options: options) }
   }
 
+  /// Writes a body in pieces of the given length; nothing may change before its commit.
+  func write(
+    _ name: String, _ bytes: [UInt8], isLengthKnown: Bool, pieces: Int = 40_000, synced: Bool = false
+  ) throws {
+    let writer = try self.writer(name, length: isLengthKnown ? bytes.count : nil, synced: synced)
+    for start in stride(from: 0, to: bytes.count, by: pieces) {
+      try writer.write(Array(bytes[start..<min(start + pieces, bytes.count)]))
+    }
+    try commit(writer, name, bytes, synced: synced)
+  }
+
+  func writer(_ name: String, length: Int?, synced: Bool = false) throws -> BodyWriter {
+    try store.writer(
+      for: CacheKey(name), length: length, options: PutOptions(durability: synced ? .synced : .buffered))
+  }
+
+  func commit(_ writer: BodyWriter, _ name: String, _ bytes: [UInt8], synced: Bool = false) throws {
+    try history.run([.put(CacheKey(name), bytes)], synced: synced) { try writer.commit() }
+  }
+
+  /// Draws `bytes`, which are so many rows of 64 bytes; `meanwhile` runs in the middle of it.
+  func draw(_ name: String, _ bytes: [UInt8], synced: Bool = false, meanwhile: () throws -> Void = {}) throws {
+    let layout = BitmapLayout(width: 16, height: bytes.count / 64, format: .rgba8888)!
+    let step = try store.draw(
+      CacheKey(name), layout: layout, options: PutOptions(durability: synced ? .synced : .buffered)
+    ) { memory, _ in
+      memory.withUnsafeMutableBytes { $0.copyBytes(from: bytes.prefix(bytes.count / 2)) }
+      try meanwhile()
+      memory.withUnsafeMutableBytes { $0.copyBytes(from: bytes) }
+      return history.begin([.put(CacheKey(name), bytes)], synced: synced)
+    }
+    history.acknowledge(step)
+  }
+
   func remove(_ name: String, synced: Bool = false) throws {
     let key = CacheKey(name)
     try history.run([.remove(key)], synced: synced) {
@@ -175,6 +209,9 @@ struct Inspection {
     if !report.lost.isEmpty { return "lost after the leftovers were checked: \(report.lost)" }
     for (key, bytes) in found where store.bytes(key) != bytes { return "\(key.urlText) changed behind the serving" }
     if let wrong = Accounts.check(store) { return "later: \(wrong)" }
+    let files = world.disk.filePaths.filter { $0.hasPrefix("\(Workload.path)/segments/") }
+    let known = Set(store.statistics().segments.map { "\(Workload.path)/segments/\($0.file)" })
+    if let left = files.first(where: { !known.contains($0) }) { return "\(left) is nobody's" }
     try store.close()
     // And is the same the next time.
     let again = try open(world)

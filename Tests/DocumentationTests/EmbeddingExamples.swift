@@ -57,6 +57,20 @@ private func bitmaps(
   }
 }
 
+private func drawing(
+  store: CacheStore, url: String, style: Style, render: (inout MutableRawSpan, BitmapLayout) -> Void
+) throws {
+  try store.draw(CacheKey(url, style), width: 320, height: 240, format: .bgra8888) { memory, layout in
+    render(&memory, layout)
+  }
+}
+
+private func inPieces(store: CacheStore, url: String, contentLength: Int?, pieces: [[UInt8]]) throws {
+  let writer = try store.writer(for: url, length: contentLength)  // nil when it is not known
+  for piece in pieces { try writer.write(piece) }
+  try writer.commit()
+}
+
 private func batches(store: CacheStore, old: String, new: String, jpeg: [UInt8]) throws {
   var batch = WriteBatch()
   batch.remove(CacheKey(old))

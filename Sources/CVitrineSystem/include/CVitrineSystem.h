@@ -31,6 +31,10 @@ typedef struct vitrine_digest_state vitrine_digest_state;
 vitrine_digest_state *vitrine_digest_begin(void);
 void vitrine_digest_update(vitrine_digest_state *state, const void *bytes, size_t count);
 vitrine_hash128 vitrine_digest_end(vitrine_digest_state *state);  // frees the state
+// The same memory used for XXH3-64 with a seed: begin again, feed, look.
+void vitrine_checksum_restart(vitrine_digest_state *state, uint64_t seed);
+void vitrine_checksum_update(vitrine_digest_state *state, const void *bytes, size_t count);
+uint64_t vitrine_checksum_value(const vitrine_digest_state *state);
 
 // Files ----------------------------------------------------------------------------------------------------------
 

@@ -59,6 +59,13 @@ public struct BitmapLayout: Sendable, Hashable {
     self.format = format
   }
 
+  /// The layout for drawing: rows at multiples of 64 bytes, as vector code and GPUs like them. Nil as above.
+  public static func drawable(width: Int, height: Int, format: PixelFormat) -> BitmapLayout? {
+    guard let packed = BitmapLayout(width: width, height: height, format: format) else { return nil }
+    return BitmapLayout(
+      width: width, height: height, bytesPerRow: roundUp(packed.bytesPerRow, to: 64), format: format)
+  }
+
   /// `height * bytesPerRow`: what a bitmap's bytes must count.
   public var byteCount: Int { height * bytesPerRow }
 }

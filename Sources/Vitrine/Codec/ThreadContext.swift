@@ -11,6 +11,9 @@ final class ThreadContext {
   private var values: [ByteBuffer] = []
   /// The depth of decompressed borrows now standing.
   private var depth = 0
+  /// Tells threads apart: no later thread has it while somebody holds it.
+  let token = Token()
+  final class Token: Sendable {}
   let head = ByteBuffer(capacity: 1024)
   let compressed = ByteBuffer(capacity: 4096)
   let scratch = ByteBuffer(capacity: 32 << 10)

@@ -166,6 +166,12 @@ package final class Catalog: @unchecked Sendable {
     segment(location.slot)?.liveCount += 1
   }
 
+  /// A number for a segment file, never given again.
+  package func takeSegmentID() -> UInt64 {
+    defer { nextSegment += 1 }
+    return nextSegment
+  }
+
   private func segment(_ slot: Int) -> Segment? {
     slot < segments.segments.count ? segments.segments[slot] : nil
   }

@@ -20,6 +20,8 @@ public enum StoreError: Error, Sendable, Equatable {
   case closed
   /// The store was opened for reading only.
   case readOnly
+  /// Everything was removed while a body was arriving or a bitmap being drawn: what was begun before does not appear.
+  case aborted
   /// The folder was removed or replaced while the store was open.
   case storeRemoved
   /// The store cannot be read, and is not to be made anew.
@@ -43,6 +45,7 @@ extension StoreError: CustomStringConvertible {
     case .noSuchStore(let path): "there is no store at \(path)"
     case .closed: "the store is closed"
     case .readOnly: "the store is open for reading only"
+    case .aborted: "everything was removed while the value was on its way"
     case .storeRemoved: "the store's folder was removed or replaced"
     case .unreadable(let path, let reason): "the store at \(path) cannot be read: \(reason)"
     case .system(let error): "\(error)"

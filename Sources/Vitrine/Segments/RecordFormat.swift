@@ -184,10 +184,11 @@ package struct RecordHeader: Sendable, Equatable {
       + (storedByteCount > pieceThreshold ? 8 * pieceCount(storedByteCount) : 0) + url + style + metadata
   }
 
-  /// Appends the head to `buffer`, padded up to the payload. `payload` gives the piece checksums.
+  /// Appends the head to `buffer`, padded up to the payload. `payload` gives the piece checksums, unless `pieces` has
+  /// all of them.
   package func encode(
     into buffer: ByteBuffer, url: UnsafeRawBufferPointer, style: UnsafeRawBufferPointer,
-    metadata: UnsafeRawBufferPointer, payload: UnsafeRawBufferPointer, seed: UInt64
+    metadata: UnsafeRawBufferPointer, payload: UnsafeRawBufferPointer, pieces: [UInt64] = [], seed: UInt64
   ) {
     let start = buffer.count
     buffer.append(RecordHeader.magic)
@@ -219,7 +220,12 @@ package struct RecordHeader: Sendable, Equatable {
       buffer.append(source)
       for _ in source.count..<16 { buffer.append(UInt8(0)) }
     }
+    let isKnown = pieces.count == pieceCount
     for piece in 0..<pieceCount {
+      if isKnown {
+        buffer.append(pieces[piece])
+        continue
+      }
       let from = piece * RecordHeader.pieceByteCount
       let range = from..<min(from + RecordHeader.pieceByteCount, payload.count)
       buffer.append(Checksum.of(UnsafeRawBufferPointer(rebasing: payload[range]), seed: UInt64(piece)))

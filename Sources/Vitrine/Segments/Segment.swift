@@ -43,6 +43,10 @@ package final class Segment: @unchecked Sendable {
   @exclusivity(unchecked) package var unfilled: [Int] = []
   /// Reservations that are neither committed nor abandoned yet.
   @exclusivity(unchecked) package var pendingCount = 0
+  /// Of the pending ones, those that are filled over a longer time, by a body in pieces or a drawing.
+  package private(set) var lentCount = 0
+  /// The highest mark that was taken; see ``takeMark()``.
+  private var passedUpTo = 0
   /// Written to since its last sync.
   @exclusivity(unchecked) package var isDirty = false
   /// Written to since its last sync with something that no frame of the log carries.
@@ -76,7 +80,7 @@ package final class Segment: @unchecked Sendable {
   package var filledUpTo: Int { unfilled.min() ?? tail }
 
   /// Places a record with a head of `headByteCount` bytes and `payloadByteCount` bytes behind it; nil when it does not
-  /// fit. A ``filled(_:)`` must follow for each.
+  /// fit. A ``filled(_:isCarried:)`` must follow for each.
   package func reserve(headByteCount: Int, payloadByteCount: Int, pageAligned: Bool) -> Reservation? {
     let payload = RecordHeader.payloadPosition(
       offset: tail, headByteCount: headByteCount, pageAligned: pageAligned)
@@ -93,11 +97,42 @@ package final class Segment: @unchecked Sendable {
   /// Nothing in it is needed, and nothing is on its way into it.
   package var isDead: Bool { state == .sealed && liveCount == 0 && pendingCount == 0 && unfilled.isEmpty }
 
+  /// Up to where all of the segment is filled, but for lent room: below it, records are vouched for once the segment
+  /// was synced after this call.
+  package func takeMark() -> Int {
+    passedUpTo = max(passedUpTo, filledUpTo)
+    return filledUpTo
+  }
+
+  /// From here on the reservation may take its time: marks pass it, so that nobody behind it waits, least of all the
+  /// log's files (rule 6). No entry names it yet, so a mark says nothing about it.
+  package func lend(_ reservation: Reservation) {
+    take(reservation)
+    lentCount += 1
+  }
+
+  /// The head is about to be written, and a ``filled(_:isCarried:)`` follows: no mark passes any more. True when one has: it says
+  /// that the record is on the disk, so the segment must be synced before a frame names the record (rule 4).
+  package func takeBack(_ reservation: Reservation) -> Bool {
+    unfilled.append(reservation.offset)
+    return passedUpTo > reservation.offset
+  }
+
+  /// Lent room was committed, or is dead.
+  package func endLending() {
+    lentCount -= 1
+    pendingCount -= 1
+  }
+
   package func filled(_ reservation: Reservation, isCarried: Bool) {
-    if let index = unfilled.firstIndex(of: reservation.offset) { unfilled.swapAt(index, unfilled.count - 1) }
-    _ = unfilled.popLast()
+    take(reservation)
     isDirty = true
     if !isCarried { owesSync = true }
+  }
+
+  private func take(_ reservation: Reservation) {
+    if let index = unfilled.firstIndex(of: reservation.offset) { unfilled.swapAt(index, unfilled.count - 1) }
+    _ = unfilled.popLast()
   }
 }
 

@@ -64,7 +64,7 @@ public struct AsyncCacheStore: Sendable {
     try await AsyncCacheStore.run { () throws(StoreError) in try store.close() }
   }
 
-  private static func run<R: Sendable>(
+  static func run<R: Sendable>(
     _ body: @escaping @Sendable () throws(StoreError) -> R
   ) async throws(StoreError) -> R {
     let result: Result<R, StoreError> = await BlockingPool.shared.run {

@@ -75,9 +75,10 @@ extension StoreCore {
         guard segment.isDirty || segment.filledUpTo > known, segment.file != nil, segment.state != .spare else {
           return known
         }
-        marks.append((segment, segment.filledUpTo))
+        let mark = segment.takeMark()
+        marks.append((segment, mark))
         // A mark never passes what an earlier opening left unchecked.
-        return isUnchecked(segment) ? known : max(known, segment.filledUpTo)
+        return isUnchecked(segment) ? known : max(known, mark)
       }
     } catch {
       throw fail(error)
@@ -132,7 +133,7 @@ extension StoreCore {
         guard let segment, segment.owesSync, segment.state != .retired else { return nil }
         segment.isDirty = false
         segment.owesSync = false
-        return (segment, segment.filledUpTo)
+        return (segment, segment.takeMark())
       }
     }
     for (segment, filled) in dirty {

@@ -96,6 +96,7 @@ extension StoreCore {
   private func obstacle(_ operations: [PendingOperation]) throws(StoreError) -> CommitOutcome? {
     let puts = operations.count { if case .put = $0.kind { true } else { false } }
     guard puts > 0 else { return nil }
+    if operations.contains(where: { $0.body?.isAborted == true }) { throw .aborted }
     if !isStillRight(operations) { return .placeAgain }
     return try admitsEntries(operations, puts) ? nil : .needsRoomForIndex
   }

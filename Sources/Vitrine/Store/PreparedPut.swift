@@ -8,24 +8,29 @@ struct PreparedPut {
   let style: UnsafeRawBufferPointer
   let metadata: UnsafeRawBufferPointer
   /// The bytes as given.
-  let value: UnsafeRawBufferPointer
-  let logicalByteCount: Int
+  var value: UnsafeRawBufferPointer
+  var logicalByteCount: Int
   /// The bytes as they are kept.
-  let stored: UnsafeRawBufferPointer
-  let digest: Digest
-  let encoding: Encoding
-  let layout: BitmapLayout?
+  var stored: UnsafeRawBufferPointer
+  var digest: Digest
+  var encoding: Encoding
+  var layout: BitmapLayout?
   let expiration: Int64
   let isPageAligned: Bool
   var source: [UInt8] = []
+  /// Checksums of the pieces of `stored` where they are known already; else they are taken from it.
+  var pieces: [UInt64] = []
 
   var stream: StreamKind { layout == nil ? .originals : .bitmaps }
 
   /// Bytes of the record's head. A reference has no piece checksums.
-  func headByteCount(isReference: Bool) -> Int {
+  func headByteCount(isReference: Bool) -> Int { headByteCount(storedByteCount: isReference ? 0 : stored.count) }
+
+  /// The same for a payload that is still to come.
+  func headByteCount(storedByteCount: Int) -> Int {
     RecordHeader.headByteCount(
       url: url.count, style: style.count, metadata: metadata.count, hasLayout: layout != nil,
-      sourceByteCount: source.count, storedByteCount: isReference ? 0 : stored.count)
+      sourceByteCount: source.count, storedByteCount: storedByteCount)
   }
 
   /// The record's head in this thread's buffer.
@@ -43,7 +48,7 @@ struct PreparedPut {
       origin: origin, digest: digest, storedByteCount: storedByteCount, logicalByteCount: logicalByteCount,
       expiration: expiration, written: written, urlByteCount: url.count, styleByteCount: style.count,
       metadataByteCount: metadata.count, payloadOffset: payloadOffset, layout: layout, source: source)
-    header.encode(into: buffer, url: url, style: style, metadata: metadata, payload: stored, seed: seed)
+    header.encode(into: buffer, url: url, style: style, metadata: metadata, payload: stored, pieces: pieces, seed: seed)
   }
 }
 
@@ -65,6 +70,8 @@ struct PendingOperation {
   var expected: Location?
   /// Blobs with the same digest that are not what is put.
   var others: [Location] = []
+  /// For what came in pieces or was drawn: it must not have been aborted.
+  var body: UnfinishedBody?
   var kind: Kind
 }
 

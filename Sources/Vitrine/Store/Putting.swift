@@ -60,12 +60,14 @@ extension StoreCore {
     }
   }
 
-  func put(_ put: PreparedPut, durability: Durability?) throws(StoreError) {
+  /// `body` is what the bytes came through, if not from the caller at once.
+  func put(_ put: PreparedPut, durability: Durability?, body: UnfinishedBody? = nil) throws(StoreError) {
     try requireWritable()
     let durability = durability ?? identity.durability
     // Another thread may store the same bytes, or take the shared ones away, between looking and committing.
     while true {
-      let pending = try place(put, durability: durability)
+      var pending = try place(put, durability: durability, body: body)
+      pending.body = body
       if let committed = try commit([pending], moreKeys: 1) {
         bytesPut.wrappingAdd(put.logicalByteCount, ordering: .relaxed)
         if durability == .synced { try acknowledgeSynced(committed.sequence) }
@@ -74,23 +76,34 @@ extension StoreCore {
     }
   }
 
-  /// Reserves room, fills it, and makes it durable where the frame will not carry it.
-  func place(_ put: PreparedPut, durability: Durability) throws(StoreError) -> PendingOperation {
+  /// Reserves room, fills it, and makes it durable where the frame will not carry it. The room that `body` lends holds
+  /// the payload already.
+  func place(
+    _ put: PreparedPut, durability: Durability, body: UnfinishedBody? = nil
+  ) throws(StoreError) -> PendingOperation {
     let (shared, others) = findShared(put)
+    let written = environment.clock.wallMilliseconds()
     var pending = try place(
-      put, sharing: shared, durability: durability, written: environment.clock.wallMilliseconds())
+      put, sharing: shared, durability: durability, written: written, in: shared == nil ? body?.room : nil)
     pending.others = others
     return pending
   }
 
   func place(
-    _ put: PreparedPut, sharing shared: Shared?, durability: Durability, written: Int64
+    _ put: PreparedPut, sharing shared: Shared?, durability: Durability, written: Int64, in room: Reservation? = nil
   ) throws(StoreError) -> PendingOperation {
     let payload = shared == nil ? put.stored : UnsafeRawBufferPointer(start: nil, count: 0)
-    let headByteCount = put.headByteCount(isReference: shared != nil)
-    let (reservation, sequence) = try reserve(
-      put.stream, headByteCount: headByteCount, payloadByteCount: payload.count,
-      pageAligned: put.isPageAligned && shared == nil)
+    let reservation: Reservation
+    let sequence: UInt64
+    var isPassed = false
+    if let room {
+      reservation = room
+      (sequence, isPassed) = try takeBack(room)
+    } else {
+      (reservation, sequence) = try reserve(
+        put.stream, headByteCount: put.headByteCount(isReference: shared != nil), payloadByteCount: payload.count,
+        pageAligned: put.isPageAligned && shared == nil)
+    }
     let head = ThreadContext.current.head
     head.removeAll()
     put.head(
@@ -98,14 +111,14 @@ extension StoreCore {
       storedByteCount: shared?.storedByteCount ?? put.stored.count, encoding: shared?.encoding ?? put.encoding,
       isReference: shared != nil, written: written,
       payloadOffset: reservation.payloadOffset, seed: catalog.segments.seed(reservation.location), into: head)
-    let isCarried = durability == .synced && head.count + payload.count <= largestInline
-    try fill(reservation, head.bytes, payload, isCarried: isCarried)
+    let isCarried = durability == .synced && !isPassed && head.count + payload.count <= largestInline
+    let isThere = room != nil
+    try fill(
+      reservation, head.bytes, isThere ? UnsafeRawBufferPointer(start: nil, count: 0) : payload, isCarried: isCarried)
     let inline =
       isCarried ? CarriedRecord(head: head.bytes, payload: payload, isTransient: put.encoding == .zstd) : nil
-    if durability == .synced {
-      if !isCarried { try sync(reservation.segment) }
-      if let shared { try makeDurable(payloadAt: shared.location) }
-    }
+    if durability == .synced || isPassed, !isCarried { try sync(reservation.segment) }
+    if durability == .synced, let shared { try makeDurable(payloadAt: shared.location) }
     return PendingOperation(
       hash: put.hash, url: put.url, style: put.style, digest: put.digest, logicalByteCount: put.logicalByteCount,
       recordSequence: sequence,

@@ -7,7 +7,7 @@ extension StoreCore {
   func reserve(
     _ stream: StreamKind, headByteCount: Int, payloadByteCount: Int, pageAligned: Bool
   ) throws(StoreError) -> (Reservation, UInt64) {
-    let most = SegmentHeader.byteCount + headByteCount + payloadByteCount + (pageAligned ? 4096 : 128)
+    let most = largestExtent(headByteCount, payloadByteCount, pageAligned)
     while true {
       let attempt = try locked { () throws(StoreError) -> Attempt in
         try requireWritable()
@@ -33,6 +33,11 @@ extension StoreCore {
     }
   }
 
+  /// The most bytes of a file that a segment with this record alone takes.
+  func largestExtent(_ headByteCount: Int, _ payloadByteCount: Int, _ pageAligned: Bool) -> Int {
+    SegmentHeader.byteCount + headByteCount + payloadByteCount + (pageAligned ? 4096 : 128)
+  }
+
   private enum Attempt {
     case done(Reservation, UInt64)
     case again
@@ -41,7 +46,8 @@ extension StoreCore {
     case needsSingle
   }
 
-  private func takeRecordNumber() -> UInt64 {
+  /// Under the commit lock.
+  func takeRecordNumber() -> UInt64 {
     defer { nextRecord += 1 }
     return nextRecord
   }
@@ -111,7 +117,7 @@ extension StoreCore {
     // The index of a checkpoint has to have room for it too.
     let needed = locked { catalog.checkpointByteCount(moreKeys: 0) }
     if needed > checkpointByteCount { try grow(to: needed) }
-    let id = locked { catalog.nextSegment }
+    let id = locked { catalog.takeSegmentID() }
     assert(!orphans.contains(SegmentHeader.fileName(id)), "numbers are given above all files that are there")
     let header = SegmentHeader(
       stream: .spare, store: identity.store, segment: id, fileByteCount: byteCount,

@@ -34,6 +34,7 @@ final class StoreCore: @unchecked Sendable {
   /// By `StreamKind.rawValue`: the segment that takes reservations now.
   @exclusivity(unchecked) var openSegments: [Segment?] = Array(repeating: nil, count: 5)
   @exclusivity(unchecked) var spares: [Segment] = []
+  var unfinished = UnfinishedBodies()
   let frame = ByteBuffer(capacity: 64 << 10)
   /// Room that both checkpoint files have for the index.
   @exclusivity(unchecked) var checkpointByteCount: Int

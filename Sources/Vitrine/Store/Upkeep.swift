@@ -71,10 +71,12 @@ extension StoreCore {
     }
     guard (try? requireWritable(closing: true)) != nil else { return }
     publishCounters()
-    // Puts that were filling their room find the store closed when they come to commit; until then the lock stays.
-    while locked({ catalog.segments.segments.contains { ($0?.pendingCount ?? 0) > 0 } }) {
+    // Puts that were filling their room find the store closed when they come to commit; until then the lock stays. Lent
+    // room is not waited for: it was never named, and whoever still writes to it harms nobody.
+    while locked({ catalog.segments.segments.contains { ($0?.pendingCount ?? 0) > ($0?.lentCount ?? 0) } }) {
       environment.clock.sleep(milliseconds: 1)
     }
+    dropStagedFiles()
     try? removeOrphans()
     try? retireDeadSegments()
     try? trimSealedSegments()

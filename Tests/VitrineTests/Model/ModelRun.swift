@@ -108,8 +108,50 @@ final class ModelRun {
     let key = values.key()
     let (value, layout) = values.value()
     let options = values.options(layout, at: now)
-    try store.put(value.span.bytes, for: key, options: options)
+    switch values.random.below(layout == nil ? 3 : 4) {
+    case 0: try store.put(value.span.bytes, for: key, options: options)
+    case 3: try draw(value, key, options)
+    case let way: try write(value, key, options, isLengthKnown: way == 1)
+    }
     model.put(value, key, options, at: now)
+  }
+
+  /// In pieces of any length, with other changes between them; some writers are left to their end.
+  private func write(_ value: [UInt8], _ key: CacheKey, _ options: PutOptions, isLengthKnown: Bool) throws {
+    doing += ", in pieces of \(value.count)\(isLengthKnown ? "" : ", unknown")"
+    let stalled = try store.writer(for: key, length: isLengthKnown ? value.count : nil, options: options)
+    let writer = try store.writer(for: key, length: isLengthKnown ? value.count : nil, options: options)
+    var start = 0
+    while start < value.count {
+      let end = min(value.count, start + values.random.below(max(2, value.count / 2)))
+      try writer.write(Array(value[start..<end]))
+      if values.random.chance(20) { try stalled.write(Array(value[start..<end])) }
+      if values.random.chance(10) { world.background.run() }
+      if values.random.chance(5) { try store.checkpoint() }
+      start = end
+    }
+    try writer.commit()
+  }
+
+  private func draw(_ value: [UInt8], _ key: CacheKey, _ options: PutOptions) throws {
+    guard let layout = options.layout else { return }
+    let rest = values.random.below(value.count)
+    struct Broken: Error {}
+    #expect(throws: Broken.self) {
+      try store.draw(key, layout: layout, options: options) { memory, _ in
+        memory.withUnsafeMutableBytes { $0.copyBytes(from: value.reversed()) }
+        throw Broken()
+      }
+    }
+    try store.draw(key, layout: layout, options: options) { memory, given in
+      #expect(given == layout && memory.byteCount == value.count, comment)
+      memory.withUnsafeMutableBytes { bytes in
+        #expect(bytes.allSatisfy { $0 == 0 }, comment)
+        bytes.copyBytes(from: value.prefix(rest))
+      }
+      if values.random.chance(20) { try store.checkpoint() }
+      memory.withUnsafeMutableBytes { $0.copyBytes(from: value) }
+    }
   }
 
   private func write() throws {

@@ -1,0 +1,270 @@
+/// Takes a value that arrives in pieces: a download, say, whose length may not be known.
+///
+/// Write the pieces in their order, then ``commit()``; the key has its old value until then, and of commits the last one
+/// wins. A writer that is abandoned, or just let go, leaves no trace. After any error the writer is at its end, and
+/// throws the same error again.
+///
+/// Up to 64 KiB are gathered in memory and put as any value is. A longer body of known length goes piece by piece to room
+/// reserved with its first bytes; one of unknown length to a file that grows, from which it is copied into a segment if it
+/// fits one, and which is kept if not. What is written straight to its room is stored plain, not compressed.
+///
+/// `Sendable`: may be used from any thread, by one at a time, since pieces have an order; calls are serialized. It keeps
+/// its store open.
+public final class BodyWriter: Sendable {
+  private let store: CacheStore
+  private let target: BodyTarget
+  /// The length that was declared, in bytes.
+  public let length: Int?
+  private let state: Guarded<State>
+
+  private struct State {
+    let body: UnfinishedBody
+    var sink = Sink.memory(ByteBuffer(capacity: 64))
+    var receivedByteCount = 0
+  }
+
+  private enum Sink {
+    case memory(ByteBuffer)
+    /// Straight to the room that the body was lent.
+    case room(any File, start: Int, BodyDigest)
+    case staged(StagedFile, BodyDigest)
+    case ended(StoreError)
+  }
+
+  private static let gatheredByteCount = 64 << 10
+
+  fileprivate init(
+    _ store: CacheStore, _ target: BodyTarget, length: Int?, isAnybodys: Bool
+  ) throws(StoreError) {
+    self.store = store
+    self.target = target
+    self.length = length
+    state = Guarded(State(body: try store.core.begin(isAnybodys: isAnybodys)))
+  }
+
+  deinit { abandon() }
+
+  /// Bytes written so far.
+  public var byteCount: Int { state.withLock { $0.receivedByteCount } }
+
+  /// Adds a piece of any size. Costs a positioned write.
+  ///
+  /// The first bytes of a body of more than 64 KiB reserve its room, and so do later ones of unknown length: bodies and
+  /// drawings that are under way hold at most an eighth of the budget together, but the one that got room first is always
+  /// admitted. Beyond that the call waits for others, at most 5 seconds, not at all when it would wait for writers that
+  /// only its own thread has used, and throws `noSpace` then. Throws `invalidArgument` beyond the declared length,
+  /// `tooLarge` beyond 1 GiB, `aborted` after ``CacheStore/removeAll(durability:)``, and what a put throws.
+  public func write(_ bytes: borrowing RawSpan) throws(StoreError) {
+    let isWritten = try bytes.withUnsafeBytes { bytes throws(StoreError) in try write(bytes, waits: true) }
+    if !isWritten { throw .noSpace }
+  }
+
+  /// The same for an array.
+  public func write(_ bytes: [UInt8]) throws(StoreError) { try write(bytes.span.bytes) }
+
+  /// Makes the value the key's own, as a put of all the pieces would, and ends the writer.
+  ///
+  /// Throws `invalidArgument` when fewer bytes came than were declared, or when the writer has ended before. Waits for the
+  /// disk when `synced`, and for a body of unknown length that is kept in the file it grew in.
+  public func commit() throws(StoreError) {
+    try state.withLock { state throws(StoreError) in
+      try ending(&state) { state throws(StoreError) in
+        try store.core.requireWritable()
+        if let length, state.receivedByteCount < length {
+          throw .invalidArgument("\(length) bytes were declared, and \(state.receivedByteCount) came")
+        }
+        try commit(state)
+      }
+      end(&state, StoreError.invalidArgument("this body was committed or abandoned before"))
+    }
+  }
+
+  /// Gives up: nothing has happened. Harmless after the end.
+  public func abandon() {
+    state.withLock { state in
+      end(&state, StoreError.invalidArgument("this body was committed or abandoned before"))
+    }
+  }
+
+  /// The calls of this writer as `async` functions.
+  public var asynchronous: AsyncBodyWriter { AsyncBodyWriter(writer: self) }
+
+  // MARK: Writing
+
+  /// False where it would have to wait and `waits` forbids it; then nothing was written.
+  func write(_ bytes: UnsafeRawBufferPointer, waits: Bool) throws(StoreError) -> Bool {
+    try state.withLock { state throws(StoreError) in
+      try ending(&state) { state throws(StoreError) in
+        try store.core.requireWritable()
+        let isAborted = store.core.locked { () -> Bool in
+          state.body.touch()
+          return state.body.isAborted
+        }
+        if isAborted { throw .aborted }
+        if bytes.isEmpty { return true }
+        let total = state.receivedByteCount + bytes.count
+        if let length, total > length {
+          throw .invalidArgument("\(length) bytes were declared, and at least \(total) came")
+        }
+        if total > RecordHeader.largestPayload {
+          throw .tooLarge(byteCount: total, limit: RecordHeader.largestPayload)
+        }
+        guard try take(bytes, total, &state, waits: waits) else { return false }
+        state.receivedByteCount = total
+        return true
+      }
+    }
+  }
+
+  /// Runs `body`; an error ends the writer.
+  private func ending<R>(
+    _ state: inout State, _ body: (inout State) throws(StoreError) -> R
+  ) throws(StoreError) -> R {
+    if case .ended(let error) = state.sink { throw error }
+    do throws(StoreError) {
+      return try body(&state)
+    } catch {
+      end(&state, error)
+      throw error
+    }
+  }
+
+  private func end(_ state: inout State, _ error: StoreError) {
+    if case .ended = state.sink { return }
+    state.sink = .ended(error)
+    store.core.end(state.body)
+  }
+
+  private func take(
+    _ bytes: UnsafeRawBufferPointer, _ total: Int, _ state: inout State, waits: Bool
+  ) throws(StoreError) -> Bool {
+    let core = store.core
+    switch state.sink {
+    case .ended(let error): throw error
+    case .memory(let gathered):
+      if max(total, length ?? 0) <= BodyWriter.gatheredByteCount {
+        gathered.append(bytes)
+        return true
+      }
+      if let length {
+        guard try core.lend(target, byteCount: length, to: state.body, waits: waits) else { return false }
+        guard let room = core.locked({ state.body.room }), let file = room.segment.file else { throw .closed }
+        state.sink = .room(file, start: room.offset + room.payloadOffset, BodyDigest())
+      } else {
+        let staged = try core.stage(target, for: state.body)
+        guard try core.grow(staged, toHold: total, for: state.body, waits: waits) else { return false }
+        let digest = BodyDigest()
+        try store(gathered.bytes, in: staged.file, at: staged.payloadOffset, digest)
+        state.sink = .staged(staged, digest)
+      }
+      return try take(bytes, total, &state, waits: waits)
+    case .room(let file, let start, let digest):
+      try store(bytes, in: file, at: start + state.receivedByteCount, digest)
+    case .staged(let staged, let digest):
+      guard try core.grow(staged, toHold: total, for: state.body, waits: waits) else { return false }
+      try store(bytes, in: staged.file, at: staged.payloadOffset + state.receivedByteCount, digest)
+    }
+    return true
+  }
+
+  private func store(
+    _ bytes: UnsafeRawBufferPointer, in file: any File, at offset: Int, _ digest: BodyDigest
+  ) throws(StoreError) {
+    do throws(SystemError) { try file.write(bytes, at: offset) } catch { throw store.core.writeError(error) }
+    store.core.bytesWritten.wrappingAdd(bytes.count, ordering: .relaxed)
+    digest.update(bytes)
+  }
+
+  // MARK: Committing
+
+  private func commit(_ state: State) throws(StoreError) {
+    let core = store.core
+    switch state.sink {
+    case .ended(let error): throw error
+    case .memory(let gathered):
+      try put(of: gathered.bytes, state.body)
+    case .room(_, _, let digest):
+      guard let room = core.locked({ state.body.room }) else { throw .closed }
+      let rest = core.catalog.segments.bytes(at: room.location)
+      let end = room.payloadOffset + state.receivedByteCount
+      guard rest.count >= end else { throw .closed }
+      try put(UnsafeRawBufferPointer(rebasing: rest[room.payloadOffset..<end]), digest, state.body)
+    case .staged(let staged, let digest):
+      let mapping: Mapping
+      do throws(SystemError) {
+        mapping = try staged.map(payloadByteCount: state.receivedByteCount)
+      } catch {
+        throw .system(error)
+      }
+      defer { withExtendedLifetime(mapping) {} }
+      let value = UnsafeRawBufferPointer(
+        start: mapping.start + staged.payloadOffset, count: state.receivedByteCount)
+      let head = try target.withPut(core) { $0.headByteCount(storedByteCount: value.count) }
+      if core.largestExtent(head, value.count, target.options.isPageAligned) <= core.segmentByteCount {
+        try put(of: value, state.body)
+      } else {
+        try put(value, digest, state.body) { put throws(StoreError) in
+          if core.findShared(put).shared == nil { try core.name(staged, put, mapping: mapping, for: state.body) }
+        }
+      }
+    }
+  }
+
+  /// As any put.
+  private func put(of value: UnsafeRawBufferPointer, _ body: UnfinishedBody) throws(StoreError) {
+    try target.withPut(store.core, of: value) { put throws(StoreError) in
+      try store.core.put(put, durability: target.options.durability, body: body)
+    }
+  }
+
+  /// Of bytes that lie where they shall stay, after `prepare`.
+  private func put(
+    _ value: UnsafeRawBufferPointer, _ digest: BodyDigest, _ body: UnfinishedBody,
+    prepare: (PreparedPut) throws(StoreError) -> Void = { _ in }
+  ) throws(StoreError) {
+    let (streamed, pieces) = digest.finish()
+    let core = store.core
+    try target.withPut(core) { put throws(StoreError) in
+      var put = put
+      put.carry(value, core.environment.digest?(value) ?? streamed ?? Digest(of: value), pieces: pieces)
+      try prepare(put)
+      try core.put(put, durability: target.options.durability, body: body)
+    }
+  }
+}
+
+extension CacheStore {
+  /// Begins a value that arrives in pieces. `length` is its length in bytes where that is known: a bitmap's follows from
+  /// `options.layout`. Reserves nothing before bytes arrive, and so evicts nothing.
+  ///
+  /// Throws `invalidArgument` or `tooLarge` for what no put would take. O(1); see ``BodyWriter``.
+  public func writer(
+    for key: CacheKey, length: Int? = nil, options: PutOptions = PutOptions()
+  ) throws(StoreError) -> BodyWriter {
+    try writer(for: key, length: length, options: options, isAnybodys: false)
+  }
+
+  /// The same for a URL.
+  public func writer(
+    for url: String, style: Style = .original, length: Int? = nil, options: PutOptions = PutOptions()
+  ) throws(StoreError) -> BodyWriter {
+    try writer(for: CacheKey(url, style), length: length, options: options)
+  }
+
+  func writer(
+    for key: CacheKey, length: Int?, options: PutOptions, isAnybodys: Bool
+  ) throws(StoreError) -> BodyWriter {
+    try core.requireWritable()
+    if let length, length < 0 { throw .invalidArgument("a length is 0 or more, not \(length)") }
+    let length = length ?? options.layout?.byteCount
+    if let length, length > RecordHeader.largestPayload {
+      throw .tooLarge(byteCount: length, limit: RecordHeader.largestPayload)
+    }
+    if let layout = options.layout, layout.byteCount != length {
+      throw .invalidArgument("the layout wants \(layout.byteCount) bytes, not \(length ?? 0)")
+    }
+    let target = BodyTarget(key: key, options: options)
+    try target.withPut(core) { _ in }
+    return try BodyWriter(self, target, length: length, isAnybodys: isAnybodys)
+  }
+}

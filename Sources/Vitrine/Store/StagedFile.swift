@@ -1,0 +1,171 @@
+/// A file that a body of unknown length grows in. The log does not name it, so until it is made a segment a crash leaves
+/// an orphan, which the next opening removes.
+///
+/// The payload begins where the longest head would end; the record is laid before it once its head is known. Used by the
+/// one writer that made it, under that writer's lock; `allocatedByteCount` and `isNamed` also under the commit lock.
+final class StagedFile: @unchecked Sendable {
+  fileprivate let id: UInt64
+  let file: any File
+  let payloadOffset: Int
+  /// Bytes that it has room for.
+  fileprivate var byteCount = 0
+  /// Bytes of the disk that it takes, as the ledger counts them.
+  fileprivate var allocatedByteCount = 0
+  /// It is a segment by now, and goes the way of all segments.
+  fileprivate var isNamed = false
+
+  fileprivate init(id: UInt64, file: any File, payloadOffset: Int) {
+    self.id = id
+    self.file = file
+    self.payloadOffset = payloadOffset
+  }
+
+  fileprivate var name: String { SegmentHeader.fileName(id) }
+
+  /// Shows the payload, and everything before it.
+  func map(payloadByteCount: Int) throws(SystemError) -> Mapping {
+    try file.map(byteCount: roundUp(payloadOffset + payloadByteCount, to: 4096), writable: false)
+  }
+}
+
+extension StoreCore {
+  /// Makes an empty file for a body that has none yet.
+  func stage(_ target: BodyTarget, for body: UnfinishedBody) throws(StoreError) -> StagedFile {
+    if let staged = locked({ body.stagedFile }) { return staged }
+    let largest = min(RecordHeader.largestPayload, identity.byteBudget)
+    let head = try target.withPut(self) { $0.headByteCount(storedByteCount: largest) }
+    let id = try locked { () throws(StoreError) in
+      try requireWritable()
+      return catalog.takeSegmentID()
+    }
+    let file: any File
+    do throws(SystemError) {
+      file = try Creation.fresh(SegmentHeader.fileName(id), folders.segments)
+    } catch {
+      throw writeError(error)
+    }
+    let staged = StagedFile(
+      id: id, file: file, payloadOffset: roundUp(SegmentHeader.byteCount + head, to: 4096))
+    locked { body.stagedFile = staged }
+    return staged
+  }
+
+  /// Gives the file room for so many bytes of payload. False where that would mean to wait and `waits` forbids it.
+  func grow(
+    _ staged: StagedFile, toHold payloadByteCount: Int, for body: UnfinishedBody, waits: Bool
+  ) throws(StoreError) -> Bool {
+    let needed = staged.payloadOffset + payloadByteCount
+    if needed <= staged.byteCount { return true }
+    let step = max(64 << 10, staged.byteCount / 4)
+    let byteCount = roundUp(max(needed, staged.byteCount + step), to: 4096)
+    let more = byteCount - staged.byteCount
+    guard try admit(body, more, waits: waits) else { return false }
+    do throws(StoreError) {
+      try extend(staged, to: byteCount)
+    } catch {
+      locked { unfinished.dismiss(body, more) }
+      throw error
+    }
+    return true
+  }
+
+  /// Under the upkeep lock, so that the ledger's answer still holds when the blocks are taken.
+  private func extend(_ staged: StagedFile, to byteCount: Int) throws(StoreError) {
+    upkeepLock.lock()
+    defer { upkeepLock.unlock() }
+    try requireWritable()
+    let more = byteCount - staged.byteCount
+    if !locked({ ledger.admits(more) }) {
+      try retireDeadSegments()
+      if !locked({ ledger.admits(more) }) { throw .noSpace }
+    }
+    do throws(SystemError) {
+      try staged.file.allocate(byteCount: byteCount)
+      staged.byteCount = byteCount
+      try account(staged)
+    } catch {
+      throw writeError(error)
+    }
+  }
+
+  private func account(_ staged: StagedFile) throws(SystemError) {
+    let allocated = try staged.file.status().allocatedByteCount
+    locked {
+      ledger.segments += allocated - staged.allocatedByteCount
+      staged.allocatedByteCount = allocated
+    }
+  }
+
+  /// Removes the file, unless it is a segment by now.
+  func drop(_ staged: StagedFile) {
+    if locked({ staged.isNamed }) { return }
+    // A name that cannot be removed stays in the account, and goes with the next opening.
+    guard (try? folders.segments.remove(staged.name)) != nil else { return }
+    locked {
+      ledger.segments -= staged.allocatedByteCount
+      staged.allocatedByteCount = 0
+    }
+  }
+
+  /// For closing: what is still growing will not be committed any more.
+  func dropStagedFiles() {
+    for staged in locked({ unfinished.all.compactMap(\.stagedFile) }) { drop(staged) }
+  }
+
+  /// Makes a segment of the file, with room around the payload of `put`, lent to the body. Rule 8: bytes, length and name
+  /// are durable before the first frame that names it.
+  func name(_ staged: StagedFile, _ put: PreparedPut, mapping: Mapping, for body: UnfinishedBody) throws(StoreError) {
+    upkeepLock.lock()
+    defer { upkeepLock.unlock() }
+    try requireWritable()
+    let needed = locked { catalog.checkpointByteCount(moreKeys: 0) }
+    if needed > checkpointByteCount { try grow(to: needed) }
+    let header = SegmentHeader(
+      stream: .spare, store: identity.store, segment: staged.id, fileByteCount: mapping.byteCount,
+      opening: Sequence.opening(firstSequence), made: environment.clock.wallMilliseconds())
+    do throws(SystemError) {
+      try staged.file.write(header.encoded(), at: 0)
+      if staged.byteCount > mapping.byteCount { try staged.file.truncate(to: mapping.byteCount) }
+      staged.byteCount = mapping.byteCount
+      try staged.file.sync()
+      try folders.segments.sync()
+      try account(staged)
+    } catch {
+      throw writeError(error)
+    }
+    bytesWritten.wrappingAdd(SegmentHeader.byteCount, ordering: .relaxed)
+    while try !enter(staged, put, mapping, body) { try writeCheckpoint() }
+  }
+
+  /// False when the log has no room.
+  private func enter(
+    _ staged: StagedFile, _ put: PreparedPut, _ mapping: Mapping, _ body: UnfinishedBody
+  ) throws(StoreError) -> Bool {
+    let headByteCount = put.headByteCount(isReference: false)
+    return try locked { () throws(StoreError) in
+      try requireWritable()
+      guard let slot = catalog.segments.takeSlot() else { throw .noSpace }
+      let changes: [Change] = [
+        .segmentMade(slot: slot, id: staged.id, byteCount: staged.byteCount),
+        .segmentOpened(slot: slot, stream: .single, firstSequence: nextRecord),
+      ]
+      guard try record(changes), let segment = catalog.segments.segments[slot] else {
+        catalog.segments.giveBack(slot: slot)
+        return false
+      }
+      staged.isNamed = true
+      segment.attach(
+        file: staged.file, in: folders.segments, mapping: mapping, allocatedByteCount: staged.allocatedByteCount)
+      catalog.segments.insert(segment, vouchedUpTo: 0, firstSequence: nextRecord)
+      segment.tail = staged.payloadOffset - roundUp(headByteCount, to: Unit.byteCount)
+      if let room = segment.reserve(
+        headByteCount: headByteCount, payloadByteCount: put.stored.count, pageAligned: put.isPageAligned)
+      {
+        segment.lend(room)
+        body.room = room
+      }
+      if try !record([.segmentSealed(slot: slot, byteCount: segment.byteCount)]) { segment.state = .sealed }
+      return true
+    }
+  }
+}
