@@ -109,6 +109,11 @@ private func removing(store: CacheStore, url: String, square: Style) throws {
   try store.removeAll { $0.byteCount > 10_000_000 }
 }
 
+private func retaining(store: CacheStore, currentURLs: [String]) throws {
+  let removed = try store.retain(only: currentURLs, prefix: "https://example.org/")
+  print(removed)
+}
+
 private func walking(store: CacheStore, square: Style) {
   store.forEachEntry(prefix: "https://example.org/", style: square) { entry in
     print(entry.key.urlText, entry.byteCount)

@@ -183,7 +183,7 @@ final class ModelRun {
   }
 
   private func removeSome() throws {
-    switch values.random.below(4) {
+    switch values.random.below(5) {
     case 0:
       let style = RandomValues.styles[values.random.below(4)]
       #expect(try store.removeAll(style: style) == model.remove { key, _ in key.style == style }, comment)
@@ -198,6 +198,12 @@ final class ModelRun {
         try store.removeAll { $0.byteCount > limit }
           == model.remove { _, entry in entry.value.count > limit },
         comment)
+    case 3:
+      let named = Set((0..<values.random.below(40)).map { _ in values.key().url })
+      let prefix = values.random.chance(50) ? "" : "https://example.com/1"
+      #expect(
+        try store.retain(only: named.map { CacheKey(bytes: $0) }, prefix: prefix)
+          == model.remove { key, _ in key.url.starts(with: prefix.utf8) && !named.contains(key.url) }, comment)
     default:
       guard values.random.chance(30) else { return }
       try store.removeAll()
