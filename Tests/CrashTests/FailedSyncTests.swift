@@ -43,4 +43,27 @@ import VitrineSimulation
     #expect(again.bytes("unsynced") == found)
     #expect(try again.verify().isOK)
   }
+
+  @Test func whatIsWrittenAnewIsNeitherYoungerNorOfAnotherSource() throws {
+    let work = try Workload()
+    let (square, wide) = (Style("square")!, Style("wide")!)
+    let recipe = Source([7])!
+    try work.put("a", Workload.bytes(700, 1))
+    try work.put("a", Workload.bytes(90, 2), style: square)
+    try work.store.put(
+      Workload.bytes(80, 3), for: CacheKey("a", wide),
+      options: PutOptions(slidingExpirationMilliseconds: 1 << 40, source: .named(recipe)))
+    func infos(_ store: CacheStore) -> [EntryInfo] {
+      [Style.original, square, wide].compactMap { style in
+        if case .found(let entry) = store.lookup("a", style: style) { entry } else { nil }
+      }
+    }
+    let before = infos(work.store)
+    #expect(before.count == 3 && before[1].source != nil && before[2].source == recipe)
+    work.world.disk.plan(Fault(.syncFile, on: .containing("/wal/"), .fail(5)))
+    #expect(throws: StoreError.self) { try work.store.flush() }
+    let world = work.world.rebooted(work.world.disk.crashStates().diskAfterProcessDeath())
+    let store = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment)
+    #expect(infos(store) == before)
+  }
 }

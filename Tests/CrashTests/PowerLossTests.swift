@@ -46,6 +46,35 @@ import VitrineSimulation
     work.explore()
   }
 
+  @Test func aNewOriginalTakesItsStylesInOneStep() throws {
+    let (square, wide) = (Style("square")!, Style("wide")!)
+    let work = try Workload()
+    try work.put("a", Workload.bytes(700, 1), synced: true)
+    try work.put("a", Workload.bytes(90, 2), style: square, synced: true)
+    try work.put("a", Workload.bytes(80, 3), style: wide)
+    try work.replace("a", Workload.bytes(600, 4), outdating: [square, wide], synced: true)
+    try work.put("a", Workload.bytes(91, 5), style: square, synced: true)
+    try work.replace("a", Workload.bytes(500, 6), outdating: [square])
+    try work.put("a", Workload.bytes(92, 7), style: square)
+    work.upkeep()
+    try work.replace("a", Workload.bytes(50_000, 8), outdating: [square], synced: true)
+    work.explore()
+  }
+
+  @Test func anOriginalThatOutdatesMoreThanTheLogHoldsDoesSoInOneStep() throws {
+    let styles = (0..<600).map { Style("s\($0)")! }
+    let work = try Workload()
+    try work.put("a", Workload.bytes(700, 1), synced: true)
+    for part in 0..<6 {
+      try work.batch("a", styles: styles[part * 100..<part * 100 + 100].map { ($0, [UInt8(part)]) }, synced: true)
+    }
+    work.upkeep()
+    work.world.disk.foldHistory()
+    try work.replace("a", Workload.bytes(600, 2), outdating: styles, synced: true)
+    try work.put("a", Workload.bytes(90, 3), style: styles[0], synced: true)
+    work.explore(mixtures: 2, maximumAlone: 2)
+  }
+
   @Test func aBatchSurvivesWholeOrNotAtAll() throws {
     let work = try Workload()
     try work.put("a", Workload.bytes(300, 1), synced: true)

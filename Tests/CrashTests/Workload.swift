@@ -102,6 +102,15 @@ final class Workload {
     history.acknowledge(step)
   }
 
+  /// Stores an original with other bytes than before, which takes the named styles of its URL with it.
+  func replace(_ name: String, _ bytes: [UInt8], outdating styles: [Style], synced: Bool = false) throws {
+    let key = CacheKey(name)
+    let outdated = styles.map { History.Change.remove(CacheKey(name, $0)) }
+    try history.run([.put(key, bytes)] + outdated, synced: synced) {
+      try store.put(bytes, for: key, options: PutOptions(durability: synced ? .synced : .buffered))
+    }
+  }
+
   func remove(_ name: String, synced: Bool = false) throws {
     let key = CacheKey(name)
     try history.run([.remove(key)], synced: synced) {
@@ -112,6 +121,15 @@ final class Workload {
   func removeAll(synced: Bool = false) throws {
     try history.run([.removeAll], synced: synced) {
       try store.removeAll(durability: synced ? .synced : .buffered)
+    }
+  }
+
+  /// Puts under many styles of one name together.
+  func batch(_ name: String, styles: [(Style, [UInt8])], synced: Bool = false) throws {
+    var batch = WriteBatch()
+    for (style, bytes) in styles { batch.put(bytes, for: CacheKey(name, style)) }
+    try history.run(styles.map { .put(CacheKey(name, $0), $1) }, synced: synced) {
+      try store.write(batch, durability: synced ? .synced : .buffered)
     }
   }
 

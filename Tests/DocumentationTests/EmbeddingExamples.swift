@@ -32,6 +32,7 @@ private func getting(store: CacheStore, url: String) {
     case .found: break  // put by another thread a moment ago
     case .missing: print("never put, or removed")
     case .expired: print("its time is over: fetch it again")
+    case .outdated: print("made from another source than the one you named")
     case .damaged: print("failed its check and was dropped: fetch it again")
     case .closed: print("the store was closed")
     }
@@ -71,6 +72,22 @@ private func inPieces(store: CacheStore, url: String, contentLength: Int?, piece
   try writer.commit()
 }
 
+private func sources(
+  store: CacheStore, url: String, square: Style, jpeg: [UInt8], newJPEG: [UInt8], thumbnail: [UInt8]
+) throws {
+  try store.put(jpeg, for: url)
+  try store.put(thumbnail, for: url, style: square)  // made from that original
+  try store.put(newJPEG, for: url)  // other bytes: the thumbnail is a miss from here on
+}
+
+private func namedSources(store: CacheStore, url: String, square: Style, thumbnail: [UInt8]) throws {
+  let recipe = Source(Array("crop-7".utf8))!  // nil unless it has 1 to 16 bytes
+  try store.put(thumbnail, for: url, style: square, options: PutOptions(source: .named(recipe)))
+
+  let byteCount = store.get(url, style: square, source: recipe) { bytes in bytes.byteCount }
+  if byteCount == nil { print("made from something else, or not there") }
+}
+
 private func batches(store: CacheStore, old: String, new: String, jpeg: [UInt8]) throws {
   var batch = WriteBatch()
   batch.remove(CacheKey(old))
@@ -90,6 +107,11 @@ private func removing(store: CacheStore, url: String, square: Style) throws {
   try store.removeAll(style: square)
   try store.removeAll(prefix: "https://example.org/")
   try store.removeAll { $0.byteCount > 10_000_000 }
+}
+
+private func retaining(store: CacheStore, currentURLs: [String]) throws {
+  let removed = try store.retain(only: currentURLs, prefix: "https://example.org/")
+  print(removed)
 }
 
 private func walking(store: CacheStore, square: Style) {

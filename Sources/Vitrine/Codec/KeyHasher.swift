@@ -24,6 +24,11 @@ package final class KeyHasher: @unchecked Sendable {
     vitrine_hash_key(bytes.baseAddress, bytes.count, secret).low & ~0xFFFF
   }
 
+  /// 64 bits, of which the index keeps a part.
+  package func wholeURL(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
+    vitrine_hash_key(bytes.baseAddress, bytes.count, secret).low
+  }
+
   @inline(__always)
   package func key(_ url: UnsafeRawBufferPointer, styleTag: UInt16) -> KeyHash {
     KeyHash(url: self.url(url), styleTag: styleTag)

@@ -28,6 +28,12 @@ public struct Style: Sendable {
     (1...255).contains(bytes.count) && bytes.allSatisfy { $0 > 0x20 && $0 < 0x7F }
   }
 
+  @inline(__always)
+  static func isOriginal(_ bytes: UnsafeRawBufferPointer, tag: UInt16) -> Bool {
+    tag == original.tag && bytes.count == 8
+      && original.bytes.withUnsafeBytes { equalBytes($0.baseAddress!, bytes) }
+  }
+
   /// The bytes as they came.
   public static let original = Style("original")!
 }

@@ -10,6 +10,8 @@ package struct KeyHash: Hashable, Sendable {
   @inline(__always) var shard: Int { Int(bits >> 58) }
   @inline(__always) var urlTag: UInt32 { UInt32(truncatingIfNeeded: bits >> 26) }
   @inline(__always) var styleTag: UInt16 { UInt16(truncatingIfNeeded: bits) }
+  /// As far as the index tells URLs apart.
+  func isSameURL(_ other: KeyHash) -> Bool { bits >> 26 == other.bits >> 26 }
   /// The ten bits between tag and style are not kept: what the table gives back has zeros there.
   @inline(__always) package var stored: KeyHash { KeyHash(bits: bits & ~(0x3FF << 16)) }
 }
@@ -30,8 +32,10 @@ package struct KeySlot: Sendable {
     /// The record carries no payload.
     package static let reference = Flags(rawValue: 2)
     // 4 and 8 are kept for the two recency bits of the default policy.
+    /// The record has an expiry.
+    package static let expires = Flags(rawValue: 16)
     /// Those that a checkpoint keeps.
-    static let kept: Flags = [.reference]
+    static let kept: Flags = [.reference, .expires]
   }
 
   @inline(__always) package init(_ hash: KeyHash, _ location: Location, _ flags: Flags) {
@@ -324,6 +328,43 @@ package final class KeyTable: @unchecked Sendable {
     slots[hole] = KeySlot(word0: 0, word1: 0)
     shard.pointee.count -= 1
     return true
+  }
+
+  /// Removes the entries of one URL that lie at `locations`, in one pass over the run, whatever their number; answers how
+  /// many there were. The rest of the run is laid out anew in the order of its homes, which is where one by one would
+  /// have found room (Knuth, TAOCP 3, 6.4).
+  package func removeStyles(of hash: KeyHash, at locations: Set<Location>) -> Int {
+    let shard = shards + hash.shard
+    shard.pointee.lock.lock()
+    defer { shard.pointee.lock.unlock() }
+    let slots = shard.pointee.slots
+    let capacity = shard.pointee.capacity
+    guard capacity > 0 else { return 0 }
+    let start = KeyTable.home(hash.urlTag, capacity)
+    func place(_ distance: Int) -> Int { start + distance < capacity ? start + distance : start + distance - capacity }
+    // What stays, with how far behind the start it may stand at the earliest: its home, or the start for what came from
+    // before it, since all places up to the start stay taken.
+    var staying: [(earliest: Int, slot: KeySlot)] = []
+    var length = 0
+    while !slots[place(length)].isEmpty {
+      let slot = slots[place(length)]
+      if slot.urlTag != hash.urlTag || !locations.contains(slot.location) {
+        let home = KeyTable.home(slot.urlTag, capacity) - start
+        let distance = home < 0 ? home + capacity : home
+        staying.append((distance <= length ? distance : 0, slot))
+      }
+      slots[place(length)] = KeySlot(word0: 0, word1: 0)
+      length += 1
+    }
+    staying.sort { $0.earliest < $1.earliest }
+    var next = 0
+    for (earliest, slot) in staying {
+      next = max(next, earliest)
+      slots[place(next)] = slot
+      next += 1
+    }
+    shard.pointee.count -= length - staying.count
+    return length - staying.count
   }
 
   package func removeAll() {

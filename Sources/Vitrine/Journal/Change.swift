@@ -21,6 +21,8 @@ package enum Change: Sendable, Equatable {
     /// The record that carries the payload: `location` itself, or another.
     package var contentLocation: Location
     package var displaced: Displaced?
+    /// Its record has an expiry.
+    package var expires: Bool
     private var inlineRange: (start: UInt32, count: UInt32) = (0, 0)
 
     package var headUnits: Int { Int(units.head) }
@@ -36,7 +38,7 @@ package enum Change: Sendable, Equatable {
 
     package init(
       hash: KeyHash, location: Location, headUnits: Int, payloadUnits: Int, logicalByteCount: Int,
-      content: ContentHash, contentLocation: Location, displaced: Displaced?
+      content: ContentHash, contentLocation: Location, displaced: Displaced?, expires: Bool = false
     ) {
       self.hash = hash
       self.location = location
@@ -45,12 +47,13 @@ package enum Change: Sendable, Equatable {
       self.content = content
       self.contentLocation = contentLocation
       self.displaced = displaced
+      self.expires = expires
     }
 
     package static func == (a: Put, b: Put) -> Bool {
       a.hash == b.hash && a.location == b.location && a.units == b.units && a.logicalByteCount == b.logicalByteCount
         && a.content == b.content && a.contentLocation == b.contentLocation && a.displaced == b.displaced
-        && a.inlineRange == b.inlineRange
+        && a.inlineRange == b.inlineRange && a.expires == b.expires
     }
   }
 
@@ -101,7 +104,8 @@ package enum Change: Sendable, Equatable {
     switch self {
     case .put(let put):
       let inlineByteCount = record.map { $0.head.count + $0.payload.count } ?? 0
-      Change.begin(.put, flags: put.displaced == nil ? 0 : 1, number: UInt32(inlineByteCount), buffer)
+      let flags: UInt8 = (put.displaced == nil ? 0 : 1) | (put.expires ? 2 : 0)
+      Change.begin(.put, flags: flags, number: UInt32(inlineByteCount), buffer)
       buffer.append(put.hash.bits)
       buffer.append(put.location.bits)
       buffer.append(UInt32(put.headUnits))
@@ -163,8 +167,8 @@ package enum Change: Sendable, Equatable {
     let slot = Int(number)
     switch kind {
     case .put:
-      guard flags <= 1 else { return nil }
-      return decodePut(&reader, isDisplacing: flags == 1, inlineByteCount: slot)
+      guard flags <= 3 else { return nil }
+      return decodePut(&reader, flags: flags, inlineByteCount: slot)
     case .remove:
       guard let hash = reader.next(UInt64.self), let displaced = decodeDisplaced(&reader) else { return nil }
       return .remove(KeyHash(bits: hash), displaced)
@@ -190,15 +194,16 @@ package enum Change: Sendable, Equatable {
     }
   }
 
-  private static func decodePut(_ reader: inout ByteReader, isDisplacing: Bool, inlineByteCount: Int) -> Change? {
+  private static func decodePut(_ reader: inout ByteReader, flags: UInt8, inlineByteCount: Int) -> Change? {
     guard let hash = reader.next(UInt64.self), let place = location(&reader), let head = units(&reader),
       let payload = units(&reader), let logical = byteCount(&reader), let content = reader.next(UInt64.self),
       let contentLocation = location(&reader)
     else { return nil }
     var put = Put(
       hash: KeyHash(bits: hash), location: place, headUnits: head, payloadUnits: payload, logicalByteCount: logical,
-      content: ContentHash(bits: content), contentLocation: contentLocation, displaced: nil)
-    if isDisplacing {
+      content: ContentHash(bits: content), contentLocation: contentLocation, displaced: nil,
+      expires: flags & 2 != 0)
+    if flags & 1 != 0 {
       guard let displaced = decodeDisplaced(&reader) else { return nil }
       put.displaced = displaced
     }

@@ -7,7 +7,8 @@ import CVitrineSystem
 ///   0 u64 magic   8 u32 version  12 u32 zero  16 u64 store id low  24 u64 store id high  32 u64 generation
 ///  40 secret (192)
 /// 232 u64 byte budget  240 u64 entry budget  248 u64 segment bytes (0: from the budget)  256 u64 WAL file bytes
-/// 264 u8 durability    265 u8 compression level   266 zeros   504 u64 checksum
+/// 264 u8 durability    265 u8 compression level   266 zeros   272 u64 age limit in milliseconds   280 zeros
+/// 504 u64 checksum
 /// ```
 package struct StoreIdentity: Sendable, Equatable {
   package static let magic: UInt64 = 0x524F_5453_5254_4956  // "VITRSTOR"
@@ -28,6 +29,8 @@ package struct StoreIdentity: Sendable, Equatable {
   package var walFileByteCount: Int
   package var durability: Durability
   package var compressionLevel: Int
+  /// Milliseconds since an entry was written, 0 for no limit.
+  package var maximumAge: Int64 = 0
 
   package init(
     store: StoreID, secret: [UInt8], byteBudget: Int, entryBudget: Int, segmentByteCount: Int, walFileByteCount: Int,
@@ -65,6 +68,7 @@ package struct StoreIdentity: Sendable, Equatable {
       durability: durability, compressionLevel: Int(p.u8(265)))
     identity.version = p.u32(8)
     identity.generation = p.u64(32)
+    identity.maximumAge = Int64(clamping: p.u64(272))
     guard identity.byteBudget >= CacheFormat.smallestBudget, identity.byteBudget < 1 << 60,
       identity.compressionLevel <= 19, identity.generation < UInt64(1) << 62,
       identity.segmentByteCount == 0
@@ -90,6 +94,8 @@ package struct StoreIdentity: Sendable, Equatable {
     buffer.append(UInt64(walFileByteCount))
     buffer.append(durability.rawValue)
     buffer.append(UInt8(compressionLevel))
+    buffer.pad(to: 272)
+    buffer.append(UInt64(maximumAge))
     buffer.pad(to: 504)
     buffer.append(Checksum.of(buffer.bytes, seed: StoreIdentity.magic))
     return Array(buffer.bytes)

@@ -40,7 +40,39 @@ package final class Catalog: @unchecked Sendable {
     for change in changes {
       if case .put(let put) = change, !claim(put) { return false }
     }
-    for change in changes where !apply(change, sequence: sequence, isChecked: isChecked) { return false }
+    var index = changes.startIndex
+    while index != changes.endIndex {
+      if case .remove(let hash, _) = changes[index] {
+        let run = changes[index...].prefix { $0.isRemoval(ofURL: hash) }
+        guard remove(run, of: hash, sequence: sequence) else { return false }
+        index = run.endIndex
+      } else {
+        guard apply(changes[index], sequence: sequence, isChecked: isChecked) else { return false }
+        changes.formIndex(after: &index)
+      }
+    }
+    return true
+  }
+
+  /// From so many on, entries of one URL are taken out in one pass.
+  private static let manyStyles = 16
+
+  /// Removals of one URL's entries.
+  private func remove(_ removals: some Collection<Change>, of hash: KeyHash, sequence: UInt64) -> Bool {
+    let isMany = removals.count >= Catalog.manyStyles
+    if isMany {
+      let locations = Set(removals.compactMap { $0.displaced?.location })
+      let count = keys.removeStyles(of: hash, at: locations)
+      keyCount -= count
+      guard count == removals.count else { return false }
+    }
+    for case .remove(let hash, let displaced) in removals {
+      if !isMany {
+        guard keys.remove(hash, displaced.location) else { return false }
+        keyCount -= 1
+      }
+      release(displaced, sequence: sequence)
+    }
     return true
   }
 
@@ -55,11 +87,8 @@ package final class Catalog: @unchecked Sendable {
     switch change {
     case .put(let put):
       return enter(put, sequence: sequence, isChecked: isChecked)
-    case .remove(let hash, let displaced):
-      guard keys.remove(hash, displaced.location) else { return false }
-      keyCount -= 1
-      release(displaced, sequence: sequence)
-      return true
+    case .remove(let hash, _):
+      return remove(CollectionOfOne(change), of: hash, sequence: sequence)
     case .removeAll:
       keys.removeAll()
       contents.removeAll()
@@ -115,6 +144,7 @@ package final class Catalog: @unchecked Sendable {
     guard let segment = segment(put.location.slot) else { return false }
     var flags: KeySlot.Flags = put.contentLocation == put.location ? [] : .reference
     if isChecked { flags.formUnion(.checked) }
+    if put.expires { flags.formUnion(.expires) }
     let slot = KeySlot(put.hash, put.location, flags)
     if let displaced = put.displaced, keys.replace(put.hash, displaced.location, with: slot) {
       release(displaced, sequence: sequence)
@@ -151,9 +181,10 @@ package final class Catalog: @unchecked Sendable {
   /// Enters a key that a scan of the segments found, and its blob when it is the first to use it.
   func enter(
     _ hash: KeyHash, location: Location, headUnits: Int, logicalByteCount: Int, content: ContentHash,
-    payload: (location: Location, units: Int)
+    payload: (location: Location, units: Int), expires: Bool
   ) {
-    let flags: KeySlot.Flags = payload.location == location ? [] : .reference
+    var flags: KeySlot.Flags = payload.location == location ? [] : .reference
+    if expires { flags.formUnion(.expires) }
     guard keys.insert(KeySlot(hash, location, flags), hash) else { return }
     if !contents.retain(content, payload.location), contents.insert(content, payload.location) {
       blobCount += 1

@@ -82,10 +82,19 @@ package struct Rebuild {
     }
     progress?(ids.count, ids.count)
     let gone = removals()
-    for (key, record) in newest {
-      let hash = key.url.withUnsafeBytes { catalog.hasher.key($0, styleTag: Style.tag(of: key.style)) }
-      guard !gone.contains(RemovedRecord(key: hash.stored, offset: record.location.offset)) else { continue }
-      enter(hash, record, payloads, catalog)
+    var originals: [[UInt8]: Digest] = [:]
+    // Originals first: what is there by default of another source than they are must not come back.
+    for isOriginal in [true, false] {
+      for (key, record) in newest where (key.style == Style.original.bytes) == isOriginal {
+        let hash = key.url.withUnsafeBytes { catalog.hasher.key($0, styleTag: Style.tag(of: key.style)) }
+        guard !gone.contains(RemovedRecord(key: hash.stored, offset: record.location.offset)) else { continue }
+        if let source = record.header.source, !record.header.flags.contains(.namedSource),
+          let original = originals[key.url], source != Source(original)
+        {
+          continue
+        }
+        if enter(hash, record, payloads, catalog), isOriginal { originals[key.url] = record.header.digest }
+      }
     }
     var loaded = LoadedStore(
       identity: identity, catalog: catalog, kind: .rebuilt,
@@ -98,15 +107,16 @@ package struct Rebuild {
 
   private func enter(
     _ hash: KeyHash, _ record: KeyRecord, _ payloads: [Blob: (location: Location, units: Int)], _ catalog: Catalog
-  ) {
+  ) -> Bool {
     let header = record.header
     guard
       let payload = header.carriesPayload
         ? (record.location, header.payloadUnits) : payloads[Blob(digest: header.digest, origin: header.origin)]
-    else { return }
+    else { return false }
     catalog.enter(
       hash, location: record.location, headUnits: header.headUnits, logicalByteCount: header.logicalByteCount,
-      content: catalog.hasher.content(header.digest), payload: payload)
+      content: catalog.hasher.content(header.digest), payload: payload, expires: header.expiration != 0)
+    return true
   }
 
   /// What frames of the log, as far as it can be read, took away.

@@ -27,7 +27,11 @@ package struct RecordHeader: Sendable, Equatable {
     static let source = Flags(rawValue: 2)
     static let pieces = Flags(rawValue: 4)
     static let pageAligned = Flags(rawValue: 8)
-    static let known: Flags = [.layout, .source, .pieces, .pageAligned]
+    /// The caller named the source; without it, it is the digest of the URL's original.
+    static let namedSource = Flags(rawValue: 16)
+    /// The expiration counts from the last use.
+    static let sliding = Flags(rawValue: 32)
+    static let known: Flags = [.layout, .source, .pieces, .pageAligned, .namedSource, .sliding]
   }
 
   package static let magic: UInt32 = 0x4345_5256  // "VREC"
@@ -52,7 +56,7 @@ package struct RecordHeader: Sendable, Equatable {
   package var storedByteCount: Int
   /// Bytes that a get gives.
   package var logicalByteCount: Int
-  /// Milliseconds since 1970, 0 for never.
+  /// Milliseconds since 1970, or since the last use when it is sliding; 0 for never.
   package var expiration: Int64
   package var written: Int64
   package var urlByteCount: Int
@@ -61,12 +65,12 @@ package struct RecordHeader: Sendable, Equatable {
   /// From the record's start: where the payload begins, or would.
   package var payloadOffset: Int
   package var layout: BitmapLayout?
-  package var source: [UInt8] = []
+  package var source: Source?
 
   package init(
     kind: Kind, encoding: Encoding, flags: Flags, sequence: UInt64, origin: UInt64, digest: Digest,
     storedByteCount: Int, logicalByteCount: Int, expiration: Int64, written: Int64, urlByteCount: Int,
-    styleByteCount: Int, metadataByteCount: Int, payloadOffset: Int, layout: BitmapLayout?, source: [UInt8] = []
+    styleByteCount: Int, metadataByteCount: Int, payloadOffset: Int, layout: BitmapLayout?, source: Source? = nil
   ) {
     self.kind = kind
     self.encoding = encoding
@@ -128,7 +132,8 @@ package struct RecordHeader: Sendable, Equatable {
     let logical = p.u64(56)
     let sourceByteCount = Int(p.u8(94))
     guard flags.subtracting(.known).isEmpty, stored <= UInt64(RecordHeader.largestPayload),
-      logical <= UInt64(RecordHeader.largestPayload), sourceByteCount <= 16
+      logical <= UInt64(RecordHeader.largestPayload), sourceByteCount <= 16,
+      sourceByteCount == 0 || sourceByteCount == 16 || flags.contains(.namedSource)
     else { return nil }
     self.init(
       kind: kind, encoding: encoding, flags: flags, sequence: p.u64(16), origin: p.u64(24),
@@ -140,6 +145,7 @@ package struct RecordHeader: Sendable, Equatable {
       (1...255).contains(styleByteCount),
       flags.contains(.pieces) == (carriesPayload && storedByteCount > RecordHeader.pieceThreshold),
       flags.contains(.layout) == (encoding == .bitmap), flags.contains(.source) == (sourceByteCount > 0),
+      flags.contains(.source) || !flags.contains(.namedSource), !flags.contains(.sliding) || expiration > 0,
       encoding == .zstd || storedByteCount == logicalByteCount,
       payloadOffset & (Unit.byteCount - 1) == 0, endOfHead <= payloadOffset, payloadOffset - endOfHead < 4096 + 64,
       endOfHead <= bytes.count, payloadOffset <= available,
@@ -155,7 +161,9 @@ package struct RecordHeader: Sendable, Equatable {
       self.layout = layout
       next += 16
     }
-    if sourceByteCount > 0 { source = Array(UnsafeRawBufferPointer(start: p + next, count: sourceByteCount)) }
+    if sourceByteCount > 0 {
+      source = Source(low: p.u64(next), high: p.u64(next + 8), byteCount: UInt8(sourceByteCount))
+    }
   }
 
   /// Whether `bytes`, which begin with this header, are what was written at this place.
@@ -178,9 +186,9 @@ package struct RecordHeader: Sendable, Equatable {
 
   /// Bytes up to the end of the metadata, for a record yet to be placed.
   package static func headByteCount(
-    url: Int, style: Int, metadata: Int, hasLayout: Bool, sourceByteCount: Int, storedByteCount: Int
+    url: Int, style: Int, metadata: Int, hasLayout: Bool, hasSource: Bool, storedByteCount: Int
   ) -> Int {
-    fixedByteCount + (hasLayout ? 16 : 0) + (sourceByteCount > 0 ? 16 : 0)
+    fixedByteCount + (hasLayout ? 16 : 0) + (hasSource ? 16 : 0)
       + (storedByteCount > pieceThreshold ? 8 * pieceCount(storedByteCount) : 0) + url + style + metadata
   }
 
@@ -208,7 +216,7 @@ package struct RecordHeader: Sendable, Equatable {
     buffer.append(UInt32(metadataByteCount))
     buffer.append(UInt32(payloadOffset))
     buffer.append(UInt16(styleByteCount))
-    buffer.append(UInt8(source.count))
+    buffer.append(source?.byteCount ?? 0)
     buffer.append(UInt8(0))
     if let layout {
       buffer.append(UInt32(layout.width))
@@ -217,8 +225,8 @@ package struct RecordHeader: Sendable, Equatable {
       buffer.append(UInt32(layout.format.rawValue))
     }
     if flags.contains(.source) {
-      buffer.append(source)
-      for _ in source.count..<16 { buffer.append(UInt8(0)) }
+      buffer.append(source?.low ?? 0)
+      buffer.append(source?.high ?? 0)
     }
     let isKnown = pieces.count == pieceCount
     for piece in 0..<pieceCount {

@@ -33,6 +33,17 @@ struct RecordGlance {
   @inline(__always) var encoding: UInt8 { start.u8(5) }
   @inline(__always) var carriesPayload: Bool { start.u8(4) == RecordHeader.Kind.payload.rawValue }
   @inline(__always) var expiration: Int64 { start.i64(64) }
+  @inline(__always) var written: Int64 { start.i64(72) }
+  @inline(__always) var sequence: UInt64 { start.u64(16) }
+  @inline(__always) var isSliding: Bool { start.u16(6) & RecordHeader.Flags.sliding.rawValue != 0 }
+  @inline(__always) var hasNamedSource: Bool { start.u16(6) & RecordHeader.Flags.namedSource.rawValue != 0 }
+  /// The fields lie before the URL, so they are in the record.
+  @inline(__always) func has(_ source: Source) -> Bool {
+    let flags = start.u16(6)
+    guard flags & RecordHeader.Flags.source.rawValue != 0, start.u8(94) == source.byteCount else { return false }
+    let offset = RecordHeader.fixedByteCount + (flags & RecordHeader.Flags.layout.rawValue != 0 ? 16 : 0)
+    return start.u64(offset) == source.low && start.u64(offset + 8) == source.high
+  }
   @inline(__always) var logicalByteCount: Int { Int(truncatingIfNeeded: start.u64(56)) }
   @inline(__always) var payload: UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(start: start + Int(start.u32(88)), count: Int(truncatingIfNeeded: start.u64(48)))

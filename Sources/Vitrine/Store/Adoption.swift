@@ -207,6 +207,7 @@ extension StoreIdentity {
     if let durability = options.durability { changed.durability = durability }
     if let count = options.segmentByteCount { changed.segmentByteCount = roundUp(count, to: 4096) }
     if let level = options.compressionLevel { changed.compressionLevel = level }
+    if let age = options.maximumAgeMilliseconds { changed.maximumAge = age }
     if changed != self { changed.generation += 1 }
     return changed
   }

@@ -13,14 +13,16 @@ public struct AsyncCacheStore: Sendable {
   }
 
   /// A copy of an entry's bytes.
-  public func bytes(for key: CacheKey) async -> [UInt8]? {
-    let result: Result<[UInt8]?, Never> = await BlockingPool.shared.run { .success(store.bytes(key)) }
+  public func bytes(for key: CacheKey, source: Source? = nil) async -> [UInt8]? {
+    let result: Result<[UInt8]?, Never> = await BlockingPool.shared.run { .success(store.bytes(key, source: source)) }
     return result.get()
   }
 
   /// Calls `body` with an entry's bytes on a thread of the pool; nil when there is nothing.
-  public func get<R: Sendable>(_ key: CacheKey, _ body: @escaping @Sendable (RawSpan) -> R) async -> R? {
-    let result: Result<R?, Never> = await BlockingPool.shared.run { .success(store.get(key, body)) }
+  public func get<R: Sendable>(
+    _ key: CacheKey, source: Source? = nil, _ body: @escaping @Sendable (RawSpan) -> R
+  ) async -> R? {
+    let result: Result<R?, Never> = await BlockingPool.shared.run { .success(store.get(key, source: source, body)) }
     return result.get()
   }
 

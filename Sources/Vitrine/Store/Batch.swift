@@ -83,12 +83,19 @@ extension StoreCore {
   private func place(
     _ batch: WriteBatch, _ durability: Durability, _ arena: KeyArena, _ pending: inout [PendingOperation]
   ) throws(StoreError) {
+    // What follows an original follows the batch's own first: the one it puts, or none where it removes it. So those
+    // are decided before the rest.
+    var originals: [[UInt8]: Source?] = [:]
+    let order =
+      batch.operations.indices.filter { batch.operations[$0].key.style == .original }
+      + batch.operations.indices.filter { batch.operations[$0].key.style != .original }
     // Equal bytes within the batch are stored once too.
     var earlier: [Digest: [(operation: Int, shared: Shared, layout: BitmapLayout?)]] = [:]
-    for (index, operation) in batch.operations.enumerated() {
-      switch operation {
+    for index in order {
+      switch batch.operations[index] {
       case .remove(let key):
         let url = arena.copy(key.url)
+        if key.style == .original { originals[key.url] = .some(nil) }
         pending.append(
           PendingOperation(
             hash: catalog.hasher.key(url, styleTag: key.style.tag), url: url, style: arena.copy(key.style.bytes),
@@ -99,8 +106,15 @@ extension StoreCore {
         let result: Result<PendingOperation, StoreError> = bytes.withUnsafeBytes { value in
           options.metadata.withUnsafeBytes { metadata in
             do throws(StoreError) {
-              let put = try prepare(
+              var put = try prepare(
                 value, url: url, style: key.style, styleBytes: style, metadata: metadata, options: options)
+              if key.style == .original { originals[key.url] = Source(put.digest) }
+              if put.followsOriginal, let own = originals[key.url] {
+                put.source = own
+                put.followsOriginal = false
+              } else if put.followsOriginal {
+                put.follow(sourceOfOriginal(url, put.hash, restores: true))
+              }
               let twin = earlier[put.digest]?.first { twin in
                 guard twin.layout == put.layout, case .put(_, let other, _) = batch.operations[twin.operation] else {
                   return false

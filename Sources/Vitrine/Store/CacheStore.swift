@@ -55,19 +55,22 @@ public final class CacheStore: Sendable {
   /// Nil when there is nothing to give: ``lookup(_:style:)`` says why. Only what `body` throws is thrown. The span is
   /// valid in `body`, where every call on this store is allowed. A few hundred nanoseconds, no lock but a shard's; the
   /// first read of an entry since opening also reads it through and checks it (see ``Verification``).
+  ///
+  /// With a `source`, an entry that was made from anything else is a miss, and goes if its source was named by its put
+  /// (see ``SourceOption``); with none, every entry of the key will do.
   @inlinable
   public func get<R: ~Copyable, E: Error>(
-    _ url: String, style: Style = .original, _ body: (RawSpan) throws(E) -> R
+    _ url: String, style: Style = .original, source: Source? = nil, _ body: (RawSpan) throws(E) -> R
   ) throws(E) -> R? {
-    try get(url.utf8Span.span.bytes, style: style, body)
+    try get(url.utf8Span.span.bytes, style: style, source: source, body)
   }
 
   /// The same for a URL in bytes.
   @inlinable
   public func get<R: ~Copyable, E: Error>(
-    _ url: borrowing RawSpan, style: Style = .original, _ body: (RawSpan) throws(E) -> R
+    _ url: borrowing RawSpan, style: Style = .original, source: Source? = nil, _ body: (RawSpan) throws(E) -> R
   ) throws(E) -> R? {
-    let borrow = acquire(url, style)
+    let borrow = acquire(url, style, source)
     guard borrow.isFound else { return nil }
     defer { release(borrow) }
     return try body(borrow.bytes.bytes)
@@ -76,54 +79,57 @@ public final class CacheStore: Sendable {
   /// The same for a whole key.
   @inlinable
   public func get<R: ~Copyable, E: Error>(
-    _ key: CacheKey, _ body: (RawSpan) throws(E) -> R
+    _ key: CacheKey, source: Source? = nil, _ body: (RawSpan) throws(E) -> R
   ) throws(E) -> R? {
-    try get(key.url.span.bytes, style: key.style, body)
+    try get(key.url.span.bytes, style: key.style, source: source, body)
   }
 
   @usableFromInline
-  func acquire(_ url: borrowing RawSpan, _ style: Style) -> Borrow {
-    url.withUnsafeBytes { core.borrow($0, style) }
+  func acquire(_ url: borrowing RawSpan, _ style: Style, _ source: Source?) -> Borrow {
+    url.withUnsafeBytes { core.borrow($0, style, source: source) }
   }
 
   @usableFromInline
   func release(_ borrow: Borrow) { core.giveBack(borrow) }
 
   /// A copy of an entry's bytes.
-  public func bytes(_ url: String, style: Style = .original) -> [UInt8]? {
-    get(url, style: style) { span in span.withUnsafeBytes { Array($0) } }
+  public func bytes(_ url: String, style: Style = .original, source: Source? = nil) -> [UInt8]? {
+    get(url, style: style, source: source) { span in span.withUnsafeBytes { Array($0) } }
   }
 
   /// A copy of an entry's bytes.
-  public func bytes(_ key: CacheKey) -> [UInt8]? {
-    get(key) { span in span.withUnsafeBytes { Array($0) } }
+  public func bytes(_ key: CacheKey, source: Source? = nil) -> [UInt8]? {
+    get(key, source: source) { span in span.withUnsafeBytes { Array($0) } }
   }
 
   /// Looks up many keys, hiding the memory's latency: several times as fast a key as ``get(_:style:_:)`` on large
-  /// stores. `body` is called once for each key in their order, with nil where there is nothing.
-  public func getMany<E: Error>(_ keys: [CacheKey], _ body: (Int, RawSpan?) throws(E) -> Void) throws(E) {
-    try core.borrowMany(keys, body)
+  /// stores. `body` is called once for each key in their order, with nil where there is nothing. `sources` names what
+  /// they should be made from, key by key; one that is nil or beyond its end is given whatever it was made from.
+  public func getMany<E: Error>(
+    _ keys: [CacheKey], sources: [Source?] = [], _ body: (Int, RawSpan?) throws(E) -> Void
+  ) throws(E) {
+    try core.borrowMany(keys, sources, body)
   }
 
   /// What there is under a key, without its bytes, or why there is nothing. Does not count as use.
-  public func lookup(_ url: String, style: Style = .original) -> LookupResult {
-    url.utf8Span.span.bytes.withUnsafeBytes { core.lookup($0, style) }
+  public func lookup(_ url: String, style: Style = .original, source: Source? = nil) -> LookupResult {
+    url.utf8Span.span.bytes.withUnsafeBytes { core.lookup($0, style, source: source) }
   }
 
   /// The same for a whole key.
-  public func lookup(_ key: CacheKey) -> LookupResult {
-    key.url.withUnsafeBytes { core.lookup($0, key.style) }
+  public func lookup(_ key: CacheKey, source: Source? = nil) -> LookupResult {
+    key.url.withUnsafeBytes { core.lookup($0, key.style, source: source) }
   }
 
   /// Whether there is an entry that has not expired. Its payload is not looked at, so after a crash this may say yes to
   /// an entry that the first read finds lost.
-  public func contains(_ url: String, style: Style = .original) -> Bool {
-    url.utf8Span.span.bytes.withUnsafeBytes { core.contains($0, style) }
+  public func contains(_ url: String, style: Style = .original, source: Source? = nil) -> Bool {
+    url.utf8Span.span.bytes.withUnsafeBytes { core.contains($0, style, source: source) }
   }
 
   /// The same for a whole key.
-  public func contains(_ key: CacheKey) -> Bool {
-    key.url.withUnsafeBytes { core.contains($0, key.style) }
+  public func contains(_ key: CacheKey, source: Source? = nil) -> Bool {
+    key.url.withUnsafeBytes { core.contains($0, key.style, source: source) }
   }
 
   /// Every blob that has this digest: one entry each, that of the record which carries it. More than one only for bytes
@@ -135,7 +141,8 @@ public final class CacheStore: Sendable {
 
   // MARK: Changing
 
-  /// Stores a value, in place of what the key had. Equal bytes are kept once, however many keys have them.
+  /// Stores a value, in place of what the key had. Equal bytes are kept once, however many keys have them. An original
+  /// with another digest than before takes every entry of its URL with it that has its source by default.
   ///
   /// About the time of one `pwrite` of the bytes; a `synced` put waits for the disk, sharing one sync with others that
   /// wait. Throws `noSpace` when the budget or the disk is full, and then nothing has changed.
@@ -235,7 +242,8 @@ public final class CacheStore: Sendable {
     try core.remove(keys, durability: durability)
   }
 
-  /// Removes all styles of a URL, which are found without a scan; answers how many there were.
+  /// Removes all styles of a URL together, which are found without a scan; answers how many there were. One frame; where
+  /// the log cannot hold it, a checkpoint, for which other writers wait.
   @discardableResult
   public func removeAllStyles(_ url: String, durability: Durability? = nil) throws(StoreError) -> Int {
     try removeAllStyles(bytes: Array(url.utf8), durability: durability)
@@ -244,9 +252,7 @@ public final class CacheStore: Sendable {
   /// The same for a URL in bytes.
   @discardableResult
   public func removeAllStyles(bytes url: [UInt8], durability: Durability? = nil) throws(StoreError) -> Int {
-    try core.requireWritable()
-    let keys = url.withUnsafeBytes { core.keys(ofURL: $0) }
-    return try core.remove(keys, durability: durability)
+    try core.removeStyles(url, durability: durability)
   }
 
   /// Removes every entry of a style; answers how many there were. Looks at each entry's record once: O(entries).

@@ -34,6 +34,8 @@ extension StoreCore {
   func settle(_ operations: [PendingOperation]) {
     for operation in operations {
       if case .put(let reservation, _, _, _, _) = operation.kind { reservation.segment.pendingCount -= 1 }
+      // After the index has it: a sweep that begins in between meets the entry, one after it the note.
+      if let due = operation.due { expiry.note(due) }
     }
   }
 
@@ -57,9 +59,11 @@ extension StoreCore {
       try requireWritable()
       guard let wal else { throw .readOnly }
       if let outcome = try obstacle(operations) { return outcome }
+      let (changes, removedCount) = changes(of: operations)
+      // Each operation has its share already; a removal takes 56 bytes.
+      let bound = bound + max(0, changes.count - operations.count) * 64
       if bound > wal.capacity { return .exceedsLog }
       guard try makeRoom(bound) else { return .needsCheckpoint }
-      let (changes, removedCount) = changes(of: operations)
       // Nothing to do counts as done when everything before it is.
       var sequence = wal.nextSequence - 1
       if !changes.isEmpty {
@@ -107,6 +111,13 @@ extension StoreCore {
     changes.reserveCapacity(operations.count)
     var removedCount = 0
     for operation in operations {
+      if case .removeStyles = operation.kind {
+        forEachStyle(operation.url, operation.hash) { hash, location, view in
+          changes.append(.remove(hash, catalog.displaced(at: location)))
+          if view != nil { removedCount += 1 }
+        }
+        continue
+      }
       let (found, damaged) = find(operation.hash, operation.url, operation.style)
       for location in damaged { changes.append(.remove(operation.hash, catalog.displaced(at: location))) }
       let displaced = found.map { catalog.displaced(at: $0) }
@@ -115,6 +126,7 @@ extension StoreCore {
         guard let displaced else { continue }
         changes.append(.remove(operation.hash, displaced))
         removedCount += 1
+      case .removeStyles: break
       case .put(let reservation, let headUnits, let payloadUnits, let shared, _):
         changes.append(
           .put(
@@ -122,9 +134,11 @@ extension StoreCore {
               hash: operation.hash, location: reservation.location, headUnits: headUnits,
               payloadUnits: payloadUnits, logicalByteCount: operation.logicalByteCount,
               content: catalog.hasher.content(operation.digest),
-              contentLocation: shared?.location ?? reservation.location, displaced: displaced)))
+              contentLocation: shared?.location ?? reservation.location, displaced: displaced,
+              expires: operation.due != nil)))
       }
     }
+    appendOutdated(operations, &changes)
     return (changes, removedCount)
   }
 
@@ -201,6 +215,11 @@ extension StoreCore {
     for operation in operations {
       guard case .put(_, _, _, let shared, _) = operation.kind else { continue }
       if let expected = operation.expected, find(operation) != expected { return false }
+      if let original = operation.original,
+        sourceOfOriginal(operation.url, operation.hash, restores: false) != original
+      {
+        return false
+      }
       if let shared {
         // By its number too: the place may have been given to another record meanwhile.
         if !operations.contains(where: { $0.location == shared.location }),
@@ -256,19 +275,20 @@ extension StoreCore {
     var skip = 0
     while let slot = catalog.keys.find(hash, skip: skip, counts: false, { $0 }) {
       skip += 1
-      let isChecked = slot.flags.contains(.checked)
-      if let view = catalog.record(at: slot.location, checks: !isChecked) {
-        if view.has(url: url, style: style) { return (slot.location, damaged) }
-      } else if let file = catalog.segments.segment(slot.location.slot)?.file,
-        writeBack(slot.location, into: file),
-        let view = catalog.record(at: slot.location, checks: true)
-      {
+      if let view = restoredRecord(at: slot.location, checks: !slot.flags.contains(.checked)) {
         if view.has(url: url, style: style) { return (slot.location, damaged) }
       } else {
         damaged.append(slot.location)
       }
     }
     return (nil, damaged)
+  }
+
+  /// The record at a location, written back from the log if it has to be. Under the commit lock.
+  func restoredRecord(at location: Location, checks: Bool = true) -> RecordView? {
+    if let view = catalog.record(at: location, checks: checks) { return view }
+    guard let file = catalog.segments.segment(location.slot)?.file, writeBack(location, into: file) else { return nil }
+    return catalog.record(at: location, checks: true)
   }
 }
 

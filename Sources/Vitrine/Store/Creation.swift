@@ -25,11 +25,12 @@ struct Creation {
     var budget = options.byteBudget ?? 0
     if budget == 0 { budget = Sizing.defaultBudget(available: try folders.root.availableByteCount()) }
     let walFileByteCount = Sizing.walFileByteCount(budget: budget)
-    let identity = StoreIdentity(
+    var identity = StoreIdentity(
       store: StoreID(low: try environment.entropy.integer(), high: try environment.entropy.integer()),
       secret: try environment.entropy.bytes(192), byteBudget: budget, entryBudget: options.entryBudget ?? 0,
       segmentByteCount: roundUp(options.segmentByteCount ?? 0, to: 4096), walFileByteCount: walFileByteCount,
       durability: options.durability ?? .buffered, compressionLevel: options.compressionLevel ?? 1)
+    identity.maximumAge = options.maximumAgeMilliseconds ?? 0
 
     let tag = try fresh(CacheFormat.tagFile, folders.root)
     try tag.write(Array(Creation.tag.utf8), at: 0)

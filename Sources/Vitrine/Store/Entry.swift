@@ -10,16 +10,24 @@ public struct PutOptions: Sendable {
   public var layout: BitmapLayout?
   /// The value's first byte lies at a multiple of a page (GPU use) instead of 64 bytes.
   public var isPageAligned = false
+  /// How long the entry is given out after it was last used, in milliseconds, more than 0; nil for no such limit. Not
+  /// together with ``expirationMilliseconds``. Where a store keeps no time of use, a put alone counts as one.
+  public var slidingExpirationMilliseconds: Int64?
+  /// What the value was made from. Default: the URL's original, if it is stored.
+  public var source = SourceOption.automatic
 
   public init(
     metadata: [UInt8] = [], expirationMilliseconds: Int64? = nil, durability: Durability? = nil,
-    layout: BitmapLayout? = nil, isPageAligned: Bool = false
+    layout: BitmapLayout? = nil, isPageAligned: Bool = false, slidingExpirationMilliseconds: Int64? = nil,
+    source: SourceOption = .automatic
   ) {
     self.metadata = metadata
     self.expirationMilliseconds = expirationMilliseconds
     self.durability = durability
     self.layout = layout
     self.isPageAligned = isPageAligned
+    self.slidingExpirationMilliseconds = slidingExpirationMilliseconds
+    self.source = source
   }
 }
 
@@ -37,6 +45,12 @@ public struct EntryInfo: Sendable, Hashable {
   /// When the entry was put, in milliseconds since 1970.
   public let writtenMilliseconds: Int64
   public let expirationMilliseconds: Int64?
+  /// How long it is given out after its last use.
+  public let slidingExpirationMilliseconds: Int64?
+  /// What it was made from.
+  public let source: Source?
+  /// The source was named by the put; without that, it is the digest of the URL's original.
+  public let hasNamedSource: Bool
   /// True when this key's record points at a payload that another record carries.
   public let isShared: Bool
 }
@@ -45,7 +59,10 @@ public struct EntryInfo: Sendable, Hashable {
 public enum LookupResult: Sendable, Hashable {
   case found(EntryInfo)
   case missing
+  /// Its expiry or the store's age limit has passed.
   case expired
+  /// It was made from another source than the one asked for.
+  case outdated
   /// The entry was there and failed its check (or a page of it could not be read); it has been dropped.
   case damaged
   case closed

@@ -36,23 +36,6 @@ extension StoreCore {
     return found
   }
 
-  /// All keys of a URL, newest place in the table first, so that taking them out one after another shifts nothing.
-  func keys(ofURL url: UnsafeRawBufferPointer) -> [CacheKey] {
-    var slots: [(KeySlot, KeyHash)] = []
-    catalog.keys.forEachStyle(KeyHash(url: catalog.hasher.url(url), styleTag: 0)) { slots.append(($0, $1)) }
-    var found: [CacheKey] = []
-    for (slot, hash) in slots.reversed() {
-      let pinned = catalog.keys.withEntry(hash, slot.location) { _ in catalog.segments.pin(slot.location.slot) }
-      guard let pin = pinned else { continue }
-      defer { pin.release() }
-      guard let view = readableRecord(slot.location), view.header.urlByteCount == url.count,
-        equalBytes(view.url.baseAddress!, url)
-      else { continue }
-      found.append(EntryInfo(view).key)
-    }
-    return found
-  }
-
   /// Every blob with this digest, as the entry of the record that carries it.
   func entries(digest: Digest) -> [EntryInfo] {
     var found: [EntryInfo] = []

@@ -41,7 +41,8 @@ extension StoreCore {
     let url = Array(view.url)
     let options = PutOptions(
       metadata: info.metadata, expirationMilliseconds: info.expirationMilliseconds, layout: info.layout,
-      isPageAligned: view.header.flags.contains(.pageAligned))
+      isPageAligned: view.header.flags.contains(.pageAligned),
+      slidingExpirationMilliseconds: info.slidingExpirationMilliseconds, source: .none)
     let result: Result<Bool, StoreError> = url.withUnsafeBytes { url in
       info.key.style.bytes.withUnsafeBytes { style in
         let borrow = borrow(url, style, hash, counts: false)
@@ -49,8 +50,11 @@ extension StoreCore {
         defer { giveBack(borrow) }
         return info.metadata.withUnsafeBytes { metadata in
           do throws(StoreError) {
-            let put = try prepare(
+            var put = try prepare(
               borrow.bytes, url: url, style: info.key.style, styleBytes: style, metadata: metadata, options: options)
+            put.source = info.source
+            put.isSourceNamed = info.hasNamedSource
+            put.written = info.writtenMilliseconds
             try self.put(put, durability: .buffered)
             return .success(true)
           } catch .noSpace {

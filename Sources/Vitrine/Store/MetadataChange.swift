@@ -54,13 +54,18 @@ extension StoreCore {
     }
     let metadata = change.metadata ?? Array(view.metadata)
     var expiration = header.expiration
-    if let given = change.expiration { expiration = given.map { $0 == 0 ? 1 : $0 } ?? 0 }
+    var isSliding = header.flags.contains(.sliding)
+    if let given = change.expiration {
+      expiration = given.map { $0 == 0 ? 1 : $0 } ?? 0
+      isSliding = false
+    }
     return metadata.withUnsafeBytes { metadata in
       let empty = UnsafeRawBufferPointer(start: nil, count: 0)
       let put = PreparedPut(
         hash: hash, url: url, style: styleBytes, metadata: metadata, value: empty,
         logicalByteCount: header.logicalByteCount, stored: empty, digest: header.digest, encoding: header.encoding,
-        layout: header.layout, expiration: expiration, isPageAligned: false, source: header.source)
+        layout: header.layout, expiration: expiration, isSliding: isSliding, isPageAligned: false,
+        source: header.source, isSourceNamed: header.flags.contains(.namedSource))
       let shared = Shared(
         location: payload, origin: header.origin, storedByteCount: storedByteCount, encoding: header.encoding)
       do throws(StoreError) {

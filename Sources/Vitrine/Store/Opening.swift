@@ -43,6 +43,9 @@ struct Opening {
     if let level = options.compressionLevel, !(0...19).contains(level) {
       throw .invalidArgument("a compression level is 0 to 19, not \(level)")
     }
+    if let age = options.maximumAgeMilliseconds, age < 0 {
+      throw .invalidArgument("an age limit is 0 for none, or milliseconds, not \(age)")
+    }
     if path.isEmpty || path.utf8.contains(0) { throw .invalidArgument("a store needs a path") }
   }
 

@@ -16,10 +16,25 @@ struct PreparedPut {
   var encoding: Encoding
   var layout: BitmapLayout?
   let expiration: Int64
+  /// The expiration counts from the last use.
+  var isSliding = false
   let isPageAligned: Bool
-  var source: [UInt8] = []
+  var source: Source?
+  var isSourceNamed = false
+  /// The source is what the URL's original is when the put happens: not looked up yet, and
+  var followsOriginal = false
+  /// looked up, so that it must still be this at the commit.
+  private(set) var original: Source??
+  /// When the entry was first put, where that is not now.
+  var written: Int64?
   /// Checksums of the pieces of `stored` where they are known already; else they are taken from it.
   var pieces: [UInt64] = []
+
+  mutating func follow(_ source: Source?) {
+    self.source = source
+    original = .some(source)
+    followsOriginal = false
+  }
 
   var stream: StreamKind { layout == nil ? .originals : .bitmaps }
 
@@ -30,7 +45,7 @@ struct PreparedPut {
   func headByteCount(storedByteCount: Int) -> Int {
     RecordHeader.headByteCount(
       url: url.count, style: style.count, metadata: metadata.count, hasLayout: layout != nil,
-      sourceByteCount: source.count, storedByteCount: storedByteCount)
+      hasSource: source != nil || followsOriginal, storedByteCount: storedByteCount)
   }
 
   /// The record's head in this thread's buffer.
@@ -40,7 +55,9 @@ struct PreparedPut {
   ) {
     var flags: RecordHeader.Flags = []
     if layout != nil { flags.insert(.layout) }
-    if !source.isEmpty { flags.insert(.source) }
+    if source != nil { flags.insert(.source) }
+    if isSourceNamed { flags.insert(.namedSource) }
+    if isSliding { flags.insert(.sliding) }
     if !isReference && storedByteCount > RecordHeader.pieceThreshold { flags.insert(.pieces) }
     if isPageAligned { flags.insert(.pageAligned) }
     let header = RecordHeader(
@@ -58,6 +75,8 @@ struct PendingOperation {
     /// `shared` is the record whose payload it uses, when it carries none itself.
     case put(Reservation, headUnits: Int, payloadUnits: Int, shared: Shared?, inline: CarriedRecord?)
     case remove
+    /// Takes every style of the URL.
+    case removeStyles
   }
   let hash: KeyHash
   let url: UnsafeRawBufferPointer
@@ -68,6 +87,10 @@ struct PendingOperation {
   var recordSequence: UInt64 = 0
   /// For a change of what an entry has: its record must still be this one.
   var expected: Location?
+  /// For a put that follows its URL's original: the source that this must still be.
+  var original: Source??
+  /// When the entry may expire first, in milliseconds since 1970, if its record says so.
+  var due: Int64?
   /// Blobs with the same digest that are not what is put.
   var others: [Location] = []
   /// For what came in pieces or was drawn: it must not have been aborted.

@@ -17,6 +17,9 @@ extension StoreCore {
     guard value.count <= RecordHeader.largestPayload else {
       throw .tooLarge(byteCount: value.count, limit: RecordHeader.largestPayload)
     }
+    if let duration = options.slidingExpirationMilliseconds, duration <= 0 || options.expirationMilliseconds != nil {
+      throw .invalidArgument("a sliding expiry is a positive number of milliseconds, and excludes a fixed one")
+    }
     if let layout = options.layout, layout.byteCount != value.count {
       throw .invalidArgument("the layout wants \(layout.byteCount) bytes, not \(value.count)")
     }
@@ -35,12 +38,22 @@ extension StoreCore {
       encoding = .zstd
     }
     // 0 stands for never, so that moment itself is one millisecond later.
-    let expiration = options.expirationMilliseconds.map { $0 == 0 ? 1 : $0 } ?? 0
-    return PreparedPut(
+    let expiration =
+      options.slidingExpirationMilliseconds ?? options.expirationMilliseconds.map { $0 == 0 ? 1 : $0 } ?? 0
+    var put = PreparedPut(
       hash: hash, url: url, style: styleBytes, metadata: metadata,
       value: value, logicalByteCount: value.count, stored: stored, digest: digest, encoding: encoding,
       layout: options.layout,
-      expiration: expiration, isPageAligned: options.isPageAligned)
+      expiration: expiration, isSliding: options.slidingExpirationMilliseconds != nil,
+      isPageAligned: options.isPageAligned)
+    switch options.source {
+    case .automatic: put.followsOriginal = !Style.isOriginal(styleBytes, tag: style.tag)
+    case .none: break
+    case .named(let source):
+      put.source = source
+      put.isSourceNamed = true
+    }
+    return put
   }
 
   // MARK: Putting
@@ -81,8 +94,10 @@ extension StoreCore {
   func place(
     _ put: PreparedPut, durability: Durability, body: UnfinishedBody? = nil
   ) throws(StoreError) -> PendingOperation {
+    var put = put
+    if put.followsOriginal { put.follow(sourceOfOriginal(put.url, put.hash, restores: true)) }
     let (shared, others) = findShared(put)
-    let written = environment.clock.wallMilliseconds()
+    let written = put.written ?? environment.clock.wallMilliseconds()
     var pending = try place(
       put, sharing: shared, durability: durability, written: written, in: shared == nil ? body?.room : nil)
     pending.others = others
@@ -121,7 +136,8 @@ extension StoreCore {
     if durability == .synced, let shared { try makeDurable(payloadAt: shared.location) }
     return PendingOperation(
       hash: put.hash, url: put.url, style: put.style, digest: put.digest, logicalByteCount: put.logicalByteCount,
-      recordSequence: sequence,
+      recordSequence: sequence, original: put.original,
+      due: put.expiration == 0 ? nil : put.isSliding ? saturatingSum(written, put.expiration) : put.expiration,
       kind: .put(
         reservation, headUnits: Unit.count(head.count), payloadUnits: Unit.count(payload.count), shared: shared,
         inline: inline))

@@ -1,7 +1,7 @@
 /// What a lookup found and holds: the payload's place, pinned, or nothing and why.
 @usableFromInline
 struct Borrow {
-  enum Absence { case missing, expired, damaged, closed }
+  enum Absence { case missing, expired, outdated, damaged, closed }
 
   @usableFromInline let start: UnsafeRawPointer?
   @usableFromInline let count: Int
@@ -38,13 +38,15 @@ struct Borrow {
 extension StoreCore {
   /// Finds the bytes of a key and holds them until ``giveBack(_:)``. The hit path takes one shard lock, one look at the
   /// record, and nothing else.
-  func borrow(_ url: UnsafeRawBufferPointer, _ style: Style, counts: Bool = true) -> Borrow {
-    style.bytes.withUnsafeBytes { borrow(url, $0, catalog.hasher.key(url, styleTag: style.tag), counts: counts) }
+  func borrow(_ url: UnsafeRawBufferPointer, _ style: Style, source: Source? = nil) -> Borrow {
+    style.bytes.withUnsafeBytes {
+      borrow(url, $0, catalog.hasher.key(url, styleTag: style.tag), source: source, counts: true)
+    }
   }
 
   @inline(__always)
   func borrow(
-    _ url: UnsafeRawBufferPointer, _ style: UnsafeRawBufferPointer, _ hash: KeyHash, counts: Bool
+    _ url: UnsafeRawBufferPointer, _ style: UnsafeRawBufferPointer, _ hash: KeyHash, source: Source? = nil, counts: Bool
   ) -> Borrow {
     if isClosed { return Borrow(.closed) }
     let segments = catalog.segments
@@ -53,17 +55,25 @@ extension StoreCore {
         hash, counts: counts, { slot in (slot, segments.pin(slot.location.slot)) })
     else { return Borrow(.missing) }
     if isTrusted(slot), let glance = RecordGlance(segments.bytes(at: slot.location), url: url, style: style) {
-      if glance.expiration != 0, hasExpired(glance.expiration) {
+      if glance.expiration != 0 || limitsAge, hasExpired(glance.lifetime, slot) {
         pin.release()
         if counts { catalog.keys.correctHitToMiss(hash) }
         return Borrow(.expired)
+      }
+      if let source, !glance.has(source) {
+        let drops = counts && glance.hasNamedSource
+        let sequence = glance.sequence
+        pin.release()
+        if counts { catalog.keys.correctHitToMiss(hash) }
+        if drops { dropOutdated(hash, slot.location, sequence: sequence) }
+        return Borrow(.outdated)
       }
       if glance.carriesPayload, glance.encoding != Encoding.zstd.rawValue {
         return Borrow(glance.payload, pin: pin, isDecompressed: false)
       }
     }
     pin.release()
-    let borrow = borrowSlowly(url, style, hash)
+    let borrow = borrowSlowly(url, style, hash, source, counts)
     if counts, !borrow.isFound { catalog.keys.correctHitToMiss(hash) }
     return borrow
   }
@@ -86,14 +96,10 @@ extension StoreCore {
     }
   }
 
-  private func hasExpired(_ expiration: Int64) -> Bool {
-    expiration <= environment.clock.wallMilliseconds()
-  }
-
   // MARK: Everything but a plain, checked hit
 
   private func borrowSlowly(
-    _ url: UnsafeRawBufferPointer, _ style: UnsafeRawBufferPointer, _ hash: KeyHash
+    _ url: UnsafeRawBufferPointer, _ style: UnsafeRawBufferPointer, _ hash: KeyHash, _ source: Source?, _ counts: Bool
   ) -> Borrow {
     // Tags may fit several entries, and a damaged one is dropped on the way, so: until nothing fits any more. A put
     // that comes between gives a new location, which is looked at too.
@@ -105,7 +111,7 @@ extension StoreCore {
         hash, skip: skip, counts: false, { slot in (slot, self.catalog.segments.pin(slot.location.slot)) })
     {
       turns += 1
-      let outcome = examine(slot, hash, url, style)
+      let outcome = examine(slot, hash, url, style, source)
       switch outcome {
       case .otherKey:
         pin.release()
@@ -117,6 +123,12 @@ extension StoreCore {
       case .expired:
         pin.release()
         return Borrow(.expired)
+      case .outdated(let header):
+        pin.release()
+        if counts, header.flags.contains(.namedSource) {
+          dropOutdated(hash, slot.location, sequence: header.sequence)
+        }
+        return Borrow(.outdated)
       case .own(let view):
         return lend(view.payload, view.header, pin)
       case .elsewhere(let header):
@@ -133,13 +145,15 @@ extension StoreCore {
     case otherKey
     case damaged
     case expired
+    case outdated(RecordHeader)
     case own(RecordView)
     case elsewhere(RecordHeader)
   }
 
   /// Looks at one pinned entry, checking its record first where nobody did.
   private func examine(
-    _ slot: KeySlot, _ hash: KeyHash, _ url: UnsafeRawBufferPointer, _ style: UnsafeRawBufferPointer
+    _ slot: KeySlot, _ hash: KeyHash, _ url: UnsafeRawBufferPointer, _ style: UnsafeRawBufferPointer,
+    _ source: Source?
   ) -> Examination {
     if !isTrusted(slot) {
       var isOther = false
@@ -153,7 +167,8 @@ extension StoreCore {
     }
     guard let view = catalog.record(at: slot.location, checks: false) else { return .damaged }
     guard view.has(url: url, style: style) else { return .otherKey }
-    if view.header.expiration != 0, hasExpired(view.header.expiration) { return .expired }
+    if view.header.expiration != 0 || limitsAge, hasExpired(view.header.lifetime, slot) { return .expired }
+    if let source, view.header.source != source { return .outdated(view.header) }
     return view.header.carriesPayload ? .own(view) : .elsewhere(view.header)
   }
 
@@ -272,14 +287,15 @@ extension StoreCore {
   }
 
   /// What there is to know of a key.
-  func lookup(_ url: UnsafeRawBufferPointer, _ style: Style) -> LookupResult {
+  func lookup(_ url: UnsafeRawBufferPointer, _ style: Style, source: Source?) -> LookupResult {
     let hash = catalog.hasher.key(url, styleTag: style.tag)
     return style.bytes.withUnsafeBytes { styleBytes in
-      let borrow = borrow(url, styleBytes, hash, counts: false)
+      let borrow = borrow(url, styleBytes, hash, source: source, counts: false)
       guard borrow.isFound else {
         return switch borrow.absence {
         case .missing: LookupResult.missing
         case .expired: .expired
+        case .outdated: .outdated
         case .damaged: .damaged
         case .closed: .closed
         }
@@ -315,6 +331,8 @@ extension EntryInfo {
         bytes: Array(view.url), Style(valid: style, name: String(decoding: style, as: UTF8.self))),
       digest: header.digest, encoding: header.encoding, layout: header.layout, byteCount: header.logicalByteCount,
       storedByteCount: header.storedByteCount, metadata: Array(view.metadata), writtenMilliseconds: header.written,
-      expirationMilliseconds: header.expiration == 0 ? nil : header.expiration, isShared: !header.carriesPayload)
+      expirationMilliseconds: header.expiration == 0 || header.flags.contains(.sliding) ? nil : header.expiration,
+      slidingExpirationMilliseconds: header.flags.contains(.sliding) ? header.expiration : nil,
+      source: header.source, hasNamedSource: header.flags.contains(.namedSource), isShared: !header.carriesPayload)
   }
 }

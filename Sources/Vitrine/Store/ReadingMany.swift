@@ -1,5 +1,5 @@
 extension StoreCore {
-  func contains(_ url: UnsafeRawBufferPointer, _ style: Style) -> Bool {
+  func contains(_ url: UnsafeRawBufferPointer, _ style: Style, source: Source?) -> Bool {
     if isClosed { return false }
     let hash = catalog.hasher.key(url, styleTag: style.tag)
     return style.bytes.withUnsafeBytes { styleBytes in
@@ -7,13 +7,13 @@ extension StoreCore {
         return false
       }
       defer { pin.release() }
-      guard let view = catalog.record(at: slot.location, checks: false) else { return false }
-      return view.header.expiration == 0 || view.header.expiration > environment.clock.wallMilliseconds()
+      guard let header = catalog.record(at: slot.location, checks: false)?.header else { return false }
+      return (source == nil || header.source == source) && !hasExpired(header.lifetime, slot)
     }
   }
 
   /// After a loss of power a record may so far stand only in the log.
-  private func pinRestored(
+  func pinRestored(
     _ url: UnsafeRawBufferPointer, _ style: UnsafeRawBufferPointer, _ hash: KeyHash
   ) -> (KeySlot, Pin)? {
     guard inline.withLock({ !$0.isEmpty }) else { return nil }
@@ -29,7 +29,9 @@ extension StoreCore {
 
   /// Works through the keys in windows: hash all and fetch their places in the table, then fetch the records, then
   /// compare. Each step's misses overlap.
-  func borrowMany<E: Error>(_ keys: [CacheKey], _ body: (Int, RawSpan?) throws(E) -> Void) throws(E) {
+  func borrowMany<E: Error>(
+    _ keys: [CacheKey], _ sources: [Source?], _ body: (Int, RawSpan?) throws(E) -> Void
+  ) throws(E) {
     var hashes = [KeyHash](repeating: KeyHash(bits: 0), count: StoreCore.window)
     var start = 0
     while start < keys.count {
@@ -44,7 +46,10 @@ extension StoreCore {
       }
       for index in start..<end {
         let borrow = keys[index].url.withUnsafeBytes { url in
-          keys[index].style.bytes.withUnsafeBytes { self.borrow(url, $0, hashes[index - start], counts: true) }
+          keys[index].style.bytes.withUnsafeBytes {
+            self.borrow(
+              url, $0, hashes[index - start], source: index < sources.count ? sources[index] : nil, counts: true)
+          }
         }
         if borrow.isFound {
           defer { giveBack(borrow) }

@@ -43,24 +43,60 @@ extension StoreCore {
     return pending
   }
 
-  /// Removes what `isWanted` picks, in frames of at most 10,000 keys: each of them all or nothing.
+  /// Removes every style of a URL together: one frame, or a checkpoint where they are more than the log holds.
+  func removeStyles(_ url: [UInt8], durability: Durability?) throws(StoreError) -> Int {
+    try requireWritable()
+    let result: Result<Committed?, StoreError> = url.withUnsafeBytes { url in
+      let operation = PendingOperation(
+        hash: catalog.hasher.key(url, styleTag: 0), url: url, style: UnsafeRawBufferPointer(start: nil, count: 0),
+        digest: Digest(high: 0, low: 0), logicalByteCount: 0, kind: .removeStyles)
+      do throws(StoreError) { return .success(try commit([operation], moreKeys: 0)) } catch { return .failure(error) }
+    }
+    guard let committed = try result.get() else { return 0 }
+    if (durability ?? identity.durability) == .synced { try acknowledgeSynced(committed.sequence) }
+    wake()
+    return committed.removedCount
+  }
+
+  /// Entries that one frame removes, of those that need not go together.
+  var largestRemoval: Int { max(1, min(10_000, (wal?.capacity ?? 0) / 256)) }
+
+  /// Removes what `isWanted` picks, in frames of at most 10,000 keys: each of them all or nothing. Collects no more keys
+  /// than that at a time.
   func removeAll(durability: Durability?, where isWanted: (RecordView) -> Bool) throws(StoreError) -> Int {
     try requireWritable()
-    let found = keys(where: isWanted)
-    let step = max(1, min(10_000, (wal?.capacity ?? 0) / 256))
+    let step = largestRemoval
+    var keys: [CacheKey] = []
     var removed = 0
-    var start = 0
-    while start < found.count {
-      let end = min(start + step, found.count)
-      // Only the last one waits for the disk: the log's order makes the others durable with it.
-      removed += try remove(
-        Array(found[start..<end]), durability: end == found.count ? durability : .buffered)
-      start = end
+    try forEachRecord { (view, _, _) throws(StoreError) in
+      guard isWanted(view) else { return true }
+      keys.append(EntryInfo(view).key)
+      guard keys.count == step else { return true }
+      removed += try remove(keys, durability: .buffered)
+      keys.removeAll(keepingCapacity: true)
+      return true
     }
-    if found.isEmpty, (durability ?? identity.durability) == .synced {
-      try acknowledgeSynced((wal?.appendedSequence ?? 1) - 1)
-    }
+    removed += try remove(keys, durability: .buffered)
+    // One wait for the disk: the log's order makes all frames durable with the last.
+    if (durability ?? identity.durability) == .synced { try acknowledgeSynced((wal?.appendedSequence ?? 1) - 1) }
     return removed
+  }
+
+  /// Removes those of the entries that are still there as they were named, in one frame; answers how many, or nil when
+  /// the log has no room for it now.
+  func tryToRemove(_ names: some Collection<RecordName>) throws(StoreError) -> Int? {
+    try locked { () throws(StoreError) in
+      try requireWritable()
+      var changes: [Change] = []
+      changes.reserveCapacity(names.count)
+      for name in names where catalog.keys.find(name.hash, name.location) {
+        // By its number too: the place may have been given to another record of the key.
+        guard catalog.record(at: name.location, checks: false)?.header.sequence == name.sequence else { continue }
+        changes.append(.remove(name.hash, catalog.displaced(at: name.location)))
+      }
+      if changes.isEmpty { return 0 }
+      return try record(changes) ? changes.count : nil
+    }
   }
 
   /// Removes a damaged entry. False when it had gone already.
@@ -102,4 +138,11 @@ extension StoreCore {
     if (durability ?? identity.durability) == .synced { try acknowledgeSynced(sequence) }
     wake()
   }
+}
+
+/// An entry as it was when somebody decided that it should go.
+struct RecordName {
+  let hash: KeyHash
+  let location: Location
+  let sequence: UInt64
 }

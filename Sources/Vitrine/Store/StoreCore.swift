@@ -54,6 +54,7 @@ final class StoreCore: @unchecked Sendable {
   /// Set while a store is taken over on which a sync had failed: records of earlier openings are not shared.
   var mistrustsEarlierRecords = false
   let countersFile: (any File)?
+  let expiry: ExpiryWatch
   let background = Guarded<(any BackgroundTask)?>(nil)
 
   private let status = Atomic<UInt8>(0)
@@ -80,6 +81,7 @@ final class StoreCore: @unchecked Sendable {
     self.lastOpen = lastOpen
     self.firstSequence = firstSequence
     identity = loaded.identity
+    expiry = ExpiryWatch(clock: environment.clock)
     self.ledger = ledger
     nextRecord = firstSequence
     checkpoints = loaded.checkpoint

@@ -15,6 +15,9 @@ public struct StoreOptions: Sendable {
   public var segmentByteCount: Int?
   /// zstd level, 1 to 19; 0 stores everything plain. Default: 1.
   public var compressionLevel: Int?
+  /// Milliseconds for which an entry is given out after it was put; 0 for no limit. Default: no limit. Holds for entries
+  /// that are there already, too.
+  public var maximumAgeMilliseconds: Int64?
 
   // Of this opening only.
 
@@ -31,14 +34,16 @@ public struct StoreOptions: Sendable {
 
   public init(
     byteBudget: Int? = nil, entryBudget: Int? = nil, durability: Durability? = nil, segmentByteCount: Int? = nil,
-    compressionLevel: Int? = nil, verification: Verification = .firstRead, isReadOnly: Bool = false,
-    createsIfMissing: Bool = true, waitForLockMilliseconds: Int = 0, whenUnusable: UnusableStorePolicy = .fail
+    compressionLevel: Int? = nil, maximumAgeMilliseconds: Int64? = nil, verification: Verification = .firstRead,
+    isReadOnly: Bool = false, createsIfMissing: Bool = true, waitForLockMilliseconds: Int = 0,
+    whenUnusable: UnusableStorePolicy = .fail
   ) {
     self.byteBudget = byteBudget
     self.entryBudget = entryBudget
     self.durability = durability
     self.segmentByteCount = segmentByteCount
     self.compressionLevel = compressionLevel
+    self.maximumAgeMilliseconds = maximumAgeMilliseconds
     self.verification = verification
     self.isReadOnly = isReadOnly
     self.createsIfMissing = createsIfMissing

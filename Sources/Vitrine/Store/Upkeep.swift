@@ -13,6 +13,7 @@ extension StoreCore {
       round { () throws(StoreError) in try writeCheckpoint() }
     }
     round { () throws(StoreError) in try checkLeftovers() }
+    round { () throws(StoreError) in try dropExpired() }
     round { () throws(StoreError) in try retireDeadSegments() }
     round { () throws(StoreError) in try trimSealedSegments() }
     // The next segment is made ready once the store is being written to.

@@ -34,7 +34,7 @@ enum ListCommand: Command {
           }
         case .damaged:
           Diagnostics.write("cachectl ls: damaged: \(printable(key.url)) (\(key.style))\n")
-        case .missing:
+        case .missing, .outdated:
           continue
         case .closed:
           throw StoreError.closed

@@ -85,6 +85,30 @@ import Testing
     try again.close()
   }
 
+  @Test func whatFollowsAnOriginalNeverOutlivesIt() throws {
+    let store = try open()
+    let wrong = Guarded(0)
+    onThreads(3) { thread in
+      for number in 0..<1500 {
+        if thread == 0 {
+          let original = noise(20, UInt64(number))
+          try? store.put(original, for: "a")
+          // Nobody else puts originals: what is there now is made from this one.
+          for style in 0..<6 {
+            guard case .found(let entry) = store.lookup("a", style: Style("s\(style)")!), let source = entry.source
+            else { continue }
+            if source != Source(of: original) { wrong.withLock { $0 += 1 } }
+          }
+        } else {
+          try? store.put([UInt8(thread)], for: "a", style: Style("s\(thread * 3 - number % 3)")!)
+        }
+      }
+    }
+    #expect(wrong.withLock { $0 } == 0)
+    #expect(try store.verify().isOK)
+    try store.close()
+  }
+
   @Test func syncedPutsOfManyThreadsAreAllThere() throws {
     let store = try open()
     let failures = Guarded(0)

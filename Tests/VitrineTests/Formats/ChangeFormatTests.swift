@@ -18,8 +18,14 @@ enum GoldenChange {
       contentLocation: other, displaced: displaced)
   }
 
+  static var expiring: Change.Put {
+    var put = put()
+    put.expires = true
+    return put
+  }
+
   static let all: [Change] = [
-    .put(put()), .put(put(displacing: displaced)), .remove(hash, displaced), .removeAll,
+    .put(put()), .put(put(displacing: displaced)), .put(expiring), .remove(hash, displaced), .removeAll,
     .segmentMade(slot: 4, id: 0x55, byteCount: 0x10000),
     .segmentOpened(slot: 4, stream: .single, firstSequence: 3 << 36 | 8),
     .segmentSealed(slot: 4, byteCount: 0x2000), .segmentRetired(slot: 4),
@@ -54,6 +60,10 @@ enum GoldenChange {
     01010000000000008897a6b5c4d3e2f14900c000000000000200000005000000
     2301000000000000112233445566778802008000000000000200800000000000
     0300000009000000770700000000000011223344556677884900c00000000000
+    """,
+    """
+    01020000000000008897a6b5c4d3e2f14900c000000000000200000005000000
+    230100000000000011223344556677880200800000000000
     """,
     """
     02000000000000008897a6b5c4d3e2f102008000000000000300000009000000
@@ -112,7 +122,7 @@ enum GoldenChange {
 
   @Test func unknownKindsFlagsAndReservedBytesAreRefused() {
     let put = GoldenChange.encode(.put(GoldenChange.put()))
-    for (index, value) in [(0, 0), (0, 8), (0, 9), (0, 255), (1, 2), (1, 255), (2, 1), (3, 1)]
+    for (index, value) in [(0, 0), (0, 8), (0, 9), (0, 255), (1, 4), (1, 255), (2, 1), (3, 1)]
       as [(Int, UInt8)]
     {
       var bytes = put

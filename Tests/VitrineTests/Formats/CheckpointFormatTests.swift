@@ -65,7 +65,7 @@ struct GoldenCheckpoint {
             78563412900100000900000000000000
             """)))
     #expect(Array(bytes[144..<504]) == [UInt8](repeating: 0, count: 360))
-    #expect(hexText(Array(bytes[504..<512])) == "6fff8d31e0334934")
+    #expect(hexText(Array(bytes[504..<512])) == "452a69b4fdb82346")
     #expect(Array(bytes[512..<1024]) == StoreIdentityFormatTests.identity.encoded())
     #expect(Array(bytes[1024..<4096]) == [UInt8](repeating: 0, count: 3072))
   }

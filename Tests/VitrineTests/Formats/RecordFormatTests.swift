@@ -26,9 +26,9 @@ struct GoldenRecord {
     let layout = BitmapLayout(width: 640, height: 512, bytesPerRow: 2560, format: .bgra8888)!
     var record = make { header in
       header.encoding = .bitmap
-      header.flags = [.layout, .source, .pieces, .pageAligned]
+      header.flags = [.layout, .source, .pieces, .pageAligned, .namedSource, .sliding]
       header.layout = layout
-      header.source = [1, 2, 3, 4, 5, 6, 7, 8]
+      header.source = Source([1, 2, 3, 4, 5, 6, 7, 8])
       header.storedByteCount = layout.byteCount
       header.logicalByteCount = layout.byteCount
       header.payloadOffset = 256
@@ -84,7 +84,7 @@ struct GoldenRecord {
         == hexText(
           hex(
             """
-            5652454301020f005d427fe3145f416f05000000300000000400000020000000
+            5652454301023f008721cf473c5030ad05000000300000000400000020000000
             2827262524232221181716151413121100001400000000000000140000000000
             01000000900100000200000090010000190000000a000000000100000c000800
             8002000000020000000a00000100000001020304050607080000000000000000
@@ -108,6 +108,31 @@ struct GoldenRecord {
       read.checksum = 0
       #expect(read == record.header)
     }
+  }
+
+  @Test func flagsThatContradictTheFieldsAreRefused() {
+    func isTaken(_ change: (inout RecordHeader) -> Void) -> Bool {
+      GoldenRecord.isTaken(GoldenRecord.make(change).bytes)
+    }
+    #expect(!isTaken { $0.flags = .namedSource })
+    #expect(
+      !isTaken {
+        $0.flags = .sliding
+        $0.expiration = 0
+      })
+    #expect(
+      !isTaken {
+        $0.flags = .sliding
+        $0.expiration = -1
+      })
+    for (count, isNamed, taken) in [(15, true, true), (16, true, true), (16, false, true), (15, false, false)] {
+      #expect(
+        isTaken {
+          $0.flags = isNamed ? [.source, .namedSource] : .source
+          $0.source = Source(noise(count))
+        } == taken)
+    }
+    #expect(!isTaken { $0.flags = RecordHeader.Flags(rawValue: 64) })
   }
 
   @Test func aReferenceIsReadBackWithoutAPayload() throws {

@@ -37,6 +37,18 @@ import Testing
         #expect(table.insert(KeySlot(hash, location, []), hash))
         model.entries[hash, default: []].insert(location.bits)
         known.append((hash, location.bits))
+      case 5 where step >= 3000:
+        guard let old else { continue }
+        // Some of one URL's entries, in one pass.
+        let url = known[old].0
+        let chosen = known.indices.filter { known[$0].0.isSameURL(url) && random.chance(60) }
+        let locations = Set(chosen.map { Location(bits: known[$0].1) })
+        #expect(table.removeStyles(of: url, at: locations) == chosen.count)
+        for index in chosen.reversed() {
+          let (hash, bits) = known.remove(at: index)
+          model.entries[hash]?.remove(bits)
+          if model.entries[hash] == [] { model.entries[hash] = nil }
+        }
       case 6, 7, 8, 3, 4:
         guard let old else { continue }
         let (hash, bits) = known.remove(at: old)
@@ -101,6 +113,8 @@ import Testing
     table.setChecked(hash, Location(bits: 77))
     #expect(table.find(hash, counts: false) { $0.flags } == [.reference, .checked])
     #expect(table.copy(shard: hash.shard).first?.kept.flags == [.reference])
+    let expiring = KeySlot(hash, Location(bits: 78), [.expires, .checked])
+    #expect(expiring.kept.flags == [.expires])
   }
 
   @Test func removingEverythingLeavesAnEmptyTableThatCanBeFilledAgain() {

@@ -29,6 +29,7 @@ final class ModelRun {
     values = RandomValues(
       random: SeededRandom(seed: seed), segmentByteCount: options.segmentByteCount ?? 65_536)
     store = try world.open(path, options)
+    model.maximumAge = options.maximumAgeMilliseconds ?? 0
   }
 
   var currentPath: String { path }
@@ -45,7 +46,7 @@ final class ModelRun {
         fullCount += 1
         try makeRoom()
       }
-      try compareOne(values.key())
+      try compareOne(values.key(), asksForASource: true)
       // A run that is repeated is one that failed: find the step.
       if step % 100 == 0 || RandomRuns.repeatedSeed != nil { try compareAll() }
     }
@@ -87,7 +88,7 @@ final class ModelRun {
       #expect(
         try store.setExpiration(expiration, for: key) == model.setExpiration(expiration, key, at: now),
         comment)
-    case 80..<83: world.background.run()
+    case 80..<83: try upkeep()
     case 83..<86: try store.flush()
     case 86..<89: try store.checkpoint()
     case 89..<92:
@@ -95,6 +96,7 @@ final class ModelRun {
       try reopen(in: world, path)
     case 92..<96:
       let (other, path) = try survivor(self)
+      other.clock.advance(now - other.clock.wallMilliseconds())
       try store.close()
       try reopen(in: other, path)
       try compareAll()
@@ -156,25 +158,32 @@ final class ModelRun {
 
   private func write() throws {
     var batch = WriteBatch()
-    var after = model
+    var changes: [(CacheKey, [UInt8]?, PutOptions)] = []
     for _ in 0..<values.random.below(15) {
       let key = values.key()
       if values.random.chance(30) {
         batch.remove(key)
-        _ = after.remove([key])
+        changes.append((key, nil, PutOptions()))
       } else {
         let (value, layout) = values.value()
         let options = values.options(layout, at: now)
         batch.put(value, for: key, options: options)
-        after.put(value, key, options, at: now)
+        changes.append((key, value, options))
       }
     }
     try store.write(batch, durability: durability())
-    model = after
+    model.write(changes, at: now)
+  }
+
+  /// A round of upkeep, now and then after so long a time that it looks for what has expired.
+  private func upkeep() throws {
+    if values.random.chance(40) { world.clock.advance(61_000) }
+    world.background.run()
+    model.forgetExpired(butFor: Set(try store.keysInOrder()), at: now)
   }
 
   private func removeSome() throws {
-    switch values.random.below(4) {
+    switch values.random.below(5) {
     case 0:
       let style = RandomValues.styles[values.random.below(4)]
       #expect(try store.removeAll(style: style) == model.remove { key, _ in key.style == style }, comment)
@@ -189,6 +198,12 @@ final class ModelRun {
         try store.removeAll { $0.byteCount > limit }
           == model.remove { _, entry in entry.value.count > limit },
         comment)
+    case 3:
+      let named = Set((0..<values.random.below(40)).map { _ in values.key().url })
+      let prefix = values.random.chance(50) ? "" : "https://example.com/1"
+      #expect(
+        try store.retain(only: named.map { CacheKey(bytes: $0) }, prefix: prefix)
+          == model.remove { key, _ in key.url.starts(with: prefix.utf8) && !named.contains(key.url) }, comment)
     default:
       guard values.random.chance(30) else { return }
       try store.removeAll()
@@ -201,7 +216,7 @@ final class ModelRun {
     try compareAll()
     try store.removeAll()
     _ = model.remove { _, _ in true }
-    world.background.run()
+    try upkeep()
   }
 
   private func reopen(in world: TestWorld, _ path: String) throws {
@@ -214,12 +229,17 @@ final class ModelRun {
 
   // MARK: Comparing
 
-  private func compareOne(_ key: CacheKey) throws {
-    let expected = model.live(key, at: now)
-    let got = store.bytes(key)
-    #expect(store.contains(key) == (expected != nil), comment)
-    let lookup = store.lookup(key)
-    try requireSame(got, expected?.value)
+  private func compareOne(_ key: CacheKey, asksForASource: Bool = false) throws {
+    let live = model.live(key, at: now)
+    var source: Source?
+    if asksForASource, values.random.chance(40) {
+      source = values.random.chance(50) ? live?.source : values.namedSource()
+    }
+    let isOutdated = live != nil && source != nil && live?.source != source
+    let expected = isOutdated ? nil : live
+    #expect(store.contains(key, source: source) == (expected != nil), comment)
+    let lookup = store.lookup(key, source: source)
+    try requireSame(store.bytes(key, source: source), expected?.value)
     if let expected {
       guard case .found(let info) = lookup else {
         Issue.record("\(lookup) instead of an entry: \(comment)")
@@ -229,8 +249,11 @@ final class ModelRun {
         info.key == key && info.metadata == expected.metadata && info.layout == expected.layout, comment)
       #expect(info.byteCount == expected.value.count && info.writtenMilliseconds == expected.written, comment)
       #expect(info.expirationMilliseconds == expected.expiration, comment)
+      #expect(info.slidingExpirationMilliseconds == expected.sliding, comment)
+      #expect(info.source == expected.source && info.hasNamedSource == expected.hasNamedSource, comment)
     } else {
-      #expect(lookup == (model.entries[key] == nil ? .missing : .expired), comment)
+      #expect(lookup == (isOutdated ? .outdated : model.entries[key] == nil ? .missing : .expired), comment)
+      if isOutdated, live?.hasNamedSource == true { _ = model.remove([key]) }
     }
   }
 

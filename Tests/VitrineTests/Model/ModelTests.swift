@@ -9,7 +9,9 @@ import Testing
     let current = Guarded(disk)
     let run = try ModelRun(
       seed: seed, world: TestWorld(fileSystem: disk, seed: seed), path: "store",
-      options: StoreOptions(byteBudget: (4 << 20) << Int(seed % 3), segmentByteCount: 65_536 << Int(seed % 2))
+      options: StoreOptions(
+        byteBudget: (4 << 20) << Int(seed % 3), segmentByteCount: 65_536 << Int(seed % 2),
+        maximumAgeMilliseconds: seed % 2 == 0 ? 30_000 : nil)
     ) { _ in
       let copy = MemoryDisk(current.withLock { $0 }.image)
       current.withLock { $0 = copy }

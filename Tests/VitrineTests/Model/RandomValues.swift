@@ -33,12 +33,18 @@ struct RandomValues {
     return (random.chance(50) ? noise(size, UInt64(variant)) : text(size, variant), nil)
   }
 
+  mutating func namedSource() -> Source { Source([UInt8(random.below(3))])! }
+
   mutating func options(_ layout: BitmapLayout?, at now: Int64) -> PutOptions {
     var options = PutOptions(layout: layout)
     if random.chance(30) { options.metadata = text(random.below(300), random.below(3)) }
     if random.chance(15) { options.expirationMilliseconds = now + Int64(random.below(20_000)) - 2000 }
     if random.chance(15) { options.durability = random.chance(50) ? .synced : .buffered }
     options.isPageAligned = random.chance(10)
+    if options.expirationMilliseconds == nil, random.chance(8) {
+      options.slidingExpirationMilliseconds = Int64(1 + random.below(20_000))
+    }
+    if random.chance(30) { options.source = random.chance(30) ? .none : .named(namedSource()) }
     return options
   }
 }

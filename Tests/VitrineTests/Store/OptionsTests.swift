@@ -11,14 +11,15 @@ import Testing
 
   @Test func optionsStayWithTheStoreUntilTheyAreChanged() throws {
     let given = StoreOptions(
-      byteBudget: 3 << 20, entryBudget: 77, durability: .synced, segmentByteCount: 70_000, compressionLevel: 0
-    )
+      byteBudget: 3 << 20, entryBudget: 77, durability: .synced, segmentByteCount: 70_000, compressionLevel: 0,
+      maximumAgeMilliseconds: 1234)
     try open(given).close()
     for _ in 0..<2 {
       let store = try open(StoreOptions())
       let identity = store.core.identity
       #expect(store.byteBudget == 3 << 20 && identity.entryBudget == 77 && identity.durability == .synced)
       #expect(identity.segmentByteCount == 73_728 && identity.compressionLevel == 0)
+      #expect(identity.maximumAge == 1234)
       try store.close()
     }
     try open(StoreOptions(byteBudget: 5 << 20, entryBudget: 0)).close()
@@ -42,7 +43,7 @@ import Testing
   @Test(arguments: [
     StoreOptions(byteBudget: 1 << 20 - 1), StoreOptions(byteBudget: -1), StoreOptions(entryBudget: -1),
     StoreOptions(segmentByteCount: 65_535), StoreOptions(segmentByteCount: (64 << 20) + 1),
-    StoreOptions(compressionLevel: -1), StoreOptions(compressionLevel: 20),
+    StoreOptions(compressionLevel: -1), StoreOptions(compressionLevel: 20), StoreOptions(maximumAgeMilliseconds: -1),
   ])
   func optionsOutsideTheirLimitsAreRefused(_ options: StoreOptions) {
     guard case .invalidArgument? = storeError({ _ = try open(options) }) else {

@@ -2,12 +2,19 @@
 
 /// A clock that moves when it is told to.
 final class ManualClock: Clock, @unchecked Sendable {
-  private let now = Guarded<Int64>(1_700_000_000_000)
+  private let now = Guarded<(wall: Int64, monotonic: Int64)>((1_700_000_000_000, 1_000_000))
 
-  func wallMilliseconds() -> Int64 { now.withLock { $0 } }
-  func monotonicNanoseconds() -> UInt64 { UInt64(wallMilliseconds()) * 1_000_000 }
+  func wallMilliseconds() -> Int64 { now.withLock { $0.wall } }
+  func monotonicNanoseconds() -> UInt64 { UInt64(now.withLock { $0.monotonic }) * 1_000_000 }
   func sleep(milliseconds: Int) { advance(Int64(milliseconds)) }
-  func advance(_ milliseconds: Int64) { now.withLock { $0 += milliseconds } }
+  func advance(_ milliseconds: Int64) {
+    now.withLock { now in
+      now.wall += milliseconds
+      now.monotonic += milliseconds
+    }
+  }
+  /// The wall clock is set, and no time passes.
+  func step(_ milliseconds: Int64) { now.withLock { $0.wall += milliseconds } }
 }
 
 /// Random numbers that are the same in every run.

@@ -28,6 +28,11 @@ func hexText(_ bytes: [UInt8]) -> String {
   return lines
 }
 
+extension Source {
+  /// What is made from these bytes has it by default.
+  init(of bytes: [UInt8]) { self.init(bytes.withUnsafeBytes { Digest(of: $0) }) }
+}
+
 extension CacheStore {
   /// What a test asks most often.
   subscript(_ url: String) -> [UInt8]? { bytes(url) }

@@ -1,0 +1,46 @@
+/// What an entry was made from: 1 to 16 bytes, such as the digest of an original or the version of a recipe.
+public struct Source: Sendable, Hashable {
+  /// The bytes as little-endian numbers, zeros behind them.
+  let low: UInt64
+  let high: UInt64
+  let byteCount: UInt8
+
+  /// Nil when there are not 1 to 16 bytes.
+  public init?(_ bytes: some Collection<UInt8>) {
+    guard (1...16).contains(bytes.count) else { return nil }
+    var words: (low: UInt64, high: UInt64) = (0, 0)
+    for (index, byte) in bytes.enumerated() {
+      if index < 8 {
+        words.low |= UInt64(byte) << (8 * index)
+      } else {
+        words.high |= UInt64(byte) << (8 * (index - 8))
+      }
+    }
+    self.init(low: words.low, high: words.high, byteCount: UInt8(bytes.count))
+  }
+
+  /// The source that an entry has by default, where `digest` is that of its URL's original.
+  public init(_ digest: Digest) { self.init(low: digest.low, high: digest.high, byteCount: 16) }
+
+  @inline(__always)
+  init(low: UInt64, high: UInt64, byteCount: UInt8) {
+    self.low = low
+    self.high = high
+    self.byteCount = byteCount
+  }
+
+  public var bytes: [UInt8] {
+    (0..<Int(byteCount)).map { UInt8(truncatingIfNeeded: ($0 < 8 ? low : high) >> (8 * ($0 & 7))) }
+  }
+}
+
+/// Which source a put gives its entry.
+public enum SourceOption: Sendable, Hashable {
+  /// The digest of the original of the same URL as it is stored when the put happens; none when there is no original,
+  /// and for the original itself. The entry goes when an original with another digest is stored.
+  case automatic
+  /// None: only a get that names a source misses the entry.
+  case none
+  /// The caller's own. The entry stays until a get names another one, whatever happens to the original.
+  case named(Source)
+}
