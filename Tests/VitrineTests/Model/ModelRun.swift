@@ -128,7 +128,7 @@ final class ModelRun {
       let end = min(value.count, start + values.random.below(max(2, value.count / 2)))
       try writer.write(Array(value[start..<end]))
       if values.random.chance(20) { try stalled.write(Array(value[start..<end])) }
-      if values.random.chance(10) { world.background.run() }
+      if values.random.chance(10) { try runUpkeep() }
       if values.random.chance(5) { try store.checkpoint() }
       start = end
     }
@@ -178,6 +178,10 @@ final class ModelRun {
   /// A round of upkeep, now and then after so long a time that it looks for what has expired.
   private func upkeep() throws {
     if values.random.chance(40) { world.clock.advance(61_000) }
+    try runUpkeep()
+  }
+
+  private func runUpkeep() throws {
     world.background.run()
     model.forgetExpired(butFor: Set(try store.keysInOrder()), at: now)
   }
