@@ -1,5 +1,5 @@
 // The few things Swift cannot reach by itself: calls that Glibc hides behind _GNU_SOURCE, XXH3 compiled for the
-// processor at hand, and the thread-local block in which a reader publishes what it is reading.
+// processor at hand, the thread-local block in which a reader publishes what it is reading, and a signal handler.
 #ifndef CVITRINESYSTEM_H
 #define CVITRINESYSTEM_H
 
@@ -87,6 +87,33 @@ bool vitrine_is_pinned(uintptr_t low, uintptr_t high);
 // A value the thread owns, destroyed by `destroy` when the thread ends.
 void *vitrine_thread_value(void);
 void vitrine_set_thread_value(void *value, void (*destroy)(void *));
+
+// Bus errors -----------------------------------------------------------------------------------------------------
+// A page of a mapped file that the disk cannot deliver, or that lies behind the end of a file cut short, raises SIGBUS
+// on touch. Mappings are listed here; once the guard is installed, such a page is replaced by one of zeros and marked.
+
+typedef struct vitrine_range vitrine_range;
+// Lists a mapping; NULL when memory is short, and then the mapping is not guarded. What is stored into a page of zeros of
+// a writable one goes nowhere.
+vitrine_range *vitrine_range_add(const void *start, size_t count, bool writable);
+// Takes it off the list; call before unmapping, when nobody can touch it any more. NULL is harmless.
+void vitrine_range_remove(vitrine_range *range);
+// Whether a page was replaced under the bytes at `address`, which lie within the range.
+bool vitrine_range_is_damaged(const vitrine_range *range, const void *address, size_t count);
+
+// Takes SIGBUS over, once for the process; every signal that is not one of a listed mapping goes to the handler that
+// was there. 0 or an errno.
+int vitrine_install_bus_guard(void);
+
+// Not 0 once any page was replaced.
+extern int vitrine_bus_errors;
+
+// Whether any page was ever replaced. What was read from a mapping before counts only if this is false after, or the
+// range is not damaged.
+static inline bool vitrine_bus_errors_happened(void) {
+  __atomic_thread_fence(__ATOMIC_ACQUIRE);
+  return __builtin_expect(__atomic_load_n(&vitrine_bus_errors, __ATOMIC_RELAXED) != 0, 0);
+}
 
 // Prefetches the line at `address` for reading.
 static inline void vitrine_prefetch(const void *address) { __builtin_prefetch(address, 0, 3); }

@@ -31,6 +31,25 @@ extension Digest: CustomStringConvertible {
   public var description: String { hexadecimal(high) + hexadecimal(low) }
 }
 
+extension Digest {
+  private static let pieceByteCount = 256 << 10
+
+  /// The digest of a range of a file, read in pieces through `buffer`. Nil when the file ends before, or when memory is
+  /// short.
+  static func reading(_ file: any File, _ range: Range<Int>, _ buffer: ByteBuffer) throws(SystemError) -> Digest? {
+    let stream = DigestStream()
+    var next = range.lowerBound
+    while next < range.upperBound {
+      let count = min(pieceByteCount, range.upperBound - next)
+      try file.read(into: buffer, count: count, at: next)
+      guard buffer.count == count else { return nil }
+      stream.update(buffer.bytes)
+      next += count
+    }
+    return stream.finish()
+  }
+}
+
 func hexadecimal(_ value: UInt64) -> String {
   let digits = String(value, radix: 16)
   return String(repeating: "0", count: 16 - digits.count) + digits

@@ -2,14 +2,14 @@ import CVitrineSystem
 import CZstd
 
 /// What a thread keeps between calls: zstd contexts, which are dear to make, and buffers for heads and for
-/// decompressed values, one for each level of nested borrows.
+/// decompressed or copied values, one for each level of nested borrows.
 ///
 /// Invariant: reached only from its own thread, through ``current``; freed when the thread ends.
 final class ThreadContext {
   private var compressor: OpaquePointer?
   private var decompressor: OpaquePointer?
   private var values: [ByteBuffer] = []
-  /// The depth of decompressed borrows now standing.
+  /// The depth of borrows now standing in `values`.
   private var depth = 0
   /// Tells threads apart: no later thread has it while somebody holds it.
   let token = Token()
@@ -55,12 +55,20 @@ final class ThreadContext {
   func decompress(_ bytes: UnsafeRawBufferPointer, byteCount: Int) -> UnsafeRawBufferPointer? {
     if decompressor == nil { decompressor = ZSTD_createDCtx() }
     guard let decompressor else { return nil }
+    return value(byteCount: byteCount) { space in
+      let result = ZSTD_decompressDCtx(decompressor, space.baseAddress, byteCount, bytes.baseAddress, bytes.count)
+      return ZSTD_isError(result) == 0 && result == byteCount
+    }
+  }
+
+  /// Exactly `byteCount` bytes that `fill` writes into a buffer that stays until ``releaseValue()``; nil when it answers
+  /// false.
+  func value(byteCount: Int, _ fill: (UnsafeMutableRawBufferPointer) -> Bool) -> UnsafeRawBufferPointer? {
     if values.count == depth { values.append(ByteBuffer(capacity: max(byteCount, 64))) }
     let value = values[depth]
     var isWhole = false
     value.withSpace(byteCount) { space in
-      let result = ZSTD_decompressDCtx(decompressor, space.baseAddress, byteCount, bytes.baseAddress, bytes.count)
-      isWhole = ZSTD_isError(result) == 0 && result == byteCount
+      isWhole = fill(space)
       return isWhole ? byteCount : 0
     }
     guard isWhole else {

@@ -105,6 +105,20 @@ extension File {
     try result.get()
   }
 
+  /// Fills `buffer` with up to `count` bytes from `offset` on, fewer where the file ends before.
+  package func read(into buffer: ByteBuffer, count: Int, at offset: Int) throws(SystemError) {
+    var failure: SystemError?
+    buffer.withSpace(count) { space in
+      do throws(SystemError) {
+        return try read(into: space, at: offset)
+      } catch {
+        failure = error
+        return 0
+      }
+    }
+    if let failure { throw failure }
+  }
+
   /// The bytes of `range`, fewer where the file ends before.
   package func read(_ range: Range<Int>) throws(SystemError) -> [UInt8] {
     if range.isEmpty { return [] }

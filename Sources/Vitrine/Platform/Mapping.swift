@@ -1,3 +1,5 @@
+import CVitrineSystem
+
 #if canImport(Glibc)
   import Glibc
 #elseif canImport(Musl)
@@ -16,6 +18,7 @@ package final class Mapping: @unchecked Sendable {
   package let byteCount: Int
   private let showsPageCache: Bool
   private let release: @Sendable () -> Void
+  private var range: OpaquePointer?
 
   /// `showsPageCache`: the memory is the system's pages of the file itself, so that taking it away loses nothing.
   package init(
@@ -26,6 +29,19 @@ package final class Mapping: @unchecked Sendable {
     self.byteCount = byteCount
     self.showsPageCache = showsPageCache
     self.release = release
+  }
+
+  /// Lists it for the bus error guard (``BusErrors``). Its owner calls it once, before anybody else sees the mapping, and
+  /// asks ``isDamaged(_:)`` whenever it has read or stored something.
+  package func guardPages(isWritable: Bool) {
+    if showsPageCache, range == nil { range = vitrine_range_add(start, byteCount, isWritable) }
+  }
+
+  /// Whether zeros stand in place of a page under `bytes`, which lie within the mapping. O(1) before the process's
+  /// first bus error.
+  @inline(__always)
+  package func isDamaged(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    BusErrors.haveHappened && vitrine_range_is_damaged(range, bytes.baseAddress, bytes.count)
   }
 
   /// Brings the pages of a range of a writable mapping in, ready to be stored to. False when one cannot be had; true
@@ -51,5 +67,8 @@ package final class Mapping: @unchecked Sendable {
     #endif
   }
 
-  deinit { release() }
+  deinit {
+    vitrine_range_remove(range)
+    release()
+  }
 }

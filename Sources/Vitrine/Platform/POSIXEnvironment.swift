@@ -80,9 +80,10 @@ private final class POSIXBackgroundTask: BackgroundTask, @unchecked Sendable {
 
   private static func run(_ context: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
     let state = Unmanaged<ThreadState>.fromOpaque(context).takeRetainedValue()
-    // Signals are for the embedding program's own threads.
+    // Signals are for the embedding program's own threads, save those that a thread raises itself: blocked, they kill.
     var all = sigset_t()
     sigfillset(&all)
+    for number in [SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGTRAP] { sigdelset(&all, number) }
     pthread_sigmask(SIG_BLOCK, &all, nil)
     state.monitor.lock()
     while !state.isStopped {

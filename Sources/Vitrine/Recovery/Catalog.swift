@@ -214,11 +214,39 @@ package final class Catalog: @unchecked Sendable {
   /// The header at a location, if a whole one stands there; `checks` compares its checksum too.
   @inline(__always)
   package func record(at location: Location, checks: Bool) -> RecordView? {
+    try? openRecord(at: location, checks: checks)
+  }
+
+  /// The same; throws when the segment is not mapped and its file cannot be opened now. A file that cannot be read, or
+  /// has gone, has no record.
+  @inline(__always)
+  package func openRecord(at location: Location, checks: Bool) throws(SystemError) -> RecordView? {
     let bytes = segments.bytes(at: location)
+    if bytes.isEmpty { return try copiedRecord(at: location, checks: checks) }
     guard let header = RecordHeader(bytes), header.sequence >= segments.firstSequence(location.slot),
       !checks || header.isIntact(in: bytes, seed: segments.seed(location))
     else { return nil }
     return RecordView(header: header, bytes: bytes)
+  }
+
+  private func copiedRecord(at location: Location, checks: Bool) throws(SystemError) -> RecordView? {
+    let available = segments.available(at: location)
+    guard available > 0, let file = try file(location.slot),
+      let view = try? RecordCopy.view(file, offset: location.offset, available: available),
+      view.header.sequence >= segments.firstSequence(location.slot),
+      !checks || view.header.isIntact(in: view.bytes, seed: segments.seed(location))
+    else { return nil }
+    return view
+  }
+
+  /// The file of a segment, nil when it has gone; throws when it cannot be opened now.
+  package func file(_ slot: Int) throws(SystemError) -> (any File)? {
+    do throws(SystemError) {
+      return try segments.segment(slot)?.storage?.openFile()
+    } catch {
+      if error.code == SystemError.missing { return nil }
+      throw error
+    }
   }
 
   /// Where the payload of a reference lies; nil when it is gone or damaged beyond finding.

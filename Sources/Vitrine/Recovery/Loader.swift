@@ -2,10 +2,12 @@
 package struct Loader {
   package let folders: StoreFolders
   package let access: FileAccess
+  private let mapsSegments: Bool
 
-  package init(folders: StoreFolders, isReadOnly: Bool) {
+  package init(folders: StoreFolders, isReadOnly: Bool, mapsSegments: Bool = true) {
     self.folders = folders
     access = isReadOnly ? .readOnly : .readWrite
+    self.mapsSegments = mapsSegments
   }
 
   /// `identity` is what `STORE` said, if it could be read.
@@ -119,8 +121,10 @@ package struct Loader {
       let file = try folders.segments.openFile(segment.fileName, access)
       let status = try file.status()
       mapped = min(status.byteCount, segment.byteCount)
-      let mapping = mapped > 0 ? try file.map(byteCount: mapped, writable: false) : nil
-      segment.attach(file: file, in: folders.segments, mapping: mapping, allocatedByteCount: status.allocatedByteCount)
+      let mapping = mapped > 0 && mapsSegments ? try file.map(byteCount: mapped, writable: false) : nil
+      segment.attach(
+        file: file, in: folders.segments, mapping: mapping, byteCount: mapped,
+        allocatedByteCount: status.allocatedByteCount, account: catalog.segments.account, access: access)
       // It may have been cut to what was written in it since the log sealed it.
       if segment.state == .sealed { segment.byteCount = min(segment.byteCount, max(mapped, segment.tail)) }
       if mapped < segment.tail { problem = "is \(segment.tail - mapped) bytes short" }

@@ -11,10 +11,11 @@ struct RecordCheck {
   enum Outcome {
     case intact(RecordHeader, bytesRead: Int)
     case damaged(String)
+    /// Its file could not be opened now, for want of descriptors, say: nothing is known, and nothing may be given up.
+    case unavailable(SystemError)
   }
 
   private static let firstRead = 16 << 10
-  private static let pieceByteCount = 256 << 10
 
   /// Reads the head, and the payload when `readsPayload`. `withHead` sees a whole head before the payload is read, and
   /// answers false for a record of another key.
@@ -30,16 +31,9 @@ struct RecordCheck {
 
   private func check(_ readsPayload: Bool, _ withHead: (RecordView) -> Bool) throws(SystemError) -> Outcome {
     let scratch = ThreadContext.current.scratch
-    try read(into: scratch, count: min(available, RecordCheck.firstRead))
-    guard var header = RecordHeader(head: scratch.bytes, available: available) ?? longHeader(scratch) else {
+    let reader = HeadReader(file: file, offset: offset, available: available)
+    guard let header = try reader.read(into: scratch, first: RecordCheck.firstRead) else {
       return .damaged("no record is there")
-    }
-    if header.endOfHead > scratch.bytes.count {
-      try read(into: scratch, count: header.endOfHead)
-      guard let again = RecordHeader(head: scratch.bytes, available: available) else {
-        return .damaged("no record is there")
-      }
-      header = again
     }
     guard header.isIntact(in: scratch.bytes, seed: seed) else { return .damaged("the record's head fails its check") }
     guard header.sequence >= firstSequence else { return .damaged("the record is a leftover of a lost opening") }
@@ -50,14 +44,6 @@ struct RecordCheck {
       return .damaged("the payload fails its check")
     }
     return .intact(header, bytesRead: bytesRead)
-  }
-
-  /// A head longer than the first read: its own fields say how long it is, before they can be trusted.
-  private func longHeader(_ scratch: ByteBuffer) -> RecordHeader? {
-    guard scratch.count == RecordCheck.firstRead, available > scratch.count else { return nil }
-    let longest = RecordHeader.fixedByteCount + 32 + 8 * 4096 + 65536 + 255 + 65536
-    guard (try? read(into: scratch, count: min(available, longest))) != nil else { return nil }
-    return RecordHeader(head: scratch.bytes, available: available)
   }
 
   private func payloadDigest(_ header: RecordHeader, _ scratch: ByteBuffer) throws(SystemError) -> Digest? {
@@ -77,28 +63,10 @@ struct RecordCheck {
       let value = UnsafeRawBufferPointer(rebasing: scratch.bytes[header.payloadOffset..<end])
       return digest?(value) ?? Digest(of: value)
     }
-    let stream = DigestStream()
-    var next = header.payloadOffset
-    while next < end {
-      let count = min(RecordCheck.pieceByteCount, end - next)
-      try read(into: scratch, count: count, at: next)
-      guard scratch.count == count else { return nil }
-      stream.update(scratch.bytes)
-      next += count
-    }
-    return stream.finish()
+    return try Digest.reading(file, offset + header.payloadOffset..<offset + end, scratch)
   }
 
-  private func read(into buffer: ByteBuffer, count: Int, at start: Int = 0) throws(SystemError) {
-    var failure: SystemError?
-    buffer.withSpace(count) { space in
-      do throws(SystemError) {
-        return try file.read(into: space, at: offset + start)
-      } catch {
-        failure = error
-        return 0
-      }
-    }
-    if let failure { throw failure }
+  private func read(into buffer: ByteBuffer, count: Int) throws(SystemError) {
+    try file.read(into: buffer, count: count, at: offset)
   }
 }

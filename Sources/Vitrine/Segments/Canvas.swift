@@ -21,6 +21,7 @@ final class Canvas {
     self.range = range
     if isMapped, let mapping = try? file.map(byteCount: range.upperBound, writable: true), mapping.populate(range) {
       self.mapping = mapping
+      mapping.guardPages(isWritable: true)
       memory = nil
       bytes = UnsafeMutableRawBufferPointer(start: mapping.start + range.lowerBound, count: range.count)
       if file.announcesStores {
@@ -50,6 +51,9 @@ final class Canvas {
   /// What was drawn is in the file.
   func commit() throws(SystemError) {
     endStores()
+    if mapping?.isDamaged(UnsafeRawBufferPointer(bytes)) ?? false {
+      throw SystemError(code: 5, operation: "draw", path: file.path)
+    }
     if memory != nil { try file.write(UnsafeRawBufferPointer(bytes), at: range.lowerBound) }
   }
 }

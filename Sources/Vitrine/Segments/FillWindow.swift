@@ -27,6 +27,7 @@ package final class FillWindow: @unchecked Sendable {
     guard byteCount >= FillWindow.smallestSegment, let mapping = try? file.map(byteCount: byteCount, writable: true)
     else { return nil }
     self.file = file
+    mapping.guardPages(isWritable: true)
     pages = PopulatedPages(mapping)
     announces = file.announcesStores
   }
@@ -50,7 +51,8 @@ package final class FillWindow: @unchecked Sendable {
       (mapping.start + offset + head.count).copyMemory(from: start, byteCount: payload.count)
     }
     if announces { file.didStore(range) }
-    return true
+    // Into a file that was cut short, the guard has let it store nowhere.
+    return !mapping.isDamaged(UnsafeRawBufferPointer(start: mapping.start + offset, count: range.count))
   }
 
   /// Call before a sync of the file.

@@ -1,14 +1,30 @@
-/// A record in mapped memory: valid while its segment is pinned or the commit lock is held.
+/// A record in mapped memory: valid while its segment is pinned or the commit lock is held. Or the head of one in memory
+/// that the view itself keeps, for segments that are not mapped.
 package struct RecordView {
   package let header: RecordHeader
-  /// From the record's start to its segment's end.
+  /// From the record's start to its segment's end, or as far as it was copied.
   package let bytes: UnsafeRawBufferPointer
+  package let copy: RecordCopy?
+
+  package init(header: RecordHeader, bytes: UnsafeRawBufferPointer) {
+    self.header = header
+    self.bytes = bytes
+    copy = nil
+  }
+
+  package init(header: RecordHeader, copy: RecordCopy) {
+    self.header = header
+    bytes = copy.head.bytes
+    self.copy = copy
+  }
 
   package var url: UnsafeRawBufferPointer { range(header.urlOffset, header.urlByteCount) }
   package var style: UnsafeRawBufferPointer { range(header.styleOffset, header.styleByteCount) }
   package var metadata: UnsafeRawBufferPointer { range(header.metadataOffset, header.metadataByteCount) }
-  package var payload: UnsafeRawBufferPointer {
-    header.carriesPayload ? range(header.payloadOffset, header.storedByteCount) : range(0, 0)
+  /// Nil where there is none: in a reference, and in a copy of a head.
+  package var payload: UnsafeRawBufferPointer? {
+    guard header.carriesPayload, copy == nil else { return nil }
+    return range(header.payloadOffset, header.storedByteCount)
   }
 
   @inline(__always)

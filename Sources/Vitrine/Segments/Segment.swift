@@ -17,21 +17,22 @@ package final class Segment: @unchecked Sendable {
   /// Most segments keep their file open; beyond so many, one that is not being written is opened when it is needed, so
   /// that a large store does not use up the process's descriptors.
   private static let mostHeldFiles = 256
-  @exclusivity(unchecked) private var held: (any File)?
-  private var directory: (any Directory)?
-
   /// Nil when the file is missing, and while recovery has not come to it yet.
-  package var file: (any File)? { held ?? (try? directory?.openFile(fileName, access)) }
-  private var access: FileAccess = .readWrite
-  @exclusivity(unchecked) package private(set) var mapping: Mapping?
+  @exclusivity(unchecked) package private(set) var storage: SegmentStorage?
+
+  /// Nil also when it cannot be opened now.
+  package var file: (any File)? { try? storage?.openFile() }
+
+  /// Whether zeros stand in place of some page of its mapping: then nothing more is to be written into it.
+  @inline(__always)
+  package var hasDamagedPages: Bool { BusErrors.haveHappened && storage?.hasDamagedPages ?? false }
+
   /// Where its file system allows; set before the segment takes records, and closed when it takes no more.
   @exclusivity(unchecked) package var window: FillWindow?
   /// Bytes that the file has room for.
   @exclusivity(unchecked) package var byteCount: Int
   /// Bytes of the disk that it takes, as the ledger counts them.
   package var allocatedByteCount = 0
-  /// What its file took when it lost its name.
-  package var unlinkedByteCount = 0
   package var stream: StreamKind
   @exclusivity(unchecked) package var state: State
   /// Where the next reservation begins.
@@ -64,13 +65,13 @@ package final class Segment: @unchecked Sendable {
   }
 
   package func attach(
-    file: any File, in directory: any Directory, mapping: Mapping?, allocatedByteCount: Int,
-    access: FileAccess = .readWrite
+    file: any File, in directory: any Directory, mapping: Mapping?, byteCount: Int, allocatedByteCount: Int,
+    account: StorageAccount, access: FileAccess
   ) {
-    held = slot < Segment.mostHeldFiles || state == .open || state == .spare ? file : nil
-    self.directory = directory
-    self.access = access
-    self.mapping = mapping
+    storage = SegmentStorage(
+      file: file, name: fileName, in: directory, access: access,
+      keepsFile: slot < Segment.mostHeldFiles || state == .open || state == .spare, mapping: mapping,
+      byteCount: byteCount, account: account)
     self.allocatedByteCount = allocatedByteCount
   }
 

@@ -8,7 +8,7 @@ import Synchronization
 /// pinned: readers pin (``pin(_:)``) under the same shard lock under which they found the location. Everything else is
 /// guarded by the commit lock.
 ///
-/// A descriptor is 64 bytes: address of the mapping, bytes mapped, offset below which live records are known to be on
+/// A descriptor is 64 bytes: address of the mapping (0 without one), bytes to be read, offset below which live records are known to be on
 /// the disk (atomic), segment id, the first sequence number that counts (older records are leftovers of an opening whose
 /// frames were lost), and what the file has room for.
 ///
@@ -28,6 +28,8 @@ package final class SegmentTable: @unchecked Sendable {
   @exclusivity(unchecked) package private(set) var segments: [Segment?] = []
   private var freeSlots: [Int] = []
   package let store: StoreID
+  /// What Blobs and unlinked segments take.
+  package let account = StorageAccount()
 
   package init?(store: StoreID) {
     guard let memory = PageMemory(byteCount: SegmentTable.slotLimit * SegmentTable.stride) else { return nil }
@@ -61,6 +63,11 @@ package final class SegmentTable: @unchecked Sendable {
       return UnsafeRawBufferPointer(start: nil, count: 0)
     }
     return UnsafeRawBufferPointer(start: start + location.offset, count: mapped - location.offset)
+  }
+
+  /// Bytes from `location` to its segment's end, mapped or not.
+  package func available(at location: Location) -> Int {
+    max(0, address(location.slot).load(fromByteOffset: 8, as: Int.self) - location.offset)
   }
 
   @inline(__always)
@@ -103,6 +110,11 @@ package final class SegmentTable: @unchecked Sendable {
     return slot < segments.count ? segments[slot] : nil
   }
 
+  /// What a pinned segment's bytes lie in.
+  package func storage(of pin: Pin) -> SegmentStorage? {
+    segment(Int(pin.address - UInt(bitPattern: descriptors)) / SegmentTable.stride)?.storage
+  }
+
   // MARK: Writers
 
   /// A slot for a new segment; nil when there are none left.
@@ -127,8 +139,9 @@ package final class SegmentTable: @unchecked Sendable {
     }
     freeSlots.removeAll { $0 == segment.slot }
     let descriptor = address(segment.slot)
-    descriptor.storeBytes(of: segment.mapping.map { UnsafeRawPointer($0.start) }, as: UnsafeRawPointer?.self)
-    descriptor.storeBytes(of: segment.mapping?.byteCount ?? 0, toByteOffset: 8, as: Int.self)
+    let storage = segment.storage
+    descriptor.storeBytes(of: storage?.mapping.map { UnsafeRawPointer($0.start) }, as: UnsafeRawPointer?.self)
+    descriptor.storeBytes(of: storage?.byteCount ?? 0, toByteOffset: 8, as: Int.self)
     vouched(segment.slot).pointee.store(vouchedUpTo, ordering: .relaxed)
     descriptor.storeBytes(of: segment.id, toByteOffset: 24, as: UInt64.self)
     descriptor.storeBytes(of: firstSequence, toByteOffset: 32, as: UInt64.self)

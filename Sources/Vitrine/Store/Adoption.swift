@@ -78,7 +78,7 @@ struct Adoption {
   }
 
   static func ledger(_ loaded: LoadedStore, _ folders: StoreFolders, _ wal: WAL?) -> Ledger {
-    var ledger = Ledger(budget: loaded.identity.byteBudget)
+    var ledger = Ledger(budget: loaded.identity.byteBudget, account: loaded.catalog.segments.account)
     for directory in folders.all { ledger.fixed += (try? directory.status().allocatedByteCount) ?? 4096 }
     for name in [CacheFormat.storeFile, CacheFormat.lockFile, CacheFormat.countersFile, CacheFormat.tagFile] {
       let status = try? folders.root.openFile(name, .readOnly).status()

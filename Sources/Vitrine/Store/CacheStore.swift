@@ -72,8 +72,15 @@ public final class CacheStore: Sendable {
   ) throws(E) -> R? {
     let borrow = acquire(url, style, source)
     guard borrow.isFound else { return nil }
-    defer { release(borrow) }
-    return try body(borrow.bytes.bytes)
+    let result: R
+    do throws(E) {
+      result = try body(borrow.bytes.bytes)
+    } catch {
+      release(borrow)
+      throw error
+    }
+    if release(borrow) { return result }
+    return nil
   }
 
   /// The same for a whole key.
@@ -90,7 +97,12 @@ public final class CacheStore: Sendable {
   }
 
   @usableFromInline
-  func release(_ borrow: Borrow) { core.giveBack(borrow) }
+  @discardableResult
+  func release(_ borrow: Borrow) -> Bool {
+    if core.giveBack(borrow) { return true }
+    core.dropDamaged(borrow)
+    return false
+  }
 
   /// A copy of an entry's bytes.
   public func bytes(_ url: String, style: Style = .original, source: Source? = nil) -> [UInt8]? {

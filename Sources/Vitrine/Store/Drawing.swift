@@ -77,7 +77,7 @@ extension StoreCore {
     let start = room.offset + room.payloadOffset
     guard
       let canvas = Canvas(
-        file, start..<start + layout.byteCount, isMapped: folders.segments.promisesAllocation)
+        file, start..<start + layout.byteCount, isMapped: mapsForWriting)
     else {
       throw StoreError.system(SystemError(code: 12, operation: "draw", path: room.segment.fileName))
     }

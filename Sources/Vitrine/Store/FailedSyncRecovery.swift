@@ -34,9 +34,7 @@ extension StoreCore {
   /// Puts an entry again, with the bytes that its record gives now. False when they fail their check, or there is no
   /// room: then the entry goes.
   private func writeAnew(_ hash: KeyHash, _ location: Location) throws(StoreError) -> Bool {
-    guard case .intact = check(location, readsPayload: true),
-      let view = catalog.record(at: location, checks: true)
-    else { return false }
+    guard try !isDamaged(location), let view = catalog.record(at: location, checks: true) else { return false }
     let info = EntryInfo(view)
     let url = Array(view.url)
     let options = PutOptions(

@@ -10,8 +10,9 @@ struct Ledger {
   var checkpoints = 0
   /// Open, sealed and spare segments.
   var segments = 0
-  /// Files without a name that a reader still has mapped.
-  var unlinked = 0
+  /// What readers and Blobs keep of files without a name.
+  let account: StorageAccount
+  var unlinked: Int { account.unlinkedByteCount }
 
   var total: Int { fixed + wal + checkpoints + segments + unlinked }
   var free: Int { max(0, budget - total) }

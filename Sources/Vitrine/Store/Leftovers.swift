@@ -13,12 +13,12 @@ extension StoreCore {
         try sync(segment)
         var lost: [(KeyHash, Location)] = []
         for (hash, location) in keys(slot: slot, from: from, to: end) {
-          if case .damaged = check(location, readsPayload: true) { lost.append((hash, location)) }
+          if try isDamaged(location) { lost.append((hash, location)) }
         }
         try drop(lost)
         for (hash, location) in blobs(slot: slot, from: from, to: end) {
           // A payload whose own key has gone, but which others use: they find out at their first read.
-          guard case .damaged = check(location, readsPayload: true) else { continue }
+          guard try isDamaged(location) else { continue }
           try dropSharers(hash, location)
         }
         // Records restored from the log were written after the sync above.
@@ -28,6 +28,15 @@ extension StoreCore {
       locked { _ = unchecked.removeLast() }
     }
     locked { catalog.forgetReplayed() }
+  }
+
+  /// Throws when it cannot be known now: then nothing is dropped, and nothing vouched for.
+  func isDamaged(_ location: Location) throws(StoreError) -> Bool {
+    switch check(location, readsPayload: true) {
+    case .intact: return false
+    case .damaged: return true
+    case .unavailable(let error): throw .system(error)
+    }
   }
 
   /// The entries whose records begin in a part of a segment, in their order there.

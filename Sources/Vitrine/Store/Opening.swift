@@ -146,7 +146,7 @@ struct Opening {
     for attempt in 0... {
       let folders = try openFolders(root, create: false)
       let before = try generation(folders)
-      let loaded = try Loader(folders: folders, isReadOnly: true).load(identity: identity)
+      let loaded = try loader(folders, isReadOnly: true).load(identity: identity)
       // What looks like damage may be a writer at work: a frame half read, a segment just retired.
       let isSuspect = loaded.mayHaveLostRemovals || loaded.droppedCount > 0
       if try before != generation(folders), attempt < 20 { continue }
@@ -253,7 +253,7 @@ struct Opening {
     _ root: any Directory, _ folders: StoreFolders, _ identity: StoreIdentity?, _ lockFile: any File, isMarked: Bool,
     _ started: UInt64, isNew: Bool
   ) throws(StoreError) -> StoreCore {
-    var loaded = try Loader(folders: folders, isReadOnly: false).load(
+    var loaded = try loader(folders, isReadOnly: false).load(
       identity: identity, rebuilding: rebuilding && !isNew)
     if isNew { loaded.kind = .created }
     if !isNew, identity != nil, try !hasBothCopies(root) { loaded.storeFileNeedsHealing = true }
@@ -283,6 +283,10 @@ struct Opening {
     return core
   }
 
+  private func loader(_ folders: StoreFolders, isReadOnly: Bool) -> Loader {
+    Loader(folders: folders, isReadOnly: isReadOnly, mapsSegments: options.reads == .mapped)
+  }
+
   private func core(
     _ loaded: LoadedStore, _ folders: StoreFolders, wal: WAL?, lockFile: (any File)?, _ started: UInt64,
     firstSequence: UInt64
@@ -297,7 +301,7 @@ struct Opening {
       droppedCount: loaded.droppedCount, mayHaveLostRemovals: loaded.mayHaveLostRemovals, notes: loaded.notes)
     return StoreCore(
       environment: environment, folders: folders, loaded: loaded, wal: wal, lockFile: lockFile,
-      verification: options.verification, lastOpen: lastOpen, firstSequence: firstSequence,
+      verification: options.verification, reads: options.reads, lastOpen: lastOpen, firstSequence: firstSequence,
       ledger: Adoption.ledger(loaded, folders, wal), counters: counters)
   }
 

@@ -1,36 +1,48 @@
 /// What a lookup found and holds: the payload's place, pinned, or nothing and why.
 @usableFromInline
 struct Borrow {
-  enum Absence { case missing, expired, outdated, damaged, closed }
+  @usableFromInline
+  enum Outcome: UInt8 {
+    /// The bytes lie in the pinned segment.
+    case lent
+    /// They lie in a buffer of the thread, and the pin has been given back.
+    case copied
+    case missing, expired, outdated, damaged, closed
+    /// A file could not be opened now: a miss, but nothing is dropped.
+    case unavailable
+  }
 
   @usableFromInline let start: UnsafeRawPointer?
   @usableFromInline let count: Int
-  @usableFromInline let isFound: Bool
-  let absence: Absence
-  /// The head of the key's own record, for those who want more than bytes: valid until the borrow is given back unless
-  /// the payload lies elsewhere.
+  /// On the segment that the bytes lie in.
   let pin: Pin
-  let isDecompressed: Bool
+  @usableFromInline let outcome: Outcome
+  /// The key's own record.
+  let hash: KeyHash
+  let location: Location
 
-  init(_ bytes: UnsafeRawBufferPointer, pin: Pin, isDecompressed: Bool) {
+  @inline(__always)
+  init(_ bytes: UnsafeRawBufferPointer, of hash: KeyHash, at location: Location, pin: Pin, isCopied: Bool = false) {
     start = bytes.baseAddress
     count = bytes.count
-    isFound = true
-    absence = .missing
+    outcome = isCopied ? .copied : .lent
     self.pin = pin
-    self.isDecompressed = isDecompressed
+    self.hash = hash
+    self.location = location
   }
 
-  init(_ absence: Absence) {
+  init(_ absence: Outcome) {
     start = nil
     count = 0
-    isFound = false
-    self.absence = absence
+    outcome = absence
     pin = Pin(level: 0, address: 0)
-    isDecompressed = false
+    hash = KeyHash(bits: 0)
+    location = .none
   }
 
-  @usableFromInline var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: start, count: count) }
+  @inlinable var isFound: Bool { outcome.rawValue <= Outcome.copied.rawValue }
+  var isCopied: Bool { outcome == .copied }
+  @inlinable var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: start, count: count) }
 }
 
 // How a get stays safe: the location is found and its segment pinned under one lock of one shard. Whoever takes a
@@ -38,6 +50,7 @@ struct Borrow {
 extension StoreCore {
   /// Finds the bytes of a key and holds them until ``giveBack(_:)``. The hit path takes one shard lock, one look at the
   /// record, and nothing else.
+  @inline(__always)
   func borrow(_ url: UnsafeRawBufferPointer, _ style: Style, source: Source? = nil) -> Borrow {
     style.bytes.withUnsafeBytes {
       borrow(url, $0, catalog.hasher.key(url, styleTag: style.tag), source: source, counts: true)
@@ -49,12 +62,19 @@ extension StoreCore {
     _ url: UnsafeRawBufferPointer, _ style: UnsafeRawBufferPointer, _ hash: KeyHash, source: Source? = nil, counts: Bool
   ) -> Borrow {
     if isClosed { return Borrow(.closed) }
-    let segments = catalog.segments
-    guard
-      let (slot, pin) = catalog.keys.find(
-        hash, counts: counts, { slot in (slot, segments.pin(slot.location.slot)) })
-    else { return Borrow(.missing) }
-    if isTrusted(slot), let glance = RecordGlance(segments.bytes(at: slot.location), url: url, style: style) {
+    // The store keeps its tables; a hit counts no references to them, which all readers would share.
+    let segments = Unmanaged.passUnretained(catalog.segments)
+    let found = Unmanaged.passUnretained(catalog.keys)._withUnsafeGuaranteedRef { keys in
+      keys.find(hash, counts: counts) { slot in
+        (slot, segments._withUnsafeGuaranteedRef { $0.pin(slot.location.slot) })
+      }
+    }
+    guard let (slot, pin) = found else { return Borrow(.missing) }
+    // Once zeros stand in place of any page, every look is the slow one, which looks out for them.
+    if !BusErrors.haveHappened, isTrusted(slot),
+      let glance = RecordGlance(
+        segments._withUnsafeGuaranteedRef { $0.bytes(at: slot.location) }, url: url, style: style)
+    {
       if glance.expiration != 0 || limitsAge, hasExpired(glance.lifetime, slot) {
         pin.release()
         if counts { catalog.keys.correctHitToMiss(hash) }
@@ -69,21 +89,30 @@ extension StoreCore {
         return Borrow(.outdated)
       }
       if glance.carriesPayload, glance.encoding != Encoding.zstd.rawValue {
-        return Borrow(glance.payload, pin: pin, isDecompressed: false)
+        return Borrow(glance.payload, of: hash, at: slot.location, pin: pin)
       }
     }
     pin.release()
-    let borrow = borrowSlowly(url, style, hash, source, counts)
-    if counts, !borrow.isFound { catalog.keys.correctHitToMiss(hash) }
-    return borrow
+    return borrowSlowly(url, style, hash, source, counts)
   }
 
-  func giveBack(_ borrow: Borrow) {
-    if borrow.isDecompressed {
+  /// False when the bytes turned out damaged while they were lent: zeros stand in the place of some (``BusErrors``).
+  @discardableResult
+  @inline(__always)
+  func giveBack(_ borrow: Borrow) -> Bool {
+    if borrow.isCopied || BusErrors.haveHappened { return giveBackSlowly(borrow) }
+    borrow.pin.release()
+    return true
+  }
+
+  @inline(never)
+  private func giveBackSlowly(_ borrow: Borrow) -> Bool {
+    if borrow.isCopied {
       ThreadContext.current.releaseValue()
-    } else {
-      borrow.pin.release()
+      return true
     }
+    defer { borrow.pin.release() }
+    return !isDamaged(borrow.bytes, borrow.pin)
   }
 
   /// Whether an entry may be read without a check.
@@ -98,12 +127,22 @@ extension StoreCore {
 
   // MARK: Everything but a plain, checked hit
 
+  /// Apart, so that it costs a hit no registers.
+  @inline(never)
   private func borrowSlowly(
+    _ url: UnsafeRawBufferPointer, _ style: UnsafeRawBufferPointer, _ hash: KeyHash, _ source: Source?, _ counts: Bool
+  ) -> Borrow {
+    let borrow = search(url, style, hash, source, counts)
+    if counts, !borrow.isFound { catalog.keys.correctHitToMiss(hash) }
+    return borrow
+  }
+
+  private func search(
     _ url: UnsafeRawBufferPointer, _ style: UnsafeRawBufferPointer, _ hash: KeyHash, _ source: Source?, _ counts: Bool
   ) -> Borrow {
     // Tags may fit several entries, and a damaged one is dropped on the way, so: until nothing fits any more. A put
     // that comes between gives a new location, which is looked at too.
-    var absence = Borrow.Absence.missing
+    var absence = Borrow.Outcome.missing
     var skip = 0
     var turns = 0
     while turns < 1 << 20,
@@ -129,11 +168,20 @@ extension StoreCore {
           dropOutdated(hash, slot.location, sequence: header.sequence)
         }
         return Borrow(.outdated)
+      case .unavailable:
+        pin.release()
+        return Borrow(.unavailable)
       case .own(let view):
-        return lend(view.payload, view.header, pin)
+        if let borrow = lend(view, hash, slot.location, pin) { return borrow }
+        absence = .damaged
+        if !drop(hash, slot.location) { skip += 1 }
       case .elsewhere(let header):
         pin.release()
-        if let borrow = borrowShared(header, slot, hash) { return borrow }
+        do throws(SystemError) {
+          if let borrow = try borrowShared(header, slot, hash) { return borrow }
+        } catch {
+          return Borrow(.unavailable)
+        }
         absence = .damaged
         if !drop(hash, slot.location) { skip += 1 }
       }
@@ -146,6 +194,7 @@ extension StoreCore {
     case damaged
     case expired
     case outdated(RecordHeader)
+    case unavailable
     case own(RecordView)
     case elsewhere(RecordHeader)
   }
@@ -162,26 +211,37 @@ extension StoreCore {
         return !isOther
       }
       if isOther { return .otherKey }
-      guard case .intact(let header, _) = outcome else { return .damaged }
-      if header.carriesPayload { catalog.keys.setChecked(hash, slot.location) }
+      switch outcome {
+      case .damaged: return .damaged
+      case .unavailable: return .unavailable
+      case .intact(let header, _): if header.carriesPayload { catalog.keys.setChecked(hash, slot.location) }
+      }
     }
-    guard let view = catalog.record(at: slot.location, checks: false) else { return .damaged }
-    guard view.has(url: url, style: style) else { return .otherKey }
-    if view.header.expiration != 0 || limitsAge, hasExpired(view.header.lifetime, slot) { return .expired }
-    if let source, view.header.source != source { return .outdated(view.header) }
-    return view.header.carriesPayload ? .own(view) : .elsewhere(view.header)
+    do throws(SystemError) {
+      guard let view = try catalog.openRecord(at: slot.location, checks: false) else { return .damaged }
+      guard view.has(url: url, style: style) else { return .otherKey }
+      if view.header.expiration != 0 || limitsAge, hasExpired(view.header.lifetime, slot) { return .expired }
+      if let source, view.header.source != source { return .outdated(view.header) }
+      return view.header.carriesPayload ? .own(view) : .elsewhere(view.header)
+    } catch {
+      return .unavailable
+    }
   }
 
   /// Checks a record through its file; one that fails is restored from the log when a frame carries it.
   func check(
     _ location: Location, readsPayload: Bool, withHead: (RecordView) -> Bool = { _ in true }
   ) -> RecordCheck.Outcome {
-    guard let segment = catalog.segments.segment(location.slot), let file = segment.file else {
-      return .damaged("its segment is gone")
+    let file: any File
+    do throws(SystemError) {
+      guard let found = try catalog.file(location.slot) else { return .damaged("its segment is gone") }
+      file = found
+    } catch {
+      return .unavailable(error)
     }
     let check = RecordCheck(
       file: file, seed: catalog.segments.seed(location), offset: location.offset,
-      available: catalog.segments.bytes(at: location).count,
+      available: catalog.segments.available(at: location),
       firstSequence: catalog.segments.firstSequence(location.slot), digest: environment.digest)
     let outcome = check.run(readsPayload: readsPayload, withHead: withHead)
     guard case .damaged = outcome, restore(location, into: file) else { return outcome }
@@ -209,44 +269,55 @@ extension StoreCore {
     return true
   }
 
-  private func lend(_ stored: UnsafeRawBufferPointer, _ header: RecordHeader, _ pin: Pin) -> Borrow {
-    guard header.encoding == .zstd else { return Borrow(stored, pin: pin, isDecompressed: false) }
-    let value = ThreadContext.current.decompress(stored, byteCount: header.logicalByteCount)
-    pin.release()
-    guard let value else { return Borrow(.damaged) }
-    return Borrow(value, pin: pin, isDecompressed: true)
+  /// Lends a checked payload. Nil when it cannot be read: then the pin has been given back.
+  private func lend(_ view: RecordView, _ hash: KeyHash, _ location: Location, _ pin: Pin) -> Borrow? {
+    if view.header.encoding != .zstd, let stored = view.payload, !isDamaged(stored, pin) {
+      return Borrow(stored, of: hash, at: location, pin: pin)
+    }
+    defer { pin.release() }
+    return copyToThread(view, pin).map { Borrow($0, of: hash, at: location, pin: pin, isCopied: true) }
   }
 
-  /// The payload that another record carries.
-  private func borrowShared(_ reference: RecordHeader, _ slot: KeySlot, _ hash: KeyHash) -> Borrow? {
-    guard let (location, pin) = pinPayload(of: reference) else { return nil }
+  /// The payload that another record carries. Throws when a file cannot be opened now.
+  private func borrowShared(
+    _ reference: RecordHeader, _ slot: KeySlot, _ hash: KeyHash
+  ) throws(SystemError) -> Borrow? {
+    guard let (location, pin) = try pinPayload(of: reference) else { return nil }
     let isTrustedHere = isTrusted(slot) && (slot.flags.contains(.checked) || catalog.segments.isVouched(location))
-    if !isTrustedHere {
-      guard case .intact = check(location, readsPayload: true) else {
+    do throws(SystemError) {
+      if !isTrustedHere {
+        let outcome = check(location, readsPayload: true)
+        if case .unavailable(let error) = outcome { throw error }
+        guard case .intact = outcome else {
+          pin.release()
+          return nil
+        }
+        catalog.keys.setChecked(hash, slot.location)
+      }
+      guard let view = try catalog.openRecord(at: location, checks: false) else {
         pin.release()
         return nil
       }
-      catalog.keys.setChecked(hash, slot.location)
-    }
-    guard let view = catalog.record(at: location, checks: false) else {
+      return lend(view, hash, slot.location, pin)
+    } catch {
       pin.release()
-      return nil
+      throw error
     }
-    return lend(view.payload, view.header, pin)
   }
 
   /// Finds and pins the record that carries a reference's payload: by digest and by the number of its first record.
-  func pinPayload(of reference: RecordHeader) -> (Location, Pin)? {
+  /// Throws when a file cannot be opened now.
+  private func pinPayload(of reference: RecordHeader) throws(SystemError) -> (Location, Pin)? {
     let content = catalog.hasher.content(reference.digest)
     var skip = 0
     while true {
       guard let (location, pin) = pinCandidate(content, skip: skip) else { return nil }
-      if case .intact(let header, _) = check(location, readsPayload: false),
-        header.digest == reference.digest, header.origin == reference.origin
-      {
+      let outcome = check(location, readsPayload: false)
+      if case .intact(let header, _) = outcome, header.digest == reference.digest, header.origin == reference.origin {
         return (location, pin)
       }
       pin.release()
+      if case .unavailable(let error) = outcome { throw error }
       skip += 1
     }
   }
@@ -292,12 +363,13 @@ extension StoreCore {
     return style.bytes.withUnsafeBytes { styleBytes in
       let borrow = borrow(url, styleBytes, hash, source: source, counts: false)
       guard borrow.isFound else {
-        return switch borrow.absence {
-        case .missing: LookupResult.missing
+        return switch borrow.outcome {
+        case .missing, .lent, .copied: LookupResult.missing
         case .expired: .expired
         case .outdated: .outdated
         case .damaged: .damaged
         case .closed: .closed
+        case .unavailable: info(url, styleBytes, hash).map { .found($0) } ?? .missing
         }
       }
       giveBack(borrow)

@@ -52,8 +52,13 @@ extension StoreCore {
           }
         }
         if borrow.isFound {
-          defer { giveBack(borrow) }
-          try body(index, borrow.bytes.bytes)
+          do throws(E) {
+            try body(index, borrow.bytes.bytes)
+          } catch {
+            giveBack(borrow)
+            throw error
+          }
+          if !giveBack(borrow) { dropDamaged(borrow) }
         } else {
           try body(index, nil)
         }

@@ -38,7 +38,9 @@ extension CacheStore {
       done += 1
       for (hash, location) in core.keys(slot: segment.slot, from: 0, to: .max) {
         report.recordCount += 1
-        guard case .damaged(let reason) = core.check(location, readsPayload: true) else { continue }
+        let outcome = core.check(location, readsPayload: true)
+        if case .unavailable(let error) = outcome { throw .system(error) }
+        guard case .damaged(let reason) = outcome else { continue }
         let key = core.locked { core.catalog.record(at: location, checks: true).map { EntryInfo($0).key } }
         _ = try core.removeDamaged(hash, location)
         report.damaged.append(

@@ -23,6 +23,7 @@ extension StoreCore {
       return StoreStatistics(
         formatVersion: identity.version, entryCount: catalog.keyCount, blobCount: catalog.blobCount,
         bytesOnDisk: ledger.total, liveByteCount: live, deadByteCount: dead,
+        pinnedByteCount: isReadOnly ? earlierPinned : catalog.segments.account.pinnedByteCount,
         logicalByteCount: catalog.logicalByteCount, byteBudget: identity.byteBudget,
         entryBudget: identity.entryBudget, hitCount: earlierHits &+ lookups.hits,
         missCount: earlierMisses &+ lookups.misses,

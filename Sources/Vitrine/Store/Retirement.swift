@@ -1,5 +1,6 @@
 // How a segment goes (rule 5): all its records are dead; the log is durable up to the frame that killed the last of
-// them; then a frame retires it, its name goes, and, once no reader has it pinned, its memory and its slot.
+// them; then a frame retires it, its name goes, and, once no reader has it pinned, its slot, and its memory unless Blobs
+// hold it.
 extension StoreCore {
   /// Gives back the space of segments in which nothing lives. Under the upkeep lock.
   func retireDeadSegments() throws(StoreError) {
@@ -34,8 +35,7 @@ extension StoreCore {
       }
       locked {
         ledger.segments -= allocated
-        ledger.unlinked += allocated
-        segment.unlinkedByteCount = allocated
+        segment.storage?.noteUnlinked(allocated)
         segment.allocatedByteCount = 0
       }
     }
@@ -46,7 +46,6 @@ extension StoreCore {
       locked {
         catalog.segments.remove(slot: segment.slot)
         catalog.segments.giveBack(slot: segment.slot)
-        ledger.unlinked -= segment.unlinkedByteCount
       }
       return true
     }

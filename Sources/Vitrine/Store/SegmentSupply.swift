@@ -12,7 +12,8 @@ extension StoreCore {
       let attempt = try locked { () throws(StoreError) -> Attempt in
         try requireWritable()
         guard most <= segmentByteCount else { return .needsSingle }
-        if let segment = openSegments[Int(stream.rawValue)],
+        // What is written behind a page of zeros that stands for a lost one would never be seen.
+        if let segment = openSegments[Int(stream.rawValue)], !segment.hasDamagedPages,
           let reservation = segment.reserve(
             headByteCount: headByteCount, payloadByteCount: payloadByteCount, pageAligned: pageAligned)
         {
@@ -32,6 +33,9 @@ extension StoreCore {
       }
     }
   }
+
+  /// Whether records are filled in through mapped memory.
+  var mapsForWriting: Bool { reads == .mapped && folders.segments.promisesAllocation }
 
   /// The most bytes of a file that a segment with this record alone takes.
   func largestExtent(_ headByteCount: Int, _ payloadByteCount: Int, _ pageAligned: Bool) -> Int {
@@ -123,7 +127,7 @@ extension StoreCore {
       stream: .spare, store: identity.store, segment: id, fileByteCount: byteCount,
       opening: Sequence.opening(firstSequence), made: environment.clock.wallMilliseconds())
     let name = SegmentHeader.fileName(id)
-    let made: (file: any File, mapping: Mapping, window: FillWindow?, allocated: Int)
+    let made: (file: any File, mapping: Mapping?, window: FillWindow?, allocated: Int)
     do throws(SystemError) {
       made = try makeFile(name, header, byteCount)
     } catch {
@@ -140,7 +144,8 @@ extension StoreCore {
         return nil
       }
       segment.attach(
-        file: made.file, in: folders.segments, mapping: made.mapping, allocatedByteCount: made.allocated)
+        file: made.file, in: folders.segments, mapping: made.mapping, byteCount: byteCount,
+        allocatedByteCount: made.allocated, account: catalog.segments.account, access: .readWrite)
       segment.window = made.window
       catalog.segments.insert(segment, vouchedUpTo: 0, firstSequence: nextRecord)
       ledger.segments += made.allocated
@@ -156,7 +161,7 @@ extension StoreCore {
 
   private func makeFile(
     _ name: String, _ header: SegmentHeader, _ byteCount: Int
-  ) throws(SystemError) -> (file: any File, mapping: Mapping, window: FillWindow?, allocated: Int) {
+  ) throws(SystemError) -> (file: any File, mapping: Mapping?, window: FillWindow?, allocated: Int) {
     let file: any File
     do throws(SystemError) {
       file = try folders.segments.openFile(name, .create)
@@ -170,8 +175,8 @@ extension StoreCore {
     try file.write(header.encoded(), at: 0)
     try file.sync()
     try folders.segments.sync()
-    let mapping = try file.map(byteCount: byteCount, writable: false)
-    let window = folders.segments.promisesAllocation ? FillWindow(file: file, byteCount: byteCount) : nil
+    let mapping = reads == .mapped ? try file.map(byteCount: byteCount, writable: false) : nil
+    let window = mapsForWriting ? FillWindow(file: file, byteCount: byteCount) : nil
     return (file, mapping, window, try file.status().allocatedByteCount)
   }
 }

@@ -8,7 +8,7 @@ extension StoreCore {
     while true {
       guard let candidate = pinCandidate(content, skip: others.count) else { return (nil, others) }
       defer { candidate.pin.release() }
-      if let shared = compare(put, candidate.location) { return (shared, []) }
+      if let shared = compare(put, candidate.location, candidate.pin) { return (shared, []) }
       others.append(candidate.location)
     }
   }
@@ -28,7 +28,7 @@ extension StoreCore {
     return found
   }
 
-  private func compare(_ put: PreparedPut, _ location: Location) -> Shared? {
+  private func compare(_ put: PreparedPut, _ location: Location, _ pin: Pin) -> Shared? {
     if mistrustsEarlierRecords, isFromBefore(location) { return nil }
     guard let view = catalog.record(at: location, checks: true) else { return nil }
     let header = view.header
@@ -36,17 +36,17 @@ extension StoreCore {
       header.layout == put.layout, (header.encoding == .bitmap) == (put.layout != nil),
       !put.isPageAligned || header.flags.contains(.pageAligned)
     else { return nil }
-    let isEqual: Bool
-    if header.encoding == .zstd {
-      let context = ThreadContext.current
-      guard let value = context.decompress(view.payload, byteCount: header.logicalByteCount) else { return nil }
-      isEqual = equalBytes(value, put.value)
-      context.releaseValue()
-    } else {
-      isEqual = equalBytes(view.payload, put.value)
+    guard header.encoding != .zstd, let stored = view.payload else {
+      guard let value = copyToThread(view, pin) else { return nil }
+      defer { ThreadContext.current.releaseValue() }
+      return equalBytes(value, put.value) ? shared(header, location) : nil
     }
-    guard isEqual else { return nil }
-    return Shared(
+    // Zeros that stand for a page which could not be read may equal what is put, and are yet not there.
+    return equalBytes(stored, put.value) && !isDamaged(stored, pin) ? shared(header, location) : nil
+  }
+
+  private func shared(_ header: RecordHeader, _ location: Location) -> Shared {
+    Shared(
       location: location, origin: header.origin, storedByteCount: header.storedByteCount, encoding: header.encoding)
   }
 

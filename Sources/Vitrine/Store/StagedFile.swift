@@ -155,7 +155,9 @@ extension StoreCore {
       }
       staged.isNamed = true
       segment.attach(
-        file: staged.file, in: folders.segments, mapping: mapping, allocatedByteCount: staged.allocatedByteCount)
+        file: staged.file, in: folders.segments, mapping: reads == .mapped ? mapping : nil,
+        byteCount: mapping.byteCount, allocatedByteCount: staged.allocatedByteCount,
+        account: catalog.segments.account, access: .readWrite)
       catalog.segments.insert(segment, vouchedUpTo: 0, firstSequence: nextRecord)
       segment.tail = staged.payloadOffset - roundUp(headByteCount, to: Unit.byteCount)
       if let room = segment.reserve(

@@ -38,6 +38,9 @@ public struct StoreStatistics: Sendable {
   /// Bytes of records that entries need.
   public var liveByteCount: Int
   public var deadByteCount: Int
+  /// Bytes of the segments that ``Blob``s hold, each segment once, with those that are unlinked by now. Of a read-only
+  /// opening: as the writer last told.
+  public var pinnedByteCount: Int
   /// Bytes that gets would give, each key counted: more than `liveByteCount` where content is shared or compressed.
   public var logicalByteCount: Int
   public var byteBudget: Int

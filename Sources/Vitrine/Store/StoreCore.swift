@@ -14,6 +14,7 @@ final class StoreCore: @unchecked Sendable {
   /// Nil for a read-only opening.
   let wal: WAL?
   let verification: Verification
+  let reads: ReadMode
   let lastOpen: StoreStatistics.LastOpen
   /// Held for as long as the store is open; its lock goes with it.
   private let lockFile: Guarded<(any File)?>
@@ -46,7 +47,7 @@ final class StoreCore: @unchecked Sendable {
   /// locks, so either is enough to look.
   var unchecked: [(slot: Int, end: Int)] = []
   var isCheckingLeftovers = false
-  /// Unlinked files that a reader still had mapped: slot, and what they take.
+  /// Unlinked segments that a reader still had pinned.
   var retiring: [Segment] = []
   var lastCheckpointMilliseconds: Int64?
 
@@ -66,10 +67,13 @@ final class StoreCore: @unchecked Sendable {
   let lostCount = Atomic<Int>(0)
   let earlierHits: Int
   let earlierMisses: Int
+  /// What `COUNTERS` told at opening.
+  let earlierPinned: Int
 
   init(
     environment: Environment, folders: StoreFolders, loaded: LoadedStore, wal: WAL?, lockFile: (any File)?,
-    verification: Verification, lastOpen: StoreStatistics.LastOpen, firstSequence: UInt64, ledger: Ledger,
+    verification: Verification, reads: ReadMode, lastOpen: StoreStatistics.LastOpen, firstSequence: UInt64,
+    ledger: Ledger,
     counters: Counters
   ) {
     self.environment = environment
@@ -78,6 +82,7 @@ final class StoreCore: @unchecked Sendable {
     self.wal = wal
     self.lockFile = Guarded(lockFile)
     self.verification = verification
+    self.reads = reads
     self.lastOpen = lastOpen
     self.firstSequence = firstSequence
     identity = loaded.identity
@@ -92,6 +97,7 @@ final class StoreCore: @unchecked Sendable {
     countersFile = wal == nil ? nil : try? folders.root.openFile(CacheFormat.countersFile, .readWrite)
     earlierHits = counters.hits
     earlierMisses = counters.misses
+    earlierPinned = counters.pinned
   }
 
   deinit {
@@ -223,6 +229,7 @@ struct Counters {
   var openMicroseconds = 0
   var replayed = 0
   var dropped = 0
+  var pinned = 0
   static let byteCount = 4096
   private static let magic: UInt64 = 0x544E_435F_5254_4956  // "VITR_CNT"
 
@@ -230,10 +237,10 @@ struct Counters {
 
   init?(_ bytes: [UInt8]) {
     let values = bytes.withUnsafeBytes { bytes -> [Int]? in
-      guard bytes.count >= 80, let p = bytes.baseAddress, p.u64(0) == Counters.magic,
-        p.u64(72) == Checksum.of(UnsafeRawBufferPointer(start: p, count: 72), seed: Counters.magic)
+      guard bytes.count >= 88, let p = bytes.baseAddress, p.u64(0) == Counters.magic,
+        p.u64(80) == Checksum.of(UnsafeRawBufferPointer(start: p, count: 80), seed: Counters.magic)
       else { return nil }
-      return (1...8).map { Int(clamping: p.u64($0 * 8)) }
+      return (1...9).map { Int(clamping: p.u64($0 * 8)) }
     }
     guard let values else { return nil }
     hits = values[0]
@@ -244,12 +251,13 @@ struct Counters {
     openMicroseconds = values[5]
     replayed = values[6]
     dropped = values[7]
+    pinned = values[8]
   }
 
   func encoded() -> [UInt8] {
     let buffer = ByteBuffer(capacity: 128)
     buffer.append(Counters.magic)
-    for value in [hits, misses, bytesPut, bytesWritten, openKind, openMicroseconds, replayed, dropped] {
+    for value in [hits, misses, bytesPut, bytesWritten, openKind, openMicroseconds, replayed, dropped, pinned] {
       buffer.append(UInt64(clamping: value))
     }
     buffer.append(Checksum.of(buffer.bytes, seed: Counters.magic))

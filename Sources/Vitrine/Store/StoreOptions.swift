@@ -23,6 +23,8 @@ public struct StoreOptions: Sendable {
 
   /// Default: `firstRead`.
   public var verification = Verification.firstRead
+  /// Default: `mapped`.
+  public var reads = ReadMode.mapped
   /// Reads what another opening (also in another process) has made so far, and writes nothing. Default: false.
   public var isReadOnly = false
   /// Makes the store where there is none. Default: true (never for a read-only opening).
@@ -35,6 +37,7 @@ public struct StoreOptions: Sendable {
   public init(
     byteBudget: Int? = nil, entryBudget: Int? = nil, durability: Durability? = nil, segmentByteCount: Int? = nil,
     compressionLevel: Int? = nil, maximumAgeMilliseconds: Int64? = nil, verification: Verification = .firstRead,
+    reads: ReadMode = .mapped,
     isReadOnly: Bool = false, createsIfMissing: Bool = true, waitForLockMilliseconds: Int = 0,
     whenUnusable: UnusableStorePolicy = .fail
   ) {
@@ -45,6 +48,7 @@ public struct StoreOptions: Sendable {
     self.compressionLevel = compressionLevel
     self.maximumAgeMilliseconds = maximumAgeMilliseconds
     self.verification = verification
+    self.reads = reads
     self.isReadOnly = isReadOnly
     self.createsIfMissing = createsIfMissing
     self.waitForLockMilliseconds = waitForLockMilliseconds
@@ -60,6 +64,17 @@ public enum Verification: Sendable {
   case always
   /// Only where no checkpoint vouches for the payload.
   case never
+}
+
+/// How a get comes by its bytes.
+public enum ReadMode: Sendable {
+  /// Segments are mapped, and a get lends their own memory. A page that the disk cannot deliver, or a file cut short from
+  /// outside, raises SIGBUS in whoever touches it (see ``CacheStore/installBusErrorGuard()``).
+  case mapped
+  /// No segment is ever mapped: each read copies the bytes out of the file, so that a bad disk or a file cut short gives
+  /// a miss and never a signal. A get costs system calls and a copy (a microsecond or two, and 0.1 to 0.3 ns a byte); a
+  /// Blob is always a copy.
+  case copied
 }
 
 public enum UnusableStorePolicy: Sendable {

@@ -49,6 +49,7 @@ extension StoreCore {
     counters.openMicroseconds = Int(lastOpen.milliseconds * 1000)
     counters.replayed = lastOpen.replayedCount
     counters.dropped = lastOpen.droppedCount
+    counters.pinned = catalog.segments.account.pinnedByteCount
     try? countersFile?.write(counters.encoded(), at: 0)
   }
 

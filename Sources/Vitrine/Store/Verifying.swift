@@ -16,7 +16,7 @@ extension StoreCore {
     for location in ordered {
       guard let pin = pin(location, places[location] ?? nil) else { continue }
       defer { pin.release() }
-      check(location, key: places[location] ?? nil, &report)
+      try check(location, key: places[location] ?? nil, &report)
       progress?(min(report.byteCount, total), total)
     }
     verifyFiles(&report)
@@ -32,7 +32,7 @@ extension StoreCore {
     return locked { catalog.segments.segments[location.slot].map { _ in catalog.segments.pin(location.slot) } }
   }
 
-  private func check(_ location: Location, key hash: KeyHash?, _ report: inout VerificationReport) {
+  private func check(_ location: Location, key hash: KeyHash?, _ report: inout VerificationReport) throws(StoreError) {
     var key: CacheKey?
     let outcome = check(location, readsPayload: true) { view in
       key = EntryInfo(view).key
@@ -40,6 +40,7 @@ extension StoreCore {
     }
     report.recordCount += 1
     switch outcome {
+    case .unavailable(let error): throw .system(error)
     case .intact(let header, let bytesRead):
       report.byteCount += bytesRead
       if !header.carriesPayload, locked({ catalog.payloadLocation(of: header) }) == nil {

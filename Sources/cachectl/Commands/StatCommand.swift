@@ -8,8 +8,8 @@ enum StatCommand: Command {
     options: [.json],
     notes: [
       "Works while another process writes. It looks at every key, though at no value.",
-      "With --json: format_version, entries, blobs, bytes_on_disk, bytes_live, bytes_dead, bytes_logical, "
-        + "budget_bytes, budget_entries (0: no limit), hits, misses, write_amplification, damaged, lost, "
+      "With --json: format_version, entries, blobs, bytes_on_disk, bytes_live, bytes_dead, bytes_pinned, "
+        + "bytes_logical, budget_bytes, budget_entries (0: no limit), hits, misses, write_amplification, damaged, lost, "
         + "last_checkpoint_ms, last_open, encodings, styles, sizes, segments.",
     ],
     examples: [.init("cachectl stat photos.cache", "how full is it?")])

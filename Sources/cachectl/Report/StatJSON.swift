@@ -11,6 +11,7 @@ enum StatJSON {
       ("bytes_on_disk", .int(statistics.bytesOnDisk)),
       ("bytes_live", .int(statistics.liveByteCount)),
       ("bytes_dead", .int(statistics.deadByteCount)),
+      ("bytes_pinned", .int(statistics.pinnedByteCount)),
       ("bytes_logical", .int(statistics.logicalByteCount)),
       ("budget_bytes", .int(statistics.byteBudget)),
       ("budget_entries", .int(statistics.entryBudget)),

@@ -36,6 +36,9 @@ struct StatReport {
     table.add(["blobs", Quantity.count(statistics.blobCount)])
     table.add(["live", Quantity.bytes(statistics.liveByteCount), "that entries need"])
     table.add(["dead", Quantity.bytes(statistics.deadByteCount), "that nothing needs any more"])
+    if statistics.pinnedByteCount > 0 {
+      table.add(["pinned", Quantity.bytes(statistics.pinnedByteCount), "of segments that the writer's blobs hold"])
+    }
     table.add(["logical", Quantity.bytes(statistics.logicalByteCount), "that gets would give"])
     let lookups = statistics.hitCount + statistics.missCount
     table.add([

@@ -1,0 +1,27 @@
+/// Reads the head of a record from its segment's file: one read for almost all, a second one for those that are longer.
+package struct HeadReader {
+  let file: any File
+  let offset: Int
+  /// Bytes of the segment from the record on.
+  let available: Int
+
+  /// Leaves the first `first` bytes of the record in `buffer`, and at least its head. Nil when no record is there.
+  /// Compares no checksum.
+  func read(into buffer: ByteBuffer, first: Int) throws(SystemError) -> RecordHeader? {
+    try file.read(into: buffer, count: min(available, first), at: offset)
+    if let header = RecordHeader(head: buffer.bytes, available: available) { return header }
+    // The head's own fields say how long it is, before they can be trusted.
+    guard let p = buffer.bytes.baseAddress, buffer.count >= RecordHeader.fixedByteCount,
+      p.u32(0) == RecordHeader.magic
+    else { return nil }
+    let wanted = min(Int(p.u32(88)), HeadReader.longest, available)
+    guard wanted > buffer.count else { return nil }
+    try file.read(into: buffer, count: wanted, at: offset)
+    return RecordHeader(head: buffer.bytes, available: available)
+  }
+
+  /// No head is longer, with the room before its payload.
+  private static let longest =
+    RecordHeader.fixedByteCount + 32 + 8 * RecordHeader.pieceCount(RecordHeader.largestPayload)
+    + RecordHeader.largestURL + 255 + RecordHeader.largestMetadata + 4096 + 64
+}

@@ -1,0 +1,26 @@
+/// The head of a record, read from its file, and where its payload is to be had. Never changes once it is read.
+package final class RecordCopy: @unchecked Sendable {
+  let head = ByteBuffer()
+  private let file: any File
+  private let offset: Int
+
+  private static let firstRead = 4096
+
+  private init(file: any File, offset: Int) {
+    self.file = file
+    self.offset = offset
+  }
+
+  /// Nil when no record begins there, or the file ends within it.
+  package static func view(_ file: any File, offset: Int, available: Int) throws(SystemError) -> RecordView? {
+    let copy = RecordCopy(file: file, offset: offset)
+    let reader = HeadReader(file: file, offset: offset, available: available)
+    guard let header = try reader.read(into: copy.head, first: firstRead) else { return nil }
+    return RecordView(header: header, copy: copy)
+  }
+
+  /// Fills `space` with the payload as stored; false when the file ends before, or cannot be read.
+  package func readPayload(of header: RecordHeader, into space: UnsafeMutableRawBufferPointer) -> Bool {
+    (try? file.read(into: space, at: offset + header.payloadOffset)) == space.count
+  }
+}

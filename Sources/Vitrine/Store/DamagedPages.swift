@@ -1,0 +1,40 @@
+// What becomes of reads in whose memory the bus error guard has put zeros (``BusErrors``). Before and after lending, the
+// bytes are looked up among the pages that were replaced: one load for as long as there are none in the process.
+extension StoreCore {
+  /// Whether zeros stand under some of these bytes of a pinned segment.
+  @inline(__always)
+  func isDamaged(_ bytes: UnsafeRawBufferPointer, _ pin: Pin) -> Bool {
+    BusErrors.haveHappened && showsZeros(bytes, pin)
+  }
+
+  @inline(never)
+  private func showsZeros(_ bytes: UnsafeRawBufferPointer, _ pin: Pin) -> Bool {
+    catalog.segments.storage(of: pin)?.mapping?.isDamaged(bytes) ?? false
+  }
+
+  /// Drops and counts an entry whose bytes turned out damaged while they were lent. They have been given back.
+  @inline(never)
+  func dropDamaged(_ borrow: Borrow) {
+    catalog.keys.correctHitToMiss(borrow.hash)
+    drop(borrow.hash, borrow.location)
+  }
+}
+
+extension CacheStore {
+  /// Turns a SIGBUS within this library's mapped segments into a damage report instead of the end of the process.
+  ///
+  /// Such a signal comes from a page that the disk cannot deliver, or from a file that somebody else cut short. With the
+  /// guard, a page of zeros takes the place of the missing one, and the get that touched it ends as a miss: it answers
+  /// nil although its closure ran, and the entry is dropped and counted as damaged. A ``Blob`` says so by
+  /// ``Blob/isDamaged``. The closure itself may have seen the zeros, so nothing it did with the bytes counts when the get
+  /// answers nil. Bytes behind the end of a file cut in the middle of a page read as zeros without any signal, which no
+  /// guard can notice; ``ReadMode/copied`` does.
+  ///
+  /// Signal handlers belong to the whole process, and so does this: it covers every store, those already open too, and
+  /// cannot be taken back. Any other SIGBUS goes to the handler that was installed before; a handler that is installed
+  /// later has to pass on to this one in the same way. Threads that block SIGBUS are not protected: the system ends the
+  /// process there. A forked child keeps the guard. Calling it again does nothing. Thread-safe.
+  public static func installBusErrorGuard() throws(StoreError) {
+    try system { () throws(SystemError) in try BusErrors.installGuard() }
+  }
+}

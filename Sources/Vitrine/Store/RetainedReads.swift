@@ -1,0 +1,68 @@
+// A retained get: the value is found and pinned as for a borrowed one; then a reference to its segment takes the pin's
+// place, or a copy where there is none to take.
+extension StoreCore {
+  /// Nil when there is nothing to give, and when there is no memory for a copy.
+  func blob(_ url: UnsafeRawBufferPointer, _ style: Style) -> Blob? {
+    let hash = catalog.hasher.key(url, styleTag: style.tag)
+    return style.bytes.withUnsafeBytes { style in
+      var counts = true
+      while true {
+        let borrow = borrow(url, style, hash, counts: counts)
+        guard borrow.isFound else { return nil }
+        let head = catalog.keys.withEntry(hash, borrow.location) { _ in catalog.segments.pin(borrow.location.slot) }
+        let blob = head.flatMap { _ in retain(borrow) }
+        head?.release()
+        guard giveBack(borrow) else {
+          dropDamaged(borrow)
+          return nil
+        }
+        if head != nil { return blob }
+        // It was replaced between the two looks: again.
+        counts = false
+      }
+    }
+  }
+
+  /// The payload is borrowed, and the key's own record pinned.
+  private func retain(_ borrow: Borrow) -> Blob? {
+    guard let view = catalog.record(at: borrow.location, checks: true), view.header.logicalByteCount == borrow.count
+    else { return nil }
+    return hold(borrow).flatMap { Blob($0, of: view, digestOf: environment.digest) }
+  }
+
+  private func hold(_ borrow: Borrow) -> Blob.Memory? {
+    if !borrow.isCopied, borrow.count > 0, let start = borrow.start,
+      let storage = catalog.segments.storage(of: borrow.pin), let mapping = storage.mapping,
+      let hold = storage.hold(limit: identity.byteBudget / 8)
+    {
+      return .segment(hold, offset: start - UnsafeRawPointer(mapping.start))
+    }
+    // A page, so that what was put page-aligned stays so.
+    let alignment = borrow.count >= 4096 ? 4096 : Unit.byteCount
+    return OwnedBytes(copying: borrow.bytes, alignment: alignment).map { .copy($0) }
+  }
+}
+
+extension CacheStore {
+  /// The value of an entry, to keep beyond a closure: without a copy as long as the Blobs at hand hold no more than an
+  /// eighth of the byte budget, in whole segments, and as a copy beyond that, or when it is compressed.
+  ///
+  /// Nil when there is nothing to give: ``lookup(_:style:)`` says why. Counts as use. About a microsecond, and a copy
+  /// where there is one; the first read of an entry since opening also reads it through and checks it. Thread-safe.
+  public func blob(_ url: String, style: Style = .original) -> Blob? {
+    url.utf8Span.span.bytes.withUnsafeBytes { core.blob($0, style) }
+  }
+
+  /// The same for a whole key.
+  public func blob(_ key: CacheKey) -> Blob? {
+    key.url.withUnsafeBytes { core.blob($0, key.style) }
+  }
+}
+
+extension AsyncCacheStore {
+  /// The value of an entry, to keep: ``CacheStore/blob(_:)``.
+  public func blob(for key: CacheKey) async -> Blob? {
+    let result: Result<Blob?, Never> = await BlockingPool.shared.run { .success(store.blob(key)) }
+    return result.get()
+  }
+}
