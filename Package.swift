@@ -28,7 +28,9 @@ let package = Package(
     .target(name: "CacheCtlKit", dependencies: ["Vitrine"]),
     .executableTarget(name: "cachectl", dependencies: ["Vitrine", "CacheCtlKit"]),
     .executableTarget(name: "vitrine-demo", dependencies: ["Vitrine"], path: "Sources/Demo"),
-    .testTarget(name: "VitrineTests", dependencies: ["Vitrine", "VitrineSimulation"]),
+    // What tests run in a process of its own, because a signal or a limit of the whole process is part of it.
+    .executableTarget(name: "vitrine-faults", dependencies: ["Vitrine"], path: "Tests/FaultProgram"),
+    .testTarget(name: "VitrineTests", dependencies: ["Vitrine", "VitrineSimulation", "vitrine-faults"]),
     .testTarget(name: "CrashTests", dependencies: ["Vitrine", "VitrineSimulation"]),
     .testTarget(name: "CacheCtlTests", dependencies: ["CacheCtlKit", "cachectl"]),
     .testTarget(name: "SimulationTests", dependencies: ["Vitrine", "VitrineSimulation"]),

@@ -16,6 +16,8 @@ final class ModelRun {
   private var step = 0
   private var doing = "opening"
   private(set) var fullCount = 0
+  /// Blobs of any age, and what they must give as long as they are there.
+  private var blobs: [(blob: Blob, value: [UInt8])] = []
 
   init(
     seed: UInt64, world: TestWorld, path: String, options: StoreOptions,
@@ -53,7 +55,7 @@ final class ModelRun {
     try compareAll()
     try store.close()
     #expect(storeError { try store.flush() } == .closed, comment)
-    store = try world.open(path, StoreOptions())
+    store = try world.open(path, StoreOptions(reads: options.reads))
     #expect(store.statistics().lastOpen.kind == .clean, comment)
     try compareAll()
     try store.close()
@@ -227,7 +229,7 @@ final class ModelRun {
     self.world = world
     self.path = path
     let verification: Verification = [.firstRead, .always, .never][values.random.below(3)]
-    store = try world.open(path, StoreOptions(verification: verification))
+    store = try world.open(path, StoreOptions(verification: verification, reads: options.reads))
     #expect(store.statistics().lastOpen.notes == [], comment)
   }
 
@@ -244,6 +246,7 @@ final class ModelRun {
     #expect(store.contains(key, source: source) == (expected != nil), comment)
     let lookup = store.lookup(key, source: source)
     try requireSame(store.bytes(key, source: source), expected?.value)
+    try retain(key, source, expected?.value)
     if let expected {
       guard case .found(let info) = lookup else {
         Issue.record("\(lookup) instead of an entry: \(comment)")
@@ -261,6 +264,22 @@ final class ModelRun {
     }
   }
 
+  /// Keeps some of the values beyond all that happens to the store.
+  private func retain(_ key: CacheKey, _ source: Source?, _ expected: [UInt8]?) throws {
+    guard values.random.chance(30) else { return }
+    let blob = store.blob(key, source: source)
+    try requireSame(blob.map(Self.bytes), expected)
+    #expect(store.statistics().pinnedByteCount <= store.byteBudget / 8, comment)
+    guard let blob, let expected else { return }
+    blobs.append((blob, expected))
+    guard blobs.count > 30 else { return }
+    let old = blobs.remove(at: values.random.below(blobs.count))
+    try requireSame(Self.bytes(old.blob), old.value)
+    #expect(!old.blob.isDamaged, comment)
+  }
+
+  private static func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeBytes { Array($0) } } }
+
   /// After the first difference everything differs, so the run ends there.
   private func requireSame(_ got: [UInt8]?, _ expected: [UInt8]?) throws {
     try #require(got?.count == expected?.count && got == expected, comment)
@@ -272,6 +291,7 @@ final class ModelRun {
     #expect(store.count == model.entries.count, comment)
     let report = try store.verify()
     #expect(report.damaged == [] && report.lost == [], comment)
+    for (blob, value) in blobs { try requireSame(Self.bytes(blob), value) }
     try StoreAudit(store: store).compare(model, comment)
   }
 }

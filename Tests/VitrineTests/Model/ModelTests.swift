@@ -4,14 +4,19 @@ import Testing
 
 @Suite struct ModelTests {
   @Test(arguments: RandomRuns.seeds([1, 2, 3, 4, 5, 6]))
-  func randomChangesGiveWhatADictionaryAndAClockGive(_ seed: UInt64) throws {
+  func randomChangesGiveWhatADictionaryAndAClockGive(_ seed: UInt64) throws { try run(seed, .mapped) }
+
+  @Test(arguments: RandomRuns.seeds([21, 22]))
+  func aStoreThatMapsNothingGivesTheSame(_ seed: UInt64) throws { try run(seed, .copied) }
+
+  private func run(_ seed: UInt64, _ reads: ReadMode) throws {
     let disk = MemoryDisk()
     let current = Guarded(disk)
     let run = try ModelRun(
       seed: seed, world: TestWorld(fileSystem: disk, seed: seed), path: "store",
       options: StoreOptions(
         byteBudget: (4 << 20) << Int(seed % 3), segmentByteCount: 65_536 << Int(seed % 2),
-        maximumAgeMilliseconds: seed % 2 == 0 ? 30_000 : nil)
+        maximumAgeMilliseconds: seed % 2 == 0 ? 30_000 : nil, reads: reads)
     ) { _ in
       let copy = MemoryDisk(current.withLock { $0 }.image)
       current.withLock { $0 = copy }

@@ -1,0 +1,58 @@
+import Glibc
+import Vitrine
+
+/// What tests run in a process of its own: `vitrine-faults SCENE FOLDER`. Exit status 0: all went as it should; 1, and a
+/// line that says why: it did not. A signal ends it as it would end any program.
+@main enum FaultProgram {
+  static func main() throws {
+    let arguments = CommandLine.arguments
+    guard arguments.count == 3 else { fail("usage: vitrine-faults SCENE FOLDER") }
+    let folder = arguments[2]
+    switch arguments[1] {
+    case "cut-mapped": try CutFiles(folder: folder, reads: .mapped).run()
+    case "cut-copied": try CutFiles(folder: folder, reads: .copied).run()
+    case "cut-guarded":
+      try CacheStore.installBusErrorGuard()
+      try CutFiles(folder: folder, reads: .mapped).run()
+    case "guarded-late": try GuardedReads(folder: folder).run()
+    case "guarded-child": try GuardedReads(folder: folder).runInChild()
+    case "guarded-zeros": try GuardedReads(folder: folder).putZeros()
+    case "foreign-fault": try OtherSignals(folder: folder).faultInAForeignFile(handled: false)
+    case "foreign-fault-handled": try OtherSignals(folder: folder).faultInAForeignFile(handled: true)
+    case "sent": try OtherSignals(folder: folder).send(ignored: false)
+    case "sent-ignored": try OtherSignals(folder: folder).send(ignored: true)
+    case "descriptors": try NoDescriptors(folder: folder, reads: .mapped).run()
+    case "descriptors-copied": try NoDescriptors(folder: folder, reads: .copied).run()
+    default: fail("no scene \(arguments[1])")
+    }
+  }
+}
+
+func fail(_ message: String) -> Never {
+  print(message)
+  exit(1)
+}
+
+func expect(_ isTrue: Bool, _ message: @autoclosure () -> String) {
+  if !isTrue { fail(message()) }
+}
+
+/// Bytes that only this number has, and that nothing compresses.
+func value(_ number: Int, _ count: Int) -> [UInt8] {
+  var word = UInt64(truncatingIfNeeded: number) &* 0x9E37_79B9_7F4A_7C15 | 1
+  return (0..<count).map { _ in
+    word ^= word << 13
+    word ^= word >> 7
+    word ^= word << 17
+    return UInt8(truncatingIfNeeded: word >> 32)
+  }
+}
+
+/// The segment files of a store in which something lives.
+func segmentFiles(_ store: CacheStore) -> [String] {
+  store.statistics().segments.filter { $0.liveRecordCount > 0 }.map { "\(store.path)/segments/\($0.file)" }
+}
+
+func cut(_ path: String, to byteCount: Int) {
+  expect(truncate(path, off_t(byteCount)) == 0, "cannot cut \(path)")
+}

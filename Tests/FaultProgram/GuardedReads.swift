@@ -1,0 +1,91 @@
+import Glibc
+import Vitrine
+
+/// What the guard promises, step by step.
+struct GuardedReads {
+  let folder: String
+
+  private func open() throws -> CacheStore {
+    try CacheStore.open(at: folder, options: StoreOptions(byteBudget: 16 << 20, segmentByteCount: 256 << 10))
+  }
+
+  func run() throws {
+    let store = try open()
+    let bytes = value(1, 50_000)
+    try store.put(bytes, for: "lent")
+    try store.put(value(2, 50_000), for: "held")
+    try store.put(value(3, 3000), for: "neighbour")
+    // A compressed value, whose decompression meets the fault.
+    let text = (0..<60_000).map { UInt8(truncatingIfNeeded: $0 / 251 % 40) }
+    try store.put(text, for: "compressed")
+    expect(store.bytes("compressed") == text && store.bytes("neighbour") != nil, "not there")
+    let blob = store.blob("held")!
+    // Installed late: it covers what was mapped before.
+    try CacheStore.installBusErrorGuard()
+    try CacheStore.installBusErrorGuard()
+    var isRun = false
+    let sum = store.get("lent") { span in
+      expect(span.withUnsafeBytes { $0.elementsEqual(bytes) }, "wrong before the cut")
+      for file in segmentFiles(store) { cut(file, to: 0) }
+      isRun = true
+      return span.withUnsafeBytes { $0.reduce(0) { $0 + Int($1) } }
+    }
+    expect(isRun && sum == nil, "the get that touched zeros answered \(sum ?? -1)")
+    expect(store.statistics().damagedCount == 1 && store.lookup("lent") == .missing, "it was not dropped")
+    struct Stopped: Error {}
+    do {
+      try store.get("neighbour") { _ in throw Stopped() }
+      // Its head could not be read, so the closure did not run.
+    } catch is Stopped {}
+    expect(store.bytes("neighbour") == nil && store.bytes("compressed") == nil, "zeros were given")
+    expect(store.statistics().damagedCount == 3, "\(store.statistics().damagedCount) counted")
+    expect(!blob.withBytes { $0.withUnsafeBytes { $0.contains { $0 != 0 } } }, "the blob gave more than zeros")
+    expect(blob.isDamaged, "the blob does not know")
+    expect(store.bytes("held") == nil && store.count == 0, "zeros were given")
+    // What is put now lies elsewhere.
+    for key in 0..<20 { try store.put(value(100 + key, 3000), for: "\(key)") }
+    for key in 0..<20 { expect(store.bytes("\(key)") == value(100 + key, 3000), "a put after it is lost") }
+    try store.close()
+  }
+
+  /// Zeros that stand for a lost payload are not shared with a put of zeros.
+  func putZeros() throws {
+    try CacheStore.installBusErrorGuard()
+    let store = try open()
+    let layout = BitmapLayout(width: 100, height: 100, format: .bgra8888)!
+    let black = [UInt8](repeating: 0, count: layout.byteCount)
+    let options = PutOptions(layout: layout)
+    // Its head lies before the cut, and most of its payload behind it.
+    try store.put(black, for: "first", options: options)
+    expect(store.bytes("first") == black, "not there")
+    for file in segmentFiles(store) { cut(file, to: 4096) }
+    try store.put(black, for: "second", options: options)
+    // The comparison has met the fault: whoever comes later finds zeros without one.
+    store.get("first") { _ in fail("zeros were given") }
+    expect(store.lookup("first") == .missing, "what gives zeros was not dropped")
+    expect(store.bytes("second") == black, "a put was lost with what it was compared with")
+    try? store.close()
+  }
+
+  /// A child has guard and mappings of its own.
+  func runInChild() throws {
+    try CacheStore.installBusErrorGuard()
+    let store = try open()
+    try store.put(value(1, 50_000), for: "a")
+    try store.put(value(2, 50_000), for: "b")
+    expect(store.bytes("a") != nil && store.bytes("b") != nil, "not there")
+    let blob = store.blob("b")!
+    let child = fork()
+    if child == 0 {
+      expect(store.bytes("a") == value(1, 50_000), "wrong in the child")
+      for file in segmentFiles(store) { cut(file, to: 0) }
+      expect(store.bytes("a") == nil, "zeros were given in the child")
+      expect(blob.isDamaged, "the child's blob does not know")
+      _exit(0)
+    }
+    var status: Int32 = 0
+    expect(waitpid(child, &status, 0) == child && status == 0, "the child ended with \(status)")
+    expect(store.bytes("a") == nil && store.statistics().damagedCount == 1, "zeros were given in the parent")
+    try? store.close()
+  }
+}

@@ -1,0 +1,55 @@
+import Glibc
+import Vitrine
+
+/// The process has no descriptor left: reads that need a file are misses, and nothing is given up for it.
+struct NoDescriptors {
+  let folder: String
+  let reads: ReadMode
+
+  private static let count = 330
+
+  private func open() throws -> CacheStore {
+    try CacheStore.open(
+      at: folder, options: StoreOptions(byteBudget: 64 << 20, segmentByteCount: 64 << 10, reads: reads))
+  }
+
+  func run() throws {
+    var store = try open()
+    // One value a segment: more segments than keep their files open.
+    for key in 0..<Self.count { try store.put(value(key, 50_000), for: "\(key)") }
+    try store.close()
+    store = try open()
+    var taken: [Int32] = []
+    while true {
+      let descriptor = Glibc.open("/dev/null", O_RDONLY)
+      if descriptor < 0 { break }
+      taken.append(descriptor)
+    }
+    expect(errno == EMFILE, "errno \(errno)")
+    var missing = 0
+    for key in 0..<Self.count {
+      switch store.bytes("\(key)") {
+      case nil:
+        missing += 1
+        expect(store.blob("\(key)") == nil, "a blob without a check of \(key)")
+      case let bytes?: expect(bytes == value(key, 50_000), "wrong bytes of \(key)")
+      }
+    }
+    expect(missing > 20 && missing < 100, "\(missing) are missing")
+    expect(store.count == Self.count && store.statistics().damagedCount == 0, "entries were given up")
+    for descriptor in taken { Glibc.close(descriptor) }
+    for key in 0..<Self.count { expect(store.bytes("\(key)") == value(key, 50_000), "\(key) is gone") }
+    // What was checked needs no file any more, where it is mapped; a Blob, which would hold one, is a copy.
+    taken = []
+    while case let descriptor = Glibc.open("/dev/null", O_RDONLY), descriptor >= 0 { taken.append(descriptor) }
+    if reads == .mapped {
+      for key in 0..<Self.count {
+        expect(store.bytes("\(key)") == value(key, 50_000), "\(key) is gone without descriptors")
+      }
+      let copies = (0..<Self.count).compactMap { store.blob("\($0)") }.filter(\.isCopy).count
+      expect(copies >= missing, "\(copies) copies")
+    }
+    for descriptor in taken { Glibc.close(descriptor) }
+    try store.close()
+  }
+}
