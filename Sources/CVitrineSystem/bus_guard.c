@@ -22,6 +22,8 @@ struct vitrine_range {
   // One bit for each page that was replaced.
   _Atomic(uint64_t) *_Atomic pages;
   _Atomic int protection;
+  // A forked child has no writable mappings of its parent; what it has there is another's.
+  _Atomic uint32_t generation;
   struct vitrine_range *next;
 };
 
@@ -69,9 +71,10 @@ vitrine_range *vitrine_range_add(const void *start, size_t count, bool writable)
     free(pages);
     return NULL;
   }
-  atomic_store_explicit(&range->end, (uintptr_t)start + page_count * page_byte_count, memory_order_relaxed);
+  atomic_store_explicit(&range->end, (uintptr_t)start + page_count * page_byte_count, memory_order_release);
   atomic_store_explicit(&range->pages, pages, memory_order_relaxed);
   atomic_store_explicit(&range->protection, writable ? PROT_READ | PROT_WRITE : PROT_READ, memory_order_relaxed);
+  atomic_store_explicit(&range->generation, vitrine_fork_generation(), memory_order_relaxed);
   atomic_store_explicit(&range->start, (uintptr_t)start, memory_order_release);
   return range;
 }
@@ -80,7 +83,7 @@ void vitrine_range_remove(vitrine_range *range) {
   if (!range) return;
   _Atomic(uint64_t) *pages = atomic_load_explicit(&range->pages, memory_order_relaxed);
   atomic_store_explicit(&range->start, TAKEN, memory_order_relaxed);
-  atomic_store_explicit(&range->end, 0, memory_order_relaxed);
+  atomic_store_explicit(&range->end, 0, memory_order_release);
   atomic_store_explicit(&range->pages, NULL, memory_order_relaxed);
   atomic_store_explicit(&range->start, 0, memory_order_release);
   free(pages);
@@ -127,6 +130,8 @@ static bool replace_page(uintptr_t address) {
   uintptr_t end = atomic_load_explicit(&range->end, memory_order_relaxed);
   _Atomic(uint64_t) *pages = atomic_load_explicit(&range->pages, memory_order_relaxed);
   int protection = atomic_load_explicit(&range->protection, memory_order_relaxed);
+  uint32_t generation = atomic_load_explicit(&range->generation, memory_order_relaxed);
+  if ((protection & PROT_WRITE) && generation != vitrine_fork_generation()) return false;
   uintptr_t page = page_of(start, address);
   atomic_fetch_or(&pages[page / 64], UINT64_C(1) << (page % 64));
   __atomic_store_n(&vitrine_bus_errors, 1, __ATOMIC_SEQ_CST);
@@ -139,6 +144,10 @@ static bool replace_page(uintptr_t address) {
 // What would have happened without the guard.
 static void pass_on(int number, siginfo_t *info, void *context) {
   bool was_sent = info->si_code <= 0;
+#ifdef BUS_MCEERR_AO
+  // Tells of bad memory that nobody has touched yet.
+  was_sent |= info->si_code == BUS_MCEERR_AO;
+#endif
   bool is_spent = (previous.sa_flags & SA_RESETHAND) && atomic_flag_test_and_set(&previous_is_spent);
   if (previous.sa_handler == SIG_IGN && was_sent) return;
   if (!is_spent && previous.sa_handler != SIG_DFL && previous.sa_handler != SIG_IGN) {

@@ -34,7 +34,7 @@ import Testing
   }
 
   @Test func everyFileThatADocumentLinksToIsThere() throws {
-    let documents = ["Architecture", "Durability", "Embedding", "Format"].map { "Docs/\($0).md" }
+    let documents = ["Architecture", "Concurrency", "Durability", "Embedding", "Format"].map { "Docs/\($0).md" }
     for document in ["README.md", "CONTRIBUTING.md"] + documents {
       let text = try lines(of: document).joined(separator: "\n")
       let folder = root.appending(path: document).deletingLastPathComponent()

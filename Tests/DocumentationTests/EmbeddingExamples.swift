@@ -46,6 +46,13 @@ private func gettingMany(store: CacheStore, urls: [String], square: Style, show:
   }
 }
 
+private func retained(store: CacheStore, url: String, keep: (Blob) -> Void) throws {
+  if let picture = store.blob(url) {
+    keep(picture)  // a Blob: `picture.bytes` is good for as long as somebody has it
+  }
+  try CacheStore.installBusErrorGuard()
+}
+
 private func bitmaps(
   store: CacheStore, url: String, pixels: [UInt8], upload: (RawSpan, BitmapLayout) -> Void
 ) throws {

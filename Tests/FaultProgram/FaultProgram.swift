@@ -17,6 +17,8 @@ import Vitrine
     case "guarded-late": try GuardedReads(folder: folder).run()
     case "guarded-child": try GuardedReads(folder: folder).runInChild()
     case "guarded-zeros": try GuardedReads(folder: folder).putZeros()
+    case "guarded-stores": try GuardedReads(folder: folder).store()
+    case "guarded-log": try GuardedReads(folder: folder).log()
     case "foreign-fault": try OtherSignals(folder: folder).faultInAForeignFile(handled: false)
     case "foreign-fault-handled": try OtherSignals(folder: folder).faultInAForeignFile(handled: true)
     case "sent": try OtherSignals(folder: folder).send(ignored: false)

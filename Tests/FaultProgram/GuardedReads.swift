@@ -67,6 +67,48 @@ struct GuardedReads {
     try? store.close()
   }
 
+  /// What is stored through mapped memory into a file cut short meanwhile is written by a call, or fails.
+  func store() throws {
+    try CacheStore.installBusErrorGuard()
+    let store = try CacheStore.open(
+      at: folder, options: StoreOptions(byteBudget: 64 << 20, segmentByteCount: 1 << 20))
+    for key in 0..<200 { try store.put(value(key, 1000), for: "\(key)") }
+    for file in segmentFiles(store) { cut(file, to: 0) }
+    for key in 200..<240 { try store.put(value(key, 1000), for: "\(key)") }
+    for key in 200..<240 { expect(store.bytes("\(key)") == value(key, 1000), "a put into a cut file is lost") }
+    for key in 0..<200 {
+      if let bytes = store.bytes("\(key)") { expect(bytes == value(key, 1000), "wrong bytes of \(key)") }
+    }
+    let layout = BitmapLayout(width: 200, height: 200, format: .bgra8888)!
+    do {
+      try store.draw(CacheKey("drawn"), layout: layout) { span, _ in
+        _ = span.withUnsafeMutableBytes { $0.initializeMemory(as: UInt8.self, repeating: 1) }
+        for name in store.statistics().segments.map(\.file) { cut("\(store.path)/segments/\(name)", to: 0) }
+        _ = span.withUnsafeMutableBytes { $0.initializeMemory(as: UInt8.self, repeating: 2) }
+      }
+      fail("a drawing into nowhere was taken")
+    } catch StoreError.writeFailed {}
+    expect(store.bytes("drawn") == nil, "a drawing into nowhere is there")
+    try? store.close()
+  }
+
+  /// A frame that was stored into a log cut short is no frame: the put that needs it is not acknowledged.
+  func log() throws {
+    try CacheStore.installBusErrorGuard()
+    let store = try open()
+    for key in 0..<20 { try store.put(value(key, 100), for: "\(key)") }
+    for index in 0..<4 { cut("\(store.path)/wal/\(index).wal", to: 0) }
+    do {
+      try store.put(value(99, 100), for: "late")
+      // Where logs are not mapped, it was written by a call.
+      expect(store.bytes("late") == value(99, 100), "what was acknowledged is not there")
+    } catch StoreError.writeFailed {
+      expect(store.bytes("late") == nil, "what failed is there")
+    }
+    for key in 0..<20 { expect(store.bytes("\(key)") == value(key, 100), "\(key) is gone") }
+    try? store.close()
+  }
+
   /// A child has guard and mappings of its own.
   func runInChild() throws {
     try CacheStore.installBusErrorGuard()

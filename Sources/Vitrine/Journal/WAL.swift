@@ -22,7 +22,9 @@ package final class WAL: @unchecked Sendable {
       self.name = name
       self.file = file
       self.byteCount = byteCount
-      pages = isMapped ? (try? file.map(byteCount: byteCount, writable: true)).map { PopulatedPages($0) } : nil
+      let mapping = isMapped ? try? file.map(byteCount: byteCount, writable: true) : nil
+      mapping?.guardPages(isWritable: true)
+      pages = mapping.map { PopulatedPages($0) }
     }
 
     private static let largestStore = 2048
@@ -39,8 +41,12 @@ package final class WAL: @unchecked Sendable {
       }
       let announces = file.announcesStores
       if announces { file.willStore(range) }
-      (pages.mapping.start + offset).copyMemory(from: start, byteCount: bytes.count)
+      let place = pages.mapping.start + offset
+      place.copyMemory(from: start, byteCount: bytes.count)
       if announces { file.didStore(range) }
+      if pages.mapping.isDamaged(UnsafeRawBufferPointer(start: place, count: bytes.count)) {
+        throw SystemError(code: 5, operation: "write", path: file.path)
+      }
     }
 
     fileprivate func sync() throws(SystemError) {

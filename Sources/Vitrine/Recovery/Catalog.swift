@@ -226,7 +226,9 @@ package final class Catalog: @unchecked Sendable {
     guard let header = RecordHeader(bytes), header.sequence >= segments.firstSequence(location.slot),
       !checks || header.isIntact(in: bytes, seed: segments.seed(location))
     else { return nil }
-    return RecordView(header: header, bytes: bytes)
+    let view = RecordView(header: header, bytes: bytes)
+    // Looked at last: zeros may have come while the fields were read.
+    return segments.isDamaged(view.head, slot: location.slot) ? nil : view
   }
 
   private func copiedRecord(at location: Location, checks: Bool) throws(SystemError) -> RecordView? {

@@ -18,6 +18,8 @@ package struct RecordView {
     self.copy = copy
   }
 
+  /// All before the payload.
+  package var head: UnsafeRawBufferPointer { range(0, header.endOfHead) }
   package var url: UnsafeRawBufferPointer { range(header.urlOffset, header.urlByteCount) }
   package var style: UnsafeRawBufferPointer { range(header.styleOffset, header.styleByteCount) }
   package var metadata: UnsafeRawBufferPointer { range(header.metadataOffset, header.metadataByteCount) }

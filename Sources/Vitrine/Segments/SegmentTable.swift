@@ -110,9 +110,21 @@ package final class SegmentTable: @unchecked Sendable {
     return slot < segments.count ? segments[slot] : nil
   }
 
+  package func slot(of pin: Pin) -> Int { Int(pin.address - UInt(bitPattern: descriptors)) / SegmentTable.stride }
+
   /// What a pinned segment's bytes lie in.
-  package func storage(of pin: Pin) -> SegmentStorage? {
-    segment(Int(pin.address - UInt(bitPattern: descriptors)) / SegmentTable.stride)?.storage
+  package func storage(of pin: Pin) -> SegmentStorage? { segment(slot(of: pin))?.storage }
+
+  /// Whether zeros stand under some of these bytes of a segment, which is pinned unless the commit lock is held
+  /// (``BusErrors``). One load for as long as there are none in the process.
+  @inline(__always)
+  package func isDamaged(_ bytes: UnsafeRawBufferPointer, slot: Int) -> Bool {
+    BusErrors.haveHappened && showsZeros(bytes, slot)
+  }
+
+  @inline(never)
+  private func showsZeros(_ bytes: UnsafeRawBufferPointer, _ slot: Int) -> Bool {
+    segment(slot)?.storage?.mapping?.isDamaged(bytes) ?? false
   }
 
   // MARK: Writers

@@ -3,10 +3,11 @@ import Synchronization
 /// A value that stays: valid for as long as it is referenced, whatever eviction, compaction, `removeAll()`, `close()` or
 /// a deletion of the whole folder do meanwhile.
 ///
-/// Made by ``CacheStore/blob(_:style:)``. Its bytes are the segment's own memory, so it keeps that segment's file on the
+/// Made by ``CacheStore/blob(_:style:source:)``. Its bytes are the segment's own memory, so it keeps that segment's file on the
 /// disk (also when it has lost its name, and then the store's budget still counts it) and mapped; or they are a copy:
 /// of a compressed value, of one from a store that reads by ``ReadMode/copied``, and once Blobs hold segments of an
-/// eighth of the budget. Safe from any number of threads.
+/// eighth of the budget. Safe from any number of threads. The last Blob of an unlinked segment gives its file back when it
+/// goes, on the thread that lets it go: milliseconds for a large one.
 public final class Blob: @unchecked Sendable {
   /// Bytes of the value.
   public let byteCount: Int
@@ -19,7 +20,8 @@ public final class Blob: @unchecked Sendable {
   public let digest: Digest
   /// When the entry was put, in milliseconds since 1970.
   public let writtenMilliseconds: Int64
-  /// When the entry expires, in milliseconds since 1970, nil for never. The Blob itself stays.
+  /// When the entry expires, in milliseconds since 1970; nil for never, or when that follows its use. The Blob itself
+  /// stays.
   public let expirationMilliseconds: Int64?
 
   // Invariant: `start` is valid for `byteCount` bytes as long as `memory` is there.
@@ -51,7 +53,8 @@ public final class Blob: @unchecked Sendable {
     metadata = Array(view.metadata)
     digest = header.digest
     writtenMilliseconds = header.written
-    expirationMilliseconds = header.expiration == 0 ? nil : header.expiration
+    let isFixed = header.expiration != 0 && !header.flags.contains(.sliding)
+    expirationMilliseconds = isFixed ? header.expiration : nil
   }
 
   private var buffer: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: start, count: byteCount) }

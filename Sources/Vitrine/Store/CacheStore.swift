@@ -315,10 +315,12 @@ public final class CacheStore: Sendable {
   public func forEachEntry<E: Error>(
     prefix: [UInt8], style: Style? = nil, _ body: (EntryInfo) throws(E) -> Bool
   ) throws(E) {
-    try core.forEachRecord { (view, _, _) throws(E) in
+    try core.forEachRecord { (view, _, location) throws(E) in
       guard view.url.starts(with: prefix) else { return true }
       if let style, !view.style.elementsEqual(style.bytes) { return true }
-      return try body(EntryInfo(view))
+      let info = EntryInfo(view)
+      if core.catalog.segments.isDamaged(view.head, slot: location.slot) { return true }
+      return try body(info)
     }
   }
 

@@ -1,15 +1,9 @@
-// What becomes of reads in whose memory the bus error guard has put zeros (``BusErrors``). Before and after lending, the
-// bytes are looked up among the pages that were replaced: one load for as long as there are none in the process.
+// What becomes of reads in whose memory the bus error guard has put zeros (``BusErrors``). Zeros may come at any time, so
+// what was read counts only if, afterwards, it is not among the pages that were replaced.
 extension StoreCore {
-  /// Whether zeros stand under some of these bytes of a pinned segment.
   @inline(__always)
   func isDamaged(_ bytes: UnsafeRawBufferPointer, _ pin: Pin) -> Bool {
-    BusErrors.haveHappened && showsZeros(bytes, pin)
-  }
-
-  @inline(never)
-  private func showsZeros(_ bytes: UnsafeRawBufferPointer, _ pin: Pin) -> Bool {
-    catalog.segments.storage(of: pin)?.mapping?.isDamaged(bytes) ?? false
+    catalog.segments.isDamaged(bytes, slot: catalog.segments.slot(of: pin))
   }
 
   /// Drops and counts an entry whose bytes turned out damaged while they were lent. They have been given back.

@@ -70,8 +70,7 @@ extension StoreCore {
       }
     }
     guard let (slot, pin) = found else { return Borrow(.missing) }
-    // Once zeros stand in place of any page, every look is the slow one, which looks out for them.
-    if !BusErrors.haveHappened, isTrusted(slot),
+    if isTrusted(slot),
       let glance = RecordGlance(
         segments._withUnsafeGuaranteedRef { $0.bytes(at: slot.location) }, url: url, style: style)
     {
@@ -89,7 +88,10 @@ extension StoreCore {
         return Borrow(.outdated)
       }
       if glance.carriesPayload, glance.encoding != Encoding.zstd.rawValue {
-        return Borrow(glance.payload, of: hash, at: slot.location, pin: pin)
+        let payload = glance.payload
+        // Asked after all fields were read. Once zeros stand in place of any page, the slow look decides, which knows
+        // where they are.
+        if !BusErrors.haveHappened { return Borrow(payload, of: hash, at: slot.location, pin: pin) }
       }
     }
     pin.release()
@@ -386,7 +388,8 @@ extension StoreCore {
     {
       defer { pin.release() }
       if let view = catalog.record(at: slot.location, checks: true), view.has(url: url, style: style) {
-        return EntryInfo(view)
+        let info = EntryInfo(view)
+        return catalog.segments.isDamaged(view.head, slot: slot.location.slot) ? nil : info
       }
       skip += 1
     }

@@ -2,32 +2,43 @@
 // place, or a copy where there is none to take.
 extension StoreCore {
   /// Nil when there is nothing to give, and when there is no memory for a copy.
-  func blob(_ url: UnsafeRawBufferPointer, _ style: Style) -> Blob? {
+  func blob(_ url: UnsafeRawBufferPointer, _ style: Style, source: Source?) -> Blob? {
     let hash = catalog.hasher.key(url, styleTag: style.tag)
     return style.bytes.withUnsafeBytes { style in
       var counts = true
       while true {
-        let borrow = borrow(url, style, hash, counts: counts)
+        let borrow = borrow(url, style, hash, source: source, counts: counts)
         guard borrow.isFound else { return nil }
         let head = catalog.keys.withEntry(hash, borrow.location) { _ in catalog.segments.pin(borrow.location.slot) }
-        let blob = head.flatMap { _ in retain(borrow) }
-        head?.release()
-        guard giveBack(borrow) else {
+        var blob: Blob?
+        var isDamaged = false
+        if let head {
+          do throws(SystemError) {
+            (blob, isDamaged) = try retain(borrow)
+          } catch {
+            // Its file cannot be opened now: a miss, but nothing is dropped.
+          }
+          head.release()
+        }
+        if !giveBack(borrow) { isDamaged = true }
+        if isDamaged {
           dropDamaged(borrow)
           return nil
         }
         if head != nil { return blob }
-        // It was replaced between the two looks: again.
+        // It was replaced, or moved, between the two looks: again.
         counts = false
       }
     }
   }
 
   /// The payload is borrowed, and the key's own record pinned.
-  private func retain(_ borrow: Borrow) -> Blob? {
-    guard let view = catalog.record(at: borrow.location, checks: true), view.header.logicalByteCount == borrow.count
-    else { return nil }
-    return hold(borrow).flatMap { Blob($0, of: view, digestOf: environment.digest) }
+  private func retain(_ borrow: Borrow) throws(SystemError) -> (blob: Blob?, isDamaged: Bool) {
+    guard let view = try catalog.openRecord(at: borrow.location, checks: true),
+      view.header.logicalByteCount == borrow.count
+    else { return (nil, true) }
+    let blob = hold(borrow).flatMap { Blob($0, of: view, digestOf: environment.digest) }
+    return (blob, catalog.segments.isDamaged(view.head, slot: borrow.location.slot))
   }
 
   private func hold(_ borrow: Borrow) -> Blob.Memory? {
@@ -47,22 +58,23 @@ extension CacheStore {
   /// The value of an entry, to keep beyond a closure: without a copy as long as the Blobs at hand hold no more than an
   /// eighth of the byte budget, in whole segments, and as a copy beyond that, or when it is compressed.
   ///
-  /// Nil when there is nothing to give: ``lookup(_:style:)`` says why. Counts as use. About a microsecond, and a copy
-  /// where there is one; the first read of an entry since opening also reads it through and checks it. Thread-safe.
-  public func blob(_ url: String, style: Style = .original) -> Blob? {
-    url.utf8Span.span.bytes.withUnsafeBytes { core.blob($0, style) }
+  /// Nil when there is nothing to give: ``lookup(_:style:source:)`` says why. Counts as use, and a `source` means the
+  /// same as in ``get(_:style:source:_:)``. About a microsecond, and a copy where there is one; the first read of an
+  /// entry since opening also reads it through and checks it. Thread-safe.
+  public func blob(_ url: String, style: Style = .original, source: Source? = nil) -> Blob? {
+    url.utf8Span.span.bytes.withUnsafeBytes { core.blob($0, style, source: source) }
   }
 
   /// The same for a whole key.
-  public func blob(_ key: CacheKey) -> Blob? {
-    key.url.withUnsafeBytes { core.blob($0, key.style) }
+  public func blob(_ key: CacheKey, source: Source? = nil) -> Blob? {
+    key.url.withUnsafeBytes { core.blob($0, key.style, source: source) }
   }
 }
 
 extension AsyncCacheStore {
-  /// The value of an entry, to keep: ``CacheStore/blob(_:)``.
-  public func blob(for key: CacheKey) async -> Blob? {
-    let result: Result<Blob?, Never> = await BlockingPool.shared.run { .success(store.blob(key)) }
+  /// The value of an entry, to keep: ``CacheStore/blob(_:source:)``.
+  public func blob(for key: CacheKey, source: Source? = nil) async -> Blob? {
+    let result: Result<Blob?, Never> = await BlockingPool.shared.run { .success(store.blob(key, source: source)) }
     return result.get()
   }
 }

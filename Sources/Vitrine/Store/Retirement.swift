@@ -40,14 +40,15 @@ extension StoreCore {
       }
     }
     retiring.removeAll { segment in
-      guard !catalog.segments.isPinned(segment.slot) else { return false }
-      // What the log carried for records of this slot must never be written into the segment that takes it next.
-      inline.withLock { $0 = $0.filter { $0.key.slot != segment.slot } }
       locked {
+        // Under the lock, since whoever holds it may pin a segment that no entry names.
+        guard !catalog.segments.isPinned(segment.slot) else { return false }
+        // What the log carried for records of this slot must never be written into the segment that takes it next.
+        inline.withLock { $0 = $0.filter { $0.key.slot != segment.slot } }
         catalog.segments.remove(slot: segment.slot)
         catalog.segments.giveBack(slot: segment.slot)
+        return true
       }
-      return true
     }
   }
 

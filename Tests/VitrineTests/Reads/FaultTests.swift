@@ -21,9 +21,8 @@ import Testing
   }
 
   @Test(arguments: [
-    "cut-copied", "cut-guarded", "guarded-late", "guarded-child", "guarded-zeros", "foreign-fault-handled",
-    "sent-ignored",
-    "descriptors", "descriptors-copied",
+    "cut-copied", "cut-guarded", "guarded-late", "guarded-child", "guarded-zeros", "guarded-stores", "guarded-log",
+    "foreign-fault-handled", "sent-ignored", "descriptors", "descriptors-copied",
   ])
   func aFaultGivesAMissAndTheProcessGoesOn(_ scene: String) throws {
     let outcome = try run(scene)
