@@ -32,6 +32,8 @@ enum { TAKEN = 1 };
 int vitrine_bus_errors;
 
 static _Atomic(vitrine_range *) ranges;
+// Spares who adds many the walk for nothing. It may be off by what happens this moment.
+static _Atomic(long) free_count;
 static uintptr_t page_byte_count;
 static struct sigaction previous;
 static atomic_flag previous_is_spent = ATOMIC_FLAG_INIT;
@@ -46,11 +48,15 @@ static uintptr_t page_of(uintptr_t start, uintptr_t address) { return (address -
 // Ranges ------------------------------------------------------------------------------------------------------------
 
 static vitrine_range *take_free_range(void) {
-  for (vitrine_range *range = atomic_load_explicit(&ranges, memory_order_acquire); range; range = range->next) {
+  bool is_any_free = atomic_load_explicit(&free_count, memory_order_relaxed) > 0;
+  vitrine_range *next = is_any_free ? atomic_load_explicit(&ranges, memory_order_acquire) : NULL;
+  for (; next; next = next->next) {
     uintptr_t expected = 0;
-    if (atomic_compare_exchange_strong_explicit(&range->start, &expected, TAKEN, memory_order_acquire,
-                                                memory_order_relaxed))
-      return range;
+    if (atomic_compare_exchange_strong_explicit(&next->start, &expected, TAKEN, memory_order_acquire,
+                                                memory_order_relaxed)) {
+      atomic_fetch_sub_explicit(&free_count, 1, memory_order_relaxed);
+      return next;
+    }
   }
   vitrine_range *range = calloc(1, sizeof *range);
   if (!range) return NULL;
@@ -86,6 +92,7 @@ void vitrine_range_remove(vitrine_range *range) {
   atomic_store_explicit(&range->end, 0, memory_order_release);
   atomic_store_explicit(&range->pages, NULL, memory_order_relaxed);
   atomic_store_explicit(&range->start, 0, memory_order_release);
+  atomic_fetch_add_explicit(&free_count, 1, memory_order_relaxed);
   free(pages);
 }
 

@@ -183,12 +183,14 @@ public final class BodyWriter: Sendable {
     case .ended(let error): throw error
     case .memory(let gathered):
       try put(of: gathered.bytes, state.body)
-    case .room(_, _, let digest):
+    case .room(let file, let start, let digest):
       guard let room = core.locked({ state.body.room }) else { throw .closed }
       let rest = core.catalog.segments.bytes(at: room.location)
-      let end = room.payloadOffset + state.receivedByteCount
-      guard rest.count >= end else { throw .closed }
-      try put(UnsafeRawBufferPointer(rebasing: rest[room.payloadOffset..<end]), digest, state.body)
+      let place = room.payloadOffset..<room.payloadOffset + state.receivedByteCount
+      let mapped = place.upperBound <= rest.count ? UnsafeRawBufferPointer(rebasing: rest[place]) : nil
+      try withValue(mapped, in: file, at: start, state.receivedByteCount) { value throws(StoreError) in
+        try put(value, digest, state.body)
+      }
     case .staged(let staged, let digest):
       let mapping: Mapping
       do throws(SystemError) {
@@ -197,17 +199,39 @@ public final class BodyWriter: Sendable {
         throw .system(error)
       }
       defer { withExtendedLifetime(mapping) {} }
-      let value = UnsafeRawBufferPointer(
+      let mapped = UnsafeRawBufferPointer(
         start: mapping.start + staged.payloadOffset, count: state.receivedByteCount)
-      let head = try target.withPut(core) { $0.headByteCount(storedByteCount: value.count) }
-      if core.largestExtent(head, value.count, target.options.isPageAligned) <= core.segmentByteCount {
-        try put(of: value, state.body)
-      } else {
-        try put(value, digest, state.body) { put throws(StoreError) in
-          if core.findShared(put).shared == nil { try core.name(staged, put, mapping: mapping, for: state.body) }
+      try withValue(mapped, in: staged.file, at: staged.payloadOffset, mapped.count) { value throws(StoreError) in
+        let head = try target.withPut(core) { $0.headByteCount(storedByteCount: value.count) }
+        if core.largestExtent(head, value.count, target.options.isPageAligned) <= core.segmentByteCount {
+          try put(of: value, state.body)
+        } else {
+          try put(value, digest, state.body) { put throws(StoreError) in
+            if core.findShared(put).shared == nil { try core.name(staged, put, mapping: mapping, for: state.body) }
+          }
         }
       }
     }
+  }
+
+  /// Lends what was received where it lies, or read into memory by a store that touches no mapping.
+  private func withValue(
+    _ mapped: UnsafeRawBufferPointer?, in file: any File, at offset: Int, _ byteCount: Int,
+    _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    if store.core.reads == .mapped {
+      guard let mapped else { throw .closed }
+      return try body(mapped)
+    }
+    guard let memory = PageMemory(byteCount: byteCount) else {
+      throw .system(SystemError(code: 12, operation: "read", path: file.path))
+    }
+    defer { memory.free() }
+    let space = UnsafeMutableRawBufferPointer(start: memory.start, count: byteCount)
+    let count: Int
+    do throws(SystemError) { count = try file.read(into: space, at: offset) } catch { throw .system(error) }
+    guard count == byteCount else { throw .writeFailed(SystemError(code: 5, operation: "read", path: file.path)) }
+    try body(UnsafeRawBufferPointer(space))
   }
 
   /// As any put.

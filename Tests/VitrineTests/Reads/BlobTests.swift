@@ -204,6 +204,20 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
     try store.close()
   }
 
+  @Test func anEntryWhoseHeadWasDamagedSinceItsCheckGivesNoBlobAndIsDropped() throws {
+    let store = try open()
+    let metadata = Array("told by nobody".utf8)
+    try store.put(noise(30_000), for: "a", options: PutOptions(metadata: metadata))
+    #expect(store["a"] != nil)
+    let file = try segmentFile(of: store)
+    let place = try #require(Data(contentsOf: URL(fileURLWithPath: file)).range(of: Data(metadata)))
+    let handle = try #require(FileHandle(forUpdatingAtPath: file))
+    try handle.seek(toOffset: UInt64(place.lowerBound))
+    try handle.write(contentsOf: Data([1, 2, 3, 4]))
+    #expect(store.blob("a") == nil && store.statistics().damagedCount == 1 && store.count == 0)
+    try store.close()
+  }
+
   @Test func aReadOnlyOpeningGivesBlobsAndTellsWhatTheWritersHold() throws {
     let writer = try open()
     try writer.put(noise(3000), for: "a")
