@@ -31,8 +31,8 @@ package final class Mapping: @unchecked Sendable {
     self.release = release
   }
 
-  /// Lists it for the bus error guard (``BusErrors``). Its owner calls it once, before anybody else sees the mapping, and
-  /// asks ``isDamaged(_:)`` whenever it has read or stored something.
+  /// Lists it for the bus error guard (``BusErrors``). Its owner calls it before anybody else sees the mapping (again does
+  /// nothing), and asks ``isDamaged(_:)`` whenever it has read or stored something.
   package func guardPages(isWritable: Bool) {
     if showsPageCache, range == nil { range = vitrine_range_add(start, byteCount, isWritable) }
   }

@@ -24,7 +24,9 @@ final class StagedFile: @unchecked Sendable {
 
   /// Shows the payload, and everything before it.
   func map(payloadByteCount: Int) throws(SystemError) -> Mapping {
-    try file.map(byteCount: roundUp(payloadOffset + payloadByteCount, to: 4096), writable: false)
+    let mapping = try file.map(byteCount: roundUp(payloadOffset + payloadByteCount, to: 4096), writable: false)
+    mapping.guardPages(isWritable: false)
+    return mapping
   }
 }
 
