@@ -58,3 +58,10 @@ func segmentFiles(_ store: CacheStore) -> [String] {
 func cut(_ path: String, to byteCount: Int) {
   expect(truncate(path, off_t(byteCount)) == 0, "cannot cut \(path)")
 }
+
+func size(_ path: String) -> Int {
+  let descriptor = open(path, O_RDONLY)
+  expect(descriptor >= 0, "no \(path)")
+  defer { close(descriptor) }
+  return Int(lseek(descriptor, 0, SEEK_END))
+}
