@@ -6,6 +6,8 @@
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdlib.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -14,8 +16,6 @@
 #if defined(__linux__)
 #include <sys/random.h>
 #include <sys/vfs.h>
-#else
-#include <stdlib.h>
 #endif
 
 // SIGXFSZ kills a process that writes past RLIMIT_FSIZE. It is blocked around calls that can grow a file and taken
@@ -156,9 +156,9 @@ int vitrine_sync(int descriptor) {
 
 // Fork -------------------------------------------------------------------------------------------------------------
 
-enum { MOST_LOCKS = 256 };
-static int locks[MOST_LOCKS];
+static int *locks;
 static int lock_count;
+static int lock_room;
 static pthread_mutex_t locks_mutex = PTHREAD_MUTEX_INITIALIZER;
 static uint32_t fork_generation;
 static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
@@ -177,11 +177,28 @@ static void install_fork_handlers(void) {
 
 uint32_t vitrine_fork_generation(void) { return __atomic_load_n(&fork_generation, __ATOMIC_RELAXED); }
 
-void vitrine_close_in_child(int descriptor) {
+static int make_room_for_lock(void) {
+  if (lock_count < lock_room) return 0;
+  int room = lock_room + 16;
+  int *more = realloc(locks, (size_t)room * sizeof *locks);
+  if (!more) return ENOMEM;
+  locks = more;
+  lock_room = room;
+  return 0;
+}
+
+int vitrine_lock(int descriptor) {
   pthread_once(&fork_once, install_fork_handlers);
   pthread_mutex_lock(&locks_mutex);
-  if (lock_count < MOST_LOCKS) locks[lock_count++] = descriptor;
+  int result = make_room_for_lock();
+  if (result == 0) {
+    do {
+      result = flock(descriptor, LOCK_EX | LOCK_NB) == 0 ? 0 : errno;
+    } while (result == EINTR);
+    if (result == 0) locks[lock_count++] = descriptor;
+  }
   pthread_mutex_unlock(&locks_mutex);
+  return result;
 }
 
 void vitrine_forget_in_child(int descriptor) {

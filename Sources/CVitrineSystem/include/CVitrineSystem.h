@@ -55,9 +55,10 @@ int vitrine_truncate(int descriptor, int64_t count);
 // Data and the metadata needed to read it back; 0 or an errno.
 int vitrine_sync(int descriptor);
 
-// What a forked child must not keep: the lock's descriptor is closed in it, and the generation changes.
+// What a forked child must not keep: the lock's descriptor is closed in it, and the generation changes. Taking the lock
+// and noting its descriptor are one step for a fork. 0 or an errno.
 uint32_t vitrine_fork_generation(void);
-void vitrine_close_in_child(int descriptor);
+int vitrine_lock(int descriptor);
 void vitrine_forget_in_child(int descriptor);
 
 // Pins -----------------------------------------------------------------------------------------------------------

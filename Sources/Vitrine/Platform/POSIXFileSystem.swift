@@ -82,6 +82,13 @@ final class POSIXDirectory: Directory {
     SystemError(code: errno, operation: operation, path: "\(path)/\(name)")
   }
 
+  func names(_ file: any File, _ name: String) -> Bool {
+    guard let file = file as? POSIXFile else { return true }
+    var named = stat()
+    if fstatat(descriptor, name, &named, AT_SYMLINK_NOFOLLOW) != 0 { return errno != ENOENT }
+    return file.isSame(named)
+  }
+
   func openDirectory(_ name: String, create: Bool) throws(SystemError) -> any Directory {
     if create, mkdirat(descriptor, name, 0o700) != 0, errno != EEXIST { throw failure("create folder", name) }
     let opened = retrying { openat(descriptor, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) }
@@ -200,6 +207,11 @@ final class POSIXFile: File {
     SystemError(code: code, operation: operation, path: path)
   }
 
+  func isSame(_ other: stat) -> Bool {
+    var status = stat()
+    return fstat(descriptor, &status) != 0 || (status.st_dev == other.st_dev && status.st_ino == other.st_ino)
+  }
+
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(SystemError) -> Int {
     var done = 0
     while done < buffer.count {
@@ -265,13 +277,12 @@ final class POSIXFile: File {
   }
 
   func tryLock() throws(SystemError) -> Bool {
-    if retrying({ flock(descriptor, LOCK_EX | LOCK_NB) }) == 0 {
-      vitrine_close_in_child(descriptor)
-      lockGeneration.withLock { $0 = vitrine_fork_generation() }
-      return true
-    }
-    if errno == EWOULDBLOCK { return false }
-    throw failure("lock")
+    lockGeneration.withLock { $0 = vitrine_fork_generation() }
+    let result = vitrine_lock(descriptor)
+    if result == 0 { return true }
+    lockGeneration.withLock { $0 = nil }
+    if result == EWOULDBLOCK { return false }
+    throw failure("lock", result)
   }
 
   func willStore(_ range: Range<Int>) {}

@@ -4,6 +4,8 @@
 // only by a sync of what this opening wrote or checked.
 extension StoreCore {
   func checkpoint() throws(StoreError) {
+    // Before the lock: in a forked child nobody may ever let it go.
+    try requireWritable()
     upkeepLock.lock()
     defer { upkeepLock.unlock() }
     try writeCheckpoint()

@@ -147,17 +147,20 @@ final class StoreCore: @unchecked Sendable {
     if let error = failure.withLock({ $0 }) { throw .writeFailed(error) }
   }
 
-  /// Looks whether the folder still has its name; a synced acknowledgement depends on it.
+  /// Throws when the folder has lost its name, or what was in it has gone; a synced acknowledgement depends on it.
+  /// Without its `LOCK` the store may have another writer by now.
   func requireNamed() throws(StoreError) {
-    guard folders.root.isStillNamed() else {
-      status.bitwiseOr(Status.removed, ordering: .relaxed)
-      throw .storeRemoved
-    }
+    let lockFile = lockFile.withLock { $0 }
+    if folders.areStillNamed, lockFile.map({ folders.root.names($0, CacheFormat.lockFile) }) ?? true { return }
+    status.bitwiseOr(Status.removed, ordering: .relaxed)
+    throw .storeRemoved
   }
 
   /// Ends all writing: what is in memory may not be what is on the disk. The mark in `LOCK` makes the next opening
   /// check and write anew what nobody vouches for (rule 7).
   func fail(_ error: SystemError) -> StoreError {
+    // In a folder that is gone nothing can be made, and that is no trouble of the disk.
+    if error.code == SystemError.missing, (try? requireNamed()) == nil { return .storeRemoved }
     failure.withLock { $0 = $0 ?? error }
     status.bitwiseOr(Status.failed, ordering: .relaxed)
     if let lockFile = lockFile.withLock({ $0 }) {
