@@ -204,6 +204,18 @@ struct Inspection {
     return found
   }
 
+  /// What a reader finds in what was left. It changes nothing on the disk.
+  private func readOnly(_ world: SimulatedWorld) throws -> [CacheKey: [UInt8]] {
+    let before = world.disk.operationCount
+    let reader = try open(world, readOnly: true)
+    let found = contents(reader)
+    if world.disk.operationCount != before { throw Changed() }
+    try reader.close()
+    return found
+  }
+
+  private struct Changed: Error, CustomStringConvertible { let description = "a reader changed the disk" }
+
   private func check(_ world: SimulatedWorld) throws -> String? {
     guard world.disk.contents("\(Workload.path)/STORE") != nil else {
       // The making was broken off: nothing was ever acknowledged, and opening makes it anew.
@@ -211,10 +223,12 @@ struct Inspection {
       try store.put([1], for: "after")
       return store.bytes("after") == [1] ? history.judge([:], crashedAfter: moment, powerLost: powerLost) : "unusable"
     }
+    let seen = try readOnly(world)
     let store = try open(world)
     let notes = store.statistics().lastOpen.notes
     if !notes.isEmpty { return "recovery complains: \(notes)" }
     let found = contents(store)
+    if seen != found { return "a read-only opening found something else" }
     if let wrong = history.judge(found, crashedAfter: moment, powerLost: powerLost) { return wrong }
     if let wrong = Accounts.check(store) { return wrong }
     // Goes on working.

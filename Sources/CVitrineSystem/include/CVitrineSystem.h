@@ -55,6 +55,10 @@ int vitrine_truncate(int descriptor, int64_t count);
 // Data and the metadata needed to read it back; 0 or an errno.
 int vitrine_sync(int descriptor);
 
+// Copies memory that shows a file, where a page may not be there to be had: 0 or an errno, and no signal where the
+// system has a way.
+int vitrine_copy_mapped(void *target, const void *source, size_t count);
+
 // What a forked child must not keep: the lock's descriptor is closed in it, and the generation changes. Taking the lock
 // and noting its descriptor are one step for a fork. 0 or an errno.
 uint32_t vitrine_fork_generation(void);

@@ -86,6 +86,8 @@ package protocol File: AnyObject, Sendable {
   func status() throws(SystemError) -> FileStatus
   /// Maps `[0, byteCount)`, shared. The mapping outlives the file handle and the file's name.
   func map(byteCount: Int, writable: Bool) throws(SystemError) -> Mapping
+  /// The same bytes to be changed in memory only: the file never is. Whether later changes of the file show is open.
+  func mapPrivately(byteCount: Int) throws(SystemError) -> Mapping
   /// Takes the file's exclusive lock, or answers false when another opening has it. It goes with the handle, and is
   /// not kept by a forked child.
   func tryLock() throws(SystemError) -> Bool
@@ -95,6 +97,22 @@ package protocol File: AnyObject, Sendable {
 }
 
 extension File {
+  /// A copy, where the system has nothing better.
+  package func mapPrivately(byteCount: Int) throws(SystemError) -> Mapping { try copied(byteCount: byteCount) }
+
+  /// `[0, byteCount)` in memory of its own; zeros where the file cannot be read.
+  package func copied(byteCount: Int) throws(SystemError) -> Mapping {
+    guard byteCount > 0, let memory = PageMemory(byteCount: byteCount) else {
+      throw SystemError(code: 12, operation: "copy", path: path)
+    }
+    let space = UnsafeMutableRawBufferPointer(start: memory.start, count: byteCount)
+    for start in stride(from: 0, to: byteCount, by: 256 << 10) {
+      let end = min(start + (256 << 10), byteCount)
+      _ = try? read(into: UnsafeMutableRawBufferPointer(rebasing: space[start..<end]), at: start)
+    }
+    return Mapping(start: memory.start, byteCount: byteCount) { memory.free() }
+  }
+
   package func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(SystemError) {
     try write(bytes, UnsafeRawBufferPointer(start: nil, count: 0), at: offset)
   }

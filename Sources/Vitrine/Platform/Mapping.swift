@@ -37,6 +37,12 @@ package final class Mapping: @unchecked Sendable {
     if showsPageCache, range == nil { range = vitrine_range_add(start, byteCount, isWritable) }
   }
 
+  /// Of an address within the mapping, from its start.
+  func offset(of address: UnsafeRawPointer) -> Int? {
+    let offset = address - UnsafeRawPointer(start)
+    return offset >= 0 && offset < byteCount ? offset : nil
+  }
+
   /// Whether zeros stand in place of a page under `bytes`, which lie within the mapping. O(1) before the process's
   /// first bus error.
   @inline(__always)

@@ -264,14 +264,22 @@ final class POSIXFile: File {
   func status() throws(SystemError) -> FileStatus { try fileStatus(descriptor, path) }
 
   func map(byteCount: Int, writable: Bool) throws(SystemError) -> Mapping {
+    let mapping = try map(byteCount, writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED)
+    #if os(Linux)
+      if writable { madvise(mapping.start, byteCount, Int32(MADV_DONTFORK)) }
+    #endif
+    return mapping
+  }
+
+  func mapPrivately(byteCount: Int) throws(SystemError) -> Mapping {
+    try map(byteCount, PROT_READ | PROT_WRITE, MAP_PRIVATE)
+  }
+
+  private func map(_ byteCount: Int, _ protection: Int32, _ flags: Int32) throws(SystemError) -> Mapping {
     guard byteCount > 0 else { throw failure("map", EINVAL) }
-    let protection = writable ? PROT_READ | PROT_WRITE : PROT_READ
-    guard let start = mmap(nil, byteCount, protection, MAP_SHARED, descriptor, 0), start != MAP_FAILED else {
+    guard let start = mmap(nil, byteCount, protection, flags, descriptor, 0), start != MAP_FAILED else {
       throw failure("map")
     }
-    #if os(Linux)
-      if writable { madvise(start, byteCount, Int32(MADV_DONTFORK)) }
-    #endif
     nonisolated(unsafe) let mapped = start
     return Mapping(start: start, byteCount: byteCount, showsPageCache: true) { munmap(mapped, byteCount) }
   }

@@ -241,10 +241,10 @@ package final class Catalog: @unchecked Sendable {
     return view
   }
 
-  /// The file of a segment, nil when it has gone; throws when it cannot be opened now.
+  /// What is to be read of a segment, nil when it has gone; throws when it cannot be opened now.
   package func file(_ slot: Int) throws(SystemError) -> (any File)? {
     do throws(SystemError) {
-      return try segments.segment(slot)?.storage?.openFile()
+      return try segments.segment(slot)?.storage?.readable()
     } catch {
       if error.code == SystemError.missing { return nil }
       throw error

@@ -20,8 +20,14 @@ package final class Segment: @unchecked Sendable {
   /// Nil when the file is missing, and while recovery has not come to it yet.
   @exclusivity(unchecked) package private(set) var storage: SegmentStorage?
 
+  /// Whether there is a file at all.
+  package var isAttached: Bool { storage != nil }
+
   /// Nil also when it cannot be opened now.
   package var file: (any File)? { try? storage?.openFile() }
+
+  /// The same for those to whom the reason matters: nothing may count as synced, say, because no descriptor was left.
+  package func openFile() throws(SystemError) -> (any File)? { try storage?.openFile() }
 
   /// Whether zeros stand in place of some page of its mapping: then nothing more is to be written into it.
   @inline(__always)
@@ -73,6 +79,21 @@ package final class Segment: @unchecked Sendable {
       keepsFile: slot < Segment.mostHeldFiles || state == .open || state == .spare, mapping: mapping,
       byteCount: byteCount, account: account)
     self.allocatedByteCount = allocatedByteCount
+  }
+
+  /// The same segment in another slot of another table.
+  convenience init(_ other: Segment, slot: Int) {
+    self.init(
+      id: other.id, slot: slot, byteCount: other.byteCount, stream: other.stream, state: other.state, tail: other.tail)
+    storage = other.storage
+    takeState(of: other)
+  }
+
+  /// What may change of a segment, as another table knows it.
+  func takeState(of other: Segment) {
+    (byteCount, tail, stream, state) = (other.byteCount, other.tail, other.stream, other.state)
+    (liveUnits, liveCount, lastKill) = (other.liveUnits, other.liveCount, other.lastKill)
+    allocatedByteCount = other.allocatedByteCount
   }
 
   package var fileName: String { SegmentHeader.fileName(id) }

@@ -4,8 +4,10 @@ import Synchronization
 /// with bytes in it for as long as it likes: the last one that lets go unmaps it and settles the account, on whatever
 /// thread, also after the store was closed. Borrowed reads count no references: they pin the segment's slot instead.
 package final class SegmentStorage: @unchecked Sendable {
-  /// Nil for a store that never touches mapped segments, and for an empty file.
-  package private(set) var mapping: Mapping?
+  /// Shows the file. Nil for a store that never touches mapped segments, and for an empty file.
+  private var shared: Mapping?
+  /// Shown instead of it once a read-only opening has brought something to its place.
+  private let own = AtomicLazyReference<Mapping>()
   /// Bytes of the file that may be read.
   package let byteCount: Int
   private let account: StorageAccount
@@ -24,7 +26,7 @@ package final class SegmentStorage: @unchecked Sendable {
     file: any File, name: String, in directory: any Directory, access: FileAccess, keepsFile: Bool, mapping: Mapping?,
     byteCount: Int, account: StorageAccount
   ) {
-    self.mapping = mapping
+    shared = mapping
     self.byteCount = byteCount
     self.account = account
     self.directory = directory
@@ -34,15 +36,71 @@ package final class SegmentStorage: @unchecked Sendable {
     mapping?.guardPages(isWritable: false)
   }
 
+  // MARK: The file
+
   package func openFile() throws(SystemError) -> any File {
     if let kept { return kept }
     return try directory.openFile(name, access)
   }
 
-  /// Whether zeros stand in place of some page of the mapping.
+  /// What a check reads: what the mapping shows. That is the file, unless memory of this process's own is shown, or the
+  /// file cannot be opened, because its name has gone or no descriptor is left: then the mapping is read as one.
+  package func readable() throws(SystemError) -> any File {
+    if let own = own.load() { return MappedFile(own, isPrivate: true) }
+    return try sharedFile()
+  }
+
+  /// The file as the writer has it, where ``readable()`` is something else.
+  package var original: (any File)? { isPrivate ? try? sharedFile() : nil }
+
+  private func sharedFile() throws(SystemError) -> any File {
+    do throws(SystemError) {
+      return try openFile()
+    } catch {
+      guard let shared else { throw error }
+      return MappedFile(shared, isPrivate: false)
+    }
+  }
+
+  // MARK: The memory
+
+  /// Nil as long as nothing is mapped.
+  package var mapping: Mapping? { own.load() ?? shared }
+
+  /// What is shown is this process's own: what is written there is in memory only.
+  package var isPrivate: Bool { own.load() != nil }
+
+  /// Makes what is shown this process's own, unless it is. What was shown before stays as long as this does, since
+  /// somebody may be reading there. Where no segment is mapped, the memory is a copy of the whole file.
+  package func mapPrivately() throws(SystemError) {
+    if isPrivate { return }
+    let file = try openFile()
+    let mapping =
+      shared == nil ? try file.copied(byteCount: byteCount) : try file.mapPrivately(byteCount: byteCount)
+    mapping.guardPages(isWritable: false)
+    _ = own.storeIfNil(mapping)
+  }
+
+  /// The mapping that some bytes lie in.
+  fileprivate func mapping(of bytes: UnsafeRawBufferPointer) -> Mapping? {
+    guard let start = bytes.baseAddress else { return nil }
+    if let own = own.load(), own.offset(of: start) != nil { return own }
+    return shared?.offset(of: start) == nil ? nil : shared
+  }
+
+  fileprivate func isOwn(_ mapping: Mapping) -> Bool { own.load() === mapping }
+
+  /// Whether zeros stand in place of some page under bytes of the mapping (``BusErrors``).
+  package func isDamaged(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    BusErrors.haveHappened && mapping(of: bytes)?.isDamaged(bytes) ?? false
+  }
+
+  /// Whether they do in place of any page.
   var hasDamagedPages: Bool {
     mapping.map { $0.isDamaged(UnsafeRawBufferPointer(start: $0.start, count: $0.byteCount)) } ?? false
   }
+
+  // MARK: Those who hold it
 
   /// Its name has gone; its `byteCount` bytes of the disk go with it.
   package func noteUnlinked(_ byteCount: Int) {
@@ -51,16 +109,12 @@ package final class SegmentStorage: @unchecked Sendable {
   }
 
   /// What Blobs with bytes in this segment share. Nil when holding it would take the sum of all that Blobs hold past
-  /// `limit`, or when there is nothing to hold: no mapping, or no descriptor for the file. The caller has it pinned.
+  /// `limit`, or when the file is not mapped. The caller has it pinned.
   package func hold(limit: Int) -> SegmentHold? {
-    guard mapping != nil else { return nil }
+    guard shared != nil else { return nil }
     return current.withLock { current in
       if let hold = current.hold { return hold }
-      guard account.enterPinned(byteCount, limit: limit) else { return nil }
-      guard let file = try? openFile() else {
-        account.leavePinned(byteCount)
-        return nil
-      }
+      guard let file = try? sharedFile(), account.enterPinned(byteCount, limit: limit) else { return nil }
       let hold = SegmentHold(storage: self, file: file, account: account)
       current.hold = hold
       return hold
@@ -69,7 +123,7 @@ package final class SegmentStorage: @unchecked Sendable {
 
   deinit {
     // The disk has the room back only after these.
-    mapping = nil
+    shared = nil
     kept = nil
     account.enterUnlinked(-unlinkedByteCount.load(ordering: .relaxed))
   }
@@ -79,13 +133,22 @@ package final class SegmentStorage: @unchecked Sendable {
 package final class SegmentHold: Sendable {
   package let storage: SegmentStorage
   /// Open, since its name may go.
-  package let file: any File
+  private let file: any File
   private let account: StorageAccount
 
   fileprivate init(storage: SegmentStorage, file: any File, account: StorageAccount) {
     self.storage = storage
     self.file = file
     self.account = account
+  }
+
+  /// Where some bytes of the segment's mapping are to be read again, through calls that raise no signal.
+  package func source(of bytes: UnsafeRawBufferPointer) -> (file: any File, range: Range<Int>)? {
+    guard let start = bytes.baseAddress, let mapping = storage.mapping(of: bytes),
+      let offset = mapping.offset(of: start)
+    else { return nil }
+    let range = offset..<offset + bytes.count
+    return (storage.isOwn(mapping) ? MappedFile(mapping, isPrivate: true) : file, range)
   }
 
   deinit { account.leavePinned(storage.byteCount) }

@@ -124,7 +124,7 @@ package final class SegmentTable: @unchecked Sendable {
 
   @inline(never)
   private func showsZeros(_ bytes: UnsafeRawBufferPointer, _ slot: Int) -> Bool {
-    segment(slot)?.storage?.mapping?.isDamaged(bytes) ?? false
+    segment(slot)?.storage?.isDamaged(bytes) ?? false
   }
 
   // MARK: Writers
@@ -159,6 +159,12 @@ package final class SegmentTable: @unchecked Sendable {
     descriptor.storeBytes(of: firstSequence, toByteOffset: 32, as: UInt64.self)
     descriptor.storeBytes(of: segment.byteCount, toByteOffset: 40, as: Int.self)
     segments[segment.slot] = segment
+  }
+
+  /// Shows a segment through what its storage maps now.
+  package func remap(_ segment: Segment) {
+    let start = segment.storage?.mapping.map { UnsafeRawPointer($0.start) }
+    address(segment.slot).storeBytes(of: start, as: UnsafeRawPointer?.self)
   }
 
   /// What a segment has room for, 0 for a slot without one; cheap enough to ask for every entry of an index.

@@ -17,8 +17,13 @@ extension StoreCore {
   }
 
   func sync(_ segment: Segment) throws(StoreError) {
-    guard let file = segment.file else { return }
     segment.window?.retreat()
-    do throws(SystemError) { try file.sync() } catch { throw fail(error) }
+    do throws(SystemError) {
+      try segment.openFile()?.sync()
+    } catch {
+      // Without a name it was retired meanwhile; without a descriptor nothing happened, and a later call may succeed.
+      if error.code == SystemError.missing { return }
+      throw SystemCode.isShortage(error.code) ? .system(error) : fail(error)
+    }
   }
 }

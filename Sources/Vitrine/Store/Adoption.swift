@@ -105,7 +105,7 @@ extension StoreCore {
       catalog.nextSegment = max(catalog.nextSegment, id &+ 1)
     }
     let segments = catalog.segments.segments.compactMap { $0 }
-    spares = segments.filter { $0.state == .spare && $0.file != nil }
+    spares = segments.filter { $0.state == .spare && $0.isAttached }
     if loaded.isClean {
       for segment in segments where segment.state == .open { openSegments[Int(segment.stream.rawValue)] = segment }
     } else {
@@ -119,7 +119,7 @@ extension StoreCore {
       } else if !changes.isEmpty {
         _ = try locked { () throws(StoreError) in try record(changes) }
       }
-      for segment in segments where segment.state == .sealed && segment.file != nil {
+      for segment in segments where segment.state == .sealed && segment.isAttached {
         if segment.tail > catalog.segments.vouchedUpTo(segment.slot) {
           unchecked.append((segment.slot, segment.tail))
         }

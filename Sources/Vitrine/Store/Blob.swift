@@ -31,18 +31,16 @@ public final class Blob: @unchecked Sendable {
   private let hasFailed = Atomic<Bool>(false)
 
   enum Memory {
-    case segment(SegmentHold, offset: Int)
+    case segment(SegmentHold, UnsafeRawPointer)
     case copy(OwnedBytes)
   }
 
-  init?(
+  init(
     _ memory: Memory, of view: RecordView, digestOf: (@Sendable (UnsafeRawBufferPointer) -> Digest)?
   ) {
     let header = view.header
     switch memory {
-    case .segment(let hold, let offset):
-      guard let mapping = hold.storage.mapping else { return nil }
-      start = UnsafeRawPointer(mapping.start) + offset
+    case .segment(_, let start): self.start = start
     case .copy(let copy): start = copy.start
     }
     self.memory = memory
@@ -90,9 +88,9 @@ public final class Blob: @unchecked Sendable {
     switch memory {
     case .copy(let copy):
       withExtendedLifetime(copy) { (digestOf?(buffer) ?? Digest(of: buffer)) == digest }
-    case .segment(let hold, let offset):
+    case .segment(let hold, _):
       // Zeros stay in place of a page that the file could give again by now.
-      hold.storage.mapping?.isDamaged(buffer) == false && hasDigest(hold.file, offset..<offset + byteCount)
+      !hold.storage.isDamaged(buffer) && hold.source(of: buffer).map(hasDigest) ?? false
     }
   }
 

@@ -74,7 +74,7 @@ extension StoreCore {
     do throws(SystemError) {
       try catalog.write(to: file, header: &header) { segment in
         let known = catalog.segments.vouchedUpTo(segment.slot)
-        guard segment.isDirty || segment.filledUpTo > known, segment.file != nil, segment.state != .spare else {
+        guard segment.isDirty || segment.filledUpTo > known, segment.isAttached, segment.state != .spare else {
           return known
         }
         let mark = segment.takeMark()
@@ -139,7 +139,17 @@ extension StoreCore {
       }
     }
     for (segment, filled) in dirty {
-      try sync(segment)
+      do throws(StoreError) {
+        try sync(segment)
+      } catch {
+        locked {
+          for (segment, _) in dirty {
+            segment.isDirty = true
+            segment.owesSync = true
+          }
+        }
+        throw error
+      }
       locked { if !isUnchecked(segment) { catalog.segments.raiseMark(slot: segment.slot, to: filled) } }
     }
   }

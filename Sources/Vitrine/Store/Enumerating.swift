@@ -22,8 +22,7 @@ extension StoreCore {
   /// A record with a whole head, restored from the log if it has to be. The location is pinned.
   private func readableRecord(_ location: Location) -> RecordView? {
     if let view = catalog.record(at: location, checks: true) { return view }
-    guard let file = catalog.segments.segment(location.slot)?.file, restore(location, into: file) else { return nil }
-    return catalog.record(at: location, checks: true)
+    return (try? restore(location)) == true ? catalog.record(at: location, checks: true) : nil
   }
 
   /// The keys of all entries that `isWanted`; O(entries).

@@ -75,7 +75,7 @@ struct Opening {
     let names = Set(entries.map(\.name))
     let folders = [CacheFormat.walFolder, CacheFormat.checkpointsFolder, CacheFormat.segmentsFolder]
     // A loss of power may leave the lock file of a store that was being made empty, or none at all.
-    let lock = try? root.openFile(CacheFormat.lockFile, .readOnly)
+    let lock = try openIfReadable(CacheFormat.lockFile, root)
     let isLocked =
       lock.map { LockFile.isOursOrBlank($0) }
       ?? (!names.contains(CacheFormat.lockFile) && !names.isDisjoint(with: folders))
@@ -84,11 +84,7 @@ struct Opening {
       identity = try readIdentity(root)
     }
     if identity != nil { return .store(identity) }
-    let hasCheckpoint =
-      (try? root.openDirectory(CacheFormat.checkpointsFolder, create: false)).map {
-        !((try? CheckpointSet.open($0, access: .readOnly))?.order.isEmpty ?? true)
-      } ?? false
-    if hasCheckpoint { return .store(nil) }
+    if try hasCheckpoint(root) { return .store(nil) }
     if isLocked, names.isSubset(of: Self.ownNames) { return .begun }
     if folders.allSatisfy(names.contains), names.contains(CacheFormat.storeFile) {
       throw .unreadable(path: path, reason: "STORE and all checkpoints are damaged")
@@ -103,9 +99,34 @@ struct Opening {
   ]
   static let temporaryStoreFile = "STORE.new"
 
+  private func hasCheckpoint(_ root: any Directory) throws(StoreError) -> Bool {
+    do throws(SystemError) {
+      let folder = try root.openDirectory(CacheFormat.checkpointsFolder, create: false)
+      return try !CheckpointSet.open(folder, access: .readOnly).order.isEmpty
+    } catch {
+      if saysNothing(error) { throw .system(error) }
+      return false
+    }
+  }
+
+  /// Nil when there is no such file, or none that a store would have.
+  private func openIfReadable(_ name: String, _ root: any Directory) throws(StoreError) -> (any File)? {
+    do throws(SystemError) {
+      return try root.openFile(name, .readOnly)
+    } catch {
+      if saysNothing(error) { throw .system(error) }
+      return nil
+    }
+  }
+
+  /// Without descriptors, memory or permission nothing is known of what is there, least of all that nothing is.
+  private func saysNothing(_ error: SystemError) -> Bool {
+    SystemCode.isShortage(error.code) || error.code == 13
+  }
+
   /// The newest whole copy. Nil when both are damaged.
   private func readIdentity(_ root: any Directory) throws(StoreError) -> StoreIdentity? {
-    guard let file = try? root.openFile(CacheFormat.storeFile, .readOnly),
+    guard let file = try openIfReadable(CacheFormat.storeFile, root),
       let bytes = try? file.read(0..<StoreIdentity.fileByteCount)
     else { return nil }
     var found: StoreIdentity?
@@ -124,7 +145,8 @@ struct Opening {
   }
 
   private func hasBothCopies(_ root: any Directory) throws(StoreError) -> Bool {
-    let bytes = (try? root.openFile(CacheFormat.storeFile, .readOnly).readAll()) ?? []
+    let file = try openIfReadable(CacheFormat.storeFile, root)
+    let bytes = (try? file?.readAll()) ?? []
     return [0, StoreIdentity.secondCopy].allSatisfy { offset in
       guard offset + StoreIdentity.byteCount <= bytes.count else { return false }
       let reading = bytes.withUnsafeBytes { StoreIdentity.read(UnsafeRawBufferPointer(rebasing: $0[offset...])) }

@@ -241,19 +241,51 @@ extension StoreCore {
     } catch {
       return .unavailable(error)
     }
-    let check = RecordCheck(
+    let outcome = recordCheck(location, file).run(readsPayload: readsPayload, withHead: withHead)
+    guard case .damaged = outcome else { return outcome }
+    do throws(SystemError) {
+      guard try restore(location), let file = try catalog.file(location.slot) else { return outcome }
+      return recordCheck(location, file).run(readsPayload: readsPayload, withHead: withHead)
+    } catch {
+      return .unavailable(error)
+    }
+  }
+
+  private func recordCheck(_ location: Location, _ file: any File) -> RecordCheck {
+    RecordCheck(
       file: file, seed: catalog.segments.seed(location), offset: location.offset,
       available: catalog.segments.available(at: location),
       firstSequence: catalog.segments.firstSequence(location.slot), digest: environment.digest)
-    let outcome = check.run(readsPayload: readsPayload, withHead: withHead)
-    guard case .damaged = outcome, restore(location, into: file) else { return outcome }
-    return check.run(readsPayload: readsPayload, withHead: withHead)
   }
 
-  /// Writes a record that a frame carries to its place: the same bytes that belong there, so no reader can mind.
-  func restore(_ location: Location, into file: any File) -> Bool {
-    if isReadOnly || inline.withLock({ $0[location] == nil }) { return false }
-    return locked { writeBack(location, into: file) }
+  /// Brings a record that the log carries to its place: the same bytes that belong there, so no reader can mind. A
+  /// read-only opening does that in memory. Throws when its segment, or that memory, cannot be had now.
+  func restore(_ location: Location) throws(SystemError) -> Bool {
+    guard let segment = catalog.segments.segment(location.slot), let storage = segment.storage,
+      location.offset < storage.byteCount
+    else { return false }
+    if copyOriginal(location, storage) { return true }
+    if inline.withLock({ $0[location] == nil }) { return false }
+    do throws(SystemError) {
+      return try locked { () throws(SystemError) in
+        guard isReadOnly else { return writeBack(location, into: try storage.openFile()) }
+        try storage.mapPrivately()
+        catalog.segments.remap(segment)
+        return writeBack(location, into: try storage.readable())
+      }
+    } catch {
+      if error.code == SystemError.missing { return false }
+      throw error
+    }
+  }
+
+  /// A page that was written to in private no longer shows what the writer brings to it.
+  private func copyOriginal(_ location: Location, _ storage: SegmentStorage) -> Bool {
+    guard let original = storage.original,
+      case .intact(let header, _) = recordCheck(location, original).run(readsPayload: true),
+      let bytes = try? original.read(location.offset..<location.offset + header.byteCount)
+    else { return false }
+    return (try? storage.readable().write(bytes, at: location.offset)) != nil
   }
 
   /// Under the commit lock. What the log holds is written only if it is the record of this very place.
@@ -329,13 +361,14 @@ extension StoreCore {
   func drop(_ hash: KeyHash, _ location: Location) -> Bool {
     let isLost = isFromBefore(location)
     if isReadOnly || (try? requireWritable()) == nil {
-      let isGone = locked { () -> Bool in
-        guard catalog.keys.find(hash, location) else { return true }
+      // The entry may have moved on meanwhile: then nothing was lost.
+      let wasThere = locked {
+        guard catalog.keys.find(hash, location) else { return false }
         catalog.dropUnread(hash, location)
         return true
       }
-      count(lost: isLost)
-      return isGone
+      if wasThere { count(lost: isLost) }
+      return true
     }
     do throws(StoreError) {
       if try removeDamaged(hash, location) { count(lost: isLost) }

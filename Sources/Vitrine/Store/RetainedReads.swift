@@ -37,16 +37,15 @@ extension StoreCore {
     guard let view = try catalog.openRecord(at: borrow.location, checks: true),
       view.header.logicalByteCount == borrow.count
     else { return (nil, true) }
-    let blob = hold(borrow).flatMap { Blob($0, of: view, digestOf: environment.digest) }
+    let blob = hold(borrow).map { Blob($0, of: view, digestOf: environment.digest) }
     return (blob, catalog.segments.isDamaged(view.head, slot: borrow.location.slot))
   }
 
   private func hold(_ borrow: Borrow) -> Blob.Memory? {
     if !borrow.isCopied, borrow.count > 0, let start = borrow.start,
-      let storage = catalog.segments.storage(of: borrow.pin), let mapping = storage.mapping,
-      let hold = storage.hold(limit: identity.byteBudget / 8)
+      let hold = catalog.segments.storage(of: borrow.pin)?.hold(limit: identity.byteBudget / 8)
     {
-      return .segment(hold, offset: start - UnsafeRawPointer(mapping.start))
+      return .segment(hold, start)
     }
     // A page, so that what was put page-aligned stays so.
     let alignment = borrow.count >= 4096 ? 4096 : Unit.byteCount

@@ -77,7 +77,7 @@ extension StoreCore {
     }
     for segment in segments {
       let name = "\(CacheFormat.segmentsFolder)/\(segment.fileName)"
-      let bytes = (try? segment.file?.read(0..<SegmentHeader.byteCount)) ?? []
+      let bytes = (try? segment.storage?.readable().read(0..<SegmentHeader.byteCount)) ?? []
       let header = bytes.withUnsafeBytes { SegmentHeader($0) }
       if header?.store != identity.store || header?.segment != segment.id {
         problem(name, 0, "the segment's head fails its check")

@@ -1,0 +1,49 @@
+import CVitrineSystem
+
+/// A file as its mapping shows it. Reads never raise a signal where the system can promise it: what cannot be had is an
+/// error, as with a real file. Writes go to a private mapping only, which is memory.
+final class MappedFile: File {
+  private let mapping: Mapping
+  private let isPrivate: Bool
+
+  init(_ mapping: Mapping, isPrivate: Bool) {
+    self.mapping = mapping
+    self.isPrivate = isPrivate
+  }
+
+  var path: String { "a mapped segment" }
+  var announcesStores: Bool { false }
+
+  func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(SystemError) -> Int {
+    let count = min(buffer.count, max(0, mapping.byteCount - offset))
+    guard count > 0, let target = buffer.baseAddress else { return 0 }
+    let result = vitrine_copy_mapped(target, mapping.start + offset, count)
+    if result != 0 { throw SystemError(code: result, operation: "read", path: path) }
+    return count
+  }
+
+  func status() -> FileStatus { FileStatus(byteCount: mapping.byteCount, allocatedByteCount: 0) }
+
+  private var refusal: SystemError { SystemError(code: 30, operation: "change", path: path) }
+  func write(_ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer, at offset: Int) throws(SystemError) {
+    let end = offset + first.count + second.count
+    guard isPrivate, offset >= 0, end <= mapping.byteCount else { throw refusal }
+    try write(first, offset)
+    try write(second, offset + first.count)
+  }
+  private func write(_ bytes: UnsafeRawBufferPointer, _ offset: Int) throws(SystemError) {
+    guard let source = bytes.baseAddress, bytes.count > 0 else { return }
+    let target = mapping.start + offset
+    // Pages of zeros that stand for lost ones are not to be written to.
+    let isLost = mapping.isDamaged(UnsafeRawBufferPointer(start: target, count: bytes.count))
+    let result = isLost ? 5 : vitrine_copy_mapped(target, source, bytes.count)
+    if result != 0 { throw SystemError(code: result, operation: "write", path: path) }
+  }
+  func allocate(byteCount: Int) throws(SystemError) { throw refusal }
+  func truncate(to byteCount: Int) throws(SystemError) { throw refusal }
+  func sync() throws(SystemError) { throw refusal }
+  func map(byteCount: Int, writable: Bool) throws(SystemError) -> Mapping { throw refusal }
+  func tryLock() throws(SystemError) -> Bool { throw refusal }
+  func willStore(_ range: Range<Int>) {}
+  func didStore(_ range: Range<Int>) {}
+}
