@@ -53,6 +53,14 @@ private func retained(store: CacheStore, url: String, keep: (Blob) -> Void) thro
   try CacheStore.installBusErrorGuard()
 }
 
+private func following(folder: String, url: String, draw: (RawSpan) -> Void) throws {
+  let reader = try CacheStore.open(at: folder, options: StoreOptions(isReadOnly: true))
+  if try reader.refresh() {
+    // What the writer has stored since is there now, all of it in the order in which it was stored.
+    reader.get(url) { bytes in draw(bytes) }
+  }
+}
+
 private func bitmaps(
   store: CacheStore, url: String, pixels: [UInt8], upload: (RawSpan, BitmapLayout) -> Void
 ) throws {

@@ -226,6 +226,32 @@ package final class ContentTable: @unchecked Sendable {
   /// How many keys use a blob whose word says 4 or more.
   package func setLargeCount(_ count: Int, of location: Location) { largeCounts[location] = count }
 
+  /// Gives every blob another location, where it stands. For a table that nobody reads yet.
+  package func relocate(_ body: (Location) -> Location) {
+    for index in 0..<ContentTable.shardCount {
+      let shard = shards[index]
+      for place in 0..<shard.capacity where shard.slots[place] != 0 {
+        let word = shard.slots[place]
+        shard.slots[place] = word & ~Location.mask | body(ContentTable.location(word)).bits
+      }
+    }
+    largeCounts = Dictionary(uniqueKeysWithValues: largeCounts.map { (body($0.key), $0.value) })
+  }
+
+  /// Changes places with the entries of another table, which nobody else reads, one shard after another.
+  package func exchange(with other: ContentTable) {
+    for index in 0..<ContentTable.shardCount {
+      let (mine, its) = (shards + index, other.shards + index)
+      mine.pointee.lock.lock()
+      defer { mine.pointee.lock.unlock() }
+      swap(&mine.pointee.slots, &its.pointee.slots)
+      swap(&mine.pointee.memory, &its.pointee.memory)
+      swap(&mine.pointee.capacity, &its.pointee.capacity)
+      swap(&mine.pointee.count, &its.pointee.count)
+    }
+    swap(&largeCounts, &other.largeCounts)
+  }
+
   package func removeAll() {
     for index in 0..<ContentTable.shardCount {
       let shard = shards + index

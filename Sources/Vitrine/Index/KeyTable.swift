@@ -367,6 +367,33 @@ package final class KeyTable: @unchecked Sendable {
     return length - staying.count
   }
 
+  /// Gives every entry another location and flags, where it stands. For a table that nobody reads yet.
+  package func relocate(_ body: (_ slot: KeySlot, _ hash: KeyHash) -> (location: Location, flags: KeySlot.Flags)) {
+    for index in 0..<KeyTable.shardCount {
+      let shard = shards[index]
+      for place in 0..<shard.capacity where !shard.slots[place].isEmpty {
+        let hash = shard.slots[place].hash(shard: index)
+        let (location, flags) = body(shard.slots[place], hash)
+        let moved = KeySlot(hash, location, flags)
+        shard.slots[place].word0 = moved.word0
+      }
+    }
+  }
+
+  /// Changes places with the entries of another table, which nobody else reads, one shard after another: a lookup finds
+  /// a key as it is in the one or in the other. What was counted stays.
+  package func exchange(with other: KeyTable) {
+    for index in 0..<KeyTable.shardCount {
+      let (mine, its) = (shards + index, other.shards + index)
+      mine.pointee.lock.lock()
+      defer { mine.pointee.lock.unlock() }
+      swap(&mine.pointee.slots, &its.pointee.slots)
+      swap(&mine.pointee.memory, &its.pointee.memory)
+      swap(&mine.pointee.capacity, &its.pointee.capacity)
+      swap(&mine.pointee.count, &its.pointee.count)
+    }
+  }
+
   package func removeAll() {
     for index in 0..<KeyTable.shardCount {
       let shard = shards + index

@@ -146,6 +146,8 @@ package final class WAL: @unchecked Sendable {
       buffer, offset: offset, seed: header.seed, sequence: sequence,
       durableSequence: durable.load(ordering: .relaxed), changeCount: changeCount)
     precondition(buffer.count <= room, "the caller made room")
+    // A reader in another process that sees the frame sees what it names.
+    atomicMemoryFence(ordering: .releasing)
     try active.write(buffer.bytes, at: offset)
     offset += buffer.count
     written.wrappingAdd(buffer.count, ordering: .relaxed)

@@ -26,11 +26,16 @@ package struct WALScan {
         continue
       }
       let status = try file.status()
-      let bytes = (try? file.read(0..<WALFileHeader.byteCount)) ?? []
-      let header = bytes.withUnsafeBytes { WALFileHeader($0) }.flatMap { $0.store == store ? $0 : nil }
-      files.append(Found(name: name, file: file, byteCount: status.byteCount, header: header))
+      files.append(
+        Found(name: name, file: file, byteCount: status.byteCount, header: header(of: file, store: store)))
     }
     return WALScan(files: files)
+  }
+
+  /// Nil for one that is another store's, or cannot be read.
+  static func header(of file: any File, store: StoreID) -> WALFileHeader? {
+    let bytes = (try? file.read(0..<WALFileHeader.byteCount)) ?? []
+    return bytes.withUnsafeBytes { WALFileHeader($0) }.flatMap { $0.store == store ? $0 : nil }
   }
 
   package func file(use: UInt64) -> Found? { files.first { $0.header?.use == use } }

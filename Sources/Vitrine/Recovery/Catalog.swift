@@ -127,7 +127,7 @@ package final class Catalog: @unchecked Sendable {
     }
   }
 
-  private func claim(_ put: Change.Put) -> Bool {
+  func claim(_ put: Change.Put) -> Bool {
     let byteCount = (put.headUnits + put.payloadUnits) * Unit.byteCount
     guard let segment = segment(put.location.slot), put.location.offset + byteCount <= segment.byteCount else {
       return false
@@ -141,10 +141,9 @@ package final class Catalog: @unchecked Sendable {
   }
 
   private func enter(_ put: Change.Put, sequence: UInt64, isChecked: Bool) -> Bool {
-    guard let segment = segment(put.location.slot) else { return false }
-    var flags: KeySlot.Flags = put.contentLocation == put.location ? [] : .reference
+    guard segment(put.location.slot) != nil else { return false }
+    var flags = put.flags
     if isChecked { flags.formUnion(.checked) }
-    if put.expires { flags.formUnion(.expires) }
     let slot = KeySlot(put.hash, put.location, flags)
     if let displaced = put.displaced, keys.replace(put.hash, displaced.location, with: slot) {
       release(displaced, sequence: sequence)
@@ -153,15 +152,21 @@ package final class Catalog: @unchecked Sendable {
       keyCount += 1
     }
     if isReplaying { replayed.append(Change.Displaced(entered: put)) }
+    account(put)
+    return true
+  }
+
+  /// What an entry takes, but for its payload, which ``claim(_:)`` has entered.
+  func account(_ put: Change.Put) {
+    guard let segment = segment(put.location.slot) else { return }
     segment.liveUnits += put.headUnits
     segment.liveCount += 1
     segment.tail = max(segment.tail, put.location.offset + (put.headUnits + put.payloadUnits) * Unit.byteCount)
     logicalByteCount += put.logicalByteCount
-    return true
   }
 
   /// An entry that cannot be read any more may not tell which blob it used: then that blob stays.
-  private func release(_ displaced: Change.Displaced, sequence: UInt64) {
+  func release(_ displaced: Change.Displaced, sequence: UInt64) {
     logicalByteCount -= displaced.logicalByteCount
     takeLive(displaced.location.slot, units: displaced.headUnits, sequence: sequence)
     if contents.release(displaced.content, displaced.contentLocation) == 0 {
@@ -339,5 +344,14 @@ package final class Catalog: @unchecked Sendable {
       }
     }
     return dropped
+  }
+}
+
+extension Change.Put {
+  /// What the key table notes of the record.
+  var flags: KeySlot.Flags {
+    var flags: KeySlot.Flags = contentLocation == location ? [] : .reference
+    if expires { flags.formUnion(.expires) }
+    return flags
   }
 }

@@ -3,11 +3,14 @@ package struct Loader {
   package let folders: StoreFolders
   package let access: FileAccess
   private let mapsSegments: Bool
+  /// Where Blobs are counted that hold the segments; nil for the loaded catalog's own.
+  private let account: StorageAccount?
 
-  package init(folders: StoreFolders, isReadOnly: Bool, mapsSegments: Bool = true) {
+  package init(folders: StoreFolders, isReadOnly: Bool, mapsSegments: Bool = true, account: StorageAccount? = nil) {
     self.folders = folders
     access = isReadOnly ? .readOnly : .readWrite
     self.mapsSegments = mapsSegments
+    self.account = account
   }
 
   /// `identity` is what `STORE` said, if it could be read.
@@ -118,13 +121,9 @@ package struct Loader {
     var problem: String?
     var mapped = 0
     do throws(SystemError) {
-      let file = try folders.segments.openFile(segment.fileName, access)
-      let status = try file.status()
-      mapped = min(status.byteCount, segment.byteCount)
-      let mapping = mapped > 0 && mapsSegments ? try file.map(byteCount: mapped, writable: false) : nil
-      segment.attach(
-        file: file, in: folders.segments, mapping: mapping, byteCount: mapped,
-        allocatedByteCount: status.allocatedByteCount, account: catalog.segments.account, access: access)
+      try segment.open(
+        in: folders.segments, access: access, maps: mapsSegments, account: account ?? catalog.segments.account)
+      mapped = segment.readableByteCount
       // It may have been cut to what was written in it since the log sealed it.
       if segment.state == .sealed { segment.byteCount = min(segment.byteCount, max(mapped, segment.tail)) }
       if mapped < segment.tail { problem = "is \(segment.tail - mapped) bytes short" }

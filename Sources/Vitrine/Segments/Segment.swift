@@ -76,10 +76,27 @@ package final class Segment: @unchecked Sendable {
   ) {
     storage = SegmentStorage(
       file: file, name: fileName, in: directory, access: access,
-      keepsFile: slot < Segment.mostHeldFiles || state == .open || state == .spare, mapping: mapping,
+      keepsFile: slot < Segment.mostHeldFiles || (access == .readWrite && (state == .open || state == .spare)),
+      mapping: mapping,
       byteCount: byteCount, account: account)
     self.allocatedByteCount = allocatedByteCount
   }
+
+  /// Opens its file, and maps it when `maps`, as far as the file goes and the segment may.
+  package func open(
+    in directory: any Directory, access: FileAccess, maps: Bool, account: StorageAccount
+  ) throws(SystemError) {
+    let file = try directory.openFile(fileName, access)
+    let status = try file.status()
+    let readable = min(status.byteCount, byteCount)
+    let mapping = maps && readable > 0 ? try file.map(byteCount: readable, writable: false) : nil
+    attach(
+      file: file, in: directory, mapping: mapping, byteCount: readable, allocatedByteCount: status.allocatedByteCount,
+      account: account, access: access)
+  }
+
+  /// Bytes of its file that may be read.
+  package var readableByteCount: Int { storage?.byteCount ?? 0 }
 
   /// The same segment in another slot of another table.
   convenience init(_ other: Segment, slot: Int) {

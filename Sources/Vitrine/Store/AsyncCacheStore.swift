@@ -58,6 +58,11 @@ public struct AsyncCacheStore: Sendable {
     try await AsyncCacheStore.run { () throws(StoreError) in try store.checkpoint() }
   }
 
+  @discardableResult
+  public func refresh() async throws(StoreError) -> Bool {
+    try await AsyncCacheStore.run { () throws(StoreError) in try store.refresh() }
+  }
+
   public func verify() async throws(StoreError) -> VerificationReport {
     try await AsyncCacheStore.run { () throws(StoreError) in try store.verify() }
   }

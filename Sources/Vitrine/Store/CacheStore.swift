@@ -338,6 +338,18 @@ public final class CacheStore: Sendable {
 
   // MARK: Upkeep
 
+  /// Brings a read-only store up to what the writer has stored by now; answers whether that was anything new. A store
+  /// open for writing is always up to date: false.
+  ///
+  /// Any thread, also in the closure of a get. Gets go on meanwhile and find each key as it was before or as it is
+  /// after; what is borrowed stays. Costs a few dozen system calls when nothing is new, else about as much as the
+  /// writer's changes since the last time; and as much as opening when the writer has begun the log anew since. Throws
+  /// `storeRemoved` when the folder holds another store or none by now (gets still give what there was), and what
+  /// opening throws; the store then shows what it did before. Options that the writer has changed since, such as an age
+  /// limit, count from the next opening.
+  @discardableResult
+  public func refresh() throws(StoreError) -> Bool { try core.refresh() }
+
   /// Makes everything acknowledged before it survive loss of power. Waits for the disk.
   public func flush() throws(StoreError) { try core.flush() }
 

@@ -164,18 +164,10 @@ struct Opening {
     case .begun: return try openUnfinished(root, started)
     case .empty: throw .notAStore(path: path, reason: "the folder is empty")
     }
-    // A writer may replace the checkpoint, and what it no longer names, while all of it is being read.
-    for attempt in 0... {
-      let folders = try openFolders(root, create: false)
-      let before = try generation(folders)
-      let loaded = try loader(folders, isReadOnly: true).load(identity: identity)
-      // What looks like damage may be a writer at work: a frame half read, a segment just retired.
-      let isSuspect = loaded.mayHaveLostRemovals || loaded.droppedCount > 0
-      if try before != generation(folders), attempt < 20 { continue }
-      if isSuspect, attempt < 3 { continue }
-      return core(loaded, folders, wal: nil, lockFile: nil, started, firstSequence: .max)
-    }
-    throw .noSuchStore(path: path)
+    let folders = try openFolders(root, create: false)
+    let loaded = try loader(folders, isReadOnly: true).loadSnapshot(identity: identity, clock: environment.clock)
+    loaded.catalog.forgetReplayed()
+    return core(loaded, folders, wal: nil, lockFile: nil, started, firstSequence: .max)
   }
 
   /// A store whose making was cut short holds nothing yet, and is read as that.
@@ -194,12 +186,6 @@ struct Opening {
     loaded.notes.append("the making of this store was cut short: it is empty, and opening it for writing finishes it")
     return core(
       loaded, StoreFolders(unfinished: root), wal: nil, lockFile: nil, started, firstSequence: .max)
-  }
-
-  private func generation(_ folders: StoreFolders) throws(StoreError) -> UInt64 {
-    try system { () throws(SystemError) in
-      try CheckpointSet.open(folders.checkpoints, access: .readOnly).newestGeneration
-    }
   }
 
   private func openFolders(_ root: any Directory, create: Bool) throws(StoreError) -> StoreFolders {

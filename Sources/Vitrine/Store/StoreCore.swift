@@ -13,6 +13,8 @@ final class StoreCore: @unchecked Sendable {
   let catalog: Catalog
   /// Nil for a read-only opening.
   let wal: WAL?
+  /// How far a read-only opening has come; nil for a writer. Guarded by upkeepLock.
+  let follower: Follower?
   let verification: Verification
   let reads: ReadMode
   let lastOpen: StoreStatistics.LastOpen
@@ -80,6 +82,7 @@ final class StoreCore: @unchecked Sendable {
     self.folders = folders
     catalog = loaded.catalog
     self.wal = wal
+    follower = wal == nil ? Follower(loaded) : nil
     self.lockFile = Guarded(lockFile)
     self.verification = verification
     self.reads = reads

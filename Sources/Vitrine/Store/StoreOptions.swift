@@ -25,7 +25,9 @@ public struct StoreOptions: Sendable {
   public var verification = Verification.firstRead
   /// Default: `mapped`.
   public var reads = ReadMode.mapped
-  /// Reads what another opening (also in another process) has made so far, and writes nothing. Default: false.
+  /// Reads what another opening (also in another process) has made so far, and writes nothing; ``CacheStore/refresh()``
+  /// moves it forward. Opening reads the newest checkpoint and the log behind it, which is at most about a thirtieth of
+  /// the budget, and no payload; no get waits for the log after that. Default: false.
   public var isReadOnly = false
   /// Makes the store where there is none. Default: true (never for a read-only opening).
   public var createsIfMissing = true

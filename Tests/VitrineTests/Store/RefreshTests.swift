@@ -1,0 +1,339 @@
+import Foundation
+import Testing
+
+@testable import Vitrine
+
+/// A reader that follows a writer.
+@Suite struct RefreshTests {
+  let folder: TemporaryFolder
+  let world = TestWorld()
+  /// One whose log turns after a few hundred changes.
+  let options = StoreOptions(byteBudget: 1 << 20)
+
+  init() throws { folder = try TemporaryFolder() }
+
+  private func open() throws -> (writer: CacheStore, reader: CacheStore) {
+    let writer = try world.open(folder.store, options)
+    return (writer, try world.openReadOnly(folder.store))
+  }
+
+  private func expectSame(_ reader: CacheStore, _ writer: CacheStore) throws {
+    let (mine, its) = (reader.statistics(), writer.statistics())
+    #expect(mine.entryCount == its.entryCount && mine.blobCount == its.blobCount)
+    #expect(mine.logicalByteCount == its.logicalByteCount && mine.liveByteCount == its.liveByteCount)
+    #expect(try reader.keysInOrder() == writer.keysInOrder())
+    #expect(try reader.verify().isOK)
+    #expect(mine.damagedCount == 0 && mine.lostCount == 0)
+  }
+
+  @Test func aReaderSeesWhatWasThereWhenItWasOpenedOrRefreshed() throws {
+    let (writer, reader) = try open()
+    #expect(try reader.refresh() == false)
+    try writer.put([1], for: "a")
+    try writer.put(text(3000), for: "b")
+    #expect(reader["a"] == nil)
+    #expect(try reader.refresh())
+    #expect(reader["a"] == [1] && reader["b"] == text(3000))
+    #expect(try reader.refresh() == false)
+    try writer.put([2], for: "a")
+    try writer.remove("b")
+    _ = try writer.setMetadata([7], for: CacheKey("a"))
+    try writer.put([2], for: "shared")
+    #expect(reader["a"] == [1] && reader["b"] == text(3000))
+    #expect(try reader.refresh())
+    #expect(reader["a"] == [2] && reader["b"] == nil && reader["shared"] == [2])
+    guard case .found(let entry) = reader.lookup("a") else {
+      Issue.record("not found")
+      return
+    }
+    #expect(entry.metadata == [7])
+    try expectSame(reader, writer)
+    try writer.close()
+  }
+
+  @Test func aWriterIsAlwaysUpToDateAndAClosedStoreIsNot() throws {
+    let (writer, reader) = try open()
+    #expect(try writer.refresh() == false)
+    try reader.close()
+    #expect(storeError { try reader.refresh() } == .closed)
+    try writer.close()
+    #expect(storeError { try writer.refresh() } == .closed)
+  }
+
+  @Test func aReaderFollowsTheLogAcrossItsFiles() throws {
+    let (writer, reader) = try open()
+    for round in 0..<60 {
+      for key in 0..<20 { try writer.put(text(60, round * 20 + key), for: "\(key)") }
+      #expect(try reader.refresh())
+      for key in 0..<20 { #expect(reader["\(key)"] == text(60, round * 20 + key)) }
+      world.background.run()
+    }
+    try expectSame(reader, writer)
+    try writer.close()
+  }
+
+  @Test func aReaderThatFellBehindLoadsEverythingAnew() throws {
+    let (writer, reader) = try open()
+    try writer.put(text(100), for: "first")
+    #expect(try reader.refresh())
+    for round in 0..<3 {
+      for index in 0..<1500 { try writer.put(text(50, index % 40 + round), for: "\(index % 70)") }
+      try writer.checkpoint()
+      world.background.run()
+    }
+    try writer.remove("first")
+    #expect(reader["first"] == text(100) && reader["5"] == nil)
+    #expect(try reader.refresh())
+    #expect(reader["first"] == nil && reader["5"] != nil)
+    try expectSame(reader, writer)
+    #expect(try reader.refresh() == false)
+    try writer.put([1], for: "after")
+    #expect(try reader.refresh())
+    #expect(reader["after"] == [1])
+    try expectSame(reader, writer)
+    try writer.close()
+  }
+
+  /// Between the look at the headers and the reading of the frames.
+  @Test func aLogFileBegunAnewUnderAReaderIsNotTakenForTheEndOfTheLog() throws {
+    let (writer, reader) = try open()
+    try writer.put([1], for: "a")
+    #expect(try reader.refresh())
+    var tail = try #require(reader.core.follower).tail
+    let use = tail.end.use
+    try writer.put([2], for: "a")
+    let isWhole = try tail.follow(
+      {
+        let (wal, store) = (reader.core.folders.wal, reader.core.identity.store)
+        let scan = try WALScan.open(wal, store: store, access: .readOnly)
+        while let current = scan.file(use: use),
+          WALScan.header(of: current.file, store: store) == current.header
+        {
+          for index in 0..<500 { try writer.put([UInt8(index & 0xFF)], for: "b") }
+          try writer.checkpoint()
+          world.background.run()
+        }
+        return scan
+      }, { _ in true })
+    #expect(!isWhole)
+    #expect(try reader.refresh())
+    #expect(reader["a"] == [2])
+    try expectSame(reader, writer)
+    try writer.close()
+  }
+
+  @Test func removingEverythingAndBatchesBeyondTheLogArrive() throws {
+    let (writer, reader) = try open()
+    for index in 0..<50 { try writer.put(text(70, index), for: "\(index)") }
+    #expect(try reader.refresh())
+    try writer.removeAll()
+    try writer.put([9], for: "after")
+    #expect(try reader.refresh())
+    #expect(reader["after"] == [9] && reader.count == 1)
+    var batch = WriteBatch()
+    for index in 0..<2000 { batch.put([UInt8(index & 0xFF), UInt8(index >> 8)], for: CacheKey("batch/\(index)")) }
+    try writer.write(batch)
+    // Nothing of it is in the log: it is in a checkpoint.
+    #expect(try reader.refresh())
+    #expect(reader["batch/1999"] == [UInt8(1999 & 0xFF), UInt8(1999 >> 8)])
+    try expectSame(reader, writer)
+    try writer.close()
+  }
+
+  @Test func whatIsBorrowedStaysWhileItsSegmentGoesAndItsSlotIsGivenAway() throws {
+    let (writer, reader) = try open()
+    try writer.put(noise(40_000, 1), for: "old")
+    #expect(try reader.refresh())
+    let whole: Bool? = try reader.get("old") { bytes in
+      for round in 0..<12 {
+        try writer.removeAll(prefix: "")
+        try writer.checkpoint()
+        world.background.run()
+        for index in 0..<4 { try writer.put(noise(40_000, UInt64(2 + round * 4 + index)), for: "new/\(index)") }
+        _ = try reader.refresh()
+        // Also the value that lies where this one did for the writer.
+        for index in 0..<4 where reader["new/\(index)"] != noise(40_000, UInt64(2 + round * 4 + index)) {
+          Issue.record("new/\(index) of round \(round) is not what was put")
+        }
+      }
+      return bytes.withUnsafeBytes { Array($0) } == noise(40_000, 1)
+    }
+    #expect(whole == true)
+    #expect(reader["old"] == nil)
+    _ = try reader.refresh()
+    try expectSame(reader, writer)
+    #expect(reader.core.follower?.departing == [])
+    try writer.close()
+  }
+
+  @Test func aReaderFollowsClosingDyingAndReopening() throws {
+    var writer = try world.open(folder.store, options)
+    let reader = try world.openReadOnly(folder.store)
+    for turn in 0..<8 {
+      for index in 0..<30 { try writer.put(text(80, turn * 30 + index), for: "\(index % 20)") }
+      if turn % 2 == 0 { _ = try reader.refresh() }
+      if turn % 3 == 0 { writer.core.abandonForTests() } else { try writer.close() }
+      if turn % 2 == 1 { _ = try reader.refresh() }
+      writer = try world.open(folder.store, options)
+      try writer.put([UInt8(turn)], for: "turn")
+      #expect(try reader.refresh())
+      #expect(reader["turn"] == [UInt8(turn)])
+      try expectSame(reader, writer)
+    }
+    try writer.close()
+  }
+
+  @Test func anotherStoreInItsPlaceIsNotFollowed() throws {
+    let (writer, reader) = try open()
+    try writer.put([1], for: "a")
+    #expect(try reader.refresh())
+    try writer.close()
+    try FileManager.default.moveItem(atPath: folder.store, toPath: folder.path + "/moved")
+    #expect(storeError { try reader.refresh() } == .storeRemoved)
+    let other = try world.open(folder.store, options)
+    try other.put([2], for: "a")
+    #expect(storeError { try reader.refresh() } == .storeRemoved)
+    #expect(reader["a"] == [1])
+    try other.close()
+    // The same folder, emptied and filled anew.
+    let follower = try world.openReadOnly(folder.store)
+    for name in try FileManager.default.contentsOfDirectory(atPath: folder.store) {
+      try Files.remove("\(folder.store)/\(name)")
+    }
+    let third = try world.open(folder.store, options)
+    #expect(storeError { try follower.refresh() } != nil)
+    #expect(follower["a"] == [2])
+    try third.close()
+  }
+
+  @Test func aStoreThatWasBeingMadeIsAnotherOneOnceItIsMade() throws {
+    try FileManager.default.createDirectory(atPath: folder.store + "/wal", withIntermediateDirectories: true)
+    try Files.write([], to: folder.store + "/LOCK")
+    let reader = try world.openReadOnly(folder.store)
+    #expect(try reader.refresh() == false)
+    let writer = try world.open(folder.store, options)
+    #expect(storeError { try reader.refresh() } == .storeRemoved)
+    try writer.close()
+  }
+
+  @Test func aSegmentThatWentBeforeTheReaderCameIsNoneOfItsConcern() throws {
+    let (writer, reader) = try open()
+    for round in 0..<6 {
+      for index in 0..<5 { try writer.put(noise(30_000, UInt64(round * 5 + index)), for: "\(index)") }
+      world.background.run()
+    }
+    #expect(reader["0"] == nil)
+    #expect(try reader.refresh())
+    for index in 0..<5 { #expect(reader["\(index)"] == noise(30_000, UInt64(25 + index))) }
+    try expectSame(reader, writer)
+    try writer.close()
+  }
+
+  /// Any changes, in any order, by a writer that also dies and comes back: after a refresh the reader has all of them,
+  /// before it none.
+  @Test(arguments: 1...8)
+  func aReaderHasExactlyWhatTheWriterHadWhenItLooked(_ seed: Int) throws {
+    var random = SeededRandom(seed: UInt64(seed))
+    var writer = try world.open(folder.store, options)
+    let reader = try world.openReadOnly(folder.store)
+    var model: [String: [UInt8]] = [:]
+    var seen = model
+    for step in 0..<700 {
+      let key = "\(random.below(50))"
+      switch random.below(100) {
+      case 0..<55:
+        let count = random.below(10) == 0 ? 20_000 : random.below(600)
+        let value = random.below(4) == 0 ? text(count, random.below(5)) : noise(count, UInt64(step))
+        switch storeError({ try writer.put(value, for: key) }) {
+        case nil: model[key] = value
+        case .noSpace?:
+          try writer.removeAll(prefix: "")
+          model = [:]
+        case let error?: throw error
+        }
+      case 55..<68:
+        try writer.remove(key)
+        model[key] = nil
+      case 68..<72:
+        try writer.removeAll(prefix: "1")
+        model = model.filter { !$0.key.hasPrefix("1") }
+      case 72: _ = try writer.setMetadata([1], for: CacheKey(key))
+      case 73:
+        try writer.removeAll()
+        model = [:]
+      case 74..<78: try writer.checkpoint()
+      case 78..<84: world.background.run()
+      case 84:
+        if random.below(2) == 0 { try writer.close() } else { writer.core.abandonForTests() }
+        writer = try world.open(folder.store, options)
+      case 85..<93:
+        let isNew = try reader.refresh()
+        #expect(isNew || seen == model)
+        seen = model
+        try expectSame(reader, writer)
+        for key in 0..<50 { #expect(reader["\(key)"] == model["\(key)"], "step \(step) of seed \(seed)") }
+      default:
+        #expect(reader[key] == seen[key], "step \(step) of seed \(seed)")
+      }
+    }
+    try writer.close()
+  }
+
+  /// Gets on several threads while the reader is refreshed: every key is there all the time, and never older than it
+  /// was. Few changes at a time, many, and more than the log holds, when the tables are changed whole.
+  @Test(arguments: [(2, 20), (64, 20_000), (2, 100_000)])
+  func getsDuringARefreshFindWhatWasOrWhatIs(_ budget: Int, _ pauseMicroseconds: UInt32) throws {
+    let writer = try CacheStore.open(at: folder.store, options: StoreOptions(byteBudget: budget << 20))
+    let keys = 400
+    @Sendable func value(_ key: Int, _ version: Int) -> [UInt8] {
+      // Most keys share their bytes with others: their payloads lie elsewhere.
+      let name = key & ~3
+      return Array("\(name)/\(version)/".utf8) + text(50 + version % 50, version)
+    }
+    for key in 0..<keys { try writer.put(value(key, 0), for: "\(key)") }
+    let reader = try CacheStore.open(at: folder.store, options: StoreOptions(isReadOnly: true))
+    let wrong = Guarded<[String]>([])
+    let end = Date(timeIntervalSinceNow: 1.5)
+    let done = DispatchSemaphore(value: 0)
+    for thread in 0..<2 {
+      Thread.detachNewThread {
+        var random = SeededRandom(seed: UInt64(thread))
+        var newest = [Int](repeating: 0, count: keys)
+        while Date() < end {
+          let key = random.below(keys)
+          guard let got = reader["\(key)"],
+            let version = Int(String(decoding: got.split(separator: UInt8(ascii: "/"))[1], as: UTF8.self)),
+            got == value(key, version), version >= newest[key]
+          else {
+            wrong.withLock { $0.append("key \(key), last seen with \(newest[key])") }
+            continue
+          }
+          newest[key] = version
+        }
+        done.signal()
+      }
+    }
+    Thread.detachNewThread {
+      var version = 0
+      while Date() < end {
+        version += 1
+        for key in 0..<keys {
+          do { try writer.put(value(key, version), for: "\(key)") } catch { wrong.withLock { $0.append("\(error)") } }
+        }
+        if version % 50 == 0 { try? writer.checkpoint() }
+      }
+      done.signal()
+    }
+    var refreshes = 0
+    while Date() < end {
+      do { refreshes += try reader.refresh() ? 1 : 0 } catch { wrong.withLock { $0.append("\(error)") } }
+      usleep(pauseMicroseconds)
+    }
+    for _ in 0..<3 { done.wait() }
+    #expect(wrong.withLock { Array($0.prefix(10)) } == [])
+    #expect(refreshes > 3)
+    try reader.refresh()
+    try expectSame(reader, writer)
+    try writer.close()
+  }
+}
