@@ -1,0 +1,89 @@
+import Foundation
+import Testing
+import Vitrine
+
+/// A store that one process writes and another reads.
+@Suite(.serialized) struct ReaderTests {
+  let folder: TestFolder
+
+  init() throws { folder = try TestFolder() }
+
+  /// The writer dies twice and goes on. The reader checks every byte, that no key grows older, and that batches are whole.
+  @Test func aReaderFollowsAWriterThatDies() throws {
+    var writer = try StoreProcess()
+    #expect(try writer.ask("open \(folder.store)") == "done")
+    #expect(try writer.ask("put start 1") == "done")
+    let reader = try StoreProcess()
+    #expect(try reader.ask("open \(folder.store) readonly") == "done")
+    try reader.send("follow 4")
+    for _ in 0..<2 {
+      try writer.send("write 60")
+      usleep(1_300_000)
+      writer.kill()
+      writer = try StoreProcess()
+      #expect(try writer.ask("open \(folder.store) wait=10000") == "done")
+    }
+    let wrote = try writer.ask("write 1")
+    let version = try #require(Int(wrote.split(separator: " ").last ?? ""), "\(wrote)")
+    let followed = reader.line().split(separator: " ").map(String.init)
+    let counts = followed.compactMap(Int.init)
+    try #require(followed.first == "followed" && counts.count == 3, "\(followed)")
+    #expect(counts[0] > 20 && counts[1] > 500)
+    // At the end it has the end.
+    #expect(try ["new", "same"].contains(reader.ask("refresh")))
+    #expect(try reader.ask("version pair/0") == "\(version)")
+    #expect(try reader.ask("verify") == "done")
+    #expect(try writer.ask("verify") == "done")
+    #expect(try writer.ask("close") == "done")
+  }
+
+  @Test func manyReadersOpenWhileTheLogTurns() throws {
+    let writer = try StoreProcess()
+    #expect(try writer.ask("open \(folder.store)") == "done")
+    try writer.send("write 2")
+    let end = Date(timeIntervalSinceNow: 1.8)
+    var openings = 0
+    while Date() < end {
+      let store = try CacheStore.open(at: folder.store, options: StoreOptions(isReadOnly: true))
+      let statistics = store.statistics()
+      #expect(statistics.lastOpen.notes == [] && statistics.lastOpen.droppedCount == 0)
+      let pair = (0...1).map { store.bytes("pair/\($0)")?.split(separator: UInt8(ascii: "/"))[1] }
+      #expect(pair[0] == pair[1])
+      try store.close()
+      openings += 1
+    }
+    #expect(openings > 5)
+    #expect(writer.line().hasPrefix("wrote"))
+  }
+
+  /// A store left by a dead writer, in folders that may not be written to, for a user who may not.
+  @Test func anUncleanStoreIsReadWithoutChangingAByteOrATime() throws {
+    let writer = try StoreProcess()
+    try writer.ask("open \(folder.store)")
+    #expect(try writer.ask("puts key 200 900") == "done")
+    #expect(try writer.ask("put big value synced") == "done")
+    writer.kill()
+    let nobody: UInt32 = 65534
+    let names = try FileManager.default.subpathsOfDirectory(atPath: folder.store) + ["."]
+    for name in names {
+      let path = "\(folder.store)/\(name)"
+      var isFolder: ObjCBool = false
+      _ = FileManager.default.fileExists(atPath: path, isDirectory: &isFolder)
+      if getuid() == 0 { #expect(chown(path, nobody, nobody) == 0) }
+      #expect(chmod(path, isFolder.boolValue ? 0o500 : 0o400) == 0)
+    }
+    defer { for name in names { chmod("\(folder.store)/\(name)", 0o700) } }
+    let before = try folder.everything()
+    let reader = try StoreProcess()
+    if getuid() == 0 { #expect(try reader.ask("user \(nobody)") == "done") }
+    #expect(try reader.ask("open \(folder.store)") == "error system 13")
+    #expect(try reader.ask("open \(folder.store) readonly") == "done")
+    #expect(try reader.ask("has key 200 900") == "done")
+    #expect(try reader.ask("get big") == "value")
+    #expect(try reader.ask("refresh") == "same")
+    #expect(try reader.ask("verify") == "done")
+    #expect(try reader.ask("put a 1") == "error readOnly")
+    #expect(try reader.ask("close") == "done")
+    #expect(try folder.everything() == before)
+  }
+}

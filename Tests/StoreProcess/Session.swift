@@ -1,0 +1,132 @@
+import Glibc
+import Vitrine
+
+/// Writes a line at once.
+func emit(_ line: String) {
+  let bytes = Array("\(line)\n".utf8)
+  _ = write(1, bytes, bytes.count)
+}
+
+final class Session {
+  private var store: CacheStore?
+  private var fillers: [Int32] = []
+
+  func answer(_ words: [String]) -> String {
+    do {
+      return try run(words)
+    } catch let error as StoreError {
+      return "error \(Session.name(error))"
+    } catch {
+      return "error \(error)"
+    }
+  }
+
+  private struct Misuse: Error {}
+
+  private func run(_ words: [String]) throws -> String {
+    guard let command = words.first else { throw Misuse() }
+    let rest = Array(words.dropFirst())
+    switch (command, rest.count) {
+    case ("open", 1...): return try open(rest)
+    case ("spare", 1): return spare(Int(rest[0]) ?? 0)
+    case ("user", 1):
+      guard let id = UInt32(rest[0]), setgid(id) == 0, setuid(id) == 0 else { return "error \(errno)" }
+      return "done"
+    default: break
+    }
+    guard let store else { throw Misuse() }
+    switch (command, rest.count) {
+    case ("put", 2...3):
+      let options = PutOptions(durability: rest.count == 3 ? .synced : nil)
+      try store.put(Array(rest[1].utf8), for: rest[0], options: options)
+    case ("puts", 3):
+      for index in 0..<(Int(rest[1]) ?? 0) { try store.put(bytes(rest[0], index, rest[2]), for: "\(rest[0])/\(index)") }
+    case ("get", 1):
+      return store.bytes(rest[0]).map { String(decoding: $0, as: UTF8.self) } ?? "none"
+    case ("version", 1):
+      let parts = store.bytes(rest[0])?.split(separator: UInt8(ascii: "/"), maxSplits: 2) ?? []
+      return parts.count > 1 ? String(decoding: parts[1], as: UTF8.self) : "none"
+    case ("has", 3):
+      for index in 0..<(Int(rest[1]) ?? 0) where store.bytes("\(rest[0])/\(index)") != bytes(rest[0], index, rest[2]) {
+        return "not \(index)"
+      }
+    case ("remove", 1): return try store.remove(rest[0]) ? "done" : "none"
+    case ("flush", 0): try store.flush()
+    case ("checkpoint", 0): try store.checkpoint()
+    case ("refresh", 0): return try store.refresh() ? "new" : "same"
+    case ("verify", 0):
+      let report = try store.verify()
+      return report.isOK && report.lost.isEmpty ? "done" : "wrong \(report.damaged) \(report.lost)"
+    case ("close", 0): try store.close()
+    case ("fork", 0): return fork(store)
+    case ("write", 1): return try Stress(store, seconds: Double(rest[0]) ?? 0).write()
+    case ("follow", 1): return try Stress(store, seconds: Double(rest[0]) ?? 0).follow()
+    default: throw Misuse()
+    }
+    return "done"
+  }
+
+  private func open(_ words: [String]) throws -> String {
+    store = nil
+    var options = StoreOptions(byteBudget: 4 << 20)
+    if words.contains("readonly") { options = StoreOptions(isReadOnly: true) }
+    for case let word in words where word.hasPrefix("wait=") {
+      options.waitForLockMilliseconds = Int(word.dropFirst(5)) ?? 0
+    }
+    store = try CacheStore.open(at: words[0], options: options)
+    return "done"
+  }
+
+  private func bytes(_ name: String, _ index: Int, _ count: String) -> [UInt8] {
+    Stress.value(name.utf8.reduce(index) { $0 &* 31 &+ Int($1) }, index, Int(count) ?? 0)
+  }
+
+  /// The child tries every change and then waits to be killed.
+  private func fork(_ store: CacheStore) -> String {
+    let child = Glibc.fork()
+    if child != 0 { return "forked \(child)" }
+    var batch = WriteBatch()
+    batch.put([1], for: CacheKey("child"))
+    let changes: [() throws -> Void] = [
+      { try store.put([1], for: "child") }, { try store.put([1], for: "child", options: .init(durability: .synced)) },
+      { _ = try store.remove("before") }, { try store.removeAll() }, { try store.write(batch) },
+      { _ = try store.setMetadata([1], for: CacheKey("before")) }, { try store.flush() }, { try store.checkpoint() },
+    ]
+    var answers: [String] = []
+    for change in changes {
+      do {
+        try change()
+        answers.append("done")
+      } catch {
+        answers.append((error as? StoreError).map(Session.name) ?? "\(error)")
+      }
+    }
+    let closing = (try? store.close()) == nil ? "unclosed" : "closed"
+    emit("child \(getpid()) \(answers.joined(separator: ",")) \(closing)")
+    while true { pause() }
+  }
+
+  /// Leaves room for so many descriptors more.
+  private func spare(_ count: Int) -> String {
+    var limit = rlimit()
+    getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    limit.rlim_cur = 256
+    guard setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return "error \(errno)" }
+    while case let filler = Glibc.open("/dev/null", O_RDONLY), filler >= 0 { fillers.append(filler) }
+    for _ in 0..<min(count, fillers.count) { Glibc.close(fillers.removeLast()) }
+    return "done"
+  }
+
+  private static func name(_ error: StoreError) -> String {
+    switch error {
+    case .locked(let id): "locked \(id)"
+    case .system(let error): "system \(error.code)"
+    case .noSpace: "noSpace"
+    case .writeFailed(let error): "writeFailed \(error.code)"
+    case .closed: "closed"
+    case .readOnly: "readOnly"
+    case .storeRemoved: "storeRemoved"
+    default: "\(error)".split(separator: "\n").joined(separator: " ")
+    }
+  }
+}

@@ -1,0 +1,14 @@
+import Glibc
+
+// A process with a store, driven line by line: what tests of several processes need. Each line of the input is a
+// command and is answered by one line; `fork` is answered by the child, too.
+//
+//   open PATH [readonly] [wait=MS]    put KEY VALUE [synced]    puts KEY COUNT BYTES    get KEY    remove KEY
+//   has KEY COUNT BYTES    version KEY    flush  checkpoint  refresh  verify  close    write SECONDS    follow SECONDS
+//   fork    spare DESCRIPTORS    user ID
+
+signal(SIGPIPE, SIG_DFL)
+let session = Session()
+while let line = readLine() {
+  emit(session.answer(line.split(separator: " ").map(String.init)))
+}
