@@ -8,11 +8,13 @@ import VitrineSimulation
     .createDirectory, .remove, .rename, .syncDirectory, .createFile, .write, .allocate, .truncate, .syncFile, .lock,
   ]
 
-  private func openReadOnly(_ world: SimulatedWorld) throws -> CacheStore {
-    try CacheStore.open(at: Workload.path, options: StoreOptions(isReadOnly: true), environment: world.environment)
+  private func openReadOnly(_ world: SimulatedWorld, _ reads: ReadMode) throws -> CacheStore {
+    try CacheStore.open(
+      at: Workload.path, options: StoreOptions(reads: reads, isReadOnly: true), environment: world.environment)
   }
 
-  @Test func everythingDurableIsReadAndNothingIsTried() throws {
+  @Test(arguments: [ReadMode.mapped, .copied])
+  func everythingDurableIsReadAndNothingIsTried(_ reads: ReadMode) throws {
     let work = try Workload()
     let bitmap = Workload.bytes(2000, 1)
     // Synced values are in the log only: the power goes before their segment is written.
@@ -25,11 +27,13 @@ import VitrineSimulation
     let world = work.world.rebooted(work.world.disk.crashStates().disk(.everythingLost))
     for call in Self.writing { world.disk.plan(Fault(call, isLasting: true, .fail(30))) }
     let before = world.disk.operationCount
-    let store = try openReadOnly(world)
+    let store = try openReadOnly(world, reads)
     for _ in 0..<2 {
       #expect(store.bytes("a") == nil && store.bytes("buffered") == nil)
       #expect(store.bytes("text") == [UInt8](repeating: 65, count: 3000))
       #expect(store.bytes("shared") == bitmap)
+      let blob = try #require(store.blob("shared"))
+      #expect(blob.isCopy == (reads == .copied) && !blob.isDamaged)
       #expect(store.bytes("large") == Workload.bytes(40_000, 2))
       #expect(try store.refresh() == false)
     }
@@ -43,7 +47,7 @@ import VitrineSimulation
     }
     // The medium can be written to again: a writer finds the same, and the reader follows it.
     world.disk.removeFaults()
-    let reader = try openReadOnly(world)
+    let reader = try openReadOnly(world, reads)
     #expect(reader.bytes("shared") == bitmap)
     let writer = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment)
     #expect(writer.bytes("shared") == bitmap && writer.count == 3)
@@ -56,14 +60,17 @@ import VitrineSimulation
 
   /// Two records of one page that only the log carries. The reader brings one to its place in memory, the writer both on
   /// the disk; then the log is written over.
-  @Test(arguments: [false, true])
-  func aReaderFindsWhatAWriterHasBroughtToItsPlace(_ followsOften: Bool) throws {
+  @Test(arguments: [false, true], [ReadMode.mapped, .copied])
+  func aReaderFindsWhatAWriterHasBroughtToItsPlace(_ followsOften: Bool, _ reads: ReadMode) throws {
     let work = try Workload()
     let values = ["first": Workload.bytes(200, 1), "second": Workload.bytes(200, 2), "third": Workload.bytes(200, 3)]
     for (name, value) in values { try work.put(name, value, synced: true) }
     let world = work.world.rebooted(work.world.disk.crashStates().disk(.everythingLost))
-    let reader = try openReadOnly(world)
+    let reader = try openReadOnly(world, reads)
     #expect(reader.bytes("first") == values["first"])
+    // Its file does not have these bytes yet.
+    let blob = try #require(reader.blob("first"))
+    #expect(blob.isCopy == (reads == .copied) && !blob.isDamaged)
     let writer = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment)
     for _ in 0..<4 {
       for index in 0..<1000 {
@@ -76,6 +83,7 @@ import VitrineSimulation
     #expect(reader.bytes("second") == values["second"])
     try reader.refresh()
     for (name, value) in values { #expect(reader.bytes(name) == value) }
+    #expect(blob.withBytes { $0.withUnsafeBytes { Array($0) } } == values["first"] && !blob.isDamaged)
     #expect(try reader.verify().isOK)
     #expect(reader.statistics().damagedCount == 0 && reader.statistics().lostCount == 0)
     try writer.close()

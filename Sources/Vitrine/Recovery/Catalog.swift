@@ -246,12 +246,14 @@ package final class Catalog: @unchecked Sendable {
     return view
   }
 
-  /// What is to be read of a segment, nil when it has gone; throws when it cannot be opened now.
+  /// What is to be read of a segment, nil when it has gone; throws when it cannot be opened now. What a reader misses
+  /// another process has unlinked: where its records are by now is for the next refresh to tell.
   package func file(_ slot: Int) throws(SystemError) -> (any File)? {
+    guard let storage = segments.segment(slot)?.storage else { return nil }
     do throws(SystemError) {
-      return try segments.segment(slot)?.storage?.readable()
+      return try storage.readable()
     } catch {
-      if error.code == SystemError.missing { return nil }
+      if error.code == SystemError.missing, storage.access == .readWrite { return nil }
       throw error
     }
   }

@@ -13,7 +13,7 @@ package final class SegmentStorage: @unchecked Sendable {
   private let account: StorageAccount
   private let directory: any Directory
   private let name: String
-  private let access: FileAccess
+  package let access: FileAccess
   private var kept: (any File)?
   /// What its file took when it lost its name.
   private let unlinkedByteCount = Atomic<Int>(0)

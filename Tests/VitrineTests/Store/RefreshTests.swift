@@ -3,6 +3,8 @@ import Testing
 
 @testable import Vitrine
 
+private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeBytes { Array($0) } } }
+
 /// A reader that follows a writer.
 @Suite struct RefreshTests {
   let folder: TemporaryFolder
@@ -12,9 +14,9 @@ import Testing
 
   init() throws { folder = try TemporaryFolder() }
 
-  private func open() throws -> (writer: CacheStore, reader: CacheStore) {
+  private func open(reads: ReadMode = .mapped) throws -> (writer: CacheStore, reader: CacheStore) {
     let writer = try world.open(folder.store, options)
-    return (writer, try world.openReadOnly(folder.store))
+    return (writer, try world.openReadOnly(folder.store, reads: reads))
   }
 
   private func expectSame(_ reader: CacheStore, _ writer: CacheStore) throws {
@@ -26,8 +28,9 @@ import Testing
     #expect(mine.damagedCount == 0 && mine.lostCount == 0)
   }
 
-  @Test func aReaderSeesWhatWasThereWhenItWasOpenedOrRefreshed() throws {
-    let (writer, reader) = try open()
+  @Test(arguments: [ReadMode.mapped, .copied])
+  func aReaderSeesWhatWasThereWhenItWasOpenedOrRefreshed(_ reads: ReadMode) throws {
+    let (writer, reader) = try open(reads: reads)
     #expect(try reader.refresh() == false)
     try writer.put([1], for: "a")
     try writer.put(text(3000), for: "b")
@@ -72,8 +75,9 @@ import Testing
     try writer.close()
   }
 
-  @Test func aReaderThatFellBehindLoadsEverythingAnew() throws {
-    let (writer, reader) = try open()
+  @Test(arguments: [ReadMode.mapped, .copied])
+  func aReaderThatFellBehindLoadsEverythingAnew(_ reads: ReadMode) throws {
+    let (writer, reader) = try open(reads: reads)
     try writer.put(text(100), for: "first")
     #expect(try reader.refresh())
     for round in 0..<3 {
@@ -91,6 +95,8 @@ import Testing
     #expect(try reader.refresh())
     #expect(reader["after"] == [1])
     try expectSame(reader, writer)
+    let maps = reader.core.catalog.segments.segments.contains { $0?.storage?.mapping != nil }
+    #expect(maps == (reads == .mapped))
     try writer.close()
   }
 
@@ -140,8 +146,9 @@ import Testing
     try writer.close()
   }
 
-  @Test func whatIsBorrowedStaysWhileItsSegmentGoesAndItsSlotIsGivenAway() throws {
-    let (writer, reader) = try open()
+  @Test(arguments: [ReadMode.mapped, .copied])
+  func whatIsBorrowedStaysWhileItsSegmentGoesAndItsSlotIsGivenAway(_ reads: ReadMode) throws {
+    let (writer, reader) = try open(reads: reads)
     try writer.put(noise(40_000, 1), for: "old")
     #expect(try reader.refresh())
     let whole: Bool? = try reader.get("old") { bytes in
@@ -163,6 +170,67 @@ import Testing
     _ = try reader.refresh()
     try expectSame(reader, writer)
     #expect(reader.core.follower?.departing == [])
+    try writer.close()
+  }
+
+  /// Along the log, and by loading everything anew.
+  @Test(arguments: [false, true])
+  func aBlobStaysWhileARefreshTakesItsSegment(_ fallsBehind: Bool) throws {
+    let (writer, reader) = try open()
+    let account = reader.core.catalog.segments.account
+    try writer.put(noise(30_000, 1), for: "a")
+    #expect(try reader.refresh())
+    let name = try #require(writer.statistics().segments.first { $0.liveRecordCount > 0 }).file
+    var blobs = [try #require(reader.blob("a"))]
+    #expect(!blobs[0].isCopy && account.pinnedByteCount == 65_536)
+    for index in 0..<2 { try writer.put(noise(30_000, UInt64(2 + index)), for: "\(index)") }
+    try writer.remove("a")
+    if fallsBehind {
+      for _ in 0..<3 {
+        for index in 0..<1500 { try writer.put([UInt8(index & 0xFF)], for: "other") }
+        try writer.checkpoint()
+        world.background.run()
+      }
+    }
+    try writer.removeAll(prefix: "")
+    world.background.run()
+    #expect(!FileManager.default.fileExists(atPath: "\(folder.store)/segments/\(name)"))
+    #expect(try reader.refresh())
+    try expectSame(reader, writer)
+    #expect(reader["a"] == nil && reader.core.follower?.departing == [])
+    #expect(bytes(blobs[0]) == noise(30_000, 1) && !blobs[0].isDamaged)
+    #expect(account.pinnedByteCount == 65_536 && account.unlinkedByteCount == 65_536)
+    // Blobs of segments that a refresh has brought are counted with those from before.
+    for index in 0..<3 { try writer.put(noise(50_000, UInt64(10 + index)), for: "new/\(index)") }
+    #expect(try reader.refresh())
+    for index in 0..<3 { blobs.append(try #require(reader.blob("new/\(index)"))) }
+    #expect(blobs.map(\.isCopy) == [false, false, true, true] && account.pinnedByteCount == 2 * 65_536)
+    try reader.close()
+    #expect(blobs.allSatisfy { !$0.isDamaged } && bytes(blobs[0]) == noise(30_000, 1))
+    for index in 0..<3 { #expect(bytes(blobs[1 + index]) == noise(50_000, UInt64(10 + index))) }
+    blobs.removeAll()
+    #expect(account.pinnedByteCount == 0 && account.unlinkedByteCount == 0)
+    try writer.close()
+  }
+
+  /// Beyond the segments whose files a reader keeps open.
+  @Test func aCopiedReadOfASegmentThatWentIsAMissUntilTheNextRefresh() throws {
+    let writer = try world.open(folder.store, StoreOptions(byteBudget: 64 << 20, segmentByteCount: 65_536))
+    let keys = 300
+    for key in 0..<keys { try writer.put(noise(60_000, UInt64(key)), for: "\(key)") }
+    world.background.run()
+    let reader = try world.openReadOnly(folder.store, reads: .copied)
+    for key in 0..<keys { try writer.put(noise(50_000, UInt64(1000 + key)), for: "\(key)") }
+    world.background.run()
+    var missing = 0
+    for key in 0..<keys {
+      let value = reader["\(key)"]
+      if value == nil { missing += 1 } else { #expect(value == noise(60_000, UInt64(key))) }
+    }
+    #expect(missing > 10 && missing < 100 && reader.count == keys)
+    #expect(try reader.refresh())
+    for key in 0..<keys { #expect(reader["\(key)"] == noise(50_000, UInt64(1000 + key))) }
+    try expectSame(reader, writer)
     try writer.close()
   }
 
@@ -231,13 +299,14 @@ import Testing
 
   /// Any changes, in any order, by a writer that also dies and comes back: after a refresh the reader has all of them,
   /// before it none.
-  @Test(arguments: 1...8)
-  func aReaderHasExactlyWhatTheWriterHadWhenItLooked(_ seed: Int) throws {
+  @Test(arguments: [ReadMode.mapped, .copied], 1...6)
+  func aReaderHasExactlyWhatTheWriterHadWhenItLooked(_ reads: ReadMode, _ seed: Int) throws {
     var random = SeededRandom(seed: UInt64(seed))
     var writer = try world.open(folder.store, options)
-    let reader = try world.openReadOnly(folder.store)
+    let reader = try world.openReadOnly(folder.store, reads: reads)
     var model: [String: [UInt8]] = [:]
     var seen = model
+    var blobs: [(blob: Blob, value: [UInt8]?)] = []
     for step in 0..<700 {
       let key = "\(random.below(50))"
       switch random.below(100) {
@@ -272,17 +341,28 @@ import Testing
         seen = model
         try expectSame(reader, writer)
         for key in 0..<50 { #expect(reader["\(key)"] == model["\(key)"], "step \(step) of seed \(seed)") }
+        for (blob, value) in blobs { #expect(bytes(blob) == value && !blob.isDamaged) }
+        if blobs.count > 20 { blobs.removeAll() }
       default:
         #expect(reader[key] == seen[key], "step \(step) of seed \(seed)")
+        if let blob = reader.blob(key) { blobs.append((blob, seen[key])) }
       }
     }
+    let account = reader.core.catalog.segments.account
+    #expect((account.pinnedByteCount > 0) == blobs.contains { !$0.blob.isCopy })
+    blobs.removeAll()
+    #expect(account.pinnedByteCount == 0)
     try writer.close()
   }
 
   /// Gets on several threads while the reader is refreshed: every key is there all the time, and never older than it
   /// was. Few changes at a time, many, and more than the log holds, when the tables are changed whole.
-  @Test(arguments: [(2, 20), (64, 20_000), (2, 100_000)])
-  func getsDuringARefreshFindWhatWasOrWhatIs(_ budget: Int, _ pauseMicroseconds: UInt32) throws {
+  @Test(arguments: [
+    (2, 20, ReadMode.mapped), (64, 20_000, .mapped), (2, 100_000, .mapped), (2, 20, .copied), (2, 100_000, .copied),
+  ])
+  func getsDuringARefreshFindWhatWasOrWhatIs(
+    _ budget: Int, _ pauseMicroseconds: UInt32, _ reads: ReadMode
+  ) throws {
     let writer = try CacheStore.open(at: folder.store, options: StoreOptions(byteBudget: budget << 20))
     let keys = 400
     @Sendable func value(_ key: Int, _ version: Int) -> [UInt8] {
@@ -291,7 +371,7 @@ import Testing
       return Array("\(name)/\(version)/".utf8) + text(50 + version % 50, version)
     }
     for key in 0..<keys { try writer.put(value(key, 0), for: "\(key)") }
-    let reader = try CacheStore.open(at: folder.store, options: StoreOptions(isReadOnly: true))
+    let reader = try CacheStore.open(at: folder.store, options: StoreOptions(reads: reads, isReadOnly: true))
     let wrong = Guarded<[String]>([])
     let end = Date(timeIntervalSinceNow: 1.5)
     let done = DispatchSemaphore(value: 0)

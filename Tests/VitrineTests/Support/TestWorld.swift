@@ -69,7 +69,9 @@ struct TestWorld {
     try CacheStore.open(at: path, options: options, environment: environment)
   }
 
-  func openReadOnly(_ path: String, _ verification: Verification = .firstRead) throws -> CacheStore {
-    try open(path, StoreOptions(verification: verification, isReadOnly: true))
+  func openReadOnly(
+    _ path: String, _ verification: Verification = .firstRead, reads: ReadMode = .mapped
+  ) throws -> CacheStore {
+    try open(path, StoreOptions(verification: verification, reads: reads, isReadOnly: true))
   }
 }
