@@ -9,12 +9,13 @@ import Vitrine
   init() throws { folder = try TestFolder() }
 
   /// The writer dies twice and goes on. The reader checks every byte, that no key grows older, and that batches are whole.
-  @Test func aReaderFollowsAWriterThatDies() throws {
+  @Test(arguments: ["", " copied"])
+  func aReaderFollowsAWriterThatDies(_ reads: String) throws {
     var writer = try StoreProcess()
     #expect(try writer.ask("open \(folder.store)") == "done")
     #expect(try writer.ask("put start 1") == "done")
     let reader = try StoreProcess()
-    #expect(try reader.ask("open \(folder.store) readonly") == "done")
+    #expect(try reader.ask("open \(folder.store) readonly\(reads)") == "done")
     try reader.send("follow 4")
     for _ in 0..<2 {
       try writer.send("write 60")

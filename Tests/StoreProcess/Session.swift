@@ -70,6 +70,7 @@ final class Session {
     store = nil
     var options = StoreOptions(byteBudget: 4 << 20)
     if words.contains("readonly") { options = StoreOptions(isReadOnly: true) }
+    if words.contains("copied") { options.reads = .copied }
     for case let word in words where word.hasPrefix("wait=") {
       options.waitForLockMilliseconds = Int(word.dropFirst(5)) ?? 0
     }

@@ -92,6 +92,8 @@ struct Stress {
   func follow() throws -> String {
     var newest: [String: Int] = [:]
     var (refreshes, reads) = (0, 0)
+    // Values held while the segments that they lie in go.
+    var blobs: [(blob: Blob, bytes: [UInt8])] = []
     do {
       while !isOver {
         if try store.refresh() { refreshes += 1 }
@@ -99,17 +101,30 @@ struct Stress {
           guard let version = try version("\(key)", key: key) else { continue }
           reads += 1
           try expectNotOlder("\(key)", version, &newest)
+          if blobs.count < 50, let blob = store.blob("\(key)") { blobs.append((blob, Stress.value(key, version))) }
         }
+        if blobs.count >= 50, reads % 7 == 0 { try expectWhole(&blobs) }
         let pair = (try version("pair/0", key: -1), try version("pair/1", key: -2))
         if pair.0 != pair.1 { throw Wrong(text: "half of a batch: \(pair)") }
         if let version = pair.0 { try expectNotOlder("pair", version, &newest) }
       }
+      try expectWhole(&blobs)
     } catch let wrong as Wrong {
       return "wrong \(wrong.text)"
     }
     let statistics = store.statistics()
     if statistics.damagedCount + statistics.lostCount > 0 { return "wrong entries dropped" }
     return "followed \(refreshes) \(reads) \(newest["pair"] ?? 0)"
+  }
+
+  private func expectWhole(_ blobs: inout [(blob: Blob, bytes: [UInt8])]) throws {
+    for (blob, bytes) in blobs {
+      let isSame = blob.withBytes { $0.withUnsafeBytes { $0.elementsEqual(bytes) } }
+      if !isSame || blob.isDamaged {
+        throw Wrong(text: "a Blob changed: \(String(decoding: bytes.prefix(20), as: UTF8.self))")
+      }
+    }
+    blobs.removeAll()
   }
 
   private func expectNotOlder(_ name: String, _ version: Int, _ newest: inout [String: Int]) throws {

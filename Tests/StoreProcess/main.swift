@@ -3,7 +3,7 @@ import Glibc
 // A process with a store, driven line by line: what tests of several processes need. Each line of the input is a
 // command and is answered by one line; `fork` is answered by the child, too.
 //
-//   open PATH [readonly] [wait=MS]    put KEY VALUE [synced]    puts KEY COUNT BYTES    get KEY    remove KEY
+//   open PATH [readonly] [copied] [wait=MS]    put KEY VALUE [synced]    puts KEY COUNT BYTES    get KEY    remove KEY
 //   has KEY COUNT BYTES    version KEY    flush  checkpoint  refresh  verify  close    write SECONDS    follow SECONDS
 //   fork    spare DESCRIPTORS    user ID
 

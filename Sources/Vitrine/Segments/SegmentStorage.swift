@@ -74,7 +74,7 @@ package final class SegmentStorage: @unchecked Sendable {
   /// somebody may be reading there. Where no segment is mapped, the memory is a copy of the whole file.
   package func mapPrivately() throws(SystemError) {
     if isPrivate { return }
-    let file = try openFile()
+    let file = try sharedFile()
     let mapping =
       shared == nil ? try file.copied(byteCount: byteCount) : try file.mapPrivately(byteCount: byteCount)
     mapping.guardPages(isWritable: false)
