@@ -107,13 +107,13 @@ extension StoreCore {
     }
     checkpoints.slots[image.index].header = image.header
     checkpoints.current = image.index
-    lastCheckpointMilliseconds = image.header.made
     wantsCheckpoint.store(false, ordering: .relaxed)
   }
 
   /// Rules 4 and 6: log files before the checkpoint may be used again, but for those with payloads that it does not
   /// vouch for. Under the commit lock.
   private func releaseLog(_ image: Image) {
+    lastCheckpointMilliseconds = image.header.made
     var ends: [UInt64: Int] = [:]
     for case let segment? in catalog.segments.segments where segment.liveCount > 0 {
       ends[segment.id] = catalog.segments.vouchedUpTo(segment.slot)

@@ -13,9 +13,11 @@ extension StoreCore {
       throw .unreadable(path: folders.root.path, reason: "what there is now is older or damaged")
     }
     loaded.catalog.forgetReplayed()
-    try locked { () throws(StoreError) in try replaceCatalog(loaded, follower) }
+    try locked { () throws(StoreError) in
+      try replaceCatalog(loaded, follower)
+      lastCheckpointMilliseconds = loaded.checkpoint.current.flatMap { loaded.checkpoint.slots[$0].header?.made }
+    }
     checkpoints = loaded.checkpoint
-    lastCheckpointMilliseconds = loaded.checkpoint.current.flatMap { loaded.checkpoint.slots[$0].header?.made }
     forgetDeparted(follower)
   }
 

@@ -63,11 +63,10 @@ extension StoreCore {
     let long = locked {
       catalog.segments.segments.compactMap { $0 }.filter {
         $0.state == .sealed && $0.unfilled.isEmpty && $0.byteCount > roundUp($0.tail, to: 4096)
-      }
+      }.map { ($0, byteCount: roundUp($0.tail, to: 4096)) }
     }
-    for segment in long {
+    for (segment, byteCount) in long {
       guard let file = segment.file else { continue }
-      let byteCount = roundUp(segment.tail, to: 4096)
       do throws(SystemError) {
         if try file.status().byteCount > byteCount { try file.truncate(to: byteCount) }
         let allocated = try file.status().allocatedByteCount
