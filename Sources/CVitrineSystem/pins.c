@@ -106,11 +106,11 @@ void vitrine_unpin(int32_t level, uintptr_t address) {
   pthread_mutex_unlock(&deep_mutex);
 }
 
-static bool deep_pinned(uintptr_t low, uintptr_t high) {
+static bool deep_pinned(uintptr_t low, uintptr_t high, vitrine_thread *but) {
   bool found = false;
   pthread_mutex_lock(&deep_mutex);
   for (struct deep_pin *pin = deep_pins; pin && !found; pin = pin->next)
-    found = pin->address >= low && pin->address < high;
+    found = pin->owner != but && pin->address >= low && pin->address < high;
   pthread_mutex_unlock(&deep_mutex);
   return found;
 }
@@ -123,11 +123,17 @@ static bool thread_pinned(vitrine_thread *thread, uintptr_t low, uintptr_t high)
   return false;
 }
 
-bool vitrine_is_pinned(uintptr_t low, uintptr_t high) {
+static bool is_pinned(uintptr_t low, uintptr_t high, vitrine_thread *but) {
   for (vitrine_thread *thread = atomic_load_explicit(&threads, memory_order_acquire); thread;
        thread = thread->next)
-    if (thread_pinned(thread, low, high)) return true;
-  return deep_pinned(low, high);
+    if (thread != but && thread_pinned(thread, low, high)) return true;
+  return deep_pinned(low, high, but);
+}
+
+bool vitrine_is_pinned(uintptr_t low, uintptr_t high) { return is_pinned(low, high, NULL); }
+
+bool vitrine_is_pinned_by_others(uintptr_t low, uintptr_t high) {
+  return is_pinned(low, high, vitrine_this_thread());
 }
 
 void *vitrine_thread_value(void) { return vitrine_this_thread()->value; }

@@ -88,6 +88,8 @@ int32_t vitrine_pin(uintptr_t address);
 void vitrine_unpin(int32_t level, uintptr_t address);
 // True when some thread has published an address in [low, high).
 bool vitrine_is_pinned(uintptr_t low, uintptr_t high);
+// The same, but for what the calling thread has published.
+bool vitrine_is_pinned_by_others(uintptr_t low, uintptr_t high);
 
 // A value the thread owns, destroyed by `destroy` when the thread ends.
 void *vitrine_thread_value(void);

@@ -131,6 +131,18 @@ package final class ContentTable: @unchecked Sendable {
     change(hash, location, by: -1)
   }
 
+  /// Points a blob to a copy of its payload; as many keys use it as before. False when it is not there.
+  package func move(_ hash: ContentHash, from location: Location, to copy: Location) -> Bool {
+    let shard = shards + hash.shard
+    shard.pointee.lock.lock()
+    defer { shard.pointee.lock.unlock() }
+    guard let place = placeOf(hash, location, shard) else { return false }
+    let word = shard.pointee.slots[place]
+    shard.pointee.slots[place] = word & ~Location.mask | copy.bits
+    if ContentTable.hasLargeCount(word) { largeCounts[copy] = largeCounts.removeValue(forKey: location) }
+    return true
+  }
+
   private func change(_ hash: ContentHash, _ location: Location, by difference: Int) -> Int? {
     let shard = shards + hash.shard
     shard.pointee.lock.lock()

@@ -18,8 +18,8 @@ package struct KeyHash: Hashable, Sendable {
 
 /// An entry of the key table: 16 bytes.
 ///
-/// `word0`: location (38 bits), flags (10), style tag (16). `word1`: URL tag (32), stamp (32, for policies that order
-/// by last use). A `word0` of zero is an empty place.
+/// `word0`: location (38 bits), flags (10), style tag (16). `word1`: URL tag (32), stamp (32) of its last use, or of its
+/// put where the policy does not count uses. A `word0` of zero is an empty place.
 package struct KeySlot: Sendable {
   package var word0: UInt64
   package var word1: UInt64
@@ -54,6 +54,11 @@ package struct KeySlot: Sendable {
   }
   @inline(__always) var isEmpty: Bool { word0 == 0 }
   @inline(__always) var urlTag: UInt32 { UInt32(truncatingIfNeeded: word1) }
+  /// When it was last used, by the table's ``RecencyClock``.
+  @inline(__always) package var stamp: UInt32 {
+    get { UInt32(truncatingIfNeeded: word1 >> 32) }
+    set { word1 = word1 & 0xFFFF_FFFF | UInt64(newValue) << 32 }
+  }
   @inline(__always) func matches(_ hash: KeyHash) -> Bool {
     urlTag == hash.urlTag && UInt16(truncatingIfNeeded: word0 >> 48) == hash.styleTag
   }
@@ -90,6 +95,9 @@ package final class KeyTable: @unchecked Sendable {
   }
 
   private let shards: UnsafeMutablePointer<Shard>
+  package let clock = RecencyClock()
+  /// Whether a counted lookup of an entry without an expiry is a use. Set before the table serves.
+  @exclusivity(unchecked) package var stampsHits = true
 
   package init() {
     shards = .allocate(capacity: KeyTable.shardCount)
@@ -126,9 +134,11 @@ package final class KeyTable: @unchecked Sendable {
   // MARK: Looking up
 
   /// Calls `body` with the `skip`-th entry that the hash fits, under the shard's lock; nil when there is none. Counts
-  /// a hit or a miss when `counts`.
+  /// a hit or a miss when `counts`, and then notes the use unless it `isAsked` for something that the entry may not be.
   @inline(__always)
-  package func find<R>(_ hash: KeyHash, skip: Int = 0, counts: Bool, _ body: (KeySlot) -> R) -> R? {
+  package func find<R>(
+    _ hash: KeyHash, skip: Int = 0, counts: Bool, isAsked: Bool = false, _ body: (KeySlot) -> R
+  ) -> R? {
     let shard = shards + hash.shard
     shard.pointee.lock.lock()
     defer { shard.pointee.lock.unlock() }
@@ -142,7 +152,11 @@ package final class KeyTable: @unchecked Sendable {
         if slot.isEmpty { break }
         if slot.matches(hash) {
           if left == 0 {
-            if counts { shard.pointee.hits &+= 1 }
+            if counts {
+              shard.pointee.hits &+= 1
+              // Whether it has expired may hang on its last use, so that is noted by whoever finds that it has not.
+              if stampsHits, !isAsked, !slot.flags.contains(.expires) { slots[place].stamp = clock.tick() }
+            }
             return body(slot)
           }
           left -= 1
@@ -294,6 +308,76 @@ package final class KeyTable: @unchecked Sendable {
     return true
   }
 
+  /// Points the entry at `location` to a copy of its record; its last use stays what it was. False when it is not there.
+  package func move(_ hash: KeyHash, from location: Location, to copy: Location) -> Bool {
+    let shard = shards + hash.shard
+    shard.pointee.lock.lock()
+    defer { shard.pointee.lock.unlock() }
+    guard let place = placeOf(hash, location, shard) else { return false }
+    let word0 = shard.pointee.slots[place].word0
+    shard.pointee.slots[place].word0 = word0 & ~Location.mask | copy.bits
+    return true
+  }
+
+  /// Notes a use; does nothing when the entry has moved on.
+  package func touch(_ hash: KeyHash, _ location: Location) {
+    let shard = shards + hash.shard
+    shard.pointee.lock.lock()
+    defer { shard.pointee.lock.unlock() }
+    if let place = placeOf(hash, location, shard) { shard.pointee.slots[place].stamp = clock.tick() }
+  }
+
+  /// Where the entry's record lies that was used last when the clock gave `stamp`; nil when it was used since, or has
+  /// gone.
+  package func location(of hash: KeyHash, stamp: UInt32) -> Location? {
+    let shard = shards + hash.shard
+    shard.pointee.lock.lock()
+    defer { shard.pointee.lock.unlock() }
+    let capacity = shard.pointee.capacity
+    guard capacity > 0 else { return nil }
+    var place = KeyTable.home(hash.urlTag, capacity)
+    while !shard.pointee.slots[place].isEmpty {
+      let slot = shard.pointee.slots[place]
+      if slot.stamp == stamp && slot.matches(hash) { return slot.location }
+      place += 1
+      if place == capacity { place = 0 }
+    }
+    return nil
+  }
+
+  /// Gives entries that were not used for the last 2^31 uses stamps of just that age, in their order, so that no age comes
+  /// round. O(entries), and a sort of the old ones. Calls must not overlap.
+  package func liftOldStamps() {
+    let now = clock.now
+    let limit: UInt32 = 1 << 31
+    var old: [(hash: KeyHash, stamp: UInt32)] = []
+    for index in 0..<KeyTable.shardCount {
+      forEach(shard: index) { slot in
+        if RecencyClock.age(of: slot.stamp, at: now) > limit { old.append((slot.hash(shard: index), slot.stamp)) }
+      }
+    }
+    old.sort { RecencyClock.age(of: $0.stamp, at: now) < RecencyClock.age(of: $1.stamp, at: now) }
+    // From the youngest on, so that on the way too nobody is passed.
+    for (rank, entry) in old.enumerated() {
+      restamp(entry.hash, entry.stamp, now &- limit &- UInt32(truncatingIfNeeded: rank))
+    }
+  }
+
+  private func restamp(_ hash: KeyHash, _ stamp: UInt32, _ new: UInt32) {
+    let shard = shards + hash.shard
+    shard.pointee.lock.lock()
+    defer { shard.pointee.lock.unlock() }
+    var place = KeyTable.home(hash.urlTag, shard.pointee.capacity)
+    while shard.pointee.capacity > 0, !shard.pointee.slots[place].isEmpty {
+      if shard.pointee.slots[place].stamp == stamp, shard.pointee.slots[place].matches(hash) {
+        shard.pointee.slots[place].stamp = new
+        return
+      }
+      place += 1
+      if place == shard.pointee.capacity { place = 0 }
+    }
+  }
+
   /// Notes that the payload behind an entry was checked; does nothing when the entry has moved on.
   package func setChecked(_ hash: KeyHash, _ location: Location) {
     let shard = shards + hash.shard
@@ -392,6 +476,7 @@ package final class KeyTable: @unchecked Sendable {
       swap(&mine.pointee.capacity, &its.pointee.capacity)
       swap(&mine.pointee.count, &its.pointee.count)
     }
+    clock.set(other.clock.now)
   }
 
   package func removeAll() {

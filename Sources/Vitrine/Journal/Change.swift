@@ -11,6 +11,8 @@ package enum Change: Sendable, Equatable {
   case segmentOpened(slot: Int, stream: StreamKind, firstSequence: UInt64)
   case segmentSealed(slot: Int, byteCount: Int)
   case segmentRetired(slot: Int)
+  /// Compaction has made a copy of a record, which is durable.
+  case moved(Move)
 
   package struct Put: Sendable, Equatable {
     package var hash: KeyHash
@@ -57,6 +59,33 @@ package enum Change: Sendable, Equatable {
     }
   }
 
+  /// What of a record was needed, and is found in its copy from now on.
+  package struct Move: Sendable, Equatable {
+    package var from: Location
+    package var to: Location
+    /// Nil when it is no longer the record of its key.
+    package var key: KeyHash?
+    /// Nil when nobody uses its payload, or it has none.
+    package var content: ContentHash?
+    package var headUnits: Int
+    /// The same of the copy, which differs where the payload begins on a page.
+    package var copiedHeadUnits: Int
+    package var payloadUnits: Int
+
+    package init(
+      from: Location, to: Location, key: KeyHash?, content: ContentHash?, headUnits: Int, copiedHeadUnits: Int,
+      payloadUnits: Int
+    ) {
+      self.from = from
+      self.to = to
+      self.key = key
+      self.content = content
+      self.headUnits = headUnits
+      self.copiedHeadUnits = copiedHeadUnits
+      self.payloadUnits = payloadUnits
+    }
+  }
+
   /// An entry that goes.
   package struct Displaced: Sendable, Equatable {
     package var location: Location
@@ -88,8 +117,7 @@ package enum Change: Sendable, Equatable {
 
   private enum Kind: UInt8 {
     case put = 1
-    case remove, removeAll, segmentMade, segmentOpened, segmentSealed, segmentRetired
-    // 8 is kept for compaction: a record that was copied.
+    case remove, removeAll, segmentMade, segmentOpened, segmentSealed, segmentRetired, moved
   }
 
   package static let leastByteCount = 8
@@ -138,6 +166,15 @@ package enum Change: Sendable, Equatable {
       buffer.append(UInt64(byteCount))
     case .segmentRetired(let slot):
       Change.begin(.segmentRetired, number: UInt32(slot), buffer)
+    case .moved(let move):
+      Change.begin(.moved, flags: (move.key == nil ? 0 : 1) | (move.content == nil ? 0 : 2), buffer)
+      buffer.append(move.from.bits)
+      buffer.append(move.to.bits)
+      buffer.append(move.key?.bits ?? 0)
+      buffer.append(move.content?.bits ?? 0)
+      buffer.append(UInt32(move.headUnits))
+      buffer.append(UInt32(move.copiedHeadUnits))
+      buffer.append(UInt64(move.payloadUnits))
     }
   }
 
@@ -191,6 +228,16 @@ package enum Change: Sendable, Equatable {
       return .segmentSealed(slot: slot, byteCount: count)
     case .segmentRetired:
       return slot < SegmentTable.slotLimit ? .segmentRetired(slot: slot) : nil
+    case .moved:
+      guard (1...3).contains(flags), let from = location(&reader), let to = location(&reader),
+        let key = reader.next(UInt64.self), let content = reader.next(UInt64.self), let head = units(&reader),
+        let copiedHead = units(&reader), let payload = reader.next(UInt64.self), payload <= 1 << 25
+      else { return nil }
+      return .moved(
+        Move(
+          from: from, to: to, key: flags & 1 == 0 ? nil : KeyHash(bits: key),
+          content: flags & 2 == 0 ? nil : ContentHash(bits: content), headUnits: head, copiedHeadUnits: copiedHead,
+          payloadUnits: Int(payload)))
     }
   }
 

@@ -5,13 +5,14 @@
 ///  32 u64 generation   40 u64 WAL use   48 u64 WAL offset   56 u64 WAL sequence   64 u64 opening
 ///  72 u64 next record number   80 u64 keys   88 u64 blobs   96 u64 segments   104 u64 large counts
 /// 112 u64 logical bytes        120 u64 body words   128 i64 made   136 u64 next segment id
-/// 144 zeros   504 u64 checksum of 0-503 and 512-1023   512 a copy of STORE
+/// 144 u64 recency clock        152 u64 use times   160 zeros   504 u64 checksum of 0-503 and 512-1023   512 a copy of STORE
 /// ```
 /// A body block is 64 KiB: u64 checksum, u32 index, u32 words in it, then words of 8 bytes. Its checksum is taken under
 /// store id, generation and index, so a block left over from an earlier use of the file never passes.
 ///
 /// The body: the segments (9 words each), the keys of each of the 64 shards (a count, then 2 words each), the blobs of
-/// each of the 64 shards (a count, then a word each), the counts of blobs that more than 3 keys use (2 words each).
+/// each of the 64 shards (a count, then a word each), the counts of blobs that more than 3 keys use (2 words each), the
+/// readings of the recency clock (a stamp and a time each).
 package struct CheckpointHeader: Sendable, Equatable {
   package static let magic: UInt64 = 0x504B_435F_5254_4956  // "VITR_CKP"
   package static let byteCount = 4096
@@ -32,7 +33,10 @@ package struct CheckpointHeader: Sendable, Equatable {
   package var segmentCount = 0
   package var largeCountCount = 0
   package var logicalByteCount = 0
+  package var useTimeCount = 0
   package var bodyWordCount = 0
+  /// Where the recency clock stood.
+  package var recency: UInt32 = 0
   package var made: Int64
   package var nextSegment: UInt64
   package var identity: StoreIdentity
@@ -68,11 +72,15 @@ package struct CheckpointHeader: Sendable, Equatable {
     largeCountCount = Int(clamping: p.u64(104))
     logicalByteCount = Int(clamping: p.u64(112))
     bodyWordCount = Int(clamping: p.u64(120))
+    recency = UInt32(truncatingIfNeeded: p.u64(144))
+    useTimeCount = Int(clamping: p.u64(152))
     let most = 1 << 40
     guard keyCount < most, blobCount < most, segmentCount <= SegmentTable.slotLimit, largeCountCount < most,
-      logicalByteCount < 1 << 60, bodyWordCount < most, generation < UInt64(1) << 62, nextSegment < UInt64(1) << 62,
+      useTimeCount <= UseTimes.most, logicalByteCount < 1 << 60, bodyWordCount < most, generation < UInt64(1) << 62,
+      nextSegment < UInt64(1) << 62,
       CheckpointHeader.bodyWords(
-        keys: keyCount, blobs: blobCount, segments: segmentCount, largeCounts: largeCountCount) == bodyWordCount
+        keys: keyCount, blobs: blobCount, segments: segmentCount, largeCounts: largeCountCount, useTimes: useTimeCount)
+        == bodyWordCount
     else { return nil }
   }
 
@@ -91,6 +99,7 @@ package struct CheckpointHeader: Sendable, Equatable {
       identity.store.low, identity.store.high, generation, position.use, UInt64(position.offset), position.sequence,
       opening, nextRecord, UInt64(keyCount), UInt64(blobCount), UInt64(segmentCount), UInt64(largeCountCount),
       UInt64(logicalByteCount), UInt64(bodyWordCount), UInt64(bitPattern: made), nextSegment,
+      UInt64(recency), UInt64(useTimeCount),
     ] { buffer.append(value) }
     buffer.pad(to: 512)
     buffer.append(identity.encoded())
@@ -99,13 +108,14 @@ package struct CheckpointHeader: Sendable, Equatable {
     return Array(buffer.bytes)
   }
 
-  package static func bodyWords(keys: Int, blobs: Int, segments: Int, largeCounts: Int) -> Int {
-    segments * segmentWords + KeyShards.count + keys * 2 + KeyShards.count + blobs + largeCounts * 2
+  package static func bodyWords(keys: Int, blobs: Int, segments: Int, largeCounts: Int, useTimes: Int) -> Int {
+    segments * segmentWords + KeyShards.count + keys * 2 + KeyShards.count + blobs + largeCounts * 2 + useTimes * 2
   }
 
   /// How long a checkpoint file must be for so many entries.
   package static func fileByteCount(keys: Int, blobs: Int, segments: Int, largeCounts: Int) -> Int {
-    let words = bodyWords(keys: keys, blobs: blobs, segments: segments, largeCounts: largeCounts)
+    let words = bodyWords(
+      keys: keys, blobs: blobs, segments: segments, largeCounts: largeCounts, useTimes: UseTimes.most)
     return byteCount + (words + wordsPerBlock - 1) / wordsPerBlock * blockByteCount
   }
 

@@ -7,7 +7,8 @@ import CVitrineSystem
 ///   0 u64 magic   8 u32 version  12 u32 zero  16 u64 store id low  24 u64 store id high  32 u64 generation
 ///  40 secret (192)
 /// 232 u64 byte budget  240 u64 entry budget  248 u64 segment bytes (0: from the budget)  256 u64 WAL file bytes
-/// 264 u8 durability    265 u8 compression level   266 zeros   272 u64 age limit in milliseconds   280 zeros
+/// 264 u8 durability    265 u8 compression level   266 u8 eviction policy   267 zeros
+/// 272 u64 age limit in milliseconds   280 u64 idle limit in milliseconds   288 zeros
 /// 504 u64 checksum
 /// ```
 package struct StoreIdentity: Sendable, Equatable {
@@ -31,6 +32,9 @@ package struct StoreIdentity: Sendable, Equatable {
   package var compressionLevel: Int
   /// Milliseconds since an entry was written, 0 for no limit.
   package var maximumAge: Int64 = 0
+  /// Milliseconds since an entry was last used, 0 for no limit.
+  package var maximumIdle: Int64 = 0
+  package var policy = EvictionPolicy.lru
 
   package init(
     store: StoreID, secret: [UInt8], byteBudget: Int, entryBudget: Int, segmentByteCount: Int, walFileByteCount: Int,
@@ -59,7 +63,9 @@ package struct StoreIdentity: Sendable, Equatable {
     let isWhole = p.u64(504) == Checksum.of(UnsafeRawBufferPointer(start: p, count: 504), seed: magic)
     // A later version may have its checksum elsewhere; its number alone says to keep away.
     if isWhole, p.u32(8) > CacheFormat.version { return .newer(p.u32(8)) }
-    guard isWhole, p.u32(8) > 0, let durability = Durability(rawValue: p.u8(264)) else { return .damaged }
+    guard isWhole, p.u32(8) > 0, let durability = Durability(rawValue: p.u8(264)),
+      let policy = EvictionPolicy(rawValue: p.u8(266))
+    else { return .damaged }
     var identity = StoreIdentity(
       store: StoreID(low: p.u64(16), high: p.u64(24)),
       secret: Array(UnsafeRawBufferPointer(start: p + 40, count: Int(VITRINE_SECRET_BYTES))),
@@ -69,6 +75,8 @@ package struct StoreIdentity: Sendable, Equatable {
     identity.version = p.u32(8)
     identity.generation = p.u64(32)
     identity.maximumAge = Int64(clamping: p.u64(272))
+    identity.maximumIdle = Int64(clamping: p.u64(280))
+    identity.policy = policy
     guard identity.byteBudget >= CacheFormat.smallestBudget, identity.byteBudget < 1 << 60,
       identity.compressionLevel <= 19, identity.generation < UInt64(1) << 62,
       identity.segmentByteCount == 0
@@ -94,8 +102,10 @@ package struct StoreIdentity: Sendable, Equatable {
     buffer.append(UInt64(walFileByteCount))
     buffer.append(durability.rawValue)
     buffer.append(UInt8(compressionLevel))
+    buffer.append(policy.rawValue)
     buffer.pad(to: 272)
     buffer.append(UInt64(maximumAge))
+    buffer.append(UInt64(maximumIdle))
     buffer.pad(to: 504)
     buffer.append(Checksum.of(buffer.bytes, seed: StoreIdentity.magic))
     return Array(buffer.bytes)

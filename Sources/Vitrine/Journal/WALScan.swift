@@ -198,6 +198,7 @@ extension Change {
     switch self {
     case .put(let put): put.hash
     case .remove(let hash, _): hash
+    case .moved(let move): move.key
     case .removeAll, .segmentMade, .segmentOpened, .segmentSealed, .segmentRetired: nil
     }
   }

@@ -5,7 +5,7 @@ extension Catalog {
   ///
   /// A lookup meanwhile finds a key as it was before all of them, or as it is after: never a state between, whose record
   /// may be gone by now. So payloads are entered first, then each key's last state, and what goes is let go at the end.
-  /// There is no `removeAll` among the changes.
+  /// There is no `removeAll` among the changes, and no record that was moved.
   func advance(by changes: [Change]) -> Bool {
     for change in changes {
       switch change {
@@ -15,7 +15,7 @@ extension Catalog {
         account(put)
       case .segmentOpened, .segmentSealed:
         guard apply(CollectionOfOne(change), sequence: 0, isChecked: false) else { return false }
-      case .remove, .removeAll, .segmentMade, .segmentRetired: break
+      case .remove, .removeAll, .segmentMade, .segmentRetired, .moved: break
       }
     }
     guard enter(NetChange(of: changes)) else { return false }
@@ -28,7 +28,8 @@ extension Catalog {
   /// A key that goes and comes back stands there twice for a moment, rather than not at all.
   private func enter(_ net: NetChange) -> Bool {
     for (location, entry) in net.entered {
-      let slot = KeySlot(entry.put.hash, location, entry.put.flags)
+      var slot = KeySlot(entry.put.hash, location, entry.put.flags)
+      slot.stamp = keys.clock.tick()
       if let former = entry.former, keys.replace(entry.put.hash, former, with: slot) { continue }
       guard keys.insert(slot, entry.put.hash) else { return false }
       keyCount += 1
@@ -53,7 +54,7 @@ private struct NetChange {
         entered[put.location] = (put, former)
       case .remove(let hash, let displaced):
         if let former = takeOut(displaced.location) { removed.append((hash, former)) }
-      case .removeAll, .segmentMade, .segmentOpened, .segmentSealed, .segmentRetired: break
+      case .removeAll, .segmentMade, .segmentOpened, .segmentSealed, .segmentRetired, .moved: break
       }
     }
   }
@@ -89,7 +90,7 @@ extension Change {
       return .put(moved)
     case .remove(let hash, let displaced):
       return relocated(displaced).map { .remove(hash, $0) }
-    case .removeAll, .segmentMade, .segmentOpened, .segmentSealed, .segmentRetired:
+    case .removeAll, .segmentMade, .segmentOpened, .segmentSealed, .segmentRetired, .moved:
       return nil
     }
   }

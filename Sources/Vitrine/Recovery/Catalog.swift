@@ -14,12 +14,19 @@ package final class Catalog: @unchecked Sendable {
   @exclusivity(unchecked) package internal(set) var blobCount = 0
   /// Sum of what gets would give, each key counted.
   @exclusivity(unchecked) package internal(set) var logicalByteCount = 0
+  /// What of the records in all segments is needed. O(segments).
+  package var liveByteCount: Int { segments.segments.reduce(0) { $0 + ($1?.liveUnits ?? 0) } * Unit.byteCount }
   package var nextSegment: UInt64 = 1
+  /// When the keys' stamps were given.
+  package let useTimes = Guarded(UseTimes())
 
   /// While a log is being replayed: what each put entered. A loss of power may take the records of these entries, and
   /// then nothing else tells what they took. Kept until all of them were checked.
   @exclusivity(unchecked) private var replayed: [Change.Displaced] = []
-  private var replayedByLocation: [Location: Change.Displaced] = [:]
+  private var replayedByLocation: [Location: Int] = [:]
+  /// Where payloads have been moved to since then, in order: with how many puts had been replayed, and how many moves.
+  private var movedPayloads: [Location: [(puts: Int, moves: Int, to: Location)]] = [:]
+  private var moveCount = 0
   @exclusivity(unchecked) package var isReplaying = false
 
   package init?(identity: StoreIdentity) {
@@ -124,7 +131,32 @@ package final class Catalog: @unchecked Sendable {
       guard let segment = segment(slot), segment.liveCount == 0 else { return false }
       segment.state = .retired
       return true
+    case .moved(let move):
+      return apply(move, sequence: sequence)
     }
+  }
+
+  private func apply(_ move: Change.Move, sequence: UInt64) -> Bool {
+    let byteCount = (move.copiedHeadUnits + move.payloadUnits) * Unit.byteCount
+    guard let segment = segment(move.to.slot), move.to.offset + byteCount <= segment.byteCount else { return false }
+    if let key = move.key {
+      guard keys.move(key, from: move.from, to: move.to) else { return false }
+      takeLive(move.from.slot, units: move.headUnits, sequence: sequence)
+      segment.liveUnits += move.copiedHeadUnits
+      segment.liveCount += 1
+    }
+    if let content = move.content {
+      guard contents.move(content, from: move.from, to: move.to) else { return false }
+      takeLive(move.from.slot, units: move.payloadUnits, sequence: sequence)
+      segment.liveUnits += move.payloadUnits
+      segment.liveCount += 1
+      if isReplaying || !replayed.isEmpty {
+        moveCount += 1
+        movedPayloads[move.from, default: []].append((replayed.count, moveCount, move.to))
+      }
+    }
+    segment.tail = max(segment.tail, move.to.offset + byteCount)
+    return true
   }
 
   func claim(_ put: Change.Put) -> Bool {
@@ -144,7 +176,8 @@ package final class Catalog: @unchecked Sendable {
     guard segment(put.location.slot) != nil else { return false }
     var flags = put.flags
     if isChecked { flags.formUnion(.checked) }
-    let slot = KeySlot(put.hash, put.location, flags)
+    var slot = KeySlot(put.hash, put.location, flags)
+    slot.stamp = keys.clock.tick()
     if let displaced = put.displaced, keys.replace(put.hash, displaced.location, with: slot) {
       release(displaced, sequence: sequence)
     } else {
@@ -186,11 +219,13 @@ package final class Catalog: @unchecked Sendable {
   /// Enters a key that a scan of the segments found, and its blob when it is the first to use it.
   func enter(
     _ hash: KeyHash, location: Location, headUnits: Int, logicalByteCount: Int, content: ContentHash,
-    payload: (location: Location, units: Int), expires: Bool
+    payload: (location: Location, units: Int), expires: Bool, stamp: UInt32
   ) {
     var flags: KeySlot.Flags = payload.location == location ? [] : .reference
     if expires { flags.formUnion(.expires) }
-    guard keys.insert(KeySlot(hash, location, flags), hash) else { return }
+    var slot = KeySlot(hash, location, flags)
+    slot.stamp = stamp
+    guard keys.insert(slot, hash) else { return }
     if !contents.retain(content, payload.location), contents.insert(content, payload.location) {
       blobCount += 1
       segment(payload.location.slot)?.liveUnits += payload.units
@@ -302,15 +337,24 @@ package final class Catalog: @unchecked Sendable {
 
   private func told(_ location: Location) -> Change.Displaced? {
     if replayedByLocation.isEmpty {
-      for entry in replayed { replayedByLocation[entry.location] = entry }
+      for (index, entry) in replayed.enumerated() { replayedByLocation[entry.location] = index }
     }
-    return replayedByLocation[location]
+    guard let index = replayedByLocation[location] else { return nil }
+    var entry = replayed[index]
+    // A place may have been given anew: what was moved from it before the put was another's.
+    var moves = 0
+    while let move = movedPayloads[entry.contentLocation]?.first(where: { $0.puts > index && $0.moves > moves }) {
+      entry.contentLocation = move.to
+      moves = move.moves
+    }
+    return entry
   }
 
   /// Everything that was replayed has been checked: the records speak for themselves now.
   package func forgetReplayed() {
     replayed = []
     replayedByLocation = [:]
+    movedPayloads = [:]
   }
 
   // MARK: Segments that are gone

@@ -51,12 +51,19 @@ extension Catalog {
       writer.append(location.bits)
       writer.append(UInt64(count))
     }
+    let readings = useTimes.withLock { $0.readings }
+    for reading in readings {
+      writer.append(UInt64(reading.stamp))
+      writer.append(UInt64(bitPattern: reading.time))
+    }
     try writer.finish()
     header.segmentCount = segmentCount
     header.keyCount = keyCount
     header.blobCount = blobCount
     header.largeCountCount = contents.largeCounts.count
     header.logicalByteCount = max(0, logicalByteCount)
+    header.useTimeCount = readings.count
+    header.recency = keys.clock.now
     header.bodyWordCount = writer.wordCount
     header.nextSegment = nextSegment
   }
@@ -111,6 +118,14 @@ extension Catalog {
       guard let bits = body.next(), let count = body.next(), (4...1 << 40).contains(count) else { return false }
       contents.setLargeCount(Int(count), of: Location(bits: bits & Location.mask))
     }
+    var readings: [UseTimes.Reading] = []
+    for _ in 0..<header.useTimeCount {
+      guard let stamp = body.next(), let time = body.next() else { return false }
+      readings.append(
+        UseTimes.Reading(stamp: UInt32(truncatingIfNeeded: stamp), time: Int64(bitPattern: time)))
+    }
+    useTimes.withLock { $0 = UseTimes(readings) }
+    keys.clock.set(header.recency)
     logicalByteCount = header.logicalByteCount
     nextSegment = header.nextSegment
     return keyCount == header.keyCount && blobCount == header.blobCount

@@ -175,7 +175,7 @@ private struct Replaying: ReplayTarget {
     case .segmentMade(let slot, _, _), .segmentRetired(let slot):
       if !inline.isEmpty { inline = inline.filter { $0.key.slot != slot } }
     case .removeAll: inline = [:]
-    case .remove, .segmentOpened, .segmentSealed: break
+    case .remove, .segmentOpened, .segmentSealed, .moved: break
     }
   }
 }

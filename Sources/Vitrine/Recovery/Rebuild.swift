@@ -82,10 +82,13 @@ package struct Rebuild {
     }
     progress?(ids.count, ids.count)
     let gone = removals()
+    // When each was last used is not known any more: then by when it was put.
+    let inOrder = newest.sorted { $0.value.header.sequence < $1.value.header.sequence }
+    catalog.keys.clock.set(UInt32(truncatingIfNeeded: inOrder.count))
     var originals: [[UInt8]: Digest] = [:]
     // Originals first: what is there by default of another source than they are must not come back.
     for isOriginal in [true, false] {
-      for (key, record) in newest where (key.style == Style.original.bytes) == isOriginal {
+      for (rank, (key, record)) in inOrder.enumerated() where (key.style == Style.original.bytes) == isOriginal {
         let hash = key.url.withUnsafeBytes { catalog.hasher.key($0, styleTag: Style.tag(of: key.style)) }
         guard !gone.contains(RemovedRecord(key: hash.stored, offset: record.location.offset)) else { continue }
         if let source = record.header.source, !record.header.flags.contains(.namedSource),
@@ -93,7 +96,9 @@ package struct Rebuild {
         {
           continue
         }
-        if enter(hash, record, payloads, catalog), isOriginal { originals[key.url] = record.header.digest }
+        if enter(hash, record, payloads, catalog, stamp: UInt32(truncatingIfNeeded: rank + 1)), isOriginal {
+          originals[key.url] = record.header.digest
+        }
       }
     }
     var loaded = LoadedStore(
@@ -106,7 +111,8 @@ package struct Rebuild {
   }
 
   private func enter(
-    _ hash: KeyHash, _ record: KeyRecord, _ payloads: [Blob: (location: Location, units: Int)], _ catalog: Catalog
+    _ hash: KeyHash, _ record: KeyRecord, _ payloads: [Blob: (location: Location, units: Int)], _ catalog: Catalog,
+    stamp: UInt32
   ) -> Bool {
     let header = record.header
     guard
@@ -115,7 +121,8 @@ package struct Rebuild {
     else { return false }
     catalog.enter(
       hash, location: record.location, headUnits: header.headUnits, logicalByteCount: header.logicalByteCount,
-      content: catalog.hasher.content(header.digest), payload: payload, expires: header.expiration != 0)
+      content: catalog.hasher.content(header.digest), payload: payload, expires: header.expiration != 0,
+      stamp: stamp)
     return true
   }
 

@@ -110,6 +110,15 @@ package struct RecordHeader: Sendable, Equatable {
   /// What the record takes in its segment.
   package var byteCount: Int { (headUnits + payloadUnits) * Unit.byteCount }
 
+  /// Whether its payload was to begin on a page.
+  package var isPlacedOnPage: Bool { carriesPayload && flags.contains(.pageAligned) }
+
+  /// The checksums of the payload's pieces, in the head that `bytes` begin with.
+  package func pieces(in bytes: UnsafeRawBufferPointer) -> [UInt64] {
+    guard let p = bytes.baseAddress, pieceOffset + 8 * pieceCount <= bytes.count else { return [] }
+    return (0..<pieceCount).map { p.u64(pieceOffset + 8 * $0) }
+  }
+
   /// Where a payload begins in its file, behind a head of `headByteCount` bytes at `offset`.
   package static func payloadPosition(offset: Int, headByteCount: Int, pageAligned: Bool) -> Int {
     roundUp(offset + headByteCount, to: pageAligned ? 4096 : Unit.byteCount)

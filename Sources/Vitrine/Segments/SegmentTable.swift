@@ -103,6 +103,11 @@ package final class SegmentTable: @unchecked Sendable {
     return vitrine_is_pinned(address, address + 1)
   }
 
+  package func isPinnedByOthers(_ slot: Int) -> Bool {
+    let address = UInt(bitPattern: self.address(slot))
+    return vitrine_is_pinned_by_others(address, address + 1)
+  }
+
   /// The segment in a slot, from any thread.
   package func segment(_ slot: Int) -> Segment? {
     lock.lock()

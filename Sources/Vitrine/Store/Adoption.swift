@@ -79,7 +79,7 @@ struct Adoption {
 
   static func ledger(_ loaded: LoadedStore, _ folders: StoreFolders, _ wal: WAL?) -> Ledger {
     var ledger = Ledger(budget: loaded.identity.byteBudget, account: loaded.catalog.segments.account)
-    for directory in folders.all { ledger.fixed += (try? directory.status().allocatedByteCount) ?? 4096 }
+    for directory in folders.all { ledger.folders += (try? directory.status().allocatedByteCount) ?? 4096 }
     for name in [CacheFormat.storeFile, CacheFormat.lockFile, CacheFormat.countersFile, CacheFormat.tagFile] {
       let status = try? folders.root.openFile(name, .readOnly).status()
       ledger.fixed += status?.allocatedByteCount ?? 0
@@ -126,7 +126,7 @@ extension StoreCore {
       }
     }
     try makeMissingCheckpoints()
-    if isChanged || loaded.storeFileNeedsHealing { try writeIdentity() }
+    if isChanged || loaded.storeFileNeedsHealing { try write(identity) }
     if isMarked { try writeAnewWhatNobodyVouchesFor() }
     if wal.freeCount == 0 || isMarked || isChanged || loaded.kind == .rebuilt || loaded.mayHaveLostRemovals
       || loaded.droppedCount > 0
@@ -138,6 +138,8 @@ extension StoreCore {
     }
     // Payloads that only the log carries may still hold all its files: then they are checked before anything is served.
     if wal.freeCount == 0 { try checkpoint() }
+    // What was used since the last checkpoint was used before now.
+    noteUseTime()
     if isMarked {
       do throws(SystemError) {
         try lockFile.write(LockFile.contents(isMarked: false), at: 0)
@@ -156,7 +158,8 @@ extension StoreCore {
     }
   }
 
-  private func writeIdentity() throws(StoreError) {
+  /// Both copies of `STORE`, durable.
+  func write(_ identity: StoreIdentity) throws(StoreError) {
     do throws(SystemError) {
       let file: any File
       do throws(SystemError) {
@@ -208,6 +211,8 @@ extension StoreIdentity {
     if let count = options.segmentByteCount { changed.segmentByteCount = roundUp(count, to: 4096) }
     if let level = options.compressionLevel { changed.compressionLevel = level }
     if let age = options.maximumAgeMilliseconds { changed.maximumAge = age }
+    if let age = options.maximumIdleMilliseconds { changed.maximumIdle = age }
+    if let policy = options.policy { changed.policy = policy }
     if changed != self { changed.generation += 1 }
     return changed
   }

@@ -36,6 +36,13 @@ public struct WriteBatch: Sendable {
     return batch
   }
 
+  /// Bytes of the values.
+  var byteCount: Int {
+    operations.reduce(0) { sum, operation in
+      if case .put(_, let bytes, _) = operation { sum + bytes.count } else { sum }
+    }
+  }
+
   public var count: Int { operations.count }
   public var isEmpty: Bool { operations.isEmpty }
 }
@@ -58,6 +65,9 @@ extension StoreCore {
     try requireWritable()
     if batch.isEmpty { return }
     let batch = batch.withoutOverwritten
+    let total = batch.byteCount
+    let limit = locked { largestSum }
+    if total > limit { throw .tooLarge(byteCount: total, limit: limit) }
     let durability = durability ?? identity.durability
     while true {
       let arena = KeyArena()
@@ -72,8 +82,6 @@ extension StoreCore {
       let committed = try commit(pending, moreKeys: batch.count)
       withExtendedLifetime(arena) {}
       guard let committed else { continue }
-      var total = 0
-      for case .put(_, let bytes, _) in batch.operations { total += bytes.count }
       bytesPut.wrappingAdd(total, ordering: .relaxed)
       if durability == .synced { try acknowledgeSynced(committed.sequence) }
       return

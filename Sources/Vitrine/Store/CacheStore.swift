@@ -336,6 +336,13 @@ public final class CacheStore: Sendable {
     return core.keys { $0.url.starts(with: prefix) }.sorted()
   }
 
+  /// All keys, whoever was used last first: what is evicted first comes last. Does not count as use. O(n log n), and memory
+  /// for all of them. The order is that of the policy: under `fifo`, of the puts.
+  public func keysByRecency() throws(StoreError) -> [CacheKey] {
+    if core.isClosed { throw .closed }
+    return core.keysByRecency()
+  }
+
   // MARK: Upkeep
 
   /// Brings a read-only store up to what the writer has stored by now; answers whether that was anything new. A store
@@ -357,6 +364,25 @@ public final class CacheStore: Sendable {
   /// it, writers for as long as the index takes to copy.
   public func checkpoint() throws(StoreError) { try core.checkpoint() }
 
+  /// Changes the budgets; nil leaves one as it is. They are durable before they hold, and hold when this returns: a smaller
+  /// one evicts and compacts at once, which may take as long as copying a good part of the store.
+  public func setBudgets(byteBudget: Int? = nil, entryBudget: Int? = nil) throws(StoreError) {
+    try core.setBudgets(byteBudget: byteBudget, entryBudget: entryBudget)
+  }
+
+  /// Makes the folder as small as it gets without giving up an entry: copies what lives together until at most 2 % of it
+  /// lie dead beside it, but for the segments that still take records. `progress` is called after each segment's worth with
+  /// the bytes copied and, about, the bytes in all; when it answers false, compaction ends early, and nothing is lost. In it
+  /// every call on this store is allowed. O(store); reads go on, and so do writers, who may wait for a segment's copying.
+  public func compact(progress: (Int, Int) -> Bool = { _, _ in true }) throws(StoreError) -> CompactionReport {
+    try core.compact(progress: progress)
+  }
+
+  /// For an app that is quiet now: does what upkeep would do bit by bit (checkpoints, compaction, giving back space) until
+  /// all of it is done, or `goesOn` answers false, which is asked after each segment's worth. True when all is done.
+  @discardableResult
+  public func idle(while goesOn: () -> Bool = { true }) throws(StoreError) -> Bool { try core.idle(goesOn) }
+
   /// Reads every live byte and checks it; changes nothing. `progress` gets bytes done and bytes in all.
   public func verify(progress: ((Int, Int) -> Void)? = nil) throws(StoreError) -> VerificationReport {
     try core.verify(progress: progress)
@@ -369,7 +395,10 @@ public final class CacheStore: Sendable {
   public var count: Int { core.locked { core.catalog.keyCount } }
 
   /// The most bytes the folder may take.
-  public var byteBudget: Int { core.identity.byteBudget }
+  public var byteBudget: Int { core.locked { core.current.byteBudget } }
+
+  /// The most entries, 0 for no limit.
+  public var entryBudget: Int { core.locked { core.entryBudget } }
 
   /// The calls that wait for the disk, as `async` functions.
   public var asynchronous: AsyncCacheStore { AsyncCacheStore(store: self) }

@@ -54,6 +54,8 @@ extension StoreCore {
     var header: CheckpointHeader
     /// Frames below this number have to be durable first.
     var covered: UInt64
+    /// Hits counted before it was written: it holds their stamps.
+    let hits: Int
     /// Segments written to since their last sync, and up to where all of each is filled. The image vouches for that,
     /// so they are synced before it is published.
     let marks: [(segment: Segment, filled: Int)]
@@ -69,7 +71,8 @@ extension StoreCore {
     var header = CheckpointHeader(
       isClean: isClean, generation: checkpoints.newestGeneration + 1, position: wal.position,
       opening: wal.opening, nextRecord: nextRecord, made: environment.clock.wallMilliseconds(),
-      nextSegment: catalog.nextSegment, identity: identity)
+      nextSegment: catalog.nextSegment, identity: current)
+    let hits = catalog.keys.lookups.hits
     var marks: [(Segment, Int)] = []
     do throws(SystemError) {
       try catalog.write(to: file, header: &header) { segment in
@@ -86,10 +89,10 @@ extension StoreCore {
       throw fail(error)
     }
     bytesWritten.wrappingAdd(header.bodyWordCount * 8, ordering: .relaxed)
-    return Image(index: index, header: header, covered: header.position.sequence, marks: marks)
+    return Image(index: index, header: header, covered: header.position.sequence, hits: hits, marks: marks)
   }
 
-  private func isUnchecked(_ segment: Segment) -> Bool { unchecked.contains { $0.slot == segment.slot } }
+  func isUnchecked(_ segment: Segment) -> Bool { unchecked.contains { $0.slot == segment.slot } }
 
   /// Rules 4 and 6: payloads first, then the log, then the header that makes the image count.
   private func publish(_ image: Image) throws(StoreError) {
@@ -107,6 +110,7 @@ extension StoreCore {
     }
     checkpoints.slots[image.index].header = image.header
     checkpoints.current = image.index
+    lastCheckpoint = (environment.clock.monotonicNanoseconds(), image.hits)
     wantsCheckpoint.store(false, ordering: .relaxed)
   }
 
@@ -127,12 +131,12 @@ extension StoreCore {
 
   /// Makes what was written to segments durable, but for what the log carries, and raises their marks to where
   /// everything is filled.
-  func syncSegments() throws(StoreError) {
+  func syncSegments(where isWanted: (Segment) -> Bool = { _ in true }) throws(StoreError) {
     syncLock.lock()
     defer { syncLock.unlock() }
     let dirty = locked {
       catalog.segments.segments.compactMap { segment -> (Segment, Int)? in
-        guard let segment, segment.owesSync, segment.state != .retired else { return nil }
+        guard let segment, segment.owesSync, segment.state != .retired, isWanted(segment) else { return nil }
         segment.isDirty = false
         segment.owesSync = false
         return (segment, segment.takeMark())
@@ -175,7 +179,7 @@ extension StoreCore {
   func grow(to byteCount: Int) throws(StoreError) {
     var difference = 0
     for slot in checkpoints.slots { difference += max(0, byteCount - slot.byteCount) }
-    guard locked({ ledger.admits(difference) }) else { throw .noSpace }
+    try makeRoom(for: difference)
     do throws(SystemError) {
       for index in checkpoints.slots.indices {
         guard let file = checkpoints.slots[index].file else { continue }

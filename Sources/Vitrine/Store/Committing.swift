@@ -20,6 +20,8 @@ extension StoreCore {
           try checkpoint()
         case .needsRoomForIndex:
           try growCheckpoints(moreKeys: moreKeys)
+        case .needsEviction(let new):
+          try evictEntries(toAdmit: new)
         case .exceedsLog:
           if let committed = try commitByCheckpoint(operations) { return committed }
         }
@@ -35,7 +37,10 @@ extension StoreCore {
     for operation in operations {
       if case .put(let reservation, _, _, _, _) = operation.kind { reservation.segment.pendingCount -= 1 }
       // After the index has it: a sweep that begins in between meets the entry, one after it the note.
-      if let due = operation.due { expiry.note(due) }
+      if let due = operation.due {
+        expiry.note(due)
+        noteUseTime()
+      }
     }
   }
 
@@ -51,6 +56,8 @@ extension StoreCore {
     case placeAgain
     case needsCheckpoint
     case needsRoomForIndex
+    /// For so many new entries.
+    case needsEviction(Int)
     case exceedsLog
   }
 
@@ -102,7 +109,9 @@ extension StoreCore {
     guard puts > 0 else { return nil }
     if operations.contains(where: { $0.body?.isAborted == true }) { throw .aborted }
     if !isStillRight(operations) { return .placeAgain }
-    return try admitsEntries(operations, puts) ? nil : .needsRoomForIndex
+    let new = try newEntries(operations, puts)
+    if entryBudget > 0, catalog.keyCount + new > entryBudget { return .needsEviction(new) }
+    return catalog.checkpointByteCount(moreKeys: puts) <= checkpointByteCount ? nil : .needsRoomForIndex
   }
 
   /// What the operations come to, and how many keys will go.
@@ -249,17 +258,15 @@ extension StoreCore {
     return isShared
   }
 
-  /// Whether the entry budget and the checkpoint files have room for what is new. False when the files must grow.
-  private func admitsEntries(_ operations: [PendingOperation], _ puts: Int) throws(StoreError) -> Bool {
-    if identity.entryBudget > 0, catalog.keyCount + puts > identity.entryBudget {
-      // Overwriting is always admitted; only then is it worth finding out which puts are new.
-      var new = 0
-      for operation in operations {
-        if case .put = operation.kind, find(operation) == nil { new += 1 }
-      }
-      if catalog.keyCount + new > identity.entryBudget { throw .noSpace }
+  /// How many of the puts are of keys that are not there, where that matters: else as if none were.
+  private func newEntries(_ operations: [PendingOperation], _ puts: Int) throws(StoreError) -> Int {
+    guard entryBudget > 0, catalog.keyCount + puts > entryBudget else { return 0 }
+    var new = 0
+    for operation in operations {
+      if case .put = operation.kind, find(operation) == nil { new += 1 }
     }
-    return catalog.checkpointByteCount(moreKeys: puts) <= checkpointByteCount
+    if new > entryBudget { throw .noSpace }
+    return new
   }
 
   /// The live record of the operation's key. Under the commit lock, so nothing it looks at can go.

@@ -31,6 +31,8 @@ struct Creation {
       segmentByteCount: roundUp(options.segmentByteCount ?? 0, to: 4096), walFileByteCount: walFileByteCount,
       durability: options.durability ?? .buffered, compressionLevel: options.compressionLevel ?? 1)
     identity.maximumAge = options.maximumAgeMilliseconds ?? 0
+    identity.maximumIdle = options.maximumIdleMilliseconds ?? 0
+    identity.policy = options.policy ?? .lru
 
     let tag = try fresh(CacheFormat.tagFile, folders.root)
     try tag.write(Array(Creation.tag.utf8), at: 0)

@@ -35,6 +35,21 @@ extension StoreCore {
     return found
   }
 
+  /// The keys of all entries, the last used first.
+  func keysByRecency() -> [CacheKey] {
+    let now = catalog.keys.clock.now
+    var ages: [Location: UInt32] = [:]
+    for shard in 0..<KeyTable.shardCount {
+      catalog.keys.forEach(shard: shard) { ages[$0.location] = RecencyClock.age(of: $0.stamp, at: now) }
+    }
+    var found: [(age: UInt32, key: CacheKey)] = []
+    forEachRecord { (view, _, location) throws(Never) in
+      found.append((ages[location] ?? 0, EntryInfo(view).key))
+      return true
+    }
+    return found.sorted { $0.age < $1.age }.map(\.key)
+  }
+
   /// Every blob with this digest, as the entry of the record that carries it.
   func entries(digest: Digest) -> [EntryInfo] {
     var found: [EntryInfo] = []

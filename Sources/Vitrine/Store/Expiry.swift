@@ -26,7 +26,12 @@ extension RecordHeader {
 extension StoreCore {
   /// Whether an entry without an expiry of its own may expire too.
   @inline(__always)
-  var limitsAge: Bool { identity.maximumAge != 0 }
+  var limitsAge: Bool { identity.maximumAge != 0 || identity.maximumIdle != 0 }
+
+  /// The least time after which an entry without an expiry of its own may expire; 0 for never.
+  private var shortestLimit: Int64 {
+    [identity.maximumAge, identity.maximumIdle].filter { $0 > 0 }.min() ?? 0
+  }
 
   func hasExpired(_ lifetime: Lifetime, _ slot: KeySlot) -> Bool {
     timeLeft(lifetime, slot) <= 0
@@ -37,17 +42,35 @@ extension StoreCore {
     let now = environment.clock.wallMilliseconds()
     var left = Int64.max
     if identity.maximumAge != 0 { left = identity.maximumAge - age(lifetime.written, now) }
-    guard lifetime.expiration != 0 else { return left }
-    if lifetime.isSliding {
-      return min(left, lifetime.expiration - age(max(lastUse(of: slot) ?? .min, lifetime.written), now))
+    if identity.maximumIdle != 0 || lifetime.isSliding {
+      let idle = age(max(lastUse(of: slot, at: now), lifetime.written), now)
+      if identity.maximumIdle != 0 { left = min(left, identity.maximumIdle - idle) }
+      if lifetime.isSliding { return min(left, lifetime.expiration - idle) }
     }
+    guard lifetime.expiration != 0 else { return left }
     let (difference, overflow) = lifetime.expiration.subtractingReportingOverflow(now)
     return min(left, overflow ? (lifetime.expiration < now ? .min : .max) : difference)
   }
 
-  /// When an entry was last asked for, in milliseconds since 1970; nil where no policy keeps times of use. The place
-  /// where recency will answer from the entry's stamp.
-  func lastUse(of slot: KeySlot) -> Int64? { nil }
+  /// When an entry was last used, in milliseconds since 1970, to the minute or less exactly (``UseTimes``): never said to
+  /// be longer ago than it is.
+  func lastUse(of slot: KeySlot, at now: Int64) -> Int64 {
+    catalog.useTimes.withLock { $0.time(of: slot.stamp, at: catalog.keys.clock.now) } ?? now
+  }
+
+  /// Notes the use of an entry on whose last use it hangs whether it expires.
+  func noteUse(_ hash: KeyHash, _ location: Location) {
+    guard evictor.order.countsHits else { return }
+    catalog.keys.touch(hash, location)
+    noteUseTime()
+  }
+
+  /// Notes what time it is now by the recency clock.
+  func noteUseTime() {
+    let stamp = catalog.keys.clock.now
+    let now = environment.clock.wallMilliseconds()
+    catalog.useTimes.withLock { $0.note(stamp: stamp, time: now) }
+  }
 
   /// How long ago a moment was, at least 0.
   private func age(_ moment: Int64, _ now: Int64) -> Int64 {
@@ -65,7 +88,7 @@ extension StoreCore {
   /// expire. Sweeps begin when something is due, and take a tenth of the time at most. Under the upkeep lock; changes no
   /// recency.
   func dropExpired() throws(StoreError) {
-    guard expiry.beginsOrGoesOn(maximumAge: identity.maximumAge) else { return }
+    guard expiry.beginsOrGoesOn(shortestLimit: shortestLimit) else { return }
     var gone: [RecordName] = []
     for _ in 0..<ExpiryWatch.step {
       guard let (slot, hash) = expiry.next(catalog.keys, all: limitsAge) else { break }
@@ -80,9 +103,8 @@ extension StoreCore {
         expiry.note(saturatingSum(environment.clock.wallMilliseconds(), left))
       }
     }
-    // What finds no room in the log now stays a miss, and is met again by the next sweep.
     for start in stride(from: 0, to: gone.count, by: largestRemoval) {
-      if try tryToRemove(gone[start..<min(start + largestRemoval, gone.count)]) == nil { expiry.note(.min) }
+      while try tryToRemove(gone[start..<min(start + largestRemoval, gone.count)]) == nil { try writeCheckpoint() }
     }
   }
 }

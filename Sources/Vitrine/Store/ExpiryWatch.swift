@@ -57,14 +57,14 @@ final class ExpiryWatch: @unchecked Sendable {
   }
 
   /// Whether a sweep is on its way, or is begun now because something is due.
-  func beginsOrGoesOn(maximumAge: Int64) -> Bool {
+  func beginsOrGoesOn(shortestLimit: Int64) -> Bool {
     _ = millisecondsSinceLastStep()
     if sweepBegan != nil { return true }
     let now = clock.monotonicNanoseconds()
     let wall = clock.wallMilliseconds()
     guard due.load(ordering: .relaxed) <= wall, nextSweep <= now else { return false }
     // What is put from here on is not due before this, or notes itself.
-    due.store(maximumAge == 0 ? .max : saturatingSum(wall, maximumAge), ordering: .relaxed)
+    due.store(shortestLimit == 0 ? .max : saturatingSum(wall, shortestLimit), ordering: .relaxed)
     sweepBegan = now
     nextShard = 0
     return true

@@ -1,23 +1,34 @@
 /// The one account of every byte that the folder takes on the disk, and of who may take more.
 ///
 /// Guarded by the commit lock. Every file is entered with what the file system says it takes; whoever wants more asks
-/// ``admits(_:)`` first and enters what it took.
+/// ``admits(_:)`` first, and enters what it took before the upkeep lock is let go.
 struct Ledger {
   var budget: Int
-  /// The folders themselves, `STORE`, `LOCK`, `COUNTERS`, `CACHEDIR.TAG`.
+  /// `STORE`, `LOCK`, `COUNTERS`, `CACHEDIR.TAG`.
   var fixed = 0
+  /// The folders themselves, which grow with the names in them.
+  var folders = 0
   var wal = 0
   var checkpoints = 0
-  /// Open, sealed and spare segments.
+  /// Open, sealed and spare segments, and files of bodies that are still growing.
   var segments = 0
   /// What readers and Blobs keep of files without a name.
   let account: StorageAccount
   var unlinked: Int { account.unlinkedByteCount }
 
-  var total: Int { fixed + wal + checkpoints + segments + unlinked }
-  var free: Int { max(0, budget - total) }
+  /// What file systems may add to a file after it was made, for their own map of it: a block each for the few that are
+  /// being written.
+  static let headroom = 8 * 4096
 
-  func admits(_ byteCount: Int) -> Bool { total + roundUp(byteCount, to: 4096) <= budget }
+  /// What no entry can have.
+  var own: Int { fixed + folders + wal + checkpoints + Ledger.headroom }
+
+  var total: Int { fixed + folders + wal + checkpoints + segments + unlinked }
+
+  func admits(_ byteCount: Int) -> Bool { missing(byteCount) <= 0 }
+
+  /// Bytes that would have to go for `byteCount` more to fit.
+  func missing(_ byteCount: Int) -> Int { total + roundUp(byteCount, to: 4096) + Ledger.headroom - budget }
 }
 
 /// Sizes that follow the budget.
@@ -27,10 +38,14 @@ enum Sizing {
     min(max(roundUp(budget / 100, to: 4096), CacheFormat.smallestSegment), CacheFormat.largestSegment)
   }
 
-  /// Four of them are about a thirtieth of the budget.
+  /// Four of them are about a sixtieth of the budget.
   static func walFileByteCount(budget: Int) -> Int {
-    min(max(roundUp(budget / 128, to: 4096), CacheFormat.smallestWALFile), 16 << 20)
+    min(max(roundUp(budget / 256, to: 4096), CacheFormat.smallestWALFile), 16 << 20)
   }
+
+  /// So much of a full store may be dead before something is copied to get at it: a twentieth of the budget, which is what
+  /// live entries cannot have.
+  static func deadAllowance(budget: Int, segmentByteCount: Int) -> Int { max(budget / 20, segmentByteCount) }
 
   static let defaultBudgetLimit = 2 << 30
 

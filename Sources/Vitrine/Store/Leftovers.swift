@@ -25,7 +25,7 @@ extension StoreCore {
         if locked({ segment.isDirty }) { try sync(segment) }
         catalog.segments.raiseMark(slot: slot, to: end)
       }
-      locked { _ = unchecked.removeLast() }
+      locked { unchecked.removeAll { $0.slot == slot } }
     }
     locked { catalog.forgetReplayed() }
   }
@@ -68,7 +68,7 @@ extension StoreCore {
 
   /// Drops entries that were lost: by a frame, or by a checkpoint where the log has no room for one. (Only this check
   /// can raise the marks on which the log's files wait, so it must not wait for them.)
-  private func drop(_ entries: [(KeyHash, Location)]) throws(StoreError) {
+  func drop(_ entries: [(KeyHash, Location)]) throws(StoreError) {
     var start = 0
     while start < entries.count {
       let part = entries[start..<min(start + 64, entries.count)]
@@ -84,11 +84,11 @@ extension StoreCore {
       }
       start += part.count
     }
-    lostCount.wrappingAdd(entries.count, ordering: .relaxed)
+    for (_, location) in entries { count(lost: isFromBefore(location)) }
   }
 
   /// Drops every key that uses a payload which is gone.
-  private func dropSharers(_ content: ContentHash, _ location: Location) throws(StoreError) {
+  func dropSharers(_ content: ContentHash, _ location: Location) throws(StoreError) {
     for shard in 0..<KeyTable.shardCount {
       for entry in catalog.keys.copy(shard: shard) where entry.flags.contains(.reference) {
         guard let header = catalog.record(at: entry.location, checks: true)?.header,

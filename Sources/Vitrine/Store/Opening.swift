@@ -43,7 +43,7 @@ struct Opening {
     if let level = options.compressionLevel, !(0...19).contains(level) {
       throw .invalidArgument("a compression level is 0 to 19, not \(level)")
     }
-    if let age = options.maximumAgeMilliseconds, age < 0 {
+    for case let age? in [options.maximumAgeMilliseconds, options.maximumIdleMilliseconds] where age < 0 {
       throw .invalidArgument("an age limit is 0 for none, or milliseconds, not \(age)")
     }
     if path.isEmpty || path.utf8.contains(0) { throw .invalidArgument("a store needs a path") }
@@ -270,6 +270,9 @@ struct Opening {
     }
     let stored = loaded.identity
     loaded.identity = stored.changed(by: options)
+    if loaded.identity.maximumIdle > 0, loaded.identity.policy == .fifo {
+      throw .invalidArgument("a limit of idle time needs a policy that notes uses, which fifo does not")
+    }
     let adoption = Adoption(loaded: loaded, folders: folders, environment: environment)
     let wal: WAL
     do throws(StoreError) {

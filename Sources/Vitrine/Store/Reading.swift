@@ -65,7 +65,7 @@ extension StoreCore {
     // The store keeps its tables; a hit counts no references to them, which all readers would share.
     let segments = Unmanaged.passUnretained(catalog.segments)
     let found = Unmanaged.passUnretained(catalog.keys)._withUnsafeGuaranteedRef { keys in
-      keys.find(hash, counts: counts) { slot in
+      keys.find(hash, counts: counts, isAsked: source != nil) { slot in
         (slot, segments._withUnsafeGuaranteedRef { $0.pin(slot.location.slot) })
       }
     }
@@ -74,10 +74,13 @@ extension StoreCore {
       let glance = RecordGlance(
         segments._withUnsafeGuaranteedRef { $0.bytes(at: slot.location) }, url: url, style: style)
     {
-      if glance.expiration != 0 || limitsAge, hasExpired(glance.lifetime, slot) {
-        pin.release()
-        if counts { catalog.keys.correctHitToMiss(hash) }
-        return Borrow(.expired)
+      if glance.expiration != 0 || limitsAge {
+        if hasExpired(glance.lifetime, slot) {
+          pin.release()
+          if counts { catalog.keys.correctHitToMiss(hash) }
+          return Borrow(.expired)
+        }
+        if counts, source == nil { noteUse(hash, slot.location) }
       }
       if let source, !glance.has(source) {
         let drops = counts && glance.hasNamedSource
@@ -87,6 +90,7 @@ extension StoreCore {
         if drops { dropOutdated(hash, slot.location, sequence: sequence) }
         return Borrow(.outdated)
       }
+      if counts, source != nil { noteUse(hash, slot.location) }
       if glance.carriesPayload, glance.encoding != Encoding.zstd.rawValue {
         let payload = glance.payload
         // Asked after all fields were read. Once zeros stand in place of any page, the slow look decides, which knows
@@ -152,7 +156,7 @@ extension StoreCore {
         hash, skip: skip, counts: false, { slot in (slot, self.catalog.segments.pin(slot.location.slot)) })
     {
       turns += 1
-      let outcome = examine(slot, hash, url, style, source)
+      let outcome = examine(slot, hash, url, style, source, counts)
       switch outcome {
       case .otherKey:
         pin.release()
@@ -204,7 +208,7 @@ extension StoreCore {
   /// Looks at one pinned entry, checking its record first where nobody did.
   private func examine(
     _ slot: KeySlot, _ hash: KeyHash, _ url: UnsafeRawBufferPointer, _ style: UnsafeRawBufferPointer,
-    _ source: Source?
+    _ source: Source?, _ counts: Bool
   ) -> Examination {
     if !isTrusted(slot) {
       var isOther = false
@@ -222,8 +226,14 @@ extension StoreCore {
     do throws(SystemError) {
       guard let view = try catalog.openRecord(at: slot.location, checks: false) else { return .damaged }
       guard view.has(url: url, style: style) else { return .otherKey }
-      if view.header.expiration != 0 || limitsAge, hasExpired(view.header.lifetime, slot) { return .expired }
-      if let source, view.header.source != source { return .outdated(view.header) }
+      if view.header.expiration != 0 || limitsAge {
+        if hasExpired(view.header.lifetime, slot) { return .expired }
+        if counts, source == nil { noteUse(hash, slot.location) }
+      }
+      if let source {
+        if view.header.source != source { return .outdated(view.header) }
+        if counts { noteUse(hash, slot.location) }
+      }
       return view.header.carriesPayload ? .own(view) : .elsewhere(view.header)
     } catch {
       return .unavailable
@@ -378,7 +388,7 @@ extension StoreCore {
     }
   }
 
-  private func count(lost: Bool) {
+  func count(lost: Bool) {
     if lost {
       lostCount.wrappingAdd(1, ordering: .relaxed)
     } else {

@@ -78,7 +78,8 @@ extension StoreCore {
     switch change {
     case .put, .remove:
       return change.relocated(follower.place)
-    case .removeAll:
+    case .removeAll, .moved:
+      // Then the view is loaded anew.
       return nil
     case .segmentMade(let slot, let id, let byteCount):
       guard follower[slot] == nil, byteCount >= SegmentHeader.byteCount,

@@ -24,11 +24,16 @@ extension StoreCore {
         formatVersion: identity.version, entryCount: catalog.keyCount, blobCount: catalog.blobCount,
         bytesOnDisk: ledger.total, liveByteCount: live, deadByteCount: dead,
         pinnedByteCount: isReadOnly ? earlierPinned : catalog.segments.account.pinnedByteCount,
-        logicalByteCount: catalog.logicalByteCount, byteBudget: identity.byteBudget,
-        entryBudget: identity.entryBudget, hitCount: earlierHits &+ lookups.hits,
+        logicalByteCount: catalog.logicalByteCount, byteBudget: current.byteBudget,
+        entryBudget: current.entryBudget, hitCount: earlierHits &+ lookups.hits,
         missCount: earlierMisses &+ lookups.misses,
         writeAmplification: put == 0 ? 0 : Double(written) / Double(put),
         damagedCount: damagedCount.load(ordering: .relaxed), lostCount: lostCount.load(ordering: .relaxed),
+        evictedCount: evictor.record.entryCount, evictedByteCount: evictor.record.byteCount,
+        evictedByAge: evictor.record.ages,
+        compaction: .init(
+          stepCount: compaction.stepCount, recordsMoved: compaction.recordCount, bytesMoved: compaction.byteCount,
+          segmentsFreed: compaction.segmentCount),
         lastCheckpointMilliseconds: lastCheckpointMilliseconds, lastOpen: lastOpen, segments: segments)
     }
   }

@@ -45,6 +45,8 @@ extension StoreCore {
         guard !catalog.segments.isPinned(segment.slot) else { return false }
         // What the log carried for records of this slot must never be written into the segment that takes it next.
         inline.withLock { $0 = $0.filter { $0.key.slot != segment.slot } }
+        // Nor must the one that takes its slot be vouched for in its place.
+        unchecked.removeAll { $0.slot == segment.slot }
         catalog.segments.remove(slot: segment.slot)
         catalog.segments.giveBack(slot: segment.slot)
         return true

@@ -8,10 +8,14 @@ extension StoreCore {
     _ stream: StreamKind, headByteCount: Int, payloadByteCount: Int, pageAligned: Bool
   ) throws(StoreError) -> (Reservation, UInt64) {
     let most = largestExtent(headByteCount, payloadByteCount, pageAligned)
+    var waited = 0
     while true {
       let attempt = try locked { () throws(StoreError) -> Attempt in
         try requireWritable()
-        guard most <= segmentByteCount else { return .needsSingle }
+        guard most <= segmentByteCount else {
+          if payloadByteCount > largestValue { throw .tooLarge(byteCount: payloadByteCount, limit: largestValue) }
+          return .needsSingle
+        }
         // What is written behind a page of zeros that stands for a lost one would never be seen.
         if let segment = openSegments[Int(stream.rawValue)], !segment.hasDamagedPages,
           let reservation = segment.reserve(
@@ -21,15 +25,21 @@ extension StoreCore {
         }
         return try openSpare(for: stream)
       }
-      switch attempt {
-      case .done(let reservation, let sequence): return (reservation, sequence)
-      case .again: break
-      case .needsCheckpoint: try checkpoint()
-      case .needsSpare: try makeSpares(StoreCore.sparesKept + 1)
-      case .needsSingle:
-        let made = try makeSingle(
-          byteCount: most, headByteCount: headByteCount, payloadByteCount: payloadByteCount, pageAligned: pageAligned)
-        if let made { return made }
+      do throws(StoreError) {
+        switch attempt {
+        case .done(let reservation, let sequence): return (reservation, sequence)
+        case .again: break
+        case .needsCheckpoint: try checkpoint()
+        case .needsSpare: try makeSpares(StoreCore.sparesKept + 1)
+        case .needsSingle:
+          let made = try makeSingle(
+            byteCount: most, headByteCount: headByteCount, payloadByteCount: payloadByteCount,
+            pageAligned: pageAligned)
+          if let made { return made }
+        }
+      } catch {
+        guard case .noSpace = error else { throw error }
+        try waitForRoom(&waited)
       }
     }
   }
@@ -57,23 +67,28 @@ extension StoreCore {
   }
 
   var segmentByteCount: Int {
-    identity.segmentByteCount > 0 ? identity.segmentByteCount : Sizing.segmentByteCount(budget: identity.byteBudget)
+    current.segmentByteCount > 0 ? current.segmentByteCount : Sizing.segmentByteCount(budget: ledger.budget)
   }
 
-  /// Seals the stream's full segment and opens a spare in its place. Under the commit lock.
+  /// Opens a spare for the stream, but for the last one, which is for copies. Under the commit lock.
   private func openSpare(for stream: StreamKind) throws(StoreError) -> Attempt {
     guard spares.count > StoreCore.sparesKept, let spare = spares.first(where: { $0.byteCount >= segmentByteCount })
     else { return .needsSpare }
+    return try open(spare, for: stream, firstSequence: nextRecord) ? .again : .needsCheckpoint
+  }
+
+  /// Seals the stream's full segment and opens a spare in its place. Under the commit lock; false when the log has no room.
+  func open(_ spare: Segment, for stream: StreamKind, firstSequence: UInt64) throws(StoreError) -> Bool {
     var changes: [Change] = []
     if let full = openSegments[Int(stream.rawValue)] {
       changes.append(.segmentSealed(slot: full.slot, byteCount: full.byteCount))
     }
-    changes.append(.segmentOpened(slot: spare.slot, stream: stream, firstSequence: nextRecord))
-    guard try record(changes) else { return .needsCheckpoint }
+    changes.append(.segmentOpened(slot: spare.slot, stream: stream, firstSequence: firstSequence))
+    guard try record(changes) else { return false }
     spares.removeAll { $0 === spare }
     openSegments[Int(stream.rawValue)] = spare
     wake()
-    return .again
+    return true
   }
 
   /// A segment for one record that is larger than the ordinary ones. Nil when the log has no room: try again.
@@ -83,7 +98,6 @@ extension StoreCore {
     upkeepLock.lock()
     defer { upkeepLock.unlock() }
     try requireWritable()
-    if byteCount > identity.byteBudget { throw .tooLarge(byteCount: payloadByteCount, limit: identity.byteBudget) }
     guard let segment = try makeSegment(byteCount: roundUp(byteCount, to: 4096)) else { return nil }
     return try locked { () throws(StoreError) in
       guard
@@ -105,35 +119,28 @@ extension StoreCore {
     upkeepLock.lock()
     defer { upkeepLock.unlock() }
     try requireWritable()
-    while locked({ spares.count(where: { $0.byteCount >= segmentByteCount }) < count }) {
-      guard let segment = try makeSegment(byteCount: segmentByteCount) else { return }
+    while true {
+      let (there, byteCount) = locked { (spares.count { $0.byteCount >= segmentByteCount }, segmentByteCount) }
+      if there >= count { return }
+      guard let segment = try makeSegment(byteCount: byteCount) else { return }
       locked { spares.append(segment) }
     }
   }
 
   /// Makes a segment file and names it in the log. Under the upkeep lock. Nil when the log had no room: a checkpoint
   /// was written, try again.
-  private func makeSegment(byteCount: Int) throws(StoreError) -> Segment? {
-    if !locked({ ledger.admits(byteCount) }) {
-      try retireDeadSegments()
-      if !locked({ ledger.admits(byteCount) }) { throw .noSpace }
-    }
+  func makeSegment(byteCount: Int) throws(StoreError) -> Segment? {
     // The index of a checkpoint has to have room for it too.
     let needed = locked { catalog.checkpointByteCount(moreKeys: 0) }
     if needed > checkpointByteCount { try grow(to: needed) }
+    try makeRoom(for: byteCount)
     let id = locked { catalog.takeSegmentID() }
     assert(!orphans.contains(SegmentHeader.fileName(id)), "numbers are given above all files that are there")
     let header = SegmentHeader(
       stream: .spare, store: identity.store, segment: id, fileByteCount: byteCount,
       opening: Sequence.opening(firstSequence), made: environment.clock.wallMilliseconds())
     let name = SegmentHeader.fileName(id)
-    let made: (file: any File, mapping: Mapping?, window: FillWindow?, allocated: Int)
-    do throws(SystemError) {
-      made = try makeFile(name, header, byteCount)
-    } catch {
-      try? folders.segments.remove(name)
-      throw writeError(error)
-    }
+    let made = try makeFileOnFullDisk(name, header, byteCount)
     let segment = try locked { () throws(StoreError) -> Segment? in
       try requireWritable()
       guard let slot = catalog.segments.takeSlot() else { throw .noSpace }
@@ -149,6 +156,7 @@ extension StoreCore {
       segment.window = made.window
       catalog.segments.insert(segment, vouchedUpTo: 0, firstSequence: nextRecord)
       ledger.segments += made.allocated
+      ledger.folders += made.folderGrowth
       bytesWritten.wrappingAdd(SegmentHeader.byteCount, ordering: .relaxed)
       return segment
     }
@@ -159,9 +167,37 @@ extension StoreCore {
     return segment
   }
 
+  /// The disk may be full while the budget is not: then so much is given back first.
+  private func makeFileOnFullDisk(
+    _ name: String, _ header: SegmentHeader, _ byteCount: Int
+  ) throws(StoreError) -> MadeFile {
+    var hasGivenBack = false
+    while true {
+      let failure: StoreError
+      do throws(SystemError) {
+        return try makeFile(name, header, byteCount)
+      } catch {
+        try? folders.segments.remove(name)
+        failure = writeError(error)
+      }
+      guard case .noSpace = failure, !hasGivenBack, try giveBack(byteCount) else { throw failure }
+      hasGivenBack = true
+    }
+  }
+
+  private struct MadeFile {
+    let file: any File
+    let mapping: Mapping?
+    let window: FillWindow?
+    let allocated: Int
+    /// Bytes by which the folder's own file has grown with the name.
+    let folderGrowth: Int
+  }
+
   private func makeFile(
     _ name: String, _ header: SegmentHeader, _ byteCount: Int
-  ) throws(SystemError) -> (file: any File, mapping: Mapping?, window: FillWindow?, allocated: Int) {
+  ) throws(SystemError) -> MadeFile {
+    let before = try folders.segments.status().allocatedByteCount
     let file: any File
     do throws(SystemError) {
       file = try folders.segments.openFile(name, .create)
@@ -177,6 +213,8 @@ extension StoreCore {
     try folders.segments.sync()
     let mapping = reads == .mapped ? try file.map(byteCount: byteCount, writable: false) : nil
     let window = mapsForWriting ? FillWindow(file: file, byteCount: byteCount) : nil
-    return (file, mapping, window, try file.status().allocatedByteCount)
+    return MadeFile(
+      file: file, mapping: mapping, window: window, allocated: try file.status().allocatedByteCount,
+      folderGrowth: try folders.segments.status().allocatedByteCount - before)
   }
 }

@@ -34,7 +34,7 @@ extension StoreCore {
   /// Makes an empty file for a body that has none yet.
   func stage(_ target: BodyTarget, for body: UnfinishedBody) throws(StoreError) -> StagedFile {
     if let staged = locked({ body.stagedFile }) { return staged }
-    let largest = min(RecordHeader.largestPayload, identity.byteBudget)
+    let largest = locked { largestValue }
     let head = try target.withPut(self) { $0.headByteCount(storedByteCount: largest) }
     let id = try locked { () throws(StoreError) in
       try requireWritable()
@@ -77,10 +77,7 @@ extension StoreCore {
     defer { upkeepLock.unlock() }
     try requireWritable()
     let more = byteCount - staged.byteCount
-    if !locked({ ledger.admits(more) }) {
-      try retireDeadSegments()
-      if !locked({ ledger.admits(more) }) { throw .noSpace }
-    }
+    try makeRoom(for: more)
     do throws(SystemError) {
       try staged.file.allocate(byteCount: byteCount)
       staged.byteCount = byteCount

@@ -16,6 +16,14 @@ public struct StoreStatistics: Sendable {
     public var isOpen: Bool
   }
 
+  /// What compaction has done since opening.
+  public struct Compaction: Sendable, Equatable {
+    public var stepCount: Int
+    public var recordsMoved: Int
+    public var bytesMoved: Int
+    public var segmentsFreed: Int
+  }
+
   public struct LastOpen: Sendable {
     public typealias Kind = OpeningKind
     public var kind: Kind
@@ -54,6 +62,12 @@ public struct StoreStatistics: Sendable {
   public var damagedCount: Int
   /// Entries given up as lost (never vouched for, and gone after a crash) since opening.
   public var lostCount: Int
+  /// Entries and bytes of records that eviction has forgotten since opening.
+  public var evictedCount: Int
+  public var evictedByteCount: Int
+  /// How many of them had last been used less than a second before, less than 4 seconds, less than 16, and so on.
+  public var evictedByAge: [Int]
+  public var compaction: Compaction
   public var lastCheckpointMilliseconds: Int64?
   public var lastOpen: LastOpen
   public var segments: [Segment]

@@ -28,10 +28,14 @@ final class StoreCore: @unchecked Sendable {
   let syncLock = RawLock()
   let commitLock = RawLock()
 
-  /// Options change only at an opening, before it serves.
+  /// As it was opened: all options but the budgets hold as they are here.
   let identity: StoreIdentity
 
   // Guarded by commitLock.
+  /// With the budgets as they are now.
+  var current: StoreIdentity
+  var entryBudget: Int { current.entryBudget }
+  var compaction = CompactionRecord()
   @exclusivity(unchecked) var ledger: Ledger
   @exclusivity(unchecked) var nextRecord: UInt64
   /// By `StreamKind.rawValue`: the segment that takes reservations now.
@@ -52,12 +56,17 @@ final class StoreCore: @unchecked Sendable {
   /// Unlinked segments that a reader still had pinned.
   var retiring: [Segment] = []
   var lastCheckpointMilliseconds: Int64?
+  /// By the monotonic clock, and the hits by then.
+  var lastCheckpoint: (nanoseconds: UInt64, hits: Int) = (0, 0)
+  var lastBytesPut = 0
+  var quietRoundCount = 0
 
   let inline: Guarded<[Location: InlineRecord]>
   /// Set while a store is taken over on which a sync had failed: records of earlier openings are not shared.
   var mistrustsEarlierRecords = false
   let countersFile: (any File)?
   let expiry: ExpiryWatch
+  let evictor: Evictor
   let background = Guarded<(any BackgroundTask)?>(nil)
 
   private let status = Atomic<UInt8>(0)
@@ -89,13 +98,18 @@ final class StoreCore: @unchecked Sendable {
     self.lastOpen = lastOpen
     self.firstSequence = firstSequence
     identity = loaded.identity
+    current = loaded.identity
     expiry = ExpiryWatch(clock: environment.clock)
+    evictor = Evictor(order: loaded.identity.policy.order)
+    // Where it hangs on its last use whether an entry expires, uses are noted once that has been seen.
+    catalog.keys.stampsHits = evictor.order.countsHits && loaded.identity.maximumIdle == 0
     self.ledger = ledger
     nextRecord = firstSequence
     checkpoints = loaded.checkpoint
     orphans = loaded.orphans
     inline = Guarded(loaded.inline)
     checkpointByteCount = loaded.checkpoint.slots.map(\.byteCount).min() ?? 0
+    lastCheckpoint.nanoseconds = environment.clock.monotonicNanoseconds()
     lastCheckpointMilliseconds = loaded.checkpoint.current.flatMap { loaded.checkpoint.slots[$0].header?.made }
     countersFile = wal == nil ? nil : try? folders.root.openFile(CacheFormat.countersFile, .readWrite)
     earlierHits = counters.hits

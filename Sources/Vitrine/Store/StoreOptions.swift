@@ -18,6 +18,11 @@ public struct StoreOptions: Sendable {
   /// Milliseconds for which an entry is given out after it was put; 0 for no limit. Default: no limit. Holds for entries
   /// that are there already, too.
   public var maximumAgeMilliseconds: Int64?
+  /// Milliseconds for which an entry is given out after it was last used; 0 for no limit. Default: no limit. Excludes
+  /// `fifo`, under which no use is noted.
+  public var maximumIdleMilliseconds: Int64?
+  /// Who goes first when the store is full. Default: `lru`.
+  public var policy: EvictionPolicy?
 
   // Of this opening only.
 
@@ -38,7 +43,8 @@ public struct StoreOptions: Sendable {
 
   public init(
     byteBudget: Int? = nil, entryBudget: Int? = nil, durability: Durability? = nil, segmentByteCount: Int? = nil,
-    compressionLevel: Int? = nil, maximumAgeMilliseconds: Int64? = nil, verification: Verification = .firstRead,
+    compressionLevel: Int? = nil, maximumAgeMilliseconds: Int64? = nil, maximumIdleMilliseconds: Int64? = nil,
+    policy: EvictionPolicy? = nil, verification: Verification = .firstRead,
     reads: ReadMode = .mapped,
     isReadOnly: Bool = false, createsIfMissing: Bool = true, waitForLockMilliseconds: Int = 0,
     whenUnusable: UnusableStorePolicy = .fail
@@ -49,6 +55,8 @@ public struct StoreOptions: Sendable {
     self.segmentByteCount = segmentByteCount
     self.compressionLevel = compressionLevel
     self.maximumAgeMilliseconds = maximumAgeMilliseconds
+    self.maximumIdleMilliseconds = maximumIdleMilliseconds
+    self.policy = policy
     self.verification = verification
     self.reads = reads
     self.isReadOnly = isReadOnly

@@ -91,9 +91,6 @@ struct UnfinishedBodies {
 }
 
 extension StoreCore {
-  /// How long the first bytes of a body, or a drawing, wait for others to end.
-  static let longestWaitMilliseconds = 5000
-
   /// `isAnybodys` when calls about it come from threads that nobody chose.
   func begin(isAnybodys: Bool) throws(StoreError) -> UnfinishedBody {
     try locked { () throws(StoreError) in
@@ -126,7 +123,7 @@ extension StoreCore {
       let isAdmitted = try locked { () throws(StoreError) in
         try requireWritable()
         if body.isAborted { throw .aborted }
-        if unfinished.admit(body, byteCount, cap: identity.byteBudget / 8) { return true }
+        if unfinished.admit(body, byteCount, cap: ledger.budget / 8) { return true }
         if waits, waited >= StoreCore.longestWaitMilliseconds || unfinished.areOwn { throw .noSpace }
         return false
       }

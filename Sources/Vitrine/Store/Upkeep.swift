@@ -4,22 +4,38 @@ extension StoreCore {
 
   /// One round: called every second, and soon after a wake. Errors end up in the store's state, where the next caller
   /// meets them; want of room is met again by whoever needs the room.
-  func upkeep() {
+  ///
+  /// An idle round leaves compaction to its caller.
+  func upkeep(isIdle: Bool = false) {
     if isReadOnly || isClosed { return }
     publishCounters()
+    noteUseTime()
     guard (try? requireWritable()) != nil, (try? requireNamed()) != nil else { return }
     round { () throws(StoreError) in try removeOrphans() }
-    if wantsCheckpoint.load(ordering: .relaxed) {
+    if wantsCheckpoint.load(ordering: .relaxed) || isRecencyOld {
       round { () throws(StoreError) in try writeCheckpoint() }
     }
     round { () throws(StoreError) in try checkLeftovers() }
     round { () throws(StoreError) in try dropExpired() }
+    liftOldStamps()
+    round { () throws(StoreError) in try shrink() }
     round { () throws(StoreError) in try retireDeadSegments() }
     round { () throws(StoreError) in try trimSealedSegments() }
     // The next segment is made ready once the store is being written to.
     if locked({ openSegments.contains { $0 != nil } }) { try? makeSpares(2) }
+    if !isIdle { round { () throws(StoreError) in try settle() } }
     try? flush()
   }
+
+  /// Stamps live in checkpoints: when a minute of hits would be forgotten by a crash, it is time for one.
+  private var isRecencyOld: Bool {
+    guard evictor.order.countsHits else { return false }
+    let since = environment.clock.monotonicNanoseconds() &- lastCheckpoint.nanoseconds
+    return since > StoreCore.longestForgotten && catalog.keys.lookups.hits != lastCheckpoint.hits
+  }
+
+  /// Nanoseconds; a round of upkeep and a checkpoint fit into the rest of the minute.
+  private static let longestForgotten: UInt64 = 50_000_000_000
 
   private func round(_ body: () throws(StoreError) -> Void) {
     upkeepLock.lock()

@@ -1,0 +1,61 @@
+/// Reads records whole, checks them, and makes the heads of their copies. Used by one thread at a time.
+///
+/// What is read is what is checked and what is copied: through the file, not the mapping, so that a bad page is an error.
+final class RecordCopier {
+  private let buffer = ByteBuffer()
+  private let head = ByteBuffer()
+  private(set) var header: RecordHeader?
+
+  private static let firstRead = 64 << 10
+
+  /// Reads the record at `offset` of a file and checks all of it. False when it fails, in whatever way.
+  func read(
+    _ file: any File, offset: Int, available: Int, seed: UInt64, firstSequence: UInt64,
+    digest: (@Sendable (UnsafeRawBufferPointer) -> Digest)?
+  ) -> Bool {
+    header = nil
+    let reader = HeadReader(file: file, offset: offset, available: available)
+    guard let found = try? reader.read(into: buffer, first: RecordCopier.firstRead) else { return false }
+    let end = found.carriesPayload ? found.payloadOffset + found.storedByteCount : found.payloadOffset
+    if buffer.count < end, (try? file.read(into: buffer, count: end, at: offset)) == nil { return false }
+    guard buffer.count >= end, found.isIntact(in: buffer.bytes, seed: seed), found.sequence >= firstSequence else {
+      return false
+    }
+    if found.carriesPayload, !isIntact(found, digest) { return false }
+    header = found
+    return true
+  }
+
+  private func isIntact(
+    _ header: RecordHeader, _ digest: (@Sendable (UnsafeRawBufferPointer) -> Digest)?
+  ) -> Bool {
+    let stored = UnsafeRawBufferPointer(
+      rebasing: buffer.bytes[header.payloadOffset..<header.payloadOffset + header.storedByteCount])
+    guard header.encoding == .zstd else { return (digest?(stored) ?? Digest(of: stored)) == header.digest }
+    let context = ThreadContext.current
+    guard let value = context.decompress(stored, byteCount: header.logicalByteCount) else { return false }
+    defer { context.releaseValue() }
+    return (digest?(value) ?? Digest(of: value)) == header.digest
+  }
+
+  /// Bytes of the copy's head, before it is placed.
+  var headByteCount: Int { header?.endOfHead ?? 0 }
+  var payloadByteCount: Int { header.map { $0.carriesPayload ? $0.storedByteCount : 0 } ?? 0 }
+  var isPageAligned: Bool { header?.isPlacedOnPage ?? false }
+
+  /// The record that was read, as it has to stand `payloadOffset` before its payload, under the seed of its new place.
+  func withCopy<R>(
+    payloadOffset: Int, seed: UInt64, _ body: (_ head: UnsafeRawBufferPointer, _ payload: UnsafeRawBufferPointer) -> R
+  ) -> R? {
+    guard let header else { return nil }
+    let bytes = buffer.bytes
+    let view = RecordView(header: header, bytes: bytes)
+    var copy = header
+    copy.payloadOffset = payloadOffset
+    head.removeAll()
+    copy.encode(
+      into: head, url: view.url, style: view.style, metadata: view.metadata,
+      payload: UnsafeRawBufferPointer(start: nil, count: 0), pieces: header.pieces(in: bytes), seed: seed)
+    return body(head.bytes, view.payload ?? UnsafeRawBufferPointer(start: nil, count: 0))
+  }
+}

@@ -1,0 +1,132 @@
+// Compaction that nobody waits for: when a store has grown quiet, when an app says that it is idle, and when somebody
+// wants the folder as small as it gets. None of it evicts anything.
+extension StoreCore {
+  /// Rounds of upkeep without a put after which a store counts as quiet.
+  private static let quietRounds = 3
+
+  /// One step, of at most a segment's bytes, if the store is quiet and it is worth it. Called once in each round of upkeep:
+  /// a second of time for about a hundredth of the budget. Under the upkeep lock.
+  func settle() throws(StoreError) {
+    let put = bytesPut.load(ordering: .relaxed)
+    if put != lastBytesPut {
+      lastBytesPut = put
+      quietRoundCount = 0
+      return
+    }
+    quietRoundCount += 1
+    guard quietRoundCount >= StoreCore.quietRounds else { return }
+    _ = try settleOnce()
+  }
+
+  /// Whether a step was made.
+  private func settleOnce() throws(StoreError) -> Bool {
+    let isWorthIt = locked {
+      let dead = compactable().reduce(0) { $0 + $1.deadByteCount }
+      return dead > catalog.liveByteCount / 20 && dead > segmentByteCount
+    }
+    guard isWorthIt else { return false }
+    try makeCopySpare()
+    return try compactOnce(leastDead: 1.0 / 16).map { $0.segmentCount > 0 } ?? false
+  }
+
+  /// Does what upkeep would do in the course of time, until there is nothing left to do or `goesOn` says no. True when
+  /// there is nothing left.
+  func idle(_ goesOn: () -> Bool) throws(StoreError) -> Bool {
+    try requireWritable()
+    upkeep(isIdle: true)
+    while goesOn() {
+      let hasMade = try underUpkeep { () throws(StoreError) in
+        try requireWritable()
+        try trimSealedSegments()
+        return try settleOnce()
+      }
+      if !hasMade { return true }
+    }
+    return false
+  }
+
+  // MARK: All of it
+
+  /// Copies until at most a fiftieth of what lives is dead beside it, in segments that take no more records.
+  func compact(progress: (Int, Int) -> Bool) throws(StoreError) -> CompactionReport {
+    let started = environment.clock.monotonicNanoseconds()
+    var report = CompactionReport()
+    try underUpkeep { () throws(StoreError) in
+      try requireWritable()
+      report.bytesBefore = locked { ledger.total }
+      try retireDeadSegments()
+      try trimSealedSegments()
+      try checkLeftovers()
+    }
+    let all = locked { compactable().filter(isWorthCopying).reduce(0) { $0 + $1.liveByteCount } }
+    var done = 0
+    var isStuck = false
+    report.isInterrupted = !progress(0, all)
+    while !report.isInterrupted, !isStuck {
+      let step = try underUpkeep { () throws(StoreError) -> CompactionStep? in
+        try requireWritable()
+        if locked({ isSmallEnough }) { return nil }
+        try makeCopySpare()
+        return try compactOnce(leastDead: StoreCore.leastDeadShare)
+      }
+      guard let step else { break }
+      done += step.byteCount
+      report.recordsMoved += step.recordCount
+      report.recordsDropped += step.droppedCount
+      isStuck = step.segmentCount == 0
+      report.isInterrupted = !progress(min(done, all), all)
+    }
+    try underUpkeep { () throws(StoreError) in
+      try retireDeadSegments()
+      try trimSealedSegments()
+      report.bytesAfter = locked { ledger.total }
+    }
+    report.seconds = Double(environment.clock.monotonicNanoseconds() - started) / 1e9
+    return report
+  }
+
+  private static let leastDeadShare = 0.015
+
+  private func isWorthCopying(_ load: SegmentLoad) -> Bool {
+    Double(load.deadByteCount) >= StoreCore.leastDeadShare * Double(load.byteCount)
+  }
+
+  /// Under the commit lock.
+  private var isSmallEnough: Bool {
+    compactable().reduce(0) { $0 + $1.deadByteCount } * 50 <= catalog.liveByteCount
+  }
+
+  /// A spare for copies, where there is none and room for one without taking it from an entry.
+  private func makeCopySpare() throws(StoreError) {
+    let (isThere, byteCount) = locked {
+      (spares.contains { $0.byteCount >= segmentByteCount } || !ledger.admits(segmentByteCount), segmentByteCount)
+    }
+    if isThere { return }
+    do throws(StoreError) {
+      if let spare = try makeSegment(byteCount: byteCount) { locked { spares.append(spare) } }
+    } catch {
+      // A full disk: then with what room there is.
+      guard case .noSpace = error else { throw error }
+    }
+  }
+
+  func underUpkeep<R>(_ body: () throws(StoreError) -> R) throws(StoreError) -> R {
+    upkeepLock.lock()
+    defer { upkeepLock.unlock() }
+    return try body()
+  }
+}
+
+/// What ``CacheStore/compact(progress:)`` did.
+public struct CompactionReport: Sendable {
+  /// Bytes of the folder on the disk.
+  public var bytesBefore = 0
+  public var bytesAfter = 0
+  public var recordsMoved = 0
+  /// Records that failed their check, and whose entries went.
+  public var recordsDropped = 0
+  public var seconds = 0.0
+  /// `progress` said to stop.
+  public var isInterrupted = false
+  public init() {}
+}
