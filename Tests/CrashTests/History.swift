@@ -1,3 +1,4 @@
+import Foundation
 import Vitrine
 import VitrineSimulation
 
@@ -40,6 +41,22 @@ final class History {
   }
 
   func acknowledge(_ step: Int) { steps[step].acknowledged = disk.operationCount }
+
+  /// Enters what was evicted in the course of `step` or of whatever came at its place, between `began` and now: each key
+  /// by itself, in the order in which they went.
+  func evicted(_ keys: [CacheKey], before step: Int, began: Int) {
+    let evictions = keys.map {
+      Step(changes: [.remove($0)], isSynced: false, began: began, acknowledged: disk.operationCount)
+    }
+    steps.insert(contentsOf: evictions, at: step)
+  }
+
+  /// When a key was last put, by step.
+  func lastPut(_ key: CacheKey) -> Int {
+    steps.lastIndex { step in
+      step.changes.contains { if case .put(key, _) = $0 { true } else { false } }
+    } ?? 0
+  }
 
   func flushed() { flushes.append((steps.count, disk.operationCount)) }
 
@@ -107,7 +124,7 @@ final class History {
   private func difference(
     _ found: [CacheKey: [UInt8]], _ state: [CacheKey: Value], flushed: Int, powerLost: Bool
   ) -> String? {
-    for (key, bytes) in found where state[key]?.bytes != bytes {
+    for (key, bytes) in found where !sameBytes(state[key]?.bytes, bytes) {
       return "\(key.urlText) has \(bytes.count) bytes that are not its own then"
     }
     for (key, value) in state where found[key] == nil {
@@ -116,4 +133,17 @@ final class History {
     }
     return nil
   }
+}
+
+/// Equal, found out by one comparison of memory: these tests compare megabytes for each crash.
+func sameBytes(_ a: [UInt8]?, _ b: [UInt8]?) -> Bool {
+  guard let a, let b else { return a == nil && b == nil }
+  return a.count == b.count
+    && a.withUnsafeBytes { a in
+      b.withUnsafeBytes { b in a.count == 0 || memcmp(a.baseAddress!, b.baseAddress!, a.count) == 0 }
+    }
+}
+
+func sameBytes(_ a: [CacheKey: [UInt8]], _ b: [CacheKey: [UInt8]]) -> Bool {
+  a.count == b.count && a.allSatisfy { sameBytes($0.value, b[$0.key]) }
 }

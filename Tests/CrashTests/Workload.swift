@@ -65,7 +65,25 @@ final class Workload {
     let key = CacheKey(name, style)
     var options = PutOptions()
     options.durability = synced ? .synced : .buffered
-    try history.run([.put(key, bytes)], synced: synced) { try store.put(bytes, for: key, options: options) }
+    try evicting {
+      try history.run([.put(key, bytes)], synced: synced) { try store.put(bytes, for: key, options: options) }
+    }
+  }
+
+  /// Runs what may evict, and enters into the history what it has evicted.
+  private func evicting(_ body: () throws -> Void) rethrows {
+    let step = history.steps.count
+    let began = world.disk.operationCount
+    let before = history.keys.filter { store.contains($0) }
+    let evictedCount = store.statistics().evictedCount
+    defer {
+      if store.statistics().evictedCount != evictedCount {
+        let gone = before.filter { !store.contains($0) }
+        let order = gone.map { (history.lastPut($0), $0) }.sorted { $0.0 < $1.0 }.map(\.1)
+        history.evicted(order, before: step, began: began)
+      }
+    }
+    try body()
   }
 
   /// Writes a body in pieces of the given length; nothing may change before its commit.
@@ -160,8 +178,21 @@ final class Workload {
   }
 
   func upkeep() {
-    world.background.runAll()
+    evicting { world.background.runAll() }
     history.flushed()
+  }
+
+  /// Nothing that anybody could see changes.
+  func compact() throws -> CompactionReport { try store.compact() }
+
+  func setByteBudget(_ byteCount: Int) throws {
+    try evicting { try store.setBudgets(byteBudget: byteCount) }
+  }
+
+  /// What came so far is durable, and no crash before this is explored.
+  func begin() throws {
+    try flush()
+    world.disk.foldHistory()
   }
 
   func reopen() throws {
@@ -204,6 +235,16 @@ struct Inspection {
     return found
   }
 
+  /// A key that has not what it had. Those that were evicted have nothing.
+  private func changed(_ found: [CacheKey: [UInt8]], _ store: CacheStore) -> String? {
+    let mayBeEvicted = store.statistics().evictedCount > 0
+    for (key, bytes) in found {
+      let now = store.bytes(key)
+      if !sameBytes(now, bytes), !(now == nil && mayBeEvicted) { return key.urlText }
+    }
+    return nil
+  }
+
   /// What a reader finds in what was left. It changes nothing on the disk.
   private func readOnly(_ world: SimulatedWorld) throws -> [CacheKey: [UInt8]] {
     let before = world.disk.operationCount
@@ -228,29 +269,35 @@ struct Inspection {
     let notes = store.statistics().lastOpen.notes
     if !notes.isEmpty { return "recovery complains: \(notes)" }
     let found = contents(store)
-    if seen != found { return "a read-only opening found something else" }
+    if !sameBytes(seen, found) { return "a read-only opening found something else" }
     if let wrong = history.judge(found, crashedAfter: moment, powerLost: powerLost) { return wrong }
     if let wrong = Accounts.check(store) { return wrong }
     // Goes on working.
     let extra = CacheKey("after the crash")
     try store.put(Workload.bytes(300, 999), for: extra, options: PutOptions(durability: .synced))
-    for (key, bytes) in found where store.bytes(key) != bytes { return "\(key.urlText) changed after a put" }
+    if let changed = changed(found, store) { return "\(changed) changed after a put" }
     world.background.runAll()
+    try store.flush()
     let report = try store.verify()
     if !report.isOK { return "verify: \(report.damaged)" }
     if !report.lost.isEmpty { return "lost after the leftovers were checked: \(report.lost)" }
-    for (key, bytes) in found where store.bytes(key) != bytes { return "\(key.urlText) changed behind the serving" }
+    if let changed = changed(found, store) { return "\(changed) changed behind the serving" }
     if let wrong = Accounts.check(store) { return "later: \(wrong)" }
     let files = world.disk.filePaths.filter { $0.hasPrefix("\(Workload.path)/segments/") }
     let known = Set(store.statistics().segments.map { "\(Workload.path)/segments/\($0.file)" })
     if let left = files.first(where: { !known.contains($0) }) { return "\(left) is nobody's" }
+    let last = contents(store)
+    let kept = store.bytes(extra)
+    if kept == nil, store.statistics().evictedCount == 0 { return "the put after the crash is gone" }
     try store.close()
     // And is the same the next time.
     let again = try open(world)
     let second = contents(again)
-    if second != found { return "a second opening finds something else" }
-    if again.bytes(extra) != Workload.bytes(300, 999) { return "the put after the crash is gone" }
-    if again.statistics().lastOpen.kind != .clean { return "a clean close is not recognised" }
+    if !sameBytes(second, last) { return "a second opening finds something else" }
+    if again.bytes(extra) != kept { return "the put after the crash is gone" }
+    if again.statistics().lastOpen.kind != .clean {
+      return "a clean close is not recognised: \(again.statistics().lastOpen)"
+    }
     if let wrong = Accounts.check(again) { return "second opening: \(wrong)" }
     return nil
   }

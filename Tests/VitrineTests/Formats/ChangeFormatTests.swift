@@ -28,8 +28,14 @@ enum GoldenChange {
     .put(put()), .put(put(displacing: displaced)), .put(expiring), .remove(hash, displaced), .removeAll,
     .segmentMade(slot: 4, id: 0x55, byteCount: 0x10000),
     .segmentOpened(slot: 4, stream: .single, firstSequence: 3 << 36 | 8),
-    .segmentSealed(slot: 4, byteCount: 0x2000), .segmentRetired(slot: 4),
+    .segmentSealed(slot: 4, byteCount: 0x2000), .segmentRetired(slot: 4), .moved(move(hash, content)),
+    .moved(move(nil, content)), .moved(move(hash, nil)),
   ]
+
+  static func move(_ key: KeyHash?, _ content: ContentHash?) -> Change.Move {
+    Change.Move(
+      from: other, to: place, key: key, content: content, headUnits: 3, copiedHeadUnits: 4, payloadUnits: 5)
+  }
 
   static func encode(_ change: Change, record: [UInt8]? = nil) -> [UInt8] {
     let buffer = ByteBuffer()
@@ -84,6 +90,18 @@ enum GoldenChange {
     """
     0700000004000000
     """,
+    """
+    080300000000000002008000000000004900c000000000008897a6b5c4d3e2f1
+    112233445566778803000000040000000500000000000000
+    """,
+    """
+    080200000000000002008000000000004900c000000000000000000000000000
+    112233445566778803000000040000000500000000000000
+    """,
+    """
+    080100000000000002008000000000004900c000000000008897a6b5c4d3e2f1
+    000000000000000003000000040000000500000000000000
+    """,
   ]
 
   @Test(arguments: zip(GoldenChange.all, golden))
@@ -122,7 +140,7 @@ enum GoldenChange {
 
   @Test func unknownKindsFlagsAndReservedBytesAreRefused() {
     let put = GoldenChange.encode(.put(GoldenChange.put()))
-    for (index, value) in [(0, 0), (0, 8), (0, 9), (0, 255), (1, 4), (1, 255), (2, 1), (3, 1)]
+    for (index, value) in [(0, 0), (0, 9), (0, 10), (0, 255), (1, 4), (1, 255), (2, 1), (3, 1)]
       as [(Int, UInt8)]
     {
       var bytes = put
@@ -148,6 +166,9 @@ enum GoldenChange {
         case .segmentOpened(let slot, _, _): #expect(slot < SegmentTable.slotLimit)
         case .segmentSealed(let slot, let byteCount):
           #expect(slot < SegmentTable.slotLimit && byteCount <= 1 << 40)
+        case .moved(let move):
+          #expect(move.from.bits <= Location.mask && move.to.bits <= Location.mask)
+          #expect([move.headUnits, move.copiedHeadUnits, move.payloadUnits].allSatisfy { $0 <= 1 << 25 })
         case .segmentRetired(let slot): #expect(slot < SegmentTable.slotLimit)
         default: break
         }

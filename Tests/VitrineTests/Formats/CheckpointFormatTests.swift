@@ -26,12 +26,16 @@ struct GoldenCheckpoint {
     segment.liveCount = 2
     catalog.segments.insert(segment, vouchedUpTo: 0x380, firstSequence: 3 << 36 | 1)
     let place = Location(slot: 0, offset: 0x80)
-    #expect(catalog.keys.insert(KeySlot(hash, place, [.checked]), hash))
+    var slot = KeySlot(hash, place, [.checked])
+    slot.stamp = 0x4321
+    #expect(catalog.keys.insert(slot, hash))
     #expect(catalog.contents.insert(content, place, count: 5))
     catalog.keyCount = 1
     catalog.blobCount = 1
     catalog.logicalByteCount = 0x321
     catalog.nextSegment = 9
+    catalog.keys.clock.set(0x7654)
+    catalog.useTimes.withLock { $0.note(stamp: 0x7653, time: 0x1122_3344_5566) }
     let disk = MemoryDisk(["checkpoints/0.checkpoint": []])
     let file = try disk.openDirectory("", create: true).openDirectory("checkpoints", create: true)
       .openFile("0.checkpoint", .readWrite)
@@ -54,18 +58,18 @@ struct GoldenCheckpoint {
   @Test func theHeaderHasExactlyTheseBytes() throws {
     let bytes = try GoldenCheckpoint.make().bytes
     #expect(
-      hexText(Array(bytes[..<144]))
+      hexText(Array(bytes[..<160]))
         == hexText(
           hex(
             """
             564954525f434b5001000000010000000102030405060708090a0b0c0d0e0f10
             0700000000000000050000000000000038120000000000000900000030000000
             0300000000000000440000003000000001000000000000000100000000000000
-            0100000000000000010000000000000021030000000000008e00000000000000
-            78563412900100000900000000000000
+            0100000000000000010000000000000021030000000000009000000000000000
+            7856341290010000090000000000000054760000000000000100000000000000
             """)))
-    #expect(Array(bytes[144..<504]) == [UInt8](repeating: 0, count: 360))
-    #expect(hexText(Array(bytes[504..<512])) == "452a69b4fdb82346")
+    #expect(Array(bytes[160..<504]) == [UInt8](repeating: 0, count: 344))
+    #expect(hexText(Array(bytes[504..<512])) == "57a3ad376fba87fa")
     #expect(Array(bytes[512..<1024]) == StoreIdentityFormatTests.identity.encoded())
     #expect(Array(bytes[1024..<4096]) == [UInt8](repeating: 0, count: 3072))
   }
@@ -80,9 +84,10 @@ struct GoldenCheckpoint {
     let place: UInt64 = 0x80 >> 6
     var body: [UInt64] = [0, 8, 0x10000, 2, 0x400, 6, 2, 0x380, 3 << 36 | 1]
     // The key is in shard 0x10, the blob in shard 0x20: the upper six bits of their hashes.
-    for shard in 0..<64 { body += shard == 0x10 ? [1, place | 0x4748 << 48, 0x5090_D111] : [0] }
+    for shard in 0..<64 { body += shard == 0x10 ? [1, place | 0x4748 << 48, 0x4321_5090_D111] : [0] }
     for shard in 0..<64 { body += shard == 0x20 ? [1, place | 0x60A0E1 << 40] : [0] }
     body += [place, 5]
+    body += [0x7653, 0x1122_3344_5566]
     #expect(words[1] == UInt64(body.count) << 32, "index and words of the block")
     #expect(Array(words[2...]) == body)
     #expect(checkpoint.header.bodyWordCount == body.count)
@@ -99,6 +104,9 @@ struct GoldenCheckpoint {
     #expect(
       catalog.keys.find(GoldenCheckpoint.hash, counts: false) { $0.flags } == [],
       "checks do not outlive an opening")
+    #expect(catalog.keys.location(of: GoldenCheckpoint.hash, stamp: 0x4321) == place)
+    #expect(catalog.keys.clock.now == 0x7654)
+    #expect(catalog.useTimes.withLock { $0.time(of: 0x4321, at: 0x7654) } == 0x1122_3344_5566)
     #expect(catalog.contents.count(GoldenCheckpoint.content, place) == 5)
     let segment = try #require(catalog.segments.segments[0])
     #expect(segment.id == 8 && segment.state == .sealed && segment.tail == 0x400 && segment.liveUnits == 6)
@@ -135,15 +143,16 @@ struct GoldenCheckpoint {
   @Test func countsThatReachTooFarAreRefused() {
     for count in [1 << 32 - 1, 1 << 40, 1 << 62, Int.max] {
       for path in [
-        \CheckpointHeader.keyCount, \.blobCount, \.segmentCount, \.largeCountCount, \.bodyWordCount,
+        \CheckpointHeader.keyCount, \.blobCount, \.segmentCount, \.largeCountCount, \.useTimeCount, \.bodyWordCount,
       ] {
         var header = GoldenCheckpoint.emptyHeader()
-        header.bodyWordCount = CheckpointHeader.bodyWords(keys: 0, blobs: 0, segments: 0, largeCounts: 0)
+        header.bodyWordCount = CheckpointHeader.bodyWords(
+          keys: 0, blobs: 0, segments: 0, largeCounts: 0, useTimes: 0)
         header[keyPath: path] = count
         #expect(header.encoded().withUnsafeBytes { CheckpointHeader($0) } == nil)
-        guard path != \.bodyWordCount, path != \.segmentCount, count < 1 << 40 else { continue }
+        guard path != \.bodyWordCount, path != \.segmentCount, path != \.useTimeCount, count < 1 << 40 else { continue }
         header.bodyWordCount = CheckpointHeader.bodyWords(
-          keys: header.keyCount, blobs: header.blobCount, segments: 0, largeCounts: header.largeCountCount)
+          keys: header.keyCount, blobs: header.blobCount, segments: 0, largeCounts: header.largeCountCount, useTimes: 0)
         #expect(GoldenCheckpoint.read(header.encoded()) == nil, "a body that is not there")
       }
     }
@@ -152,7 +161,7 @@ struct GoldenCheckpoint {
   @Test func aFileIsAsLongAsItsCountsSay() {
     #expect(CheckpointHeader.fileByteCount(keys: 0, blobs: 0, segments: 0, largeCounts: 0) == 4096 + 65536)
     let perBlock = (65536 - 16) / 8
-    let keys = (perBlock - 128) / 2
+    let keys = (perBlock - 128 - 2 * UseTimes.most) / 2
     #expect(CheckpointHeader.fileByteCount(keys: keys, blobs: 0, segments: 0, largeCounts: 0) == 4096 + 65536)
     #expect(
       CheckpointHeader.fileByteCount(keys: keys, blobs: 1, segments: 0, largeCounts: 0) == 4096 + 2 * 65536)

@@ -2,7 +2,7 @@
 
 /// What a store should hold: a dictionary and a clock.
 struct ModelStore {
-  struct Entry: Equatable {
+  struct Entry {
     var value: [UInt8]
     var metadata: [UInt8]
     var expiration: Int64?
@@ -11,18 +11,27 @@ struct ModelStore {
     var written: Int64
     var source: Source?
     var hasNamedSource: Bool
+    /// Its place in the order in which entries were used.
+    var order = 0
+    /// When it was used last, as far as that must be known, and as late as it may be thought to have been.
+    var used: (least: Int64, most: Int64)
 
     func isOutdated(by original: Source) -> Bool { source != nil && !hasNamedSource && source != original }
   }
 
   private(set) var entries: [CacheKey: Entry] = [:]
+  private var uses = 0
+  /// Whether the store says that an entry is there, asked where both answers are right: times of use are known to the
+  /// second.
+  var asks: (CacheKey) -> Bool = { _ in false }
   /// 0 for no limit.
   var maximumAge: Int64 = 0
 
   mutating func put(_ value: [UInt8], _ key: CacheKey, _ options: PutOptions, at now: Int64) {
     var entry = Entry(
       value: value, metadata: options.metadata, expiration: options.expirationMilliseconds,
-      sliding: options.slidingExpirationMilliseconds, layout: options.layout, written: now, hasNamedSource: false)
+      sliding: options.slidingExpirationMilliseconds, layout: options.layout, written: now, hasNamedSource: false,
+      order: nextUse(), used: (now, now))
     switch options.source {
     case .automatic:
       let original = key.style == .original ? nil : entries[CacheKey(bytes: key.url)]
@@ -56,22 +65,59 @@ struct ModelStore {
     }
   }
 
+  private mutating func nextUse() -> Int {
+    uses += 1
+    return uses
+  }
+
+  mutating func use(_ key: CacheKey, at now: Int64) {
+    let order = nextUse()
+    entries[key]?.order = order
+    entries[key]?.used = (now, now)
+  }
+
+  mutating func setSource(_ source: Source?, of key: CacheKey) { entries[key]?.source = source }
+
+  /// The uses since the last checkpoint may be forgotten, or thought to have been until now. `order` has the keys from the
+  /// last used to the first.
+  mutating func crash(at now: Int64, order: [CacheKey]) {
+    for key in order.reversed() {
+      guard let entry = entries[key] else { continue }
+      let order = nextUse()
+      entries[key]?.order = order
+      entries[key]?.used = (entry.written, now)
+    }
+  }
+
+  private static let precision: Int64 = 2000
+
   /// What is there and has not expired.
   func live(_ key: CacheKey, at now: Int64) -> Entry? {
-    guard let entry = entries[key], entry.expiration ?? .max > now, now - entry.written < entry.sliding ?? .max,
+    guard let entry = entries[key], entry.expiration ?? .max > now,
       maximumAge == 0 || now - entry.written < maximumAge
     else { return nil }
-    return entry
+    guard let sliding = entry.sliding, now - entry.used.least >= sliding else { return entry }
+    if now - entry.used.most - ModelStore.precision >= sliding { return nil }
+    return asks(key) ? entry : nil
+  }
+
+  /// Forgets what is not `kept`: the store is full, so who was used longest ago has gone. Answers whether nobody has gone
+  /// who was used later than somebody who is left.
+  mutating func evict(butFor kept: Set<CacheKey>) -> Bool {
+    let gone = entries.filter { !kept.contains($0.key) }.map(\.value.order).max() ?? 0
+    entries = entries.filter { kept.contains($0.key) }
+    return gone < entries.values.map(\.order).min() ?? .max
   }
 
   /// Upkeep may have taken what has expired, and nothing else.
   mutating func forgetExpired(butFor kept: Set<CacheKey>, at now: Int64) {
-    entries = entries.filter { kept.contains($0.key) || live($0.key, at: now) != nil }
+    for key in entries.keys where !kept.contains(key) && live(key, at: now) == nil { entries[key] = nil }
   }
 
   mutating func setMetadata(_ metadata: [UInt8], _ key: CacheKey, at now: Int64) -> Bool {
     guard live(key, at: now) != nil else { return false }
     entries[key]?.metadata = metadata
+    use(key, at: now)
     return true
   }
 
@@ -79,6 +125,7 @@ struct ModelStore {
     guard live(key, at: now) != nil else { return false }
     entries[key]?.expiration = expiration
     entries[key]?.sliding = nil
+    use(key, at: now)
     return true
   }
 

@@ -15,7 +15,8 @@ import Testing
     let run = try ModelRun(
       seed: seed, world: TestWorld(fileSystem: disk, seed: seed), path: "store",
       options: StoreOptions(
-        byteBudget: (4 << 20) << Int(seed % 3), segmentByteCount: 65_536 << Int(seed % 2),
+        byteBudget: (2 << 20) << Int(seed % 3), entryBudget: seed % 4 == 3 ? 40 : nil,
+        segmentByteCount: 65_536 << Int(seed % 2),
         maximumAgeMilliseconds: seed % 2 == 0 ? 30_000 : nil, reads: reads)
     ) { _ in
       let copy = MemoryDisk(current.withLock { $0 }.image)

@@ -101,17 +101,17 @@ import Testing
     world.clock.advance(2 * Self.minute)
     sweep()
     let wall = world.clock.wallMilliseconds()
-    #expect(!store.core.expiry.beginsOrGoesOn(maximumAge: 0))
+    #expect(!store.core.expiry.beginsOrGoesOn(shortestLimit: 0))
     try store.put([1], for: "b", options: PutOptions(expirationMilliseconds: wall + 1000))
     world.clock.advance(1000)
-    #expect(!store.core.expiry.beginsOrGoesOn(maximumAge: 0), "not so soon after the last one")
+    #expect(!store.core.expiry.beginsOrGoesOn(shortestLimit: 0), "not so soon after the last one")
     world.clock.advance(Self.minute)
     sweep()
     #expect(store.count == 1)
     try store.close()
   }
 
-  @Test func aSlidingExpiryCountsFromThePut() throws {
+  @Test func aSlidingExpiryCountsFromTheLastUse() throws {
     let store = try open()
     let options = PutOptions(slidingExpirationMilliseconds: 1000)
     try store.put([1], for: "a", options: options)
@@ -123,8 +123,18 @@ import Testing
     }
     #expect(entry.slidingExpirationMilliseconds == 1000 && entry.expirationMilliseconds == nil)
     #expect(try store.setMetadata([1], for: CacheKey("a")))
-    world.clock.advance(1)
-    #expect(store.lookup("a") == .expired)
+    world.clock.advance(999)
+    #expect(store.contains("a"), "a change is a use")
+    world.clock.advance(2000)
+    #expect(store.lookup("a") == .expired && store["a"] == nil)
+    #expect(store["a"] == nil, "what has expired is not used by asking for it")
+    try store.put([1], for: "a", options: options)
+    for _ in 0..<8 {
+      world.clock.advance(500)
+      #expect(store["a"] == [1])
+    }
+    world.clock.advance(3000)
+    #expect(store["a"] == nil)
     try store.put([1], for: "a", options: options)
     #expect(try store.setExpiration(nil, for: CacheKey("a")))
     world.clock.advance(5000)

@@ -1,0 +1,99 @@
+import Testing
+import VitrineSimulation
+
+@testable import Vitrine
+
+/// The power is cut while entries are evicted and segments taken apart.
+@Suite struct EvictionCrashTests {
+  @Test(arguments: [false, true]) func evictionCanBeCutAnywhere(_ synced: Bool) throws {
+    let work = try Workload()
+    func bytes(_ number: Int) -> [UInt8] { Workload.bytes(20_000 + number % 7 * 3000, number) }
+    for number in 0..<30 { try work.put("k\(number)", bytes(number)) }
+    try work.begin()
+    for number in 30..<36 {
+      try work.put("k\(number)", bytes(number), synced: synced)
+      if number % 3 == 0 { work.upkeep() }
+    }
+    #expect(work.store.statistics().evictedCount > 3)
+    work.explore(mixtures: 1, maximumAlone: 2)
+  }
+
+  @Test func compactionCanBeCutAnywhere() throws {
+    let work = try Workload()
+    for number in 0..<40 {
+      try work.put(
+        "k\(number)", Workload.bytes(6000 + number * 50, number), style: number % 3 == 0 ? .original : Style("small")!)
+    }
+    // Payloads whose own keys have gone, and keys that use others' payloads.
+    try work.put("shared", Workload.bytes(4000, 900), style: Style("small")!)
+    try work.put("sharer", Workload.bytes(4000, 900))
+    try work.store.setMetadata([1, 2, 3], for: CacheKey("sharer"))
+    for number in 0..<40 where number % 4 != 1 {
+      let style = number % 3 == 0 ? Style.original : Style("small")!
+      try work.batch("k\(number)", styles: [(style, Workload.bytes(10, number))])
+    }
+    try work.begin()
+    let report = try work.compact()
+    #expect(report.recordsMoved > 5 && report.recordsDropped == 0, "\(report)")
+    #expect(report.bytesAfter < report.bytesBefore, "\(report)")
+    try work.put("after", Workload.bytes(500, 1000), synced: true)
+    _ = try work.compact()
+    try work.put("later", Workload.bytes(700, 1001))
+    work.upkeep()
+    work.explore(mixtures: 1, maximumAlone: 3)
+  }
+
+  @Test func changesBetweenCopyAndMoveWin() throws {
+    let work = try Workload()
+    for number in 0..<42 { try work.put("k\(number)", Workload.bytes(4000, number)) }
+    for number in 0..<42 where number % 3 != 1 { try work.remove("k\(number)") }
+    try work.begin()
+    // Asked between records: while copies are there that nothing names.
+    var asked = 0
+    let core = work.store.core
+    core.upkeepLock.lock()
+    _ = try core.compactOnce(leastDead: 0.1) {
+      asked += 1
+      switch asked {
+      case 2: try? work.put("k1", Workload.bytes(600, 71))
+      case 4: try? work.remove("k4", synced: true)
+      case 6: try? work.put("k7", Workload.bytes(4000, 13))
+      case 8: try? work.put("new", Workload.bytes(4000, 10))
+      default: break
+      }
+      return true
+    }
+    core.upkeepLock.unlock()
+    #expect(asked > 8)
+    work.explore(mixtures: 1, maximumAlone: 2)
+    #expect(Accounts.check(work.store) == nil)
+    #expect(work.store.bytes("k7") == Workload.bytes(4000, 13) && work.store.bytes("k4") == nil)
+  }
+
+  @Test func aSmallerBudgetIsDurableBeforeItHolds() throws {
+    let work = try Workload(options: StoreOptions(byteBudget: 3 << 19))
+    for number in 0..<30 { try work.put("k\(number)", Workload.bytes(40_000, number)) }
+    try work.begin()
+    try work.setByteBudget(1 << 20)
+    #expect(work.store.statistics().evictedCount > 5)
+    #expect(work.store.statistics().bytesOnDisk <= 1 << 20)
+    try work.put("after", Workload.bytes(15_000, 500), synced: true)
+    work.explore(mixtures: 0, maximumAlone: 1)
+  }
+
+  @Test func whatFailsItsCheckIsDroppedAndNeverCopied() throws {
+    let work = try Workload()
+    for number in 0..<40 { try work.put("k\(number)", Workload.bytes(4000, number)) }
+    for number in 0..<40 where number % 3 != 1 { try work.remove("k\(number)") }
+    try work.flush()
+    let path = try #require(work.world.disk.filePaths.first { $0.contains("/segments/") })
+    #expect(work.world.disk.damage(path) { $0[128 + 4300 + 2000] ^= 1 })
+    let report = try work.compact()
+    #expect(report.recordsDropped == 1)
+    #expect(work.store.bytes("k1") == nil)
+    for number in 4..<40 where number % 3 == 1 {
+      #expect(work.store.bytes("k\(number)") == Workload.bytes(4000, number))
+    }
+    #expect(try work.store.verify().isOK && Accounts.check(work.store) == nil)
+  }
+}
