@@ -102,6 +102,11 @@ package final class SegmentStorage: @unchecked Sendable {
 
   // MARK: Those who hold it
 
+  /// Bytes of the disk that come back soon: its name has gone, and only somebody at work holds it, no Blob.
+  package var leavingByteCount: Int {
+    current.withLock { $0.hold == nil ? unlinkedByteCount.load(ordering: .relaxed) : 0 }
+  }
+
   /// Its name has gone; its `byteCount` bytes of the disk go with it.
   package func noteUnlinked(_ byteCount: Int) {
     unlinkedByteCount.store(byteCount, ordering: .relaxed)

@@ -13,6 +13,10 @@ extension StoreCore {
 
   /// Under the upkeep lock.
   func writeCheckpoint(isClean: Bool = false) throws(StoreError) {
+    // Room for one is made by what may itself need one: then there is none to be made.
+    if isWritingCheckpoint { throw .noSpace }
+    isWritingCheckpoint = true
+    defer { isWritingCheckpoint = false }
     try prepareCheckpoint()
     let image = try locked { () throws(StoreError) in
       try requireWritable(closing: true)

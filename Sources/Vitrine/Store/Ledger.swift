@@ -43,9 +43,12 @@ enum Sizing {
     min(max(roundUp(budget / 256, to: 4096), CacheFormat.smallestWALFile), 16 << 20)
   }
 
-  /// So much of a full store may be dead before something is copied to get at it: a twentieth of the budget, which is what
-  /// live entries cannot have.
-  static func deadAllowance(budget: Int, segmentByteCount: Int) -> Int { max(budget / 20, segmentByteCount) }
+  /// So much of a full store may be dead before something is copied to get at it. Live entries cannot have it, so it is a
+  /// twentieth of the budget, and less where the store itself (`own`, and four segments being filled) takes so much that
+  /// they would get less than 87 %.
+  static func deadAllowance(budget: Int, own: Int, segmentByteCount: Int) -> Int {
+    max(min(budget / 20, budget * 13 / 100 - own - 4 * segmentByteCount), segmentByteCount)
+  }
 
   static let defaultBudgetLimit = 2 << 30
 

@@ -5,12 +5,21 @@ extension StoreCore {
   /// Makes the ledger admit `byteCount` more. Throws `noSpace` when all that may go has gone, and it still does not. Under
   /// the upkeep lock, which must stay held until the bytes are taken.
   func makeRoom(for byteCount: Int) throws(StoreError) {
+    var waited = 0
     while !locked({ ledger.admits(byteCount) }) {
       try retireDeadSegments()
       if locked({ ledger.admits(byteCount) }) { return }
+      if waited < StoreCore.longestPatience, leavingByteCount > 0 {
+        environment.clock.sleep(milliseconds: 1)
+        waited += 1
+        continue
+      }
       guard try reclaim(byteCount) else { throw .noSpace }
     }
   }
+
+  /// Milliseconds to wait for bytes that are about to be free, before entries go for the lack of them.
+  private static let longestPatience = 100
 
   /// Gives so many bytes back to a full disk, at the cost of entries. False when there are not as many.
   func giveBack(_ byteCount: Int) throws(StoreError) -> Bool {
@@ -36,7 +45,7 @@ extension StoreCore {
     let (missing, dead, allowance) = locked {
       (
         goal.map { ledger.total - $0 } ?? ledger.missing(byteCount), compactable().reduce(0) { $0 + $1.deadByteCount },
-        Sizing.deadAllowance(budget: ledger.budget, segmentByteCount: segmentByteCount)
+        Sizing.deadAllowance(budget: ledger.budget, own: ledger.own, segmentByteCount: segmentByteCount)
       )
     }
     if missing <= 0 { return true }
@@ -124,15 +133,15 @@ extension StoreCore {
     try makeRoom(for: 0)
   }
 
-  private func giveUpSpares() throws(StoreError) {
-    try locked { () throws(StoreError) in
-      let long = spares.filter { $0.byteCount > segmentByteCount }
-      for spare in long {
-        guard try record([.segmentRetired(slot: spare.slot)]) else { return }
-        spares.removeAll { $0 === spare }
-        retiring.append(spare)
-      }
+  /// Gives up spares that are larger than segments are now, and all others but `kept` of them.
+  func giveUpSpares(but kept: Int = .max) throws(StoreError) {
+    let extra = locked {
+      let usual = spares.filter { $0.byteCount <= segmentByteCount }
+      return spares.filter { $0.byteCount > segmentByteCount } + usual.dropFirst(kept)
     }
+    if extra.isEmpty { return }
+    for spare in extra { try retire(spare) }
+    try retireDeadSegments()
   }
 
   /// Seals segments that are larger than those that will be made, so that their ends can be cut off.

@@ -14,15 +14,24 @@ extension StoreCore {
       } catch {
         throw fail(error)
       }
-      try locked { () throws(StoreError) in
-        try requireWritable(closing: true)
-        for segment in dead where segment.isDead {
-          guard try record([.segmentRetired(slot: segment.slot)]) else { return }
-          retiring.append(segment)
-        }
-      }
+      for segment in dead { try retire(segment) }
     }
     try unlinkRetired()
+  }
+
+  /// Names a segment as gone. Under the upkeep lock.
+  func retire(_ segment: Segment) throws(StoreError) {
+    while true {
+      let isRecorded = try locked { () throws(StoreError) in
+        try requireWritable(closing: true)
+        guard try record([.segmentRetired(slot: segment.slot)]) else { return false }
+        spares.removeAll { $0 === segment }
+        retiring.append(segment)
+        return true
+      }
+      if isRecorded { return }
+      try writeCheckpoint()
+    }
   }
 
   private func unlinkRetired() throws(StoreError) {
@@ -47,11 +56,21 @@ extension StoreCore {
         inline.withLock { $0 = $0.filter { $0.key.slot != segment.slot } }
         // Nor must the one that takes its slot be vouched for in its place.
         unchecked.removeAll { $0.slot == segment.slot }
+        leaving.append(Leaving(storage: segment.storage))
         catalog.segments.remove(slot: segment.slot)
         catalog.segments.giveBack(slot: segment.slot)
         return true
       }
     }
+    leaving.removeAll { $0.storage == nil }
+  }
+
+  /// Bytes without a name that will be free in a moment: other threads read or sync them. Under the upkeep lock.
+  var leavingByteCount: Int {
+    let pinned = retiring.filter { catalog.segments.isPinnedByOthers($0.slot) }.map {
+      $0.storage?.leavingByteCount ?? 0
+    }
+    return leaving.reduce(pinned.reduce(0, +)) { $0 + ($1.storage?.leavingByteCount ?? 0) }
   }
 
   /// Cuts sealed segments to what was written in them. Under the upkeep lock.
@@ -97,4 +116,9 @@ extension StoreCore {
     for name in orphans { try? folders.segments.remove(name) }
     orphans.removeAll()
   }
+}
+
+/// The memory and the file of a segment that the catalog has forgotten, for as long as somebody is at work on it.
+struct Leaving {
+  weak var storage: SegmentStorage?
 }

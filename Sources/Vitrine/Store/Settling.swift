@@ -2,7 +2,7 @@
 // wants the folder as small as it gets. None of it evicts anything.
 extension StoreCore {
   /// Rounds of upkeep without a put after which a store counts as quiet.
-  private static let quietRounds = 3
+  static let quietRounds = 3
 
   /// One step, of at most a segment's bytes, if the store is quiet and it is worth it. Called once in each round of upkeep:
   /// a second of time for about a hundredth of the budget. Under the upkeep lock.
@@ -15,6 +15,7 @@ extension StoreCore {
     }
     quietRoundCount += 1
     guard quietRoundCount >= StoreCore.quietRounds else { return }
+    try giveUpSpares(but: 1)
     _ = try settleOnce()
   }
 
@@ -22,7 +23,8 @@ extension StoreCore {
   private func settleOnce() throws(StoreError) -> Bool {
     let isWorthIt = locked {
       let dead = compactable().reduce(0) { $0 + $1.deadByteCount }
-      return dead > catalog.liveByteCount / 20 && dead > segmentByteCount
+      let live = catalog.liveByteCount
+      return dead > segmentByteCount && dead > live / 50 && ledger.total > live + live / 8
     }
     guard isWorthIt else { return false }
     try makeCopySpare()
@@ -37,6 +39,7 @@ extension StoreCore {
     while goesOn() {
       let hasMade = try underUpkeep { () throws(StoreError) in
         try requireWritable()
+        try giveUpSpares(but: 1)
         try trimSealedSegments()
         return try settleOnce()
       }

@@ -53,8 +53,11 @@ final class StoreCore: @unchecked Sendable {
   /// locks, so either is enough to look.
   var unchecked: [(slot: Int, end: Int)] = []
   var isCheckingLeftovers = false
+  var isWritingCheckpoint = false
   /// Unlinked segments that a reader still had pinned.
   var retiring: [Segment] = []
+  /// What was let go of lately.
+  var leaving: [Leaving] = []
   var lastCheckpointMilliseconds: Int64?
   /// By the monotonic clock, and the hits by then.
   var lastCheckpoint: (nanoseconds: UInt64, hits: Int) = (0, 0)

@@ -22,7 +22,9 @@ extension StoreCore {
     round { () throws(StoreError) in try retireDeadSegments() }
     round { () throws(StoreError) in try trimSealedSegments() }
     // The next segment is made ready once the store is being written to.
-    if locked({ openSegments.contains { $0 != nil } }) { try? makeSpares(2) }
+    if locked({ openSegments.contains { $0 != nil } }), !isIdle, quietRoundCount < StoreCore.quietRounds {
+      try? makeSpares(2)
+    }
     if !isIdle { round { () throws(StoreError) in try settle() } }
     try? flush()
   }

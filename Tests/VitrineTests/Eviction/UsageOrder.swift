@@ -22,12 +22,13 @@ struct UsageOrder {
   var keys: [String] { Array(uses.keys) }
 
   /// Nobody who is left was used longer ago than somebody who has gone. Forgets who has gone; answers who is left.
-  mutating func expectOrder(_ store: CacheStore, _ comment: Comment? = nil) -> Int {
+  mutating func expectOrder(_ store: CacheStore, styles: Int = 1, _ comment: Comment? = nil) -> Int {
     var newestGone = 0
     var oldestLeft = Int.max
     var left = 0
     for (key, use) in uses {
-      if store.contains(key) {
+      let style = styles > 1 ? Style("s\(Int(key.dropFirst())! % styles)")! : .original
+      if store.contains(key, style: style) {
         left += 1
         oldestLeft = min(oldestLeft, use)
       } else {

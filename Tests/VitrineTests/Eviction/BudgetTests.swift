@@ -1,0 +1,115 @@
+import Testing
+
+@testable import Vitrine
+
+/// The promises about budgets, on a real disk with upkeep in the background, measured as `du` measures.
+@Suite struct BudgetTests {
+  struct Case: Sendable, CustomTestStringConvertible {
+    var name: String
+    var byteBudget: Int = 1 << 30
+    var entryBudget = 0
+    var sizes: ClosedRange<Int>
+    var putCount: Int
+    var styleCount = 1
+    var heldBlobs = 0
+    var stalledWriters = 0
+    var isHalved = false
+
+    var testDescription: String { name }
+  }
+
+  private static let scale = RandomRuns.isExhaustive ? 5 : 1
+
+  static let cases = [
+    Case(name: "bytes", byteBudget: 16 << 20, sizes: 2000...40_000, putCount: 2000 * scale),
+    Case(name: "entries", entryBudget: 20, sizes: 2000...40_000, putCount: 2000 * scale),
+    Case(
+      name: "both, with large pictures", byteBudget: 50 << 20, entryBudget: 20, sizes: 1_000_000...8_000_000,
+      putCount: 60 * scale),
+    Case(name: "large pictures", byteBudget: 50 << 20, sizes: 1_000_000...8_000_000, putCount: 60 * scale),
+    Case(name: "200 styles", byteBudget: 16 << 20, sizes: 2000...40_000, putCount: 2000 * scale, styleCount: 200),
+    Case(name: "1,000 Blobs", byteBudget: 16 << 20, sizes: 2000...40_000, putCount: 2000 * scale, heldBlobs: 1000),
+    Case(
+      name: "100 stalled writers", byteBudget: 16 << 20, sizes: 2000...40_000, putCount: 1000 * scale,
+      stalledWriters: 100),
+    Case(name: "a halved budget", byteBudget: 16 << 20, sizes: 2000...40_000, putCount: 1500 * scale, isHalved: true),
+  ]
+
+  @Test(arguments: cases) func theFolderStaysInsideAndTheOldestGo(_ test: Case) throws {
+    let folder = try TemporaryFolder()
+    let store = try CacheStore.open(
+      at: folder.store, options: StoreOptions(byteBudget: test.byteBudget, entryBudget: test.entryBudget))
+    var random = SeededRandom(seed: UInt64(test.putCount))
+    var order = UsageOrder()
+    var blobs: [Blob] = []
+    let writers = try (0..<test.stalledWriters).map { number in
+      let writer = try store.writer(for: "stalled\(number)", length: number % 2 == 0 ? 30_000 : nil)
+      // Most of them find no room under the cap, and stay as they are.
+      if number < 20 { _ = storeError { try writer.write(noise(20_000)) } }
+      return writer
+    }
+    var byteBudget = test.byteBudget
+    let pool = noise(test.sizes.upperBound + test.putCount)
+    for number in 0..<test.putCount {
+      let size = test.sizes.lowerBound + random.below(test.sizes.count)
+      let key = "u\(number)"
+      let style = test.styleCount > 1 ? Style("s\(number % test.styleCount)")! : .original
+      try store.put(Array(pool[number..<number + size]), for: key, style: style)
+      order.put(key)
+      if number % 2 == 0 {
+        let older = "u\(number - random.below(min(number + 1, 400)))"
+        let style = test.styleCount > 1 ? Style("s\(Int(older.dropFirst())! % test.styleCount)")! : .original
+        if let blob = store.blob(older, style: style) {
+          order.hit(older)
+          if blobs.count < test.heldBlobs { blobs.append(blob) }
+        }
+      }
+      if test.isHalved, number == test.putCount / 2 {
+        byteBudget /= 2
+        try store.setBudgets(byteBudget: byteBudget)
+      }
+      if number % 50 == 0 || number == test.putCount - 1 {
+        #expect(try Files.diskUsage(folder.store) <= byteBudget, "after \(number) puts")
+        if test.entryBudget > 0 { #expect(store.count <= test.entryBudget) }
+      }
+    }
+    let left = order.expectOrder(store, styles: test.styleCount)
+    #expect(left == store.count)
+    // Pictures of 4.5 MB need more than 50 MiB for 20 of them.
+    if test.entryBudget > 0, test.sizes.upperBound < 1_000_000 { #expect(left == 20) }
+    let statistics = store.statistics()
+    if test.name != "entries", test.heldBlobs == 0, test.stalledWriters == 0 {
+      // Less one picture where pictures are larger than a segment.
+      let spared = test.sizes.upperBound > byteBudget / 100 ? test.sizes.upperBound : 0
+      #expect(statistics.logicalByteCount >= byteBudget * 85 / 100 - spared)
+    }
+    withExtendedLifetime((blobs, writers)) {}
+    #expect(try store.verify().isOK)
+    try store.close()
+    #expect(try Files.diskUsage(folder.store) <= byteBudget)
+  }
+
+  /// Overwrites everything three times in a budget of twice the live bytes.
+  @Test(arguments: [EvictionPolicy.lru, .fifo]) func whatIsOverwrittenGivesItsSpaceBack(_ policy: EvictionPolicy) throws
+  {
+    let folder = try TemporaryFolder()
+    let (count, size) = (600, 30_000)
+    let budget = 2 * count * size
+    let store = try CacheStore.open(at: folder.store, options: StoreOptions(byteBudget: budget, policy: policy))
+    var random = SeededRandom(seed: 5)
+    let pool = noise(size + 4 * count)
+    for number in 0..<count { try store.put(Array(pool[number..<number + size]), for: "u\(number)") }
+    for round in 1...3 * count {
+      let from = count + round
+      try store.put(Array(pool[from..<from + size]), for: "u\(random.below(count))")
+      if round % 100 == 0 { #expect(try Files.diskUsage(folder.store) <= budget) }
+    }
+    #expect(store.statistics().evictedCount == 0 && store.count == count)
+    #expect(store.statistics().writeAmplification <= 1.3)
+    #expect(try store.idle())
+    #expect(try Files.diskUsage(folder.store) <= count * size * 115 / 100)
+    #expect(store.count == count)
+    #expect(try store.verify().isOK)
+    try store.close()
+  }
+}
