@@ -74,7 +74,7 @@ import Testing
       }
     }
     let left = order.expectOrder(store, styles: test.styleCount)
-    #expect(left == store.count)
+    #expect(left >= store.count, "upkeep may have gone on")
     // Pictures of 4.5 MB need more than 50 MiB for 20 of them.
     if test.entryBudget > 0, test.sizes.upperBound < 1_000_000 { #expect(left == 20) }
     let statistics = store.statistics()

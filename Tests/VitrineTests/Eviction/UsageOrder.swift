@@ -23,20 +23,20 @@ struct UsageOrder {
 
   /// Nobody who is left was used longer ago than somebody who has gone. Forgets who has gone; answers who is left.
   mutating func expectOrder(_ store: CacheStore, styles: Int = 1, _ comment: Comment? = nil) -> Int {
-    var newestGone = 0
-    var oldestLeft = Int.max
-    var left = 0
-    for (key, use) in uses {
-      let style = styles > 1 ? Style("s\(Int(key.dropFirst())! % styles)")! : .original
-      if store.contains(key, style: style) {
-        left += 1
-        oldestLeft = min(oldestLeft, use)
-      } else {
-        newestGone = max(newestGone, use)
-        uses[key] = nil
-      }
+    // Upkeep may evict while this looks; then it looks again.
+    var present: Set<String> = []
+    var evictedCount = -1
+    while evictedCount != store.statistics().evictedCount {
+      evictedCount = store.statistics().evictedCount
+      present = Set(
+        uses.keys.filter { key in
+          store.contains(key, style: styles > 1 ? Style("s\(Int(key.dropFirst())! % styles)")! : .original)
+        })
     }
+    let newestGone = uses.filter { !present.contains($0.key) }.map(\.value).max() ?? 0
+    let oldestLeft = uses.filter { present.contains($0.key) }.map(\.value).min() ?? .max
     #expect(newestGone < oldestLeft, comment)
-    return left
+    uses = uses.filter { present.contains($0.key) }
+    return present.count
   }
 }

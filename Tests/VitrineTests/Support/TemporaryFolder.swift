@@ -64,7 +64,11 @@ enum Files {
 
   private static func blocks(_ path: String) throws -> Int {
     var status = stat()
-    guard lstat(path, &status) == 0 else { throw CocoaError(.fileReadNoSuchFile) }
+    // A file that goes while this looks takes nothing any more.
+    guard lstat(path, &status) == 0 else {
+      if errno == ENOENT { return 0 }
+      throw CocoaError(.fileReadUnknown)
+    }
     return Int(status.st_blocks) * 512
   }
 }
