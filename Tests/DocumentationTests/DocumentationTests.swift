@@ -33,8 +33,25 @@ import Testing
     }
   }
 
+  /// The adapter for image loaders does what its names say.
+  @Test func theDataCacheOfEmbeddingWorks() throws {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "vitrine-loader-\(UUID())")
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let cache = DataCache(store: try CacheStore.open(at: folder.path, options: StoreOptions(byteBudget: 4 << 20)))
+    cache.storeData([1, 2, 3], for: "a")
+    cache.storeData([4], for: "b")
+    #expect(cache.cachedData(for: "a") == [1, 2, 3] && cache.containsData(for: "b"))
+    cache.removeData(for: "a")
+    #expect(cache.cachedData(for: "a") == nil && cache.containsData(for: "b"))
+    cache.removeAll()
+    #expect(!cache.containsData(for: "b"))
+    try cache.store.close()
+  }
+
   @Test func everyFileThatADocumentLinksToIsThere() throws {
-    let documents = ["Architecture", "Concurrency", "Durability", "Embedding", "Format"].map { "Docs/\($0).md" }
+    let documents = ["Architecture", "Budget", "Concurrency", "Durability", "Embedding", "Format"].map {
+      "Docs/\($0).md"
+    }
     for document in ["README.md", "CONTRIBUTING.md"] + documents {
       let text = try lines(of: document).joined(separator: "\n")
       let folder = root.appending(path: document).deletingLastPathComponent()

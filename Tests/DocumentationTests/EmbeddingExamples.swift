@@ -154,3 +154,20 @@ private func errors(store: CacheStore, jpeg: [UInt8], url: String, report: (Stri
     report("disk trouble, reopen the store: \(error)")
   }
 }
+
+private func full(store: CacheStore, isQuiet: () -> Bool) throws {
+  try store.setBudgets(byteBudget: 256 << 20)  // holds when this returns
+  try store.idle(while: { isQuiet() })  // tidies up now rather than bit by bit
+  let report = try store.compact()  // as small as it gets, without losing an entry
+  print(report.bytesBefore, report.bytesAfter)
+}
+
+struct DataCache: Sendable {
+  let store: CacheStore
+
+  func cachedData(for key: String) -> [UInt8]? { store.bytes(key) }
+  func containsData(for key: String) -> Bool { store.contains(key) }
+  func storeData(_ data: [UInt8], for key: String) { try? store.put(data, for: key) }
+  func removeData(for key: String) { _ = try? store.remove(key) }
+  func removeAll() { try? store.removeAll() }
+}
