@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import Vitrine
 
 /// What the documents show must compile and work.
 @Suite struct DocumentationTests {
