@@ -235,7 +235,18 @@ import Testing
     try again.close()
   }
 
-  @Test func asynchronousWritersThatWaitDoNotKeepThePoolFromThoseTheyWaitFor() async throws {
+  /// A pool that other tests keep busy may not come to the others for as long as one waits.
+  private static func again(_ body: () async throws -> Void) async throws {
+    while true {
+      do {
+        return try await body()
+      } catch StoreError.noSpace {
+        try await Task.sleep(nanoseconds: 10_000_000)
+      }
+    }
+  }
+
+  @Test(.timeLimit(.minutes(5))) func asynchronousWritersThatWaitDoNotKeepThePoolFromThoseTheyWaitFor() async throws {
     let folder = try TemporaryFolder()
     let store = try CacheStore.open(
       at: folder.store, options: StoreOptions(byteBudget: 4 << 20, segmentByteCount: Self.segment))
@@ -243,17 +254,21 @@ import Testing
     try await withThrowingTaskGroup(of: Void.self) { group in
       for number in 0..<12 {
         group.addTask {
-          let writer = try store.asynchronous.writer(
-            for: CacheKey("u\(number)"), length: number % 2 == 0 ? 90_000 : nil)
-          let bytes = noise(90_000, UInt64(number))
-          for start in stride(from: 0, to: bytes.count, by: 30_000) {
-            try await writer.write(Array(bytes[start..<start + 30_000]))
-            try await Task.sleep(nanoseconds: 1_000_000)
+          try await Self.again {
+            let writer = try store.asynchronous.writer(
+              for: CacheKey("u\(number)"), length: number % 2 == 0 ? 90_000 : nil)
+            let bytes = noise(90_000, UInt64(number))
+            for start in stride(from: 0, to: bytes.count, by: 30_000) {
+              try await writer.write(Array(bytes[start..<start + 30_000]))
+              try await Task.sleep(nanoseconds: 1_000_000)
+            }
+            try await writer.commit()
           }
-          try await writer.commit()
-          let layout = BitmapLayout.drawable(width: 100, height: 100, format: .rgba8888)!
-          try await store.asynchronous.draw(CacheKey("b\(number)"), layout: layout) { memory, _ in
-            memory.withUnsafeMutableBytes { $0[0] = UInt8(number) }
+          try await Self.again {
+            let layout = BitmapLayout.drawable(width: 100, height: 100, format: .rgba8888)!
+            try await store.asynchronous.draw(CacheKey("b\(number)"), layout: layout) { memory, _ in
+              memory.withUnsafeMutableBytes { $0[0] = UInt8(number) }
+            }
           }
         }
       }
