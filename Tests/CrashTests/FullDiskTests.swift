@@ -22,6 +22,22 @@ import VitrineSimulation
     #expect(Accounts.check(work.store) == nil)
   }
 
+  @Test func aFullDiskIsCompactedIntoTheSpare() throws {
+    let work = try Workload(options: StoreOptions(byteBudget: 4 << 20))
+    for number in 0..<200 { try work.put("k\(number)", Workload.bytes(9000, number)) }
+    for number in 0..<200 where number % 4 != 0 { try work.remove("k\(number)") }
+    work.world.disk.fillUp()
+    let report = try work.compact()
+    #expect(report.recordsMoved > 40 && report.recordsDropped == 0)
+    #expect(report.bytesAfter < report.bytesBefore - 1_000_000)
+    for number in 0..<200 where number % 4 == 0 {
+      #expect(work.store.bytes("k\(number)") == Workload.bytes(9000, number))
+    }
+    #expect(work.store.statistics().evictedCount == 0 && Accounts.check(work.store) == nil)
+    let dead = work.store.statistics().segments.filter { !$0.isOpen }.reduce(0) { $0 + $1.deadByteCount }
+    #expect(dead * 50 <= work.store.statistics().liveByteCount)
+  }
+
   @Test func aFullDiskStillOpensReadsAndRemoves() throws {
     let work = try Workload()
     for number in 0..<20 { try work.put("k\(number)", Workload.bytes(900, number), synced: true) }

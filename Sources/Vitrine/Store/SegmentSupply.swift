@@ -129,18 +129,23 @@ extension StoreCore {
 
   /// Makes a segment file and names it in the log. Under the upkeep lock. Nil when the log had no room: a checkpoint
   /// was written, try again.
-  func makeSegment(byteCount: Int) throws(StoreError) -> Segment? {
+  ///
+  /// `evicts`: room that is not there is made, at the cost of entries.
+  func makeSegment(byteCount: Int, evicts: Bool = true) throws(StoreError) -> Segment? {
     // The index of a checkpoint has to have room for it too.
     let needed = locked { catalog.checkpointByteCount(moreKeys: 0) }
-    if needed > checkpointByteCount { try grow(to: needed) }
-    try makeRoom(for: byteCount)
+    if needed > checkpointByteCount {
+      if !evicts, locked({ !ledger.admits(2 * (needed - checkpointByteCount)) }) { throw .noSpace }
+      try grow(to: needed)
+    }
+    if evicts { try makeRoom(for: byteCount) } else if locked({ !ledger.admits(byteCount) }) { throw .noSpace }
     let id = locked { catalog.takeSegmentID() }
     assert(!orphans.contains(SegmentHeader.fileName(id)), "numbers are given above all files that are there")
     let header = SegmentHeader(
       stream: .spare, store: identity.store, segment: id, fileByteCount: byteCount,
       opening: Sequence.opening(firstSequence), made: environment.clock.wallMilliseconds())
     let name = SegmentHeader.fileName(id)
-    let made = try makeFileOnFullDisk(name, header, byteCount)
+    let made = try makeFileOnFullDisk(name, header, byteCount, evicts: evicts)
     let segment = try locked { () throws(StoreError) -> Segment? in
       try requireWritable()
       guard let slot = catalog.segments.takeSlot() else { throw .noSpace }
@@ -169,9 +174,9 @@ extension StoreCore {
 
   /// The disk may be full while the budget is not: then so much is given back first.
   private func makeFileOnFullDisk(
-    _ name: String, _ header: SegmentHeader, _ byteCount: Int
+    _ name: String, _ header: SegmentHeader, _ byteCount: Int, evicts: Bool
   ) throws(StoreError) -> MadeFile {
-    var hasGivenBack = false
+    var hasGivenBack = !evicts
     while true {
       let failure: StoreError
       do throws(SystemError) {

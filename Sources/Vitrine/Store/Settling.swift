@@ -101,14 +101,12 @@ extension StoreCore {
 
   /// A spare for copies, where there is none and room for one without taking it from an entry.
   private func makeCopySpare() throws(StoreError) {
-    let (isThere, byteCount) = locked {
-      (spares.contains { $0.byteCount >= segmentByteCount } || !ledger.admits(segmentByteCount), segmentByteCount)
-    }
+    let (isThere, byteCount) = locked { (spares.contains { $0.byteCount >= segmentByteCount }, segmentByteCount) }
     if isThere { return }
     do throws(StoreError) {
-      if let spare = try makeSegment(byteCount: byteCount) { locked { spares.append(spare) } }
+      if let spare = try makeSegment(byteCount: byteCount, evicts: false) { locked { spares.append(spare) } }
     } catch {
-      // A full disk: then with what room there is.
+      // A full disk, or budget: then with what room there is.
       guard case .noSpace = error else { throw error }
     }
   }
