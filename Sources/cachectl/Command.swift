@@ -1,4 +1,5 @@
 import CacheCtlKit
+import Vitrine
 
 /// One word that `cachectl` understands.
 protocol Command: SendableMetatype {
@@ -17,6 +18,19 @@ extension Option {
   static let style = Option("style", value: "S", "the style half of the key; 'original' when left out")
   static let budget = Option(
     "budget", value: "SIZE", "change the store's byte budget: 500MB, 2GiB, plain bytes")
+  static let entries = Option(
+    "entries", value: "N", "change the store's entry budget; 0 for no limit")
+  static let policy = Option(
+    "policy", value: EvictionPolicy.allCases.map(\.name).joined(separator: "|"),
+    "change who goes first when the store is full: used (lru) or put (fifo) longest ago")
   static let sync = Option("sync", "survive loss of power before going on")
   static let prefix = Option("prefix", value: "P", "only keys whose URL begins with P")
+}
+
+extension Arguments {
+  /// What `--budget`, `--entries` and `--policy` say of the store.
+  func storeOptions() throws -> StoreOptions {
+    StoreOptions(
+      byteBudget: try size(.budget), entryBudget: try count(.entries), policy: try policy(.policy))
+  }
 }

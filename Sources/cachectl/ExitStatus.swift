@@ -4,6 +4,6 @@ enum ExitStatus: Int32 {
   /// Damage was found, or the key is not there.
   case problemFound = 1
   case usage = 2
-  /// Locked, not a store, I/O.
+  /// Locked, not a store, I/O; or broken off before it was done.
   case couldNotRun = 3
 }

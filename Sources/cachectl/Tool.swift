@@ -5,9 +5,9 @@ import Vitrine
 /// From the words of the command line to an exit status.
 enum Tool {
   static let commands: [any Command.Type] = [
-    StatCommand.self, VerifyCommand.self, RepairCommand.self, DumpCommand.self, ListCommand.self,
-    GetCommand.self,
-    PutCommand.self, RemoveCommand.self, ImportCommand.self, ExportCommand.self, BenchCommand.self,
+    StatCommand.self, VerifyCommand.self, CompactCommand.self, RepairCommand.self, DumpCommand.self,
+    ListCommand.self, GetCommand.self, PutCommand.self, RemoveCommand.self, ImportCommand.self, ExportCommand.self,
+    BenchCommand.self,
     HelpCommand.self,
   ]
 

@@ -52,7 +52,7 @@ func value(_ number: Int, _ count: Int) -> [UInt8] {
 
 /// The segment files of a store in which something lives.
 func segmentFiles(_ store: CacheStore) -> [String] {
-  store.statistics().segments.filter { $0.liveRecordCount > 0 }.map { "\(store.path)/segments/\($0.file)" }
+  store.statistics().segments.filter { $0.livePartCount > 0 }.map { "\(store.path)/segments/\($0.file)" }
 }
 
 func cut(_ path: String, to byteCount: Int) {

@@ -38,6 +38,21 @@ public enum Quantity {
     return fixed(nanoseconds / 1_000_000_000, places: 1) + " s"
   }
 
+  /// `45 s`, `4.3 min`, `1 h`, `3.1 days`, `2.1 years`, without a place where it is nought.
+  public static func duration(seconds: Int) -> String {
+    let units = [(60, "s"), (60, "min"), (24, "h"), (365, "days"), (Int.max, "years")]
+    var value = Double(seconds)
+    for (next, name) in units {
+      if value < Double(next) || next == .max {
+        let text = fixed(value, places: 1)
+        let number = text.hasSuffix(".0") ? String(text.dropLast(2)) : text
+        return "\(number) \(number == "1" && name.hasSuffix("s") && name != "s" ? String(name.dropLast()) : name)"
+      }
+      value /= Double(next)
+    }
+    return ""
+  }
+
   /// `part` of `whole` as `19 %`; nothing of nothing is `-`.
   public static func percent(_ part: Int, of whole: Int) -> String {
     whole == 0 ? "-" : fixed(100 * Double(part) / Double(whole), places: 0) + " %"

@@ -37,6 +37,15 @@ extension Arguments {
     return count
   }
 
+  public func policy(_ option: Option) throws(UsageError) -> EvictionPolicy? {
+    guard let word = value(option) else { return nil }
+    guard let policy = EvictionPolicy(name: String(decoding: word, as: UTF8.self)) else {
+      let names = EvictionPolicy.allCases.map(\.name).joined(separator: " or ")
+      throw fail("--\(option.name): '\(printable(word))' is no policy (\(names))")
+    }
+    return policy
+  }
+
   /// The moment a time to live of so many seconds ends, in milliseconds since 1970.
   public func expiration(_ option: Option, nowMilliseconds: Int64) throws(UsageError) -> Int64? {
     guard let seconds = try count(option) else { return nil }

@@ -1,7 +1,10 @@
 /// The calls of a store that may wait for the disk, as `async` functions: each runs on a thread of a small pool of the
-/// library's own, so that the cooperative pool is never blocked. About 10 µs a call on top.
+/// library's own, so that the cooperative pool is never blocked. About 10 µs a call on top; what a call costs otherwise,
+/// and what it throws, is said where ``CacheStore`` has it. Any task may call them, at any time.
 ///
-/// A call that has begun is not cancelled: its change happens whole.
+/// A call that has begun is not cancelled: its change happens whole. Those that take long and can stop half-way
+/// (``compact(progress:)``, ``idle(while:)``) do so when their task is cancelled. A long call keeps one of the pool's few
+/// threads for as long as it takes.
 public struct AsyncCacheStore: Sendable {
   let store: CacheStore
 
@@ -12,71 +15,147 @@ public struct AsyncCacheStore: Sendable {
     try await run { () throws(StoreError) in try CacheStore.open(at: path, options: options) }
   }
 
+  /// Makes everything durable, and lets the store go.
+  public func close() async throws(StoreError) {
+    try await AsyncCacheStore.run { () throws(StoreError) in try store.close() }
+  }
+
+  // MARK: Reading
+
   /// A copy of an entry's bytes.
   public func bytes(for key: CacheKey, source: Source? = nil) async -> [UInt8]? {
-    let result: Result<[UInt8]?, Never> = await BlockingPool.shared.run { .success(store.bytes(key, source: source)) }
-    return result.get()
+    await AsyncCacheStore.read { store.bytes(key, source: source) }
   }
 
   /// Calls `body` with an entry's bytes on a thread of the pool; nil when there is nothing.
   public func get<R: Sendable>(
     _ key: CacheKey, source: Source? = nil, _ body: @escaping @Sendable (RawSpan) -> R
   ) async -> R? {
-    let result: Result<R?, Never> = await BlockingPool.shared.run { .success(store.get(key, source: source, body)) }
-    return result.get()
+    await AsyncCacheStore.read { store.get(key, source: source, body) }
   }
 
+  /// Calls `body` for each of many keys, in their order, on a thread of the pool.
+  public func getMany(
+    _ keys: [CacheKey], sources: [Source?] = [], _ body: @escaping @Sendable (Int, RawSpan?) -> Void
+  ) async {
+    await AsyncCacheStore.read { store.getMany(keys, sources: sources, body) }
+  }
+
+  /// What there is under a key, or why there is nothing. The first look since opening reads the value through.
+  public func lookup(_ key: CacheKey, source: Source? = nil) async -> LookupResult {
+    await AsyncCacheStore.read { store.lookup(key, source: source) }
+  }
+
+  // MARK: Changing
+
+  /// Stores a value; a `synced` one has been waited for.
   public func put(
     _ bytes: [UInt8], for key: CacheKey, options: PutOptions = PutOptions()
   ) async throws(StoreError) {
     try await AsyncCacheStore.run { () throws(StoreError) in try store.put(bytes, for: key, options: options) }
   }
 
+  /// Stores many values: all of them or none.
+  public func putMany(
+    _ entries: [(key: CacheKey, bytes: [UInt8], options: PutOptions)], durability: Durability? = nil
+  ) async throws(StoreError) {
+    try await AsyncCacheStore.run { () throws(StoreError) in try store.putMany(entries, durability: durability) }
+  }
+
+  /// Makes the changes of a batch: all of them or none.
   public func write(_ batch: WriteBatch, durability: Durability? = nil) async throws(StoreError) {
     try await AsyncCacheStore.run { () throws(StoreError) in try store.write(batch, durability: durability) }
   }
 
+  /// Replaces an entry's metadata; false when there is no entry.
+  @discardableResult
+  public func setMetadata(
+    _ metadata: [UInt8], for key: CacheKey, durability: Durability? = nil
+  ) async throws(StoreError) -> Bool {
+    try await AsyncCacheStore.run { () throws(StoreError) in
+      try store.setMetadata(metadata, for: key, durability: durability)
+    }
+  }
+
+  /// Replaces an entry's expiry; false when there is no entry.
+  @discardableResult
+  public func setExpiration(
+    _ milliseconds: Int64?, for key: CacheKey, durability: Durability? = nil
+  ) async throws(StoreError) -> Bool {
+    try await AsyncCacheStore.run { () throws(StoreError) in
+      try store.setExpiration(milliseconds, for: key, durability: durability)
+    }
+  }
+
+  // MARK: Removing
+
+  /// Removes one entry; answers whether there was one.
   @discardableResult
   public func remove(_ key: CacheKey, durability: Durability? = nil) async throws(StoreError) -> Bool {
     try await AsyncCacheStore.run { () throws(StoreError) in try store.remove(key, durability: durability) }
   }
 
+  /// Removes the entries of many keys together; answers how many there were.
   @discardableResult
   public func removeMany(_ keys: [CacheKey], durability: Durability? = nil) async throws(StoreError) -> Int {
     try await AsyncCacheStore.run { () throws(StoreError) in try store.removeMany(keys, durability: durability) }
   }
 
+  /// Removes all styles of a URL together; answers how many there were.
+  @discardableResult
+  public func removeAllStyles(_ url: String, durability: Durability? = nil) async throws(StoreError) -> Int {
+    try await AsyncCacheStore.run { () throws(StoreError) in try store.removeAllStyles(url, durability: durability) }
+  }
+
+  /// Removes every entry of a style; answers how many there were. O(entries).
+  @discardableResult
+  public func removeAll(style: Style, durability: Durability? = nil) async throws(StoreError) -> Int {
+    try await AsyncCacheStore.run { () throws(StoreError) in
+      try store.removeAll(style: style, durability: durability)
+    }
+  }
+
+  /// Removes every entry whose URL begins with `prefix`; answers how many there were. O(entries).
+  @discardableResult
+  public func removeAll(prefix: String, durability: Durability? = nil) async throws(StoreError) -> Int {
+    try await AsyncCacheStore.run { () throws(StoreError) in
+      try store.removeAll(prefix: prefix, durability: durability)
+    }
+  }
+
+  /// Removes every entry that `predicate` picks, which is asked on a thread of the pool. O(entries).
+  @discardableResult
+  public func removeAll(
+    durability: Durability? = nil, where predicate: @escaping @Sendable (EntryInfo) -> Bool
+  ) async throws(StoreError) -> Int {
+    try await AsyncCacheStore.run { () throws(StoreError) in
+      try store.removeAll(durability: durability, where: predicate)
+    }
+  }
+
+  /// Removes everything.
   public func removeAll(durability: Durability? = nil) async throws(StoreError) {
     try await AsyncCacheStore.run { () throws(StoreError) in try store.removeAll(durability: durability) }
   }
 
-  public func flush() async throws(StoreError) {
-    try await AsyncCacheStore.run { () throws(StoreError) in try store.flush() }
-  }
-
-  public func checkpoint() async throws(StoreError) {
-    try await AsyncCacheStore.run { () throws(StoreError) in try store.checkpoint() }
-  }
-
-  @discardableResult
-  public func refresh() async throws(StoreError) -> Bool {
-    try await AsyncCacheStore.run { () throws(StoreError) in try store.refresh() }
-  }
-
-  public func verify() async throws(StoreError) -> VerificationReport {
-    try await AsyncCacheStore.run { () throws(StoreError) in try store.verify() }
-  }
-
-  public func close() async throws(StoreError) {
-    try await AsyncCacheStore.run { () throws(StoreError) in try store.close() }
-  }
+  // MARK: The pool
 
   static func run<R: Sendable>(
     _ body: @escaping @Sendable () throws(StoreError) -> R
   ) async throws(StoreError) -> R {
-    let result: Result<R, StoreError> = await BlockingPool.shared.run {
+    try await result(body).get()
+  }
+
+  static func result<R: Sendable>(
+    _ body: @escaping @Sendable () throws(StoreError) -> R
+  ) async -> Result<R, StoreError> {
+    await BlockingPool.shared.run {
       do throws(StoreError) { return .success(try body()) } catch { return .failure(error) }
     }
-    return try result.get()
+  }
+
+  static func read<R: Sendable>(_ body: @escaping @Sendable () -> R) async -> R {
+    let result: Result<R, Never> = await BlockingPool.shared.run { .success(body()) }
+    return result.get()
   }
 }

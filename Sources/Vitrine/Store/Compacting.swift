@@ -254,11 +254,3 @@ extension StoreCore {
     return move.key == nil && move.content == nil ? nil : .moved(move)
   }
 }
-
-/// What compaction has done since the store was opened.
-struct CompactionRecord: Sendable, Equatable {
-  var stepCount = 0
-  var recordCount = 0
-  var byteCount = 0
-  var segmentCount = 0
-}

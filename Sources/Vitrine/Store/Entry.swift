@@ -51,6 +51,10 @@ public struct EntryInfo: Sendable, Hashable {
   public let source: Source?
   /// The source was named by the put; without that, it is the digest of the URL's original.
   public let hasNamedSource: Bool
+  /// When it was last used, in milliseconds since 1970: never earlier than it was, and exact to about a second lately, to a
+  /// few parts in a hundred of how long ago it is before that. A put and a change of metadata are uses, too. A read-only
+  /// opening tells what the writer's last checkpoint knew. Nil where no use is noted, as under `fifo`.
+  public let lastUsedMilliseconds: Int64?
   /// True when this key's record points at a payload that another record carries.
   public let isShared: Bool
 }

@@ -2,9 +2,9 @@
 // pinned while it is read: changes go on meanwhile. An entry put during the walk may be missed, none is given twice
 // unless it was put again.
 extension StoreCore {
-  /// Calls `body` with the record of every entry whose head is whole, until it answers false. One look at each record,
+  /// Calls `body` with the record and the place in the index of every entry whose head is whole, until it answers false. One look at each record,
   /// in no order. Neither checks payloads nor counts as use.
-  func forEachRecord<E: Error>(_ body: (RecordView, KeyHash, Location) throws(E) -> Bool) throws(E) {
+  func forEachRecord<E: Error>(_ body: (RecordView, KeyHash, KeySlot) throws(E) -> Bool) throws(E) {
     for shard in 0..<KeyTable.shardCount {
       for entry in catalog.keys.copy(shard: shard) {
         let hash = entry.hash(shard: shard)
@@ -14,7 +14,7 @@ extension StoreCore {
         guard let pin = pinned else { continue }
         defer { pin.release() }
         guard let view = readableRecord(entry.location) else { continue }
-        if try !body(view, hash, entry.location) { return }
+        if try !body(view, hash, entry) { return }
       }
     }
   }
@@ -29,7 +29,7 @@ extension StoreCore {
   func keys(where isWanted: (RecordView) -> Bool) -> [CacheKey] {
     var found: [CacheKey] = []
     forEachRecord { (view, _, _) throws(Never) in
-      if isWanted(view) { found.append(EntryInfo(view).key) }
+      if isWanted(view) { found.append(view.key) }
       return true
     }
     return found
@@ -43,8 +43,8 @@ extension StoreCore {
       catalog.keys.forEach(shard: shard) { ages[$0.location] = RecencyClock.age(of: $0.stamp, at: now) }
     }
     var found: [(age: UInt32, key: CacheKey)] = []
-    forEachRecord { (view, _, location) throws(Never) in
-      found.append((ages[location] ?? 0, EntryInfo(view).key))
+    forEachRecord { (view, _, slot) throws(Never) in
+      found.append((ages[slot.location] ?? 0, view.key))
       return true
     }
     return found.sorted { $0.age < $1.age }.map(\.key)
@@ -57,9 +57,15 @@ extension StoreCore {
     let content = catalog.hasher.content(digest)
     while true {
       guard let (location, pin) = pinCandidate(content, skip: skip) else { return found }
-      if let view = readableRecord(location), view.header.digest == digest { found.append(EntryInfo(view)) }
+      if let view = readableRecord(location), view.header.digest == digest {
+        // A payload may have outlived its own key.
+        let slot = catalog.keys.withEntry(hash(of: view), location) { $0 }
+        found.append(EntryInfo(view, lastUse: slot.flatMap { useTime(of: $0, written: view.header.written) }))
+      }
       pin.release()
       skip += 1
     }
   }
+
+  private func hash(of view: RecordView) -> KeyHash { catalog.hasher.key(view.url, styleTag: view.key.style.tag) }
 }

@@ -9,9 +9,12 @@ final class Evictor: @unchecked Sendable {
   private var lifted: UInt32?
 
   // Guarded by the commit lock.
-  var record = EvictionRecord()
+  var record: EvictionRecord
 
-  init(order: any EvictionOrder) { self.order = order }
+  init(order: any EvictionOrder, record: EvictionRecord) {
+    self.order = order
+    self.record = record
+  }
 
   deinit { lock.destroy() }
 
@@ -40,26 +43,4 @@ final class Evictor: @unchecked Sendable {
 
   /// Takes back those that have not gone, which are next again.
   func putBack(_ victims: ArraySlice<Victim>) { queue.append(contentsOf: victims.reversed()) }
-}
-
-/// What eviction has done since the store was opened.
-struct EvictionRecord: Sendable, Equatable {
-  static let bucketCount = 16
-
-  var entryCount = 0
-  var byteCount = 0
-  /// How long ago the evicted were last used: below a second, below 4 seconds, below 16, and so on.
-  var ages = [Int](repeating: 0, count: bucketCount)
-
-  mutating func note(byteCount: Int, ageMilliseconds: Int64) {
-    entryCount += 1
-    self.byteCount += byteCount
-    var bucket = 0
-    var bound: Int64 = 1000
-    while ageMilliseconds >= bound, bucket < EvictionRecord.bucketCount - 1 {
-      bound *= 4
-      bucket += 1
-    }
-    ages[bucket] += 1
-  }
 }

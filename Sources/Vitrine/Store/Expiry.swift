@@ -58,6 +58,15 @@ extension StoreCore {
     catalog.useTimes.withLock { $0.time(of: slot.stamp, at: catalog.keys.clock.now) } ?? now
   }
 
+  /// The same for whoever asks about an entry; nil where the policy notes no use. What a read-only opening has no time for
+  /// was put after the checkpoint that it goes by.
+  func useTime(of slot: KeySlot, written: Int64) -> Int64? {
+    guard evictor.order.countsHits else { return nil }
+    let noted = catalog.useTimes.withLock { $0.time(of: slot.stamp, at: catalog.keys.clock.now) }
+    let now = environment.clock.wallMilliseconds()
+    return min(now, max(written, noted ?? (isReadOnly ? written : now)))
+  }
+
   /// Notes the use of an entry on whose last use it hangs whether it expires.
   func noteUse(_ hash: KeyHash, _ location: Location) {
     guard evictor.order.countsHits else { return }

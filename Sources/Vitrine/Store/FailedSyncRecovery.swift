@@ -35,7 +35,7 @@ extension StoreCore {
   /// room: then the entry goes.
   private func writeAnew(_ hash: KeyHash, _ location: Location) throws(StoreError) -> Bool {
     guard try !isDamaged(location), let view = catalog.record(at: location, checks: true) else { return false }
-    let info = EntryInfo(view)
+    let info = EntryInfo(view, lastUse: nil)
     let url = Array(view.url)
     let options = PutOptions(
       metadata: info.metadata, expirationMilliseconds: info.expirationMilliseconds, layout: info.layout,

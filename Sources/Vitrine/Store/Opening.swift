@@ -302,10 +302,6 @@ struct Opening {
     _ loaded: LoadedStore, _ folders: StoreFolders, wal: WAL?, lockFile: (any File)?, _ started: UInt64,
     firstSequence: UInt64
   ) -> StoreCore {
-    let counters =
-      (try? folders.root.openFile(CacheFormat.countersFile, .readOnly)).flatMap { file in
-        (try? file.read(0..<128)).flatMap { Counters($0) }
-      } ?? Counters()
     let elapsed = environment.clock.monotonicNanoseconds() - started
     let lastOpen = StoreStatistics.LastOpen(
       kind: loaded.kind, milliseconds: Double(elapsed) / 1e6, replayedCount: loaded.replayedCount,
@@ -313,7 +309,7 @@ struct Opening {
     return StoreCore(
       environment: environment, folders: folders, loaded: loaded, wal: wal, lockFile: lockFile,
       verification: options.verification, reads: options.reads, lastOpen: lastOpen, firstSequence: firstSequence,
-      ledger: Adoption.ledger(loaded, folders, wal), counters: counters)
+      ledger: Adoption.ledger(loaded, folders, wal), counters: Counters.read(from: folders.root) ?? Counters())
   }
 
   // MARK: Beginning anew

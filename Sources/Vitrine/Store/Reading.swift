@@ -431,26 +431,37 @@ extension StoreCore {
     {
       defer { pin.release() }
       if let view = catalog.record(at: slot.location, checks: true), view.has(url: url, style: style) {
-        let info = EntryInfo(view)
+        let info = info(view, slot)
         return catalog.segments.isDamaged(view.head, slot: slot.location.slot) ? nil : info
       }
       skip += 1
     }
     return nil
   }
+
+  /// An entry, from its record and its place in the index.
+  func info(_ view: RecordView, _ slot: KeySlot) -> EntryInfo {
+    EntryInfo(view, lastUse: useTime(of: slot, written: view.header.written))
+  }
 }
 
 extension EntryInfo {
-  init(_ view: RecordView) {
+  init(_ view: RecordView, lastUse: Int64?) {
     let header = view.header
-    let style = Array(view.style)
     self.init(
-      key: CacheKey(
-        bytes: Array(view.url), Style(valid: style, name: String(decoding: style, as: UTF8.self))),
-      digest: header.digest, encoding: header.encoding, layout: header.layout, byteCount: header.logicalByteCount,
+      key: view.key, digest: header.digest, encoding: header.encoding, layout: header.layout,
+      byteCount: header.logicalByteCount,
       storedByteCount: header.storedByteCount, metadata: Array(view.metadata), writtenMilliseconds: header.written,
       expirationMilliseconds: header.expiration == 0 || header.flags.contains(.sliding) ? nil : header.expiration,
       slidingExpirationMilliseconds: header.flags.contains(.sliding) ? header.expiration : nil,
-      source: header.source, hasNamedSource: header.flags.contains(.namedSource), isShared: !header.carriesPayload)
+      source: header.source, hasNamedSource: header.flags.contains(.namedSource),
+      lastUsedMilliseconds: lastUse, isShared: !header.carriesPayload)
+  }
+}
+
+extension RecordView {
+  var key: CacheKey {
+    let style = Array(style)
+    return CacheKey(bytes: Array(url), Style(valid: style, name: String(decoding: style, as: UTF8.self)))
   }
 }

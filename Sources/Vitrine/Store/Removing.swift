@@ -63,14 +63,14 @@ extension StoreCore {
 
   /// Removes what `isWanted` picks, in frames of at most 10,000 keys: each of them all or nothing. Collects no more keys
   /// than that at a time.
-  func removeAll(durability: Durability?, where isWanted: (RecordView) -> Bool) throws(StoreError) -> Int {
+  func removeAll(durability: Durability?, where isWanted: (RecordView, KeySlot) -> Bool) throws(StoreError) -> Int {
     try requireWritable()
     let step = largestRemoval
     var keys: [CacheKey] = []
     var removed = 0
-    try forEachRecord { (view, _, _) throws(StoreError) in
-      guard isWanted(view) else { return true }
-      keys.append(EntryInfo(view).key)
+    try forEachRecord { (view, _, slot) throws(StoreError) in
+      guard isWanted(view, slot) else { return true }
+      keys.append(view.key)
       guard keys.count == step else { return true }
       removed += try remove(keys, durability: .buffered)
       keys.removeAll(keepingCapacity: true)

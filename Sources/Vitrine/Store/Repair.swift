@@ -41,7 +41,7 @@ extension CacheStore {
         let outcome = core.check(location, readsPayload: true)
         if case .unavailable(let error) = outcome { throw .system(error) }
         guard case .damaged(let reason) = outcome else { continue }
-        let key = core.locked { core.catalog.record(at: location, checks: true).map { EntryInfo($0).key } }
+        let key = core.locked { core.catalog.record(at: location, checks: true).map { $0.key } }
         _ = try core.removeDamaged(hash, location)
         report.damaged.append(
           .init(

@@ -1,9 +1,8 @@
 extension StoreCore {
   /// What the store holds and has done. O(segments).
   func statistics() -> StoreStatistics {
-    let lookups = catalog.keys.lookups
-    let put = bytesPut.load(ordering: .relaxed)
-    let written = bytesWritten.load(ordering: .relaxed) + (wal?.writtenByteCount ?? 0)
+    let counters = counters()
+    let lookups = isReadOnly ? catalog.keys.lookups : (hits: 0, misses: 0)
     return locked {
       var segments: [StoreStatistics.Segment] = []
       var live = 0
@@ -17,24 +16,51 @@ extension StoreCore {
           .init(
             file: segment.fileName, stream: segment.stream.name, byteCount: segment.allocatedByteCount,
             liveByteCount: liveBytes, deadByteCount: max(0, used - liveBytes),
-            freeByteCount: max(0, segment.byteCount - segment.tail), liveRecordCount: segment.liveCount,
+            freeByteCount: max(0, segment.byteCount - segment.tail), livePartCount: segment.liveCount,
             isOpen: segment.state == .open))
       }
       return StoreStatistics(
         formatVersion: identity.version, entryCount: catalog.keyCount, blobCount: catalog.blobCount,
         bytesOnDisk: ledger.total, liveByteCount: live, deadByteCount: dead,
-        pinnedByteCount: isReadOnly ? earlierPinned : catalog.segments.account.pinnedByteCount,
-        logicalByteCount: catalog.logicalByteCount, byteBudget: current.byteBudget,
-        entryBudget: current.entryBudget, hitCount: earlierHits &+ lookups.hits,
-        missCount: earlierMisses &+ lookups.misses,
-        writeAmplification: put == 0 ? 0 : Double(written) / Double(put),
+        pinnedByteCount: counters.pinned, logicalByteCount: catalog.logicalByteCount, byteBudget: current.byteBudget,
+        entryBudget: current.entryBudget, policy: current.policy, hitCount: counters.hits &+ lookups.hits,
+        missCount: counters.misses &+ lookups.misses,
+        writeAmplification: counters.bytesPut == 0 ? 0 : Double(counters.bytesWritten) / Double(counters.bytesPut),
         damagedCount: damagedCount.load(ordering: .relaxed), lostCount: lostCount.load(ordering: .relaxed),
-        evictedCount: evictor.record.entryCount, evictedByteCount: evictor.record.byteCount,
-        evictedByAge: evictor.record.ages,
+        evictedCount: counters.eviction.entryCount, evictedByteCount: counters.eviction.byteCount,
+        evictedByAge: counters.eviction.ages,
         compaction: .init(
-          stepCount: compaction.stepCount, recordsMoved: compaction.recordCount, bytesMoved: compaction.byteCount,
-          segmentsFreed: compaction.segmentCount),
-        lastCheckpointMilliseconds: lastCheckpointMilliseconds, lastOpen: lastOpen, segments: segments)
+          stepCount: counters.compaction.stepCount, recordsMoved: counters.compaction.recordCount,
+          bytesMoved: counters.compaction.byteCount, segmentsFreed: counters.compaction.segmentCount),
+        lastCheckpointMilliseconds: lastCheckpointMilliseconds, lastOpen: lastOpen,
+        lastOpenForWriting: isReadOnly ? counters.lastOpen : lastOpen, segments: segments)
+    }
+  }
+
+  /// What lives in each segment, counted in the index. O(entries).
+  func segmentContents() -> [String: SegmentContents] {
+    var counts: [SegmentContents] = []
+    func count(_ slot: Int, _ field: WritableKeyPath<SegmentContents, Int>) {
+      while counts.count <= slot { counts.append(SegmentContents()) }
+      counts[slot][keyPath: field] += 1
+    }
+    for shard in 0..<KeyTable.shardCount {
+      catalog.keys.forEach(shard: shard) { entry in
+        let slot = entry.location.slot
+        count(slot, \.entryCount)
+        // One that carries its payload is counted with it.
+        if entry.flags.contains(.reference) { count(slot, \.recordCount) }
+      }
+    }
+    for shard in 0..<ContentTable.shardCount {
+      catalog.contents.forEach(shard: shard) { count(ContentTable.location(ofWord: $0).slot, \.recordCount) }
+    }
+    return locked {
+      var contents: [String: SegmentContents] = [:]
+      for case let segment? in catalog.segments.segments where segment.state != .retired {
+        contents[segment.fileName] = segment.slot < counts.count ? counts[segment.slot] : SegmentContents()
+      }
+      return contents
     }
   }
 }

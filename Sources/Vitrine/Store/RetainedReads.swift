@@ -73,7 +73,6 @@ extension CacheStore {
 extension AsyncCacheStore {
   /// The value of an entry, to keep: ``CacheStore/blob(_:source:)``.
   public func blob(for key: CacheKey, source: Source? = nil) async -> Blob? {
-    let result: Result<Blob?, Never> = await BlockingPool.shared.run { .success(store.blob(key, source: source)) }
-    return result.get()
+    await AsyncCacheStore.read { store.blob(key, source: source) }
   }
 }

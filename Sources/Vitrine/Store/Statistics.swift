@@ -1,4 +1,7 @@
 /// What a store holds and has done. Taking it is O(segments).
+///
+/// What it has done is summed over all openings for writing, but for what a crash forgot: up to a second of it. A read-only
+/// opening tells what the writer told within the last second.
 public struct StoreStatistics: Sendable {
   public struct Segment: Sendable {
     /// The file's name within `segments/`.
@@ -11,12 +14,13 @@ public struct StoreStatistics: Sendable {
     public var deadByteCount: Int
     /// Bytes still to be written.
     public var freeByteCount: Int
-    /// Records that some key or payload still needs.
-    public var liveRecordCount: Int
+    /// Keys and payloads that are needed: two for most entries, one for an entry whose payload lies elsewhere or for a
+    /// payload whose own key has gone. ``CacheStore/segmentContents()`` counts records.
+    public var livePartCount: Int
     public var isOpen: Bool
   }
 
-  /// What compaction has done since opening.
+  /// What compaction has done.
   public struct Compaction: Sendable, Equatable {
     public var stepCount: Int
     public var recordsMoved: Int
@@ -46,34 +50,48 @@ public struct StoreStatistics: Sendable {
   /// Bytes of records that entries need.
   public var liveByteCount: Int
   public var deadByteCount: Int
-  /// Bytes of the segments that ``Blob``s hold, each segment once, with those that are unlinked by now. Of a read-only
-  /// opening: as the writer last told.
+  /// Bytes of the segments that ``Blob``s of the writer hold, each segment once, with those that are unlinked by now.
   public var pinnedByteCount: Int
   /// Bytes that gets would give, each key counted: more than `liveByteCount` where content is shared or compressed.
   public var logicalByteCount: Int
   public var byteBudget: Int
   /// 0 for no limit.
   public var entryBudget: Int
+  public var policy: EvictionPolicy
+  /// Of a read-only opening, with its own.
   public var hitCount: Int
   public var missCount: Int
-  /// Bytes written to the disk for each byte that was put, since opening; 0 before the first put.
+  /// Bytes written to the disk for each byte that was put; 0 before the first put.
   public var writeAmplification: Double
   /// Entries that failed their check since opening.
   public var damagedCount: Int
   /// Entries given up as lost (never vouched for, and gone after a crash) since opening.
   public var lostCount: Int
-  /// Entries and bytes of records that eviction has forgotten since opening.
+  /// Entries that eviction has forgotten, and bytes of their records.
   public var evictedCount: Int
   public var evictedByteCount: Int
   /// How many of them had last been used less than a second before, less than 4 seconds, less than 16, and so on.
   public var evictedByAge: [Int]
   public var compaction: Compaction
   public var lastCheckpointMilliseconds: Int64?
+  /// How this opening came about.
   public var lastOpen: LastOpen
+  /// How the last opening for writing came about, which for a writer is its own; nil where nothing tells. Of a read-only
+  /// opening, without notes.
+  public var lastOpenForWriting: LastOpen?
   public var segments: [Segment]
 
-  /// Hits for each lookup since opening, 0 before the first.
+  /// Hits for each lookup, 0 before the first.
   public var hitRatio: Double { hitCount + missCount == 0 ? 0 : Double(hitCount) / Double(hitCount + missCount) }
+}
+
+/// What lives in one segment.
+public struct SegmentContents: Sendable, Equatable {
+  /// Entries whose key record lies in it.
+  public var entryCount = 0
+  /// Records of which something is needed, the key or the payload.
+  public var recordCount = 0
+  public init() {}
 }
 
 /// What ``CacheStore/verify(progress:)`` found.

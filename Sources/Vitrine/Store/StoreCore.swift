@@ -35,7 +35,7 @@ final class StoreCore: @unchecked Sendable {
   /// With the budgets as they are now.
   var current: StoreIdentity
   var entryBudget: Int { current.entryBudget }
-  var compaction = CompactionRecord()
+  var compaction: CompactionRecord
   @exclusivity(unchecked) var ledger: Ledger
   @exclusivity(unchecked) var nextRecord: UInt64
   /// By `StreamKind.rawValue`: the segment that takes reservations now.
@@ -79,16 +79,15 @@ final class StoreCore: @unchecked Sendable {
   let bytesWritten = Atomic<Int>(0)
   let damagedCount = Atomic<Int>(0)
   let lostCount = Atomic<Int>(0)
-  let earlierHits: Int
-  let earlierMisses: Int
-  /// What `COUNTERS` told at opening.
-  let earlierPinned: Int
+  /// What `COUNTERS` told at opening: what earlier openings have done.
+  let earlier: Counters
+  /// What it tells now.
+  let published: Guarded<Counters>
 
   init(
     environment: Environment, folders: StoreFolders, loaded: LoadedStore, wal: WAL?, lockFile: (any File)?,
     verification: Verification, reads: ReadMode, lastOpen: StoreStatistics.LastOpen, firstSequence: UInt64,
-    ledger: Ledger,
-    counters: Counters
+    ledger: Ledger, counters: Counters
   ) {
     self.environment = environment
     self.folders = folders
@@ -103,7 +102,9 @@ final class StoreCore: @unchecked Sendable {
     identity = loaded.identity
     current = loaded.identity
     expiry = ExpiryWatch(clock: environment.clock)
-    evictor = Evictor(order: loaded.identity.policy.order)
+    evictor = Evictor(order: loaded.identity.policy.order, record: counters.eviction)
+    compaction = counters.compaction
+    published = Guarded(counters)
     // Where it hangs on its last use whether an entry expires, uses are noted once that has been seen.
     catalog.keys.stampsHits = evictor.order.countsHits && loaded.identity.maximumIdle == 0
     self.ledger = ledger
@@ -115,9 +116,7 @@ final class StoreCore: @unchecked Sendable {
     lastCheckpoint.nanoseconds = environment.clock.monotonicNanoseconds()
     lastCheckpointMilliseconds = loaded.checkpoint.current.flatMap { loaded.checkpoint.slots[$0].header?.made }
     countersFile = wal == nil ? nil : try? folders.root.openFile(CacheFormat.countersFile, .readWrite)
-    earlierHits = counters.hits
-    earlierMisses = counters.misses
-    earlierPinned = counters.pinned
+    earlier = counters
   }
 
   deinit {
@@ -215,75 +214,5 @@ enum SystemCode {
     #else
       code == 28 || code == 69 || code == 27
     #endif
-  }
-}
-
-/// The content of `LOCK`: who has the store, and whether a sync failed on it.
-enum LockFile {
-  static let byteCount = 64
-
-  static func contents(isMarked: Bool, processID: Int32 = currentProcessID()) -> [UInt8] {
-    var text = "vitrine \(processID)\n"
-    if isMarked { text += "sync-failed\n" }
-    return Array(text.utf8) + [UInt8](repeating: 0x20, count: byteCount - text.utf8.count - 1) + [0x0A]
-  }
-
-  static func isOursOrBlank(_ file: any File) -> Bool {
-    let bytes = (try? file.readAll(limit: byteCount + 1)) ?? []
-    return read(file).isOurs || (bytes.count <= byteCount && bytes.allSatisfy { $0 == 0 })
-  }
-
-  static func read(_ file: any File) -> (isOurs: Bool, processID: Int32, isMarked: Bool) {
-    let text = String(decoding: (try? file.read(0..<byteCount)) ?? [], as: UTF8.self)
-    let lines = text.split(separator: "\n")
-    let isOurs = lines.first?.hasPrefix("vitrine ") ?? false
-    let processID = isOurs ? lines.first.flatMap { Int32($0.dropFirst(8)) } ?? 0 : 0
-    return (isOurs, processID, lines.dropFirst().contains("sync-failed"))
-  }
-}
-
-/// What the writer tells others about its work, in `COUNTERS`. Of no importance otherwise: lost with a crash.
-struct Counters {
-  var hits = 0
-  var misses = 0
-  var bytesPut = 0
-  var bytesWritten = 0
-  var openKind = 0
-  var openMicroseconds = 0
-  var replayed = 0
-  var dropped = 0
-  var pinned = 0
-  static let byteCount = 4096
-  private static let magic: UInt64 = 0x544E_435F_5254_4956  // "VITR_CNT"
-
-  init() {}
-
-  init?(_ bytes: [UInt8]) {
-    let values = bytes.withUnsafeBytes { bytes -> [Int]? in
-      guard bytes.count >= 88, let p = bytes.baseAddress, p.u64(0) == Counters.magic,
-        p.u64(80) == Checksum.of(UnsafeRawBufferPointer(start: p, count: 80), seed: Counters.magic)
-      else { return nil }
-      return (1...9).map { Int(clamping: p.u64($0 * 8)) }
-    }
-    guard let values else { return nil }
-    hits = values[0]
-    misses = values[1]
-    bytesPut = values[2]
-    bytesWritten = values[3]
-    openKind = values[4]
-    openMicroseconds = values[5]
-    replayed = values[6]
-    dropped = values[7]
-    pinned = values[8]
-  }
-
-  func encoded() -> [UInt8] {
-    let buffer = ByteBuffer(capacity: 128)
-    buffer.append(Counters.magic)
-    for value in [hits, misses, bytesPut, bytesWritten, openKind, openMicroseconds, replayed, dropped, pinned] {
-      buffer.append(UInt64(clamping: value))
-    }
-    buffer.append(Checksum.of(buffer.bytes, seed: Counters.magic))
-    return Array(buffer.bytes)
   }
 }

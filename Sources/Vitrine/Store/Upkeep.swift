@@ -55,22 +55,6 @@ extension StoreCore {
     do throws(SystemError) { try wal.makeDurable(below: appended) } catch { throw fail(error) }
   }
 
-  /// Writes `COUNTERS` when there is something new to tell.
-  func publishCounters() {
-    let lookups = catalog.keys.lookups
-    var counters = Counters()
-    counters.hits = earlierHits &+ lookups.hits
-    counters.misses = earlierMisses &+ lookups.misses
-    counters.bytesPut = bytesPut.load(ordering: .relaxed)
-    counters.bytesWritten = bytesWritten.load(ordering: .relaxed) + (wal?.writtenByteCount ?? 0)
-    counters.openKind = StoreStatistics.LastOpen.Kind.order.firstIndex(of: lastOpen.kind) ?? 0
-    counters.openMicroseconds = Int(lastOpen.milliseconds * 1000)
-    counters.replayed = lastOpen.replayedCount
-    counters.dropped = lastOpen.droppedCount
-    counters.pinned = catalog.segments.account.pinnedByteCount
-    try? countersFile?.write(counters.encoded(), at: 0)
-  }
-
   // MARK: Closing
 
   /// Writes everything, a clean checkpoint last, and lets the store go. Reads that still stand may finish.
@@ -110,8 +94,4 @@ extension StoreCore {
     background.withLock { $0 }?.stop()
     if markClosed() { releaseLock() }
   }
-}
-
-extension StoreStatistics.LastOpen.Kind {
-  static let order: [StoreStatistics.LastOpen.Kind] = [.created, .clean, .recovered, .rebuilt]
 }

@@ -35,7 +35,7 @@ extension StoreCore {
   private func check(_ location: Location, key hash: KeyHash?, _ report: inout VerificationReport) throws(StoreError) {
     var key: CacheKey?
     let outcome = check(location, readsPayload: true) { view in
-      key = EntryInfo(view).key
+      key = view.key
       return true
     }
     report.recordCount += 1

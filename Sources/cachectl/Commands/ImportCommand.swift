@@ -9,10 +9,11 @@ enum ImportCommand: Command {
   static let specification = CommandSpecification(
     name: "import", summary: "store every file of a folder",
     positionals: [.required("STORE"), .required("FOLDER")],
-    options: [urlPrefix, .budget, .sync, .json],
+    options: [urlPrefix, .budget, .entries, .policy, .sync, .json],
     notes: [
       "The URL of a file is the prefix and its path within FOLDER, byte for byte. The content type comes from the "
-        + "file's first bytes, else from its name, and is kept as put keeps it. A store that is not there is made.",
+        + "file's first bytes, else from its name, and is kept as put keeps it. A store that is not there is made. "
+        + "Budgets and policy are kept in the store, as with put.",
       "Symbolic links and special files are skipped and named on stderr. So are files that cannot be read or stored; "
         + "the exit status is 1 then.",
       "With --json, one object a line (url, bytes), written out as soon as that file's put has returned.",
@@ -34,7 +35,7 @@ enum ImportCommand: Command {
   static func run(_ arguments: Arguments, _ output: Output) throws -> ExitStatus {
     let prefix = arguments.value(urlPrefix) ?? []
     let path = try Stores.path(arguments)
-    let options = StoreOptions(byteBudget: try arguments.size(.budget))
+    let options = try arguments.storeOptions()
     // Before the store: a folder that is not there must not leave a new store behind.
     _ = try SourceFolder(arguments.positionals[1], excluding: nil)
     let start = Time.monotonicNanoseconds()

@@ -7,16 +7,15 @@ enum PutCommand: Command {
     "bitmap", value: "WIDTHxHEIGHT:FORMAT", "the bytes are pixels, rows packed: 60x60:BGRA8888")
   private static let type = Option("type", value: "MIME", "keep this content type with the value: image/jpeg")
   private static let ttl = Option("ttl", value: "SECONDS", "stop giving it out so many seconds from now")
-  private static let entries = Option(
-    "entries", value: "N", "change the store's entry budget; 0 for no limit")
 
   static let specification = CommandSpecification(
     name: "put", summary: "store one value, from a file or stdin",
     positionals: [.required("STORE"), .required("URL"), .optional("FILE")],
-    options: [.style, bitmap, type, ttl, .sync, .budget, entries, .json],
+    options: [.style, bitmap, type, ttl, .sync, .budget, .entries, .policy, .json],
     notes: [
       "Without FILE, or with '-', the bytes come from stdin. A store that is not there is made. A value that was there "
-        + "under URL and style is replaced.",
+        + "under URL and style is replaced. Budgets and policy are kept in the store, for everybody and until they are "
+        + "changed again; a new store begins with a tenth of the free disk, no limit of entries, and lru.",
       "Formats of bitmaps: " + PixelFormat.allCases.map(\.name).joined(separator: ", ") + ".",
       "The content type goes into the entry's metadata as one line, 'content-type: MIME'. Metadata of cachectl is "
         + "lines of that form, each ended by a line feed.",
@@ -37,8 +36,7 @@ enum PutCommand: Command {
       metadata: EntryMetadata.bytes(contentType: try arguments.contentType(type)),
       expirationMilliseconds: try arguments.expiration(ttl, nowMilliseconds: Time.wallMilliseconds()),
       durability: arguments.has(.sync) ? .synced : nil, layout: try arguments.bitmapLayout(bitmap))
-    let storeOptions = StoreOptions(
-      byteBudget: try arguments.size(.budget), entryBudget: try arguments.count(entries))
+    let storeOptions = try arguments.storeOptions()
 
     // Read before the store is opened: a slow pipe keeps nobody from the store.
     let bytes = try read(arguments.positional(2))

@@ -8,9 +8,15 @@ enum StatCommand: Command {
     options: [.json],
     notes: [
       "Works while another process writes. It looks at every key, though at no value.",
+      "What the store has done (hits, evicted, compaction, bytes written) is told by its writer about every second, and "
+        + "summed over its openings. How long ago entries were last used is known to the last checkpoint: to about a "
+        + "minute, under fifo not at all. A record counts once, whether its key, its payload or both are needed.",
       "With --json: format_version, entries, blobs, bytes_on_disk, bytes_live, bytes_dead, bytes_pinned, "
-        + "bytes_logical, budget_bytes, budget_entries (0: no limit), hits, misses, write_amplification, damaged, lost, "
-        + "last_checkpoint_ms, last_open, encodings, styles, sizes, segments.",
+        + "bytes_logical, budget_bytes, budget_entries (0: no limit), policy, hits, misses, write_amplification, damaged, "
+        + "lost, last_checkpoint_ms, last_open (this one, for reading), last_open_for_writing, evicted (entries, bytes, "
+        + "and ages: how long before they had last been used), compaction (steps, records_moved, bytes_moved, "
+        + "segments_freed), encodings, styles, streams, recency, sizes, segments. In classes, below or below_seconds is "
+        + "the first value above the class, null for the last; recency has a class unknown, too.",
     ],
     examples: [.init("cachectl stat photos.cache", "how full is it?")])
 
@@ -22,10 +28,11 @@ enum StatCommand: Command {
         tally.add(entry)
         return true
       }
+      let contents = store.segmentContents()
       if arguments.has(.json) {
-        try output.write(StatJSON.report(statistics, tally))
+        try output.write(StatJSON.report(statistics, tally, contents))
       } else {
-        try output.write(StatReport(statistics, tally, symbols: Terminal.symbols).text(path: store.path))
+        try output.write(StatReport(statistics, tally, contents, symbols: Terminal.symbols).text(path: store.path))
       }
       return .done
     }

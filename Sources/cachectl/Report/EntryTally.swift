@@ -12,11 +12,19 @@ struct EntryTally {
   private(set) var styles: [String: Sum] = [:]
   private(set) var encodings: [String: Sum] = [:]
   private(set) var sizes = SizeHistogram()
+  private(set) var recency = AgeHistogram()
+  private let now = Time.wallMilliseconds()
 
   mutating func add(_ entry: EntryInfo) {
     add(entry, to: &styles[entry.key.style.name, default: Sum()])
     add(entry, to: &encodings["\(entry.encoding)", default: Sum()])
     sizes.add(entry.byteCount)
+    recency.add(ageMilliseconds: entry.lastUsedMilliseconds.map(age), byteCount: entry.byteCount)
+  }
+
+  private func age(_ moment: Int64) -> Int64 {
+    let (age, overflow) = now.subtractingReportingOverflow(moment)
+    return overflow ? .max : age
   }
 
   private func add(_ entry: EntryInfo, to sum: inout Sum) {

@@ -3,7 +3,8 @@ import Vitrine
 
 /// `stat --json`. The names are part of the interface.
 enum StatJSON {
-  static func report(_ statistics: StoreStatistics, _ tally: EntryTally) -> JSON {
+  static func report(_ statistics: StoreStatistics, _ tally: EntryTally, _ contents: [String: SegmentContents]) -> JSON
+  {
     .object([
       ("format_version", .int(Int(statistics.formatVersion))),
       ("entries", .int(statistics.entryCount)),
@@ -15,6 +16,7 @@ enum StatJSON {
       ("bytes_logical", .int(statistics.logicalByteCount)),
       ("budget_bytes", .int(statistics.byteBudget)),
       ("budget_entries", .int(statistics.entryBudget)),
+      ("policy", .string(statistics.policy.name)),
       ("hits", .int(statistics.hitCount)),
       ("misses", .int(statistics.missCount)),
       ("write_amplification", .rounded(statistics.writeAmplification, places: 3)),
@@ -22,10 +24,18 @@ enum StatJSON {
       ("lost", .int(statistics.lostCount)),
       ("last_checkpoint_ms", .optional(statistics.lastCheckpointMilliseconds)),
       ("last_open", lastOpen(statistics.lastOpen)),
+      ("last_open_for_writing", statistics.lastOpenForWriting.map(lastOpen) ?? .null),
+      ("evicted", evicted(statistics)),
+      ("compaction", compaction(statistics.compaction)),
       ("encodings", sums(tally.encodings)),
       ("styles", sums(tally.styles)),
+      (
+        "streams",
+        .object(StreamTally.byName(statistics.segments, contents).map { name, tally in (name, stream(tally)) })
+      ),
+      ("recency", .array(tally.recency.classes.map(ageClass) + [unknownAge(tally.recency.unknown)])),
       ("sizes", .array(tally.sizes.classes.map(sizeClass))),
-      ("segments", .array(statistics.segments.map(segment))),
+      ("segments", .array(statistics.segments.map { segment($0, contents[$0.file] ?? SegmentContents()) })),
     ])
   }
 
@@ -53,12 +63,52 @@ enum StatJSON {
     ])
   }
 
-  private static func segment(_ segment: StoreStatistics.Segment) -> JSON {
+  private static func evicted(_ statistics: StoreStatistics) -> JSON {
+    .object([
+      ("entries", .int(statistics.evictedCount)), ("bytes", .int(statistics.evictedByteCount)),
+      (
+        "ages",
+        .array(
+          EvictionAges.classes(statistics).map { bound, count in
+            .object([("below_seconds", bound.map { .int($0) } ?? .null), ("entries", .int(count))])
+          })
+      ),
+    ])
+  }
+
+  private static func compaction(_ compaction: StoreStatistics.Compaction) -> JSON {
+    .object([
+      ("steps", .int(compaction.stepCount)), ("records_moved", .int(compaction.recordsMoved)),
+      ("bytes_moved", .int(compaction.bytesMoved)), ("segments_freed", .int(compaction.segmentsFreed)),
+    ])
+  }
+
+  private static func stream(_ tally: StreamTally) -> JSON {
+    .object([
+      ("segments", .int(tally.segmentCount)), ("entries", .int(tally.entryCount)),
+      ("records", .int(tally.recordCount)), ("bytes", .int(tally.byteCount)), ("live", .int(tally.liveByteCount)),
+      ("dead", .int(tally.deadByteCount)),
+    ])
+  }
+
+  private static func ageClass(_ age: AgeHistogram.Class) -> JSON {
+    .object([
+      ("below_seconds", age.upperBound.map { .int($0) } ?? .null), ("entries", .int(age.entryCount)),
+      ("bytes", .int(age.byteCount)),
+    ])
+  }
+
+  private static func unknownAge(_ age: AgeHistogram.Class) -> JSON {
+    .object([("unknown", .bool(true)), ("entries", .int(age.entryCount)), ("bytes", .int(age.byteCount))])
+  }
+
+  private static func segment(_ segment: StoreStatistics.Segment, _ contents: SegmentContents) -> JSON {
     .object([
       ("file", .string(segment.file)), ("stream", .string(segment.stream)),
       ("bytes", .int(segment.byteCount)),
       ("live", .int(segment.liveByteCount)), ("dead", .int(segment.deadByteCount)),
-      ("free", .int(segment.freeByteCount)), ("records", .int(segment.liveRecordCount)),
+      ("free", .int(segment.freeByteCount)), ("records", .int(contents.recordCount)),
+      ("entries", .int(contents.entryCount)),
       ("open", .bool(segment.isOpen)),
     ])
   }

@@ -5,20 +5,24 @@ import Vitrine
 struct StatReport {
   private let statistics: StoreStatistics
   private let tally: EntryTally
+  private let contents: [String: SegmentContents]
   private let symbols: Bar.Symbols
 
   private static let mostSegments = 40
   private static let mostStyles = 10
 
-  init(_ statistics: StoreStatistics, _ tally: EntryTally, symbols: Bar.Symbols) {
+  init(
+    _ statistics: StoreStatistics, _ tally: EntryTally, _ contents: [String: SegmentContents], symbols: Bar.Symbols
+  ) {
     self.statistics = statistics
     self.tally = tally
+    self.contents = contents
     self.symbols = symbols
   }
 
   func text(path: String) -> String {
     ([printable(Array(path.utf8)) + "\n", overview, opening]
-      + [encodings, styles, sizes, segments].filter { !$0.isEmpty })
+      + [encodings, styles, streams, recency, sizes, evictionAges, segments].filter { !$0.isEmpty })
       .joined(separator: "\n")
   }
 
@@ -50,6 +54,18 @@ struct StatReport {
       "written", amplification == 0 ? "-" : Quantity.fixed(amplification, places: 2),
       "bytes for each byte put",
     ])
+    table.add([
+      "evicted", Quantity.count(statistics.evictedCount),
+      "\(statistics.evictedCount == 1 ? "entry" : "entries"), \(Quantity.bytes(statistics.evictedByteCount)), by "
+        + statistics.policy.name,
+    ])
+    let compaction = statistics.compaction
+    table.add([
+      "compacted", Quantity.count(compaction.segmentsFreed),
+      "\(compaction.segmentsFreed == 1 ? "segment" : "segments") freed, "
+        + "\(Quantity.count(compaction.recordsMoved, "record", "records")) moved "
+        + "(\(Quantity.bytes(compaction.bytesMoved)))",
+    ])
     if statistics.damagedCount > 0 {
       table.add(["damaged", Quantity.count(statistics.damagedCount), "entries dropped"])
     }
@@ -62,19 +78,26 @@ struct StatReport {
   private var opening: String {
     let open = statistics.lastOpen
     var table = Table([.left, .left])
+    if let writer = statistics.lastOpenForWriting { table.add(["last writer", words(writer)]) }
+    table.add(["this open", words(open)])
+    table.add([
+      "checkpoint", statistics.lastCheckpointMilliseconds.map { Time.text(milliseconds: $0) } ?? "none yet",
+    ])
+    table.add(["format", "\(statistics.formatVersion)"])
+    if open.mayHaveLostRemovals || statistics.lastOpenForWriting?.mayHaveLostRemovals ?? false {
+      table.add(["damage", "removed keys may have come back"])
+    }
+    for note in open.notes { table.add(["note", note]) }
+    return table.text(indentation: "  ")
+  }
+
+  private func words(_ open: StoreStatistics.LastOpen) -> String {
     var words = "\(open.kind.rawValue), in \(Quantity.nanoseconds(open.milliseconds * 1_000_000))"
     if open.replayedCount > 0 {
       words += ", \(Quantity.count(open.replayedCount, "change", "changes")) replayed"
     }
     if open.droppedCount > 0 { words += ", \(Quantity.count(open.droppedCount, "entry", "entries")) dropped" }
-    table.add(["last open", words])
-    table.add([
-      "checkpoint", statistics.lastCheckpointMilliseconds.map { Time.text(milliseconds: $0) } ?? "none yet",
-    ])
-    table.add(["format", "\(statistics.formatVersion)"])
-    if open.mayHaveLostRemovals { table.add(["damage", "removed keys may have come back"]) }
-    for note in open.notes { table.add(["note", note]) }
-    return table.text(indentation: "  ")
+    return words
   }
 
   private var encodings: String { sums("encoding", tally.encodings) }
@@ -94,6 +117,50 @@ struct StatReport {
       ])
     }
     return table.text(indentation: "  ") + rest(sorted.count - StatReport.mostStyles)
+  }
+
+  private var streams: String {
+    let streams = StreamTally.byName(statistics.segments, contents)
+    guard !streams.isEmpty else { return "" }
+    var table = Table([.left, .right, .right, .right, .right, .right])
+    table.add(["stream", "segments", "entries", "bytes", "live", "dead"])
+    for (name, tally) in streams {
+      table.add([
+        name, Quantity.count(tally.segmentCount), Quantity.count(tally.entryCount), Quantity.bytes(tally.byteCount),
+        Quantity.bytes(tally.liveByteCount), Quantity.bytes(tally.deadByteCount),
+      ])
+    }
+    return table.text(indentation: "  ")
+  }
+
+  private var recency: String {
+    let all = tally.recency.classes + [tally.recency.unknown]
+    let largest = all.map(\.entryCount).max() ?? 0
+    guard largest > 0 else { return "" }
+    let bar = Bar(symbols: symbols, width: 20)
+    var table = Table([.left, .right, .right, .left])
+    table.add(["last used", "entries", "bytes"])
+    for age in all where age.entryCount > 0 {
+      table.add([
+        age.name, Quantity.count(age.entryCount), Quantity.bytes(age.byteCount), bar.plain(age.entryCount, of: largest),
+      ])
+    }
+    return table.text(indentation: "  ")
+  }
+
+  private var evictionAges: String {
+    let classes = EvictionAges.classes(statistics)
+    let largest = classes.map(\.count).max() ?? 0
+    let bar = Bar(symbols: symbols, width: 20)
+    var table = Table([.left, .right, .left])
+    if !classes.isEmpty { table.add(["evicted after", "entries"]) }
+    for (bound, count) in classes {
+      table.add([
+        bound.map { "< " + Quantity.duration(seconds: $0) } ?? "longer", Quantity.count(count),
+        bar.plain(count, of: largest),
+      ])
+    }
+    return table.text(indentation: "  ")
   }
 
   private var sizes: String {
@@ -122,7 +189,7 @@ struct StatReport {
       table.add([
         segment.file.shortened(to: 20), segment.stream, Quantity.bytes(segment.byteCount),
         bar.text(live: segment.liveByteCount, dead: segment.deadByteCount, free: segment.freeByteCount),
-        Quantity.count(segment.liveRecordCount) + (segment.isOpen ? "+" : " "),
+        Quantity.count(contents[segment.file]?.recordCount ?? 0) + (segment.isOpen ? "+" : " "),
       ])
     }
     let hint = statistics.segments.contains(where: \.isOpen) ? "  + still being written\n" : ""

@@ -52,7 +52,7 @@ struct StoreAudit {
     for case let segment? in catalog.segments.segments where segment.state != .retired {
       let counted = live[segment.slot] ?? (0, 0)
       let told = try #require(statistics.segments.first { $0.file == segment.fileName })
-      #expect(told.liveByteCount == counted.bytes && told.liveRecordCount == counted.count, comment)
+      #expect(told.liveByteCount == counted.bytes && told.livePartCount == counted.count, comment)
       let file = try #require(segment.file)
       #expect(
         SegmentHeader.byteCount + told.liveByteCount + told.deadByteCount + told.freeByteCount

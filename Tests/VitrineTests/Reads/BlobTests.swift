@@ -23,7 +23,7 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
 
   /// The one segment file that a store with one value in it uses.
   private func segmentFile(of store: CacheStore) throws -> String {
-    let used = try #require(store.statistics().segments.first { $0.liveRecordCount > 0 })
+    let used = try #require(store.statistics().segments.first { $0.livePartCount > 0 })
     return "\(folder.store)/segments/\(used.file)"
   }
 
@@ -92,7 +92,7 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
     expectAll("after a removal")
     try store.removeAll()
     world.background.run()
-    #expect(store.statistics().segments.allSatisfy { $0.liveRecordCount == 0 })
+    #expect(store.statistics().segments.allSatisfy { $0.livePartCount == 0 })
     expectAll("after removing all")
     try store.close()
     expectAll("after closing")

@@ -19,7 +19,7 @@ import Testing
   }
 
   private func segmentFiles(of store: CacheStore) -> [String] {
-    store.statistics().segments.filter { $0.liveRecordCount > 0 }.map { "\(folder.store)/segments/\($0.file)" }
+    store.statistics().segments.filter { $0.livePartCount > 0 }.map { "\(folder.store)/segments/\($0.file)" }
   }
 
   @Test func noSegmentIsEverMapped() throws {

@@ -180,7 +180,7 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
     let account = reader.core.catalog.segments.account
     try writer.put(noise(30_000, 1), for: "a")
     #expect(try reader.refresh())
-    let name = try #require(writer.statistics().segments.first { $0.liveRecordCount > 0 }).file
+    let name = try #require(writer.statistics().segments.first { $0.livePartCount > 0 }).file
     var blobs = [try #require(reader.blob("a"))]
     #expect(!blobs[0].isCopy && account.pinnedByteCount == 65_536)
     for index in 0..<2 { try writer.put(noise(30_000, UInt64(2 + index)), for: "\(index)") }

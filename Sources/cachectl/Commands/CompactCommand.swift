@@ -1,0 +1,59 @@
+import CacheCtlKit
+import Vitrine
+
+enum CompactCommand: Command {
+  static let specification = CommandSpecification(
+    name: "compact", summary: "give the space of dead records back", positionals: [.required("STORE")],
+    options: [.json],
+    notes: [
+      "Copies what lives together and lets the rest go, until at most 2 % of what lives is dead beside it, not counting "
+        + "the few segments that still take records. Keeps every entry. Needs little room: a segment's worth where there "
+        + "is one, else what room is left. Nobody else may have the store open for writing; readers may.",
+      "SIGINT (Ctrl-C) or SIGTERM ends it early, after the step it is at: what is done stays done, and the exit status "
+        + "is 3. A second one ends it at once, and that, or SIGKILL at any time, is safe too. Records that fail their "
+        + "check are dropped with their entries; the exit status is 1 then.",
+      "With --json: bytes_before and bytes_after (of the folder, on the disk), records_moved, records_dropped, seconds, "
+        + "interrupted.",
+    ],
+    examples: [.init("cachectl compact photos.cache", "make it as small as it gets")])
+
+  static func run(_ arguments: Arguments, _ output: Output) throws -> ExitStatus {
+    Interruption.listen()
+    var options = StoreOptions()
+    options.createsIfMissing = false
+    let progress = Progress("compact")
+    let report = try Stores.write(arguments, options) { store in
+      try store.compact { done, all in
+        progress.show(done, of: all)
+        return !Interruption.isWanted
+      }
+    }
+    progress.clear()
+    try output.write(arguments.has(.json) ? json(report).document : text(report))
+    if report.isInterrupted { return .couldNotRun }
+    return report.recordsDropped == 0 ? .done : .problemFound
+  }
+
+  private static func json(_ report: CompactionReport) -> JSON {
+    .object([
+      ("bytes_before", .int(report.bytesBefore)), ("bytes_after", .int(report.bytesAfter)),
+      ("records_moved", .int(report.recordsMoved)), ("records_dropped", .int(report.recordsDropped)),
+      ("seconds", .rounded(report.seconds, places: 3)), ("interrupted", .bool(report.isInterrupted)),
+    ])
+  }
+
+  private static func text(_ report: CompactionReport) -> String {
+    var table = Table([.left, .right, .left])
+    table.add(["before", Quantity.bytes(report.bytesBefore), "on disk"])
+    table.add([
+      "after", Quantity.bytes(report.bytesAfter),
+      "\(Quantity.percent(report.bytesAfter, of: report.bytesBefore)) of that",
+    ])
+    table.add(["moved", Quantity.count(report.recordsMoved), report.recordsMoved == 1 ? "record" : "records"])
+    if report.recordsDropped > 0 {
+      table.add(["dropped", Quantity.count(report.recordsDropped), "that failed their check, with their entries"])
+    }
+    table.add(["in", Quantity.nanoseconds(report.seconds * 1e9)])
+    return table.text() + (report.isInterrupted ? "Interrupted; run it again to go on.\n" : "")
+  }
+}

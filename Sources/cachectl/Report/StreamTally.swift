@@ -1,0 +1,32 @@
+import Vitrine
+
+/// What lies in the segments of one stream.
+struct StreamTally {
+  private(set) var segmentCount = 0
+  private(set) var entryCount = 0
+  private(set) var recordCount = 0
+  /// Bytes of the disk.
+  private(set) var byteCount = 0
+  private(set) var liveByteCount = 0
+  private(set) var deadByteCount = 0
+
+  /// By the streams' names, in their order.
+  static func byName(
+    _ segments: [StoreStatistics.Segment], _ contents: [String: SegmentContents]
+  ) -> [(name: String, tally: StreamTally)] {
+    var tallies: [String: StreamTally] = [:]
+    for segment in segments {
+      tallies[segment.stream, default: StreamTally()].add(segment, contents[segment.file] ?? SegmentContents())
+    }
+    return tallies.map { (name: $0.key, tally: $0.value) }.sorted { $0.name < $1.name }
+  }
+
+  private mutating func add(_ segment: StoreStatistics.Segment, _ contents: SegmentContents) {
+    segmentCount += 1
+    entryCount += contents.entryCount
+    recordCount += contents.recordCount
+    byteCount += segment.byteCount
+    liveByteCount += segment.liveByteCount
+    deadByteCount += segment.deadByteCount
+  }
+}
