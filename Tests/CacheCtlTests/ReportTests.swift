@@ -53,6 +53,14 @@ import Vitrine
     #expect(Quantity.nanoseconds(nanoseconds) == text)
   }
 
+  @Test(arguments: [
+    (0, "0 s"), (45, "45 s"), (60, "1 min"), (256, "4.3 min"), (3600, "1 h"), (86_400, "1 day"),
+    (262_144, "3 days"), (67_108_864, "2.1 years"), (Int.max, "292471208677.5 years"),
+  ])
+  func durationsAreShownInTheUnitThatFits(_ seconds: Int, _ text: String) {
+    #expect(Quantity.duration(seconds: seconds) == text)
+  }
+
   @Test func decimalsAreRoundedAndNeverTrap() {
     #expect(Quantity.fixed(0.05, places: 1) == "0.1")
     #expect(Quantity.fixed(-0.25, places: 2) == "-0.25")
@@ -83,6 +91,20 @@ import Vitrine
     #expect(classes.reduce(0) { $0 + $1.count } == 6)
     #expect(classes.map(\.name).prefix(2) == ["< 1 KiB", "< 4 KiB"])
     #expect(SizeHistogram().classes.isEmpty)
+  }
+}
+
+@Suite struct AgeHistogramTests {
+  @Test func anAgeFallsIntoTheClassBelowWhoseBoundItLies() {
+    var histogram = AgeHistogram()
+    let minute: Int64 = 60_000
+    for age in [-5, 0, minute - 1, minute, 24 * 60 * minute, 30 * 24 * 60 * minute, .max, .min] {
+      histogram.add(ageMilliseconds: age, byteCount: 10)
+    }
+    histogram.add(ageMilliseconds: nil, byteCount: 7)
+    #expect(histogram.classes.map(\.entryCount) == [4, 1, 0, 0, 1, 0, 2])
+    #expect(histogram.classes.map(\.byteCount) == [40, 10, 0, 0, 10, 0, 20])
+    #expect(histogram.unknown.entryCount == 1 && histogram.unknown.byteCount == 7)
   }
 }
 

@@ -43,6 +43,26 @@ final class Tool {
 
   /// Runs the tool and kills it (SIGKILL) after so long; answers what it had written out by then.
   func runKilled(_ arguments: [String], afterMicroseconds delay: UInt32) throws -> Outcome {
+    try run(arguments) { process in
+      usleep(delay)
+      kill(process, SIGKILL)
+    }
+  }
+
+  /// Runs the tool and sends it a signal as soon as it has a store for writing.
+  func runSignalled(_ arguments: [String], _ signal: Int32, store: String) throws -> Outcome {
+    try run(arguments) { process in
+      let line = Data("vitrine \(process)\n".utf8)
+      // One that has ended is nobody's child any more, or a zombie that takes the signal in silence.
+      for _ in 0..<100_000 {
+        if read(store + "/LOCK")?.starts(with: line) == true { break }
+        usleep(100)
+      }
+      kill(process, signal)
+    }
+  }
+
+  private func run(_ arguments: [String], meanwhile: (pid_t) -> Void) throws -> Outcome {
     let process = process(arguments)
     // A file takes everything that was written, however fast the tool is.
     let path = folder.appendingPathComponent(".killed").path
@@ -51,8 +71,7 @@ final class Tool {
     process.standardError = FileHandle.nullDevice
     process.standardInput = FileHandle.nullDevice
     try process.run()
-    usleep(delay)
-    kill(process.processIdentifier, SIGKILL)
+    meanwhile(process.processIdentifier)
     process.waitUntilExit()
     // By a handle: the whole-file readers of Foundation leak a page for an empty file.
     let output = FileHandle(forReadingAtPath: path)?.readDataToEndOfFile() ?? Data()

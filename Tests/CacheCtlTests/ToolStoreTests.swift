@@ -8,7 +8,7 @@ import Testing
 
   init() throws { tool = try Tool() }
 
-  @Test(arguments: ["stat", "verify", "repair", "ls", "get", "rm", "export"])
+  @Test(arguments: ["stat", "verify", "compact", "repair", "ls", "get", "rm", "export"])
   func aStoreThatIsNotThereIsNotMade(_ command: String) throws {
     let words = ["get": ["u"], "rm": ["u"], "export": ["out"]][command] ?? []
     #expect(try tool.run([command, "s"] + words).status == 3)
@@ -114,6 +114,7 @@ import Testing
       "format_version", "entries", "blobs", "bytes_on_disk", "bytes_live", "bytes_dead", "bytes_logical",
       "budget_bytes",
       "budget_entries", "hits", "misses", "write_amplification", "segments", "styles", "last_open",
+      "bytes_pinned", "policy", "evicted", "compaction", "streams", "recency", "sizes", "last_open_for_writing",
     ] {
       #expect(stat[name] != nil, "\(name)")
     }
@@ -121,6 +122,18 @@ import Testing
     #expect(stat["budget_bytes"] as? Int == 10_000_000)
     #expect(stat["budget_entries"] as? Int == 7)
     #expect(((stat["styles"] as? [String: [String: Int]])?["original"])?["bytes"] == 5000)
+    #expect(stat["policy"] as? String == "lru")
+    let streams = try #require(stat["streams"] as? [String: [String: Int]])
+    #expect(streams["originals"]?["entries"] == 1 && streams["originals"]?["records"] == 1)
+    let recency = try #require(stat["recency"] as? [[String: Any]])
+    #expect(recency.map { $0["below_seconds"] as? Int } == [60, 600, 3600, 86400, 604_800, 2_592_000, nil, nil])
+    #expect(recency.map { $0["entries"] as? Int } == [1, 0, 0, 0, 0, 0, 0, 0])
+    #expect(recency.last?["unknown"] as? Bool == true)
+    #expect((stat["evicted"] as? [String: Any])?["entries"] as? Int == 0)
+    #expect(
+      stat["compaction"] as? [String: Int]
+        == ["steps": 0, "records_moved": 0, "bytes_moved": 0, "segments_freed": 0])
+    #expect((stat["last_open_for_writing"] as? [String: Any])?["kind"] as? String == "created")
     for name in ["file", "stream", "bytes", "live", "records"] {
       #expect((stat["segments"] as? [[String: Any]])?.first?[name] != nil, "\(name)")
     }
@@ -134,6 +147,36 @@ import Testing
     #expect((verify.json?["damaged"] as? [Any])?.isEmpty == true)
     #expect((verify.json?["lost"] as? [Any])?.isEmpty == true)
     #expect(try tool.run("stat", "s").text.split(separator: "\n").allSatisfy { $0.count <= 80 })
+  }
+
+  @Test func budgetsAndPolicyAreKeptUntilTheyAreChanged() throws {
+    func expectStat(_ policy: String, entries: Int, sourceLocation: SourceLocation = #_sourceLocation) throws {
+      let stat = try #require(try tool.run("stat", "s", "--json").json)
+      #expect(stat["policy"] as? String == policy, sourceLocation: sourceLocation)
+      #expect(stat["budget_entries"] as? Int == entries, sourceLocation: sourceLocation)
+    }
+    try tool.write(picture, to: "in/a.jpg")
+    #expect(try tool.run("import", "s", "in", "--policy", "fifo", "--entries", "3", "--budget", "10MB").status == 0)
+    try expectStat("fifo", entries: 3)
+    #expect(try tool.run("put", "s", "u", input: picture).status == 0)
+    try expectStat("fifo", entries: 3)
+    #expect(try tool.run("put", "s", "u", "--policy", "lru", "--entries=0", input: picture).status == 0)
+    try expectStat("lru", entries: 0)
+  }
+
+  @Test func statTellsWhatWasEvicted() throws {
+    let options = ["--budget", "2MB", "--policy", "fifo", "--entries", "20"]
+    for number in 0..<30 { try tool.write(picture + Data([UInt8(number)]), to: "in/\(number)") }
+    #expect(try tool.run(["import", "s", "in"] + options).status == 0)
+    let stat = try #require(try tool.run("stat", "s", "--json").json)
+    #expect(stat["entries"] as? Int == 20)
+    let evicted = try #require(stat["evicted"] as? [String: Any])
+    #expect(evicted["entries"] as? Int == 10 && evicted["bytes"] as? Int ?? 0 > 50_000)
+    #expect((evicted["ages"] as? [[String: Any]])?.compactMap { $0["entries"] as? Int }.reduce(0, +) == 10)
+    // Under fifo nobody knows when an entry was last used.
+    #expect((stat["recency"] as? [[String: Any]])?.last?["entries"] as? Int == 20)
+    let text = try tool.run("stat", "s").text
+    #expect(text.contains("10  entries, ") && text.contains(", by fifo\n") && text.contains("  unknown"))
   }
 
   @Test func aBudgetThatTheStoreRefusesIsAUsageError() throws {

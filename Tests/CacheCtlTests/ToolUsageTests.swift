@@ -3,7 +3,7 @@ import Testing
 /// What the tool says before it touches any store.
 @Suite struct ToolUsageTests {
   static let commands = [
-    "stat", "verify", "repair", "dump", "ls", "get", "put", "rm", "import", "export", "bench", "help",
+    "stat", "verify", "compact", "repair", "dump", "ls", "get", "put", "rm", "import", "export", "bench", "help",
   ]
 
   @Test(arguments: commands)
@@ -49,6 +49,8 @@ import Testing
     ["put", "s", "u", "-", "--sync", "--sync"], ["put", "", "u", "-"], ["rm", "s"],
     ["rm", "s", "u", "--prefix", "p"],
     ["rm", "s", "--prefix", "p", "--all-styles"], ["rm", "s", "u", "--style", "a", "--all-styles"],
+    ["put", "s", "u", "-", "--policy", "mru"], ["put", "s", "u", "-", "--policy="],
+    ["import", "s", ".", "--policy", "LRU"], ["import", "s", ".", "--entries", "many"], ["compact", "s", "t"],
     ["import", "s", ".", "--budget="], ["ls", "s", "--style="], ["get", "s"], ["stat", "s", "t"],
   ])
   func aValueThatMakesNoSenseIsAUsageErrorAndMakesNoStore(_ words: [String]) throws {

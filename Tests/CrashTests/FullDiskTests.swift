@@ -38,6 +38,23 @@ import VitrineSimulation
     #expect(dead * 50 <= work.store.statistics().liveByteCount)
   }
 
+  @Test func whereNoFileCanBeMadeCompactionDoesWhatItCanAndKeepsEveryEntry() throws {
+    let work = try Workload(options: StoreOptions(byteBudget: 4 << 20))
+    for number in 0..<200 { try work.put("k\(number)", Workload.bytes(9000, number)) }
+    for number in 0..<200 where number % 4 != 0 { try work.remove("k\(number)") }
+    try work.store.flush()
+    work.world.disk.fillUp(refusingNewNames: true)
+    // There is the room that is kept for copies, and no more.
+    let report = try work.compact()
+    #expect(report.recordsMoved > 5 && report.recordsDropped == 0)
+    #expect(report.bytesAfter < report.bytesBefore * 9 / 10, "\(report)")
+    #expect(work.store.count == 50 && work.store.statistics().evictedCount == 0)
+    for number in stride(from: 0, to: 200, by: 4) {
+      #expect(work.store.bytes("k\(number)") == Workload.bytes(9000, number))
+    }
+    #expect(Accounts.check(work.store) == nil)
+  }
+
   @Test func aFullDiskStillOpensReadsAndRemoves() throws {
     let work = try Workload()
     for number in 0..<20 { try work.put("k\(number)", Workload.bytes(900, number), synced: true) }

@@ -11,7 +11,7 @@ struct Counters: Sendable, Equatable {
   var misses = 0
   var bytesPut = 0
   var bytesWritten = 0
-  /// Of the writer's last opening: the kind by its index in ``OpeningKind/order``.
+  /// Of the writer's last opening: one more than the kind's index in ``OpeningKind/order``, 0 where there was none.
   var openKind = 0
   var openMicroseconds = 0
   var replayed = 0
@@ -78,9 +78,9 @@ struct Counters: Sendable, Equatable {
 
   /// How the store was opened for writing; nil when no opening has told.
   var lastOpen: StoreStatistics.LastOpen? {
-    guard self != Counters(), OpeningKind.order.indices.contains(openKind) else { return nil }
+    guard OpeningKind.order.indices.contains(openKind - 1) else { return nil }
     return StoreStatistics.LastOpen(
-      kind: OpeningKind.order[openKind], milliseconds: Double(openMicroseconds) / 1000, replayedCount: replayed,
+      kind: OpeningKind.order[openKind - 1], milliseconds: Double(openMicroseconds) / 1000, replayedCount: replayed,
       droppedCount: dropped, mayHaveLostRemovals: lostRemovals != 0, notes: [])
   }
 }
@@ -130,7 +130,7 @@ extension StoreCore {
     counters.misses &+= lookups.misses
     counters.bytesPut &+= bytesPut.load(ordering: .relaxed)
     counters.bytesWritten &+= bytesWritten.load(ordering: .relaxed) &+ (wal?.writtenByteCount ?? 0)
-    counters.openKind = OpeningKind.order.firstIndex(of: lastOpen.kind) ?? 0
+    counters.openKind = OpeningKind.order.firstIndex(of: lastOpen.kind).map { $0 + 1 } ?? 0
     counters.openMicroseconds = Int(lastOpen.milliseconds * 1000)
     counters.replayed = lastOpen.replayedCount
     counters.dropped = lastOpen.droppedCount

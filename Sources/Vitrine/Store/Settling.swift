@@ -14,7 +14,7 @@ extension StoreCore {
       return
     }
     quietRoundCount += 1
-    guard quietRoundCount >= StoreCore.quietRounds else { return }
+    guard quietRoundCount >= StoreCore.quietRounds, compactionCount == 0 else { return }
     try giveUpSpares(but: 1)
     _ = try settleOnce()
   }
@@ -56,7 +56,11 @@ extension StoreCore {
     var report = CompactionReport()
     try underUpkeep { () throws(StoreError) in
       try requireWritable()
+      compactionCount += 1
       report.bytesBefore = locked { ledger.total }
+    }
+    defer { underUpkeep { compactionCount -= 1 } }
+    try underUpkeep { () throws(StoreError) in
       try retireDeadSegments()
       try trimSealedSegments()
       try checkLeftovers()
@@ -111,7 +115,7 @@ extension StoreCore {
     }
   }
 
-  func underUpkeep<R>(_ body: () throws(StoreError) -> R) throws(StoreError) -> R {
+  func underUpkeep<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
     upkeepLock.lock()
     defer { upkeepLock.unlock() }
     return try body()

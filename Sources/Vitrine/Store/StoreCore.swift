@@ -63,6 +63,8 @@ final class StoreCore: @unchecked Sendable {
   var lastCheckpoint: (nanoseconds: UInt64, hits: Int) = (0, 0)
   var lastBytesPut = 0
   var quietRoundCount = 0
+  /// Calls of `compact` that are under way.
+  var compactionCount = 0
 
   let inline: Guarded<[Location: InlineRecord]>
   /// Set while a store is taken over on which a sync had failed: records of earlier openings are not shared.

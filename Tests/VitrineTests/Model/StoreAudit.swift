@@ -34,6 +34,7 @@ struct StoreAudit {
   private func compareSegments(_ statistics: StoreStatistics, _ comment: Comment) throws {
     let catalog = store.core.catalog
     var live: [Int: (bytes: Int, count: Int)] = [:]
+    var records: [Int: Set<Location>] = [:]
     func enter(_ location: Location, _ units: (RecordHeader) -> Int) {
       guard let header = catalog.record(at: location, checks: true)?.header else {
         Issue.record("no record at \(location): \(comment)")
@@ -41,6 +42,7 @@ struct StoreAudit {
       }
       live[location.slot, default: (0, 0)].bytes += units(header) * Unit.byteCount
       live[location.slot, default: (0, 0)].count += 1
+      records[location.slot, default: []].insert(location)
     }
     for shard in 0..<KeyTable.shardCount {
       for slot in catalog.keys.copy(shard: shard) { enter(slot.location) { $0.headUnits } }
@@ -48,11 +50,13 @@ struct StoreAudit {
       catalog.contents.forEach(shard: shard) { blobs.append(ContentTable.location(ofWord: $0)) }
       for location in blobs { enter(location) { $0.payloadUnits } }
     }
+    let contents = store.segmentContents()
     #expect(statistics.liveByteCount == live.values.reduce(0) { $0 + $1.bytes }, comment)
     for case let segment? in catalog.segments.segments where segment.state != .retired {
       let counted = live[segment.slot] ?? (0, 0)
       let told = try #require(statistics.segments.first { $0.file == segment.fileName })
       #expect(told.liveByteCount == counted.bytes && told.livePartCount == counted.count, comment)
+      #expect(contents[segment.fileName]?.recordCount == records[segment.slot]?.count ?? 0, comment)
       let file = try #require(segment.file)
       #expect(
         SegmentHeader.byteCount + told.liveByteCount + told.deadByteCount + told.freeByteCount

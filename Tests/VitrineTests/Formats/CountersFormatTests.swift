@@ -1,0 +1,67 @@
+import Testing
+
+@testable import Vitrine
+
+@Suite struct CountersFormatTests {
+  private var counters: Counters {
+    var counters = Counters()
+    counters.hits = 0x0101
+    counters.misses = 0x0202
+    counters.bytesPut = 0x0303
+    counters.bytesWritten = 0x0404
+    counters.openKind = 3
+    counters.openMicroseconds = 0x0606
+    counters.replayed = 0x0707
+    counters.dropped = 0x0808
+    counters.lostRemovals = 1
+    counters.pinned = 0x0A0A
+    counters.eviction.entryCount = 0x0B0B
+    counters.eviction.byteCount = 0x0C0C
+    for index in 0..<16 { counters.eviction.ages[index] = 0x0D00 + index }
+    counters.compaction = CompactionRecord(stepCount: 0x1D, recordCount: 0x1E, byteCount: 0x1F, segmentCount: 0x20)
+    return counters
+  }
+
+  @Test func countersHaveExactlyTheseBytes() {
+    let bytes = counters.encoded()
+    #expect(
+      hexText(Array(bytes[..<288]))
+        == hexText(
+          hex(
+            """
+            564954525f434e54010100000000000002020000000000000303000000000000
+            0404000000000000030000000000000006060000000000000707000000000000
+            080800000000000001000000000000000a0a0000000000000b0b000000000000
+            0c0c000000000000000d000000000000010d000000000000020d000000000000
+            030d000000000000040d000000000000050d000000000000060d000000000000
+            070d000000000000080d000000000000090d0000000000000a0d000000000000
+            0b0d0000000000000c0d0000000000000d0d0000000000000e0d000000000000
+            0f0d0000000000001d000000000000001e000000000000001f00000000000000
+            2000000000000000000000000000000000000000000000000000000000000000
+            """)))
+    #expect(bytes.count == 512 && bytes[288..<504].allSatisfy { $0 == 0 })
+    #expect(hexText(Array(bytes[504...])) == hexText(hex("802d7900af228c99")))
+  }
+
+  @Test func countersAreReadBackAsTheyWereWritten() {
+    #expect(Counters(counters.encoded()) == counters)
+    #expect(Counters(counters.encoded() + [UInt8](repeating: 7, count: 3584)) == counters)
+    #expect(counters.lastOpen?.kind == .recovered && counters.lastOpen?.mayHaveLostRemovals == true)
+  }
+
+  @Test func changedOrShortCountersTellNothing() {
+    expectRefusals(of: counters.encoded(), covered: 0..<512) { Counters($0) != nil }
+    #expect(Counters([UInt8](repeating: 0, count: 4096)) == nil)
+  }
+
+  @Test func numbersThatCannotBeTrueOverflowNothing() throws {
+    var absurd = counters
+    absurd.hits = .max
+    absurd.openKind = .max
+    absurd.eviction.byteCount = .max
+    absurd.misses = -1
+    let read = try #require(Counters(absurd.encoded()))
+    #expect(read.hits == 1 << 56 && read.eviction.byteCount == 1 << 56 && read.misses == 0)
+    #expect(read.lastOpen == nil)
+  }
+}
