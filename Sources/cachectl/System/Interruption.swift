@@ -20,6 +20,11 @@ enum Interruption {
       action.__sigaction_handler.sa_handler = { _ in Interruption.hasBeenAsked.store(true, ordering: .relaxed) }
       action.sa_flags = CInt(bitPattern: UInt32(SA_RESETHAND)) | SA_RESTART
       sigaction(number, &action, nil)
+      // A parent that blocks signals on the thread it starts us from hands that down.
+      var one = sigset_t()
+      sigemptyset(&one)
+      sigaddset(&one, number)
+      pthread_sigmask(SIG_UNBLOCK, &one, nil)
     }
   }
 }
