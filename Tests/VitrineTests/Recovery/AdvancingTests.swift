@@ -29,7 +29,7 @@ import Testing
     private var random: SeededRandom
     private var sequence: UInt64 = 0
 
-    static let segmentCount = 200
+    static let segmentCount = 40
     static let segmentByteCount = 1 << 16
 
     init(_ catalog: Catalog, seed: UInt64) {
