@@ -42,6 +42,20 @@ import Vitrine
     #expect(try writer.ask("close") == "done")
   }
 
+  /// The short form of `make stress`: no time is looked at.
+  @Test func readersBesideWritersThatEvictAndCompactSeeWhatWasPut() throws {
+    let process = Process()
+    process.executableURL = StoreProcess.executable
+    process.arguments = ["stress", "3", folder.path + "/stress", "\(4 << 20)"]
+    let output = Pipe()
+    process.standardOutput = output
+    try process.run()
+    let report = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    #expect(process.terminationStatus == 0, "\(report)")
+    #expect(!FileManager.default.fileExists(atPath: folder.path + "/stress"))
+  }
+
   @Test func manyReadersOpenWhileTheLogTurns() throws {
     let writer = try StoreProcess()
     #expect(try writer.ask("open \(folder.store)") == "done")

@@ -6,8 +6,13 @@ import Glibc
 //   open PATH [readonly] [copied] [wait=MS] [budget=BYTES]    put KEY VALUE [synced]    puts KEY COUNT BYTES    get KEY    remove KEY
 //   has KEY COUNT BYTES    version KEY    flush  checkpoint  refresh  verify  close    write SECONDS KEYS    follow SECONDS KEYS PAUSE-MS
 //   fork    spare DESCRIPTORS    user ID
+//
+// With arguments it is a program of its own: `stress` (``StressCommand``).
 
 signal(SIGPIPE, SIG_DFL)
+if CommandLine.arguments.dropFirst().first == "stress" {
+  exit(StressCommand.run(Array(CommandLine.arguments.dropFirst(2))))
+}
 let session = Session()
 while let line = readLine() {
   emit(session.answer(line.split(separator: " ").map(String.init)))
