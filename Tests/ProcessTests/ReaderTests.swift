@@ -65,7 +65,8 @@ import Vitrine
     while Date() < end {
       let store = try CacheStore.open(at: folder.store, options: StoreOptions(isReadOnly: true))
       let statistics = store.statistics()
-      #expect(statistics.lastOpen.notes == [] && statistics.lastOpen.droppedCount == 0)
+      #expect(statistics.lastOpen.notes == [], "\(statistics.lastOpen.notes) \(statistics.lastOpen.kind)")
+      #expect(statistics.lastOpen.droppedCount == 0)
       let pair = (0...1).map { store.bytes("pair/\($0)")?.split(separator: UInt8(ascii: "/"))[1] }
       #expect(pair[0] == pair[1])
       try store.close()
