@@ -43,7 +43,8 @@ package struct Rebuild {
     for (index, id) in ids.enumerated() {
       progress?(index, ids.count)
       let opened = try system { () throws(SystemError) in try open(id) }
-      guard let (file, byteCount) = opened, byteCount > SegmentHeader.byteCount, let slot = catalog.segments.takeSlot() else { continue }
+      guard let (file, byteCount) = opened, byteCount > SegmentHeader.byteCount, let slot = catalog.segments.takeSlot()
+      else { continue }
       catalog.nextSegment = max(catalog.nextSegment, id &+ 1)
       let bytes = (try? file.read(0..<SegmentHeader.byteCount)) ?? []
       let head = bytes.withUnsafeBytes { SegmentHeader($0) }
