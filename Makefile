@@ -3,7 +3,7 @@
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
 .NOTPARALLEL:
-.PHONY: help setup run build test sanitize lint format fuzz coverage docs clean
+.PHONY: help setup run build test stress sanitize lint format fuzz coverage docs clean
 
 # The crash backtracer of the toolchain can hang a run that nobody watches.
 export SWIFT_BACKTRACE := enable=no
@@ -23,6 +23,7 @@ export PHOTOS ?=
 TARGET ?= record
 TIME ?= 30
 INPUT ?=
+SECONDS_OF_STRESS := $(if $(filter command line environment override,$(origin SECONDS)),$(SECONDS),60)
 
 SOURCES := Sources Tests Fuzz Package.swift
 ifeq ($(shell uname -s),Linux)
@@ -37,6 +38,7 @@ help: ## Print this list
 	@echo
 	@echo '  make run PHOTOS=~/Pictures     your own pictures instead of made ones'
 	@echo '  make fuzz TARGET=record TIME=60'
+	@echo '  make stress SECONDS=600'
 
 setup: ## Install what is missing (and nothing else)
 	@scripts/setup
@@ -54,6 +56,11 @@ build: setup ## Build library, tool and demonstration in release
 test: setup lint ## Check the style, build, run all tests
 	@swift build --build-tests --scratch-path '$(BUILD)'
 	@swift test --skip-build --scratch-path '$(BUILD)'
+
+stress: setup ## Readers beside writers that evict and compact, all checked, in numbers: SECONDS=60
+	@echo 'Building (release) ...'
+	@$(RELEASE) --product store-process
+	@"$$($(RELEASE) --show-bin-path)/store-process" stress '$(SECONDS_OF_STRESS)'
 
 sanitize: setup ## Run all tests under Thread Sanitizer, then under Address Sanitizer (leaks too)
 	@echo '== Thread Sanitizer'

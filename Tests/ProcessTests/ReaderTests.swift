@@ -9,23 +9,27 @@ import Vitrine
   init() throws { folder = try TestFolder() }
 
   /// The writer dies twice and goes on. The reader checks every byte, that no key grows older, and that batches are whole.
-  @Test(arguments: ["", " copied"])
-  func aReaderFollowsAWriterThatDies(_ reads: String) throws {
+  /// With more keys than the budget holds, the writer evicts and compacts all the time.
+  @Test(arguments: ["", " copied"], [(keys: 60, budget: 4 << 20), (keys: 900, budget: 1 << 20)])
+  func aReaderFollowsAWriterThatDies(_ reads: String, _ load: (keys: Int, budget: Int)) throws {
     var writer = try StoreProcess()
-    #expect(try writer.ask("open \(folder.store)") == "done")
+    #expect(try writer.ask("open \(folder.store) budget=\(load.budget)") == "done")
     #expect(try writer.ask("put start 1") == "done")
     let reader = try StoreProcess()
     #expect(try reader.ask("open \(folder.store) readonly\(reads)") == "done")
-    try reader.send("follow 4")
+    try reader.send("follow 4 \(load.keys) 0")
     for _ in 0..<2 {
-      try writer.send("write 60")
+      try writer.send("write 60 \(load.keys)")
       usleep(1_300_000)
       writer.kill()
       writer = try StoreProcess()
-      #expect(try writer.ask("open \(folder.store) wait=10000") == "done")
+      #expect(try writer.ask("open \(folder.store) budget=\(load.budget) wait=10000") == "done")
     }
-    let wrote = try writer.ask("write 1")
-    let version = try #require(Int(wrote.split(separator: " ").last ?? ""), "\(wrote)")
+    let wrote = try writer.ask("write 1 \(load.keys)")
+    let done = wrote.split(separator: " ").compactMap { Int($0) }
+    try #require(wrote.hasPrefix("wrote ") && done.count == 3, "\(wrote)")
+    let version = done[0]
+    #expect((done[1] > 0) == (load.keys > 100) && done[2] > 0, "\(wrote)")
     let followed = reader.line().split(separator: " ").map(String.init)
     let counts = followed.compactMap(Int.init)
     try #require(followed.first == "followed" && counts.count == 3, "\(followed)")
@@ -38,16 +42,31 @@ import Vitrine
     #expect(try writer.ask("close") == "done")
   }
 
+  /// The short form of `make stress`: no time is looked at.
+  @Test func readersBesideWritersThatEvictAndCompactSeeWhatWasPut() throws {
+    let process = Process()
+    process.executableURL = StoreProcess.executable
+    process.arguments = ["stress", "3", folder.path + "/stress", "\(4 << 20)"]
+    let output = Pipe()
+    process.standardOutput = output
+    try process.run()
+    let report = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    #expect(process.terminationStatus == 0, "\(report)")
+    #expect(!FileManager.default.fileExists(atPath: folder.path + "/stress"))
+  }
+
   @Test func manyReadersOpenWhileTheLogTurns() throws {
     let writer = try StoreProcess()
     #expect(try writer.ask("open \(folder.store)") == "done")
-    try writer.send("write 2")
+    try writer.send("write 2 60")
     let end = Date(timeIntervalSinceNow: 1.8)
     var openings = 0
     while Date() < end {
       let store = try CacheStore.open(at: folder.store, options: StoreOptions(isReadOnly: true))
       let statistics = store.statistics()
-      #expect(statistics.lastOpen.notes == [] && statistics.lastOpen.droppedCount == 0)
+      #expect(statistics.lastOpen.notes == [], "\(statistics.lastOpen.notes) \(statistics.lastOpen.kind)")
+      #expect(statistics.lastOpen.droppedCount == 0)
       let pair = (0...1).map { store.bytes("pair/\($0)")?.split(separator: UInt8(ascii: "/"))[1] }
       #expect(pair[0] == pair[1])
       try store.close()

@@ -8,9 +8,13 @@ final class StoreProcess {
   private let output = Pipe()
   private var unread = Data()
 
-  init() throws {
+  static var executable: URL {
     let tests = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath()
-    process.executableURL = tests.deletingLastPathComponent().appendingPathComponent("store-process")
+    return tests.deletingLastPathComponent().appendingPathComponent("store-process")
+  }
+
+  init() throws {
+    process.executableURL = StoreProcess.executable
     process.standardInput = input
     process.standardOutput = output
     process.environment = ProcessInfo.processInfo.environment.merging(["SWIFT_BACKTRACE": "enable=no"]) { $1 }

@@ -59,8 +59,10 @@ final class Session {
       return report.isOK && report.lost.isEmpty ? "done" : "wrong \(report.damaged) \(report.lost)"
     case ("close", 0): try store.close()
     case ("fork", 0): return fork(store)
-    case ("write", 1): return try Stress(store, seconds: Double(rest[0]) ?? 0).write()
-    case ("follow", 1): return try Stress(store, seconds: Double(rest[0]) ?? 0).follow()
+    case ("write", 2): return try Stress(store, seconds: Double(rest[0]) ?? 0, keyCount: Int(rest[1]) ?? 0).write()
+    case ("follow", 3):
+      return try Stress(store, seconds: Double(rest[0]) ?? 0, keyCount: Int(rest[1]) ?? 0)
+        .follow(pauseMilliseconds: Int(rest[2]) ?? 0)
     default: throw Misuse()
     }
     return "done"
@@ -69,6 +71,7 @@ final class Session {
   private func open(_ words: [String]) throws -> String {
     store = nil
     var options = StoreOptions(byteBudget: 4 << 20)
+    for case let word in words where word.hasPrefix("budget=") { options.byteBudget = Int(word.dropFirst(7)) }
     if words.contains("readonly") { options = StoreOptions(isReadOnly: true) }
     if words.contains("copied") { options.reads = .copied }
     for case let word in words where word.hasPrefix("wait=") {
@@ -79,7 +82,7 @@ final class Session {
   }
 
   private func bytes(_ name: String, _ index: Int, _ count: String) -> [UInt8] {
-    Stress.value(name.utf8.reduce(index) { $0 &* 31 &+ Int($1) }, index, Int(count) ?? 0)
+    StressValue.make(name.utf8.reduce(index) { $0 &* 31 &+ Int($1) }, index, Int(count) ?? 0)
   }
 
   /// The child tries every change and then waits to be killed.

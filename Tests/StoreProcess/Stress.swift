@@ -1,112 +1,87 @@
 import Glibc
 import Vitrine
 
-/// A writer, and a reader that follows it, which agree on what every value must be: it says its key and its version, and
-/// its bytes follow from the two. Two keys are always written together, so that a snapshot has both or neither.
+/// A writer, and a reader that follows it, which agree on what every value must be (``StressValue``). Two keys are always
+/// written together, so that a snapshot has both or neither.
 struct Stress {
-  private static let keyCount = 60
   private let store: CacheStore
+  private let keyCount: Int
   private let end: UInt64
 
-  init(_ store: CacheStore, seconds: Double) {
+  init(_ store: CacheStore, seconds: Double, keyCount: Int) {
     self.store = store
-    end = Stress.now() + UInt64(seconds * 1e9)
+    self.keyCount = max(1, keyCount)
+    end = monotonicNanoseconds() + UInt64(max(0, seconds) * 1e9)
   }
 
-  private static func now() -> UInt64 {
-    var now = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &now)
-    return UInt64(now.tv_sec) * 1_000_000_000 + UInt64(now.tv_nsec)
-  }
-
-  private var isOver: Bool { Stress.now() >= end }
-
-  static func value(_ key: Int, _ version: Int, _ count: Int) -> [UInt8] {
-    var state = UInt64(truncatingIfNeeded: key &* 7919 &+ version) | 1
-    return Array("\(key)/\(version)/".utf8)
-      + (0..<count).map { _ in
-        state ^= state << 13
-        state ^= state >> 7
-        state ^= state << 17
-        // Some values gain from compression.
-        return version % 3 == 0 ? UInt8(ascii: "a") + UInt8(state >> 62) : UInt8(truncatingIfNeeded: state >> 32)
-      }
-  }
-
-  private static func value(_ key: Int, _ version: Int) -> [UInt8] {
-    value(key, version, version % 11 == 0 ? 12_000 : 40 + version * 37 % 900)
-  }
-
-  private func version(_ name: String, key: Int) throws -> Int? {
-    guard let bytes = store.bytes(name) else { return nil }
-    let parts = bytes.prefix(40).split(separator: UInt8(ascii: "/"), maxSplits: 2)
-    guard parts.count >= 2, let version = Int(String(decoding: parts[1], as: UTF8.self)),
-      bytes == Stress.value(key, version)
-    else { throw Wrong(text: "foreign bytes under \(name): \(String(decoding: bytes.prefix(20), as: UTF8.self))") }
-    return version
-  }
+  private var isOver: Bool { monotonicNanoseconds() >= end }
 
   private struct Wrong: Error { let text: String }
 
+  private func version(_ name: String, key: Int) throws -> Int? {
+    let found: Int?? = store.get(name) { $0.withUnsafeBytes { StressValue.version(of: $0, key: key) } }
+    guard let found else { return nil }
+    guard let version = found else {
+      throw Wrong(
+        text: "foreign bytes under \(name): \(String(decoding: store.bytes(name)?.prefix(20) ?? [], as: UTF8.self))")
+    }
+    return version
+  }
+
   // MARK: Writing
 
-  /// Changes until the time is over, or until the process is killed. Versions go on from where they were.
+  /// Changes until the time is over, or until the process is killed. Versions go on from where they were. With more keys
+  /// than the budget holds, most puts evict.
   func write() throws -> String {
     var version = try version("pair/0", key: -1) ?? 0
     while !isOver {
       version += 1
-      let key = version &* 2_654_435_761 >> 7 % Stress.keyCount
+      let key = (version &* 2_654_435_761) >> 7 % keyCount
       switch version % 37 {
       case 0: try store.flush()
       case 1: try store.remove("\(key)")
-      case 2: _ = try store.setMetadata([1], for: CacheKey("\(key)"))
-      default: try put("\(key)", Stress.value(key, version), synced: version % 50 == 3)
+      case 2, 3: _ = try store.setMetadata([1], for: CacheKey("\(key)"))
+      default:
+        let options = PutOptions(durability: version % 50 == 4 ? .synced : .buffered)
+        try store.put(StressValue.make(key, version), for: "\(key)", options: options)
       }
+      if version % 400 == 0 { _ = try store.compact() }
       if version % 700 == 0 { try store.checkpoint() }
       if version % 3000 == 0 { try store.removeAll(prefix: "1") }
       var batch = WriteBatch()
-      batch.put(Stress.value(-1, version), for: CacheKey("pair/0"))
-      batch.put(Stress.value(-2, version), for: CacheKey("pair/1"))
-      do { try store.write(batch) } catch { try makeRoom(error) }
+      batch.put(StressValue.make(-1, version), for: CacheKey("pair/0"))
+      batch.put(StressValue.make(-2, version), for: CacheKey("pair/1"))
+      try store.write(batch)
     }
-    return "wrote \(version)"
-  }
-
-  private func put(_ name: String, _ bytes: [UInt8], synced: Bool) throws {
-    do {
-      try store.put(bytes, for: name, options: PutOptions(durability: synced ? .synced : .buffered))
-    } catch {
-      try makeRoom(error)
-    }
-  }
-
-  private func makeRoom(_ error: StoreError) throws {
-    guard error == .noSpace else { throw error }
-    // What says how far the writer had come stays.
-    try store.removeAll { !$0.key.urlText.hasPrefix("pair/") }
-    try store.flush()
+    let statistics = store.statistics()
+    if statistics.bytesOnDisk > statistics.byteBudget { return "wrong \(statistics.bytesOnDisk) bytes on disk" }
+    return "wrote \(version) \(statistics.evictedCount) \(statistics.compaction.recordsMoved)"
   }
 
   // MARK: Following
 
-  func follow() throws -> String {
+  /// Refreshes, and reads everything, again and again.
+  func follow(pauseMilliseconds: Int) throws -> String {
     var newest: [String: Int] = [:]
     var (refreshes, reads) = (0, 0)
     // Values held while the segments that they lie in go.
-    var blobs: [(blob: Blob, bytes: [UInt8])] = []
+    var blobs: [HeldBlob] = []
     do {
       while !isOver {
         if try store.refresh() { refreshes += 1 }
-        for key in 0..<Stress.keyCount {
+        for key in 0..<keyCount {
           guard let version = try version("\(key)", key: key) else { continue }
           reads += 1
           try expectNotOlder("\(key)", version, &newest)
-          if blobs.count < 50, let blob = store.blob("\(key)") { blobs.append((blob, Stress.value(key, version))) }
+          if blobs.count < 50, reads % 3 == 0, let blob = store.blob("\(key)") {
+            blobs.append(HeldBlob(blob: blob, key: key, version: version))
+          }
         }
-        if blobs.count >= 50, reads % 7 == 0 { try expectWhole(&blobs) }
+        if blobs.count >= 50, refreshes % 7 == 0 { try expectWhole(&blobs) }
         let pair = (try version("pair/0", key: -1), try version("pair/1", key: -2))
         if pair.0 != pair.1 { throw Wrong(text: "half of a batch: \(pair)") }
         if let version = pair.0 { try expectNotOlder("pair", version, &newest) }
+        usleep(UInt32(clamping: pauseMilliseconds * 1000))
       }
       try expectWhole(&blobs)
     } catch let wrong as Wrong {
@@ -117,13 +92,8 @@ struct Stress {
     return "followed \(refreshes) \(reads) \(newest["pair"] ?? 0)"
   }
 
-  private func expectWhole(_ blobs: inout [(blob: Blob, bytes: [UInt8])]) throws {
-    for (blob, bytes) in blobs {
-      let isSame = blob.withBytes { $0.withUnsafeBytes { $0.elementsEqual(bytes) } }
-      if !isSame || blob.isDamaged {
-        throw Wrong(text: "a Blob changed: \(String(decoding: bytes.prefix(20), as: UTF8.self))")
-      }
-    }
+  private func expectWhole(_ blobs: inout [HeldBlob]) throws {
+    for blob in blobs where !blob.isWhole { throw Wrong(text: "a Blob of \(blob.key) changed") }
     blobs.removeAll()
   }
 
@@ -132,4 +102,22 @@ struct Stress {
     if version < seen { throw Wrong(text: "\(name) went from version \(seen) back to \(version)") }
     newest[name] = version
   }
+}
+
+/// A value that is kept, and what it has to stay.
+struct HeldBlob {
+  let blob: Blob
+  let key: Int
+  let version: Int
+
+  var isWhole: Bool {
+    let found = blob.withBytes { $0.withUnsafeBytes { StressValue.version(of: $0, key: key) } }
+    return found == version && !blob.isDamaged
+  }
+}
+
+func monotonicNanoseconds() -> UInt64 {
+  var now = timespec()
+  clock_gettime(CLOCK_MONOTONIC, &now)
+  return UInt64(now.tv_sec) * 1_000_000_000 + UInt64(now.tv_nsec)
 }

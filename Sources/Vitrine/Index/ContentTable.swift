@@ -96,7 +96,15 @@ package final class ContentTable: @unchecked Sendable {
     return nil
   }
 
-  /// How many keys use the blob at `location`; 0 when it is not there.
+  /// Whether there is a blob at `location`. From any thread.
+  package func has(_ hash: ContentHash, _ location: Location) -> Bool {
+    let shard = shards + hash.shard
+    shard.pointee.lock.lock()
+    defer { shard.pointee.lock.unlock() }
+    return placeOf(hash, location, shard) != nil
+  }
+
+  /// How many keys use the blob at `location`; 0 when it is not there. Under the commit lock.
   package func count(_ hash: ContentHash, _ location: Location) -> Int {
     let shard = shards + hash.shard
     shard.pointee.lock.lock()
@@ -290,12 +298,11 @@ package final class ContentTable: @unchecked Sendable {
   }
 
   /// Takes an entry out whatever its count.
-  package func removeEntirely(word: UInt64, shard index: Int) {
-    let shard = shards + index
+  package func removeEntirely(_ hash: ContentHash, _ location: Location) {
+    let shard = shards + hash.shard
     shard.pointee.lock.lock()
     defer { shard.pointee.lock.unlock() }
-    let location = ContentTable.location(word)
-    guard let place = placeOf(ContentTable.hash(ofWord: word, shard: index), location, shard) else { return }
+    guard let place = placeOf(hash, location, shard) else { return }
     remove(place, shard)
     largeCounts[location] = nil
   }

@@ -4,8 +4,9 @@ extension Catalog {
   /// a change names what is not there.
   ///
   /// A lookup meanwhile finds a key as it was before all of them, or as it is after: never a state between, whose record
-  /// may be gone by now. So payloads are entered first, then each key's last state, and what goes is let go at the end.
-  /// There is no `removeAll` among the changes, and no record that was moved.
+  /// may be gone by now. So payloads are entered first, copies beside what they were made from, then each key's last state,
+  /// and what goes is let go at the end. There is no `removeAll` among the changes, and no place is given twice: a slot
+  /// that the writer gives anew is another one here.
   func advance(by changes: [Change]) -> Bool {
     for change in changes {
       switch change {
@@ -13,25 +14,74 @@ extension Catalog {
         // A payload that a damaged or missing segment took is missed when it is read.
         _ = claim(put)
         account(put)
+      case .moved(let move):
+        guard claim(move) else { return false }
       case .segmentOpened, .segmentSealed:
         guard apply(CollectionOfOne(change), sequence: 0, isChecked: false) else { return false }
-      case .remove, .removeAll, .segmentMade, .segmentRetired, .moved: break
+      case .remove, .removeAll, .segmentMade, .segmentRetired: break
       }
     }
     guard enter(NetChange(of: changes)) else { return false }
+    let copies = lastCopies(changes)
     for change in changes {
-      if let displaced = change.displaced { release(displaced, sequence: 0) }
+      if case .moved(let move) = change {
+        release(move)
+      } else if var displaced = change.displaced {
+        if let copy = copies[displaced.contentLocation] { displaced.contentLocation = copy }
+        release(displaced, sequence: 0)
+      }
     }
     return true
+  }
+
+  /// Enters the copy of a record; what it was made from stays where it is for now. The copied payload has as many keys
+  /// as the changes so far have given it, whichever of its places they named: it takes over the count.
+  private func claim(_ move: Change.Move) -> Bool {
+    let byteCount = (move.copiedHeadUnits + move.payloadUnits) * Unit.byteCount
+    guard let segment = segment(move.to.slot), move.to.offset + byteCount <= segment.byteCount else { return false }
+    if move.key != nil {
+      segment.liveUnits += move.copiedHeadUnits
+      segment.liveCount += 1
+    }
+    if let content = move.content {
+      let count = contents.count(content, move.from)
+      guard count > 0, contents.insert(content, move.to, count: count) else { return false }
+      segment.liveUnits += move.payloadUnits
+      segment.liveCount += 1
+    }
+    segment.tail = max(segment.tail, move.to.offset + byteCount)
+    return true
+  }
+
+  private func release(_ move: Change.Move) {
+    if move.key != nil { takeLive(move.from.slot, units: move.headUnits, sequence: 0) }
+    if let content = move.content {
+      contents.removeEntirely(content, move.from)
+      takeLive(move.from.slot, units: move.payloadUnits, sequence: 0)
+    }
+  }
+
+  /// Where each payload that was moved lies in the end: whoever let go of it on the way lets go of it there.
+  private func lastCopies(_ changes: [Change]) -> [Location: Location] {
+    var last: [Location: Location] = [:]
+    for case .moved(let move) in changes.reversed() where move.content != nil {
+      last[move.from] = last[move.to] ?? move.to
+    }
+    return last
   }
 
   /// A key that goes and comes back stands there twice for a moment, rather than not at all.
   private func enter(_ net: NetChange) -> Bool {
     for (location, entry) in net.entered {
-      var slot = KeySlot(entry.put.hash, location, entry.put.flags)
+      guard let put = entry.put else {
+        // Not there when a failed check has taken it out here; the writer's check of the copy has not failed.
+        guard let former = entry.former, keys.move(entry.hash, from: former, to: location) else { return false }
+        continue
+      }
+      var slot = KeySlot(entry.hash, location, put.flags)
       slot.stamp = keys.clock.tick()
-      if let former = entry.former, keys.replace(entry.put.hash, former, with: slot) { continue }
-      guard keys.insert(slot, entry.put.hash) else { return false }
+      if let former = entry.former, keys.replace(entry.hash, former, with: slot) { continue }
+      guard keys.insert(slot, entry.hash) else { return false }
       keyCount += 1
     }
     for (hash, location) in net.removed where keys.remove(hash, location) { keyCount -= 1 }
@@ -41,8 +91,16 @@ extension Catalog {
 
 /// What is left of many changes when only the last state of each key matters.
 private struct NetChange {
-  /// Entries that are there in the end, and the one that each takes the place of.
-  private(set) var entered: [Location: (put: Change.Put, former: Location?)] = [:]
+  /// An entry that is there in the end.
+  struct Entry {
+    let hash: KeyHash
+    /// Nil when it is the one from before, whose record has only moved.
+    let put: Change.Put?
+    /// Where the one from before was, whose place it takes.
+    let former: Location?
+  }
+
+  private(set) var entered: [Location: Entry] = [:]
   /// Entries from before that go.
   private(set) var removed: [(KeyHash, Location)] = []
 
@@ -51,10 +109,14 @@ private struct NetChange {
       switch change {
       case .put(let put):
         let former = put.displaced.flatMap { takeOut($0.location) }
-        entered[put.location] = (put, former)
+        entered[put.location] = Entry(hash: put.hash, put: put, former: former)
       case .remove(let hash, let displaced):
         if let former = takeOut(displaced.location) { removed.append((hash, former)) }
-      case .removeAll, .segmentMade, .segmentOpened, .segmentSealed, .segmentRetired, .moved: break
+      case .moved(let move):
+        guard let key = move.key else { continue }
+        entered[move.to] =
+          entered.removeValue(forKey: move.from) ?? Entry(hash: key, put: nil, former: move.from)
+      case .removeAll, .segmentMade, .segmentOpened, .segmentSealed, .segmentRetired: break
       }
     }
   }
@@ -90,7 +152,12 @@ extension Change {
       return .put(moved)
     case .remove(let hash, let displaced):
       return relocated(displaced).map { .remove(hash, $0) }
-    case .removeAll, .segmentMade, .segmentOpened, .segmentSealed, .segmentRetired, .moved:
+    case .moved(var move):
+      guard let from = place(move.from), let to = place(move.to) else { return nil }
+      move.from = from
+      move.to = to
+      return .moved(move)
+    case .removeAll, .segmentMade, .segmentOpened, .segmentSealed, .segmentRetired:
       return nil
     }
   }

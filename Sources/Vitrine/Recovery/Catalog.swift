@@ -208,7 +208,7 @@ package final class Catalog: @unchecked Sendable {
     }
   }
 
-  private func takeLive(_ slot: Int, units: Int, sequence: UInt64) {
+  func takeLive(_ slot: Int, units: Int, sequence: UInt64) {
     guard let segment = segment(slot) else { return }
     segment.liveCount = max(0, segment.liveCount - 1)
     // A damaged record does not tell its size; the last one out settles the account.
@@ -243,7 +243,7 @@ package final class Catalog: @unchecked Sendable {
     return nextSegment
   }
 
-  private func segment(_ slot: Int) -> Segment? {
+  func segment(_ slot: Int) -> Segment? {
     slot < segments.segments.count ? segments.segments[slot] : nil
   }
 
@@ -384,7 +384,8 @@ package final class Catalog: @unchecked Sendable {
         if location.slot == slot, location.offset >= offset { gone.append(word) }
       }
       for word in gone {
-        contents.removeEntirely(word: word, shard: shard)
+        contents.removeEntirely(
+          ContentTable.hash(ofWord: word, shard: shard), ContentTable.location(ofWord: word))
         blobCount -= 1
         takeLive(slot, units: 0, sequence: 0)
       }

@@ -11,6 +11,9 @@ final class Follower {
   /// What was read of the log was not entered, or the way along the log is lost: only loading everything helps.
   var mustLoad = false
 
+  /// How often everything was loaded, the opening not counted.
+  private(set) var loadCount = 0
+
   /// A catalog just loaded has the writer's slots.
   init(_ loaded: LoadedStore) {
     tail = LogTail(end: loaded.end)
@@ -22,6 +25,7 @@ final class Follower {
     tail = LogTail(end: loaded.end)
     self.slots = slots
     mustLoad = false
+    loadCount += 1
   }
 
   subscript(slot: Int) -> Int? {

@@ -42,11 +42,9 @@ package struct Rebuild {
     let ids = entries.compactMap { $0.kind == .file ? SegmentHeader.segment(ofFile: $0.name) : nil }.sorted()
     for (index, id) in ids.enumerated() {
       progress?(index, ids.count)
-      let (file, byteCount) = try system { () throws(SystemError) in
-        let file = try folders.segments.openFile(SegmentHeader.fileName(id), access)
-        return (file, try file.status().byteCount)
-      }
-      guard byteCount > SegmentHeader.byteCount, let slot = catalog.segments.takeSlot() else { continue }
+      let opened = try system { () throws(SystemError) in try open(id) }
+      guard let (file, byteCount) = opened, byteCount > SegmentHeader.byteCount, let slot = catalog.segments.takeSlot()
+      else { continue }
       catalog.nextSegment = max(catalog.nextSegment, id &+ 1)
       let bytes = (try? file.read(0..<SegmentHeader.byteCount)) ?? []
       let head = bytes.withUnsafeBytes { SegmentHeader($0) }
@@ -108,6 +106,18 @@ package struct Rebuild {
     loaded.mayHaveLostRemovals = true
     loaded.notes.append("rebuilt from the segments: keys that were removed may have come back")
     return loaded
+  }
+
+  /// Nil for a segment that has gone since the folder was listed: beside a writer, whose checkpoints were both replaced
+  /// while they were being read. What is found then is not the last word (``Loader/loadSnapshot(identity:clock:)``).
+  private func open(_ id: UInt64) throws(SystemError) -> (file: any File, byteCount: Int)? {
+    do throws(SystemError) {
+      let file = try folders.segments.openFile(SegmentHeader.fileName(id), access)
+      return (file, try file.status().byteCount)
+    } catch {
+      guard error.code == SystemError.missing else { throw error }
+      return nil
+    }
   }
 
   private func enter(

@@ -180,9 +180,11 @@ package final class SegmentTable: @unchecked Sendable {
     address(slot).storeBytes(of: sequence, toByteOffset: 32, as: UInt64.self)
   }
 
-  /// Raises the mark below which a segment's records are vouched for; it never falls.
-  package func raiseMark(slot: Int, to offset: Int) {
-    vouched(slot).pointee.max(offset, ordering: .relaxed)
+  /// Raises the mark below which a segment's records are vouched for; it never falls. The segment may have gone while it was
+  /// being synced: what has its slot by now is not vouched for. Under the commit lock, or the upkeep lock.
+  package func raiseMark(of segment: Segment, to offset: Int) {
+    guard self.segment(segment.slot) === segment else { return }
+    vouched(segment.slot).pointee.max(offset, ordering: .relaxed)
   }
 
   /// Takes a segment out that no location names and no reader has pinned; its slot stays taken until it is given back.

@@ -110,7 +110,7 @@ extension StoreCore {
       throw fail(error)
     }
     for (segment, filled) in image.marks where !isUnchecked(segment) {
-      catalog.segments.raiseMark(slot: segment.slot, to: filled)
+      catalog.segments.raiseMark(of: segment, to: filled)
     }
     checkpoints.slots[image.index].header = image.header
     checkpoints.current = image.index
@@ -158,7 +158,7 @@ extension StoreCore {
         }
         throw error
       }
-      locked { if !isUnchecked(segment) { catalog.segments.raiseMark(slot: segment.slot, to: filled) } }
+      locked { if !isUnchecked(segment) { catalog.segments.raiseMark(of: segment, to: filled) } }
     }
   }
 

@@ -23,7 +23,7 @@ extension StoreCore {
         }
         // Records restored from the log were written after the sync above.
         if locked({ segment.isDirty }) { try sync(segment) }
-        catalog.segments.raiseMark(slot: slot, to: end)
+        catalog.segments.raiseMark(of: segment, to: end)
       }
       locked { unchecked.removeAll { $0.slot == slot } }
     }

@@ -350,20 +350,23 @@ extension StoreCore {
   }
 
   /// Finds and pins the record that carries a reference's payload: by digest and by the number of its first record.
-  /// Throws when a file cannot be opened now.
+  /// Throws when none was found, and a file cannot be opened now: it may be the one that a copy was made from.
   private func pinPayload(of reference: RecordHeader) throws(SystemError) -> (Location, Pin)? {
     let content = catalog.hasher.content(reference.digest)
     var skip = 0
-    while true {
-      guard let (location, pin) = pinCandidate(content, skip: skip) else { return nil }
+    var unavailable: SystemError?
+    while let (location, pin) = pinCandidate(content, skip: skip) {
       let outcome = check(location, readsPayload: false)
       if case .intact(let header, _) = outcome, header.digest == reference.digest, header.origin == reference.origin {
         return (location, pin)
       }
       pin.release()
-      if case .unavailable(let error) = outcome { throw error }
-      skip += 1
+      if case .unavailable(let error) = outcome { unavailable = error }
+      // With one gone from before them, the others are found one earlier.
+      skip = catalog.contents.has(content, location) ? skip + 1 : 0
     }
+    if let unavailable { throw unavailable }
+    return nil
   }
 
   /// Drops an entry that failed its check. False when it could not be (a read-only or failed store).

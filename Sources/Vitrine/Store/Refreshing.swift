@@ -76,9 +76,9 @@ extension StoreCore {
     _ change: Change, _ follower: Follower, _ missing: inout Set<Int>
   ) throws(StoreError) -> Change? {
     switch change {
-    case .put, .remove:
+    case .put, .remove, .moved:
       return change.relocated(follower.place)
-    case .removeAll, .moved:
+    case .removeAll:
       // Then the view is loaded anew.
       return nil
     case .segmentMade(let slot, let id, let byteCount):

@@ -64,7 +64,7 @@ extension StoreCore {
         ledger.segments += segment.allocatedByteCount - old.allocatedByteCount
         old.takeState(of: segment)
         live.setFirstSequence(first, slot: old.slot)
-        live.raiseMark(slot: old.slot, to: vouched)
+        live.raiseMark(of: old, to: vouched)
       } else {
         guard let slot = live.takeSlot() else {
           throw .system(SystemError(code: 12, operation: "enter", path: segment.fileName))

@@ -197,4 +197,37 @@ import Testing
     try expectIntact(store)
     try store.close()
   }
+
+  /// A sync takes its time, and holds nobody back: its segment may be gone when it ends, and another be in its slot.
+  @Test func aSegmentThatGoesWhileItIsSyncedVouchesForNobody() throws {
+    let store = try world.open("store", StoreOptions(byteBudget: 4 << 20))
+    func single() -> Segment? {
+      store.core.catalog.segments.segments.compactMap { $0 }.first { $0.stream == .single && $0.state != .retired }
+    }
+    try store.put(noise(200_000, 1), for: "first")
+    let first = try #require(single())
+    disk.onSync.withLock { [disk] onSync in
+      onSync = { path in
+        guard path.hasSuffix(first.fileName) else { return }
+        disk.onSync.withLock { $0 = nil }
+        do {
+          try store.remove("first")
+          try store.core.underUpkeep { () throws(StoreError) in try store.core.retireDeadSegments() }
+          try store.put(noise(100_000, 2), for: "second")
+        } catch {
+          Issue.record("\(error)")
+        }
+      }
+    }
+    try store.flush()
+    let second = try #require(single())
+    #expect(second !== first && second.slot == first.slot)
+    #expect(store.core.catalog.segments.vouchedUpTo(second.slot) == 0)
+    try store.checkpoint()
+    store.core.abandonForTests()
+    let again = try world.open("store")
+    #expect(again.statistics().lastOpen.kind == .recovered && again["second"] == noise(100_000, 2))
+    try expectIntact(again)
+    try again.close()
+  }
 }

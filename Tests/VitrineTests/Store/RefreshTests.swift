@@ -355,13 +355,199 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
     try writer.close()
   }
 
+  // MARK: A writer that compacts and evicts
+
+  /// What was moved forward is what a fresh opening finds.
+  private func expectSameAsOpened(_ reader: CacheStore, _ comment: String = "") throws {
+    let fresh = try world.openReadOnly(folder.store)
+    let (mine, its) = (CatalogState(reader.core.catalog), CatalogState(fresh.core.catalog))
+    try #require(mine == its && mine.faults == 0, "\(mine.differences(from: its)); \(comment)")
+    try fresh.close()
+  }
+
+  private func slot(_ store: CacheStore, _ url: String) -> (slot: KeySlot, segment: UInt64)? {
+    let hash = Array(url.utf8).withUnsafeBytes { store.core.catalog.hasher.key($0, styleTag: Style.original.tag) }
+    let slot = store.core.catalog.keys.find(hash, counts: false) { $0 }
+    return slot.map { ($0, store.core.catalog.segments.id($0.location.slot)) }
+  }
+
+  private func openSmallSegments(_ reads: ReadMode) throws -> (writer: CacheStore, reader: CacheStore) {
+    let writer = try world.open(folder.store, StoreOptions(byteBudget: 4 << 20, segmentByteCount: 65_536))
+    return (writer, try world.openReadOnly(folder.store, reads: reads))
+  }
+
+  @Test(arguments: [ReadMode.mapped, .copied])
+  func whatCompactionMovedIsFollowedInPlaceAndStaysCheckedWithItsLastUse(_ reads: ReadMode) throws {
+    let (writer, reader) = try openSmallSegments(reads)
+    for index in 0..<60 { try writer.put(noise(4000, UInt64(index)), for: "\(index)") }
+    #expect(try reader.refresh())
+    for index in 0..<60 { #expect(reader["\(index)"] == noise(4000, UInt64(index))) }
+    let blob = try #require(reader.blob("7"))
+    let before = try #require(slot(reader, "7"))
+    #expect(before.slot.flags.contains(.checked))
+    let hasMoved: Bool? = try reader.get("14") { bytes in
+      for index in 0..<60 where index % 7 != 0 { try writer.remove("\(index)") }
+      #expect(try writer.compact().recordsMoved > 0)
+      world.background.run()
+      #expect(try reader.refresh())
+      return bytes.withUnsafeBytes { $0.elementsEqual(noise(4000, 14)) } && bytes.byteCount == 4000
+    }
+    #expect(hasMoved == true)
+    let after = try #require(slot(reader, "7"))
+    #expect(after.segment != before.segment && after.slot.flags == before.slot.flags)
+    #expect(after.slot.stamp == before.slot.stamp)
+    for index in 0..<60 { #expect(reader["\(index)"] == (index % 7 == 0 ? noise(4000, UInt64(index)) : nil)) }
+    #expect(bytes(blob) == noise(4000, 7) && !blob.isDamaged)
+    try expectSame(reader, writer)
+    try expectSameAsOpened(reader)
+    #expect(reader.core.follower?.loadCount == 0)
+    _ = try reader.refresh()
+    #expect(reader.core.follower?.departing == [])
+    try writer.close()
+  }
+
+  /// All that may happen to a record that is moved, between two looks at the log.
+  @Test(arguments: [ReadMode.mapped, .copied])
+  func whatElseHappensToAMovedRecordArrivesWithTheMove(_ reads: ReadMode) throws {
+    let (writer, reader) = try openSmallSegments(reads)
+    func fill(_ round: Int) throws {
+      for index in 0..<40 { try writer.put(noise(3000, UInt64(round * 100 + index)), for: "filler/\(index)") }
+    }
+    func compact() throws {
+      try writer.removeAll(prefix: "filler/")
+      #expect(try writer.compact().recordsMoved > 0)
+      world.background.run()
+    }
+    func value(_ name: String) -> [UInt8] { noise(2000, name.utf8.reduce(7) { $0 &* 31 &+ UInt64($1) }) }
+    let names = ["twice", "removed", "overwritten", "shared", "unshared", "metadata", "lonely", "kept"]
+    for name in names {
+      try writer.put(value(name), for: name)
+      try fill(0)
+    }
+    for index in 0..<6 { try writer.put(value("unshared"), for: "sharer/\(index)") }
+    // Their payloads lie with records that are nobody's any more.
+    for name in ["metadata", "lonely"] { _ = try writer.setMetadata([1], for: CacheKey(name)) }
+    try writer.put(value("lonely"), for: "other")
+    #expect(try reader.refresh())
+    let blobs = names.map { reader.blob($0) }
+    try writer.put(value("new"), for: "new")
+    try fill(1)
+    try writer.remove("lonely")
+    try compact()
+    for index in 0..<5 { try writer.put(value("shared"), for: "more/\(index)") }
+    try fill(2)
+    for index in 0..<4 { try writer.remove("sharer/\(index)") }
+    try writer.remove("removed")
+    try writer.put(value("later"), for: "overwritten")
+    try writer.put(value("new"), for: "new too")
+    _ = try writer.setMetadata([2], for: CacheKey("twice"))
+    try compact()
+    try writer.remove("sharer/4")
+    try fill(3)
+    try writer.remove("shared")
+    try compact()
+    for name in names { #expect(reader[name] == value(name)) }
+    #expect(try reader.refresh())
+    #expect(reader.core.follower?.loadCount == 0)
+    for name in ["twice", "unshared", "metadata", "kept", "new"] { #expect(reader[name] == value(name), "\(name)") }
+    #expect(reader["removed"] == nil && reader["lonely"] == nil && reader["shared"] == nil)
+    #expect(reader["overwritten"] == value("later") && reader["new too"] == value("new"))
+    #expect(reader["other"] == value("lonely") && reader["more/4"] == value("shared"))
+    #expect(reader["sharer/5"] == value("unshared"))
+    for (name, blob) in zip(names, blobs) { #expect(blob.map(bytes) == value(name)) }
+    try expectSame(reader, writer)
+    try expectSameAsOpened(reader)
+    // What all that has left can go, too.
+    try writer.removeAll(prefix: "")
+    #expect(try reader.refresh())
+    #expect(reader.count == 0 && reader.statistics().blobCount == 0 && reader.statistics().liveByteCount == 0)
+    try writer.close()
+  }
+
+  /// Whatever the writer does to make room: the reader has what a fresh opening has.
+  @Test(arguments: [ReadMode.mapped, .copied], RandomRuns.seeds([1, 2, 3, 4]))
+  func aReaderOfAFullStoreHasWhatAFreshOpeningHas(_ reads: ReadMode, _ seed: UInt64) throws {
+    var random = SeededRandom(seed: seed)
+    let options = StoreOptions(byteBudget: 4 << 20, segmentByteCount: 65_536)
+    var writer = try world.open(folder.store, options)
+    let reader = try world.openReadOnly(folder.store, reads: reads)
+    let keys = 250
+    var seen: [String: [UInt8]] = [:]
+    var blobs: [(blob: Blob, value: [UInt8]?)] = []
+    var refreshes = 0
+    let comment = RandomRuns.repeating(seed, "RefreshTests")
+    func change(_ step: Int) throws {
+      let key = "\(random.below(keys))"
+      switch random.below(100) {
+      case 0..<72:
+        let count = random.below(10) == 0 ? random.below(60_000) : random.below(12_000)
+        let value = random.below(5) == 0 ? text(count % 300, random.below(6)) : noise(count, UInt64(step))
+        try writer.put(value, for: key)
+      case 72..<80: _ = try writer.setMetadata([UInt8(step & 0xFF)], for: CacheKey(key))
+      case 80..<86: try writer.remove(key)
+      case 86..<88: try writer.removeAll(prefix: "1\(random.below(10))")
+      case 88..<93: _ = try writer.compact()
+      case 93..<97: world.background.run()
+      case 97: try writer.checkpoint()
+      case 98: _ = try writer.idle()
+      default:
+        if random.below(3) > 0 { return }
+        if random.below(2) == 0 { try writer.close() } else { writer.core.abandonForTests() }
+        writer = try world.open(folder.store, options)
+      }
+    }
+    func refresh(_ step: Int) throws {
+      if try reader.refresh() { refreshes += 1 }
+      try expectSameAsOpened(reader, "step \(step); \(comment)")
+      seen = [:]
+      for key in 0..<keys { seen["\(key)"] = writer["\(key)"] }
+    }
+    for step in 0..<900 {
+      let key = "\(random.below(keys))"
+      switch random.below(20) {
+      case 0:
+        try refresh(step)
+        for key in 0..<keys { #expect(reader["\(key)"] == seen["\(key)"], "step \(step); \(comment)") }
+        for (blob, value) in blobs { #expect(bytes(blob) == value && !blob.isDamaged, "step \(step); \(comment)") }
+        if blobs.count > 10 { blobs.removeAll() }
+      case 1:
+        let value = seen[key]
+        // While it is borrowed.
+        _ = try reader.get(key) { bytes in
+          for _ in 0..<5 { try change(step) }
+          try refresh(step)
+          #expect(bytes.withUnsafeBytes { Array($0) } == value, "step \(step); \(comment)")
+        }
+      case 2: if let blob = reader.blob(key) { blobs.append((blob, seen[key])) }
+      case 3:
+        // A reader that holds none of a segment's files open misses what went, until the next refresh.
+        let value = reader[key]
+        #expect(value == seen[key] || (reads == .copied && value == nil), "step \(step); \(comment)")
+      default: try change(step)
+      }
+    }
+    try refresh(900)
+    try expectSame(reader, writer)
+    let statistics = writer.statistics()
+    #expect(statistics.bytesOnDisk <= 4 << 20)
+    let loads = reader.core.follower?.loadCount ?? 0
+    #expect(refreshes > 30 && loads < refreshes / 2, "\(loads) of \(refreshes) refreshes loaded everything")
+    let account = reader.core.catalog.segments.account
+    blobs.removeAll()
+    #expect(account.pinnedByteCount == 0)
+    try writer.close()
+  }
+
   /// Gets on several threads while the reader is refreshed: every key is there all the time, and never older than it
-  /// was. Few changes at a time, many, and more than the log holds, when the tables are changed whole.
+  /// was. Few changes at a time, many, and more than the log holds, when the tables are changed whole; and with a writer
+  /// that overwrites some of what it has, and compacts.
   @Test(arguments: [
-    (2, 20, ReadMode.mapped), (64, 20_000, .mapped), (2, 100_000, .mapped), (2, 20, .copied), (2, 100_000, .copied),
+    (2, 20, ReadMode.mapped, false), (64, 20_000, .mapped, false), (2, 100_000, .mapped, false),
+    (2, 20, .copied, false), (2, 100_000, .copied, false),
+    (16, 20, .mapped, true), (16, 20_000, .mapped, true), (16, 2000, .copied, true),
   ])
   func getsDuringARefreshFindWhatWasOrWhatIs(
-    _ budget: Int, _ pauseMicroseconds: UInt32, _ reads: ReadMode
+    _ budget: Int, _ pauseMicroseconds: UInt32, _ reads: ReadMode, _ compacts: Bool
   ) throws {
     let writer = try CacheStore.open(at: folder.store, options: StoreOptions(byteBudget: budget << 20))
     let keys = 400
@@ -397,10 +583,14 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
       var version = 0
       while Date() < end {
         version += 1
-        for key in 0..<keys {
-          do { try writer.put(value(key, version), for: "\(key)") } catch { wrong.withLock { $0.append("\(error)") } }
+        do {
+          for key in 0..<keys where !compacts || (key + version) % 3 == 0 {
+            try writer.put(value(key, version), for: "\(key)")
+          }
+          if compacts { _ = try writer.compact() } else if version % 50 == 0 { try writer.checkpoint() }
+        } catch {
+          wrong.withLock { $0.append("\(error)") }
         }
-        if version % 50 == 0 { try? writer.checkpoint() }
       }
       done.signal()
     }
@@ -412,6 +602,7 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
     for _ in 0..<3 { done.wait() }
     #expect(wrong.withLock { Array($0.prefix(10)) } == [])
     #expect(refreshes > 3)
+    #expect(!compacts || writer.statistics().compaction.recordsMoved > 0)
     try reader.refresh()
     try expectSame(reader, writer)
     try writer.close()

@@ -1,7 +1,7 @@
 @testable import Vitrine
 
 /// A disk in memory whose whole content is a value: tests change it as they like and open it again, thousands of times
-/// a minute. Syncs do nothing.
+/// a minute. Syncs do nothing but what a test wants to happen meanwhile.
 final class MemoryDisk: FileSystem, @unchecked Sendable {
   /// Files by their paths below the store's folder, such as `wal/0.wal`.
   typealias Image = [String: [UInt8]]
@@ -9,11 +9,13 @@ final class MemoryDisk: FileSystem, @unchecked Sendable {
   static let folders = ["", "wal", "checkpoints", "segments"]
   private let files = Guarded<[String: MemoryFile]>([:])
   private let hasFolders: Guarded<Bool>
+  /// Called with a file's path while it is being synced.
+  let onSync = Guarded<(@Sendable (String) -> Void)?>(nil)
 
   init(_ image: Image = [:]) {
     hasFolders = Guarded(!image.isEmpty)
     for (path, bytes) in image {
-      let file = MemoryFile(path: path)
+      let file = MemoryFile(path: path, self)
       file.replace(bytes)
       files.withLock { $0[path] = file }
     }
@@ -55,7 +57,7 @@ private final class MemoryDirectory: Directory, Sendable {
     let path = full(name)
     let (file, isThere) = disk.all { files -> (MemoryFile, Bool) in
       if let file = files[path] { return (file, true) }
-      let file = MemoryFile(path: path)
+      let file = MemoryFile(path: path, disk)
       if access == .create { files[path] = file }
       return (file, false)
     }
@@ -100,10 +102,14 @@ private final class MemoryDirectory: Directory, Sendable {
 private final class MemoryFile: @unchecked Sendable {
   static let largest = 32 << 20
   let path: String
+  weak var disk: MemoryDisk?
   let memory = PageMemory(byteCount: largest)!
   private let state = Guarded((count: 0, isLocked: false))
 
-  init(path: String) { self.path = path }
+  init(path: String, _ disk: MemoryDisk) {
+    self.path = path
+    self.disk = disk
+  }
   deinit { memory.free() }
 
   var count: Int { state.withLock { $0.count } }
@@ -168,7 +174,7 @@ private final class MemoryHandle: File, @unchecked Sendable {
   }
 
   func truncate(to byteCount: Int) { file.resize(to: byteCount) }
-  func sync() {}
+  func sync() { file.disk?.onSync.withLock { $0 }?(path) }
   func status() -> FileStatus {
     FileStatus(byteCount: file.count, allocatedByteCount: roundUp(file.count, to: 4096))
   }

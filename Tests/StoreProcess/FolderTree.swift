@@ -1,0 +1,31 @@
+import Glibc
+
+/// A folder and all that is in it; symbolic links are not followed, and what goes meanwhile is none of its concern.
+enum FolderTree {
+  /// Bytes that it takes on the disk, as `du` counts them: blocks, directories included.
+  static func diskUsage(_ path: String) -> Int {
+    var total = 0
+    walk(path) { _, status in total += Int(status.st_blocks) * 512 }
+    return total
+  }
+
+  static func remove(_ path: String) {
+    walk(path) { path, _ in _ = Glibc.remove(path) }
+  }
+
+  /// What is in a folder comes before the folder.
+  private static func walk(_ path: String, _ body: (_ path: String, _ status: stat) -> Void) {
+    var status = stat()
+    guard lstat(path, &status) == 0 else { return }
+    if status.st_mode & S_IFMT == S_IFDIR, let folder = opendir(path) {
+      while let entry = readdir(folder) {
+        let name = withUnsafePointer(to: &entry.pointee.d_name) {
+          $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+        }
+        if name != ".", name != ".." { walk("\(path)/\(name)", body) }
+      }
+      closedir(folder)
+    }
+    body(path, status)
+  }
+}

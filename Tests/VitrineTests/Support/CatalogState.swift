@@ -1,0 +1,77 @@
+@testable import Vitrine
+
+/// What an index says, in whatever slots its segments lie: two views of one store must agree on it.
+struct CatalogState: Equatable {
+  struct Place: Hashable {
+    let segment: UInt64
+    let offset: Int
+  }
+
+  struct Key: Hashable {
+    let hash: KeyHash
+    let place: Place
+    let flags: UInt64
+  }
+
+  struct Payload: Hashable {
+    let hash: ContentHash
+    let place: Place
+    /// Keys that use it.
+    let count: Int
+  }
+
+  struct Account: Hashable {
+    let segment: UInt64
+    let stream: StreamKind
+    let liveUnits: Int
+    let liveCount: Int
+  }
+
+  private(set) var keys: Set<Key> = []
+  private(set) var payloads: Set<Payload> = []
+  private(set) var accounts: Set<Account> = []
+  private(set) var counts: [Int] = []
+  /// Entries that stand there twice, and places in segments that are not there.
+  private(set) var faults = 0
+
+  init(_ catalog: Catalog) {
+    func place(_ location: Location) -> Place {
+      if catalog.segments.segment(location.slot) == nil { faults += 1 }
+      return Place(segment: catalog.segments.id(location.slot), offset: location.offset)
+    }
+    for shard in 0..<KeyTable.shardCount {
+      for slot in catalog.keys.copy(shard: shard) {
+        let key = Key(
+          hash: slot.hash(shard: shard), place: place(slot.location), flags: slot.flags.intersection(.kept).rawValue)
+        if !keys.insert(key).inserted { faults += 1 }
+      }
+      var words: [UInt64] = []
+      catalog.contents.forEach(shard: shard) { words.append($0) }
+      for word in words {
+        let (hash, location) = (ContentTable.hash(ofWord: word, shard: shard), ContentTable.location(ofWord: word))
+        let count = catalog.contents.count(hash, location)
+        if !payloads.insert(Payload(hash: hash, place: place(location), count: count)).inserted { faults += 1 }
+      }
+    }
+    for case let segment? in catalog.segments.segments where segment.state != .retired {
+      accounts.insert(
+        Account(
+          segment: segment.id, stream: segment.stream, liveUnits: segment.liveUnits, liveCount: segment.liveCount))
+    }
+    counts = [
+      catalog.keyCount, catalog.blobCount, catalog.logicalByteCount, catalog.liveByteCount,
+      catalog.contents.largeCounts.count,
+    ]
+  }
+
+  /// What differs, short enough for a message.
+  func differences(from other: CatalogState) -> String {
+    func list<T: Hashable>(_ mine: Set<T>, _ its: Set<T>) -> String {
+      "+\(mine.subtracting(its).prefix(3)) -\(its.subtracting(mine).prefix(3))"
+    }
+    return """
+      keys \(list(keys, other.keys)); payloads \(list(payloads, other.payloads)); \
+      accounts \(list(accounts, other.accounts)); \(counts) \(other.counts); \(faults) \(other.faults) faults
+      """
+  }
+}
