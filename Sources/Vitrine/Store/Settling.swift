@@ -1,20 +1,23 @@
 // Compaction that nobody waits for: when a store has grown quiet, when an app says that it is idle, and when somebody
 // wants the folder as small as it gets. None of it evicts anything.
 extension StoreCore {
-  /// Rounds of upkeep without a put after which a store counts as quiet.
-  static let quietRounds = 3
+  /// Nanoseconds without a put after which a store counts as quiet, and from one step to the next.
+  private static let quietTime: UInt64 = 3_000_000_000
+  private static let stepTime: UInt64 = 1_000_000_000
 
-  /// One step, of at most a segment's bytes, if the store is quiet and it is worth it. Called once in each round of upkeep:
-  /// a second of time for about a hundredth of the budget. Under the upkeep lock.
+  var isQuiet: Bool { environment.clock.monotonicNanoseconds() &- quiet.lastPut >= StoreCore.quietTime }
+
+  /// One step, of at most a segment's bytes, if the store is quiet and it is worth it: a second of time for about a
+  /// hundredth of the budget. Called in each round of upkeep, under the upkeep lock.
   func settle() throws(StoreError) {
+    let now = environment.clock.monotonicNanoseconds()
     let put = bytesPut.load(ordering: .relaxed)
-    if put != lastBytesPut {
-      lastBytesPut = put
-      quietRoundCount = 0
-      return
+    if put != quiet.bytesPut {
+      quiet.bytesPut = put
+      quiet.lastPut = now
     }
-    quietRoundCount += 1
-    guard quietRoundCount >= StoreCore.quietRounds, compactionCount == 0 else { return }
+    guard isQuiet, now &- quiet.lastStep >= StoreCore.stepTime, compactionCount == 0 else { return }
+    quiet.lastStep = now
     try giveUpSpares(but: 1)
     _ = try settleOnce()
   }
@@ -134,4 +137,12 @@ public struct CompactionReport: Sendable {
   /// `progress` said to stop.
   public var isInterrupted = false
   public init() {}
+}
+
+/// When the store was last put to, as upkeep has noticed, and last compacted for want of anything better. Monotonic
+/// nanoseconds, guarded by the upkeep lock.
+struct QuietWatch {
+  var bytesPut = 0
+  var lastPut: UInt64 = 0
+  var lastStep: UInt64 = 0
 }

@@ -61,8 +61,7 @@ final class StoreCore: @unchecked Sendable {
   var lastCheckpointMilliseconds: Int64?
   /// By the monotonic clock, and the hits by then.
   var lastCheckpoint: (nanoseconds: UInt64, hits: Int) = (0, 0)
-  var lastBytesPut = 0
-  var quietRoundCount = 0
+  var quiet = QuietWatch()
   /// Calls of `compact` that are under way.
   var compactionCount = 0
 

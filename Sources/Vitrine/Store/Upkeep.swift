@@ -22,9 +22,8 @@ extension StoreCore {
     round { () throws(StoreError) in try retireDeadSegments() }
     round { () throws(StoreError) in try trimSealedSegments() }
     // The next segment is made ready once the store is being written to.
-    if locked({ openSegments.contains { $0 != nil } }), !isIdle, quietRoundCount < StoreCore.quietRounds {
-      try? makeSpares(2)
-    }
+    let isBusy = !isIdle && underUpkeep { !isQuiet }
+    if isBusy, locked({ openSegments.contains { $0 != nil } }) { try? makeSpares(2) }
     if !isIdle { round { () throws(StoreError) in try settle() } }
     try? flush()
   }

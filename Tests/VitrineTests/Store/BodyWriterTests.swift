@@ -334,7 +334,10 @@ import Testing
     #expect(try again.verify().isOK)
     // Upkeep makes and removes files: not between these two looks.
     again.core.upkeepLock.lock()
-    #expect(try again.statistics().bytesOnDisk == Files.diskUsage(folder.store))
+    // What upkeep still reads of files without a name is counted, and `du` does not see it; what the file system adds to a
+    // file when it writes it back is seen by `du` first.
+    let difference = try again.statistics().bytesOnDisk - again.core.ledger.unlinked - Files.diskUsage(folder.store)
+    #expect(abs(difference) <= Ledger.headroom)
     again.core.upkeepLock.unlock()
     try again.close()
   }
