@@ -24,7 +24,7 @@ final class PromiseRun: @unchecked Sendable {
   /// For each key, the oldest version that a get may give, and the newest that was begun.
   private let bounds: [KeyBounds]
   private let phase = Atomic(Phase.idle.rawValue)
-  private let results = Mutex(PromiseResults())
+  private let results = Guarded(PromiseResults())
 
   private enum Phase: Int {
     case idle, load, over
