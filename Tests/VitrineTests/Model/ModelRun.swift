@@ -231,7 +231,8 @@ final class ModelRun {
       let stops = values.random.chance(30)
       let report = try store.compact { _, _ in !stops || values.random.chance(70) }
       #expect(report.recordsDropped == 0 && (stops || !report.isInterrupted), comment)
-      #expect(report.bytesAfter <= report.bytesBefore, comment)
+      // The one spare for copies may not have been there before.
+      #expect(report.bytesAfter <= report.bytesBefore + store.core.segmentByteCount, comment)
     }
     try noteEvictions()
     model.forgetExpired(butFor: Set(try store.keysInOrder()), at: now)
