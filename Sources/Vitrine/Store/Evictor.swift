@@ -15,8 +15,8 @@ final class Evictor: @unchecked Sendable {
 
   deinit { lock.destroy() }
 
-  /// The next to go, at most `count`, of those that have not been used since they were found. None only when none are
-  /// there.
+  /// The next to go, at most `count`, of those that have not been used since they were found. None when none are there,
+  /// and when each was used while they were looked for.
   func next(_ count: Int, in keys: KeyTable) -> [Victim] {
     var victims: [Victim] = []
     // What was just taken from the queue is still in the table, so it is filled only before anything is.
@@ -30,12 +30,15 @@ final class Evictor: @unchecked Sendable {
   }
 
   /// Lifts old stamps once 2^30 uses have gone by, and at the first call.
-  func liftStamps(of keys: KeyTable) {
-    let now = keys.clock.now
+  func liftStamps(of catalog: Catalog) {
+    let now = catalog.keys.clock.now
     if let lifted, now &- lifted < 1 << 30 { return }
     lifted = now
     queue = []
-    keys.liftOldStamps()
+    let readings = catalog.useTimes.withLock { $0.readings }
+    // The entries first: on the way they are said to have been used later than they were, never earlier.
+    let stamps = catalog.keys.liftOldStamps(readings: readings.map(\.stamp))
+    catalog.useTimes.withLock { $0.lift(stamps) }
   }
 
   /// Takes back those that have not gone, which are next again.
@@ -47,13 +50,13 @@ struct EvictionRecord: Sendable, Equatable {
   static let bucketCount = 16
 
   var entryCount = 0
+  /// Of records that nobody needs any more.
   var byteCount = 0
   /// How long ago the evicted were last used: below a second, below 4 seconds, below 16, and so on.
   var ages = [Int](repeating: 0, count: bucketCount)
 
-  mutating func note(byteCount: Int, ageMilliseconds: Int64) {
+  mutating func note(ageMilliseconds: Int64) {
     entryCount += 1
-    self.byteCount += byteCount
     var bucket = 0
     var bound: Int64 = 1000
     while ageMilliseconds >= bound, bucket < EvictionRecord.bucketCount - 1 {
