@@ -20,6 +20,8 @@ struct NoDescriptors {
     for key in 0..<Self.count { try store.put(value(key, 50_000), for: "\(key)") }
     try store.close()
     store = try open()
+    // Upkeep that is over and done gives no descriptor back later.
+    try store.idle()
     var taken: [Int32] = []
     while true {
       let descriptor = Glibc.open("/dev/null", O_RDONLY)

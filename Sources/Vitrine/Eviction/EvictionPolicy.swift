@@ -28,10 +28,11 @@ protocol EvictionOrder: Sendable {
   func next(_ count: Int, in keys: KeyTable) -> [Victim]
 }
 
-/// An entry as it was when it was found to be next: it counts only as long as it keeps its stamp.
+/// An entry as it was when it was found to be next: it counts only as long as it keeps its stamp. It may be moved.
 struct Victim: Sendable {
   let hash: KeyHash
   let stamp: UInt32
+  let location: Location
 }
 
 extension EvictionPolicy {

@@ -36,7 +36,8 @@ struct StampOrder: EvictionOrder {
     victims.reserveCapacity(found)
     forEach(keys) { slot, shard in
       let age = RecencyClock.age(of: slot.stamp, at: now)
-      if age >= youngest { victims.append((age, Victim(hash: slot.hash(shard: shard), stamp: slot.stamp))) }
+      guard age >= youngest else { return }
+      victims.append((age, Victim(hash: slot.hash(shard: shard), stamp: slot.stamp, location: slot.location)))
     }
     victims.sort { $0.age > $1.age }
     return victims.map(\.victim)

@@ -48,6 +48,11 @@ package struct UseTimes: Sendable, Equatable {
     readings.remove(at: index)
   }
 
+  /// Gives readings other stamps, by those that they have.
+  mutating func lift(_ stamps: [UInt32: UInt32]) {
+    for index in readings.indices { readings[index].stamp = stamps[readings[index].stamp] ?? readings[index].stamp }
+  }
+
   /// A moment by which the use that gave `stamp` had happened; nil when that is not noted yet. O(log readings).
   package func time(of stamp: UInt32, at now: UInt32) -> Int64? {
     let age = RecencyClock.age(of: stamp, at: now)

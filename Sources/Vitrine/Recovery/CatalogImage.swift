@@ -1,13 +1,14 @@
 /// The catalog as a checkpoint holds it: written whole under the commit lock, read back at opening.
 extension Catalog {
-  /// Segments that may be made before the files' room is looked at again.
-  private static let spareSegments = 8
+  /// Segments that the files have room for beyond what is there, when keys are added and before a segment is made. So a
+  /// checkpoint itself never needs more room: it is what makes room where log and budget are full.
+  package static let spareSegments = 8
 
-  /// How long a checkpoint file must be for what is in the catalog and `more` keys, each of which may be the fourth that
-  /// uses some blob.
-  package func checkpointByteCount(moreKeys more: Int = 0) -> Int {
+  /// How long a checkpoint file must be for what is in the catalog, `more` keys, each of which may be the fourth that
+  /// uses some blob, and so many segments more.
+  package func checkpointByteCount(moreKeys more: Int = 0, moreSegments: Int = Catalog.spareSegments) -> Int {
     CheckpointHeader.fileByteCount(
-      keys: keyCount + more, blobs: blobCount + more, segments: segments.segments.count + Catalog.spareSegments,
+      keys: keyCount + more, blobs: blobCount + more, segments: segments.segments.count + moreSegments,
       largeCounts: contents.largeCounts.count + more)
   }
 

@@ -63,9 +63,10 @@ package struct Rebuild {
           let location = Location(slot: slot, offset: record.offset)
           newestSequence = max(newestSequence, record.header.sequence)
           if record.header.carriesPayload {
-            payloads[Blob(digest: record.header.digest, origin: record.header.origin)] = (
-              location, record.header.payloadUnits
-            )
+            let blob = Blob(digest: record.header.digest, origin: record.header.origin)
+            // A copy, which compaction may not have written to its end.
+            if payloads[blob] != nil, !isIntact(record, file, segment: id, byteCount) { return }
+            payloads[blob] = (location, record.header.payloadUnits)
           }
           let key = Key(url: record.url, style: record.style)
           if let other = newest[key], other.header.sequence > record.header.sequence { return }
@@ -120,6 +121,14 @@ package struct Rebuild {
     }
   }
 
+  private func isIntact(_ record: SegmentScanner.Found, _ file: any File, segment: UInt64, _ byteCount: Int) -> Bool {
+    let check = RecordCheck(
+      file: file, seed: RecordHeader.seed(store: identity.store, segment: segment, offset: record.offset),
+      offset: record.offset, available: byteCount - record.offset, firstSequence: 0, digest: nil)
+    if case .intact = check.run(readsPayload: true) { return true }
+    return false
+  }
+
   private func enter(
     _ hash: KeyHash, _ record: KeyRecord, _ payloads: [Blob: (location: Location, units: Int)], _ catalog: Catalog,
     stamp: UInt32
@@ -136,9 +145,10 @@ package struct Rebuild {
     return true
   }
 
-  /// What frames of the log, as far as it can be read, took away.
+  /// What frames of the log, as far as it can be read, took away: also where compaction had copied it from.
   private func removals() -> Set<RemovedRecord> {
     var gone: Set<RemovedRecord> = []
+    var origins: [RemovedRecord: Set<Int>] = [:]
     for file in scan.files {
       guard let header = file.header else { continue }
       LogWindow(file.file).forEachFrame(from: WALFileHeader.frameStart, seed: header.seed) { frame, bytes, offset in
@@ -146,8 +156,18 @@ package struct Rebuild {
           if let key = change.key, let displaced = change.displaced {
             gone.insert(RemovedRecord(key: key.stored, offset: displaced.location.offset))
           }
+          if case .moved(let move) = change, let key = move.key {
+            origins[RemovedRecord(key: key.stored, offset: move.to.offset), default: []].insert(move.from.offset)
+          }
           return true
         }
+      }
+    }
+    var found = Array(gone)
+    while let record = found.popLast() {
+      for offset in origins[record] ?? [] {
+        let origin = RemovedRecord(key: record.key, offset: offset)
+        if gone.insert(origin).inserted { found.append(origin) }
       }
     }
     return gone

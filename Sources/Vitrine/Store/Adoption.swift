@@ -89,6 +89,9 @@ struct Adoption {
     for case let segment? in loaded.catalog.segments.segments where segment.state != .retired {
       ledger.segments += segment.allocatedByteCount
     }
+    for name in loaded.orphans {
+      ledger.orphans += (try? folders.segments.openFile(name, .readOnly).status().allocatedByteCount) ?? 0
+    }
     return ledger
   }
 }
@@ -177,7 +180,7 @@ extension StoreCore {
 
   /// A checkpoint file that was lost is made again, at the length of the other.
   private func makeMissingCheckpoints() throws(StoreError) {
-    let needed = catalog.checkpointByteCount()
+    let needed = catalog.checkpointByteCount(moreSegments: 0)
     do throws(SystemError) {
       for index in checkpoints.slots.indices
       where checkpoints.slots[index].file == nil || checkpoints.slots[index].byteCount < needed {

@@ -43,6 +43,37 @@ public struct WriteBatch: Sendable {
     }
   }
 
+  /// Bytes of segments that it takes at most: nothing is compressed or shared, and a record that does not fit behind the
+  /// one before it begins a segment.
+  func largestExtent(in core: StoreCore, segmentByteCount: Int) -> Int {
+    var sum = 0
+    var room = (originals: 0, bitmaps: 0)
+    func place(_ byteCount: Int, _ room: inout Int) {
+      if byteCount > room {
+        sum += segmentByteCount
+        room = segmentByteCount - SegmentHeader.byteCount
+      }
+      room -= byteCount
+    }
+    for case .put(let key, let bytes, let options) in operations {
+      let head = RecordHeader.headByteCount(
+        url: key.url.count, style: key.style.bytes.count, metadata: options.metadata.count,
+        hasLayout: options.layout != nil, hasSource: true, storedByteCount: bytes.count)
+      let most = core.largestExtent(head, bytes.count, options.isPageAligned)
+      let record =
+        options.isPageAligned
+        ? most - SegmentHeader.byteCount : (Unit.count(head) + Unit.count(bytes.count)) * Unit.byteCount
+      if most > segmentByteCount {
+        sum += roundUp(most, to: 4096)
+      } else if options.layout == nil {
+        place(record, &room.originals)
+      } else {
+        place(record, &room.bitmaps)
+      }
+    }
+    return sum
+  }
+
   public var count: Int { operations.count }
   public var isEmpty: Bool { operations.isEmpty }
 }
@@ -66,8 +97,10 @@ extension StoreCore {
     if batch.isEmpty { return }
     let batch = batch.withoutOverwritten
     let total = batch.byteCount
-    let limit = locked { largestSum }
+    let (limit, room, segment) = locked { (largestSum, largestExtent, segmentByteCount) }
     if total > limit { throw .tooLarge(byteCount: total, limit: limit) }
+    let extent = batch.largestExtent(in: self, segmentByteCount: segment)
+    if extent > room { throw .tooLarge(byteCount: extent, limit: room) }
     let durability = durability ?? identity.durability
     while true {
       let arena = KeyArena()

@@ -20,6 +20,8 @@ extension StoreCore {
   /// rest stays.
   func compactOnce(leastDead: Double, goesOn: () -> Bool = { true }) throws(StoreError) -> CompactionStep? {
     try requireWritable(closing: true)
+    // Whoever writes entries anew goes by where they lie.
+    if mistrustsEarlierRecords { return nil }
     guard let plan = locked({ compactionPlan(leastDead: leastDead) }) else { return nil }
     let records = liveRecords(in: plan.slots)
     var step = CompactionStep()

@@ -90,13 +90,13 @@ struct EvictionRecord: Sendable, Equatable {
   static let bucketCount = 16
 
   var entryCount = 0
+  /// Of records that nobody needs any more.
   var byteCount = 0
   /// How long ago the evicted were last used: below a second, below 4 seconds, below 16, and so on.
   var ages = [Int](repeating: 0, count: bucketCount)
 
-  mutating func note(byteCount: Int, ageMilliseconds: Int64) {
+  mutating func note(ageMilliseconds: Int64) {
     entryCount += 1
-    self.byteCount += byteCount
     var bucket = 0
     var bound: Int64 = 1000
     while ageMilliseconds >= bound, bucket < EvictionRecord.bucketCount - 1 {

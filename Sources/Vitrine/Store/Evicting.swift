@@ -1,16 +1,21 @@
 // Eviction: entries go in the policy's order, each by a removal in the log, until there is room for others. What their
 // records took is dead then, and given back by whoever takes segments apart.
 extension StoreCore {
-  /// Removals that one frame of evictions holds at most, so that nobody waits long for it.
-  private static let mostEvictions = 256
+  /// Removals that one frame of evictions holds at most, so that nobody waits long for it, and any log has room for it.
+  private var mostEvictions: Int { min(256, largestRemoval) }
+
+  /// After so many rounds in which whoever was next was used before it went, one goes all the same: in a small store that
+  /// is read all the time nobody would ever go.
+  private static let mostMisses = 8
 
   /// Evicts entries until `byteCount` bytes of records have died or `count` entries have gone, whichever comes first.
   /// Answers how many went; 0 when there is nothing left to evict. Under the upkeep lock.
   func evict(byteCount: Int, count: Int = .max) throws(StoreError) -> Int {
     var gone = 0
     var died = 0
+    var missed = 0
     while gone < count, died < byteCount {
-      switch try evictSome(byteCount: byteCount - died, count: count - gone) {
+      switch try evictSome(byteCount: byteCount - died, count: count - gone, missed: &missed) {
       case .none: return gone
       case .needsCheckpoint: try writeCheckpoint()
       case .evicted(let entries, let bytes):
@@ -24,10 +29,11 @@ extension StoreCore {
   /// Makes room for so many new entries, where the number of entries is limited. Takes no lock of upkeep, which may be
   /// busy for long.
   func evictEntries(toAdmit new: Int) throws(StoreError) {
+    var missed = 0
     while true {
       let excess = locked { entryBudget == 0 ? 0 : catalog.keyCount + new - entryBudget }
       if excess <= 0 { return }
-      switch try evictSome(byteCount: .max, count: excess) {
+      switch try evictSome(byteCount: .max, count: excess, missed: &missed) {
       case .none: throw .noSpace
       case .needsCheckpoint: try checkpoint()
       case .evicted: break
@@ -41,46 +47,60 @@ extension StoreCore {
     case needsCheckpoint
   }
 
-  private func evictSome(byteCount: Int, count: Int) throws(StoreError) -> Eviction {
+  private func evictSome(byteCount: Int, count: Int, missed: inout Int) throws(StoreError) -> Eviction {
     evictor.lock.lock()
     defer { evictor.lock.unlock() }
     // A guess by what entries take on average; it is looked at again after each frame.
     let average = max(1, locked { catalog.liveByteCount / max(1, catalog.keyCount) })
-    let guess = min(count, max(1, min(byteCount / average, StoreCore.mostEvictions)))
-    let victims = evictor.next(guess, in: catalog.keys)
-    if victims.isEmpty { return .none }
+    let guess = min(count, max(1, min(byteCount / average, mostEvictions)))
+    let insists = missed >= StoreCore.mostMisses
+    let victims = insists ? [] : evictor.next(guess, in: catalog.keys)
     // Whoever was not asked for for long lies on the disk: its head is read before anybody waits for it.
     for victim in victims { bringIn(victim) }
-    let now = environment.clock.wallMilliseconds()
     let outcome: Eviction
     do throws(StoreError) {
       outcome = try locked { () throws(StoreError) in
         try requireWritable()
-        var changes: [Change] = []
-        var bytes = 0
-        var ages: [(bytes: Int, age: Int64)] = []
-        let clock = catalog.keys.clock.now
-        for victim in victims {
-          guard let location = catalog.keys.location(of: victim.hash, stamp: victim.stamp) else { continue }
-          let displaced = catalog.displaced(at: location)
-          let isLast = catalog.contents.count(displaced.content, displaced.contentLocation) == 1
-          let size = (displaced.headUnits + (isLast ? displaced.payloadUnits : 0)) * Unit.byteCount
-          let used = catalog.useTimes.withLock { $0.time(of: victim.stamp, at: clock) } ?? now
-          changes.append(.remove(victim.hash, displaced))
-          ages.append((size, max(0, now &- used)))
-          bytes += size
+        if !insists {
+          return try evict(victims) { catalog.keys.location(of: $0.hash, stamp: $0.stamp) }
         }
-        guard !changes.isEmpty else { return .evicted(entries: 0, bytes: 0) }
-        guard try record(changes) else { return .needsCheckpoint }
-        for (bytes, age) in ages { evictor.record.note(byteCount: bytes, ageMilliseconds: age) }
-        return .evicted(entries: changes.count, bytes: bytes)
+        // Under this lock nothing goes and nothing moves. A use that comes now comes after the choice.
+        let chosen = evictor.order.next(guess, in: catalog.keys).prefix(guess)
+        return chosen.isEmpty ? .none : try evict(Array(chosen)) { $0.location }
       }
     } catch {
       evictor.putBack(victims[...])
       throw error
     }
-    if case .needsCheckpoint = outcome { evictor.putBack(victims[...]) }
+    switch outcome {
+    case .needsCheckpoint: evictor.putBack(victims[...])
+    case .evicted(entries: 0, _): missed += 1
+    case .evicted: missed = 0
+    case .none: break
+    }
     return outcome
+  }
+
+  /// Removes those of the victims that `location` still finds, in one frame. Under the commit lock.
+  private func evict(_ victims: [Victim], at location: (Victim) -> Location?) throws(StoreError) -> Eviction {
+    let now = environment.clock.wallMilliseconds()
+    let clock = catalog.keys.clock.now
+    let before = catalog.liveByteCount
+    var changes: [Change] = []
+    var ages: [Int64] = []
+    for victim in victims {
+      guard let location = location(victim) else { continue }
+      let used = catalog.useTimes.withLock { $0.time(of: victim.stamp, at: clock) } ?? now
+      changes.append(.remove(victim.hash, catalog.displaced(at: location)))
+      ages.append(max(0, now &- used))
+    }
+    if changes.isEmpty { return .evicted(entries: 0, bytes: 0) }
+    guard try record(changes) else { return .needsCheckpoint }
+    // What many of them shared has died once.
+    let bytes = before - catalog.liveByteCount
+    evictor.record.byteCount += bytes
+    for age in ages { evictor.record.note(ageMilliseconds: age) }
+    return .evicted(entries: changes.count, bytes: bytes)
   }
 
   private func bringIn(_ victim: Victim) {
@@ -95,6 +115,6 @@ extension StoreCore {
   func liftOldStamps() {
     evictor.lock.lock()
     defer { evictor.lock.unlock() }
-    evictor.liftStamps(of: catalog.keys)
+    evictor.liftStamps(of: catalog)
   }
 }

@@ -18,8 +18,8 @@ final class Evictor: @unchecked Sendable {
 
   deinit { lock.destroy() }
 
-  /// The next to go, at most `count`, of those that have not been used since they were found. None only when none are
-  /// there.
+  /// The next to go, at most `count`, of those that have not been used since they were found. None when none are there,
+  /// and when each was used while they were looked for.
   func next(_ count: Int, in keys: KeyTable) -> [Victim] {
     var victims: [Victim] = []
     // What was just taken from the queue is still in the table, so it is filled only before anything is.
@@ -33,12 +33,15 @@ final class Evictor: @unchecked Sendable {
   }
 
   /// Lifts old stamps once 2^30 uses have gone by, and at the first call.
-  func liftStamps(of keys: KeyTable) {
-    let now = keys.clock.now
+  func liftStamps(of catalog: Catalog) {
+    let now = catalog.keys.clock.now
     if let lifted, now &- lifted < 1 << 30 { return }
     lifted = now
     queue = []
-    keys.liftOldStamps()
+    let readings = catalog.useTimes.withLock { $0.readings }
+    // The entries first: on the way they are said to have been used later than they were, never earlier.
+    let stamps = catalog.keys.liftOldStamps(readings: readings.map(\.stamp))
+    catalog.useTimes.withLock { $0.lift(stamps) }
   }
 
   /// Takes back those that have not gone, which are next again.

@@ -14,6 +14,8 @@ struct Ledger {
   var segments = 0
   /// What readers and Blobs keep of files without a name.
   let account: StorageAccount
+  /// Files of segments that a crash left behind, until they are removed.
+  var orphans = 0
   var unlinked: Int { account.unlinkedByteCount }
 
   /// What file systems may add to a file after it was made, for their own map of it: a block each for the few that are
@@ -23,7 +25,12 @@ struct Ledger {
   /// What no entry can have.
   var own: Int { fixed + folders + wal + checkpoints + Ledger.headroom }
 
-  var total: Int { fixed + folders + wal + checkpoints + segments + unlinked }
+  /// The log keeps the size it was made with, so a store cannot become as small as one made small.
+  var leastBudget: Int {
+    max(CacheFormat.smallestBudget, own + StoreCore.mostOpenSegments * CacheFormat.smallestSegment)
+  }
+
+  var total: Int { fixed + folders + wal + checkpoints + segments + unlinked + orphans }
 
   func admits(_ byteCount: Int) -> Bool { missing(byteCount) <= 0 }
 

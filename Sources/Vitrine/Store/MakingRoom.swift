@@ -7,6 +7,7 @@ extension StoreCore {
   func makeRoom(for byteCount: Int) throws(StoreError) {
     var waited = 0
     while !locked({ ledger.admits(byteCount) }) {
+      try removeOrphans()
       try retireDeadSegments()
       if locked({ ledger.admits(byteCount) }) { return }
       if waited < StoreCore.longestPatience, leavingByteCount > 0 {
@@ -75,15 +76,23 @@ extension StoreCore {
     return retiring.contains { catalog.segments.isPinnedByOthers($0.slot) }
   }
 
-  /// The most bytes of values that fit when everything else has gone: the budget, less what the store needs for itself and
-  /// for the segments that may be open. Under the commit lock.
+  /// The most bytes of segments that fit when everything else has gone: the budget, less what the store needs for itself
+  /// and for the segments that may be open. Under the commit lock.
   var largestSum: Int { max(0, ledger.budget - ledger.own - StoreCore.mostOpenSegments * segmentByteCount) }
 
-  /// The same for one value.
-  var largestValue: Int { min(RecordHeader.largestPayload, largestSum) }
+  /// The most bytes of segments that fit beside those that are open now and the spare for copies. Under the commit lock.
+  var largestExtent: Int {
+    let open = openSegments.reduce(0) { $0 + ($1?.byteCount ?? 0) }
+    return max(0, ledger.budget - ledger.own - open - segmentByteCount)
+  }
+
+  /// The most bytes of one value that fit with `overhead` bytes of its key and its place.
+  func largestValue(overhead: Int = 0) -> Int {
+    min(RecordHeader.largestPayload, max(0, largestSum / 4096 * 4096 - roundUp(overhead, to: 4096)))
+  }
 
   /// Four that take records, one for the next, one for copies.
-  private static let mostOpenSegments = 6
+  static let mostOpenSegments = 6
 
   // MARK: Budgets
 
@@ -104,6 +113,7 @@ extension StoreCore {
       current = changed
       ledger.budget = changed.byteBudget
     }
+    blobLimit.store(changed.byteBudget / 8, ordering: .relaxed)
     try shrink()
   }
 
@@ -111,15 +121,10 @@ extension StoreCore {
     guard identity.entryBudget >= 0 else {
       throw .invalidArgument("an entry budget is 0 for no limit, or more, not \(identity.entryBudget)")
     }
-    let least = max(CacheFormat.smallestBudget, leastBudget)
+    let least = locked { ledger.leastBudget }
     guard identity.byteBudget >= least else {
       throw .invalidArgument("this store's byte budget is at least \(least) bytes, not \(identity.byteBudget)")
     }
-  }
-
-  /// The log keeps the size it was made with, so a store cannot become as small as one made small.
-  private var leastBudget: Int {
-    locked { ledger.own + StoreCore.mostOpenSegments * CacheFormat.smallestSegment }
   }
 
   /// Brings the store inside its budgets. Under the upkeep lock.
@@ -146,10 +151,13 @@ extension StoreCore {
 
   /// Seals segments that are larger than those that will be made, so that their ends can be cut off.
   private func sealOpenSegments() throws(StoreError) {
-    try locked { () throws(StoreError) in
-      for index in openSegments.indices {
-        guard let segment = openSegments[index], segment.byteCount > segmentByteCount else { continue }
-        guard try record([.segmentSealed(slot: segment.slot, byteCount: segment.byteCount)]) else { return }
+    func long(_ index: Int) -> Segment? {
+      openSegments[index].flatMap { $0.byteCount > segmentByteCount ? $0 : nil }
+    }
+    for index in locked({ openSegments.indices }) {
+      try recordForSure {
+        long(index).map { [.segmentSealed(slot: $0.slot, byteCount: $0.byteCount)] } ?? []
+      } then: {
         openSegments[index] = nil
       }
     }

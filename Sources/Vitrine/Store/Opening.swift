@@ -273,6 +273,12 @@ struct Opening {
     if loaded.identity.maximumIdle > 0, loaded.identity.policy == .fifo {
       throw .invalidArgument("a limit of idle time needs a policy that notes uses, which fifo does not")
     }
+    if loaded.identity.byteBudget < stored.byteBudget {
+      let least = Adoption.ledger(loaded, folders, nil).leastBudget
+      guard loaded.identity.byteBudget >= least else {
+        throw .invalidArgument("this store's byte budget is at least \(least) bytes, not \(loaded.identity.byteBudget)")
+      }
+    }
     let adoption = Adoption(loaded: loaded, folders: folders, environment: environment)
     let wal: WAL
     do throws(StoreError) {

@@ -19,17 +19,29 @@ extension StoreCore {
     try unlinkRetired()
   }
 
-  /// Names a segment as gone. Under the upkeep lock.
+  /// Names a segment as gone that nobody needs: dead, or a spare that nobody has opened meanwhile. Under the upkeep lock.
   func retire(_ segment: Segment) throws(StoreError) {
+    try recordForSure {
+      segment.isDead || spares.contains { $0 === segment } ? [.segmentRetired(slot: segment.slot)] : []
+    } then: {
+      spares.removeAll { $0 === segment }
+      retiring.append(segment)
+    }
+  }
+
+  /// Writes a frame of changes to segments, after a checkpoint where the log has no room, and then does what goes with
+  /// it. Nothing when there are no changes. Under the upkeep lock; the closures run under the commit lock.
+  func recordForSure(_ changes: () -> [Change], then: () -> Void) throws(StoreError) {
     while true {
-      let isRecorded = try locked { () throws(StoreError) in
+      let isDone = try locked { () throws(StoreError) in
         try requireWritable(closing: true)
-        guard try record([.segmentRetired(slot: segment.slot)]) else { return false }
-        spares.removeAll { $0 === segment }
-        retiring.append(segment)
+        let changes = changes()
+        if changes.isEmpty { return true }
+        guard try record(changes) else { return false }
+        then()
         return true
       }
-      if isRecorded { return }
+      if isDone { return }
       try writeCheckpoint()
     }
   }
@@ -105,9 +117,9 @@ extension StoreCore {
   }
 
   /// Removes files of segments that nothing refers to. Under the upkeep lock. What recovery replayed is made durable
-  /// first: until then an older state, which may need them, could come back.
+  /// first: until then an older state, which may need them, could come back. After a failed sync only a checkpoint tells.
   func removeOrphans() throws(StoreError) {
-    guard !orphans.isEmpty, let wal else { return }
+    guard !orphans.isEmpty, !mistrustsEarlierRecords, let wal else { return }
     do throws(SystemError) {
       try wal.makeDurable(below: wal.appendedSequence)
     } catch {
@@ -115,6 +127,7 @@ extension StoreCore {
     }
     for name in orphans { try? folders.segments.remove(name) }
     orphans.removeAll()
+    locked { ledger.orphans = 0 }
   }
 }
 

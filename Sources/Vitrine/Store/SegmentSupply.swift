@@ -13,7 +13,8 @@ extension StoreCore {
       let attempt = try locked { () throws(StoreError) -> Attempt in
         try requireWritable()
         guard most <= segmentByteCount else {
-          if payloadByteCount > largestValue { throw .tooLarge(byteCount: payloadByteCount, limit: largestValue) }
+          let limit = largestValue(overhead: most - payloadByteCount)
+          if payloadByteCount > limit { throw .tooLarge(byteCount: payloadByteCount, limit: limit) }
           return .needsSingle
         }
         // What is written behind a page of zeros that stands for a lost one would never be seen.
@@ -133,7 +134,7 @@ extension StoreCore {
   /// `evicts`: room that is not there is made, at the cost of entries.
   func makeSegment(byteCount: Int, evicts: Bool = true) throws(StoreError) -> Segment? {
     // The index of a checkpoint has to have room for it too.
-    let needed = locked { catalog.checkpointByteCount(moreKeys: 0) }
+    let needed = locked { catalog.checkpointByteCount() }
     if needed > checkpointByteCount {
       if !evicts, locked({ !ledger.admits(2 * (needed - checkpointByteCount)) }) { throw .noSpace }
       try grow(to: needed)

@@ -34,7 +34,7 @@ extension StoreCore {
   /// Makes an empty file for a body that has none yet.
   func stage(_ target: BodyTarget, for body: UnfinishedBody) throws(StoreError) -> StagedFile {
     if let staged = locked({ body.stagedFile }) { return staged }
-    let largest = locked { largestValue }
+    let largest = locked { largestValue() }
     let head = try target.withPut(self) { $0.headByteCount(storedByteCount: largest) }
     let id = try locked { () throws(StoreError) in
       try requireWritable()
@@ -117,7 +117,7 @@ extension StoreCore {
     upkeepLock.lock()
     defer { upkeepLock.unlock() }
     try requireWritable()
-    let needed = locked { catalog.checkpointByteCount(moreKeys: 0) }
+    let needed = locked { catalog.checkpointByteCount() }
     if needed > checkpointByteCount { try grow(to: needed) }
     let header = SegmentHeader(
       stream: .spare, store: identity.store, segment: staged.id, fileByteCount: mapping.byteCount,

@@ -4,8 +4,8 @@ import Synchronization
 /// The state of one open store. `CacheStore` is its face; what it does lies in the other files of this folder, each
 /// with one concern.
 ///
-/// Locks, in the order in which they are taken: `upkeepLock` (checkpoints, making and retiring segments), `syncLock`
-/// (syncing segments, so that who finds nothing dirty knows it to be on the disk), `commitLock`
+/// Locks, in the order in which they are taken: `upkeepLock` (checkpoints, making and retiring segments), the evictor's
+/// (who goes next), `syncLock` (syncing segments, so that who finds nothing dirty knows it to be on the disk), `commitLock`
 /// (frames, index changes, reservations, the ledger), then a shard's lock within a table. Readers take only the last.
 final class StoreCore: @unchecked Sendable {
   let environment: Environment
@@ -53,7 +53,6 @@ final class StoreCore: @unchecked Sendable {
   /// locks, so either is enough to look.
   var unchecked: [(slot: Int, end: Int)] = []
   var isCheckingLeftovers = false
-  var isWritingCheckpoint = false
   /// Unlinked segments that a reader still had pinned.
   var retiring: [Segment] = []
   /// What was let go of lately.
@@ -76,6 +75,8 @@ final class StoreCore: @unchecked Sendable {
   private let status = Atomic<UInt8>(0)
   private let failure = Guarded<SystemError?>(nil)
   let wantsCheckpoint = Atomic<Bool>(false)
+  /// Bytes of segments that Blobs may hold: an eighth of the budget.
+  let blobLimit: Atomic<Int>
   let bytesPut = Atomic<Int>(0)
   let bytesWritten = Atomic<Int>(0)
   let damagedCount = Atomic<Int>(0)
@@ -102,6 +103,7 @@ final class StoreCore: @unchecked Sendable {
     self.firstSequence = firstSequence
     identity = loaded.identity
     current = loaded.identity
+    blobLimit = Atomic(loaded.identity.byteBudget / 8)
     expiry = ExpiryWatch(clock: environment.clock)
     evictor = Evictor(order: loaded.identity.policy.order, record: counters.eviction)
     compaction = counters.compaction

@@ -4,35 +4,52 @@ extension StoreCore {
     if isClosed { throw .closed }
     var report = VerificationReport()
     // By place, so that the disk is read in its own order. A blob is read once, however many keys use it.
-    var places: [Location: KeyHash?] = [:]
+    var places: [Location: Needed] = [:]
     for shard in 0..<ContentTable.shardCount {
-      catalog.contents.forEach(shard: shard) { places[ContentTable.location(ofWord: $0)] = .some(nil) }
+      catalog.contents.forEach(shard: shard) {
+        places[ContentTable.location(ofWord: $0)] = .payload(ContentTable.hash(ofWord: $0, shard: shard))
+      }
     }
     for shard in 0..<KeyTable.shardCount {
-      catalog.keys.forEach(shard: shard) { places[$0.location] = $0.hash(shard: shard) }
+      catalog.keys.forEach(shard: shard) { places[$0.location] = .key($0.hash(shard: shard)) }
     }
     let ordered = places.keys.sorted { $0.bits < $1.bits }
     let total = locked { catalog.segments.segments.reduce(0) { $0 + ($1?.tail ?? 0) } }
     for location in ordered {
-      guard let pin = pin(location, places[location] ?? nil) else { continue }
+      guard let needed = places[location], let pin = pin(location, needed) else { continue }
       defer { pin.release() }
-      try check(location, key: places[location] ?? nil, &report)
+      try check(location, needed, &report)
       progress?(min(report.byteCount, total), total)
     }
+    verifyHeads(&report)
     verifyFiles(&report)
     return report
   }
 
-  /// Nil when the record has gone meanwhile.
-  private func pin(_ location: Location, _ hash: KeyHash?) -> Pin? {
-    if let hash {
-      return catalog.keys.withEntry(hash, location) { _ in catalog.segments.pin(location.slot) }
-    }
-    // A payload without a key of its own: the segment cannot go while the commit lock is held.
-    return locked { catalog.segments.segments[location.slot].map { _ in catalog.segments.pin(location.slot) } }
+  /// Who needs a record: its key, or whoever shares its payload where its own key has gone.
+  private enum Needed {
+    case key(KeyHash)
+    case payload(ContentHash)
   }
 
-  private func check(_ location: Location, key hash: KeyHash?, _ report: inout VerificationReport) throws(StoreError) {
+  /// Nil when the record has gone meanwhile.
+  private func pin(_ location: Location, _ needed: Needed) -> Pin? {
+    if case .key(let hash) = needed {
+      return catalog.keys.withEntry(hash, location) { _ in catalog.segments.pin(location.slot) }
+    }
+    // The segment cannot go while the commit lock is held.
+    return locked { isStillThere(location, needed) ? catalog.segments.pin(location.slot) : nil }
+  }
+
+  /// Whether nothing was removed, evicted or moved since. Under the commit lock.
+  private func isStillThere(_ location: Location, _ needed: Needed) -> Bool {
+    switch needed {
+    case .key(let hash): catalog.keys.find(hash, location)
+    case .payload(let content): catalog.contents.count(content, location) > 0
+    }
+  }
+
+  private func check(_ location: Location, _ needed: Needed, _ report: inout VerificationReport) throws(StoreError) {
     var key: CacheKey?
     let outcome = check(location, readsPayload: true) { view in
       key = view.key
@@ -43,12 +60,14 @@ extension StoreCore {
     case .unavailable(let error): throw .system(error)
     case .intact(let header, let bytesRead):
       report.byteCount += bytesRead
-      if !header.carriesPayload, locked({ catalog.payloadLocation(of: header) }) == nil {
+      let isGone =
+        !header.carriesPayload
+        && locked { catalog.payloadLocation(of: header) == nil && isStillThere(location, needed) }
+      if isGone {
         note("the payload that it shares is gone", location, key, &report)
       }
     case .damaged(let reason):
-      // It may have been removed while it was read.
-      if let hash, !catalog.keys.find(hash, location) { return }
+      guard locked({ isStillThere(location, needed) }) else { return }
       note(reason, location, key, &report)
     }
   }
@@ -64,31 +83,40 @@ extension StoreCore {
     }
   }
 
-  /// The files that are not segments, and the segments' own heads.
+  /// The segments' own heads. One segment at a time is held: what all of them take would be missing to those who need room.
+  private func verifyHeads(_ report: inout VerificationReport) {
+    for slot in 0..<locked({ catalog.segments.segments.count }) {
+      // A sealed segment in which nothing lives is about to go, and its head is of no more interest.
+      let found = locked { () -> Segment? in
+        guard let segment = catalog.segments.segments[slot] else { return nil }
+        return segment.state != .retired && (segment.liveCount > 0 || segment.state != .sealed) ? segment : nil
+      }
+      guard let segment = found else { continue }
+      let bytes = (try? segment.storage?.readable().read(0..<SegmentHeader.byteCount)) ?? []
+      let header = bytes.withUnsafeBytes { SegmentHeader($0) }
+      if header?.store != identity.store || header?.segment != segment.id, locked({ segment.state != .retired }) {
+        report.damaged.append(
+          .init(
+            file: "\(CacheFormat.segmentsFolder)/\(segment.fileName)", offset: 0, key: nil,
+            reason: "the segment's head fails its check"))
+      }
+    }
+  }
+
+  /// The files that are not segments.
   private func verifyFiles(_ report: inout VerificationReport) {
     func problem(_ file: String, _ offset: Int, _ reason: String) {
       report.damaged.append(.init(file: file, offset: offset, key: nil, reason: reason))
-    }
-    // A sealed segment in which nothing lives is about to go, and its head is of no more interest.
-    let segments = locked {
-      catalog.segments.segments.compactMap { $0 }.filter {
-        $0.state != .retired && ($0.liveCount > 0 || $0.state != .sealed)
-      }
-    }
-    for segment in segments {
-      let name = "\(CacheFormat.segmentsFolder)/\(segment.fileName)"
-      let bytes = (try? segment.storage?.readable().read(0..<SegmentHeader.byteCount)) ?? []
-      let header = bytes.withUnsafeBytes { SegmentHeader($0) }
-      if header?.store != identity.store || header?.segment != segment.id {
-        problem(name, 0, "the segment's head fails its check")
-      }
     }
     // A store whose making was cut short has no STORE yet, which is no damage: nothing was ever put into it.
     let hasNeverHeldAnything = lastOpen.kind == .created || catalog.nextSegment == 1
     if isReadOnly, hasNeverHeldAnything, (try? folders.root.openFile(CacheFormat.storeFile, .readOnly)) == nil {
       return
     }
+    // Nobody may be changing the budgets meanwhile.
+    upkeepLock.lock()
     let store = (try? folders.root.openFile(CacheFormat.storeFile, .readOnly).readAll()) ?? []
+    upkeepLock.unlock()
     for offset in [0, StoreIdentity.secondCopy] {
       let isWhole = store.withUnsafeBytes { bytes in
         guard offset + StoreIdentity.byteCount <= bytes.count else { return false }

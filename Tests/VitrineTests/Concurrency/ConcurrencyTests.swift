@@ -85,6 +85,62 @@ import Testing
     try again.close()
   }
 
+  @Test func nobodySeesWrongBytesWhileTheStoreIsFullAndTakenApart() throws {
+    let budget = 2 << 20
+    let store = try open(StoreOptions(byteBudget: budget))
+    let wrong = Guarded<[String]>([])
+    let end = Date(timeIntervalSinceNow: 4)
+    onThreads(6) { thread in
+      var random = SeededRandom(seed: UInt64(thread + 1))
+      var version = thread
+      var blobs: [(Int, Blob)] = []
+      while Date() < end {
+        let key = random.below(1500)
+        version += 6
+        do {
+          switch (thread, random.below(100)) {
+          case (0, 0): _ = try store.compact()
+          case (0, 1): _ = try store.idle()
+          case (0, 2): try store.setBudgets(byteBudget: budget - random.below(2) << 18)
+          case (0, 3): try store.checkpoint()
+          case (0, 4): try store.remove("key/\(key)")
+          case (1, 0) where random.chance(2): try store.removeAll()
+          case (1, 1...3): _ = try store.setMetadata(text(version % 100), for: CacheKey("key/\(key)"))
+          case (0...2, _): try store.put(Self.value(key, version), for: "key/\(key)")
+          case (3, 0): _ = try store.keysInOrder()
+          case (3, 1): _ = try store.keysByRecency()
+          case (3, 2): store.forEachEntry { _ in true }
+          case (3, 3):
+            let damaged = try store.verify().damaged
+            if !damaged.isEmpty { wrong.withLock { $0.append("\(damaged)") } }
+          case (4, _):
+            if let blob = store.blob("key/\(key)") { blobs.append((key, blob)) }
+            guard blobs.count > 20 else { break }
+            let (key, blob) = blobs.remove(at: random.below(blobs.count))
+            if !Self.isWhole(blob.bytes.withUnsafeBytes { Array($0) }, key) {
+              wrong.withLock { $0.append("blob \(key)") }
+            }
+          default:
+            if let got = store["key/\(key)"], !Self.isWhole(got, key) { wrong.withLock { $0.append("key \(key)") } }
+          }
+          if store.statistics().bytesOnDisk > budget { wrong.withLock { $0.append("over the budget") } }
+        } catch {
+          wrong.withLock { $0.append("\(error)") }
+        }
+      }
+    }
+    #expect(wrong.withLock { $0 } == [])
+    let statistics = store.statistics()
+    #expect(statistics.damagedCount == 0 && statistics.lostCount == 0 && statistics.evictedCount > 0)
+    #expect(try store.verify().isOK)
+    let count = store.count
+    try store.close()
+    let again = try open(StoreOptions())
+    #expect(again.count == count && again.statistics().lastOpen.kind == .clean)
+    for key in 0..<1500 { if let got = again["key/\(key)"] { #expect(Self.isWhole(got, key)) } }
+    try again.close()
+  }
+
   @Test func whatFollowsAnOriginalNeverOutlivesIt() throws {
     let store = try open()
     let wrong = Guarded(0)

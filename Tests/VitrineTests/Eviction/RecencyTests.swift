@@ -83,3 +83,36 @@ import Testing
     #expect(times.time(of: 4, at: 11) == 10_000_000)
   }
 }
+
+@Suite struct LongRecencyTests {
+  let world = TestWorld(fileSystem: MemoryDisk())
+
+  @Test func timesOfUseOutliveTheClocksComingRound() throws {
+    let store = try world.open("store", StoreOptions(byteBudget: 4 << 20))
+    let core = store.core
+    let sliding = PutOptions(slidingExpirationMilliseconds: 100 * 3_600_000)
+    var truth: [String: Int64] = [:]
+    for step in 0..<12 {
+      try store.put([UInt8(step)], for: "u\(step)", options: sliding)
+      truth["u\(step)"] = world.clock.wallMilliseconds()
+      core.noteUseTime()
+      world.clock.advance(3_600_000)
+      world.background.run()
+      core.catalog.keys.clock.set(core.catalog.keys.clock.now &+ 1 << 30)
+      world.background.run()
+    }
+    for (key, time) in truth {
+      let hash = key.utf8.span.bytes.withUnsafeBytes { core.catalog.hasher.key($0, styleTag: Style.original.tag) }
+      let told = core.catalog.keys.find(hash, counts: false) { $0 }.map {
+        core.lastUse(of: $0, at: world.clock.wallMilliseconds())
+      }
+      #expect(told.map { abs($0 - time) <= 3_600_000 } == true, "\(key): told \(told ?? 0), was \(time)")
+    }
+    let order = try store.keysByRecency().map(\.urlText)
+    #expect(order == (0..<12).reversed().map { "u\($0)" })
+    #expect(store["u0"] == [0])
+    world.clock.advance(91 * 3_600_000)
+    #expect(store["u1"] == nil && store["u2"] == nil && store["u0"] == [0])
+    try store.close()
+  }
+}

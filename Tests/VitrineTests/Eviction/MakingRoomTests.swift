@@ -1,0 +1,243 @@
+import Testing
+
+@testable import Vitrine
+
+/// Room that is hard to make: the log is full, nobody stands still, the budget is smaller than what is there.
+@Suite struct MakingRoomTests {
+  let disk = MemoryDisk()
+  let world: TestWorld
+
+  init() { world = TestWorld(fileSystem: disk) }
+
+  /// What the folder takes, whatever the store thinks.
+  private var bytesOnDisk: Int {
+    disk.image.values.reduce(4 * 4096) { $0 + roundUp($1.count, to: 4096) }
+  }
+
+  /// Frames until there is no room for another.
+  private func fillLog(_ store: CacheStore, changing key: String) throws {
+    let core = store.core
+    while core.locked({ (core.wal?.freeCount ?? 0) >= 2 || (core.wal?.room ?? 0) > 600 }) {
+      try store.setMetadata([1], for: CacheKey(key))
+    }
+    let sealed = try #require(
+      core.locked { core.catalog.segments.segments.lazy.compactMap { $0 }.first { $0.state == .sealed } })
+    let change = Change.segmentSealed(slot: sealed.slot, byteCount: sealed.byteCount)
+    while try core.locked({ try core.record([change]) }) {}
+  }
+
+  /// More of them than a frame of a small log holds.
+  @Test func manySmallEntriesGoTogether() throws {
+    let store = try world.open("store", StoreOptions(byteBudget: 1 << 20))
+    var batch = WriteBatch()
+    for index in 0..<600 { batch.put(noise(30, UInt64(index)), for: CacheKey("u\(index)")) }
+    try store.write(batch)
+    try store.setBudgets(entryBudget: 3)
+    #expect(store.count == 3 && store["u599"] == noise(30, 599))
+    #expect(bytesOnDisk <= 1 << 20)
+    try store.close()
+  }
+
+  @Test func whatIsReadAllTheTimeMakesRoomToo() throws {
+    let clock = HookedClock()
+    var world = world
+    world.environment = Environment(
+      fileSystem: disk, clock: clock, entropy: SeededEntropy(seed: 1), background: ManualBackground())
+    let store = try world.open("store", StoreOptions(byteBudget: 1 << 20, entryBudget: 4))
+    for name in ["a", "b", "c", "d"] { try store.put(noise(100_000, 7), for: name) }
+    let keys = store.core.catalog.keys
+    let hasher = store.core.catalog.hasher
+    // Everybody is used between any choice of who goes and their going.
+    clock.hook.withLock {
+      $0 = {
+        for name in ["a", "b", "c", "d", "e"] {
+          let hash = name.utf8.span.bytes.withUnsafeBytes { hasher.key($0, styleTag: Style.original.tag) }
+          _ = keys.find(hash, counts: true) { _ in }
+        }
+      }
+    }
+    try store.put(noise(1000), for: "e")
+    #expect(store.count == 4 && store["e"] == noise(1000))
+    try store.put(noise(300_000), for: "a")
+    try store.put(noise(290_000), for: "b")
+    #expect(store["b"] == noise(290_000))
+    clock.hook.withLock { $0 = nil }
+    try store.close()
+  }
+
+  @Test func aCheckpointNeedsNoRoomWhereLogAndBudgetAreFull() throws {
+    let store = try world.open("store", StoreOptions(byteBudget: 4 << 20))
+    let core = store.core
+    func needed(moreSegments: Int) -> Int {
+      CheckpointHeader.fileByteCount(
+        keys: core.catalog.keyCount, blobs: core.catalog.blobCount,
+        segments: core.catalog.segments.segments.count + moreSegments, largeCounts: 0)
+    }
+    var number = 0
+    // The next few segments would not fit into the files as they are.
+    while number < 6000, needed(moreSegments: 8) == needed(moreSegments: 0) || number < 200 {
+      var batch = WriteBatch()
+      for _ in 0..<20 {
+        batch.put(noise(100, UInt64(number)), for: CacheKey("u\(number)"))
+        number += 1
+      }
+      try store.write(batch)
+    }
+    try #require(needed(moreSegments: 8) > needed(moreSegments: 0))
+    try fillLog(store, changing: "u\(number - 1)")
+    core.upkeepLock.lock()
+    core.locked {
+      core.checkpointByteCount = needed(moreSegments: 0)
+      core.ledger.budget = core.ledger.total
+    }
+    #expect(throws: Never.self) { try core.makeRoom(for: 0) }
+    core.upkeepLock.unlock()
+    #expect(core.locked { core.ledger.admits(0) } && store.count > 0)
+    try store.close()
+  }
+
+  @Test func whatIsDeadGoesBeforeAnybodyIsEvicted() throws {
+    let store = try world.open("store", StoreOptions(byteBudget: 2 << 20))
+    let core = store.core
+    for index in 0..<20 { try store.put(noise(60_000, UInt64(index)), for: "u\(index)") }
+    for index in 0..<10 { try store.remove("u\(index)") }
+    try fillLog(store, changing: "u19")
+    core.upkeepLock.lock()
+    core.locked { core.ledger.budget = core.ledger.total }
+    #expect(throws: Never.self) { try core.makeRoom(for: 100_000) }
+    core.upkeepLock.unlock()
+    #expect(store.statistics().evictedCount == 0 && store.count == 10)
+    try store.close()
+  }
+
+  @Test func bytesThatManyShareDieOnce() throws {
+    let store = try world.open("store", StoreOptions(byteBudget: 8 << 20))
+    let shared = noise(200_000)
+    for index in 0..<300 { try store.put(shared, for: "s\(index)") }
+    for index in 0..<500 { try store.put(noise(1000, UInt64(index)), for: "u\(index)") }
+    let core = store.core
+    core.upkeepLock.lock()
+    _ = try core.evict(byteCount: 150_000)
+    core.upkeepLock.unlock()
+    #expect(store["s299"] == nil)
+    // As many too many as a guess by what entries take on average is off.
+    #expect(store.count > 450)
+    #expect(store.statistics().evictedByteCount >= 200_000)
+    try store.close()
+  }
+
+  @Test func whatACrashLeftBehindCountsUntilItHasGone() throws {
+    let store = try world.open("store", StoreOptions(byteBudget: 1 << 20))
+    try store.put([1], for: "a")
+    let writer = try store.writer(for: CacheKey("body"))
+    try writer.write(noise(100_000))
+    store.core.abandonForTests()
+    let copy = MemoryDisk(disk.image)
+    let later = TestWorld(fileSystem: copy)
+    let again = try later.open("store", StoreOptions())
+    for index in 0..<60 {
+      try again.put(noise(15_000, UInt64(index)), for: "u\(index)")
+      let taken = copy.image.values.reduce(4 * 4096) { $0 + roundUp($1.count, to: 4096) }
+      #expect(taken <= 1 << 20, "after \(index)")
+    }
+    #expect(again["u59"] != nil)
+    try again.close()
+  }
+
+  @Test func aBudgetThatTheLogAloneExceedsIsRefusedAtOpeningToo() throws {
+    let store = try world.open("store", StoreOptions(byteBudget: 256 << 20))
+    try store.put([1, 2, 3], for: "a")
+    try store.close()
+    let before = disk.image
+    guard case .invalidArgument = storeError({ _ = try world.open("store", StoreOptions(byteBudget: 2 << 20)) }) else {
+      Issue.record("not refused")
+      return
+    }
+    #expect(disk.image.filter { $0.key.hasPrefix("segments") } == before.filter { $0.key.hasPrefix("segments") })
+    let again = try world.open("store", StoreOptions(byteBudget: 128 << 20))
+    #expect(again["a"] == [1, 2, 3] && again.byteBudget == 128 << 20)
+    try again.close()
+  }
+
+  @Test func blobsHoldAnEighthOfTheBudgetAsItIsNow() throws {
+    let store = try world.open("store", StoreOptions(byteBudget: 8 << 20))
+    for index in 0..<900 { try store.put(noise(7000, UInt64(index)), for: "u\(index)") }
+    try store.setBudgets(byteBudget: 2 << 20)
+    let blobs = (0..<900).compactMap { store.blob("u\($0)") }
+    #expect(blobs.count > 100)
+    #expect(store.core.catalog.segments.account.pinnedByteCount <= (2 << 20) / 8)
+    withExtendedLifetime(blobs) {}
+    try store.close()
+  }
+
+  /// Values that fill a little more than half of a segment, or of which the keys are all.
+  @Test(arguments: [(43_500, 110), (43_500, 160), (84_000, 86), (90_000, 80), (0, 200)])
+  func aBatchIsRefusedAtOnceOrFits(_ byteCount: Int, _ count: Int) throws {
+    let store = try world.open("store", StoreOptions(byteBudget: 8 << 20))
+    for index in 0..<20 { try store.put(noise(5000, UInt64(index)), for: "u\(index)") }
+    var batch = WriteBatch()
+    func key(_ index: Int) -> CacheKey {
+      CacheKey(bytes: byteCount == 0 ? noise(60_000, UInt64(index)) : Array("b\(index)".utf8))
+    }
+    for index in 0..<count { batch.put(noise(byteCount, UInt64(index) + 100), for: key(index)) }
+    switch storeError({ try store.write(batch) }) {
+    case nil: #expect((0..<count).allSatisfy { store.bytes(key($0)) == noise(byteCount, UInt64($0) + 100) })
+    case .tooLarge?: #expect(store.count == 20)
+    case let error?: Issue.record("\(error)")
+    }
+    try store.close()
+  }
+
+  @Test(arguments: [false, true]) func whatIsSaidToFitDoesWithAnyKey(_ isPageAligned: Bool) throws {
+    let store = try world.open("store", StoreOptions(byteBudget: 1 << 20))
+    for index in 0..<40 {
+      try store.put(noise(5000, UInt64(index)), for: "u\(index)")
+      let layout = BitmapLayout(width: 16, height: 60, format: .rgba8888)!
+      try store.put(
+        noise(layout.byteCount, UInt64(index)), for: CacheKey("b\(index)"), options: PutOptions(layout: layout))
+    }
+    let key = CacheKey(bytes: noise(65536))
+    let options = PutOptions(metadata: noise(65536), isPageAligned: isPageAligned)
+    guard case .tooLarge(_, let limit) = storeError({ try store.put(noise(900_000), for: key, options: options) })
+    else {
+      Issue.record("not refused")
+      return
+    }
+    #expect(store.count == 80 && limit > 100_000)
+    #expect(storeError { try store.put(noise(limit), for: key, options: options) } == nil)
+    #expect(store.bytes(key) == noise(limit))
+    try store.close()
+  }
+
+  @Test func compactingEndsWhileOthersWrite() throws {
+    let store = try world.open("store", StoreOptions(byteBudget: 4 << 20))
+    func putAll(_ version: Int) throws {
+      for index in 0..<100 { try store.put(noise(6000, UInt64(version * 1000 + index * 7)), for: "u\(index)") }
+    }
+    for version in 0..<3 { try putAll(version) }
+    var steps = 0
+    _ = try store.compact { _, _ in
+      steps += 1
+      // A third of everything is overwritten between any two steps.
+      for index in 0..<100 where index % 3 == steps % 3 {
+        try? store.put(noise(6000, UInt64(9000 + steps * 100 + index)), for: "u\(index)")
+      }
+      return steps < 300
+    }
+    #expect(steps < 100)
+    try store.close()
+  }
+}
+
+/// Does something whenever it is asked for the time.
+private final class HookedClock: Clock, @unchecked Sendable {
+  private let base = ManualClock()
+  let hook = Guarded<(@Sendable () -> Void)?>(nil)
+
+  func wallMilliseconds() -> Int64 {
+    hook.withLock { $0 }?()
+    return base.wallMilliseconds()
+  }
+  func monotonicNanoseconds() -> UInt64 { base.monotonicNanoseconds() }
+  func sleep(milliseconds: Int) { base.sleep(milliseconds: milliseconds) }
+}
