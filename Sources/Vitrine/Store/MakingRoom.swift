@@ -134,7 +134,7 @@ extension StoreCore {
     if locked({ ledger.admits(0) }) { return }
     // Room that was made ahead goes first: for the size that segments had so far.
     try giveUpSpares()
-    try sealOpenSegments()
+    try sealOpenSegments { $0.byteCount > segmentByteCount }
     try makeRoom(for: 0)
   }
 
@@ -149,14 +149,12 @@ extension StoreCore {
     try retireDeadSegments()
   }
 
-  /// Seals segments that are larger than those that will be made, so that their ends can be cut off.
-  private func sealOpenSegments() throws(StoreError) {
-    func long(_ index: Int) -> Segment? {
-      openSegments[index].flatMap { $0.byteCount > segmentByteCount ? $0 : nil }
-    }
+  /// Seals open segments, so that their ends can be cut off.
+  func sealOpenSegments(where isWanted: (Segment) -> Bool) throws(StoreError) {
     for index in locked({ openSegments.indices }) {
       try recordForSure {
-        long(index).map { [.segmentSealed(slot: $0.slot, byteCount: $0.byteCount)] } ?? []
+        openSegments[index].flatMap { isWanted($0) ? [.segmentSealed(slot: $0.slot, byteCount: $0.byteCount)] : nil }
+          ?? []
       } then: {
         openSegments[index] = nil
       }

@@ -89,6 +89,13 @@ extension StoreCore {
     try underUpkeep { () throws(StoreError) in
       try retireDeadSegments()
       try trimSealedSegments()
+      // Room for copies that took more than the copying gained.
+      if locked({ ledger.total > report.bytesBefore }) {
+        try sealOpenSegments { $0.stream == $0.stream.copies }
+        try trimSealedSegments()
+        try giveUpSpares(but: 0)
+        try retireDeadSegments()
+      }
       report.bytesAfter = locked { ledger.total }
     }
     report.seconds = Double(environment.clock.monotonicNanoseconds() - started) / 1e9
