@@ -33,7 +33,7 @@ final class StoreCore: @unchecked Sendable {
 
   // Guarded by commitLock.
   /// With the budgets as they are now.
-  var current: StoreIdentity
+  @exclusivity(unchecked) var current: StoreIdentity
   var entryBudget: Int { current.entryBudget }
   var compaction: CompactionRecord
   @exclusivity(unchecked) var ledger: Ledger
@@ -41,7 +41,7 @@ final class StoreCore: @unchecked Sendable {
   /// By `StreamKind.rawValue`: the segment that takes reservations now.
   @exclusivity(unchecked) var openSegments: [Segment?] = Array(repeating: nil, count: 5)
   @exclusivity(unchecked) var spares: [Segment] = []
-  var unfinished = UnfinishedBodies()
+  @exclusivity(unchecked) var unfinished = UnfinishedBodies()
   let frame = ByteBuffer(capacity: 64 << 10)
   /// Room that both checkpoint files have for the index.
   @exclusivity(unchecked) var checkpointByteCount: Int
