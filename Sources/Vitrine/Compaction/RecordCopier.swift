@@ -3,7 +3,7 @@
 /// What is read is what is checked and what is copied: through the file, not the mapping, so that a bad page is an error.
 final class RecordCopier {
   private let buffer = ByteBuffer()
-  private let head = ByteBuffer()
+  private let headBuffer = ByteBuffer()
   private(set) var header: RecordHeader?
 
   private static let firstRead = 64 << 10
@@ -40,22 +40,27 @@ final class RecordCopier {
 
   /// Bytes of the copy's head, before it is placed.
   var headByteCount: Int { header?.endOfHead ?? 0 }
-  var payloadByteCount: Int { header.map { $0.carriesPayload ? $0.storedByteCount : 0 } ?? 0 }
   var isPageAligned: Bool { header?.isPlacedOnPage ?? false }
+  /// As it is stored; empty where the record carries none.
+  var payload: UnsafeRawBufferPointer {
+    guard let header, let payload = RecordView(header: header, bytes: buffer.bytes).payload else {
+      return UnsafeRawBufferPointer(start: nil, count: 0)
+    }
+    return payload
+  }
+  /// The head of the copy, once it was made.
+  var head: UnsafeRawBufferPointer { headBuffer.bytes }
 
-  /// The record that was read, as it has to stand `payloadOffset` before its payload, under the seed of its new place.
-  func withCopy<R>(
-    payloadOffset: Int, seed: UInt64, _ body: (_ head: UnsafeRawBufferPointer, _ payload: UnsafeRawBufferPointer) -> R
-  ) -> R? {
-    guard let header else { return nil }
-    let bytes = buffer.bytes
-    let view = RecordView(header: header, bytes: bytes)
+  /// Makes the head of the record that was read, as it has to stand `payloadOffset` before its payload, under the seed of
+  /// its new place.
+  func makeHead(payloadOffset: Int, seed: UInt64) {
+    guard let header else { return }
+    let view = RecordView(header: header, bytes: buffer.bytes)
     var copy = header
     copy.payloadOffset = payloadOffset
-    head.removeAll()
+    headBuffer.removeAll()
     copy.encode(
-      into: head, url: view.url, style: view.style, metadata: view.metadata,
-      payload: UnsafeRawBufferPointer(start: nil, count: 0), pieces: header.pieces(in: bytes), seed: seed)
-    return body(head.bytes, view.payload ?? UnsafeRawBufferPointer(start: nil, count: 0))
+      into: headBuffer, url: view.url, style: view.style, metadata: view.metadata,
+      payload: UnsafeRawBufferPointer(start: nil, count: 0), pieces: header.pieces(in: buffer.bytes), seed: seed)
   }
 }

@@ -5,6 +5,7 @@ public enum EvictionPolicy: UInt8, Sendable, CaseIterable {
   /// Whoever was put longest ago; gets change nothing. The cheapest to keep: what is put together goes together.
   case fifo = 2
 
+  /// As it is written in options of tools and in reports: `lru`, `fifo`.
   public var name: String {
     switch self {
     case .lru: "lru"
@@ -12,6 +13,7 @@ public enum EvictionPolicy: UInt8, Sendable, CaseIterable {
     }
   }
 
+  /// The policy of that ``name``; nil when there is none.
   public init?(name: String) {
     guard let policy = EvictionPolicy.allCases.first(where: { $0.name == name }) else { return nil }
     self = policy

@@ -20,13 +20,8 @@ package final class Catalog: @unchecked Sendable {
   /// When the keys' stamps were given.
   package let useTimes = Guarded(UseTimes())
 
-  /// While a log is being replayed: what each put entered. A loss of power may take the records of these entries, and
-  /// then nothing else tells what they took. Kept until all of them were checked.
-  @exclusivity(unchecked) private var replayed: [Change.Displaced] = []
-  private var replayedByLocation: [Location: Int] = [:]
-  /// Where payloads have been moved to since then, in order: with how many puts had been replayed, and how many moves.
-  private var movedPayloads: [Location: [(puts: Int, moves: Int, to: Location)]] = [:]
-  private var moveCount = 0
+  /// What the log told of the entries that were replayed.
+  @exclusivity(unchecked) private var replayed = ReplayedEntries()
   @exclusivity(unchecked) package var isReplaying = false
 
   package init?(identity: StoreIdentity) {
@@ -87,7 +82,7 @@ package final class Catalog: @unchecked Sendable {
   package func expect(_ changeCount: Int) {
     keys.reserve(changeCount)
     contents.reserve(changeCount)
-    replayed.reserveCapacity(replayed.count + changeCount)
+    replayed.expect(changeCount)
   }
 
   private func apply(_ change: Change, sequence: UInt64, isChecked: Bool) -> Bool {
@@ -150,10 +145,7 @@ package final class Catalog: @unchecked Sendable {
       takeLive(move.from.slot, units: move.payloadUnits, sequence: sequence)
       segment.liveUnits += move.payloadUnits
       segment.liveCount += 1
-      if isReplaying || !replayed.isEmpty {
-        moveCount += 1
-        movedPayloads[move.from, default: []].append((replayed.count, moveCount, move.to))
-      }
+      if isReplaying || !replayed.isEmpty { replayed.note(move) }
     }
     segment.tail = max(segment.tail, move.to.offset + byteCount)
     return true
@@ -184,7 +176,7 @@ package final class Catalog: @unchecked Sendable {
       guard keys.insert(slot, put.hash) else { return false }
       keyCount += 1
     }
-    if isReplaying { replayed.append(Change.Displaced(entered: put)) }
+    if isReplaying { replayed.note(put) }
     account(put)
     return true
   }
@@ -335,27 +327,10 @@ package final class Catalog: @unchecked Sendable {
     record(at: location, checks: true)?.header.payloadUnits ?? told(location)?.payloadUnits ?? 0
   }
 
-  private func told(_ location: Location) -> Change.Displaced? {
-    if replayedByLocation.isEmpty {
-      for (index, entry) in replayed.enumerated() { replayedByLocation[entry.location] = index }
-    }
-    guard let index = replayedByLocation[location] else { return nil }
-    var entry = replayed[index]
-    // A place may have been given anew: what was moved from it before the put was another's.
-    var moves = 0
-    while let move = movedPayloads[entry.contentLocation]?.first(where: { $0.puts > index && $0.moves > moves }) {
-      entry.contentLocation = move.to
-      moves = move.moves
-    }
-    return entry
-  }
+  private func told(_ location: Location) -> Change.Displaced? { replayed.entry(at: location) }
 
   /// Everything that was replayed has been checked: the records speak for themselves now.
-  package func forgetReplayed() {
-    replayed = []
-    replayedByLocation = [:]
-    movedPayloads = [:]
-  }
+  package func forgetReplayed() { replayed = ReplayedEntries() }
 
   // MARK: Segments that are gone
 

@@ -5,7 +5,6 @@
 package struct Location: Hashable, Sendable {
   package let bits: UInt64
 
-  package static let bitCount = 38
   package static let mask: UInt64 = (1 << 38) - 1
   package static let none = Location(bits: 0)
   /// The most bytes of one segment that can hold the starts of records.

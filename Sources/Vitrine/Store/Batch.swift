@@ -97,7 +97,7 @@ extension StoreCore {
     if batch.isEmpty { return }
     let batch = batch.withoutOverwritten
     let total = batch.byteCount
-    let (limit, room, segment) = locked { (largestSum, largestExtent, segmentByteCount) }
+    let (limit, room, segment) = locked { (largestSum, roomBesideOpen, segmentByteCount) }
     if total > limit { throw .tooLarge(byteCount: total, limit: limit) }
     let extent = batch.largestExtent(in: self, segmentByteCount: segment)
     if extent > room { throw .tooLarge(byteCount: extent, limit: room) }

@@ -25,9 +25,7 @@ extension StoreCore {
     guard let plan = locked({ compactionPlan(leastDead: leastDead) }) else { return nil }
     let records = liveRecords(in: plan.slots)
     var step = CompactionStep()
-    let copies = try copy(records, to: plan.target, &step, goesOn)
-    try makeCopiesDurable(copies)
-    try move(copies, &step)
+    try moveAway(records, to: plan.target, &step, goesOn)
     step.segmentCount = locked { plan.slots.count { catalog.segments.segments[$0]?.isDead ?? true } }
     locked {
       compaction.stepCount += 1
@@ -37,6 +35,16 @@ extension StoreCore {
     }
     try retireDeadSegments()
     return step
+  }
+
+  private func moveAway(
+    _ records: [LiveRecord], to target: StreamKind, _ step: inout CompactionStep, _ goesOn: () -> Bool
+  ) throws(StoreError) {
+    var copies: [Copy] = []
+    defer { locked { for copy in copies { copy.reservation.segment.pendingCount -= 1 } } }
+    try copy(records, to: target, &copies, &step, goesOn)
+    try makeDurable(copies)
+    try move(copies, &step)
   }
 
   // MARK: Choosing
@@ -110,34 +118,29 @@ extension StoreCore {
 
   /// Copies records until there is no more room, and drops what fails its check.
   private func copy(
-    _ records: [LiveRecord], to target: StreamKind, _ step: inout CompactionStep, _ goesOn: () -> Bool
-  ) throws(StoreError) -> [Copy] {
-    var copies: [Copy] = []
+    _ records: [LiveRecord], to target: StreamKind, _ copies: inout [Copy], _ step: inout CompactionStep,
+    _ goesOn: () -> Bool
+  ) throws(StoreError) {
     let copier = RecordCopier()
     var files: [Int: any File] = [:]
-    do throws(StoreError) {
-      for record in records where goesOn() {
-        let location = record.location
-        // One that cannot be opened now is left for later.
-        guard let file = files[location.slot] ?? catalog.segments.segment(location.slot)?.file else { break }
-        files[location.slot] = file
-        if try !read(location, file, copier) {
-          step.droppedCount += try dropUnreadable(record)
-          continue
-        }
-        guard let room = try reserveCopy(copier, target) else { break }
-        copies.append(
-          Copy(
-            record: record, reservation: room, payloadUnits: Unit.count(copier.payloadByteCount),
-            headUnits: (copier.header?.headUnits ?? 0, Unit.count(room.payloadOffset))))
-        try write(copier, to: room)
-        step.byteCount += room.endOffset - room.offset
+    for record in records where goesOn() {
+      let location = record.location
+      // One that cannot be opened now is left for later.
+      guard let file = files[location.slot] ?? catalog.segments.segment(location.slot)?.file else { break }
+      files[location.slot] = file
+      guard try read(location, file, copier), let header = copier.header else {
+        step.droppedCount += try dropUnreadable(record)
+        continue
       }
-    } catch {
-      locked { for copy in copies { copy.reservation.segment.pendingCount -= 1 } }
-      throw error
+      guard let room = try reserveCopy(copier, target) else { break }
+      copier.makeHead(payloadOffset: room.payloadOffset, seed: catalog.segments.seed(room.location))
+      try fill(room, copier.head, copier.payload, isCarried: false)
+      copies.append(
+        Copy(
+          record: record, reservation: room, payloadUnits: Unit.count(copier.payload.count),
+          headUnits: (header.headUnits, Unit.count(room.payloadOffset))))
+      step.byteCount += room.endOffset - room.offset
     }
-    return copies
   }
 
   private func read(_ location: Location, _ file: any File, _ copier: RecordCopier) throws(StoreError) -> Bool {
@@ -165,12 +168,12 @@ extension StoreCore {
         try requireWritable(closing: true)
         if let segment = openSegments[Int(target.rawValue)], !segment.hasDamagedPages,
           let room = segment.reserve(
-            headByteCount: copier.headByteCount, payloadByteCount: copier.payloadByteCount,
+            headByteCount: copier.headByteCount, payloadByteCount: copier.payload.count,
             pageAligned: copier.isPageAligned)
         {
           return .found(room)
         }
-        let most = largestExtent(copier.headByteCount, copier.payloadByteCount, copier.isPageAligned)
+        let most = largestExtent(copier.headByteCount, copier.payload.count, copier.isPageAligned)
         guard let spare = spares.first(where: { $0.byteCount >= most }) else { return .none }
         // Copies keep their numbers, so any number is right in a segment of copies.
         return try open(spare, for: target, firstSequence: 0) ? .opened : .needsCheckpoint
@@ -184,24 +187,6 @@ extension StoreCore {
     }
   }
 
-  private func write(_ copier: RecordCopier, to room: Reservation) throws(StoreError) {
-    var failure: SystemError?
-    let seed = catalog.segments.seed(room.location)
-    copier.withCopy(payloadOffset: room.payloadOffset, seed: seed) { head, payload in
-      do throws(SystemError) {
-        guard let file = room.segment.file else {
-          throw SystemError(code: 9, operation: "write", path: room.segment.fileName)
-        }
-        try file.write(head, payload, at: room.offset)
-      } catch {
-        failure = error
-      }
-    }
-    locked { room.segment.filled(room, isCarried: false) }
-    bytesWritten.wrappingAdd(room.endOffset - room.offset, ordering: .relaxed)
-    if let failure { throw writeError(failure) }
-  }
-
   /// Compaction drops what fails its check: every entry that needs it. Answers how many.
   private func dropUnreadable(_ record: LiveRecord) throws(StoreError) -> Int {
     let before = locked { catalog.keyCount }
@@ -213,40 +198,27 @@ extension StoreCore {
   // MARK: Moving
 
   /// Rule 5: a frame that moves a payload is stored only after the copy is durable.
-  private func makeCopiesDurable(_ copies: [Copy]) throws(StoreError) {
+  private func makeDurable(_ copies: [Copy]) throws(StoreError) {
     let slots = Set(copies.map(\.reservation.location.slot))
-    if slots.isEmpty { return }
-    do throws(StoreError) {
-      try syncSegments { slots.contains($0.slot) }
-    } catch {
-      locked { for copy in copies { copy.reservation.segment.pendingCount -= 1 } }
-      throw error
-    }
+    if !slots.isEmpty { try syncSegments { slots.contains($0.slot) } }
   }
 
   /// Points the entries that are still what was copied to their copies. What has gone meanwhile leaves a dead copy.
   private func move(_ copies: [Copy], _ step: inout CompactionStep) throws(StoreError) {
-    var next = 0
-    defer { locked { for copy in copies[next...] { copy.reservation.segment.pendingCount -= 1 } } }
-    while next < copies.count {
-      let part = copies[next..<min(next + largestRemoval, copies.count)]
-      let moved: Int? = try locked { () throws(StoreError) in
-        try requireWritable(closing: true)
-        let changes = part.compactMap(change)
-        if !changes.isEmpty, try !record(changes) { return nil }
-        for copy in part { copy.reservation.segment.pendingCount -= 1 }
-        return changes.count
+    var rest = copies[...]
+    while !rest.isEmpty {
+      let part = rest.prefix(largestRemoval)
+      var moves: [Change] = []
+      try recordForSure {
+        moves = part.compactMap(move)
+        return moves
       }
-      if let moved {
-        step.recordCount += moved
-        next = part.endIndex
-      } else {
-        try writeCheckpoint()
-      }
+      step.recordCount += moves.count
+      rest = rest.dropFirst(part.count)
     }
   }
 
-  private func change(_ copy: Copy) -> Change? {
+  private func move(_ copy: Copy) -> Change? {
     let from = copy.record.location
     var move = Change.Move(
       from: from, to: copy.reservation.location, key: nil, content: nil, headUnits: copy.headUnits.old,

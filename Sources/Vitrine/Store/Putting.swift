@@ -146,7 +146,8 @@ extension StoreCore {
   /// The most bytes of a record that a frame carries; larger ones are synced in their segment.
   var largestInline: Int { min(256 << 10, (wal?.capacity ?? 0) / 8) }
 
-  private func fill(
+  /// Brings a record into its room, which is given up when that fails.
+  func fill(
     _ reservation: Reservation, _ head: UnsafeRawBufferPointer, _ payload: UnsafeRawBufferPointer, isCarried: Bool
   ) throws(StoreError) {
     var failed: SystemError?

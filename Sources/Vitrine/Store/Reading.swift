@@ -1,50 +1,3 @@
-/// What a lookup found and holds: the payload's place, pinned, or nothing and why.
-@usableFromInline
-struct Borrow {
-  @usableFromInline
-  enum Outcome: UInt8 {
-    /// The bytes lie in the pinned segment.
-    case lent
-    /// They lie in a buffer of the thread, and the pin has been given back.
-    case copied
-    case missing, expired, outdated, damaged, closed
-    /// A file could not be opened now: a miss, but nothing is dropped.
-    case unavailable
-  }
-
-  @usableFromInline let start: UnsafeRawPointer?
-  @usableFromInline let count: Int
-  /// On the segment that the bytes lie in.
-  let pin: Pin
-  @usableFromInline let outcome: Outcome
-  /// The key's own record.
-  let hash: KeyHash
-  let location: Location
-
-  @inline(__always)
-  init(_ bytes: UnsafeRawBufferPointer, of hash: KeyHash, at location: Location, pin: Pin, isCopied: Bool = false) {
-    start = bytes.baseAddress
-    count = bytes.count
-    outcome = isCopied ? .copied : .lent
-    self.pin = pin
-    self.hash = hash
-    self.location = location
-  }
-
-  init(_ absence: Outcome) {
-    start = nil
-    count = 0
-    outcome = absence
-    pin = Pin(level: 0, address: 0)
-    hash = KeyHash(bits: 0)
-    location = .none
-  }
-
-  @inlinable var isFound: Bool { outcome.rawValue <= Outcome.copied.rawValue }
-  var isCopied: Bool { outcome == .copied }
-  @inlinable var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: start, count: count) }
-}
-
 // How a get stays safe: the location is found and its segment pinned under one lock of one shard. Whoever takes a
 // segment away first takes its last entry out under that same lock, and then waits until no thread has it pinned.
 extension StoreCore {
@@ -240,79 +193,6 @@ extension StoreCore {
     }
   }
 
-  /// Checks a record through its file; one that fails is restored from the log when a frame carries it.
-  func check(
-    _ location: Location, readsPayload: Bool, withHead: (RecordView) -> Bool = { _ in true }
-  ) -> RecordCheck.Outcome {
-    let file: any File
-    do throws(SystemError) {
-      guard let found = try catalog.file(location.slot) else { return .damaged("its segment is gone") }
-      file = found
-    } catch {
-      return .unavailable(error)
-    }
-    let outcome = recordCheck(location, file).run(readsPayload: readsPayload, withHead: withHead)
-    guard case .damaged = outcome else { return outcome }
-    do throws(SystemError) {
-      guard try restore(location), let file = try catalog.file(location.slot) else { return outcome }
-      return recordCheck(location, file).run(readsPayload: readsPayload, withHead: withHead)
-    } catch {
-      return .unavailable(error)
-    }
-  }
-
-  private func recordCheck(_ location: Location, _ file: any File) -> RecordCheck {
-    RecordCheck(
-      file: file, seed: catalog.segments.seed(location), offset: location.offset,
-      available: catalog.segments.available(at: location),
-      firstSequence: catalog.segments.firstSequence(location.slot), digest: environment.digest)
-  }
-
-  /// Brings a record that the log carries to its place: the same bytes that belong there, so no reader can mind. A
-  /// read-only opening does that in memory. Throws when its segment, or that memory, cannot be had now.
-  func restore(_ location: Location) throws(SystemError) -> Bool {
-    guard let segment = catalog.segments.segment(location.slot), let storage = segment.storage,
-      location.offset < storage.byteCount
-    else { return false }
-    if copyOriginal(location, storage) { return true }
-    if inline.withLock({ $0[location] == nil }) { return false }
-    do throws(SystemError) {
-      return try locked { () throws(SystemError) in
-        guard isReadOnly else { return writeBack(location, into: try storage.openFile()) }
-        try storage.mapPrivately()
-        catalog.segments.remap(segment)
-        return writeBack(location, into: try storage.readable())
-      }
-    } catch {
-      if error.code == SystemError.missing { return false }
-      throw error
-    }
-  }
-
-  /// A page that was written to in private no longer shows what the writer brings to it.
-  private func copyOriginal(_ location: Location, _ storage: SegmentStorage) -> Bool {
-    guard let original = storage.original,
-      case .intact(let header, _) = recordCheck(location, original).run(readsPayload: true),
-      let bytes = try? original.read(location.offset..<location.offset + header.byteCount)
-    else { return false }
-    return (try? storage.readable().write(bytes, at: location.offset)) != nil
-  }
-
-  /// Under the commit lock. What the log holds is written only if it is the record of this very place.
-  func writeBack(_ location: Location, into file: any File) -> Bool {
-    guard let record = inline.withLock({ $0[location] }), let bytes = try? record.file.read(record.range),
-      bytes.count == record.range.count,
-      let segment = catalog.segments.segment(location.slot), location.offset + bytes.count <= segment.byteCount,
-      bytes.withUnsafeBytes({ bytes in
-        RecordHeader(bytes)?.isIntact(in: bytes, seed: catalog.segments.seed(location)) ?? false
-      }),
-      (try? file.write(bytes, at: location.offset)) != nil
-    else { return false }
-    segment.isDirty = true
-    segment.owesSync = true
-    return true
-  }
-
   /// Lends a checked payload. Nil when it cannot be read: then the pin has been given back.
   private func lend(_ view: RecordView, _ hash: KeyHash, _ location: Location, _ pin: Pin) -> Borrow? {
     if view.header.encoding != .zstd, let stored = view.payload, !isDamaged(stored, pin) {
@@ -367,42 +247,6 @@ extension StoreCore {
     }
     if let unavailable { throw unavailable }
     return nil
-  }
-
-  /// Drops an entry that failed its check. False when it could not be (a read-only or failed store).
-  @discardableResult
-  func drop(_ hash: KeyHash, _ location: Location) -> Bool {
-    let isLost = isFromBefore(location)
-    if isReadOnly || (try? requireWritable()) == nil {
-      // The entry may have moved on meanwhile: then nothing was lost.
-      let wasThere = locked {
-        guard catalog.keys.find(hash, location) else { return false }
-        catalog.dropUnread(hash, location)
-        return true
-      }
-      if wasThere { count(lost: isLost) }
-      return true
-    }
-    do throws(StoreError) {
-      if try removeDamaged(hash, location) { count(lost: isLost) }
-      return true
-    } catch {
-      return false
-    }
-  }
-
-  func count(lost: Bool) {
-    if lost {
-      lostCount.wrappingAdd(1, ordering: .relaxed)
-    } else {
-      damagedCount.wrappingAdd(1, ordering: .relaxed)
-    }
-  }
-
-  /// Whether nothing ever vouched for a record that an earlier opening wrote: then it is lost, not damaged.
-  func isFromBefore(_ location: Location) -> Bool {
-    !catalog.segments.isVouched(location) && catalog.segments.firstSequence(location.slot) < firstSequence
-      && lastOpen.kind != .clean
   }
 
   /// What there is to know of a key.

@@ -31,7 +31,7 @@ extension StoreCore {
 
   /// Writes a frame of changes to segments, after a checkpoint where the log has no room, and then does what goes with
   /// it. Nothing when there are no changes. Under the upkeep lock; the closures run under the commit lock.
-  func recordForSure(_ changes: () -> [Change], then: () -> Void) throws(StoreError) {
+  func recordForSure(_ changes: () -> [Change], then: () -> Void = {}) throws(StoreError) {
     while true {
       let isDone = try locked { () throws(StoreError) in
         try requireWritable(closing: true)

@@ -132,20 +132,6 @@ extension StoreCore {
   }
 }
 
-/// What ``CacheStore/compact(progress:)`` did.
-public struct CompactionReport: Sendable {
-  /// Bytes of the folder on the disk.
-  public var bytesBefore = 0
-  public var bytesAfter = 0
-  public var recordsMoved = 0
-  /// Records that failed their check, and whose entries went.
-  public var recordsDropped = 0
-  public var seconds = 0.0
-  /// `progress` said to stop.
-  public var isInterrupted = false
-  public init() {}
-}
-
 /// When the store was last put to, as upkeep has noticed, and last compacted for want of anything better. Monotonic
 /// nanoseconds, guarded by the upkeep lock.
 struct QuietWatch {

@@ -1,0 +1,66 @@
+/// What the index knows of a key: 64 bits. The upper 48 come from the URL's hash alone, so that all styles of a URL
+/// stand together; the lower 16 from the style.
+package struct KeyHash: Hashable, Sendable {
+  package let bits: UInt64
+  @inline(__always) package init(bits: UInt64) { self.bits = bits }
+  @inline(__always) package init(url: UInt64, styleTag: UInt16) { bits = url & ~0xFFFF | UInt64(styleTag) }
+
+  @inline(__always) var shard: Int { Int(bits >> 58) }
+  @inline(__always) var urlTag: UInt32 { UInt32(truncatingIfNeeded: bits >> 26) }
+  @inline(__always) var styleTag: UInt16 { UInt16(truncatingIfNeeded: bits) }
+  /// As far as the index tells URLs apart.
+  func isSameURL(_ other: KeyHash) -> Bool { bits >> 26 == other.bits >> 26 }
+  /// The ten bits between tag and style are not kept: what the table gives back has zeros there.
+  @inline(__always) package var stored: KeyHash { KeyHash(bits: bits & ~(0x3FF << 16)) }
+}
+
+/// An entry of the key table: 16 bytes.
+///
+/// `word0`: location (38 bits), flags (10), style tag (16). `word1`: URL tag (32), stamp (32) of its last use, or of its
+/// put where the policy does not count uses. A `word0` of zero is an empty place.
+package struct KeySlot: Sendable {
+  package var word0: UInt64
+  package var word1: UInt64
+
+  package struct Flags: OptionSet, Sendable {
+    package let rawValue: UInt64
+    @inline(__always) package init(rawValue: UInt64) { self.rawValue = rawValue }
+    /// The payload was checked since the store was opened, or written by this opening.
+    package static let checked = Flags(rawValue: 1)
+    /// The record carries no payload.
+    package static let reference = Flags(rawValue: 2)
+    // 4 and 8 are kept for the two recency bits of the default policy.
+    /// The record has an expiry.
+    package static let expires = Flags(rawValue: 16)
+    /// Those that a checkpoint keeps.
+    static let kept: Flags = [.reference, .expires]
+  }
+
+  @inline(__always) package init(_ hash: KeyHash, _ location: Location, _ flags: Flags) {
+    word0 = location.bits | flags.rawValue << 38 | UInt64(hash.styleTag) << 48
+    word1 = UInt64(hash.urlTag)
+  }
+  @inline(__always) package init(word0: UInt64, word1: UInt64) {
+    self.word0 = word0
+    self.word1 = word1
+  }
+  @inline(__always) package var location: Location { Location(bits: word0 & Location.mask) }
+  @inline(__always) package var flags: Flags { Flags(rawValue: word0 >> 38 & 0x3FF) }
+  /// Without what holds only for this opening.
+  package var kept: KeySlot {
+    KeySlot(word0: word0 & ~(0x3FF << 38) | flags.intersection(.kept).rawValue << 38, word1: word1)
+  }
+  @inline(__always) var isEmpty: Bool { word0 == 0 }
+  @inline(__always) var urlTag: UInt32 { UInt32(truncatingIfNeeded: word1) }
+  /// When it was last used, by the table's ``RecencyClock``.
+  @inline(__always) package var stamp: UInt32 {
+    get { UInt32(truncatingIfNeeded: word1 >> 32) }
+    set { word1 = word1 & 0xFFFF_FFFF | UInt64(newValue) << 32 }
+  }
+  @inline(__always) func matches(_ hash: KeyHash) -> Bool {
+    urlTag == hash.urlTag && UInt16(truncatingIfNeeded: word0 >> 48) == hash.styleTag
+  }
+  package func hash(shard: Int) -> KeyHash {
+    KeyHash(bits: UInt64(shard) << 58 | UInt64(urlTag) << 26 | word0 >> 48)
+  }
+}

@@ -1,0 +1,114 @@
+// What becomes of a record that is read for the first time: it is checked through its file; one that fails is brought back
+// from the log if a frame carries it; an entry that still has none is dropped, and counted as lost or as damaged.
+extension StoreCore {
+  /// Checks a record through its file; one that fails is restored from the log when a frame carries it.
+  func check(
+    _ location: Location, readsPayload: Bool, withHead: (RecordView) -> Bool = { _ in true }
+  ) -> RecordCheck.Outcome {
+    let file: any File
+    do throws(SystemError) {
+      guard let found = try catalog.file(location.slot) else { return .damaged("its segment is gone") }
+      file = found
+    } catch {
+      return .unavailable(error)
+    }
+    let outcome = recordCheck(location, file).run(readsPayload: readsPayload, withHead: withHead)
+    guard case .damaged = outcome else { return outcome }
+    do throws(SystemError) {
+      guard try restore(location), let file = try catalog.file(location.slot) else { return outcome }
+      return recordCheck(location, file).run(readsPayload: readsPayload, withHead: withHead)
+    } catch {
+      return .unavailable(error)
+    }
+  }
+
+  private func recordCheck(_ location: Location, _ file: any File) -> RecordCheck {
+    RecordCheck(
+      file: file, seed: catalog.segments.seed(location), offset: location.offset,
+      available: catalog.segments.available(at: location),
+      firstSequence: catalog.segments.firstSequence(location.slot), digest: environment.digest)
+  }
+
+  /// Brings a record that the log carries to its place: the same bytes that belong there, so no reader can mind. A
+  /// read-only opening does that in memory. Throws when its segment, or that memory, cannot be had now.
+  func restore(_ location: Location) throws(SystemError) -> Bool {
+    guard let segment = catalog.segments.segment(location.slot), let storage = segment.storage,
+      location.offset < storage.byteCount
+    else { return false }
+    if copyOriginal(location, storage) { return true }
+    if inline.withLock({ $0[location] == nil }) { return false }
+    do throws(SystemError) {
+      return try locked { () throws(SystemError) in
+        guard isReadOnly else { return writeBack(location, into: try storage.openFile()) }
+        try storage.mapPrivately()
+        catalog.segments.remap(segment)
+        return writeBack(location, into: try storage.readable())
+      }
+    } catch {
+      if error.code == SystemError.missing { return false }
+      throw error
+    }
+  }
+
+  /// A page that was written to in private no longer shows what the writer brings to it.
+  private func copyOriginal(_ location: Location, _ storage: SegmentStorage) -> Bool {
+    guard let original = storage.original,
+      case .intact(let header, _) = recordCheck(location, original).run(readsPayload: true),
+      let bytes = try? original.read(location.offset..<location.offset + header.byteCount)
+    else { return false }
+    return (try? storage.readable().write(bytes, at: location.offset)) != nil
+  }
+
+  /// Under the commit lock. What the log holds is written only if it is the record of this very place.
+  func writeBack(_ location: Location, into file: any File) -> Bool {
+    guard let record = inline.withLock({ $0[location] }), let bytes = try? record.file.read(record.range),
+      bytes.count == record.range.count,
+      let segment = catalog.segments.segment(location.slot), location.offset + bytes.count <= segment.byteCount,
+      bytes.withUnsafeBytes({ bytes in
+        RecordHeader(bytes)?.isIntact(in: bytes, seed: catalog.segments.seed(location)) ?? false
+      }),
+      (try? file.write(bytes, at: location.offset)) != nil
+    else { return false }
+    segment.isDirty = true
+    segment.owesSync = true
+    return true
+  }
+
+  // MARK: Dropping
+
+  /// Drops an entry that failed its check. False when it could not be (a read-only or failed store).
+  @discardableResult
+  func drop(_ hash: KeyHash, _ location: Location) -> Bool {
+    let isLost = isFromBefore(location)
+    if isReadOnly || (try? requireWritable()) == nil {
+      // The entry may have moved on meanwhile: then nothing was lost.
+      let wasThere = locked {
+        guard catalog.keys.find(hash, location) else { return false }
+        catalog.dropUnread(hash, location)
+        return true
+      }
+      if wasThere { count(lost: isLost) }
+      return true
+    }
+    do throws(StoreError) {
+      if try removeDamaged(hash, location) { count(lost: isLost) }
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  func count(lost: Bool) {
+    if lost {
+      lostCount.wrappingAdd(1, ordering: .relaxed)
+    } else {
+      damagedCount.wrappingAdd(1, ordering: .relaxed)
+    }
+  }
+
+  /// Whether nothing ever vouched for a record that an earlier opening wrote: then it is lost, not damaged.
+  func isFromBefore(_ location: Location) -> Bool {
+    !catalog.segments.isVouched(location) && catalog.segments.firstSequence(location.slot) < firstSequence
+      && lastOpen.kind != .clean
+  }
+}
