@@ -36,6 +36,7 @@ final class Workload {
       expectation: { moment in expectations.count { $0 <= moment } })
     for crash in crashes {
       count += 1
+      guard count % Thoroughness.stride == 0 else { continue }
       let inspection = Inspection(
         history: history, moment: crash.operationCount, powerLost: true, verification: verification)
       if let wrong = inspection.run(world.rebooted(crash.disk())) {

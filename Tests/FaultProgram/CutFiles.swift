@@ -46,7 +46,7 @@ private final class Readers: Sendable {
   private let values: [[UInt8]]
   private let hitCount = Atomic<Int>(0)
   private let isStopped = Atomic<Bool>(false)
-  private let running = Atomic<Int>(0)
+  private let threads = Mutex<[pthread_t]>([])
 
   init(store: CacheStore, values: [[UInt8]]) {
     self.store = store
@@ -57,7 +57,6 @@ private final class Readers: Sendable {
 
   func start(_ count: Int) {
     for _ in 0..<count {
-      running.wrappingAdd(1, ordering: .relaxed)
       var thread = pthread_t()
       let result = pthread_create(
         &thread, nil,
@@ -66,12 +65,13 @@ private final class Readers: Sendable {
           return nil
         }, Unmanaged.passRetained(self).toOpaque())
       expect(result == 0, "no thread")
+      threads.withLock { $0.append(thread) }
     }
   }
 
   func stop() {
     isStopped.store(true, ordering: .relaxed)
-    while running.load(ordering: .acquiring) > 0 { usleep(1000) }
+    for thread in threads.withLock({ $0 }) { pthread_join(thread, nil) }
   }
 
   private func read() {
@@ -92,7 +92,6 @@ private final class Readers: Sendable {
       _ = store.lookup(keys[sum % keys.count])
       store.forEachEntry { _ in true }
     }
-    running.wrappingSubtract(1, ordering: .releasing)
   }
 
   private func count(_ bytes: [UInt8], _ index: Int) {

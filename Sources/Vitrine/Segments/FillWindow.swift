@@ -11,7 +11,7 @@ package final class FillWindow: @unchecked Sendable {
   private let file: any File
   /// Nil once closed. `lock` keeps a sync from reaching for what is being unmapped.
   private var pages: PopulatedPages?
-  private let lock = RawLock()
+  private let lock: RawLock
   private let announces: Bool
   /// Bytes filled since the last sync.
   private let filled = Atomic<Int>(0)
@@ -27,6 +27,7 @@ package final class FillWindow: @unchecked Sendable {
     guard byteCount >= FillWindow.smallestSegment, let mapping = try? file.map(byteCount: byteCount, writable: true)
     else { return nil }
     self.file = file
+    lock = RawLock()
     mapping.guardPages(isWritable: true)
     pages = PopulatedPages(mapping)
     announces = file.announcesStores

@@ -22,7 +22,7 @@ package final class SegmentTable: @unchecked Sendable {
 
   /// Guards `segments` between the writer and readers that need a segment's file; the writer itself, which alone changes
   /// it, reads it under the commit lock.
-  private let lock = RawLock()
+  private let lock: RawLock
 
   /// By slot.
   @exclusivity(unchecked) package private(set) var segments: [Segment?] = []
@@ -35,6 +35,7 @@ package final class SegmentTable: @unchecked Sendable {
     guard let memory = PageMemory(byteCount: SegmentTable.slotLimit * SegmentTable.stride) else { return nil }
     self.memory = memory
     descriptors = memory.start
+    lock = RawLock()
     self.store = store
   }
 

@@ -10,7 +10,9 @@ import Testing
     let tests = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath()
     process.executableURL = tests.deletingLastPathComponent().appendingPathComponent("vitrine-faults")
     process.arguments = [scene, folder.store]
-    process.environment = ProcessInfo.processInfo.environment.merging(["SWIFT_BACKTRACE": "enable=no"]) { $1 }
+    process.environment = ProcessInfo.processInfo.environment.merging([
+      "SWIFT_BACKTRACE": "enable=no", "TSAN_OPTIONS": options("TSAN_OPTIONS"), "ASAN_OPTIONS": options("ASAN_OPTIONS"),
+    ]) { $1 }
     let output = Pipe()
     process.standardOutput = output
     process.standardError = FileHandle.nullDevice
@@ -18,6 +20,11 @@ import Testing
     let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
     process.waitUntilExit()
     return (process.terminationReason, process.terminationStatus, text)
+  }
+
+  /// A sanitizer leaves the signal to the program.
+  private func options(_ variable: String) -> String {
+    (ProcessInfo.processInfo.environment[variable].map { $0 + ":" } ?? "") + "handle_sigbus=0"
   }
 
   @Test(arguments: [
