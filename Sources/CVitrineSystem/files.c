@@ -226,3 +226,17 @@ void vitrine_forget_in_child(int descriptor) {
   }
   pthread_mutex_unlock(&locks_mutex);
 }
+
+int vitrine_write_back(int descriptor, int64_t offset, int64_t count) {
+#if defined(__linux__)
+  unsigned flags = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
+  int result;
+  do result = sync_file_range(descriptor, offset, count, flags);
+  while (result != 0 && errno == EINTR);
+  // File systems that do not have it leave all of it to the sync.
+  return result == 0 || errno == ESPIPE || errno == EINVAL || errno == ENOSYS ? 0 : errno;
+#else
+  (void)descriptor, (void)offset, (void)count;
+  return 0;
+#endif
+}

@@ -21,6 +21,17 @@ import VitrineSimulation
     #expect(work.store.bytes("before") == Workload.bytes(700, 1))
   }
 
+  /// The kernel tells an error once; a sync after a write-back that failed would know of nothing.
+  @Test func aFailedWriteBackIsAFailedSync() throws {
+    let work = try Workload()
+    try work.put("before", Workload.bytes(700, 1), synced: true)
+    try work.put("unsynced", Workload.bytes(900, 2))
+    work.world.disk.plan(Fault(.writeBack, on: .containing("/segments/"), .loseUnsyncedPages(5)))
+    work.world.background.runAll()
+    #expect { try work.store.flush() } throws: { isWriteFailed($0) }
+    #expect { try work.store.put([1], for: "later") } throws: { isWriteFailed($0) }
+  }
+
   @Test(arguments: ["wal", "segments"])
   func theNextOpeningChecksAndWritesAnewWhatNobodyVouchesFor(_ folder: String) throws {
     let work = try Workload()

@@ -54,6 +54,9 @@ int64_t vitrine_write2(int descriptor, const void *first, size_t first_count, co
 int vitrine_truncate(int descriptor, int64_t count);
 // Data and the metadata needed to read it back; 0 or an errno.
 int vitrine_sync(int descriptor);
+// Writes what is dirty in a range to the disk, and waits for it; makes nothing durable. Does nothing where there is no such
+// call. 0, or an errno, which no later sync will tell again.
+int vitrine_write_back(int descriptor, int64_t offset, int64_t count);
 
 // Copies memory that shows a file, where a page may not be there to be had: 0 or an errno, and no signal where the
 // system has a way.

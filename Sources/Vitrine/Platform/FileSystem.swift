@@ -83,6 +83,9 @@ package protocol File: AnyObject, Sendable {
   func truncate(to byteCount: Int) throws(SystemError)
   /// Makes content, length and allocation durable (not the file's name).
   func sync() throws(SystemError)
+  /// Brings what is dirty in a range to the disk and waits for it. Makes nothing durable, but leaves a later sync less to
+  /// do. Its errors are those of that sync, which may not tell them again.
+  func writeBack(_ range: Range<Int>) throws(SystemError)
   func status() throws(SystemError) -> FileStatus
   /// Maps `[0, byteCount)`, shared. The mapping outlives the file handle and the file's name.
   func map(byteCount: Int, writable: Bool) throws(SystemError) -> Mapping
@@ -97,6 +100,9 @@ package protocol File: AnyObject, Sendable {
 }
 
 extension File {
+  /// Nothing, where there is nothing to spare.
+  package func writeBack(_ range: Range<Int>) throws(SystemError) {}
+
   /// A copy, where the system has nothing better.
   package func mapPrivately(byteCount: Int) throws(SystemError) -> Mapping { try copied(byteCount: byteCount) }
 

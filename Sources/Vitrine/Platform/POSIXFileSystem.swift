@@ -261,6 +261,11 @@ final class POSIXFile: File {
     if result != 0 { throw failure("sync", result) }
   }
 
+  func writeBack(_ range: Range<Int>) throws(SystemError) {
+    let result = vitrine_write_back(descriptor, Int64(range.lowerBound), Int64(range.count))
+    if result != 0 { throw failure("write back", result) }
+  }
+
   func status() throws(SystemError) -> FileStatus { try fileStatus(descriptor, path) }
 
   func map(byteCount: Int, writable: Bool) throws(SystemError) -> Mapping {

@@ -17,9 +17,45 @@ extension StoreCore {
   }
 
   func sync(_ segment: Segment) throws(StoreError) {
+    try withFile(segment) { file throws(SystemError) in try file.sync() }
+  }
+
+  /// Brings what was written to segments to the disk ahead of the sync that a checkpoint needs: piece by piece, and at rest
+  /// for as long as a piece took. Syncs of the log, for which callers wait, come in between; behind a sync of a whole
+  /// segment they would wait for all of it. Takes no lock. What is too much for a quarter of a second is left to the sync,
+  /// as is the rest when the log needs its checkpoint now, or the store is being closed.
+  func flushGently() throws(StoreError) {
+    let dirty = locked {
+      catalog.segments.segments.compactMap { segment -> (Segment, Int)? in
+        guard let segment, segment.isDirty, segment.state != .retired else { return nil }
+        return (segment, segment.filledUpTo)
+      }
+    }
+    let deadline = environment.clock.monotonicNanoseconds() + 250_000_000
+    for (segment, end) in dirty {
+      try withFile(segment) { file throws(SystemError) in
+        for start in stride(from: 0, to: end, by: StoreCore.writtenAtOnce) {
+          let began = environment.clock.monotonicNanoseconds()
+          let isUrgent = locked { (wal?.freeCount ?? 0) < 2 }
+          if began > deadline || isUrgent || (try? requireWritable()) == nil { return }
+          try file.writeBack(start..<min(start + StoreCore.writtenAtOnce, end))
+          let microseconds = Int((environment.clock.monotonicNanoseconds() - began) / 1000)
+          // Less is a look at pages that are clean.
+          if microseconds > 50 { environment.clock.sleep(milliseconds: max(1, microseconds / 1000)) }
+        }
+      }
+    }
+  }
+
+  /// About what a disk writes in a quarter of a millisecond.
+  private static let writtenAtOnce = 256 << 10
+
+  private func withFile(
+    _ segment: Segment, _ body: (any File) throws(SystemError) -> Void
+  ) throws(StoreError) {
     segment.window?.retreat()
     do throws(SystemError) {
-      try segment.openFile()?.sync()
+      if let file = try segment.openFile() { try body(file) }
     } catch {
       // Without a name it was retired meanwhile; without a descriptor nothing happened, and a later call may succeed.
       if error.code == SystemError.missing { return }

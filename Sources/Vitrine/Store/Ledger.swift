@@ -45,9 +45,11 @@ enum Sizing {
     min(max(roundUp(budget / 100, to: 4096), CacheFormat.smallestSegment), CacheFormat.largestSegment)
   }
 
-  /// Four of them are about a sixtieth of the budget.
+  /// Four of them are a sixty-fourth of a small budget, of which live entries are to have most, and up to a thirty-second of
+  /// a large one: the longer the log, the seldomer a checkpoint.
   static func walFileByteCount(budget: Int) -> Int {
-    min(max(roundUp(budget / 256, to: 4096), CacheFormat.smallestWALFile), 16 << 20)
+    let byteCount = max(budget / 256, budget / 128 - (1 << 20))
+    return min(max(roundUp(byteCount, to: 4096), CacheFormat.smallestWALFile), 16 << 20)
   }
 
   /// So much of a full store may be dead before something is copied to get at it. Live entries cannot have it, so it is a

@@ -5,18 +5,22 @@ extension StoreCore {
   private static let quietTime: UInt64 = 3_000_000_000
   private static let stepTime: UInt64 = 1_000_000_000
 
-  var isQuiet: Bool { environment.clock.monotonicNanoseconds() &- quiet.lastPut >= StoreCore.quietTime }
-
-  /// One step, of at most a segment's bytes, if the store is quiet and it is worth it: a second of time for about a
-  /// hundredth of the budget. Called in each round of upkeep, under the upkeep lock.
-  func settle() throws(StoreError) {
+  /// Whether nothing was put for a while, as far as upkeep has noticed. Under the upkeep lock.
+  func noteQuiet() -> Bool {
     let now = environment.clock.monotonicNanoseconds()
     let put = bytesPut.load(ordering: .relaxed)
     if put != quiet.bytesPut {
       quiet.bytesPut = put
       quiet.lastPut = now
     }
-    guard isQuiet, now &- quiet.lastStep >= StoreCore.stepTime, compactionCount == 0 else { return }
+    return now &- quiet.lastPut >= StoreCore.quietTime
+  }
+
+  /// One step, of at most a segment's bytes, if the store is quiet and it is worth it: a second of time for about a
+  /// hundredth of the budget. Called in each round of upkeep, under the upkeep lock.
+  func settle() throws(StoreError) {
+    let now = environment.clock.monotonicNanoseconds()
+    guard noteQuiet(), now &- quiet.lastStep >= StoreCore.stepTime, compactionCount == 0 else { return }
     quiet.lastStep = now
     try giveUpSpares(but: 1)
     _ = try settleOnce()

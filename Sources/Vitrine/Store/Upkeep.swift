@@ -11,7 +11,11 @@ extension StoreCore {
     publishCounters()
     noteUseTime()
     guard (try? requireWritable()) != nil, (try? requireNamed()) != nil else { return }
+    // First of all the next segment, for which somebody will soon wait.
+    let isBusy = !isIdle && underUpkeep { !noteQuiet() }
+    if isBusy, locked({ openSegments.contains { $0 != nil } }) { try? makeSpares(2) }
     round { () throws(StoreError) in try removeOrphans() }
+    try? flushGently()
     if wantsCheckpoint.load(ordering: .relaxed) || isRecencyOld {
       round { () throws(StoreError) in try writeCheckpoint() }
     }
@@ -21,10 +25,8 @@ extension StoreCore {
     round { () throws(StoreError) in try shrink() }
     round { () throws(StoreError) in try retireDeadSegments() }
     round { () throws(StoreError) in try trimSealedSegments() }
-    // The next segment is made ready once the store is being written to.
-    let isBusy = !isIdle && underUpkeep { !isQuiet }
-    if isBusy, locked({ openSegments.contains { $0 != nil } }) { try? makeSpares(2) }
     if !isIdle { round { () throws(StoreError) in try settle() } }
+    try? flushGently()
     try? flush()
   }
 

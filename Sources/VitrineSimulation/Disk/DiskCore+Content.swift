@@ -82,6 +82,13 @@ extension DiskCore {
     }
   }
 
+  /// What reaches the disk before a sync is anyway anybody's guess, so only its failure changes anything.
+  mutating func writeBack(_ file: LiveFile, _ path: String) throws(SystemError) {
+    guard case .loseUnsyncedPages(let code) = try begin(.writeBack, path) else { return }
+    try record(.loseUnsyncedPages(file.number), path)
+    throw failure(code, "write back", path)
+  }
+
   mutating func map(_ file: LiveFile, _ byteCount: Int, _ path: String) throws(SystemError) -> FileMemory {
     _ = try begin(.map, path)
     if byteCount <= 0 || byteCount > LiveFile.maximumByteCount {

@@ -1,7 +1,7 @@
 /// The calls that a fault can be tied to, and that are counted.
 package enum DiskCall: Sendable, Hashable, CaseIterable {
   case openDirectory, createDirectory, list, remove, rename, syncDirectory, availableSpace
-  case openFile, createFile, read, write, allocate, truncate, syncFile, status, map, lock
+  case openFile, createFile, read, write, allocate, truncate, syncFile, writeBack, status, map, lock
 }
 
 /// A misfortune that a disk has in store: which call it strikes, and how.
@@ -17,7 +17,7 @@ package struct Fault: Sendable {
     case fail(Int32)
     /// A write gets so many bytes through and throws then. Other calls fail without effect.
     case failAfterWriting(byteCount: Int, Int32)
-    /// A sync throws, and the kernel forgets what it had to write: the pages go on looking written, no later sync
+    /// A sync or a write-back throws, and the kernel forgets what it had to write: the pages go on looking written, no later sync
     /// writes them, and a loss of power finds the old bytes unless they were written anew. A folder's sync just fails.
     case loseUnsyncedPages(Int32)
     /// A sync answers well and has done nothing. To plant the mistake of a sync left out.

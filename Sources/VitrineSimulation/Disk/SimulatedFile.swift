@@ -68,6 +68,10 @@ final class SimulatedFile: File {
     try withCore { (core, file) throws(SystemError) in try core.syncFile(file, path) }
   }
 
+  func writeBack(_ range: Range<Int>) throws(SystemError) {
+    try withCore { (core, file) throws(SystemError) in try core.writeBack(file, path) }
+  }
+
   func status() throws(SystemError) -> FileStatus {
     try withCore { (core, file) throws(SystemError) in
       _ = try core.begin(.status, path)
