@@ -52,8 +52,11 @@ package enum Frame {
     return byteCount >= headerByteCount && byteCount & 7 == 0 ? byteCount : nil
   }
 
-  /// How many changes a frame's header says there are, unchecked.
-  static func changeCount(_ head: UnsafeRawBufferPointer) -> Int { Int(head.baseAddress!.u32(32)) }
+  /// How many changes the header of the frame with this number says there are, unchecked; nil when it is another's.
+  static func changeCount(_ head: UnsafeRawBufferPointer, sequence: UInt64) -> Int? {
+    guard let start = head.baseAddress, start.u64(8) == sequence else { return nil }
+    return Int(start.u32(32))
+  }
 
   /// The frame that begins `bytes`, which stand at `offset` of their file, if a whole one is there. O(its length).
   package static func parse(_ bytes: UnsafeRawBufferPointer, at offset: Int, seed: UInt64) -> Header? {

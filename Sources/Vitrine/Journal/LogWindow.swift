@@ -44,15 +44,20 @@ final class LogWindow {
     return (header, bytes)
   }
 
-  /// About how many changes the frames from `offset` on hold, as their headers say: nothing is checked.
-  func changeCount(from offset: Int, before limit: Int) -> Int {
+  /// About how many changes the frames from `sequence` on hold, which begin at `offset`, as their headers say: nothing is
+  /// checked. What an earlier use of the file left behind them has other numbers.
+  func changeCount(from offset: Int, sequence: UInt64, before limit: Int) -> Int {
     var place = offset
+    var sequence = sequence
     var count = 0
     while place < limit {
       let head = bytes(at: place, atLeast: Frame.headerByteCount)
-      guard let length = Frame.byteCount(head), length <= limit - place else { break }
-      count += min(Frame.changeCount(head), length / Change.leastByteCount)
+      guard let length = Frame.byteCount(head), length <= limit - place,
+        let changeCount = Frame.changeCount(head, sequence: sequence)
+      else { break }
+      count += min(changeCount, length / Change.leastByteCount)
       place += length
+      sequence += 1
     }
     return count
   }

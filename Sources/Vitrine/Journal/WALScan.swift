@@ -98,7 +98,8 @@ package struct WALReplay {
       let window = LogWindow(current.file)
       let next = scan.successor(of: header.use)
       let limit = min(next?.header?.predecessorCut ?? window.byteCount, window.byteCount)
-      target.expect(changeCount: window.changeCount(from: replay.end.offset, before: limit))
+      target.expect(
+        changeCount: window.changeCount(from: replay.end.offset, sequence: replay.end.sequence, before: limit))
       let isConsistent = replay.follow(window, limit, header.seed, current, &target)
       if let next, let successor = next.header, isConsistent,
         replay.end.offset == successor.predecessorCut, replay.end.sequence == successor.predecessorSequence

@@ -1,0 +1,20 @@
+import Testing
+
+@testable import Vitrine
+
+@Suite struct LogWindowTests {
+  /// A clean opening must not make room for changes that the checkpoint has.
+  @Test func whatAnEarlierUseOfTheFileLeftIsNotCounted() throws {
+    func frames(_ sequences: ClosedRange<UInt64>) -> [UInt8] {
+      sequences.flatMap { GoldenFrame.encode([.removeAll, .segmentRetired(slot: 7)], sequence: $0) }
+    }
+    let log = frames(90...92)
+    let disk = MemoryDisk(["wal/0.wal": log + frames(13...60)])
+    let window = LogWindow(try disk.openDirectory("", create: false).openFile("wal/0.wal", .readOnly))
+    #expect(window.changeCount(from: 0, sequence: 90, before: window.byteCount) == 6)
+    #expect(window.changeCount(from: log.count / 3, sequence: 91, before: window.byteCount) == 4)
+    #expect(window.changeCount(from: log.count, sequence: 93, before: window.byteCount) == 0)
+    #expect(window.changeCount(from: 0, sequence: 90, before: log.count - 1) == 4)
+    #expect(window.changeCount(from: 0, sequence: 90, before: 0) == 0)
+  }
+}
