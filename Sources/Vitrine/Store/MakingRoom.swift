@@ -21,8 +21,9 @@ extension StoreCore {
     return try makeRoom { ledger.total - goal }
   }
 
-  /// Milliseconds to wait for bytes that are about to be free, before entries go for the lack of them.
-  private static let longestPatience = 100
+  /// Milliseconds to wait for bytes that are about to be free, before entries go for the lack of them: those that a thread
+  /// reads, which may take as long as it likes, and those that a sync is still at work on.
+  private static let patience = (reads: 100, syncs: 2000)
 
   /// Frees bytes until none are `missing`, which is asked under the commit lock. False when there are no more to be had.
   private func makeRoom(until missing: () -> Int) throws(StoreError) -> Bool {
@@ -31,7 +32,8 @@ extension StoreCore {
       try removeOrphans()
       try retireDeadSegments()
       if locked(missing) <= 0 { break }
-      if waited < StoreCore.longestPatience, leavingByteCount > 0 {
+      let patience = leavesSoon ? StoreCore.patience.syncs : isLeaving ? StoreCore.patience.reads : 0
+      if waited < patience {
         environment.clock.sleep(milliseconds: 1)
         waited += 1
         continue

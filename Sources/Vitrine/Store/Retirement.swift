@@ -77,12 +77,12 @@ extension StoreCore {
     leaving.removeAll { $0.storage == nil }
   }
 
-  /// Bytes without a name that will be free in a moment: other threads read or sync them. Under the upkeep lock.
-  var leavingByteCount: Int {
-    let pinned = retiring.filter { catalog.segments.isPinnedByOthers($0.slot) }.map {
-      $0.storage?.leavingByteCount ?? 0
-    }
-    return leaving.reduce(pinned.reduce(0, +)) { $0 + ($1.storage?.leavingByteCount ?? 0) }
+  /// Whether there are bytes without a name that only syncs and the like still hold. Under the upkeep lock.
+  var leavesSoon: Bool { leaving.contains { ($0.storage?.leavingByteCount ?? 0) > 0 } }
+
+  /// Whether there are such bytes that another thread has pinned. Under the upkeep lock.
+  var isLeaving: Bool {
+    retiring.contains { catalog.segments.isPinnedByOthers($0.slot) && ($0.storage?.leavingByteCount ?? 0) > 0 }
   }
 
   /// Cuts sealed segments to what was written in them. Under the upkeep lock.

@@ -89,9 +89,10 @@ import Testing
     #expect(try Files.diskUsage(folder.store) <= byteBudget)
   }
 
-  /// Overwrites everything three times in a budget of twice the live bytes.
-  @Test(arguments: [EvictionPolicy.lru, .fifo]) func whatIsOverwrittenGivesItsSpaceBack(_ policy: EvictionPolicy) throws
-  {
+  /// In a budget of twice the live bytes, as many puts as overwrite everything three times: each entry three times in a
+  /// random order, or any entry each time.
+  @Test(arguments: [EvictionPolicy.lru, .fifo], [true, false])
+  func whatIsOverwrittenGivesItsSpaceBack(_ policy: EvictionPolicy, _ isEven: Bool) throws {
     let folder = try TemporaryFolder()
     let (count, size) = (600, 30_000)
     let budget = 2 * count * size
@@ -99,15 +100,18 @@ import Testing
     var random = SeededRandom(seed: 5)
     let pool = noise(size + 4 * count)
     for number in 0..<count { try store.put(Array(pool[number..<number + size]), for: "u\(number)") }
-    for round in 1...3 * count {
-      let from = count + round
-      try store.put(Array(pool[from..<from + size]), for: "u\(random.below(count))")
-      if round % 100 == 0 { #expect(try Files.diskUsage(folder.store) <= budget) }
+    let order = (0..<3 * count).map { isEven ? $0 % count : random.below(count) }.shuffled(using: &random)
+    for (step, number) in order.enumerated() {
+      let from = count + step + 1
+      try store.put(Array(pool[from..<from + size]), for: "u\(number)")
+      if step % 100 == 0 { #expect(try Files.diskUsage(folder.store) <= budget) }
     }
     #expect(store.statistics().evictedCount == 0 && store.count == count)
     #expect(store.statistics().writeAmplification <= 1.3)
     #expect(try store.idle())
     #expect(try Files.diskUsage(folder.store) <= count * size * 115 / 100)
+    // Settling writes too. Where chance has left more entries as they were, there is more to move.
+    if isEven { #expect(store.statistics().writeAmplification <= 1.3) }
     #expect(store.count == count)
     #expect(try store.verify().isOK)
     try store.close()
