@@ -4,8 +4,21 @@ import Glibc
 struct PromiseResults {
   var violations: [String] = []
   /// Borrowed gets that hit: until their bytes were lent, the reading of the clock included.
-  var idle = LatencyHistogram()
-  var load = LatencyHistogram()
+  struct Latencies {
+    var idle = LatencyHistogram()
+    var load = LatencyHistogram()
+
+    var count: Int { idle.count + load.count }
+
+    mutating func add(_ other: Latencies) {
+      idle.add(other.idle)
+      load.add(other.load)
+    }
+  }
+  /// Bytes lent as they lie in the store.
+  var lent = Latencies()
+  /// Bytes decompressed first.
+  var copied = Latencies()
   var missCount = 0
   var blobCount = 0
   var changeCount = 0
@@ -18,9 +31,16 @@ struct PromiseResults {
   var sampleCount = 0
   var mostBytesOnDisk = 0
 
+  mutating func add(_ nanoseconds: UInt64, isIdle: Bool, isCopied: Bool) {
+    func add(to latencies: inout Latencies) {
+      if isIdle { latencies.idle.add(nanoseconds) } else { latencies.load.add(nanoseconds) }
+    }
+    if isCopied { add(to: &copied) } else { add(to: &lent) }
+  }
+
   mutating func add(_ other: PromiseResults) {
-    idle.add(other.idle)
-    load.add(other.load)
+    lent.add(other.lent)
+    copied.add(other.copied)
     missCount += other.missCount
     blobCount += other.blobCount
     changeCount += other.changeCount
@@ -32,19 +52,23 @@ struct PromiseResults {
     let cores = sysconf(CInt(_SC_NPROCESSORS_ONLN))
     var lines = [
       "\(plan.seconds) s on \(cores) processors, a budget of \(plan.budget) bytes, \(plan.keyCount) keys",
-      "\(PromiseRun.Plan.readers) readers: \(idle.count + load.count) borrowed gets, \(missCount) misses, \(blobCount) Blobs",
+      "\(PromiseRun.Plan.readers) readers: \(lent.count + copied.count) borrowed gets, \(missCount) misses, \(blobCount) Blobs",
       "\(PromiseRun.Plan.writers) writers: \(changeCount) changes, \(refusedCount) of them refused for want of room; "
         + "\(evictedCount) entries evicted, \(movedCount) records moved, \(compactionCount) full compactions",
       "a reader process: \(refreshCount) refreshes, \(processReadCount) reads",
       "the folder: at most \(mostBytesOnDisk) bytes in \(sampleCount) samples, "
         + "\(PromiseResults.fixed(Double(mostBytesOnDisk) * 100 / Double(plan.budget), 1)) % of the budget",
     ]
-    for (name, share) in [("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999)] {
-      let (idle, load) = (idle.percentile(share), load.percentile(share))
-      let ratio = idle > 0 ? PromiseResults.fixed(load / idle, 2) : "-"
-      lines.append("get \(name): \(Int(idle)) ns idle, \(Int(load)) ns under load, \(ratio) x")
+    var all = lent
+    all.add(copied)
+    for (name, latencies) in [("get", all), ("lent", lent), ("decompressed", copied)] {
+      for (rank, share) in [("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999)] {
+        let (idle, load) = (latencies.idle.percentile(share), latencies.load.percentile(share))
+        let ratio = idle > 0 ? PromiseResults.fixed(load / idle, 2) : "-"
+        lines.append("\(name), \(rank): \(Int(idle)) ns idle, \(Int(load)) ns under load, \(ratio) x")
+      }
     }
-    lines.append("get at most: \(idle.longest) ns idle, \(load.longest) ns under load")
+    lines.append("get at most: \(all.idle.longest) ns idle, \(all.load.longest) ns under load")
     lines.append("violations: \(violations.count)")
     return (lines + violations.prefix(20).map { "  \($0)" }).joined(separator: "\n")
   }

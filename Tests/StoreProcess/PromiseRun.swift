@@ -68,7 +68,11 @@ final class PromiseRun: @unchecked Sendable {
   }
 
   private func fill() throws(StoreError) {
-    for key in names.indices { try put(key) }
+    // With the same mixture as later: every third version is stored compressed.
+    for key in names.indices {
+      bounds[key].newest.store(key % 3, ordering: .relaxed)
+      try put(key)
+    }
     try store.flush()
   }
 
@@ -98,12 +102,11 @@ final class PromiseRun: @unchecked Sendable {
             found = monotonicNanoseconds()
             return bytes.withUnsafeBytes { StressValue.version(of: $0, key: key) }
           }
-          if version == nil {
-            own.missCount += 1
-          } else if isIdle {
-            own.idle.add(found - start)
+          if let version {
+            let isCopied = StressValue.isCompressible(version ?? 1)
+            own.add(found - start, isIdle: isIdle, isCopied: isCopied)
           } else {
-            own.load.add(found - start)
+            own.missCount += 1
           }
         }
         guard let version else { continue }
