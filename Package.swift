@@ -26,7 +26,7 @@ let package = Package(
       swiftSettings: engineSettings),
     .target(name: "VitrineSimulation", dependencies: ["Vitrine"]),
     .target(name: "CacheCtlKit", dependencies: ["Vitrine"]),
-    .executableTarget(name: "cachectl", dependencies: ["Vitrine", "CacheCtlKit"]),
+    .executableTarget(name: "cachectl", dependencies: ["Vitrine", "VitrineSimulation", "CacheCtlKit"]),
     .executableTarget(name: "vitrine-demo", dependencies: ["Vitrine"], path: "Sources/Demo"),
     // What tests run in a process of its own, because a signal or a limit of the whole process is part of it.
     .executableTarget(name: "vitrine-faults", dependencies: ["Vitrine"], path: "Tests/FaultProgram"),

@@ -7,7 +7,7 @@ enum Tool {
   static let commands: [any Command.Type] = [
     StatCommand.self, VerifyCommand.self, CompactCommand.self, RepairCommand.self, DumpCommand.self,
     ListCommand.self, GetCommand.self, PutCommand.self, RemoveCommand.self, ImportCommand.self, ExportCommand.self,
-    BenchCommand.self,
+    BenchCommand.self, CrashTestCommand.self,
     HelpCommand.self,
   ]
 

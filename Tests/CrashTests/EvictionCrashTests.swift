@@ -27,7 +27,7 @@ import VitrineSimulation
     // Payloads whose own keys have gone, and keys that use others' payloads.
     try work.put("shared", Workload.bytes(4000, 900), style: Style("small")!)
     try work.put("sharer", Workload.bytes(4000, 900))
-    try work.store.setMetadata([1, 2, 3], for: CacheKey("sharer"))
+    try work.setMetadata("sharer", [1, 2, 3])
     for number in 0..<40 where number % 4 != 1 {
       let style = number % 3 == 0 ? Style.original : Style("small")!
       try work.batch("k\(number)", styles: [(style, Workload.bytes(10, number))])

@@ -64,7 +64,7 @@ import VitrineSimulation
       let store = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment)
       #expect(store.bytes("k7") == Workload.bytes(900, 7))
       #expect(try store.remove("k\(10 + round)", durability: .synced))
-      if round % 2 == 0 { try store.close() } else { store.core.abandonForTests() }
+      if round % 2 == 0 { try store.close() } else { store.abandon() }
     }
     let store = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment)
     #expect(store.count == 14)

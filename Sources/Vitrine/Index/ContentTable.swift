@@ -204,7 +204,7 @@ package final class ContentTable: @unchecked Sendable {
 
   private func grow(_ shard: UnsafeMutablePointer<Shard>, to count: Int) -> Bool {
     let wanted = max(shard.pointee.capacity * 5 / 4, count * 100 / 85 + 2)
-    guard wanted < 1 << 24, let memory = PageMemory(byteCount: wanted * 8) else { return false }
+    guard wanted < 1 << 24, let memory = PageMemory(byteCount: wanted * 8, isAligned: false) else { return false }
     let capacity = memory.byteCount / 8
     let slots = memory.start.bindMemory(to: UInt64.self, capacity: capacity)
     for place in 0..<shard.pointee.capacity where shard.pointee.slots[place] != 0 {

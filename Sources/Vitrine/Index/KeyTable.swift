@@ -181,7 +181,9 @@ package final class KeyTable: @unchecked Sendable {
 
   private func grow(_ shard: UnsafeMutablePointer<Shard>, to count: Int) -> Bool {
     let wanted = max(shard.pointee.capacity * 5 / 4, count * 100 / 85 + 2)
-    guard wanted < KeyTable.mostPlaces, let memory = PageMemory(byteCount: wanted * 16) else { return false }
+    guard wanted < KeyTable.mostPlaces, let memory = PageMemory(byteCount: wanted * 16, isAligned: false) else {
+      return false
+    }
     let slots = memory.start.bindMemory(to: KeySlot.self, capacity: memory.byteCount / 16)
     let capacity = memory.byteCount / 16
     for place in 0..<shard.pointee.capacity where !shard.pointee.slots[place].isEmpty {

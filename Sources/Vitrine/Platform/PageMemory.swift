@@ -28,28 +28,42 @@ package func zeroMemory(_ start: UnsafeMutableRawPointer, _ count: Int) {
   #endif
 }
 
-/// Zeroed pages straight from the system: they cost nothing until touched and go back when freed, which a growing
-/// table needs to stay within its bytes an entry.
+/// Zeroed memory. From a few pages on it comes straight from the system: it costs nothing until touched and goes back when
+/// freed, which a growing table needs to stay within its bytes an entry. A little of it comes from the allocator, since two
+/// calls to the system for each of a hundred small tables are most of the time that a small store takes to open.
 ///
 /// Invariant: `start` is valid for `byteCount` bytes until `free()`; the owner calls it once.
 package struct PageMemory: @unchecked Sendable {
   package let start: UnsafeMutableRawPointer
   package let byteCount: Int
+  private let isMapped: Bool
 
-  /// Nil when the system has no memory left.
-  package init?(byteCount: Int) {
-    let rounded = roundUp(max(byteCount, 1), to: 4096)
+  private static let largestAllocated = 8192
+
+  /// Nil when there is no memory left. `isAligned`: at a page, as memory that stands for a file's must be.
+  package init?(byteCount: Int, isAligned: Bool = true) {
+    self.byteCount = roundUp(max(byteCount, 1), to: 4096)
+    isMapped = isAligned || self.byteCount > PageMemory.largestAllocated
+    if !isMapped {
+      guard let memory = calloc(1, self.byteCount) else { return nil }
+      start = memory
+      return
+    }
     #if os(Linux)
       let flags = MAP_PRIVATE | MAP_ANONYMOUS | Int32(MAP_NORESERVE)
     #else
       let flags = MAP_PRIVATE | MAP_ANON
     #endif
-    guard let memory = mmap(nil, rounded, PROT_READ | PROT_WRITE, flags, -1, 0), memory != MAP_FAILED else {
+    guard let memory = mmap(nil, self.byteCount, PROT_READ | PROT_WRITE, flags, -1, 0), memory != MAP_FAILED else {
       return nil
     }
     start = memory
-    self.byteCount = rounded
   }
 
-  package func free() { munmap(start, byteCount) }
+  package func free() {
+    if isMapped { munmap(start, byteCount) } else { releaseAllocated(start) }
+  }
 }
+
+/// `free` of the C library, whose name a method hides.
+private func releaseAllocated(_ memory: UnsafeMutableRawPointer) { free(memory) }

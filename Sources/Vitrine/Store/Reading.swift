@@ -206,8 +206,9 @@ extension StoreCore {
   private func borrowShared(
     _ reference: RecordHeader, _ slot: KeySlot, _ hash: KeyHash
   ) throws(SystemError) -> Borrow? {
-    guard let (location, pin) = try pinPayload(of: reference) else { return nil }
-    let isTrustedHere = isTrusted(slot) && (slot.flags.contains(.checked) || catalog.segments.isVouched(location))
+    let isTrusted = isTrusted(slot)
+    guard let (location, pin) = try pinPayload(of: reference, checks: !isTrusted) else { return nil }
+    let isTrustedHere = isTrusted && (slot.flags.contains(.checked) || catalog.segments.isVouched(location))
     do throws(SystemError) {
       if !isTrustedHere {
         let outcome = check(location, readsPayload: true)
@@ -230,16 +231,18 @@ extension StoreCore {
   }
 
   /// Finds and pins the record that carries a reference's payload: by digest and by the number of its first record.
-  /// Throws when none was found, and a file cannot be opened now: it may be the one that a copy was made from.
-  private func pinPayload(of reference: RecordHeader) throws(SystemError) -> (Location, Pin)? {
+  /// `checks`: through the file, which a key whose payload was checked before can do without. Throws when none was found, and a file cannot be opened now: it may be the one that a copy was made from.
+  private func pinPayload(of reference: RecordHeader, checks: Bool) throws(SystemError) -> (Location, Pin)? {
     let content = catalog.hasher.content(reference.digest)
     var skip = 0
     var unavailable: SystemError?
+    func isMeant(_ header: RecordHeader) -> Bool {
+      header.digest == reference.digest && header.origin == reference.origin
+    }
     while let (location, pin) = pinCandidate(content, skip: skip) {
+      if !checks, let view = catalog.record(at: location, checks: true), isMeant(view.header) { return (location, pin) }
       let outcome = check(location, readsPayload: false)
-      if case .intact(let header, _) = outcome, header.digest == reference.digest, header.origin == reference.origin {
-        return (location, pin)
-      }
+      if case .intact(let header, _) = outcome, isMeant(header) { return (location, pin) }
       pin.release()
       if case .unavailable(let error) = outcome { unavailable = error }
       // With one gone from before them, the others are found one earlier.

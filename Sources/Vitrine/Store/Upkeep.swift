@@ -91,8 +91,16 @@ extension StoreCore {
 
 extension StoreCore {
   /// Lets the store go as the death of the process would: nothing is written.
-  package func abandonForTests() {
+  func abandon() {
     background.withLock { $0 }?.stop()
     if markClosed() { releaseLock() }
   }
+}
+
+/// For those who cut a store off and count what is left.
+extension CacheStore {
+  package var catalog: Catalog { core.catalog }
+  package func abandon() { core.abandon() }
+  /// Throws what every change would: when it is closed, or a write or a sync has failed.
+  package func requireWell() throws(StoreError) { try core.requireWritable() }
 }

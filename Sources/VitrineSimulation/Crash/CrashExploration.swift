@@ -16,10 +16,12 @@ package struct CrashExploration: Sequence {
   private let seed: UInt64
   private let maximumAlone: Int
   private let expectation: @Sendable (Int) -> Int
+  /// The journal by its ``DiskOperation/shapes(of:)``, where disks that differ in nothing else count as one.
+  private let shapes: [DiskOperation]?
 
   init(
     first: DiskState, journal: [DiskOperation], options: SimulatedDisk.Options, moments: [Int], mixtures: Int,
-    seed: UInt64, maximumAlone: Int, expectation: @escaping @Sendable (Int) -> Int
+    seed: UInt64, maximumAlone: Int, comparesShapes: Bool, expectation: @escaping @Sendable (Int) -> Int
   ) {
     let reachable = first.operationCount...first.operationCount + journal.count
     self.first = first
@@ -30,6 +32,7 @@ package struct CrashExploration: Sequence {
     self.seed = seed
     self.maximumAlone = maximumAlone
     self.expectation = expectation
+    shapes = comparesShapes ? DiskOperation.shapes(of: journal) : nil
   }
 
   package func makeIterator() -> Iterator { Iterator(self) }
@@ -37,6 +40,8 @@ package struct CrashExploration: Sequence {
   package struct Iterator: IteratorProtocol {
     private let exploration: CrashExploration
     private var state: DiskState
+    private var shape: DiskState
+    private var shapeStates: CrashStates?
     private var nextMoment = 0
     private var states: CrashStates?
     private var policies: ArraySlice<CrashPolicy> = []
@@ -45,20 +50,20 @@ package struct CrashExploration: Sequence {
     init(_ exploration: CrashExploration) {
       self.exploration = exploration
       state = exploration.first
+      shape = exploration.first
     }
 
     package mutating func next() -> Crash? {
       while true {
         while let states, let policy = policies.popFirst() {
-          let surviving = states.surviving(policy)
-          let fingerprint = surviving.durableFingerprint
+          let fingerprint = (shapeStates ?? states).surviving(policy).durableFingerprint
           // What must hold differs between moments, and so one disk may be right at one and wrong at another.
           let expected = exploration.expectation(states.operationCount)
           if seen.insert(mixed(fingerprint, UInt64(bitPattern: Int64(expected)))).inserted {
             return Crash(
-              last: exploration.operation(before: states.operationCount), policy: policy,
-              fingerprint: fingerprint,
-              states: states, surviving: surviving)
+              last: exploration.operation(before: states.operationCount),
+              next: exploration.operation(before: states.operationCount + 1), policy: policy, fingerprint: fingerprint,
+              expected: expected, states: states)
           }
         }
         guard nextMoment < exploration.moments.count else { return nil }
@@ -68,9 +73,13 @@ package struct CrashExploration: Sequence {
     }
 
     private mutating func advance(to moment: Int) {
-      for operation in exploration.journal[
+      let range =
         (state.operationCount - exploration.first.operationCount)..<(moment - exploration.first.operationCount)
-      ] { state.apply(operation) }
+      for operation in exploration.journal[range] { state.apply(operation) }
+      if let shapes = exploration.shapes {
+        for operation in shapes[range] { shape.apply(operation) }
+        shapeStates = CrashStates(shape, options: exploration.options)
+      }
       let states = CrashStates(state, options: exploration.options)
       policies =
         states.policies(
@@ -89,18 +98,21 @@ package struct CrashExploration: Sequence {
 package struct Crash: Sendable, CustomStringConvertible {
   /// The last operation that was complete; nil before the first.
   package let last: DiskOperation?
+  /// The one that did not come any more; nil behind the last.
+  package let next: DiskOperation?
   package let policy: CrashPolicy
-  /// Equal for disks that cannot be told apart.
+  /// Equal for disks that cannot be told apart, or that differ in nothing but what was written, where that was wished.
   package let fingerprint: UInt64
+  /// The number of what must hold then.
+  package let expected: Int
   /// The other disks that could have been left at the same moment.
   package let states: CrashStates
-  let surviving: DiskState
 
   /// How many operations were complete.
   package var operationCount: Int { states.operationCount }
 
   /// A new disk at each call.
-  package func disk() -> SimulatedDisk { states.disk(of: surviving) }
+  package func disk() -> SimulatedDisk { states.disk(policy) }
 
   /// Enough to find the disk again: `disk.crashStates(after:).disk(policy)`.
   package var description: String {

@@ -26,8 +26,6 @@ package struct CrashStates: Sendable {
 
   func surviving(_ policy: CrashPolicy) -> DiskState { state.surviving(policy) }
 
-  func disk(of surviving: DiskState) -> SimulatedDisk { SimulatedDisk(surviving, options: options) }
-
   /// The policies worth trying here: all kept, all lost, each change lost, kept and torn alone, each file and folder
   /// alone, names without contents and the reverse, and `mixtures` drawn from the seed. `maximumAlone` bounds the
   /// changes taken one by one: the newest half of that number, and as many more drawn from the rest.

@@ -7,7 +7,9 @@ import Vitrine
 /// coherent; `content` then says only how long the file is and which pages have blocks.
 final class LiveFile: @unchecked Sendable {
   let number: Int
-  private(set) var content: FileContent
+  private(set) var content: FileContent {
+    didSet { memory?.noteExtent(content.byteCount) }
+  }
   private(set) var memory: FileMemory?
   /// Handles and mappings. A file without name and holds gives its blocks back.
   var holdCount = 0
@@ -42,6 +44,7 @@ final class LiveFile: @unchecked Sendable {
     bytes.withUnsafeBytes { source in
       if let memory, let start = source.baseAddress {
         content.allocate(offset..<offset + bytes.count)
+        memory.noteExtent(offset + bytes.count)
         (memory.start + offset).copyMemory(from: start, byteCount: bytes.count)
       } else {
         content.write(source, at: offset)
@@ -78,6 +81,7 @@ final class LiveFile: @unchecked Sendable {
     var blocks = FileContent()
     content.forEachPage { blocks.allocate($0 * Page.byteCount..<($0 + 1) * Page.byteCount) }
     blocks.setLength(byteCount)
+    fresh.noteExtent(byteCount)
     content = blocks
     memory = fresh
     return true

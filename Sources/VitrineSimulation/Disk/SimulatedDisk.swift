@@ -87,18 +87,21 @@ package final class SimulatedDisk: FileSystem {
   ///   - mixtures: How many random disks to draw for each moment.
   ///   - maximumAlone: How many unsynced changes to keep, lose and tear one by one at each moment.
   ///   - moments: Numbers of complete operations; all when nil.
+  ///   - comparesShapes: Whether disks are equal that differ only in the bytes that were written, not in which operations
+  ///     wrote them. The history must go back to the empty disk.
   ///   - expectation: A number that differs between moments at which different things must hold, such as how many
   ///     changes were acknowledged by then and which one was under way. Equal disks are left out among moments with one
   ///     number. By default no two moments have the same.
   package func crashes(
-    mixtures: Int, seed: UInt64, maximumAlone: Int = .max, after moments: [Int]? = nil,
+    mixtures: Int, seed: UInt64, maximumAlone: Int = .max, after moments: [Int]? = nil, comparesShapes: Bool = false,
     expectation: @escaping @Sendable (Int) -> Int = { $0 }
   ) -> CrashExploration {
     let (initial, journal, options) = core.withLock { ($0.initial, $0.journal, $0.options) }
     return CrashExploration(
       first: initial, journal: journal, options: options,
       moments: moments ?? Array(initial.operationCount...initial.operationCount + journal.count),
-      mixtures: mixtures, seed: seed, maximumAlone: maximumAlone, expectation: expectation)
+      mixtures: mixtures, seed: seed, maximumAlone: maximumAlone, comparesShapes: comparesShapes,
+      expectation: expectation)
   }
 
   // MARK: Faults
@@ -125,6 +128,9 @@ package final class SimulatedDisk: FileSystem {
   }
 
   // MARK: Observation
+
+  /// Bytes of all blocks that files have, those of open files without a name included.
+  package var usedByteCount: Int { core.withLock { $0.usedPageCount * Page.byteCount } }
 
   /// How often the engine made this call, failures included.
   package func callCount(_ call: DiskCall) -> Int { core.withLock { $0.calls[call] ?? 0 } }

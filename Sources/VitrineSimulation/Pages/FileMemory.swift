@@ -1,3 +1,5 @@
+import Vitrine
+
 #if canImport(Glibc)
   import Glibc
 #elseif canImport(Musl)
@@ -8,14 +10,29 @@
 
 /// Address space for one mapped file. It takes memory only where it is touched.
 ///
+/// Regions of one size are used again: thousands of disks a second are made and forgotten, and giving address space back
+/// stops all threads for a moment.
+///
 /// Invariant: `start` stays valid for `byteCount` bytes until the last reference goes; the file and each of its
-/// mappings hold one, so a mapping outlives the file's name and handle.
+/// mappings hold one, so a mapping outlives the file's name and handle. Behind `extent` it holds zeros.
 final class FileMemory: @unchecked Sendable {
   let start: UnsafeMutableRawPointer
   let byteCount: Int
+  /// Up to where anything may have been written. Under the disk's lock.
+  private(set) var extent = 0
+
+  private static let kept = Guarded<[Int: [UnsafeMutableRawPointer]]>([:])
+  private static let mostKept = 64
+  /// To wipe more costs more than new pages do.
+  private static let largestKeptExtent = 1 << 20
 
   /// Nil when the address space is used up.
   init?(byteCount: Int) {
+    self.byteCount = byteCount
+    if let start = FileMemory.kept.withLock({ $0[byteCount]?.popLast() }) {
+      self.start = start
+      return
+    }
     #if os(Linux)
       let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE
     #else
@@ -25,8 +42,20 @@ final class FileMemory: @unchecked Sendable {
       start != MAP_FAILED
     else { return nil }
     self.start = start
-    self.byteCount = byteCount
   }
 
-  deinit { munmap(start, byteCount) }
+  func noteExtent(_ byteCount: Int) { extent = max(extent, byteCount) }
+
+  deinit {
+    if extent <= FileMemory.largestKeptExtent {
+      memset(start, 0, extent)
+      let isKept = FileMemory.kept.withLock { kept in
+        guard kept[byteCount, default: []].count < FileMemory.mostKept else { return false }
+        kept[byteCount, default: []].append(start)
+        return true
+      }
+      if isKept { return }
+    }
+    munmap(start, byteCount)
+  }
 }

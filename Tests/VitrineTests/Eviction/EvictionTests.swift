@@ -224,7 +224,7 @@ import Testing
     #expect(second !== first && second.slot == first.slot)
     #expect(store.core.catalog.segments.vouchedUpTo(second.slot) == 0)
     try store.checkpoint()
-    store.core.abandonForTests()
+    store.abandon()
     let again = try world.open("store")
     #expect(again.statistics().lastOpen.kind == .recovered && again["second"] == noise(100_000, 2))
     try expectIntact(again)

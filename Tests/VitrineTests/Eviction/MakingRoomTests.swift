@@ -131,7 +131,7 @@ import Testing
     try store.put([1], for: "a")
     let writer = try store.writer(for: CacheKey("body"))
     try writer.write(noise(100_000))
-    store.core.abandonForTests()
+    store.abandon()
     let copy = MemoryDisk(disk.image)
     let later = TestWorld(fileSystem: copy)
     let again = try later.open("store", StoreOptions())

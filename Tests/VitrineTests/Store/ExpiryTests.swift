@@ -82,7 +82,7 @@ import Testing
     #expect(store.count == 51)
     // That an entry expires is kept by the checkpoint, and by the log.
     try store.put([1], for: "last", options: soon)
-    store.core.abandonForTests()
+    store.abandon()
     store = try open()
     world.clock.advance(Self.minute)
     sweep()

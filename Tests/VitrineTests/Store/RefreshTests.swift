@@ -240,7 +240,7 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
     for turn in 0..<8 {
       for index in 0..<30 { try writer.put(text(80, turn * 30 + index), for: "\(index % 20)") }
       if turn % 2 == 0 { _ = try reader.refresh() }
-      if turn % 3 == 0 { writer.core.abandonForTests() } else { try writer.close() }
+      if turn % 3 == 0 { writer.abandon() } else { try writer.close() }
       if turn % 2 == 1 { _ = try reader.refresh() }
       writer = try world.open(folder.store, options)
       try writer.put([UInt8(turn)], for: "turn")
@@ -333,7 +333,7 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
       case 74..<78: try writer.checkpoint()
       case 78..<84: world.background.run()
       case 84:
-        if random.below(2) == 0 { try writer.close() } else { writer.core.abandonForTests() }
+        if random.below(2) == 0 { try writer.close() } else { writer.abandon() }
         writer = try world.open(folder.store, options)
       case 85..<93:
         let isNew = try reader.refresh()
@@ -492,7 +492,7 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
       case 98: _ = try writer.idle()
       default:
         if random.below(3) > 0 { return }
-        if random.below(2) == 0 { try writer.close() } else { writer.core.abandonForTests() }
+        if random.below(2) == 0 { try writer.close() } else { writer.abandon() }
         writer = try world.open(folder.store, options)
       }
     }

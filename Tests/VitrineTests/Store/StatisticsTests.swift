@@ -44,7 +44,7 @@ import Testing
       #expect(reader.statistics().lastOpenForWriting?.kind == .created)
     }
     let published = done(store.statistics())
-    store.core.abandonForTests()
+    store.abandon()
     let again = try world.open("store", StoreOptions())
     #expect(done(again.statistics()) == published)
     #expect(again.statistics().lastOpenForWriting?.kind == .recovered)

@@ -1,11 +1,10 @@
-@testable import Vitrine
+import Vitrine
 
 /// Contract 5: counted anew, live, dead and free bytes are what the store says, and every live payload has a key.
-enum Accounts {
+package enum Accounts {
   /// Answers what is wrong, or nil.
-  static func check(_ store: CacheStore) -> String? {
-    let core = store.core
-    let catalog = core.catalog
+  package static func check(_ store: CacheStore) -> String? {
+    let catalog = store.catalog
     var live: [Int: (units: Int, count: Int)] = [:]
     var users: [Location: Int] = [:]
     var keyCount = 0

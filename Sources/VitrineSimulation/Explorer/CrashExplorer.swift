@@ -1,0 +1,69 @@
+import Vitrine
+
+/// Runs workloads on a simulated disk, and looks at the store in the states that a loss of power, and single faults of the
+/// disk, could leave: does it open, is everything there that was promised and nothing that was not, does it go on working?
+///
+/// What a round does follows from seed, workload and round, so every violation can be repeated.
+public struct CrashExplorer: Sendable {
+  public var workloads: [CrashWorkload]
+  public var seed: UInt64
+  /// How many distinct states to look at, over all workloads. Disks count as one that differ only in the bytes of what was
+  /// written.
+  public var states: Int
+  /// How many faults of the disk to inject, over all workloads.
+  public var faults: Int
+  /// Stops after so many seconds, whatever is left. Nil: never.
+  public var seconds: Double?
+  public var threads: Int
+
+  public init(
+    workloads: [CrashWorkload] = CrashWorkload.all, seed: UInt64, states: Int = 20_000, faults: Int = 2_000,
+    seconds: Double? = nil, threads: Int = 2
+  ) {
+    self.workloads = workloads
+    self.seed = seed
+    self.states = states
+    self.faults = faults
+    self.seconds = seconds
+    self.threads = max(1, threads)
+  }
+
+  /// Explores, on threads of its own, until the numbers are reached, the time is over, or `progress` says no. Progress is
+  /// told a few times a second, by any of the threads but never by two at once.
+  public func run(progress: @escaping @Sendable (CrashReport) -> Bool = { _ in true }) -> CrashReport {
+    let board = ExplorationBoard(self, progress: progress)
+    Threads.run(threads) { _ in
+      while let task = board.next() { explore(task, board) }
+    }
+    return board.report()
+  }
+
+  private func explore(_ task: ExplorationBoard.Task, _ board: ExplorationBoard) {
+    let workload = workloads[task.workload]
+    switch task.kind {
+    case .crashes:
+      CrashRound(workload: workload, round: task.round, seed: workload.seed(seed, round: task.round), board: board)
+        .run(task.workload)
+    case .faults:
+      FaultRound(workload: workload, round: task.round, seed: workload.seed(seed, round: task.round), board: board)
+        .run(task.workload)
+    }
+  }
+
+  /// Looks at the state or the fault that a violation names again. Nil: nothing is wrong there any more.
+  public func `repeat`(_ place: String) throws -> CrashViolation? {
+    guard let place = CrashPlace(place), let workload = workloads.first(where: { $0.name == place.workload }) else {
+      throw StoreError.invalidArgument("no workload and place is named \(place)")
+    }
+    let seed = workload.seed(seed, round: place.round)
+    let wrong: (text: String, story: [String])?
+    switch place.event {
+    case .crash(let first, let second, let verification):
+      wrong = try CrashRound(workload: workload, round: place.round, seed: seed, board: nil)
+        .look(first, second, verification)
+    case .fault(let fault):
+      wrong = FaultRound(workload: workload, round: place.round, seed: seed, board: nil).look(fault)
+    }
+    return wrong.map { CrashViolation(place: "\(place)", text: $0.text, story: $0.story) }
+  }
+}

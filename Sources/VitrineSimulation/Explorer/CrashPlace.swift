@@ -1,0 +1,69 @@
+import Vitrine
+
+/// Where something was wrong, in one word, so that a command can look there again.
+struct CrashPlace: CustomStringConvertible {
+  struct Moment {
+    var operationCount: Int
+    var policy: CrashPolicy
+  }
+
+  enum Event {
+    /// A loss of power; the second one in the middle of the recovery from the first.
+    case crash(Moment, second: Moment?, Verification)
+    case fault(FaultRound.Injection)
+  }
+
+  let workload: String
+  let round: Int
+  let event: Event
+
+  init(workload: String, round: Int, event: Event) {
+    self.workload = workload
+    self.round = round
+    self.event = event
+  }
+
+  /// `WORKLOAD:ROUND:crash:VERIFICATION:MOMENT:POLICY[:MOMENT:POLICY]` or `WORKLOAD:ROUND:fault:CALL:OCCURRENCE:EFFECT`.
+  init?(_ text: String) {
+    let parts = text.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
+    guard parts.count >= 6, let round = Int(parts[1]) else { return nil }
+    workload = parts[0]
+    self.round = round
+    switch parts[2] {
+    case "crash":
+      guard let verification = CrashPlace.verifications.first(where: { $0.word == parts[3] })?.mode,
+        let first = CrashPlace.moment(parts[4...5]), parts.count == 6 || parts.count == 8
+      else { return nil }
+      let second = parts.count == 8 ? CrashPlace.moment(parts[6...7]) : nil
+      if parts.count == 8, second == nil { return nil }
+      event = .crash(first, second: second, verification)
+    case "fault":
+      guard let injection = FaultRound.Injection(words: Array(parts[3...])) else { return nil }
+      event = .fault(injection)
+    default:
+      return nil
+    }
+  }
+
+  private static let verifications: [(word: String, mode: Verification)] = [
+    ("first-read", .firstRead), ("always", .always), ("never", .never),
+  ]
+
+  private static func moment(_ parts: ArraySlice<String>) -> Moment? {
+    guard let first = parts.first, let last = parts.last, let count = Int(first), let policy = CrashPolicy(word: last)
+    else { return nil }
+    return Moment(operationCount: count, policy: policy)
+  }
+
+  var description: String {
+    switch event {
+    case .crash(let first, let second, let verification):
+      let word = CrashPlace.verifications.first { $0.mode == verification }?.word ?? "first-read"
+      let moments = [first] + (second.map { [$0] } ?? [])
+      return "\(workload):\(round):crash:\(word)"
+        + moments.map { ":\($0.operationCount):\($0.policy.word)" }.joined()
+    case .fault(let injection):
+      return "\(workload):\(round):fault:\(injection)"
+    }
+  }
+}

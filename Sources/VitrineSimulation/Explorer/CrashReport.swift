@@ -1,0 +1,47 @@
+/// What an exploration has seen.
+public struct CrashReport: Sendable {
+  /// One workload's part.
+  public struct Workload: Sendable {
+    public var name: String
+    public var rounds = 0
+    /// Distinct states looked at.
+    public var states = 0
+    /// Faults that struck.
+    public var faults = 0
+  }
+
+  /// What the disk was asked for, and how many states were left by a loss of power just before and just after it.
+  public struct CallSite: Sendable {
+    /// Such as `sync`, `store`.
+    public var operation: String
+    /// Such as `wal/*`, `segments/*`, `checkpoints/*`, `STORE`.
+    public var file: String
+    public var before = 0
+    public var after = 0
+  }
+
+  public var seed: UInt64
+  public var workloads: [Workload]
+  /// States in which the recovery from a state was cut off in turn.
+  public var doubleCrashes = 0
+  public var callSites: [CallSite] = []
+  public var violations: [CrashViolation] = []
+  /// So far.
+  public var seconds = 0.0
+  /// What was aimed at.
+  public var statesWanted: Int
+  public var faultsWanted: Int
+
+  public var states: Int { workloads.reduce(0) { $0 + $1.states } }
+  public var faults: Int { workloads.reduce(0) { $0 + $1.faults } }
+}
+
+/// A state in which something was not as promised.
+public struct CrashViolation: Sendable {
+  /// Names it, for ``CrashExplorer/repeat(_:)``.
+  public let place: String
+  /// What was wrong.
+  public let text: String
+  /// What was asked of the store until then, and what it last did to the disk, oldest first.
+  public let story: [String]
+}

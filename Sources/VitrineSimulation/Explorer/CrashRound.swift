@@ -1,0 +1,120 @@
+import Vitrine
+
+/// One round of a workload, cut off by loss of power after every operation of the disk.
+struct CrashRound {
+  let workload: CrashWorkload
+  let round: Int
+  let seed: UInt64
+  /// Nil when one state alone is looked at.
+  let board: ExplorationBoard?
+
+  /// Of every so many states the recovery is cut off too.
+  private static let doubleStride = 40
+  /// Of the states that a cut-off recovery leaves, so many at most are looked at.
+  private static let mostSeconds = 12
+
+  func run(_ index: Int) {
+    let store: RecordedStore
+    do {
+      store = try workload.record(seed: seed)
+    } catch {
+      board?.add(violation(.init(operationCount: 0, policy: .everythingKept), nil, .firstRead, "\(error)", []))
+      board?.give(up: index)
+      return
+    }
+    if let misuse = store.world.disk.misuse.first {
+      board?.add(violation(.init(operationCount: 0, policy: .everythingKept), nil, .firstRead, misuse, []))
+    }
+    var number = 0
+    var newCount = 0
+    for crash in store.crashes(mixtures: 4, seed: seed, maximumAlone: 5) {
+      guard let board, board.isWanted(index) else { break }
+      guard board.enter(index, crash) else { continue }
+      number += 1
+      newCount += 1
+      // No mode may serve what was not put.
+      let verification = [Verification.firstRead, .always, .never][number % 3]
+      let moment = CrashPlace.Moment(operationCount: crash.operationCount, policy: crash.policy)
+      let inspection = Inspection(
+        history: store.history, moment: crash.operationCount, powerLost: true, verification: verification)
+      if let wrong = inspection.run(store.rebooted(crash.disk())) {
+        board.add(
+          violation(moment, nil, verification, "\(crash): \(wrong)", story(store, crash.operationCount)))
+      }
+      if number % CrashRound.doubleStride == 0 { cutRecovery(store, crash, verification, board) }
+    }
+    if newCount == 0 { board?.give(up: index) }
+  }
+
+  /// Cuts the power again while recovery is at work.
+  private func cutRecovery(
+    _ store: RecordedStore, _ first: Crash, _ verification: Verification, _ board: ExplorationBoard
+  ) {
+    guard let recovery = try? recovered(store, first.disk(), verification) else { return }
+    let seconds = Array(recovery.world.disk.crashes(mixtures: 1, seed: seed, maximumAlone: 2))
+    let step = max(1, seconds.count / CrashRound.mostSeconds)
+    for (number, second) in seconds.enumerated() where number % step == Int(seed % UInt64(step)) {
+      let inspection = Inspection(
+        history: store.history, moment: first.operationCount, powerLost: true, verification: verification,
+        mayMiss: recovery.hasEvicted)
+      board.countDoubleCrash()
+      if let wrong = inspection.run(recovery.world.rebooted(second.disk())) {
+        let moments = [first, second].map { CrashPlace.Moment(operationCount: $0.operationCount, policy: $0.policy) }
+        board.add(
+          violation(
+            moments[0], moments[1], verification, "\(first), then \(second): \(wrong)",
+            story(store, first.operationCount)))
+      }
+    }
+  }
+
+  /// A store that was opened on what a crash left, has done its first upkeep, and is let go as by a kill.
+  private func recovered(
+    _ store: RecordedStore, _ disk: SimulatedDisk, _ verification: Verification
+  ) throws -> (world: SimulatedWorld, hasEvicted: Bool) {
+    let world = store.rebooted(disk)
+    let again = try CacheStore.open(
+      at: RecordedStore.path, options: StoreOptions(verification: verification), environment: world.environment)
+    world.background.runAll()
+    // A smaller budget, known by then, may have cost entries of which the history knows nothing.
+    let hasEvicted = again.statistics().evictedCount > 0
+    again.abandon()
+    return (world, hasEvicted)
+  }
+
+  // MARK: One state alone
+
+  func look(
+    _ first: CrashPlace.Moment, _ second: CrashPlace.Moment?, _ verification: Verification
+  ) throws -> (text: String, story: [String])? {
+    let store = try workload.record(seed: seed)
+    let disk = store.world.disk.crashStates(after: first.operationCount).disk(first.policy)
+    var world = store.rebooted(disk)
+    var mayMiss = false
+    if let second {
+      let recovery = try recovered(store, disk, verification)
+      mayMiss = recovery.hasEvicted
+      world = recovery.world.rebooted(
+        recovery.world.disk.crashStates(after: second.operationCount).disk(second.policy))
+    }
+    let inspection = Inspection(
+      history: store.history, moment: first.operationCount, powerLost: true, verification: verification,
+      mayMiss: mayMiss)
+    return inspection.run(world).map { ($0, story(store, first.operationCount)) }
+  }
+
+  private func violation(
+    _ first: CrashPlace.Moment, _ second: CrashPlace.Moment?, _ verification: Verification, _ text: String,
+    _ story: [String]
+  ) -> CrashViolation {
+    let place = CrashPlace(
+      workload: workload.name, round: round, event: .crash(first, second: second, verification))
+    return CrashViolation(place: "\(place)", text: text, story: story)
+  }
+
+  /// What was asked of the store, and the last that the disk did.
+  private func story(_ store: RecordedStore, _ moment: Int) -> [String] {
+    let operations = store.world.disk.operations.filter { $0.index < moment }.suffix(12).map { "disk: \($0)" }
+    return store.history.story(upTo: moment) + operations
+  }
+}

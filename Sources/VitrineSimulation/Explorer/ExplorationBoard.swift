@@ -1,0 +1,166 @@
+import Vitrine
+
+/// What there is to do and what was done, for all threads of an exploration.
+final class ExplorationBoard: Sendable {
+  struct Task {
+    enum Kind { case crashes, faults }
+    let kind: Kind
+    let workload: Int
+    let round: Int
+  }
+
+  private struct State {
+    var report: CrashReport
+    var seen: Set<UInt64> = []
+    var sites: [String: CrashReport.CallSite] = [:]
+    /// By workload: rounds of faults begun, and whether it gives nothing new any more.
+    var faultRounds: [Int]
+    var isGivenUp: [Bool]
+    var hasNoFaultsLeft: [Bool]
+    var isStopped = false
+    var lastProgress: UInt64
+  }
+
+  private let state: Guarded<State>
+  private let began: UInt64
+  private let deadline: UInt64
+  private let statesEach: Int
+  private let faultsEach: Int
+  private let progress: @Sendable (CrashReport) -> Bool
+  /// Nobody is told twice at once.
+  private let telling = Guarded(())
+  private let clock = Environment.posix.clock
+
+  init(_ explorer: CrashExplorer, progress: @escaping @Sendable (CrashReport) -> Bool) {
+    self.progress = progress
+    let began = clock.monotonicNanoseconds()
+    self.began = began
+    deadline = explorer.seconds.map { began + UInt64(max(0, min($0, 1e9)) * 1e9) } ?? .max
+    let count = max(1, explorer.workloads.count)
+    statesEach = (max(0, explorer.states) + count - 1) / count
+    faultsEach = (max(0, explorer.faults) + count - 1) / count
+    let report = CrashReport(
+      seed: explorer.seed, workloads: explorer.workloads.map { CrashReport.Workload(name: $0.name) },
+      statesWanted: max(0, explorer.states), faultsWanted: max(0, explorer.faults))
+    state = Guarded(
+      State(
+        report: report, faultRounds: explorer.workloads.map { _ in 0 },
+        isGivenUp: explorer.workloads.map { _ in false }, hasNoFaultsLeft: explorer.workloads.map { _ in false },
+        lastProgress: began))
+  }
+
+  private static let mostViolations = 20
+
+  private func isOver(_ state: State) -> Bool {
+    state.isStopped || clock.monotonicNanoseconds() >= deadline
+      || state.report.violations.count >= ExplorationBoard.mostViolations
+  }
+
+  /// The workload that is furthest behind, crashes and faults in turn; nil when all is done.
+  func next() -> Task? {
+    state.withLock { state in
+      if isOver(state) { return nil }
+      let workloads = state.report.workloads
+      var best: (share: Double, task: Task)?
+      for index in workloads.indices {
+        if statesEach > 0, !state.isGivenUp[index], workloads[index].states < statesEach {
+          let share = Double(workloads[index].states) / Double(statesEach)
+          if share < best?.share ?? 1 {
+            best = (share, Task(kind: .crashes, workload: index, round: workloads[index].rounds))
+          }
+        }
+        if faultsEach > 0, !state.hasNoFaultsLeft[index], workloads[index].faults < faultsEach {
+          let share = Double(workloads[index].faults) / Double(faultsEach)
+          if share < best?.share ?? 1 {
+            best = (share, Task(kind: .faults, workload: index, round: state.faultRounds[index]))
+          }
+        }
+      }
+      guard let task = best?.task else { return nil }
+      switch task.kind {
+      case .crashes: state.report.workloads[task.workload].rounds += 1
+      case .faults: state.faultRounds[task.workload] += 1
+      }
+      return task
+    }
+  }
+
+  func isWanted(_ workload: Int) -> Bool {
+    state.withLock { !isOver($0) && $0.report.workloads[workload].states < statesEach }
+  }
+
+  func wantsFaults(_ workload: Int) -> Bool {
+    state.withLock { !isOver($0) && $0.report.workloads[workload].faults < faultsEach }
+  }
+
+  /// Rounds of it give nothing that was not seen.
+  func give(up workload: Int) { state.withLock { $0.isGivenUp[workload] = true } }
+  func giveUpFaults(_ workload: Int) { state.withLock { $0.hasNoFaultsLeft[workload] = true } }
+
+  /// Enters a state; false when it was looked at already.
+  func enter(_ workload: Int, _ crash: Crash) -> Bool {
+    let isNew = state.withLock { state in
+      let fingerprint = mixed(mixed(crash.fingerprint, UInt64(crash.expected)), UInt64(workload))
+      guard state.seen.insert(fingerprint).inserted else { return false }
+      state.report.workloads[workload].states += 1
+      if let last = crash.last { state.sites[last.site, default: CrashReport.CallSite(last)].after += 1 }
+      if let next = crash.next { state.sites[next.site, default: CrashReport.CallSite(next)].before += 1 }
+      return true
+    }
+    if isNew { tell() }
+    return isNew
+  }
+
+  func countDoubleCrash() {
+    state.withLock { $0.report.doubleCrashes += 1 }
+    tell()
+  }
+
+  func countFault(_ workload: Int) {
+    state.withLock { $0.report.workloads[workload].faults += 1 }
+    tell()
+  }
+
+  func add(_ violation: CrashViolation) { state.withLock { $0.report.violations.append(violation) } }
+
+  func report() -> CrashReport {
+    state.withLock { state in
+      var report = state.report
+      report.seconds = Double(clock.monotonicNanoseconds() - began) / 1e9
+      report.callSites = state.sites.values.sorted { ($0.file, $0.operation) < ($1.file, $1.operation) }
+      return report
+    }
+  }
+
+  private func tell() {
+    let now = clock.monotonicNanoseconds()
+    let isDue = state.withLock { state in
+      guard now - state.lastProgress > 250_000_000 else { return false }
+      state.lastProgress = now
+      return true
+    }
+    if isDue, !telling.withLock({ _ in progress(report()) }) { state.withLock { $0.isStopped = true } }
+  }
+}
+
+extension CrashReport.CallSite {
+  fileprivate init(_ operation: DiskOperation) { self.init(operation: operation.name, file: operation.fileClass) }
+}
+
+extension DiskOperation {
+  fileprivate var site: String { "\(name) \(fileClass)" }
+
+  /// The folder of the file, or the file where there is one of it.
+  fileprivate var fileClass: String {
+    let parts = path.split(separator: "/").dropFirst()
+    guard let first = parts.first else { return "the folder" }
+    return parts.count > 1 ? "\(first)/*" : isOfFolder ? "\(first)/" : String(first)
+  }
+
+  private var isOfFolder: Bool {
+    switch change {
+    case .syncDirectory, .createDirectory: true
+    default: false
+    }
+  }
+}

@@ -1,0 +1,195 @@
+import Vitrine
+
+/// What was asked of a store, in order, with how many operations of the disk were complete when each request began and
+/// when it was acknowledged: enough to say what any crash may leave.
+package final class History {
+  package enum Change {
+    case put(CacheKey, Content)
+    case remove(CacheKey)
+    case removeAll
+  }
+
+  struct Step {
+    /// They happen together.
+    let changes: [Change]
+    /// Acknowledged as synced.
+    let isSynced: Bool
+    let began: Int
+    /// Nil when it failed or never ended.
+    var acknowledged: Int?
+    /// It ended with an error: it may have happened or not, whatever came behind it.
+    var hasFailed = false
+  }
+
+  private(set) var steps: [Step] = []
+  /// Moments at which a `flush` (or what implies one) had made all before it durable, payloads included.
+  private(set) var flushes: [(stepCount: Int, moment: Int)] = []
+  let disk: SimulatedDisk
+
+  init(_ disk: SimulatedDisk) { self.disk = disk }
+
+  func run<E: Error>(_ changes: [Change], synced: Bool, _ body: () throws(E) -> Void) throws(E) {
+    let step = begin(changes, synced: synced)
+    do throws(E) {
+      try body()
+    } catch {
+      fail(step)
+      throw error
+    }
+    acknowledge(step)
+  }
+
+  /// From now on the changes may be seen. Answers the step to acknowledge.
+  func begin(_ changes: [Change], synced: Bool) -> Int {
+    steps.append(Step(changes: changes, isSynced: synced, began: disk.operationCount, acknowledged: nil))
+    return steps.count - 1
+  }
+
+  func acknowledge(_ step: Int) { steps[step].acknowledged = disk.operationCount }
+
+  func fail(_ step: Int) { steps[step].hasFailed = true }
+
+  /// Enters what was evicted in the course of `step` or of whatever came at its place, between `began` and now: each key
+  /// by itself, in the order in which they went.
+  func evicted(_ keys: [CacheKey], before step: Int, began: Int) {
+    let evictions = keys.map {
+      Step(changes: [.remove($0)], isSynced: false, began: began, acknowledged: disk.operationCount)
+    }
+    steps.insert(contentsOf: evictions, at: step)
+  }
+
+  /// When a key was last put, by step.
+  func lastPut(_ key: CacheKey) -> Int {
+    steps.lastIndex { step in
+      step.changes.contains { if case .put(key, _) = $0 { true } else { false } }
+    } ?? 0
+  }
+
+  func flushed() { flushes.append((steps.count, disk.operationCount)) }
+
+  /// The moments at which something else is expected than before.
+  var expectations: [Int] {
+    steps.flatMap { [$0.began, $0.acknowledged ?? $0.began] } + flushes.map(\.moment)
+  }
+
+  // MARK: Judging
+
+  private struct Value {
+    let content: Content
+    /// The step that put it.
+    let step: Int
+  }
+
+  private func apply(_ step: Int, to state: inout [CacheKey: Value]) {
+    for change in steps[step].changes {
+      switch change {
+      case .put(let key, let content): state[key] = Value(content: content, step: step)
+      case .remove(let key): state[key] = nil
+      case .removeAll: state = [:]
+      }
+    }
+  }
+
+  /// Every key that was ever touched.
+  var keys: Set<CacheKey> {
+    Set(
+      steps.flatMap(\.changes).compactMap { change in
+        switch change {
+        case .put(let key, _), .remove(let key): key
+        case .removeAll: nil
+        }
+      })
+  }
+
+  /// Contracts 2 to 4: what survives is the state after one of the steps from the last durable one to the last begun
+  /// one, with any of those that failed or without; only a payload that was never synced may read as nothing. Answers what
+  /// is wrong, or nil. `mayMiss`: any entry may have gone for what a disk gave wrong.
+  func judge(
+    _ found: [CacheKey: Content], crashedAfter moment: Int, powerLost: Bool, mayMiss: Bool = false
+  ) -> String? {
+    let begun = steps.prefix { $0.began <= moment }.count
+    let flushed = flushes.last { $0.moment <= moment }?.stepCount ?? 0
+    var durable = flushed
+    for index in 0..<begun {
+      guard let acknowledged = steps[index].acknowledged, acknowledged <= moment else { continue }
+      if !powerLost || steps[index].isSynced { durable = max(durable, index + 1) }
+    }
+    var complaints: [String] = []
+    for omitted in omissions((0..<begun).filter { steps[$0].hasFailed }) {
+      var state: [CacheKey: Value] = [:]
+      for index in 0..<durable where !omitted.contains(index) { apply(index, to: &state) }
+      var next = durable
+      while true {
+        guard let complaint = difference(found, state, flushed: flushed, powerLost: powerLost, mayMiss: mayMiss) else {
+          return nil
+        }
+        if complaints.count < 8 { complaints.append("as after step \(next): \(complaint)") }
+        if next >= begun { break }
+        if !omitted.contains(next) { apply(next, to: &state) }
+        next += 1
+      }
+    }
+    return "durable steps \(durable), begun \(begun), flushed \(flushed); " + complaints.joined(separator: "; ")
+  }
+
+  /// Which of the steps that failed may be thought away: any of a few; of many, as behind a disk that stays broken, all
+  /// from one of them on, or all but one.
+  private func omissions(_ failed: [Int]) -> [Set<Int>] {
+    if failed.count <= 4 {
+      return (0..<1 << failed.count).reversed().map { bits in
+        Set(failed.indices.filter { bits >> $0 & 1 == 1 }.map { failed[$0] })
+      }
+    }
+    let all = Set(failed)
+    return [all] + failed.map { all.subtracting([$0]) } + failed.indices.map { Set(failed[$0...]) } + [[]]
+  }
+
+  private func difference(
+    _ found: [CacheKey: Content], _ state: [CacheKey: Value], flushed: Int, powerLost: Bool, mayMiss: Bool
+  ) -> String? {
+    for (key, content) in found where state[key]?.content != content {
+      return "\(key.urlText) has \(content.bytes.count) bytes that are not its own then"
+    }
+    if mayMiss { return nil }
+    for (key, value) in state where found[key] == nil {
+      if powerLost, value.step >= flushed, !steps[value.step].isSynced { continue }
+      return "\(key.urlText) is missing"
+    }
+    return nil
+  }
+
+  /// The last changes that had begun and may have been lost, in their order.
+  func cutOff(at moment: Int, last count: Int) -> [Change] {
+    Array(steps.prefix { $0.began <= moment }.suffix(count).flatMap(\.changes).prefix(10))
+  }
+
+  // MARK: Telling
+
+  /// What was asked up to a moment, a line for each step, the newest last.
+  func story(upTo moment: Int, last count: Int = 20) -> [String] {
+    let begun = steps.prefix { $0.began <= moment }
+    return begun.enumerated().suffix(count).map { index, step in
+      let what = step.changes.prefix(3).map(\.description).joined(separator: ", ")
+      let more = step.changes.count > 3 ? " and \(step.changes.count - 3) more" : ""
+      let end =
+        if step.hasFailed {
+          "failed"
+        } else if let acknowledged = step.acknowledged, acknowledged <= moment {
+          "acknowledged\(step.isSynced ? " as synced" : "") after operation \(acknowledged)"
+        } else {
+          "under way"
+        }
+      return "\(index): \(what)\(more); begun after operation \(step.began), \(end)"
+    }
+  }
+}
+
+extension History.Change: CustomStringConvertible {
+  package var description: String {
+    switch self {
+    case .put(let key, let content): "put \(content.bytes.count) bytes as \(key.urlText) \(key.style)"
+    case .remove(let key): "remove \(key.urlText) \(key.style)"
+    case .removeAll: "remove all"
+    }
+  }
+}

@@ -1,0 +1,297 @@
+import Vitrine
+
+/// A store on a simulated disk, and the history of all that was done to it through this: what a crash may leave follows
+/// from the two.
+///
+/// Changes go through the methods here, so that they are in the history; ``store`` is for all that changes nothing. What a
+/// method throws is the store's own error; the history then has a step that may have happened or not. Use from one thread.
+public final class RecordedStore {
+  package let world: SimulatedWorld
+  package let history: History
+  package var options: StoreOptions
+  /// The store itself, to look at. It is another one after ``reopen()``.
+  public private(set) var store: CacheStore
+
+  package static let path = "/store"
+
+  package private(set) var isClosed = false
+  /// No crash before so many operations of the disk is explored.
+  package private(set) var firstMoment = 0
+  /// Whether what came before that is forgotten, to save time.
+  private let forgets: Bool
+  /// Whether a change that fails is entered as such and nothing more, so that what comes behind it is done too.
+  private let isTolerant: Bool
+
+  /// Crashes are explored from here on, unless the making of the store is of interest too.
+  package init(
+    seed: UInt64 = 1, options: StoreOptions = StoreOptions(byteBudget: 1 << 20), isRecordedFromTheStart: Bool = false,
+    forgets: Bool = true, isTolerant: Bool = false, prepare: (SimulatedDisk) -> Void = { _ in }
+  ) throws {
+    self.forgets = forgets
+    self.isTolerant = isTolerant
+    world = SimulatedWorld(seed: seed)
+    history = History(world.disk)
+    self.options = options
+    prepare(world.disk)
+    store = try CacheStore.open(at: RecordedStore.path, options: options, environment: world.environment)
+    if !isRecordedFromTheStart { markBeginning() }
+  }
+
+  private func markBeginning() {
+    firstMoment = world.disk.operationCount
+    if forgets { world.disk.foldHistory() }
+  }
+
+  /// The disks that a loss of power could have left.
+  package func crashes(
+    mixtures: Int, seed: UInt64, maximumAlone: Int, after moments: [Int]? = nil
+  ) -> CrashExploration {
+    let expectations = history.expectations
+    return world.disk.crashes(
+      mixtures: mixtures, seed: seed, maximumAlone: maximumAlone,
+      after: moments ?? Array(firstMoment...max(firstMoment, world.disk.operationCount)), comparesShapes: !forgets,
+      expectation: { moment in expectations.count { $0 <= moment } })
+  }
+
+  /// The world in which the next process finds a disk that a crash left.
+  package func rebooted(_ disk: SimulatedDisk) -> SimulatedWorld { world.rebooted(disk) }
+
+  /// Bytes that follow from a number and differ for each, and that nothing compresses.
+  public static func bytes(_ count: Int, _ number: Int) -> [UInt8] {
+    var state = UInt64(truncatingIfNeeded: number) &* 0x9E37_79B9_7F4A_7C15 | 1
+    return [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
+      for index in 0..<count {
+        state ^= state << 13
+        state ^= state >> 7
+        state ^= state << 17
+        buffer[index] = UInt8(truncatingIfNeeded: state >> 32)
+      }
+      initialized = count
+    }
+  }
+
+  // MARK: Entries
+
+  public func put(
+    _ name: String, _ bytes: [UInt8], style: Style = .original, synced: Bool = false, metadata: [UInt8] = []
+  ) throws {
+    try put(
+      CacheKey(name, style), bytes, options: PutOptions(metadata: metadata, durability: synced ? .synced : .buffered))
+  }
+
+  /// The same with any options. A source by name, or an original that outdates styles, is not known to the history: see
+  /// ``replace(_:_:outdating:synced:)``.
+  public func put(_ key: CacheKey, _ bytes: [UInt8], options: PutOptions) throws {
+    let content = Content(bytes, metadata: options.metadata)
+    try change([.put(key, content)], synced: options.durability == .synced) {
+      try store.put(bytes, for: key, options: options)
+    }
+  }
+
+  /// Changes the metadata of an entry that is there.
+  public func setMetadata(_ name: String, style: Style = .original, _ metadata: [UInt8], synced: Bool = false) throws {
+    let key = CacheKey(name, style)
+    guard let bytes = store.bytes(key) else { return }
+    try change([.put(key, Content(bytes, metadata: metadata))], synced: synced) {
+      _ = try store.setMetadata(metadata, for: key, durability: synced ? .synced : .buffered)
+    }
+  }
+
+  /// Stores an original with other bytes than before, which takes the named styles of its URL with it.
+  public func replace(_ name: String, _ bytes: [UInt8], outdating styles: [Style], synced: Bool = false) throws {
+    let key = CacheKey(name)
+    let outdated = styles.map { History.Change.remove(CacheKey(name, $0)) }
+    try change([.put(key, Content(bytes))] + outdated, synced: synced) {
+      try store.put(bytes, for: key, options: PutOptions(durability: synced ? .synced : .buffered))
+    }
+  }
+
+  public func remove(_ name: String, style: Style = .original, synced: Bool = false) throws {
+    let key = CacheKey(name, style)
+    try change([.remove(key)], synced: synced) {
+      try store.remove(key, durability: synced ? .synced : .buffered)
+    }
+  }
+
+  public func removeAll(synced: Bool = false) throws {
+    try change([.removeAll], synced: synced) {
+      try store.removeAll(durability: synced ? .synced : .buffered)
+    }
+  }
+
+  /// Removes all entries whose URL begins with `prefix`. So few as a history has go in one frame.
+  public func removeAll(prefix: String) throws {
+    let changes = history.keys.filter { $0.urlText.hasPrefix(prefix) }.map { History.Change.remove($0) }
+    try change(changes, synced: false) { _ = try store.removeAll(prefix: prefix, durability: .buffered) }
+  }
+
+  /// Removes all entries but those of these URLs. So few as a history has go in one frame.
+  public func retain(only names: [String]) throws {
+    let changes = history.keys.filter { !names.contains($0.urlText) }.map { History.Change.remove($0) }
+    try change(changes, synced: false) { _ = try store.retain(only: names) }
+  }
+
+  // MARK: Several at once
+
+  /// Puts under many styles of one name together.
+  public func batch(_ name: String, styles: [(Style, [UInt8])], synced: Bool = false) throws {
+    var batch = WriteBatch()
+    for (style, bytes) in styles { batch.put(bytes, for: CacheKey(name, style)) }
+    try write(batch, styles.map { .put(CacheKey(name, $0), Content($1)) }, synced: synced)
+  }
+
+  public func batch(puts: [(String, [UInt8])], removals: [String] = [], synced: Bool = false) throws {
+    var batch = WriteBatch()
+    var changes: [History.Change] = []
+    for (name, bytes) in puts {
+      batch.put(bytes, for: CacheKey(name))
+      changes.append(.put(CacheKey(name), Content(bytes)))
+    }
+    for name in removals {
+      batch.remove(CacheKey(name))
+      changes.append(.remove(CacheKey(name)))
+    }
+    try write(batch, changes, synced: synced)
+  }
+
+  private func write(_ batch: WriteBatch, _ changes: [History.Change], synced: Bool) throws {
+    try change(changes, synced: synced) { try store.write(batch, durability: synced ? .synced : .buffered) }
+  }
+
+  // MARK: Bodies
+
+  /// Writes a body in pieces of the given length; nothing may change before its commit.
+  public func write(
+    _ name: String, _ bytes: [UInt8], isLengthKnown: Bool, pieces: Int = 40_000, synced: Bool = false
+  ) throws {
+    let writer = try self.writer(name, length: isLengthKnown ? bytes.count : nil, synced: synced)
+    try evicting {
+      for start in stride(from: 0, to: bytes.count, by: pieces) {
+        try writer.write(Array(bytes[start..<min(start + pieces, bytes.count)]))
+      }
+    }
+    try commit(writer, name, bytes, synced: synced)
+  }
+
+  /// A body to write in pieces: end it with ``commit(_:_:_:synced:)``, or leave it.
+  public func writer(_ name: String, length: Int?, synced: Bool = false) throws -> BodyWriter {
+    try evicting {
+      try store.writer(
+        for: CacheKey(name), length: length, options: PutOptions(durability: synced ? .synced : .buffered))
+    }
+  }
+
+  /// `bytes` are what was written into it.
+  public func commit(_ writer: BodyWriter, _ name: String, _ bytes: [UInt8], synced: Bool = false) throws {
+    try change([.put(CacheKey(name), Content(bytes))], synced: synced) { try writer.commit() }
+  }
+
+  /// Draws `bytes`, which are so many rows of 64 bytes; `meanwhile` runs in the middle of it.
+  public func draw(
+    _ name: String, _ bytes: [UInt8], synced: Bool = false, meanwhile: () throws -> Void = {}
+  ) throws {
+    guard let layout = BitmapLayout(width: 16, height: bytes.count / 64, format: .rgba8888) else { return }
+    var step: Int?
+    do {
+      try store.draw(
+        CacheKey(name), layout: layout, options: PutOptions(durability: synced ? .synced : .buffered)
+      ) { memory, _ in
+        memory.withUnsafeMutableBytes { $0.copyBytes(from: bytes.prefix(bytes.count / 2)) }
+        try meanwhile()
+        memory.withUnsafeMutableBytes { $0.copyBytes(from: bytes) }
+        step = history.begin([.put(CacheKey(name), Content(bytes))], synced: synced)
+      }
+    } catch {
+      if let step { history.fail(step) }
+      throw error
+    }
+    if let step { history.acknowledge(step) }
+  }
+
+  // MARK: The store
+
+  public func flush() throws {
+    try attempt {
+      try store.flush()
+      history.flushed()
+    }
+  }
+
+  public func checkpoint() throws {
+    try attempt {
+      try store.checkpoint()
+      history.flushed()
+    }
+  }
+
+  /// What the store does in the background, now.
+  public func upkeep() {
+    evicting { world.background.runAll() }
+    if (try? store.requireWell()) != nil { history.flushed() }
+  }
+
+  /// Nothing that anybody could see changes.
+  @discardableResult
+  public func compact() throws -> CompactionReport {
+    var report = CompactionReport()
+    try attempt { try evicting { report = try store.compact() } }
+    return report
+  }
+
+  public func setByteBudget(_ byteCount: Int) throws {
+    try attempt { try evicting { try store.setBudgets(byteBudget: byteCount) } }
+  }
+
+  public func setEntryBudget(_ count: Int) throws {
+    try attempt { try evicting { try store.setBudgets(entryBudget: count) } }
+  }
+
+  /// What came so far is durable, and no crash before this is explored.
+  public func begin() throws {
+    try flush()
+    markBeginning()
+  }
+
+  public func reopen() throws {
+    try close()
+    store = try CacheStore.open(at: RecordedStore.path, options: options, environment: world.environment)
+    isClosed = false
+  }
+
+  public func close() throws {
+    // A store that has failed closes without a word, and without making anything durable.
+    let isWell = (try? store.requireWell()) != nil
+    try store.close()
+    isClosed = true
+    if isWell { history.flushed() }
+  }
+
+  private func change(_ changes: [History.Change], synced: Bool, _ body: () throws -> Void) throws {
+    try attempt { try evicting { try history.run(changes, synced: synced, body) } }
+  }
+
+  /// Runs a change. One that the store refuses ends the workload, unless this is tolerant.
+  private func attempt(_ body: () throws -> Void) throws {
+    do {
+      try body()
+    } catch {
+      guard isTolerant, error is StoreError else { throw error }
+    }
+  }
+
+  /// Runs what may evict, and enters into the history what it has evicted.
+  private func evicting<R>(_ body: () throws -> R) rethrows -> R {
+    let step = history.steps.count
+    let began = world.disk.operationCount
+    let evictedCount = store.statistics().evictedCount
+    let before = history.keys.filter { store.contains($0) }
+    defer {
+      if store.statistics().evictedCount != evictedCount {
+        let gone = before.filter { !store.contains($0) }
+        let order = gone.map { (history.lastPut($0), $0) }.sorted { $0.0 < $1.0 }.map(\.1)
+        history.evicted(order, before: step, began: began)
+      }
+    }
+    return try body()
+  }
+}

@@ -1,0 +1,49 @@
+import Vitrine
+
+extension CrashWorkload {
+  /// Segments in which a body above 64 KiB finds room beside others.
+  private static var roomy: StoreOptions { StoreOptions(byteBudget: 4 << 20, segmentByteCount: 256 << 10) }
+
+  static let bodies = CrashWorkload(
+    "bodies", summary: "bodies in pieces, of known and unknown length, that finish, break off and stall", options: roomy
+  ) { store, numbers in
+    try store.put("k0", RecordedStore.bytes(700, 1), synced: true)
+    let stalled = try store.writer("k1", length: numbers.chance(50) ? 90_000 : nil)
+    try? stalled.write(RecordedStore.bytes(30_000 + numbers.below(50_000), 2))
+    for number in 0..<4 {
+      let name = "k\(numbers.below(3))"
+      let bytes = RecordedStore.bytes(
+        numbers.chance(30) ? numbers.below(3000) : 30_000 + numbers.below(100_000), number)
+      switch numbers.below(4) {
+      case 0:
+        let broken = try store.writer(name, length: numbers.chance(50) ? bytes.count + 1 : nil)
+        try? broken.write(bytes)
+        broken.abandon()
+      case 1: try store.put(name, RecordedStore.bytes(numbers.below(3000), 20 + number), synced: numbers.chance(50))
+      default:
+        try store.write(
+          name, bytes, isLengthKnown: numbers.chance(50), pieces: 7000 + numbers.below(60_000),
+          synced: numbers.chance(50))
+      }
+      if numbers.chance(20) { try store.checkpoint() }
+    }
+    withExtendedLifetime(stalled) {}
+  }
+
+  static let drawings = CrashWorkload(
+    "drawings", summary: "bitmaps drawn in the store's memory, with other changes in the middle"
+  ) { store, numbers in
+    try store.put("k0", RecordedStore.bytes(640, 1), synced: true)
+    for number in 0..<5 {
+      let rows = 1 + numbers.below(numbers.chance(20) ? 1200 : 90)
+      let (nests, synced) = (numbers.chance(40), numbers.chance(50))
+      try store.draw("k\(numbers.below(3))", RecordedStore.bytes(64 * rows, 10 + number), synced: synced) {
+        if nests {
+          try store.put("nested", RecordedStore.bytes(300 + number, 50 + number), synced: synced)
+          if synced { try store.checkpoint() }
+        }
+      }
+      if numbers.chance(20) { store.upkeep() }
+    }
+  }
+}

@@ -1,0 +1,101 @@
+import Vitrine
+
+extension CrashWorkload {
+  static let making = CrashWorkload(
+    "making", summary: "a store is made, and gets its first entries", includesMaking: true
+  ) { store, numbers in
+    for number in 0..<1 + numbers.below(3) {
+      try store.put("k\(number)", RecordedStore.bytes(numbers.size(), number), synced: numbers.chance(50))
+    }
+    if numbers.chance(50) { try store.close() }
+  }
+
+  static let puts = CrashWorkload(
+    "puts", summary: "entries of all sizes and encodings, buffered and synced, and overwritten"
+  ) { store, numbers in
+    for number in 0..<10 {
+      let size = numbers.size()
+      // Every third one gains from compression.
+      let bytes =
+        number % 3 == 0
+        ? (0..<size).map { UInt8(truncatingIfNeeded: ($0 / 9 + number) % 23) } : RecordedStore.bytes(size, number)
+      try store.put("k\(numbers.below(4))", bytes, synced: numbers.chance(40))
+      if numbers.chance(12) { store.upkeep() }
+      if numbers.chance(8) { try store.flush() }
+    }
+  }
+
+  static let sharing = CrashWorkload(
+    "sharing", summary: "equal bytes under several keys, the keys coming and going"
+  ) { store, numbers in
+    let shared = (0..<2).map { RecordedStore.bytes(200 + numbers.below(9000), 100 + $0) }
+    for number in 0..<12 {
+      let name = "k\(numbers.below(5))"
+      switch numbers.below(4) {
+      case 0: try store.remove(name, synced: numbers.chance(50))
+      case 1: try store.put(name, RecordedStore.bytes(50 + numbers.below(500), number), synced: numbers.chance(30))
+      default: try store.put(name, shared[numbers.below(2)], synced: numbers.chance(40))
+      }
+      if numbers.chance(10) { store.upkeep() }
+    }
+  }
+
+  static let removals = CrashWorkload(
+    "removals", summary: "one, those of a prefix, those outside a set, and all"
+  ) { store, numbers in
+    for number in 0..<8 {
+      let name = numbers.chance(50) ? "a/\(number)" : "b/\(number)"
+      try store.put(name, RecordedStore.bytes(numbers.size() / 3, number), synced: numbers.chance(30))
+    }
+    try store.remove("a/\(numbers.below(8))", synced: numbers.chance(50))
+    switch numbers.below(3) {
+    case 0: try store.removeAll(prefix: "a/")
+    case 1: try store.retain(only: ["a/1", "b/2", "b/3", "b/4"])
+    default: try store.removeAll(synced: numbers.chance(50))
+    }
+    if numbers.chance(50) { store.upkeep() }
+    try store.put("a/1", RecordedStore.bytes(numbers.size() / 2, 90), synced: numbers.chance(50))
+    if numbers.chance(50) { try store.removeAll(synced: true) }
+    try store.put("b/9", RecordedStore.bytes(300, 91), synced: true)
+  }
+
+  static let metadata = CrashWorkload(
+    "metadata", summary: "metadata changed beside payloads that stay"
+  ) { store, numbers in
+    for number in 0..<3 {
+      try store.put(
+        "k\(number)", RecordedStore.bytes(numbers.size() / 2, number), synced: numbers.chance(50),
+        metadata: RecordedStore.bytes(numbers.below(60), 50 + number))
+    }
+    for number in 0..<8 {
+      let name = "k\(numbers.below(3))"
+      switch numbers.below(5) {
+      case 0: try store.put(name, RecordedStore.bytes(400, number), metadata: [UInt8(number)])
+      case 1: try store.remove(name)
+      default:
+        try store.setMetadata(
+          name, RecordedStore.bytes(numbers.below(3000), 70 + number), synced: numbers.chance(40))
+      }
+      if numbers.chance(12) { store.upkeep() }
+    }
+  }
+
+  static let sources = CrashWorkload(
+    "sources", summary: "styles that go with the original they were made from"
+  ) { store, numbers in
+    let styles = ["square", "wide", "tall"].compactMap { Style($0) }
+    try store.put("a", RecordedStore.bytes(700, 1), synced: true)
+    for number in 0..<10 {
+      if numbers.chance(30) {
+        try store.replace(
+          "a", RecordedStore.bytes(100 + numbers.size() / 2, 10 + number),
+          outdating: styles.filter { store.store.contains(CacheKey("a", $0)) }, synced: numbers.chance(50))
+      } else {
+        let style = styles[numbers.below(3)]
+        try store.put(
+          "a", RecordedStore.bytes(90 + numbers.below(900), 30 + number), style: style, synced: numbers.chance(40))
+      }
+      if numbers.chance(10) { store.upkeep() }
+    }
+  }
+}

@@ -1,0 +1,91 @@
+import Vitrine
+
+extension CrashWorkload {
+  static let eviction = CrashWorkload(
+    "eviction", summary: "puts into a full store"
+  ) { store, numbers in
+    for number in 0..<30 { try store.put("k\(number)", RecordedStore.bytes(20_000 + number % 7 * 3000, number)) }
+    try store.begin()
+    for number in 30..<34 {
+      try store.put("k\(number)", RecordedStore.bytes(9000 + numbers.below(30_000), number), synced: numbers.chance(50))
+      if numbers.chance(40) { store.upkeep() }
+    }
+  }
+
+  static let entries = CrashWorkload(
+    "entries", summary: "puts into a store with a limit of entries",
+    options: StoreOptions(byteBudget: 1 << 20, entryBudget: 5)
+  ) { store, numbers in
+    for number in 0..<5 { try store.put("k\(number)", RecordedStore.bytes(900 + numbers.below(2000), number)) }
+    try store.begin()
+    for number in 5..<13 {
+      try store.put(
+        "k\(numbers.below(12))", RecordedStore.bytes(100 + numbers.below(4000), number), synced: numbers.chance(50))
+      if numbers.chance(20) { store.upkeep() }
+    }
+    if numbers.chance(50) { try store.setEntryBudget(3) }
+    try store.put("last", RecordedStore.bytes(80, 90), synced: true)
+  }
+
+  static let compaction = CrashWorkload(
+    "compaction", summary: "sparse segments taken apart, shared payloads and styles among them"
+  ) { store, numbers in
+    guard let small = Style("small") else { return }
+    func style(_ number: Int) -> Style { number % 3 == 0 ? .original : small }
+    for number in 0..<40 {
+      try store.put("k\(number)", RecordedStore.bytes(6000 + number * 50, number), style: style(number))
+    }
+    try store.put("shared", RecordedStore.bytes(4000, 900), style: small)
+    try store.put("sharer", RecordedStore.bytes(4000, 900))
+    try store.setMetadata("sharer", [1, 2, 3])
+    let kept = numbers.below(4)
+    for number in 0..<40 where number % 4 != kept {
+      try store.batch("k\(number)", styles: [(style(number), RecordedStore.bytes(10, number))])
+    }
+    try store.begin()
+    try store.compact()
+    try store.put("after", RecordedStore.bytes(500 + numbers.below(900), 1000), synced: true)
+    if numbers.chance(50) { try store.compact() }
+    try store.put("later", RecordedStore.bytes(700, 1001))
+    store.upkeep()
+  }
+
+  static let logTurns = CrashWorkload(
+    "log-turns", summary: "the log goes through its files, with checkpoints at any time"
+  ) { store, numbers in
+    // The log's files are 32 KiB: each of these fills a good part of one.
+    for number in 0..<16 {
+      try store.put(
+        "k\(numbers.below(5))", RecordedStore.bytes(2000 + numbers.below(1900), number), synced: numbers.chance(70))
+      if numbers.chance(15) { store.upkeep() }
+      if numbers.chance(10) { try store.checkpoint() }
+    }
+  }
+
+  static let budgets = CrashWorkload(
+    "budgets", summary: "a byte budget made smaller and larger while the store is full",
+    options: StoreOptions(byteBudget: 3 << 19)
+  ) { store, numbers in
+    for number in 0..<30 { try store.put("k\(number)", RecordedStore.bytes(40_000, number)) }
+    try store.begin()
+    try store.setByteBudget((1 << 20) + numbers.below(200_000))
+    try store.put("after", RecordedStore.bytes(5000 + numbers.below(15_000), 500), synced: true)
+    if numbers.chance(50) { try store.setByteBudget(3 << 19) }
+    try store.put("later", RecordedStore.bytes(5000 + numbers.below(15_000), 501))
+  }
+
+  static let reopening = CrashWorkload(
+    "reopening", summary: "closed and opened again, the next opening going on with the log of the last"
+  ) { store, numbers in
+    for number in 0..<9 {
+      let name = "k\(numbers.below(4))"
+      if numbers.chance(20) {
+        try store.remove(name, synced: numbers.chance(50))
+      } else {
+        try store.put(name, RecordedStore.bytes(numbers.size() / 2, number), synced: numbers.chance(40))
+      }
+      if numbers.chance(25) { try store.reopen() }
+    }
+    if numbers.chance(50) { try store.close() }
+  }
+}

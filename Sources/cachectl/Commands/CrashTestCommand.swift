@@ -1,0 +1,87 @@
+import CacheCtlKit
+import Glibc
+import Vitrine
+import VitrineSimulation
+
+enum CrashTestCommand: Command {
+  private static let seed = Option("seed", value: "N", "repeat the run that printed this seed")
+  private static let states = Option("states", value: "N", "distinct states to look at (20,000)")
+  private static let faults = Option("faults", value: "N", "faults of the disk to inject (a tenth of the states)")
+  private static let workload = Option("workload", value: "NAME", "only this one of those below")
+  private static let time = Option("time", value: "SECONDS", "stop after so long, whatever is left")
+  private static let threads = Option("threads", value: "N", "how many at once (as many as there are processors)")
+  private static let place = Option("repeat", value: "PLACE", "look again at what a violation names; needs its --seed")
+
+  static let specification = CommandSpecification(
+    name: "crashtest", summary: "cut a store off everywhere, and see what is left", positionals: [],
+    options: [seed, states, faults, workload, time, threads, place, .json],
+    notes: [
+      "Runs workloads on a simulated disk, in memory: no store of yours is touched. After each operation of the disk the "
+        + "power goes, in all the ways that may leave something else behind; in each state the store is opened, and what "
+        + "it promised is compared with what it has. Of some states the recovery is cut off too. Then the workloads run "
+        + "again with single calls going wrong.",
+      "States count as distinct when another set of writes has arrived, whatever the bytes. The exit status is 1 when "
+        + "something was not as promised; then a story and the command that repeats it are printed.",
+      "Workloads: \(CrashWorkload.all.map { "\($0.name) (\($0.summary))" }.joined(separator: "; ")).",
+      "With --json: seed, seconds, states_distinct, double_crashes, faults, violations (a number), found (a list of place, "
+        + "text, story), workloads, call_sites.",
+    ],
+    examples: [
+      .init("cachectl crashtest", "half a minute of it, with a new seed"),
+      .init("cachectl crashtest --states 200000 --time 900", "a quarter of an hour"),
+      .init("cachectl crashtest --workload compaction --seed 7", "one workload, the same again"),
+    ])
+
+  static func run(_ arguments: Arguments, _ output: Output) throws -> ExitStatus {
+    var explorer = CrashExplorer(seed: UInt64(try arguments.count(seed) ?? Int.random(in: 1...999_999_999)))
+    if let name = arguments.value(workload).map({ String(decoding: $0, as: UTF8.self) }) {
+      guard let found = CrashWorkload.all.first(where: { $0.name == name }) else {
+        throw arguments.fail(
+          "no workload '\(printable(Array(name.utf8)))': there are \(CrashWorkload.all.map(\.name).joined(separator: ", "))"
+        )
+      }
+      explorer.workloads = [found]
+    }
+    if let word = arguments.value(place) {
+      guard arguments.value(seed) != nil else { throw arguments.fail("--repeat needs the --seed that was printed") }
+      return try look(explorer, String(decoding: word, as: UTF8.self), output)
+    }
+    explorer.states = try arguments.count(states) ?? explorer.states
+    explorer.faults = try arguments.count(faults) ?? explorer.states / 10
+    explorer.seconds = try arguments.count(time).map(Double.init)
+    explorer.threads = try arguments.count(threads) ?? max(1, sysconf(CInt(_SC_NPROCESSORS_ONLN)))
+    Interruption.listen()
+    let line = ProgressLine()
+    let report = explorer.run { report in
+      line.show(report)
+      return !Interruption.isWanted
+    }
+    line.clear()
+    try output.write(arguments.has(.json) ? CrashReportText.json(report).line : CrashReportText.text(report))
+    return report.violations.isEmpty ? .done : .problemFound
+  }
+
+  private static func look(_ explorer: CrashExplorer, _ place: String, _ output: Output) throws -> ExitStatus {
+    guard let violation = try explorer.repeat(place) else {
+      try output.write("nothing is wrong there\n")
+      return .done
+    }
+    try output.write(CrashReportText.text(violation, seed: explorer.seed))
+    return .problemFound
+  }
+}
+
+/// Progress, told by one thread at a time.
+private final class ProgressLine: @unchecked Sendable {
+  private let progress = Progress("crashtest")
+
+  func show(_ report: CrashReport) {
+    let found = report.violations.isEmpty ? "" : ", \(Quantity.count(report.violations.count)) VIOLATIONS"
+    let (done, wanted) = (report.states + report.faults, report.statesWanted + report.faultsWanted)
+    progress.show(
+      "\(Quantity.percent(min(done, wanted), of: max(wanted, 1))), \(Quantity.count(report.states)) states, "
+        + "\(Quantity.count(report.faults)) faults\(found)")
+  }
+
+  func clear() { progress.clear() }
+}

@@ -1,0 +1,74 @@
+import CacheCtlKit
+import VitrineSimulation
+
+/// What an exploration has seen, for people and for programs.
+enum CrashReportText {
+  static func text(_ report: CrashReport) -> String {
+    var text = "seed \(report.seed), \(Quantity.duration(seconds: Int(report.seconds.rounded())))\n\n"
+    var table = Table([.left, .right, .right, .right])
+    table.add(["workload", "rounds", "states", "faults"])
+    for workload in report.workloads {
+      table.add([
+        workload.name, Quantity.count(workload.rounds), Quantity.count(workload.states),
+        Quantity.count(workload.faults),
+      ])
+    }
+    table.add(["together", "", Quantity.count(report.states), Quantity.count(report.faults)])
+    text += table.text(indentation: "  ")
+    var sites = Table([.left, .left, .right, .right])
+    sites.add(["cut off at", "", "before", "after"])
+    for site in report.callSites {
+      sites.add([site.file, site.operation, Quantity.count(site.before), Quantity.count(site.after)])
+    }
+    text += "\n" + sites.text(indentation: "  ") + "\n"
+    text += "distinct states   \(Quantity.count(report.states))\n"
+    text += "double crashes    \(Quantity.count(report.doubleCrashes))\n"
+    text += "faults injected   \(Quantity.count(report.faults))\n"
+    text += "violations        \(Quantity.count(report.violations.count))\n"
+    for violation in report.violations { text += "\n" + self.text(violation, seed: report.seed) }
+    return text
+  }
+
+  static func text(_ violation: CrashViolation, seed: UInt64) -> String {
+    var text = "VIOLATION: \(violation.text)\n"
+    for line in violation.story { text += "  \(line)\n" }
+    return text + "  again: cachectl crashtest --seed \(seed) --repeat '\(violation.place)'\n"
+  }
+
+  static func json(_ report: CrashReport) -> JSON {
+    .object([
+      ("seed", .int(Int(clamping: report.seed))), ("seconds", .rounded(report.seconds, places: 1)),
+      ("states_distinct", .int(report.states)), ("double_crashes", .int(report.doubleCrashes)),
+      ("faults", .int(report.faults)), ("violations", .int(report.violations.count)),
+      (
+        "found",
+        .array(
+          report.violations.map {
+            .object([
+              ("place", .string($0.place)), ("text", .string($0.text)), ("story", .array($0.story.map { .string($0) })),
+            ])
+          })
+      ),
+      (
+        "workloads",
+        .array(
+          report.workloads.map {
+            .object([
+              ("name", .string($0.name)), ("rounds", .int($0.rounds)), ("states", .int($0.states)),
+              ("faults", .int($0.faults)),
+            ])
+          })
+      ),
+      (
+        "call_sites",
+        .array(
+          report.callSites.map {
+            .object([
+              ("file", .string($0.file)), ("operation", .string($0.operation)), ("before", .int($0.before)),
+              ("after", .int($0.after)),
+            ])
+          })
+      ),
+    ])
+  }
+}

@@ -1,0 +1,85 @@
+import Testing
+import Vitrine
+
+@testable import VitrineSimulation
+
+/// The explorer that people run: it finds nothing in the store as it is, and what is planted in one that is broken.
+@Suite struct ExplorerTests {
+  @Test func theWorkloadsLeaveNothingWrong() {
+    let count = CrashWorkload.all.count
+    let explorer = CrashExplorer(
+      seed: 1, states: 24 * count / Thoroughness.stride, faults: 16 * count / Thoroughness.stride)
+    let report = explorer.run()
+    #expect(report.violations.isEmpty, "\(report.violations.prefix(3))")
+    #expect(report.states >= explorer.states / 2 && report.faults >= explorer.faults / 2)
+    #expect(report.callSites.contains { $0.file == "wal/*" && $0.operation == "sync" && $0.before > 0 })
+  }
+
+  private static func workload(_ name: String, breaking fault: Fault) -> CrashWorkload {
+    CrashWorkload(name) { store, numbers in
+      store.world.disk.plan(fault)
+      for number in 0..<6 {
+        try store.put("k\(number % 3)", RecordedStore.bytes(300 + numbers.below(3000), number), synced: true)
+      }
+      try store.checkpoint()
+      try store.put("last", RecordedStore.bytes(90, 9), synced: true)
+    }
+  }
+
+  /// Each leaves a sync out, as a mistake in the engine would.
+  @Test(arguments: ["wal", "segments"]) func aSyncLeftOutIsFoundAndFoundAgain(_ folder: String) throws {
+    let broken = Self.workload(
+      "broken", breaking: Fault(.syncFile, on: .containing("/\(folder)/"), isLasting: true, .pretend))
+    let explorer = CrashExplorer(workloads: [broken], seed: 3, states: 4000, faults: 0)
+    let report = explorer.run()
+    let violation = try #require(report.violations.first)
+    #expect(!violation.text.isEmpty && violation.story.contains { $0.contains("put") })
+    let again = try #require(try explorer.repeat(violation.place))
+    #expect(again.place == violation.place)
+    // Where nothing is left out, nothing is wrong at that place, nor anywhere.
+    let whole = Self.workload("broken", breaking: Fault(.syncFile, on: .containing("/nowhere/"), .pretend))
+    let sound = CrashExplorer(workloads: [whole], seed: 3, states: 400 / Thoroughness.stride, faults: 0)
+    #expect(sound.run().violations.isEmpty)
+    #expect(try sound.repeat(violation.place) == nil)
+  }
+
+  @Test func aPlaceThatNamesNothingIsRefused() {
+    let explorer = CrashExplorer(seed: 1)
+    for place in [
+      "", "puts", "puts:0", "nothing:0:crash:always:3:lost", "puts:x:crash:always:3:lost", "puts:0:crash:always:3:what",
+      "puts:0:crash:always:3:lost:4", "puts:0:fault:write:0:io", "puts:0:fault:write:1:what", "puts:0:fault:run:1:io",
+    ] {
+      #expect(throws: StoreError.self, "\(place)") { try explorer.repeat(place) }
+    }
+  }
+
+  @Test func everyPlaceAndPolicyReadsAsItIsWritten() throws {
+    let policies: [CrashPolicy] = [
+      .everythingKept, .everythingLost, .onlyLost(7), .onlyKept(0), .onlyTorn(12, seed: .max), .inodeLost(3),
+      .inodeKept(4), .onlyNamesKept, .onlyContentKept, .mixture(seed: 99), .moments(seed: 0),
+    ]
+    for policy in policies {
+      #expect(CrashPolicy(word: policy.word) == policy)
+      let first = CrashPlace.Moment(operationCount: 41, policy: policy)
+      for second in [nil, first] {
+        let place = CrashPlace(workload: "puts", round: 3, event: .crash(first, second: second, .never))
+        #expect(CrashPlace("\(place)").map { "\($0)" } == "\(place)")
+      }
+    }
+    for call in DiskCall.allCases {
+      for effect in FaultRound.Injection.effects(of: call) {
+        let place = CrashPlace(
+          workload: "puts", round: 0, event: .fault(.init(call: call, occurrence: 5, effect: effect)))
+        #expect(CrashPlace("\(place)").map { "\($0)" } == "\(place)")
+      }
+    }
+    #expect(CrashPolicy(word: "torn.1") == nil && CrashPolicy(word: "lost.1") == nil && CrashPolicy(word: "") == nil)
+  }
+
+  @Test func timeAndWishEndAnExploration() {
+    let quick = CrashExplorer(seed: 1, states: .max / 2, faults: .max / 2, seconds: 0.5)
+    #expect(quick.run().seconds < 60)
+    let stopped = CrashExplorer(seed: 1, states: 100_000).run { _ in false }
+    #expect(stopped.states < 100_000)
+  }
+}
