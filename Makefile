@@ -3,7 +3,7 @@
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
 .NOTPARALLEL:
-.PHONY: help setup run build test stress sanitize lint format fuzz coverage docs clean
+.PHONY: help setup run build test crash stress sanitize lint format fuzz coverage docs clean
 
 # The crash backtracer of the toolchain can hang a run that nobody watches.
 export SWIFT_BACKTRACE := enable=no
@@ -21,7 +21,10 @@ RUN ?= .run
 # A folder of pictures for `run`; handed over as it is, whatever characters its name has.
 export PHOTOS ?=
 TARGET ?= record
-TIME ?= 30
+TIME ?= $(if $(filter crash,$(MAKECMDGOALS)),900,30)
+STATES ?= 200000
+FAULTS ?= 20000
+SEED ?= $(shell date +%Y%m%d)
 INPUT ?=
 SECONDS_OF_STRESS := $(if $(filter command line environment override,$(origin SECONDS)),$(SECONDS),60)
 
@@ -39,6 +42,7 @@ help: ## Print this list
 	@echo '  make run PHOTOS=~/Pictures     your own pictures instead of made ones'
 	@echo '  make fuzz TARGET=record TIME=60'
 	@echo '  make stress SECONDS=600'
+	@echo '  make crash TIME=60 SEED=7'
 
 setup: ## Install what is missing (and nothing else)
 	@scripts/setup
@@ -56,6 +60,12 @@ build: setup ## Build library, tool and demonstration in release
 test: setup lint ## Check the style, build, run all tests
 	@swift build --build-tests --scratch-path '$(BUILD)'
 	@swift test --skip-build --scratch-path '$(BUILD)'
+
+crash: setup ## Cut a simulated store off everywhere: STATES=200000 FAULTS=20000 TIME=900 SEED=1
+	@echo 'Building (release) ...'
+	@$(RELEASE) --product cachectl
+	@"$$($(RELEASE) --show-bin-path)/cachectl" crashtest --seed '$(SEED)' --states '$(STATES)' \
+	  --faults '$(FAULTS)' --time '$(TIME)'
 
 stress: setup ## Readers beside writers that evict and compact, all checked, in numbers: SECONDS=60
 	@echo 'Building (release) ...'

@@ -34,7 +34,7 @@ let package = Package(
     .testTarget(name: "CrashTests", dependencies: ["Vitrine", "VitrineSimulation"]),
     .testTarget(name: "CacheCtlTests", dependencies: ["CacheCtlKit", "cachectl"]),
     .testTarget(name: "SimulationTests", dependencies: ["Vitrine", "VitrineSimulation"]),
-    .testTarget(name: "DocumentationTests", dependencies: ["Vitrine"]),
+    .testTarget(name: "DocumentationTests", dependencies: ["Vitrine", "VitrineSimulation"]),
     .executableTarget(name: "store-process", dependencies: ["Vitrine"], path: "Tests/StoreProcess"),
     .testTarget(name: "ProcessTests", dependencies: ["Vitrine", "store-process"]),
   ],

@@ -24,10 +24,11 @@ import Vitrine
     #expect(drawn == [pixels])
   }
 
-  @Test func everyExampleOfEmbeddingIsCompiledHere() throws {
-    let source = try lines(of: "Tests/DocumentationTests/EmbeddingExamples.swift")
-    let blocks = try swiftBlocks(of: "Docs/Embedding.md")
-    #expect(blocks.count >= 8)
+  @Test(arguments: [("Embedding", 8), ("Testing", 1)])
+  func everyExampleIsCompiledHere(_ document: String, _ least: Int) throws {
+    let source = try lines(of: "Tests/DocumentationTests/\(document)Examples.swift")
+    let blocks = try swiftBlocks(of: "Docs/\(document).md")
+    #expect(blocks.count >= least)
     for block in blocks {
       let starts = source.indices.filter { source[$0...].starts(with: block) }
       #expect(!starts.isEmpty, "not compiled by the tests: \(block.joined(separator: "\n"))")
@@ -50,7 +51,7 @@ import Vitrine
   }
 
   @Test func everyFileThatADocumentLinksToIsThere() throws {
-    let documents = ["Architecture", "Budget", "Concurrency", "Durability", "Embedding", "Format"].map {
+    let documents = ["Architecture", "Budget", "Concurrency", "Durability", "Embedding", "Format", "Testing"].map {
       "Docs/\($0).md"
     }
     for document in ["README.md", "CONTRIBUTING.md"] + documents {

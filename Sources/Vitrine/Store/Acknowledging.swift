@@ -47,8 +47,10 @@ extension StoreCore {
   }
 
   private func writeBack(_ range: Range<Int>, ofSegment id: UInt64, in slot: Int) throws(StoreError) {
-    let segment = locked { catalog.segments.segment(slot) }
-    guard let segment, segment.id == id, segment.state != .retired else { return }
+    let segment = locked {
+      catalog.segments.segment(slot).flatMap { $0.id == id && $0.state != .retired ? $0 : nil }
+    }
+    guard let segment else { return }
     try withFile(segment) { file throws(SystemError) in try file.writeBack(range) }
   }
 
