@@ -61,8 +61,7 @@ package struct CrashExploration: Sequence {
           let expected = exploration.expectation(states.operationCount)
           if seen.insert(mixed(fingerprint, UInt64(bitPattern: Int64(expected)))).inserted {
             return Crash(
-              last: exploration.operation(before: states.operationCount),
-              next: exploration.operation(before: states.operationCount + 1), policy: policy, fingerprint: fingerprint,
+              last: exploration.operation(before: states.operationCount), policy: policy, fingerprint: fingerprint,
               expected: expected, states: states)
           }
         }
@@ -98,8 +97,6 @@ package struct CrashExploration: Sequence {
 package struct Crash: Sendable, CustomStringConvertible {
   /// The last operation that was complete; nil before the first.
   package let last: DiskOperation?
-  /// The one that did not come any more; nil behind the last.
-  package let next: DiskOperation?
   package let policy: CrashPolicy
   /// Equal for disks that cannot be told apart, or that differ in nothing but what was written, where that was wished.
   package let fingerprint: UInt64

@@ -10,14 +10,13 @@ public struct CrashReport: Sendable {
     public var faults = 0
   }
 
-  /// What the disk was asked for, and how many states were left by a loss of power just before and just after it.
+  /// What the disk was asked for, and how many such calls the power went before and after.
   public struct CallSite: Sendable {
     /// Such as `sync`, `store`.
     public var operation: String
     /// Such as `wal/*`, `segments/*`, `checkpoints/*`, `STORE`.
     public var file: String
-    public var before = 0
-    public var after = 0
+    public var count = 0
   }
 
   public var seed: UInt64

@@ -27,8 +27,10 @@ struct CrashRound {
     }
     var number = 0
     var newCount = 0
+    var last = store.firstMoment
     for crash in store.crashes(mixtures: 4, seed: seed, maximumAlone: 5) {
       guard let board, board.isWanted(index) else { break }
+      last = crash.operationCount
       guard board.enter(index, crash) else { continue }
       number += 1
       newCount += 1
@@ -43,6 +45,7 @@ struct CrashRound {
       }
       if number % CrashRound.doubleStride == 0 { cutRecovery(store, crash, verification, board) }
     }
+    board?.cover(store.world.disk.operations.filter { $0.index >= store.firstMoment && $0.index < last })
     if newCount == 0 { board?.give(up: index) }
   }
 

@@ -103,12 +103,17 @@ final class ExplorationBoard: Sendable {
       let fingerprint = mixed(mixed(crash.fingerprint, UInt64(crash.expected)), UInt64(workload))
       guard state.seen.insert(fingerprint).inserted else { return false }
       state.report.workloads[workload].states += 1
-      if let last = crash.last { state.sites[last.site, default: CrashReport.CallSite(last)].after += 1 }
-      if let next = crash.next { state.sites[next.site, default: CrashReport.CallSite(next)].before += 1 }
       return true
     }
     if isNew { tell() }
     return isNew
+  }
+
+  /// The power went before and after each of these operations, in the states that were not seen before.
+  func cover(_ operations: [DiskOperation]) {
+    state.withLock { state in
+      for operation in operations { state.sites[operation.site, default: CrashReport.CallSite(operation)].count += 1 }
+    }
   }
 
   func countDoubleCrash() {

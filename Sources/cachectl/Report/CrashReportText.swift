@@ -15,10 +15,10 @@ enum CrashReportText {
     }
     table.add(["together", "", Quantity.count(report.states), Quantity.count(report.faults)])
     text += table.text(indentation: "  ")
-    var sites = Table([.left, .left, .right, .right])
-    sites.add(["cut off at", "", "before", "after"])
+    var sites = Table([.left, .left, .right])
+    sites.add(["cut off before and after", "", "calls"])
     for site in report.callSites {
-      sites.add([site.file, site.operation, Quantity.count(site.before), Quantity.count(site.after)])
+      sites.add([site.file, site.operation, Quantity.count(site.count)])
     }
     text += "\n" + sites.text(indentation: "  ") + "\n"
     text += "distinct states   \(Quantity.count(report.states))\n"
@@ -64,8 +64,7 @@ enum CrashReportText {
         .array(
           report.callSites.map {
             .object([
-              ("file", .string($0.file)), ("operation", .string($0.operation)), ("before", .int($0.before)),
-              ("after", .int($0.after)),
+              ("file", .string($0.file)), ("operation", .string($0.operation)), ("calls", .int($0.count)),
             ])
           })
       ),
