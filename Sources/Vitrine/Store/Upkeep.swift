@@ -16,8 +16,8 @@ extension StoreCore {
     if isBusy, locked({ openSegments.contains { $0 != nil } }) { try? makeSpares(2) }
     round { () throws(StoreError) in try removeOrphans() }
     try? flushGently()
-    if wantsCheckpoint.load(ordering: .relaxed) || isRecencyOld {
-      round { () throws(StoreError) in try writeCheckpoint() }
+    round { () throws(StoreError) in
+      if wantsCheckpoint.load(ordering: .relaxed) || isRecencyOld { try writeCheckpoint() }
     }
     round { () throws(StoreError) in try checkLeftovers() }
     round { () throws(StoreError) in try dropExpired() }
@@ -30,7 +30,8 @@ extension StoreCore {
     try? flush()
   }
 
-  /// Stamps live in checkpoints: when a minute of hits would be forgotten by a crash, it is time for one.
+  /// Stamps live in checkpoints: when a minute of hits would be forgotten by a crash, it is time for one. Under the upkeep
+  /// lock.
   private var isRecencyOld: Bool {
     guard evictor.order.countsHits else { return false }
     let since = environment.clock.monotonicNanoseconds() &- lastCheckpoint.nanoseconds
