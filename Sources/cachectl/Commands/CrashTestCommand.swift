@@ -27,7 +27,7 @@ enum CrashTestCommand: Command {
         + "text, story), workloads, call_sites.",
     ],
     examples: [
-      .init("cachectl crashtest", "half a minute of it, with a new seed"),
+      .init("cachectl crashtest", "a minute of it, with a new seed"),
       .init("cachectl crashtest --states 200000 --time 900", "a quarter of an hour"),
       .init("cachectl crashtest --workload compaction --seed 7", "one workload, the same again"),
     ])
