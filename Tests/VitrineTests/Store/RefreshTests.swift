@@ -559,13 +559,15 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
     for key in 0..<keys { try writer.put(value(key, 0), for: "\(key)") }
     let reader = try CacheStore.open(at: folder.store, options: StoreOptions(reads: reads, isReadOnly: true))
     let wrong = Guarded<[String]>([])
-    let end = Date(timeIntervalSinceNow: 1.5)
+    // A machine that is slow has more time, until something was moved.
+    let (end, limit) = (Date(timeIntervalSinceNow: 1.5), Date(timeIntervalSinceNow: 60))
+    let isOver = Guarded(false)
     let done = DispatchSemaphore(value: 0)
     for thread in 0..<2 {
       Thread.detachNewThread {
         var random = SeededRandom(seed: UInt64(thread))
         var newest = [Int](repeating: 0, count: keys)
-        while Date() < end {
+        while !isOver.withLock({ $0 }) {
           let key = random.below(keys)
           guard let got = reader["\(key)"],
             let version = Int(String(decoding: got.split(separator: UInt8(ascii: "/"))[1], as: UTF8.self)),
@@ -581,7 +583,8 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
     }
     Thread.detachNewThread {
       var version = 0
-      while Date() < end {
+      func hasMoved() -> Bool { writer.statistics().compaction.recordsMoved > 0 }
+      while Date() < end || compacts && !hasMoved() && Date() < limit {
         version += 1
         do {
           for key in 0..<keys where !compacts || (key + version) % 3 == 0 {
@@ -592,10 +595,11 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
           wrong.withLock { $0.append("\(error)") }
         }
       }
+      isOver.withLock { $0 = true }
       done.signal()
     }
     var refreshes = 0
-    while Date() < end {
+    while !isOver.withLock({ $0 }) {
       do { refreshes += try reader.refresh() ? 1 : 0 } catch { wrong.withLock { $0.append("\(error)") } }
       usleep(pauseMicroseconds)
     }
