@@ -44,7 +44,10 @@ package final class KeyTable: @unchecked Sendable {
 
   deinit {
     for index in 0..<KeyTable.shardCount {
+      // Nobody else is there any more; the lock says so to tools that do not see references counted.
+      shards[index].lock.lock()
       shards[index].memory?.free()
+      shards[index].lock.unlock()
       shards[index].lock.destroy()
     }
     shards.deallocate()
