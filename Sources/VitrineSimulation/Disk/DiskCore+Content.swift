@@ -94,7 +94,10 @@ extension DiskCore {
     if byteCount <= 0 || byteCount > LiveFile.maximumByteCount {
       throw failure(ErrorCode.invalidArgument, "map", path)
     }
-    guard file.makeMappable(reserve: options.mappingByteCount, needed: byteCount), let memory = file.memory
+    guard
+      file.makeMappable(
+        reserve: options.mappingByteCount, needed: byteCount, reusesMemory: options.reusesMemory),
+      let memory = file.memory
     else {
       throw failure(ErrorCode.noMemory, "map", path)
     }

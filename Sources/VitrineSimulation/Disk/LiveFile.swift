@@ -70,9 +70,11 @@ final class LiveFile: @unchecked Sendable {
 
   /// Moves the bytes to memory that can be mapped, with room for `reserve`. False when there is no address space, or
   /// when the file was mapped before with less room.
-  func makeMappable(reserve: Int, needed: Int) -> Bool {
+  func makeMappable(reserve: Int, needed: Int, reusesMemory: Bool) -> Bool {
     if let memory { return needed <= memory.byteCount }
-    guard let fresh = FileMemory(byteCount: Swift.max(reserve, needed, byteCount)) else { return false }
+    guard let fresh = FileMemory(byteCount: Swift.max(reserve, needed, byteCount), isReused: reusesMemory) else {
+      return false
+    }
     content.forEachWrittenPage { offset, bytes in
       let count = Swift.min(Page.byteCount, byteCount - offset)
       if count > 0 { (fresh.start + offset).copyMemory(from: bytes, byteCount: count) }

@@ -16,6 +16,8 @@ package final class SimulatedDisk: FileSystem {
     package var mappingByteCount = 64 << 20
     /// False for a file system that writes every block to a new place: allocating then sets the length only.
     package var promisesAllocation = true
+    /// Whether address space of files goes from disk to disk, which is quicker: see ``FileMemory``.
+    package var reusesMemory = false
 
     package init() {}
   }

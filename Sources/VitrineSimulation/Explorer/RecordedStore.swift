@@ -29,7 +29,9 @@ public final class RecordedStore {
   ) throws {
     self.forgets = forgets
     self.isTolerant = isTolerant
-    world = SimulatedWorld(seed: seed)
+    var disk = SimulatedDisk.Options()
+    disk.reusesMemory = !forgets
+    world = SimulatedWorld(seed: seed, disk: SimulatedDisk(disk))
     history = History(world.disk)
     self.options = options
     prepare(world.disk)

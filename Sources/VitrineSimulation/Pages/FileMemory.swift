@@ -10,16 +10,17 @@ import Vitrine
 
 /// Address space for one mapped file. It takes memory only where it is touched.
 ///
-/// Regions of one size are used again: thousands of disks a second are made and forgotten, and giving address space back
-/// stops all threads for a moment.
+/// An explorer makes and forgets thousands of disks a second, and giving address space back stops all threads for a moment:
+/// so it has regions used again. Only for programs that store nowhere but in the file, and on one thread.
 ///
 /// Invariant: `start` stays valid for `byteCount` bytes until the last reference goes; the file and each of its
-/// mappings hold one, so a mapping outlives the file's name and handle. Behind `extent` it holds zeros.
+/// mappings hold one, so a mapping outlives the file's name and handle. Behind `extent` a region kept for use holds zeros.
 final class FileMemory: @unchecked Sendable {
   let start: UnsafeMutableRawPointer
   let byteCount: Int
   /// Up to where anything may have been written. Under the disk's lock.
   private(set) var extent = 0
+  private let isReused: Bool
 
   private static let kept = Guarded<[Int: [UnsafeMutableRawPointer]]>([:])
   private static let mostKept = 64
@@ -27,9 +28,10 @@ final class FileMemory: @unchecked Sendable {
   private static let largestKeptExtent = 1 << 20
 
   /// Nil when the address space is used up.
-  init?(byteCount: Int) {
+  init?(byteCount: Int, isReused: Bool) {
     self.byteCount = byteCount
-    if let start = FileMemory.kept.withLock({ $0[byteCount]?.popLast() }) {
+    self.isReused = isReused
+    if isReused, let start = FileMemory.kept.withLock({ $0[byteCount]?.popLast() }) {
       self.start = start
       return
     }
@@ -47,7 +49,7 @@ final class FileMemory: @unchecked Sendable {
   func noteExtent(_ byteCount: Int) { extent = max(extent, byteCount) }
 
   deinit {
-    if extent <= FileMemory.largestKeptExtent {
+    if isReused, extent <= FileMemory.largestKeptExtent {
       memset(start, 0, extent)
       let isKept = FileMemory.kept.withLock { kept in
         guard kept[byteCount, default: []].count < FileMemory.mostKept else { return false }
