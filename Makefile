@@ -61,7 +61,7 @@ test: setup lint ## Check the style, build, run all tests
 	@swift build --build-tests --scratch-path '$(BUILD)'
 	@swift test --skip-build --scratch-path '$(BUILD)'
 
-crash: setup ## Cut a simulated store off everywhere: STATES=200000 FAULTS=20000 TIME=900 SEED=1
+crash: setup ## Cut a simulated store off everywhere: STATES=200000 FAULTS=20000 TIME=900, SEED of the day
 	@echo 'Building (release) ...'
 	@$(RELEASE) --product cachectl
 	@"$$($(RELEASE) --show-bin-path)/cachectl" crashtest --seed '$(SEED)' --states '$(STATES)' \

@@ -48,7 +48,9 @@ import Vitrine
     let explorer = CrashExplorer(seed: 1)
     for place in [
       "", "puts", "puts:0", "nothing:0:crash:always:3:lost", "puts:x:crash:always:3:lost", "puts:0:crash:always:3:what",
-      "puts:0:crash:always:3:lost:4", "puts:0:fault:write:0:io", "puts:0:fault:write:1:what", "puts:0:fault:run:1:io",
+      "puts:0:crash:always:3:lost:4", "puts:-1:crash:always:3:lost", "puts:0:crash:always:-9223372036854775808:lost",
+      "puts:0:fault:write:9223372036854775807:torn", "puts:0:fault:write:0:io", "puts:0:fault:write:1:what",
+      "puts:0:fault:run:1:io",
     ] {
       #expect(throws: StoreError.self, "\(place)") { try explorer.repeat(place) }
     }
@@ -68,7 +70,7 @@ import Vitrine
       }
     }
     for call in DiskCall.allCases {
-      for effect in FaultRound.Injection.effects(of: call) {
+      for effect in FaultInjection.effects(of: call) {
         let place = CrashPlace(
           workload: "puts", round: 0, event: .fault(.init(call: call, occurrence: 5, effect: effect)))
         #expect(CrashPlace("\(place)").map { "\($0)" } == "\(place)")
@@ -78,7 +80,7 @@ import Vitrine
   }
 
   @Test func timeAndWishEndAnExploration() {
-    let quick = CrashExplorer(seed: 1, states: .max / 2, faults: .max / 2, seconds: 0.5)
+    let quick = CrashExplorer(seed: 1, states: .max, faults: .max, seconds: 0.5)
     #expect(quick.run().seconds < 60)
     let stopped = CrashExplorer(seed: 1, states: 100_000).run { _ in false }
     #expect(stopped.states < 100_000)

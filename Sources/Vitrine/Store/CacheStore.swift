@@ -343,67 +343,6 @@ public final class CacheStore: Sendable {
     return core.keysByRecency()
   }
 
-  // MARK: Upkeep
-
-  /// Brings a read-only store up to what the writer has stored by now; answers whether that was anything new. A store
-  /// open for writing is always up to date: false.
-  ///
-  /// Any thread, also in the closure of a get. Gets go on meanwhile and find each key as it was before or as it is
-  /// after; what is borrowed stays. Costs a few dozen system calls when nothing is new, else about as much as the
-  /// writer's changes since the last time; and as much as opening when the writer has begun the log anew since. Throws
-  /// `storeRemoved` when the folder holds another store or none by now (gets still give what there was), and what
-  /// opening throws; the store then shows what it did before. Options that the writer has changed since, such as an age
-  /// limit, count from the next opening.
-  @discardableResult
-  public func refresh() throws(StoreError) -> Bool { try core.refresh() }
-
-  /// Makes everything acknowledged before it survive loss of power. Waits for the disk.
-  public func flush() throws(StoreError) { try core.flush() }
-
-  /// Writes the index out, so that the next opening need not read the log. Waits for the disk; readers do not wait for
-  /// it, writers for as long as the index takes to copy.
-  public func checkpoint() throws(StoreError) { try core.checkpoint() }
-
-  /// Changes the budgets; nil leaves one as it is. They are durable before they hold, and hold when this returns: a smaller
-  /// one evicts and compacts at once, which may take as long as copying a good part of the store.
-  public func setBudgets(byteBudget: Int? = nil, entryBudget: Int? = nil) throws(StoreError) {
-    try core.setBudgets(byteBudget: byteBudget, entryBudget: entryBudget)
-  }
-
-  /// Makes the folder as small as it gets without giving up an entry: copies what lives together until at most 2 % of it
-  /// lie dead beside it, but for the segments that still take records. `progress` is called after each segment's worth with
-  /// the bytes copied and, about, the bytes in all; when it answers false, compaction ends early, and nothing is lost. In it
-  /// every call on this store is allowed. O(store); reads go on, and so do writers, who may wait for a segment's copying.
-  public func compact(progress: (Int, Int) -> Bool = { _, _ in true }) throws(StoreError) -> CompactionReport {
-    try core.compact(progress: progress)
-  }
-
-  /// For an app that is quiet now: does what upkeep would do bit by bit (checkpoints, compaction, giving back space) until
-  /// all of it is done, or `goesOn` answers false, which is asked after each segment's worth. True when all is done.
-  @discardableResult
-  public func idle(while goesOn: () -> Bool = { true }) throws(StoreError) -> Bool { try core.idle(goesOn) }
-
-  /// Reads every live byte and checks it; changes nothing. `progress` gets bytes done and bytes in all.
-  public func verify(progress: ((Int, Int) -> Void)? = nil) throws(StoreError) -> VerificationReport {
-    try core.verify(progress: progress)
-  }
-
-  /// What the store holds and has done. O(segments), and a small file to read for a read-only opening.
-  public func statistics() -> StoreStatistics { core.statistics() }
-
-  /// What lives in each segment, by the names that ``StoreStatistics/Segment`` gives. Looks at the index and at no record:
-  /// O(entries), a few milliseconds a million. Changes that go on meanwhile may be counted or not.
-  public func segmentContents() -> [String: SegmentContents] { core.segmentContents() }
-
-  /// Entries in the store. O(1).
-  public var count: Int { core.locked { core.catalog.keyCount } }
-
-  /// The most bytes the folder may take.
-  public var byteBudget: Int { core.locked { core.current.byteBudget } }
-
-  /// The most entries, 0 for no limit.
-  public var entryBudget: Int { core.locked { core.entryBudget } }
-
   /// The calls that wait for the disk, as `async` functions.
   public var asynchronous: AsyncCacheStore { AsyncCacheStore(store: self) }
 }

@@ -39,10 +39,10 @@ extension StoreCore {
     if inline.withLock({ $0[location] == nil }) { return false }
     do throws(SystemError) {
       return try locked { () throws(SystemError) in
-        guard isReadOnly else { return writeBack(location, into: try storage.openFile()) }
+        guard isReadOnly else { return restore(location, into: try storage.openFile()) }
         try storage.mapPrivately()
         catalog.segments.remap(segment)
-        return writeBack(location, into: try storage.readable())
+        return restore(location, into: try storage.readable())
       }
     } catch {
       if error.code == SystemError.missing { return false }
@@ -60,7 +60,7 @@ extension StoreCore {
   }
 
   /// Under the commit lock. What the log holds is written only if it is the record of this very place.
-  func writeBack(_ location: Location, into file: any File) -> Bool {
+  func restore(_ location: Location, into file: any File) -> Bool {
     guard let record = inline.withLock({ $0[location] }), let bytes = try? record.file.read(record.range),
       bytes.count == record.range.count,
       let segment = catalog.segments.segment(location.slot), location.offset + bytes.count <= segment.byteCount,

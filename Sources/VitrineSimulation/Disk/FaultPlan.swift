@@ -17,8 +17,9 @@ package struct Fault: Sendable {
     case fail(Int32)
     /// A write gets so many bytes through and throws then. Other calls fail without effect.
     case failAfterWriting(byteCount: Int, Int32)
-    /// A sync or a write-back throws, and the kernel forgets what it had to write: the pages go on looking written, no later sync
-    /// writes them, and a loss of power finds the old bytes unless they were written anew. A folder's sync just fails.
+    /// A sync or a write-back throws, and the kernel forgets what it had to write: the pages go on looking written, no
+    /// later sync writes them, and a loss of power finds the old bytes unless they were written anew. A folder's sync just
+    /// fails.
     case loseUnsyncedPages(Int32)
     /// A sync answers well and has done nothing. To plant the mistake of a sync left out.
     case pretend

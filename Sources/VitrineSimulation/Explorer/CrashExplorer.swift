@@ -1,3 +1,4 @@
+import Dispatch
 import Vitrine
 
 /// Runs workloads on a simulated disk, and looks at the store in the states that a loss of power, and single faults of the
@@ -5,7 +6,9 @@ import Vitrine
 ///
 /// What a round does follows from seed, workload and round, so every violation can be repeated.
 public struct CrashExplorer: Sendable {
+  /// Each gets its share of states and faults.
   public var workloads: [CrashWorkload]
+  /// The same one gives the same rounds.
   public var seed: UInt64
   /// How many distinct states to look at, over all workloads. Disks count as one that differ only in the bytes of what was
   /// written.
@@ -14,6 +17,7 @@ public struct CrashExplorer: Sendable {
   public var faults: Int
   /// Stops after so many seconds, whatever is left. Nil: never.
   public var seconds: Double?
+  /// How many rounds run at once, the caller's thread among them; more than there are processors gain nothing.
   public var threads: Int
 
   public init(
@@ -28,11 +32,11 @@ public struct CrashExplorer: Sendable {
     self.threads = max(1, threads)
   }
 
-  /// Explores, on threads of its own, until the numbers are reached, the time is over, or `progress` says no. Progress is
+  /// Explores, on the caller's thread and others, and blocks until the numbers are reached, the time is over, or `progress` says no. Progress is
   /// told a few times a second, by any of the threads but never by two at once.
   public func run(progress: @escaping @Sendable (CrashReport) -> Bool = { _ in true }) -> CrashReport {
     let board = ExplorationBoard(self, progress: progress)
-    Threads.run(threads) { _ in
+    DispatchQueue.concurrentPerform(iterations: threads) { _ in
       while let task = board.next() { explore(task, board) }
     }
     return board.report()
@@ -50,7 +54,9 @@ public struct CrashExplorer: Sendable {
     }
   }
 
-  /// Looks at the state or the fault that a violation names again. Nil: nothing is wrong there any more.
+  /// Looks at the state or the fault again that a violation names (``CrashViolation/place``), which takes this explorer's
+  /// seed and workloads. Nil: nothing is wrong there any more. Throws `invalidArgument` for what names nothing here, and
+  /// what the workload throws. Takes as long as a round and a look.
   public func `repeat`(_ place: String) throws -> CrashViolation? {
     guard let place = CrashPlace(place), let workload = workloads.first(where: { $0.name == place.workload }) else {
       throw StoreError.invalidArgument("no workload and place is named \(place)")

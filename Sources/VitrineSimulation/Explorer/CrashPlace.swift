@@ -10,7 +10,7 @@ struct CrashPlace: CustomStringConvertible {
   enum Event {
     /// A loss of power; the second one in the middle of the recovery from the first.
     case crash(Moment, second: Moment?, Verification)
-    case fault(FaultRound.Injection)
+    case fault(FaultInjection)
   }
 
   let workload: String
@@ -26,7 +26,7 @@ struct CrashPlace: CustomStringConvertible {
   /// `WORKLOAD:ROUND:crash:VERIFICATION:MOMENT:POLICY[:MOMENT:POLICY]` or `WORKLOAD:ROUND:fault:CALL:OCCURRENCE:EFFECT`.
   init?(_ text: String) {
     let parts = text.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
-    guard parts.count >= 6, let round = Int(parts[1]) else { return nil }
+    guard parts.count >= 6, let round = Int(parts[1]), round >= 0 else { return nil }
     workload = parts[0]
     self.round = round
     switch parts[2] {
@@ -38,7 +38,7 @@ struct CrashPlace: CustomStringConvertible {
       if parts.count == 8, second == nil { return nil }
       event = .crash(first, second: second, verification)
     case "fault":
-      guard let injection = FaultRound.Injection(words: Array(parts[3...])) else { return nil }
+      guard let injection = FaultInjection(words: Array(parts[3...])) else { return nil }
       event = .fault(injection)
     default:
       return nil
@@ -50,7 +50,8 @@ struct CrashPlace: CustomStringConvertible {
   ]
 
   private static func moment(_ parts: ArraySlice<String>) -> Moment? {
-    guard let first = parts.first, let last = parts.last, let count = Int(first), let policy = CrashPolicy(word: last)
+    guard let first = parts.first, let last = parts.last, let count = Int(first), count >= 0,
+      let policy = CrashPolicy(word: last)
     else { return nil }
     return Moment(operationCount: count, policy: policy)
   }

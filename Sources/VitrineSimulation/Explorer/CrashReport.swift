@@ -19,7 +19,9 @@ public struct CrashReport: Sendable {
     public var count = 0
   }
 
+  /// Of the explorer; with it, ``CrashExplorer/repeat(_:)`` finds a violation again.
   public var seed: UInt64
+  /// In the explorer's order.
   public var workloads: [Workload]
   /// States in which the recovery from a state was cut off in turn.
   public var doubleCrashes = 0
@@ -31,7 +33,9 @@ public struct CrashReport: Sendable {
   public var statesWanted: Int
   public var faultsWanted: Int
 
+  /// Over all workloads.
   public var states: Int { workloads.reduce(0) { $0 + $1.states } }
+  /// Over all workloads.
   public var faults: Int { workloads.reduce(0) { $0 + $1.faults } }
 }
 

@@ -19,7 +19,7 @@ struct CrashRound {
       store = try workload.record(seed: seed)
     } catch {
       board?.add(violation(.init(operationCount: 0, policy: .everythingKept), nil, .firstRead, "\(error)", []))
-      board?.give(up: index)
+      board?.giveUpStates(index)
       return
     }
     if let misuse = store.world.disk.misuse.first {
@@ -39,14 +39,14 @@ struct CrashRound {
       let moment = CrashPlace.Moment(operationCount: crash.operationCount, policy: crash.policy)
       let inspection = Inspection(
         history: store.history, moment: crash.operationCount, powerLost: true, verification: verification)
-      if let wrong = inspection.run(store.rebooted(crash.disk())) {
+      if let wrong = inspection.run(store.world.rebooted(crash.disk())) {
         board.add(
           violation(moment, nil, verification, "\(crash): \(wrong)", story(store, crash.operationCount)))
       }
       if number % CrashRound.doubleStride == 0 { cutRecovery(store, crash, verification, board) }
     }
     board?.cover(store.world.disk.operations.filter { $0.index >= store.firstMoment && $0.index < last })
-    if newCount == 0 { board?.give(up: index) }
+    if newCount == 0 { board?.giveUpStates(index) }
   }
 
   /// Cuts the power again while recovery is at work.
@@ -75,7 +75,7 @@ struct CrashRound {
   private func recovered(
     _ store: RecordedStore, _ disk: SimulatedDisk, _ verification: Verification
   ) throws -> (world: SimulatedWorld, hasEvicted: Bool) {
-    let world = store.rebooted(disk)
+    let world = store.world.rebooted(disk)
     let again = try CacheStore.open(
       at: RecordedStore.path, options: StoreOptions(verification: verification), environment: world.environment)
     world.background.runAll()
@@ -92,7 +92,7 @@ struct CrashRound {
   ) throws -> (text: String, story: [String])? {
     let store = try workload.record(seed: seed)
     let disk = store.world.disk.crashStates(after: first.operationCount).disk(first.policy)
-    var world = store.rebooted(disk)
+    var world = store.world.rebooted(disk)
     var mayMiss = false
     if let second {
       let recovery = try recovered(store, disk, verification)

@@ -12,8 +12,8 @@ import Vitrine
 ///   try store.put("user/1", RecordedStore.bytes(.random(in: 1...5000, using: &numbers), 2))
 ///   try store.remove("user/1", synced: true)
 /// }
-/// let report = CrashExplorer(workloads: [workload]).run()
-/// precondition(report.violations.isEmpty, report.text)
+/// let report = CrashExplorer(workloads: [workload], seed: 1).run()
+/// precondition(report.violations.isEmpty, "\(report.violations)")
 /// ```
 public struct CrashWorkload: Sendable {
   public typealias Body = @Sendable (_ store: RecordedStore, _ numbers: inout any RandomNumberGenerator) throws -> Void

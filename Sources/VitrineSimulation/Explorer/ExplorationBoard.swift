@@ -15,7 +15,7 @@ final class ExplorationBoard: Sendable {
     var sites: [String: CrashReport.CallSite] = [:]
     /// By workload: rounds of faults begun, and whether it gives nothing new any more.
     var faultRounds: [Int]
-    var isGivenUp: [Bool]
+    var hasNoStatesLeft: [Bool]
     var hasNoFaultsLeft: [Bool]
     var isStopped = false
     var lastProgress: UInt64
@@ -37,15 +37,16 @@ final class ExplorationBoard: Sendable {
     self.began = began
     deadline = explorer.seconds.map { began + UInt64(max(0, min($0, 1e9)) * 1e9) } ?? .max
     let count = max(1, explorer.workloads.count)
-    statesEach = (max(0, explorer.states) + count - 1) / count
-    faultsEach = (max(0, explorer.faults) + count - 1) / count
+    func share(_ wanted: Int) -> Int { max(0, wanted) / count + (wanted > 0 && wanted % count > 0 ? 1 : 0) }
+    statesEach = share(explorer.states)
+    faultsEach = share(explorer.faults)
     let report = CrashReport(
       seed: explorer.seed, workloads: explorer.workloads.map { CrashReport.Workload(name: $0.name) },
       statesWanted: max(0, explorer.states), faultsWanted: max(0, explorer.faults))
     state = Guarded(
       State(
         report: report, faultRounds: explorer.workloads.map { _ in 0 },
-        isGivenUp: explorer.workloads.map { _ in false }, hasNoFaultsLeft: explorer.workloads.map { _ in false },
+        hasNoStatesLeft: explorer.workloads.map { _ in false }, hasNoFaultsLeft: explorer.workloads.map { _ in false },
         lastProgress: began))
   }
 
@@ -63,7 +64,7 @@ final class ExplorationBoard: Sendable {
       let workloads = state.report.workloads
       var best: (share: Double, task: Task)?
       for index in workloads.indices {
-        if statesEach > 0, !state.isGivenUp[index], workloads[index].states < statesEach {
+        if statesEach > 0, !state.hasNoStatesLeft[index], workloads[index].states < statesEach {
           let share = Double(workloads[index].states) / Double(statesEach)
           if share < best?.share ?? 1 {
             best = (share, Task(kind: .crashes, workload: index, round: workloads[index].rounds))
@@ -94,7 +95,7 @@ final class ExplorationBoard: Sendable {
   }
 
   /// Rounds of it give nothing that was not seen.
-  func give(up workload: Int) { state.withLock { $0.isGivenUp[workload] = true } }
+  func giveUpStates(_ workload: Int) { state.withLock { $0.hasNoStatesLeft[workload] = true } }
   func giveUpFaults(_ workload: Int) { state.withLock { $0.hasNoFaultsLeft[workload] = true } }
 
   /// Enters a state; false when it was looked at already.

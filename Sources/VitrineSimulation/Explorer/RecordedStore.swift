@@ -45,18 +45,12 @@ public final class RecordedStore {
   }
 
   /// The disks that a loss of power could have left.
-  package func crashes(
-    mixtures: Int, seed: UInt64, maximumAlone: Int, after moments: [Int]? = nil
-  ) -> CrashExploration {
+  package func crashes(mixtures: Int, seed: UInt64, maximumAlone: Int) -> CrashExploration {
     let expectations = history.expectations
     return world.disk.crashes(
-      mixtures: mixtures, seed: seed, maximumAlone: maximumAlone,
-      after: moments ?? Array(firstMoment...max(firstMoment, world.disk.operationCount)), comparesShapes: !forgets,
-      expectation: { moment in expectations.count { $0 <= moment } })
+      mixtures: mixtures, seed: seed, maximumAlone: maximumAlone, after: Array(firstMoment...world.disk.operationCount),
+      comparesShapes: !forgets, expectation: { moment in expectations.count { $0 <= moment } })
   }
-
-  /// The world in which the next process finds a disk that a crash left.
-  package func rebooted(_ disk: SimulatedDisk) -> SimulatedWorld { world.rebooted(disk) }
 
   /// Bytes that follow from a number and differ for each, and that nothing compresses.
   public static func bytes(_ count: Int, _ number: Int) -> [UInt8] {
@@ -74,6 +68,7 @@ public final class RecordedStore {
 
   // MARK: Entries
 
+  /// Stores an entry of the URL `name`.
   public func put(
     _ name: String, _ bytes: [UInt8], style: Style = .original, synced: Bool = false, metadata: [UInt8] = []
   ) throws {
@@ -108,6 +103,7 @@ public final class RecordedStore {
     }
   }
 
+  /// Removes one entry.
   public func remove(_ name: String, style: Style = .original, synced: Bool = false) throws {
     let key = CacheKey(name, style)
     try change([.remove(key)], synced: synced) {
@@ -115,6 +111,7 @@ public final class RecordedStore {
     }
   }
 
+  /// Removes everything.
   public func removeAll(synced: Bool = false) throws {
     try change([.removeAll], synced: synced) {
       try store.removeAll(durability: synced ? .synced : .buffered)
@@ -142,6 +139,7 @@ public final class RecordedStore {
     try write(batch, styles.map { .put(CacheKey(name, $0), Content($1)) }, synced: synced)
   }
 
+  /// Puts and removals of different URLs that happen together.
   public func batch(puts: [(String, [UInt8])], removals: [String] = [], synced: Bool = false) throws {
     var batch = WriteBatch()
     var changes: [History.Change] = []
@@ -212,6 +210,7 @@ public final class RecordedStore {
 
   // MARK: The store
 
+  /// From here on, all so far must survive a loss of power.
   public func flush() throws {
     try attempt {
       try store.flush()
@@ -219,6 +218,7 @@ public final class RecordedStore {
     }
   }
 
+  /// Writes the index out; as ``flush()``, for what must survive.
   public func checkpoint() throws {
     try attempt {
       try store.checkpoint()
@@ -240,10 +240,12 @@ public final class RecordedStore {
     return report
   }
 
+  /// Changes the budget of bytes; a smaller one evicts.
   public func setByteBudget(_ byteCount: Int) throws {
     try attempt { try evicting { try store.setBudgets(byteBudget: byteCount) } }
   }
 
+  /// Changes the budget of entries, 0 for none; a smaller one evicts.
   public func setEntryBudget(_ count: Int) throws {
     try attempt { try evicting { try store.setBudgets(entryBudget: count) } }
   }
@@ -254,12 +256,14 @@ public final class RecordedStore {
     markBeginning()
   }
 
+  /// Closes the store and opens it again.
   public func reopen() throws {
     try close()
     store = try CacheStore.open(at: RecordedStore.path, options: options, environment: world.environment)
     isClosed = false
   }
 
+  /// Closes the store. Only ``reopen()`` may follow.
   public func close() throws {
     // A store that has failed closes without a word, and without making anything durable.
     let isWell = (try? store.requireWell()) != nil

@@ -77,9 +77,11 @@ private final class ProgressLine: @unchecked Sendable {
 
   func show(_ report: CrashReport) {
     let found = report.violations.isEmpty ? "" : ", \(Quantity.count(report.violations.count)) VIOLATIONS"
-    let (done, wanted) = (report.states + report.faults, report.statesWanted + report.faultsWanted)
+    let (wanted, isEndless) = report.statesWanted.addingReportingOverflow(report.faultsWanted)
+    let done = report.states + report.faults
     progress.show(
-      "\(Quantity.percent(min(done, wanted), of: max(wanted, 1))), \(Quantity.count(report.states)) states, "
+      (isEndless ? "" : "\(Quantity.percent(min(done, wanted), of: max(wanted, 1))), ")
+        + "\(Quantity.count(report.states)) states, "
         + "\(Quantity.count(report.faults)) faults\(found)")
   }
 
