@@ -49,10 +49,9 @@ final class StoreProcess {
   func kill() {
     guard process.isRunning else { return }
     Glibc.kill(id, SIGKILL)
-    // Foundation waits for the forked children of its child, too; a process is dead once it is a zombie.
-    while let status = try? String(contentsOfFile: "/proc/\(id)/stat", encoding: .utf8), !status.contains(") Z") {
-      usleep(1000)
-    }
+    // Foundation waits for the forked children of its child, too; a process is dead once it can be waited for.
+    var ended = siginfo_t()
+    while waitid(P_PID, id_t(id), &ended, WEXITED | WNOWAIT) == -1, errno == EINTR {}
   }
 }
 
