@@ -72,7 +72,7 @@ import Vitrine
     for call in DiskCall.allCases {
       for effect in FaultInjection.effects(of: call) {
         let place = CrashPlace(
-          workload: "puts", round: 0, event: .fault(.init(call: call, occurrence: 5, effect: effect)))
+          workload: "puts", round: 0, event: .fault([.call(.init(call: call, occurrence: 5, effect: effect))]))
         #expect(CrashPlace("\(place)").map { "\($0)" } == "\(place)")
       }
     }

@@ -204,7 +204,7 @@ public final class BodyWriter: Sendable {
       try withValue(mapped, in: staged.file, at: staged.payloadOffset, mapped.count) { value throws(StoreError) in
         let head = try target.withPut(core) { $0.headByteCount(storedByteCount: value.count) }
         if core.largestExtent(head, value.count, target.options.isPageAligned) <= core.segmentByteCount {
-          try put(of: value, state.body)
+          try put(of: value, state.body, received: digest, in: staged.file)
         } else {
           try put(value, digest, state.body) { put throws(StoreError) in
             if core.findShared(put).shared == nil { try core.name(staged, put, mapping: mapping, for: state.body) }
@@ -234,9 +234,15 @@ public final class BodyWriter: Sendable {
     try body(UnsafeRawBufferPointer(space))
   }
 
-  /// As any put.
-  private func put(of value: UnsafeRawBufferPointer, _ body: UnfinishedBody) throws(StoreError) {
+  /// As any put. What was received and lay in a file meanwhile is put only if it came back the same.
+  private func put(
+    of value: UnsafeRawBufferPointer, _ body: UnfinishedBody, received: BodyDigest? = nil, in file: (any File)? = nil
+  ) throws(StoreError) {
+    let expected = store.core.environment.digest == nil ? received?.finish().digest : nil
     try target.withPut(store.core, of: value) { put throws(StoreError) in
+      if let expected, put.digest != expected {
+        throw .system(SystemError(code: 5, operation: "read back", path: file?.path ?? ""))
+      }
       try store.core.put(put, durability: target.options.durability, body: body)
     }
   }

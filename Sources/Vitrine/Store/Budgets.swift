@@ -33,6 +33,7 @@ extension StoreCore {
     if changed == locked({ current }) { return }
     changed.generation += 1
     try write(changed)
+    try requireNamed()
     locked {
       current = changed
       ledger.budget = changed.byteBudget

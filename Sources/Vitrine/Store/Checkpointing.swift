@@ -9,6 +9,7 @@ extension StoreCore {
     upkeepLock.lock()
     defer { upkeepLock.unlock() }
     try writeCheckpoint()
+    try requireNamed()
   }
 
   /// Under the upkeep lock.

@@ -31,8 +31,8 @@ extension StoreCore {
     return found
   }
 
-  /// Puts an entry again, with the bytes that its record gives now. False when they fail their check, or there is no
-  /// room: then the entry goes.
+  /// Puts an entry again, with the bytes that its record gives now; in its old place where there is no room for another.
+  /// False when they fail their check, or not even that can be written: then the entry goes.
   private func writeAnew(_ hash: KeyHash, _ location: Location) throws(StoreError) -> Bool {
     guard try !isDamaged(location), let view = catalog.record(at: location, checks: true) else { return false }
     let info = EntryInfo(view, lastUse: nil)
@@ -63,6 +63,32 @@ extension StoreCore {
         }
       }
     }
-    return try result.get()
+    return try result.get() ? true : rewrite(location)
+  }
+
+  /// Writes the same bytes to the same place: their pages are dirty again then, and the next checkpoint syncs them. No
+  /// reader can mind.
+  private func rewrite(_ location: Location) throws(StoreError) -> Bool {
+    guard let header = catalog.record(at: location, checks: true)?.header,
+      let segment = catalog.segments.segment(location.slot)
+    else { return false }
+    if !header.carriesPayload {
+      guard let payload = catalog.payloadLocation(of: header), try rewrite(payload) else { return false }
+    }
+    do throws(SystemError) {
+      guard let file = try segment.openFile() else { return false }
+      let end = location.offset + header.byteCount
+      for start in stride(from: location.offset, to: end, by: 256 << 10) {
+        try file.write(file.read(start..<min(end, start + (256 << 10))), at: start)
+      }
+    } catch {
+      if SystemCode.isNoSpace(error.code) { return false }
+      throw writeError(error)
+    }
+    locked {
+      segment.isDirty = true
+      segment.owesSync = true
+    }
+    return true
   }
 }

@@ -310,7 +310,7 @@ extension EntryInfo {
 }
 
 extension RecordView {
-  var key: CacheKey {
+  package var key: CacheKey {
     let style = Array(style)
     return CacheKey(bytes: Array(url), Style(valid: style, name: String(decoding: style, as: UTF8.self)))
   }

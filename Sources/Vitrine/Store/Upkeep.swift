@@ -55,6 +55,7 @@ extension StoreCore {
     let appended = wal.appendedSequence
     try syncSegments()
     do throws(SystemError) { try wal.makeDurable(below: appended) } catch { throw fail(error) }
+    try requireNamed()
   }
 
   // MARK: Closing

@@ -12,10 +12,31 @@ extension DiskCore {
       wanted = UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(Swift.max(byteCount, 0)))
     }
     let count = file.read(into: wanted, at: offset)
-    if case .flipBit(let byte, let bit) = effect, count > 0 {
+    switch effect {
+    case .flipBit(let byte, let bit) where count > 0:
       wanted[Int(byte.magnitude % UInt(count))] ^= 1 << UInt8(truncatingIfNeeded: bit & 7)
+    case .readStale(let part):
+      readStale(file, part, into: UnsafeMutableRawBufferPointer(rebasing: wanted[..<count]), at: offset)
+    case .misdirect(let byteCount):
+      _ = file.read(
+        into: UnsafeMutableRawBufferPointer(rebasing: wanted[..<count]),
+        at: misdirected(offset, by: byteCount, count, in: file))
+    default: break
     }
     return count
+  }
+
+  /// As long as the file is now, and zeros where it was shorter then.
+  private func readStale(
+    _ file: LiveFile, _ part: Int, into buffer: UnsafeMutableRawBufferPointer, at offset: Int
+  ) {
+    let earlier = state(after: initial.operationCount + journal.count * part / 256).files[file.number]?.live
+    let count = earlier?.read(into: buffer, at: offset) ?? 0
+    UnsafeMutableRawBufferPointer(rebasing: buffer[count...]).initializeMemory(as: UInt8.self, repeating: 0)
+  }
+
+  private func misdirected(_ offset: Int, by byteCount: Int, _ count: Int, in file: LiveFile) -> Int {
+    offset + byteCount + count <= file.byteCount ? offset + byteCount : 0
   }
 
   /// As a real disk does, a full one takes what fits and fails then.
@@ -30,9 +51,13 @@ extension DiskCore {
     let (end, overflows) = offset.addingReportingOverflow(count)
     if overflows || end > file.limit { throw failure(ErrorCode.fileTooLarge, "write", path) }
     var code: Int32?
-    if case .failAfterWriting(let byteCount, let planned) = effect {
+    var offset = offset
+    switch effect {
+    case .failAfterWriting(let byteCount, let planned):
       count = Swift.min(count, Swift.max(byteCount, 0))
       code = planned
+    case .misdirect(let byteCount): offset = misdirected(offset, by: byteCount, count, in: file)
+    default: break
     }
     let fitting = fittingByteCount(file, offset..<offset + count)
     if fitting < count {

@@ -13,11 +13,17 @@ struct DiskCore {
   /// Entries by folder. A folder that was removed has none.
   var directories: [Int: [String: Int]] = [:]
   var faults = FaultPlan()
+  var interventions = InterventionPlan()
   var calls: [DiskCall: Int] = [:]
   var misuse: [String] = []
   var stopsAfter: Int?
   var refusesNewNames = false
-  var usedPageCount = 0
+  /// Refuses every change, as a file system does that has met an error.
+  var isReadOnly = false
+  /// After how many operations somebody took the store's folder away.
+  var folderLost: Int?
+  var usedPageCount = 0 { didSet { mostUsedPageCount = Swift.max(mostUsedPageCount, usedPageCount) } }
+  var mostUsedPageCount = 0
   private var nextInode: Int
   private var nextHandle: UInt64 = 1
 
@@ -55,6 +61,9 @@ struct DiskCore {
   mutating func begin(_ call: DiskCall, _ path: String) throws(SystemError) -> Fault.Effect? {
     try checkRunning("\(call)", path)
     calls[call, default: 0] += 1
+    interventions.calls += 1
+    while let intervention = interventions.due() { intervention(&self) }
+    if isReadOnly, call.changes { throw failure(ErrorCode.readOnlyFileSystem, "\(call)", path) }
     let effect = faults.effect(on: call, path: path)
     switch effect {
     case .fail(let code): throw SystemError(code: code, operation: "\(call)", path: path)

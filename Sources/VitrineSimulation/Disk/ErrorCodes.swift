@@ -13,6 +13,7 @@ package enum ErrorCode {
   package static let directoryNotEmpty = ENOTEMPTY
   package static let fileTooLarge = EFBIG
   package static let inputOutput = EIO
+  package static let interrupted = EINTR
   package static let invalidArgument = EINVAL
   package static let isDirectory = EISDIR
   package static let nameTooLong = ENAMETOOLONG

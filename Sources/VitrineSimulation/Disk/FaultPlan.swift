@@ -2,6 +2,14 @@
 package enum DiskCall: Sendable, Hashable, CaseIterable {
   case openDirectory, createDirectory, list, remove, rename, syncDirectory, availableSpace
   case openFile, createFile, read, write, allocate, truncate, syncFile, writeBack, status, map, lock
+
+  /// Whether a file system that is read-only refuses it.
+  var changes: Bool {
+    switch self {
+    case .createDirectory, .remove, .rename, .createFile, .write, .allocate, .truncate, .syncFile, .syncDirectory: true
+    case .openDirectory, .list, .availableSpace, .openFile, .read, .writeBack, .status, .map, .lock: false
+    }
+  }
 }
 
 /// A misfortune that a disk has in store: which call it strikes, and how.
@@ -27,6 +35,10 @@ package struct Fault: Sendable {
     case readShort(byteCount: Int)
     /// A read answers one wrong bit, in the byte at that position of what it read (modulo its length).
     case flipBit(byte: Int, bit: Int)
+    /// A read answers what the file held at an earlier moment: after that part, in 256, of all operations so far.
+    case readStale(part: Int)
+    /// A read or a write goes so many bytes further on in the file, or back to its start where there is nothing.
+    case misdirect(byteCount: Int)
   }
 
   package var call: DiskCall
@@ -57,6 +69,7 @@ struct FaultPlan: Sendable {
 
   mutating func add(_ fault: Fault) { faults.append((fault, 0)) }
   mutating func removeAll() { faults = [] }
+  mutating func noteStrike() { strikeCount += 1 }
 
   /// Every fault that fits counts the call; the earliest planned one that is due strikes.
   mutating func effect(on call: DiskCall, path: String) -> Fault.Effect? {

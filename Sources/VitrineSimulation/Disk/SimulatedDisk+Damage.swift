@@ -118,7 +118,7 @@ extension SimulatedDisk {
 }
 
 extension DiskCore {
-  fileprivate mutating func link(_ name: String, in parent: Int, _ path: String, isDirectory: Bool) -> Int? {
+  mutating func link(_ name: String, in parent: Int, _ path: String, isDirectory: Bool) -> Int? {
     guard directories[parent] != nil else { return nil }
     let inode = newInode()
     recordFromOutside(.link(inode, in: parent, name: name, isDirectory: isDirectory), path)
@@ -132,7 +132,7 @@ extension DiskCore {
   }
 
   /// From the leaves up, so that no handle inside is left with a folder that seems to exist.
-  fileprivate mutating func unlink(_ name: String, in parent: Int, _ path: String) {
+  mutating func unlink(_ name: String, in parent: Int, _ path: String) {
     guard let inode = directories[parent]?[name] else { return }
     for child in (directories[inode] ?? [:]).keys.sorted() {
       unlink(child, in: inode, DiskCore.join(path, child))

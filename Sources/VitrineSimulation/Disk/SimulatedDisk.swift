@@ -23,6 +23,8 @@ package final class SimulatedDisk: FileSystem {
   }
 
   let core: Guarded<DiskCore>
+  /// What somebody else does while a sync is under way: the first of those to come that has this number.
+  private let duringSync = Guarded<(left: Int, body: @Sendable () -> Void)?>(nil)
 
   package convenience init(_ options: Options = Options()) { self.init(DiskState(), options: options) }
 
@@ -55,6 +57,27 @@ package final class SimulatedDisk: FileSystem {
 
   /// What was carried out, oldest first, since the disk was made or its history folded.
   package var operations: [DiskOperation] { core.withLock { $0.journal } }
+
+  /// Those that were carried out after the first `count` of the disk's life.
+  package func lastOperations(since count: Int) -> ArraySlice<DiskOperation> {
+    core.withLock { $0.journal.suffix(Swift.max(0, $0.operationCount - count)) }
+  }
+
+  /// Runs `body` once, in the middle of the sync of that number from now on, on the thread that syncs: what was written
+  /// before is durable then, and the sync has not returned. 0 takes it back.
+  package func planDuringSync(_ number: Int, _ body: @escaping @Sendable () -> Void) {
+    duringSync.withLock { $0 = number > 0 ? (number, body) : nil }
+  }
+
+  func goOnDuringSync() {
+    let body = duringSync.withLock { planned -> (@Sendable () -> Void)? in
+      planned?.left -= 1
+      guard planned?.left == 0 else { return nil }
+      defer { planned = nil }
+      return planned?.body
+    }
+    body?()
+  }
 
   /// Once so many operations are complete, every further call fails with `EIO` and changes nothing, as if the power had
   /// gone; the run that goes on unwinds without effect. Nil goes on.
@@ -109,17 +132,20 @@ package final class SimulatedDisk: FileSystem {
   // MARK: Faults
 
   package func plan(_ fault: Fault) { core.withLock { $0.faults.add(fault) } }
-  package func removeFaults() { core.withLock { $0.faults.removeAll() } }
+  package func removeFaults() {
+    core.withLock { core in
+      core.faults.removeAll()
+      core.interventions.removeAll()
+      core.isReadOnly = false
+    }
+  }
   /// How many calls a fault struck.
   package var strikeCount: Int { core.withLock { $0.faults.strikeCount } }
 
   /// From now on there is only the room that removals free. With `refusingNewNames`, nothing can be created either,
   /// as where a folder would need a new block.
   package func fillUp(refusingNewNames: Bool = false) {
-    core.withLock { core in
-      core.options.capacityByteCount = core.usedPageCount * Page.byteCount
-      core.refusesNewNames = refusingNewNames
-    }
+    core.withLock { $0.fillUp(refusingNewNames: refusingNewNames) }
   }
 
   package func setCapacity(_ byteCount: Int) {
@@ -133,6 +159,9 @@ package final class SimulatedDisk: FileSystem {
 
   /// Bytes of all blocks that files have, those of open files without a name included.
   package var usedByteCount: Int { core.withLock { $0.usedPageCount * Page.byteCount } }
+
+  /// The most that it was since the disk was made.
+  package var mostUsedByteCount: Int { core.withLock { $0.mostUsedPageCount * Page.byteCount } }
 
   /// How often the engine made this call, failures included.
   package func callCount(_ call: DiskCall) -> Int { core.withLock { $0.calls[call] ?? 0 } }

@@ -66,6 +66,7 @@ final class SimulatedFile: File {
 
   func sync() throws(SystemError) {
     try withCore { (core, file) throws(SystemError) in try core.syncFile(file, path) }
+    hold.disk.goOnDuringSync()
   }
 
   func writeBack(_ range: Range<Int>) throws(SystemError) {

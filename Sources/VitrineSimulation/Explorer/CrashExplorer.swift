@@ -67,8 +67,8 @@ public struct CrashExplorer: Sendable {
     case .crash(let first, let second, let verification):
       wrong = try CrashRound(workload: workload, round: place.round, seed: seed, board: nil)
         .look(first, second, verification)
-    case .fault(let fault):
-      wrong = FaultRound(workload: workload, round: place.round, seed: seed, board: nil).look(fault)
+    case .fault(let misfortunes):
+      wrong = FaultRound(workload: workload, round: place.round, seed: seed, board: nil).look(misfortunes)
     }
     return wrong.map { CrashViolation(place: "\(place)", text: $0.text, story: $0.story) }
   }

@@ -10,7 +10,7 @@ struct CrashPlace: CustomStringConvertible {
   enum Event {
     /// A loss of power; the second one in the middle of the recovery from the first.
     case crash(Moment, second: Moment?, Verification)
-    case fault(FaultInjection)
+    case fault([Misfortune])
   }
 
   let workload: String
@@ -23,7 +23,8 @@ struct CrashPlace: CustomStringConvertible {
     self.event = event
   }
 
-  /// `WORKLOAD:ROUND:crash:VERIFICATION:MOMENT:POLICY[:MOMENT:POLICY]` or `WORKLOAD:ROUND:fault:CALL:OCCURRENCE:EFFECT`.
+  /// `WORKLOAD:ROUND:crash:VERIFICATION:MOMENT:POLICY[:MOMENT:POLICY]` or
+  /// `WORKLOAD:ROUND:fault:MISFORTUNE[+MISFORTUNE]`, each of three words such as `write:12:torn`, `event:filled:300`.
   init?(_ text: String) {
     let parts = text.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
     guard parts.count >= 6, let round = Int(parts[1]), round >= 0 else { return nil }
@@ -38,8 +39,12 @@ struct CrashPlace: CustomStringConvertible {
       if parts.count == 8, second == nil { return nil }
       event = .crash(first, second: second, verification)
     case "fault":
-      guard let injection = FaultInjection(words: Array(parts[3...])) else { return nil }
-      event = .fault(injection)
+      let words = parts[3...].joined(separator: ":").split(separator: "+", omittingEmptySubsequences: false)
+      let misfortunes = words.compactMap { word in
+        Misfortune(words: word.split(separator: ":", omittingEmptySubsequences: false).map(String.init))
+      }
+      guard misfortunes.count == words.count, misfortunes.count <= 2 else { return nil }
+      event = .fault(misfortunes)
     default:
       return nil
     }
@@ -63,8 +68,8 @@ struct CrashPlace: CustomStringConvertible {
       let moments = [first] + (second.map { [$0] } ?? [])
       return "\(workload):\(round):crash:\(word)"
         + moments.map { ":\($0.operationCount):\($0.policy.word)" }.joined()
-    case .fault(let injection):
-      return "\(workload):\(round):fault:\(injection)"
+    case .fault(let misfortunes):
+      return "\(workload):\(round):fault:" + misfortunes.map(\.description).joined(separator: "+")
     }
   }
 }

@@ -26,6 +26,10 @@ public struct CrashReport: Sendable {
   /// States in which the recovery from a state was cut off in turn.
   public var doubleCrashes = 0
   public var callSites: [CallSite] = []
+  /// Faults that struck, by the call to the disk and what became of it, or by what others did.
+  public var faultsByKind: [String: Int] = [:]
+  /// How many times two struck in one run.
+  public var faultPairs = 0
   public var violations: [CrashViolation] = []
   /// So far.
   public var seconds = 0.0

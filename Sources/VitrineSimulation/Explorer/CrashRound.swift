@@ -38,7 +38,8 @@ struct CrashRound {
       let verification = [Verification.firstRead, .always, .never][number % 3]
       let moment = CrashPlace.Moment(operationCount: crash.operationCount, policy: crash.policy)
       let inspection = Inspection(
-        history: store.history, moment: crash.operationCount, powerLost: true, verification: verification)
+        history: store.history, moment: crash.operationCount, powerLost: true, verification: verification,
+        extras: number % 4 == 1 ? .recoversTwice : number % 4 == 3 ? .compacts : [])
       if let wrong = inspection.run(store.world.rebooted(crash.disk())) {
         board.add(
           violation(moment, nil, verification, "\(crash): \(wrong)", story(store, crash.operationCount)))
@@ -59,7 +60,7 @@ struct CrashRound {
     for (number, second) in seconds.enumerated() where number % step == Int(seed % UInt64(step)) {
       let inspection = Inspection(
         history: store.history, moment: first.operationCount, powerLost: true, verification: verification,
-        mayMiss: recovery.hasEvicted)
+        harm: recovery.hasEvicted ? .entriesMayMiss : .none)
       board.countDoubleCrash()
       if let wrong = inspection.run(recovery.world.rebooted(second.disk())) {
         let moments = [first, second].map { CrashPlace.Moment(operationCount: $0.operationCount, policy: $0.policy) }
@@ -93,16 +94,16 @@ struct CrashRound {
     let store = try workload.record(seed: seed)
     let disk = store.world.disk.crashStates(after: first.operationCount).disk(first.policy)
     var world = store.world.rebooted(disk)
-    var mayMiss = false
+    var harm = Harm.none
     if let second {
       let recovery = try recovered(store, disk, verification)
-      mayMiss = recovery.hasEvicted
+      if recovery.hasEvicted { harm = .entriesMayMiss }
       world = recovery.world.rebooted(
         recovery.world.disk.crashStates(after: second.operationCount).disk(second.policy))
     }
     let inspection = Inspection(
       history: store.history, moment: first.operationCount, powerLost: true, verification: verification,
-      mayMiss: mayMiss)
+      harm: harm, extras: [.recoversTwice, .compacts])
     return inspection.run(world).map { ($0, story(store, first.operationCount)) }
   }
 

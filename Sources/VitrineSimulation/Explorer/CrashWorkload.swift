@@ -46,7 +46,7 @@ public struct CrashWorkload: Sendable {
 
   /// Does it once, all from the empty disk on in the history. What the body throws is thrown.
   func record(
-    seed: UInt64, isTolerant: Bool = false, prepare: (SimulatedDisk) -> Void = { _ in }
+    seed: UInt64, isTolerant: Bool = false, prepare: (SimulatedWorld) -> Void = { _ in }
   ) throws -> RecordedStore {
     let store = try RecordedStore(
       seed: seed, options: options, isRecordedFromTheStart: includesMaking, forgets: false, isTolerant: isTolerant,

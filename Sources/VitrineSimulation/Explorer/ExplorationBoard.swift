@@ -122,8 +122,12 @@ final class ExplorationBoard: Sendable {
     tell()
   }
 
-  func countFault(_ workload: Int) {
-    state.withLock { $0.report.workloads[workload].faults += 1 }
+  func count(_ misfortunes: [Misfortune], _ workload: Int) {
+    state.withLock { state in
+      state.report.workloads[workload].faults += misfortunes.count
+      if misfortunes.count == 2 { state.report.faultPairs += 1 }
+      for misfortune in misfortunes { state.report.faultsByKind[misfortune.kind, default: 0] += 1 }
+    }
     tell()
   }
 

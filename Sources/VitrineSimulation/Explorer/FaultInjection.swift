@@ -1,11 +1,8 @@
-/// Which call goes wrong, and how.
+/// A call to the disk that goes wrong, and how.
 struct FaultInjection: CustomStringConvertible {
   enum Effect: String, CaseIterable {
-    case io, full, descriptors, limit, torn, lost, short, flip
+    case io, full, descriptors, memory, limit, interrupted, torn, lost, misdirected, short, flip, stale
   }
-
-  /// No workload makes as many.
-  private static let mostCalls = 1 << 32
 
   let call: DiskCall
   let occurrence: Int
@@ -19,8 +16,7 @@ struct FaultInjection: CustomStringConvertible {
 
   init?(words: [String]) {
     guard words.count == 3, let call = DiskCall.allCases.first(where: { "\($0)" == words[0] }),
-      let occurrence = Int(words[1]), (1...FaultInjection.mostCalls).contains(occurrence),
-      let effect = Effect(rawValue: words[2])
+      let occurrence = Misfortune.number(words[1]), let effect = Effect(rawValue: words[2])
     else { return nil }
     self.init(call: call, occurrence: occurrence, effect: effect)
   }
@@ -33,36 +29,41 @@ struct FaultInjection: CustomStringConvertible {
       case .io: .fail(ErrorCode.inputOutput)
       case .full: .fail(ErrorCode.noSpace)
       case .descriptors: .fail(ErrorCode.tooManyFiles)
+      case .memory: .fail(ErrorCode.noMemory)
       case .limit: .fail(ErrorCode.fileTooLarge)
+      case .interrupted: .fail(ErrorCode.interrupted)
       case .torn: .failAfterWriting(byteCount: occurrence * 37 % 700, ErrorCode.inputOutput)
       case .lost: .loseUnsyncedPages(ErrorCode.inputOutput)
+      case .misdirected: .misdirect(byteCount: 4096 * (1 + occurrence % 9))
       case .short: .readShort(byteCount: occurrence * 13 % 300)
       case .flip: .flipBit(byte: occurrence * 7919, bit: occurrence & 7)
+      case .stale: .readStale(part: occurrence * 37 % 256)
       }
     return Fault(call, occurrence: occurrence, what)
   }
 
-  /// Whether the disk then gives other bytes than it was given, or none: an entry may go for it.
-  var mayLoseEntries: Bool {
-    switch call {
-    case .read, .map, .openFile, .status: true
-    default: false
+  var harm: Harm {
+    switch (call, effect) {
+    case (.write, .misdirected): .pagesAreWrong
+    case (.read, .stale), (.read, .misdirected): .entriesMayBeOlder
+    case (.read, _), (.map, _), (.openFile, _), (.status, _): .entriesMayMiss
+    default: .none
     }
   }
 
   /// What makes sense for each call.
   static func effects(of call: DiskCall) -> [Effect] {
     switch call {
-    case .openDirectory, .list, .status, .lock: [.io]
-    case .createDirectory, .createFile: [.io, .full, .descriptors]
-    case .remove, .rename, .syncDirectory, .availableSpace: [.io]
-    case .openFile: [.io, .descriptors]
-    case .read: [.io, .short, .flip]
-    case .write: [.io, .full, .limit, .torn]
-    case .allocate: [.io, .full, .limit]
-    case .truncate: [.io, .limit]
-    case .syncFile, .writeBack: [.io, .lost]
-    case .map: [.io, .descriptors]
+    case .openDirectory, .list, .status, .lock: [.io, .interrupted]
+    case .createDirectory, .createFile: [.io, .full, .descriptors, .interrupted]
+    case .remove, .rename, .syncDirectory, .availableSpace: [.io, .interrupted]
+    case .openFile: [.io, .descriptors, .interrupted]
+    case .read: [.io, .interrupted, .short, .flip, .stale, .misdirected]
+    case .write: [.io, .full, .limit, .interrupted, .torn, .misdirected]
+    case .allocate: [.io, .full, .limit, .interrupted]
+    case .truncate: [.io, .limit, .interrupted]
+    case .syncFile, .writeBack: [.io, .interrupted, .lost]
+    case .map: [.io, .descriptors, .memory]
     }
   }
 }

@@ -1,89 +1,62 @@
 import Vitrine
 
-/// One round of a workload, run again and again with one call to the disk going wrong.
+/// One round of a workload, run again and again with one thing going wrong, or two.
 struct FaultRound {
   let workload: CrashWorkload
   let round: Int
   let seed: UInt64
-  /// Nil when one fault alone is looked at.
+  /// Nil when one run alone is looked at.
   let board: ExplorationBoard?
 
   func run(_ index: Int) {
     guard let plain = try? workload.record(seed: seed) else { return board?.giveUpFaults(index) ?? () }
-    var injections: [FaultInjection] = []
-    for call in DiskCall.allCases {
-      for occurrence in 1...max(1, plain.world.disk.callCount(call)) {
-        for effect in FaultInjection.effects(of: call) {
-          injections.append(FaultInjection(call: call, occurrence: occurrence, effect: effect))
-        }
-      }
-    }
-    // In an order of the seed, so that a part of them is a sample of all.
+    // In an order of the seed, so that a part of them is a sample of all; every fourth time two of them.
     var numbers = SplitMix64(seed: seed)
-    injections.shuffle(using: &numbers)
-    for injection in injections {
+    let all = Misfortune.all(of: plain.world.disk, seed: seed).shuffled(using: &numbers)
+    for (number, misfortune) in all.enumerated() {
       guard let board, board.wantsFaults(index) else { return }
-      guard let outcome = outcome(injection) else { continue }
-      board.countFault(index)
-      if let wrong = outcome.wrong {
-        let place = CrashPlace(workload: workload.name, round: round, event: .fault(injection))
-        board.add(CrashViolation(place: "\(place)", text: wrong, story: outcome.story))
-      }
+      look([misfortune], index, board)
+      if number % 4 == 3 { look([misfortune, all[numbers.below(all.count)]], index, board) }
     }
   }
 
-  func look(_ injection: FaultInjection) -> (text: String, story: [String])? {
-    guard let outcome = outcome(injection), let wrong = outcome.wrong else { return nil }
+  private func look(_ misfortunes: [Misfortune], _ index: Int, _ board: ExplorationBoard) {
+    guard let outcome = outcome(misfortunes) else { return }
+    board.count(misfortunes, index)
+    guard let wrong = outcome.wrong else { return }
+    let place = CrashPlace(workload: workload.name, round: round, event: .fault(misfortunes))
+    board.add(CrashViolation(place: "\(place)", text: wrong, story: outcome.story))
+  }
+
+  func look(_ misfortunes: [Misfortune]) -> (text: String, story: [String])? {
+    guard let outcome = outcome(misfortunes), let wrong = outcome.wrong else { return nil }
     return (wrong, outcome.story)
   }
 
-  /// Nil when the fault struck nothing.
-  private func outcome(_ injection: FaultInjection) -> (wrong: String?, story: [String])? {
-    var disk: SimulatedDisk?
+  /// Nil when one of them struck nothing.
+  private func outcome(_ misfortunes: [Misfortune]) -> (wrong: String?, story: [String])? {
+    var world: SimulatedWorld?
+    let run = FaultRun(misfortunes, seed: seed)
     let store: RecordedStore
     do {
       store = try workload.record(seed: seed, isTolerant: true) {
-        disk = $0
-        $0.plan(injection.fault)
+        world = $0
+        run.plan($0)
       }
     } catch {
       // The store could not be made, or opened again. It can be once the disk is well.
-      guard let disk, disk.strikeCount > 0 else { return nil }
-      disk.removeFaults()
+      guard let disk = world?.disk, run.hasStruck(disk) else { return nil }
+      run.heal(disk)
       return (unmade(disk, error), ["\(error)"])
     }
-    let world = store.world
-    guard world.disk.strikeCount > 0 else { return nil }
-    world.disk.removeFaults()
-    return (wrong(store, injection), store.history.story(upTo: .max))
-  }
-
-  private func wrong(_ store: RecordedStore, _ injection: FaultInjection) -> String? {
-    let disk = store.world.disk
-    if let misuse = disk.misuse.first { return misuse }
-    let moment = disk.operationCount
-    if !store.isClosed {
-      let living = Inspection.contents(store.store, store.history.keys)
-      if let wrong = store.history.judge(
-        living, crashedAfter: moment, powerLost: false, mayMiss: injection.mayLoseEntries)
-      {
-        return "while it is open: \(wrong)"
-      }
+    guard run.hasStruck(store.world.disk) else { return nil }
+    let finding: Finding
+    do { finding = try run.look(store) } catch { finding = .wrong("\(error)") }
+    switch finding {
+    case .nothingStruck: return nil
+    case .asPromised: return (nil, [])
+    case .wrong(let text): return (text, store.history.story(upTo: .max))
     }
-    // The process dies, and the power goes, behind the fault.
-    let states = disk.crashStates()
-    let left: [(name: String, disk: SimulatedDisk, powerLost: Bool)] = [
-      ("the process has died", states.diskAfterProcessDeath(), false),
-      ("all that was unsynced is lost", states.disk(.everythingLost), true),
-      ("some of what was unsynced is lost", states.disk(.mixture(seed: seed)), true),
-    ]
-    for (name, disk, powerLost) in left {
-      let inspection = Inspection(
-        history: store.history, moment: moment, powerLost: powerLost, isAfterFault: true,
-        mayMiss: injection.mayLoseEntries)
-      if let wrong = inspection.run(store.world.rebooted(disk)) { return "\(name): \(wrong)" }
-    }
-    return nil
   }
 
   private func unmade(_ disk: SimulatedDisk, _ error: any Error) -> String? {

@@ -9,7 +9,13 @@ package final class History {
     case removeAll
   }
 
+  /// Names a step, wherever others are put before it.
+  struct StepID: Equatable {
+    fileprivate let number: Int
+  }
+
   struct Step {
+    let id: StepID
     /// They happen together.
     let changes: [Change]
     /// Acknowledged as synced.
@@ -22,8 +28,19 @@ package final class History {
   }
 
   private(set) var steps: [Step] = []
-  /// Moments at which a `flush` (or what implies one) had made all before it durable, payloads included.
-  private(set) var flushes: [(stepCount: Int, moment: Int)] = []
+  private var nextID = 0
+  /// Moments at which a `flush` (or what implies one) had made all durable that was there when it began, payloads
+  /// included.
+  private(set) var flushes: [Flush] = []
+
+  struct Flush {
+    let stepCount: Int
+    let began: Int
+    let moment: Int
+    /// Whether the caller was told so.
+    let isPromise: Bool
+  }
+
   let disk: SimulatedDisk
 
   init(_ disk: SimulatedDisk) { self.disk = disk }
@@ -39,21 +56,43 @@ package final class History {
     acknowledge(step)
   }
 
-  /// From now on the changes may be seen. Answers the step to acknowledge.
-  func begin(_ changes: [Change], synced: Bool) -> Int {
-    steps.append(Step(changes: changes, isSynced: synced, began: disk.operationCount, acknowledged: nil))
-    return steps.count - 1
+  /// From now on the changes may be seen; behind all others, or before the step at `position`. Answers the step to
+  /// acknowledge.
+  func begin(_ changes: [Change], synced: Bool, at position: Int? = nil) -> StepID {
+    let step = self.step(changes, synced: synced, began: disk.operationCount)
+    steps.insert(step, at: position ?? steps.count)
+    return step.id
   }
 
-  func acknowledge(_ step: Int) { steps[step].acknowledged = disk.operationCount }
+  /// The newest step, while it has neither been acknowledged nor failed.
+  var underWay: (position: Int, changes: [Change])? {
+    guard let last = steps.last, last.acknowledged == nil, !last.hasFailed else { return nil }
+    return (steps.count - 1, last.changes)
+  }
 
-  func fail(_ step: Int) { steps[step].hasFailed = true }
+  private func step(_ changes: [Change], synced: Bool, began: Int, acknowledged: Int? = nil) -> Step {
+    nextID += 1
+    return Step(
+      id: StepID(number: nextID), changes: changes, isSynced: synced, began: began, acknowledged: acknowledged)
+  }
+
+  private func change(_ id: StepID, _ body: (inout Step) -> Void) {
+    if let index = steps.lastIndex(where: { $0.id == id }) { body(&steps[index]) }
+  }
+
+  /// It was acknowledged after so many operations of the disk; by now, unless told.
+  func acknowledge(_ id: StepID, at moment: Int? = nil) {
+    let moment = moment ?? disk.operationCount
+    change(id) { $0.acknowledged = moment }
+  }
+
+  func fail(_ id: StepID) { change(id) { $0.hasFailed = true } }
 
   /// Enters what was evicted in the course of `step` or of whatever came at its place, between `began` and now: each key
   /// by itself, in the order in which they went.
   func evicted(_ keys: [CacheKey], before step: Int, began: Int) {
     let evictions = keys.map {
-      Step(changes: [.remove($0)], isSynced: false, began: began, acknowledged: disk.operationCount)
+      self.step([.remove($0)], synced: false, began: began, acknowledged: disk.operationCount)
     }
     steps.insert(contentsOf: evictions, at: step)
   }
@@ -65,7 +104,14 @@ package final class History {
     } ?? 0
   }
 
-  func flushed() { flushes.append((steps.count, disk.operationCount)) }
+  /// Runs what makes everything durable, if it answers true. What others do meanwhile does not count.
+  func flush<E: Error>(isPromise: Bool = true, _ body: () throws(E) -> Bool) throws(E) {
+    let end = steps.count
+    let began = disk.operationCount
+    if try body() {
+      flushes.append(Flush(stepCount: end, began: began, moment: disk.operationCount, isPromise: isPromise))
+    }
+  }
 
   /// The moments at which something else is expected than before.
   var expectations: [Int] {
@@ -103,10 +149,11 @@ package final class History {
 
   /// Contracts 2 to 4: what survives is the state after one of the steps from the last durable one to the last begun
   /// one, with any of those that failed or without; only a payload that was never synced may read as nothing. Answers what
-  /// is wrong, or nil. `mayMiss`: any entry may have gone for what a disk gave wrong.
+  /// is wrong, or nil.
   func judge(
-    _ found: [CacheKey: Content], crashedAfter moment: Int, powerLost: Bool, mayMiss: Bool = false
+    _ found: [CacheKey: Content], crashedAfter moment: Int, powerLost: Bool, harm: Harm = .none
   ) -> String? {
+    if harm >= .entriesMayBeOlder { return neverPut(found) }
     let begun = steps.prefix { $0.began <= moment }.count
     let flushed = flushes.last { $0.moment <= moment }?.stepCount ?? 0
     var durable = flushed
@@ -120,7 +167,8 @@ package final class History {
       for index in 0..<durable where !omitted.contains(index) { apply(index, to: &state) }
       var next = durable
       while true {
-        guard let complaint = difference(found, state, flushed: flushed, powerLost: powerLost, mayMiss: mayMiss) else {
+        guard let complaint = difference(found, state, flushed: flushed, powerLost: powerLost, mayMiss: harm > .none)
+        else {
           return nil
         }
         if complaints.count < 8 { complaints.append("as after step \(next): \(complaint)") }
@@ -156,6 +204,24 @@ package final class History {
       return "\(key.urlText) is missing"
     }
     return nil
+  }
+
+  private func neverPut(_ found: [CacheKey: Content]) -> String? {
+    found.first { !hasEverPut($0.key, $0.value) }.map { "\($0.key.urlText) has bytes that were never put" }
+  }
+
+  /// Whether the key ever had this. Nothing is what all have had.
+  func hasEverPut(_ key: CacheKey, _ content: Content?) -> Bool {
+    content == nil
+      || steps.contains { step in
+        step.changes.contains { if case .put(key, let put) = $0 { put == content } else { false } }
+      }
+  }
+
+  /// Whether anything that began after a moment was acknowledged as safe from a loss of power.
+  func hasPromisedDurability(after moment: Int) -> Bool {
+    flushes.contains { $0.isPromise && $0.began > moment }
+      || steps.contains { $0.isSynced && $0.began > moment && $0.acknowledged != nil }
   }
 
   /// The last changes that had begun and may have been lost, in their order.

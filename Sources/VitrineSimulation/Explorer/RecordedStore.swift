@@ -15,6 +15,8 @@ public final class RecordedStore {
   package static let path = "/store"
 
   package private(set) var isClosed = false
+  /// After how many operations of the disk it was last opened.
+  private(set) var openedAt = 0
   /// No crash before so many operations of the disk is explored.
   package private(set) var firstMoment = 0
   /// Whether what came before that is forgotten, to save time.
@@ -25,7 +27,7 @@ public final class RecordedStore {
   /// Crashes are explored from here on, unless the making of the store is of interest too.
   package init(
     seed: UInt64 = 1, options: StoreOptions = StoreOptions(byteBudget: 1 << 20), isRecordedFromTheStart: Bool = false,
-    forgets: Bool = true, isTolerant: Bool = false, prepare: (SimulatedDisk) -> Void = { _ in }
+    forgets: Bool = true, isTolerant: Bool = false, prepare: (SimulatedWorld) -> Void = { _ in }
   ) throws {
     self.forgets = forgets
     self.isTolerant = isTolerant
@@ -34,8 +36,9 @@ public final class RecordedStore {
     world = SimulatedWorld(seed: seed, disk: SimulatedDisk(disk))
     history = History(world.disk)
     self.options = options
-    prepare(world.disk)
+    prepare(world)
     store = try CacheStore.open(at: RecordedStore.path, options: options, environment: world.environment)
+    openedAt = world.disk.operationCount
     if !isRecordedFromTheStart { markBeginning() }
   }
 
@@ -191,21 +194,25 @@ public final class RecordedStore {
     _ name: String, _ bytes: [UInt8], synced: Bool = false, meanwhile: () throws -> Void = {}
   ) throws {
     guard let layout = BitmapLayout(width: 16, height: bytes.count / 64, format: .rgba8888) else { return }
-    var step: Int?
-    do {
-      try store.draw(
-        CacheKey(name), layout: layout, options: PutOptions(durability: synced ? .synced : .buffered)
-      ) { memory, _ in
-        memory.withUnsafeMutableBytes { $0.copyBytes(from: bytes.prefix(bytes.count / 2)) }
-        try meanwhile()
-        memory.withUnsafeMutableBytes { $0.copyBytes(from: bytes) }
-        step = history.begin([.put(CacheKey(name), Content(bytes))], synced: synced)
+    var step: History.StepID?
+    try attempt {
+      try evicting {
+        do {
+          try store.draw(
+            CacheKey(name), layout: layout, options: PutOptions(durability: synced ? .synced : .buffered)
+          ) { memory, _ in
+            memory.withUnsafeMutableBytes { $0.copyBytes(from: bytes.prefix(bytes.count / 2)) }
+            try meanwhile()
+            memory.withUnsafeMutableBytes { $0.copyBytes(from: bytes) }
+            step = history.begin([.put(CacheKey(name), Content(bytes))], synced: synced)
+          }
+        } catch {
+          if let step { history.fail(step) }
+          throw error
+        }
+        if let step { history.acknowledge(step) }
       }
-    } catch {
-      if let step { history.fail(step) }
-      throw error
     }
-    if let step { history.acknowledge(step) }
   }
 
   // MARK: The store
@@ -213,23 +220,29 @@ public final class RecordedStore {
   /// From here on, all so far must survive a loss of power.
   public func flush() throws {
     try attempt {
-      try store.flush()
-      history.flushed()
+      try history.flush {
+        try store.flush()
+        return true
+      }
     }
   }
 
   /// Writes the index out; as ``flush()``, for what must survive.
   public func checkpoint() throws {
     try attempt {
-      try store.checkpoint()
-      history.flushed()
+      try history.flush {
+        try store.checkpoint()
+        return true
+      }
     }
   }
 
   /// What the store does in the background, now.
   public func upkeep() {
-    evicting { world.background.runAll() }
-    if (try? store.requireWell()) != nil { history.flushed() }
+    history.flush(isPromise: false) {
+      evicting { world.background.runAll() }
+      return isWell
+    }
   }
 
   /// Nothing that anybody could see changes.
@@ -260,17 +273,22 @@ public final class RecordedStore {
   public func reopen() throws {
     try close()
     store = try CacheStore.open(at: RecordedStore.path, options: options, environment: world.environment)
+    openedAt = world.disk.operationCount
     isClosed = false
   }
 
   /// Closes the store. Only ``reopen()`` may follow.
   public func close() throws {
     // A store that has failed closes without a word, and without making anything durable.
-    let isWell = (try? store.requireWell()) != nil
-    try store.close()
-    isClosed = true
-    if isWell { history.flushed() }
+    let isWell = isWell
+    try history.flush(isPromise: false) {
+      try store.close()
+      isClosed = true
+      return isWell
+    }
   }
+
+  private var isWell: Bool { (try? store.requireWell()) != nil }
 
   private func change(_ changes: [History.Change], synced: Bool, _ body: () throws -> Void) throws {
     try attempt { try evicting { try history.run(changes, synced: synced, body) } }

@@ -3,6 +3,7 @@ extension CrashWorkload {
   public static let all: [CrashWorkload] = [
     making, puts, sharing, removals, batches, largeBatch, metadata, sources, bodies, drawings, eviction, entries,
     compaction, logTurns, budgets, reopening,
+    threads,
   ]
 }
 

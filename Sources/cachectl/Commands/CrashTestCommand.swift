@@ -24,7 +24,7 @@ enum CrashTestCommand: Command {
         + "something was not as promised; then a story and the command that repeats it are printed.",
       "Workloads: \(CrashWorkload.all.map { "\($0.name) (\($0.summary))" }.joined(separator: "; ")).",
       "With --json: seed, seconds, states_distinct, double_crashes, faults, violations (a number), found (a list of place, "
-        + "text, story), workloads, call_sites.",
+        + "text, story), workloads, call_sites, faults_by_kind.",
     ],
     examples: [
       .init("cachectl crashtest", "a minute of it, with a new seed"),

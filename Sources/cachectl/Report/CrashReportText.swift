@@ -20,7 +20,14 @@ enum CrashReportText {
     for site in report.callSites {
       sites.add([site.file, site.operation, Quantity.count(site.count)])
     }
-    text += "\n" + sites.text(indentation: "  ") + "\n"
+    text += "\n" + sites.text(indentation: "  ")
+    var kinds = Table([.left, .right])
+    kinds.add(["gone wrong", "times"])
+    for (kind, count) in report.faultsByKind.sorted(by: { $0.key < $1.key }) {
+      kinds.add([kind, Quantity.count(count)])
+    }
+    kinds.add(["two in one run", Quantity.count(report.faultPairs)])
+    text += "\n" + kinds.text(indentation: "  ") + "\n"
     text += "distinct states   \(Quantity.count(report.states))\n"
     text += "double crashes    \(Quantity.count(report.doubleCrashes))\n"
     text += "faults injected   \(Quantity.count(report.faults))\n"
@@ -39,7 +46,8 @@ enum CrashReportText {
     .object([
       ("seed", .int(Int(clamping: report.seed))), ("seconds", .rounded(report.seconds, places: 1)),
       ("states_distinct", .int(report.states)), ("double_crashes", .int(report.doubleCrashes)),
-      ("faults", .int(report.faults)), ("violations", .int(report.violations.count)),
+      ("faults", .int(report.faults)), ("fault_pairs", .int(report.faultPairs)),
+      ("violations", .int(report.violations.count)),
       (
         "found",
         .array(
@@ -58,6 +66,10 @@ enum CrashReportText {
               ("faults", .int($0.faults)),
             ])
           })
+      ),
+      (
+        "faults_by_kind",
+        .object(report.faultsByKind.sorted { $0.key < $1.key }.map { ($0.key, .int($0.value)) })
       ),
       (
         "call_sites",

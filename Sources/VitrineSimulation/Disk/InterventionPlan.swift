@@ -1,0 +1,71 @@
+/// What others do to a disk while a store uses it. Deterministic: it comes before a call, counted over all kinds.
+struct InterventionPlan: Sendable {
+  typealias Intervention = @Sendable (inout DiskCore) -> Void
+
+  /// How many calls there were.
+  var calls = 0
+  private var planned: [(call: Int, intervention: Intervention)] = []
+
+  mutating func add(before call: Int, _ intervention: @escaping Intervention) {
+    planned.append((call, intervention))
+    planned.sort { $0.call < $1.call }
+  }
+
+  mutating func removeAll() { planned = [] }
+
+  /// The next one whose call has come; each is given out once.
+  mutating func due() -> Intervention? {
+    guard let first = planned.first, first.call <= calls else { return nil }
+    planned.removeFirst()
+    return first.intervention
+  }
+}
+
+extension SimulatedDisk {
+  /// Runs `intervention` before the call of that number, counted from 1 over all kinds, in the thread that makes it. It
+  /// counts as a fault that struck.
+  func plan(before call: Int, _ intervention: @escaping InterventionPlan.Intervention) {
+    core.withLock { core in
+      core.interventions.add(before: call) { core in
+        core.faults.noteStrike()
+        intervention(&core)
+      }
+    }
+  }
+
+  /// After how many operations somebody took a folder away; nil when nobody has.
+  var folderLost: Int? { core.withLock { $0.folderLost } }
+
+  /// Calls of all kinds so far.
+  var callCount: Int { core.withLock { $0.interventions.calls } }
+}
+
+extension DiskCore {
+  /// Another program takes all the room there is, and gives it back.
+  mutating func fillUp(refusingNewNames: Bool) {
+    options.capacityByteCount = usedPageCount * Page.byteCount
+    refusesNewNames = refusingNewNames
+  }
+
+  mutating func giveRoom() {
+    options.capacityByteCount = SimulatedDisk.Options().capacityByteCount
+    refusesNewNames = false
+  }
+
+  /// Somebody removes a folder with all that it holds.
+  mutating func removeFolder(_ name: String) {
+    folderLost = operationCount
+    unlink(name, in: DiskState.root, "/\(name)")
+  }
+
+  /// Somebody moves a folder away and makes an empty one in its place.
+  mutating func replaceFolder(_ name: String, movingTo newName: String) {
+    guard let inode = directories[DiskState.root]?[name] else { return }
+    folderLost = operationCount
+    recordFromOutside(.link(inode, in: DiskState.root, name: newName, isDirectory: true), "/\(newName)")
+    directories[DiskState.root]?[newName] = inode
+    recordFromOutside(.unlink(inode, in: DiskState.root, name: name), "/\(name)")
+    directories[DiskState.root]?[name] = nil
+    _ = link(name, in: DiskState.root, "/\(name)", isDirectory: true)
+  }
+}

@@ -1,0 +1,144 @@
+import Vitrine
+
+/// What a look at the store shows.
+enum Finding {
+  case asPromised
+  case wrong(String)
+  /// The misfortune changed nothing.
+  case nothingStruck
+
+  init(_ wrong: String?) { self = wrong.map { .wrong($0) } ?? .asPromised }
+}
+
+/// One run in which something goes wrong, and what must hold all the same.
+struct FaultRun {
+  private let misfortunes: [Misfortune]
+  private let seed: UInt64
+
+  init(_ misfortunes: [Misfortune], seed: UInt64) {
+    self.misfortunes = misfortunes
+    self.seed = seed
+  }
+
+  private var harm: Harm { misfortunes.map(\.harm).max() ?? .none }
+
+  private var events: [WorldEvent] {
+    misfortunes.compactMap { if case .event(let event) = $0 { event } else { nil } }
+  }
+
+  private var damages: [PlantedDamage] {
+    misfortunes.compactMap { if case .damage(let damage) = $0 { damage } else { nil } }
+  }
+
+  func plan(_ world: SimulatedWorld) {
+    for misfortune in misfortunes {
+      switch misfortune {
+      case .call(let injection): world.disk.plan(injection.fault)
+      case .event(let event): event.plan(world, String(RecordedStore.path.dropFirst()))
+      case .damage: break
+      }
+    }
+  }
+
+  /// Nothing goes wrong any more.
+  func heal(_ disk: SimulatedDisk) {
+    disk.removeFaults()
+    disk.core.withLock { $0.giveRoom() }
+  }
+
+  /// Damage comes when all is over, and has its own way to tell.
+  func hasStruck(_ disk: SimulatedDisk) -> Bool {
+    // Room that comes back counts as a strike of its own.
+    disk.strikeCount >= misfortunes.count - damages.count
+  }
+
+  func look(_ store: RecordedStore) throws -> Finding {
+    let disk = store.world.disk
+    if let misuse = disk.misuse.first { return .wrong(misuse) }
+    if let wrong = onFullDisk(store) { return .wrong(wrong) }
+    heal(disk)
+    if events.contains(where: \.takesFolder) { return withoutFolder(store, disk) }
+    if let wrong = whileOpen(store) { return .wrong(wrong) }
+    guard let damage = damages.first else { return Finding(afterwards(store, disk)) }
+    // Together with something else it would need an account of what each may cost.
+    return misfortunes.count == 1 ? try damage.look(store, seed: seed) : .nothingStruck
+  }
+
+  private func whileOpen(_ store: RecordedStore) -> String? {
+    // What a disk has put in the wrong place is still right in the memory of the one who wrote it; here it is not.
+    if store.isClosed || harm == .pagesAreWrong { return nil }
+    return store.history.judge(
+      Inspection.contents(store.store, store.history.keys), crashedAfter: store.world.disk.operationCount,
+      powerLost: false, harm: harm
+    ).map { "while it is open: \($0)" }
+  }
+
+  /// The process dies, and the power goes, behind the fault.
+  private func afterwards(_ store: RecordedStore, _ disk: SimulatedDisk) -> String? {
+    let states = disk.crashStates()
+    let left: [(name: String, disk: SimulatedDisk, powerLost: Bool)] = [
+      ("the process has died", states.diskAfterProcessDeath(), false),
+      ("all that was unsynced is lost", states.disk(.everythingLost), true),
+      ("some of what was unsynced is lost", states.disk(.mixture(seed: seed)), true),
+    ]
+    for (name, left, powerLost) in left {
+      let inspection = Inspection(
+        history: store.history, moment: disk.operationCount, powerLost: powerLost, isAfterFault: true, harm: harm)
+      if let wrong = inspection.run(store.world.rebooted(left)) { return "\(name): \(wrong)" }
+    }
+    return nil
+  }
+
+  /// On a full disk removals work, and puts do again once there is room.
+  private func onFullDisk(_ store: RecordedStore) -> String? {
+    guard misfortunes.count == 1, let event = events.first, event.kind == .filled || event.kind == .crowded,
+      !store.isClosed
+    else { return nil }
+    let key = store.history.keys.filter { store.store.contains($0) }.min()
+    do {
+      if let key {
+        try store.history.run([.remove(key)], synced: true) { try store.store.remove(key, durability: .synced) }
+      }
+    } catch {
+      return "a removal on a full disk failed: \(error)"
+    }
+    store.world.disk.core.withLock { $0.giveRoom() }
+    let content = Content([1, 2, 3])
+    let again = CacheKey("room again")
+    do {
+      try store.history.run([.put(again, content)], synced: false) { try store.store.put(content.bytes, for: again) }
+    } catch {
+      return "a put failed after there was room again: \(error)"
+    }
+    return nil
+  }
+
+  /// The folder went while the store was open. Nothing that came after it may count as durable; a folder that was moved
+  /// away is as good as any other.
+  private func withoutFolder(_ store: RecordedStore, _ disk: SimulatedDisk) -> Finding {
+    guard let moment = disk.folderLost, moment >= store.openedAt, damages.isEmpty,
+      events.count(where: \.takesFolder) == 1
+    else { return .nothingStruck }
+    if store.history.hasPromisedDurability(after: moment) { return .wrong("something counts as durable in no folder") }
+    if let wrong = whileOpen(store) { return .wrong(wrong) }
+    let aside = "/\(WorldEvent.aside)"
+    guard disk.core.withLock({ $0.resolve(aside) }) != nil else { return Finding(newStore(store)) }
+    disk.remove(RecordedStore.path)
+    disk.move(aside, to: RecordedStore.path)
+    return Finding(afterwards(store, disk))
+  }
+
+  private func newStore(_ store: RecordedStore) -> String? {
+    do {
+      let fresh = try CacheStore.open(
+        at: RecordedStore.path, options: store.options,
+        environment: store.world.rebooted(store.world.disk.copy()).environment)
+      if fresh.count != 0 { return "a new store has entries" }
+      try fresh.put([1], for: "after", options: PutOptions(durability: .synced))
+      try fresh.close()
+      return nil
+    } catch {
+      return "no new store can be made where one was removed: \(error)"
+    }
+  }
+}
