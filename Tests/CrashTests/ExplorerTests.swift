@@ -50,7 +50,9 @@ import Vitrine
       "", "puts", "puts:0", "nothing:0:crash:always:3:lost", "puts:x:crash:always:3:lost", "puts:0:crash:always:3:what",
       "puts:0:crash:always:3:lost:4", "puts:-1:crash:always:3:lost", "puts:0:crash:always:-9223372036854775808:lost",
       "puts:0:fault:write:9223372036854775807:torn", "puts:0:fault:write:0:io", "puts:0:fault:write:1:what",
-      "puts:0:fault:run:1:io",
+      "puts:0:fault:run:1:io", "puts:0:fault:event:filled:0", "puts:0:fault:event:what:3",
+      "puts:0:fault:damage:x:at-rest",
+      "puts:0:fault:write:1:io+", "puts:0:fault:write:1:io+write:2:io+write:3:io",
     ] {
       #expect(throws: StoreError.self, "\(place)") { try explorer.repeat(place) }
     }
@@ -68,6 +70,10 @@ import Vitrine
         let place = CrashPlace(workload: "puts", round: 3, event: .crash(first, second: second, .never))
         #expect(CrashPlace("\(place)").map { "\($0)" } == "\(place)")
       }
+    }
+    for misfortune in Misfortune.all(of: try Workload().world.disk, seed: 3).shuffled().prefix(200) {
+      let pair = CrashPlace(workload: "puts", round: 0, event: .fault([misfortune, misfortune]))
+      #expect(CrashPlace("\(pair)").map { "\($0)" } == "\(pair)")
     }
     for call in DiskCall.allCases {
       for effect in FaultInjection.effects(of: call) {

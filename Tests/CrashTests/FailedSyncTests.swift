@@ -1,6 +1,7 @@
 import Testing
 import Vitrine
-import VitrineSimulation
+
+@testable import VitrineSimulation
 
 /// Rule 7: a sync that failed leaves pages in memory that look written and are not.
 @Suite struct FailedSyncTests {
@@ -52,6 +53,26 @@ import VitrineSimulation
     #expect(again.bytes("before") == Workload.bytes(700, 1))
     #expect(again.bytes("after") == Workload.bytes(100, 3))
     #expect(again.bytes("unsynced") == found)
+    #expect(try again.verify().isOK)
+  }
+
+  /// There may be no room for copies: then the same bytes are written to the same place, and nobody is evicted for it.
+  @Test(arguments: [true, false]) func aFullStoreOrDiskKeepsWhatWasDoubtful(_ isDiskFull: Bool) throws {
+    let work = try Workload()
+    for number in 0..<(isDiskFull ? 4 : 24) {
+      try work.put("k\(number)", Workload.bytes(isDiskFull ? 9000 : 30_000, number), synced: true)
+    }
+    try work.put("sharer", Workload.bytes(9000, 0))
+    let before = Inspection.contents(work.store, work.history.keys)
+    work.world.disk.plan(Fault(.syncFile, .loseUnsyncedPages(5)))
+    #expect(throws: StoreError.self) { try work.store.flush() }
+    let world = work.world.rebooted(work.world.disk.crashStates().diskAfterProcessDeath())
+    if isDiskFull { world.disk.fillUp(refusingNewNames: true) }
+    let store = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment)
+    #expect(Inspection.contents(store, work.history.keys) == before)
+    let last = world.rebooted(world.disk.crashStates().disk(.everythingLost))
+    let again = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: last.environment)
+    #expect(Inspection.contents(again, work.history.keys) == before)
     #expect(try again.verify().isOK)
   }
 

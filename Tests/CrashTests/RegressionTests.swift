@@ -12,6 +12,32 @@ import VitrineSimulation
     world.rebooted(world.disk.crashStates().diskAfterProcessDeath())
   }
 
+  @Test func nothingCountsAsDurableInAFolderThatWasTakenAway() throws {
+    let calls: [(CacheStore) throws -> Void] = [
+      { try $0.flush() }, { try $0.checkpoint() }, { try $0.setBudgets(entryBudget: 7) },
+      { try $0.put([1], for: "a", options: PutOptions(durability: .synced)) },
+      { try $0.remove("before", durability: .synced) }, { try $0.removeAll(durability: .synced) },
+    ]
+    for call in calls {
+      let work = try Workload()
+      try work.put("before", Workload.bytes(500, 1))
+      work.world.disk.move(Workload.path, to: "/elsewhere")
+      #expect(throws: StoreError.storeRemoved) { try call(work.store) }
+      #expect(throws: StoreError.storeRemoved) { try work.store.put([1], for: "later") }
+    }
+  }
+
+  /// Of unknown length, it lies in a file of its own before it is known to be small.
+  @Test func aBodyThatComesBackFromItsFileAlteredIsNotStored() throws {
+    let work = try Workload(options: StoreOptions(byteBudget: 4 << 20, segmentByteCount: 256 << 10))
+    let writer = try work.writer("a", length: nil)
+    try writer.write(Workload.bytes(80_000, 1))
+    let file = try #require(work.world.disk.operations.last { $0.name == "write" }?.path)
+    work.world.disk.damage(file) { $0[$0.count / 2] ^= 1 }
+    #expect(throws: StoreError.self) { try writer.commit() }
+    #expect(work.store.bytes("a") == nil)
+  }
+
   @Test func openingsThatWriteNothingDoNotBreakTheChainOfTheLog() throws {
     let work = try Workload()
     try work.put("a", Workload.bytes(500, 1), synced: true)

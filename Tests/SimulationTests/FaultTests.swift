@@ -1,6 +1,7 @@
 import Testing
 import Vitrine
-import VitrineSimulation
+
+@testable import VitrineSimulation
 
 @Suite struct FaultTests {
   @Test func aFaultStrikesTheCallItWasPlannedForAndNoOther() throws {
@@ -47,6 +48,89 @@ import VitrineSimulation
     disk.plan(Fault(.read, .flipBit(byte: 4, bit: 6)))
     #expect(try file.readAll() == filled(0, 4) + [64] + filled(0, 5))
     #expect(try file.readAll() == filled(0, 10))
+  }
+
+  @Test func readsCanGiveWhatTheFileOnceHeldOrWhatBelongsElsewhere() throws {
+    let (disk, directory) = try diskWithFolder()
+    let file = try durableFile("a", filled(1, 600) + filled(2, 600), in: directory)
+    let before = disk.operationCount
+    try file.write(filled(3, 600), at: 0)
+    disk.plan(Fault(.read, .readStale(part: 256 * before / (before + 1) + 1)))
+    #expect(try file.read(0..<600) == filled(1, 600))
+    disk.plan(Fault(.read, .readStale(part: 0)))
+    #expect(try file.read(0..<600) == filled(0, 600))
+    disk.plan(Fault(.read, .misdirect(byteCount: 600)))
+    #expect(try file.read(0..<600) == filled(2, 600))
+    #expect(try file.read(0..<600) == filled(3, 600))
+  }
+
+  @Test func aWriteCanGoToAnotherPlaceOfTheFile() throws {
+    let (disk, directory) = try diskWithFolder()
+    let file = try durableFile("a", filled(0, 30), in: directory)
+    disk.plan(Fault(.write, .misdirect(byteCount: 10)))
+    try file.write(filled(1, 5), at: 5)
+    #expect(disk.contents("/d/a") == filled(0, 15) + filled(1, 5) + filled(0, 10))
+    disk.plan(Fault(.write, .misdirect(byteCount: 100)))
+    try file.write(filled(2, 5), at: 5)
+    #expect(disk.contents("/d/a")?.prefix(5) == filled(2, 5)[...])
+  }
+
+  @Test func othersFillTheDiskAndGiveItBackBeforeTheCallTheyWerePlannedFor() throws {
+    let (disk, directory) = try diskWithFolder()
+    let file = try durableFile("a", [1], in: directory)
+    disk.plan(before: disk.callCount + 2) { $0.fillUp(refusingNewNames: true) }
+    try file.write(filled(1, 5000), at: 0)
+    #expect(code { try file.write(filled(1, 9000), at: 0) } == ErrorCode.noSpace)
+    #expect(code { _ = try directory.openFile("b", .create) } == ErrorCode.noSpace)
+    disk.plan(before: disk.callCount + 1) { $0.giveRoom() }
+    _ = try directory.openFile("b", .create)
+    #expect(disk.strikeCount == 2)
+  }
+
+  @Test func aReadOnlyFileSystemRefusesEveryChangeAndReadsOn() throws {
+    let (disk, directory) = try diskWithFolder()
+    let file = try durableFile("a", [7], in: directory)
+    disk.plan(before: disk.callCount + 1) { $0.isReadOnly = true }
+    let changes: [() throws -> Void] = [
+      { try file.write([1], at: 0) }, { try file.sync() }, { try file.truncate(to: 0) },
+      { try file.allocate(byteCount: 9000) }, { _ = try directory.openFile("b", .create) },
+      { try directory.remove("a") }, { try directory.rename("a", to: "c") }, { try directory.sync() },
+    ]
+    for change in changes { #expect(code(change) == ErrorCode.readOnlyFileSystem) }
+    #expect(try file.readAll() == [7])
+    disk.removeFaults()
+    try file.write([1], at: 0)
+  }
+
+  @Test func aFolderCanBeTakenAwayOrReplaced() throws {
+    for isReplaced in [false, true] {
+      let (disk, directory) = try diskWithFolder()
+      let file = try durableFile("a", [7], in: directory)
+      disk.plan(before: disk.callCount + 1) {
+        if isReplaced { $0.replaceFolder("d", movingTo: "e") } else { $0.removeFolder("d") }
+      }
+      #expect(try file.readAll() == [7])
+      #expect(!directory.isStillNamed() && disk.folderLost != nil)
+      #expect(disk.contents("/e/a") == (isReplaced ? [7] : nil))
+      #expect(try code { _ = try disk.openDirectory("/d", create: false) } == (isReplaced ? nil : ErrorCode.notFound))
+    }
+  }
+
+  @Test func somebodyCanWorkInTheMiddleOfASync() throws {
+    let (disk, directory) = try diskWithFolder()
+    let file = try durableFile("a", [1], in: directory)
+    try file.write([2], at: 0)
+    disk.planDuringSync(2) { try? file.write([3], at: 0) }
+    try directory.sync()
+    try file.sync()
+    #expect(disk.contents("/d/a") == [2])
+    try file.write([4], at: 0)
+    try file.sync()
+    // What came in the middle is not what was synced.
+    #expect(disk.contents("/d/a") == [3])
+    #expect(disk.crashStates().disk(.everythingLost).contents("/d/a") == [4])
+    try file.sync()
+    #expect(disk.crashStates().disk(.everythingLost).contents("/d/a") == [3])
   }
 
   @Test func aSyncThatFailedMayBeRepeatedWhenTheKernelKeptThePages() throws {

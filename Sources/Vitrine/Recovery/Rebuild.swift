@@ -89,7 +89,8 @@ package struct Rebuild {
     for isOriginal in [true, false] {
       for (rank, (key, record)) in inOrder.enumerated() where (key.style == Style.original.bytes) == isOriginal {
         let hash = key.url.withUnsafeBytes { catalog.hasher.key($0, styleTag: Style.tag(of: key.style)) }
-        guard !gone.contains(RemovedRecord(key: hash.stored, offset: record.location.offset)) else { continue }
+        let segment = catalog.segments.id(record.location.slot)
+        guard !gone.contains(hash, segment: segment, offset: record.location.offset) else { continue }
         if let source = record.header.source, !record.header.flags.contains(.namedSource),
           let original = originals[key.url], source != Source(original)
         {
@@ -146,37 +147,62 @@ package struct Rebuild {
   }
 
   /// What frames of the log, as far as it can be read, took away: also where compaction had copied it from.
-  private func removals() -> Set<RemovedRecord> {
-    var gone: Set<RemovedRecord> = []
-    var origins: [RemovedRecord: Set<Int>] = [:]
-    for file in scan.files {
+  private func removals() -> Removals {
+    var removals = Removals()
+    for file in scan.files.sorted(by: { $0.header?.use ?? 0 < $1.header?.use ?? 0 }) {
       guard let header = file.header else { continue }
       LogWindow(file.file).forEachFrame(from: WALFileHeader.frameStart, seed: header.seed) { frame, bytes, offset in
         _ = Frame.forEachChange(bytes, at: offset, frame) { change in
-          if let key = change.key, let displaced = change.displaced {
-            gone.insert(RemovedRecord(key: key.stored, offset: displaced.location.offset))
-          }
-          if case .moved(let move) = change, let key = move.key {
-            origins[RemovedRecord(key: key.stored, offset: move.to.offset), default: []].insert(move.from.offset)
-          }
+          removals.note(change)
           return true
         }
       }
     }
-    var found = Array(gone)
-    while let record = found.popLast() {
-      for offset in origins[record] ?? [] {
-        let origin = RemovedRecord(key: record.key, offset: offset)
-        if gone.insert(origin).inserted { found.append(origin) }
-      }
-    }
-    return gone
+    removals.follow()
+    return removals
   }
 
-  /// Slots are given anew by a rebuild, so a record is known by its key and its offset. A newer record of the same key
-  /// that stands at the same offset of another segment is dropped too: the cache is smaller then, never wrong.
-  private struct RemovedRecord: Hashable {
-    let key: KeyHash
-    let offset: Int
+  /// Records that the log takes away. It names a segment by its slot, and tells which one that was if it was made after the
+  /// log's beginning; of an older one only that it is older.
+  private struct Removals {
+    private struct Removed: Hashable {
+      let key: KeyHash
+      let segment: UInt64?
+      let offset: Int
+    }
+
+    private var gone: Set<Removed> = []
+    private var origins: [Removed: Set<Removed>] = [:]
+    private var ids: [Int: UInt64] = [:]
+    private var made: Set<UInt64> = []
+
+    mutating func note(_ change: Change) {
+      if case .segmentMade(let slot, let id, _) = change {
+        ids[slot] = id
+        made.insert(id)
+      }
+      if let key = change.key, let displaced = change.displaced { gone.insert(removed(key, displaced.location)) }
+      if case .moved(let move) = change, let key = move.key {
+        origins[removed(key, move.to), default: []].insert(removed(key, move.from))
+      }
+    }
+
+    private func removed(_ key: KeyHash, _ location: Location) -> Removed {
+      Removed(key: key.stored, segment: ids[location.slot], offset: location.offset)
+    }
+
+    /// What was copied is gone where it was copied from, too.
+    mutating func follow() {
+      var found = Array(gone)
+      while let record = found.popLast() {
+        for origin in origins[record] ?? [] where gone.insert(origin).inserted { found.append(origin) }
+      }
+    }
+
+    /// Of two old segments, one may be taken for the other: the cache is smaller then, never wrong.
+    func contains(_ key: KeyHash, segment: UInt64, offset: Int) -> Bool {
+      gone.contains(
+        Removed(key: key.stored, segment: made.contains(segment) ? segment : nil, offset: offset))
+    }
   }
 }

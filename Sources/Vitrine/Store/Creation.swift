@@ -67,6 +67,8 @@ struct Creation {
           position: WALPosition(use: 0, offset: WALFileHeader.frameStart, sequence: Sequence.first(ofOpening: 0)),
           opening: 0, nextRecord: 1, made: environment.clock.wallMilliseconds(), nextSegment: 1, identity: identity)
         if let catalog = Catalog(identity: identity) { try catalog.write(to: file, header: &header) { _ in 0 } }
+        // A header alone would look like a store that has been damaged.
+        try file.sync()
         try file.write(header.encoded(), at: 0)
       }
       try file.sync()

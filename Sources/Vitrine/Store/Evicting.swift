@@ -11,6 +11,8 @@ extension StoreCore {
   /// Evicts entries until `byteCount` bytes of records have died or `count` entries have gone, whichever comes first.
   /// Answers how many went; 0 when there is nothing left to evict. Under the upkeep lock.
   func evict(byteCount: Int, count: Int = .max) throws(StoreError) -> Int {
+    // What is only written anew costs nobody else his place.
+    if mistrustsEarlierRecords { return 0 }
     var gone = 0
     var died = 0
     var missed = 0

@@ -10,10 +10,13 @@
 package struct Content: Equatable, Sendable {
   package var bytes: [UInt8]
   package var metadata: [UInt8] = []
+  /// Whether time alone may make a miss of it.
+  package var mayExpire = false
 
-  package init(_ bytes: [UInt8], metadata: [UInt8] = []) {
+  package init(_ bytes: [UInt8], metadata: [UInt8] = [], mayExpire: Bool = false) {
     self.bytes = bytes
     self.metadata = metadata
+    self.mayExpire = mayExpire
   }
 
   /// By one comparison of memory: megabytes are compared for each crash, also in debug builds.

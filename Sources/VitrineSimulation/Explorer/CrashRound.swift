@@ -8,9 +8,9 @@ struct CrashRound {
   /// Nil when one state alone is looked at.
   let board: ExplorationBoard?
 
-  /// Of every so many states the recovery is cut off too.
+  /// Of every so many states the recovery is cut off too, somewhere, if it does what others have done.
   private static let doubleStride = 40
-  /// Of the states that a cut-off recovery leaves, so many at most are looked at.
+  /// Of the states that such a cut-off recovery leaves, so many at most are looked at.
   private static let mostSeconds = 12
 
   func run(_ index: Int) {
@@ -39,28 +39,39 @@ struct CrashRound {
       let moment = CrashPlace.Moment(operationCount: crash.operationCount, policy: crash.policy)
       let inspection = Inspection(
         history: store.history, moment: crash.operationCount, powerLost: true, verification: verification,
-        extras: number % 4 == 1 ? .recoversTwice : number % 4 == 3 ? .compacts : [])
+        extras: extras(Inspection.Extras.each[number % Inspection.Extras.each.count]))
       if let wrong = inspection.run(store.world.rebooted(crash.disk())) {
         board.add(
           violation(moment, nil, verification, "\(crash): \(wrong)", story(store, crash.operationCount)))
       }
-      if number % CrashRound.doubleStride == 0 { cutRecovery(store, crash, verification, board) }
+      cutRecovery(store, crash, verification, board, index, isSample: number % CrashRound.doubleStride == 0)
     }
     board?.cover(store.world.disk.operations.filter { $0.index >= store.firstMoment && $0.index < last })
     if newCount == 0 { board?.giveUpStates(index) }
   }
 
-  /// Cuts the power again while recovery is at work.
+  private func extras(_ extras: Inspection.Extras) -> Inspection.Extras {
+    workload.mayComplain ? extras.union(.mayComplain) : extras
+  }
+
+  /// Cuts the power again while recovery is at work: behind each of its operations, if no other recovery did the same
+  /// to the same files in the same order.
   private func cutRecovery(
-    _ store: RecordedStore, _ first: Crash, _ verification: Verification, _ board: ExplorationBoard
+    _ store: RecordedStore, _ first: Crash, _ verification: Verification, _ board: ExplorationBoard, _ index: Int,
+    isSample: Bool
   ) {
     guard let recovery = try? recovered(store, first.disk(), verification) else { return }
+    let operations = recovery.world.disk.operations
+    if !isSample, board.hasSeenRecovery(index, operations) { return }
     let seconds = Array(recovery.world.disk.crashes(mixtures: 1, seed: seed, maximumAlone: 2))
-    let step = max(1, seconds.count / CrashRound.mostSeconds)
+    let isNew = board.enterRecovery(index, operations, seconds.count)
+    guard isNew || isSample else { return }
+    let step = isNew ? 1 : max(1, seconds.count / CrashRound.mostSeconds)
     for (number, second) in seconds.enumerated() where number % step == Int(seed % UInt64(step)) {
+      if board.isOver { return }
       let inspection = Inspection(
         history: store.history, moment: first.operationCount, powerLost: true, verification: verification,
-        harm: recovery.hasEvicted ? .entriesMayMiss : .none)
+        harm: recovery.hasEvicted ? .entriesMayMiss : .none, extras: extras([]))
       board.countDoubleCrash()
       if let wrong = inspection.run(recovery.world.rebooted(second.disk())) {
         let moments = [first, second].map { CrashPlace.Moment(operationCount: $0.operationCount, policy: $0.policy) }
@@ -103,7 +114,7 @@ struct CrashRound {
     }
     let inspection = Inspection(
       history: store.history, moment: first.operationCount, powerLost: true, verification: verification,
-      harm: harm, extras: [.recoversTwice, .compacts])
+      harm: harm, extras: extras(Inspection.Extras(Inspection.Extras.each)))
     return inspection.run(world).map { ($0, story(store, first.operationCount)) }
   }
 

@@ -26,6 +26,8 @@ public struct CrashWorkload: Sendable {
   public let options: StoreOptions
   /// Whether the making of the store is cut off too.
   public let includesMaking: Bool
+  /// Whether an opening may have something to tell, as after damage.
+  var mayComplain = false
   let body: Body
 
   public init(

@@ -12,6 +12,7 @@ final class ExplorationBoard: Sendable {
   private struct State {
     var report: CrashReport
     var seen: Set<UInt64> = []
+    var seenRecoveries: Set<UInt64> = []
     var sites: [String: CrashReport.CallSite] = [:]
     /// By workload: rounds of faults begun, and whether it gives nothing new any more.
     var faultRounds: [Int]
@@ -86,6 +87,8 @@ final class ExplorationBoard: Sendable {
     }
   }
 
+  var isOver: Bool { state.withLock { isOver($0) } }
+
   func isWanted(_ workload: Int) -> Bool {
     state.withLock { !isOver($0) && $0.report.workloads[workload].states < statesEach }
   }
@@ -108,6 +111,34 @@ final class ExplorationBoard: Sendable {
     }
     if isNew { tell() }
     return isNew
+  }
+
+  /// For each state looked at, so many double crashes at most.
+  private static let mostDoubleCrashes = 3
+
+  /// Enters what a recovery did; false when another one did the same to the same files in the same order, or when it has to
+  /// wait for its turn, because it would take so many double crashes to cut it everywhere.
+  func enterRecovery(_ workload: Int, _ operations: [DiskOperation], _ count: Int) -> Bool {
+    let shape = shape(operations, workload)
+    return state.withLock { state in
+      guard state.report.doubleCrashes + count <= state.report.states * ExplorationBoard.mostDoubleCrashes else {
+        return false
+      }
+      guard state.seenRecoveries.insert(shape).inserted else { return false }
+      state.report.recoveries += 1
+      return true
+    }
+  }
+
+  func hasSeenRecovery(_ workload: Int, _ operations: [DiskOperation]) -> Bool {
+    let shape = shape(operations, workload)
+    return state.withLock { $0.seenRecoveries.contains(shape) }
+  }
+
+  private func shape(_ operations: [DiskOperation], _ workload: Int) -> UInt64 {
+    operations.reduce(UInt64(workload)) { shape, operation in
+      operation.site.utf8.reduce(mixed(shape, 1)) { mixed($0, UInt64($1)) }
+    }
   }
 
   /// The power went before and after each of these operations, in the states that were not seen before.
@@ -145,7 +176,8 @@ final class ExplorationBoard: Sendable {
   private func tell() {
     let now = clock.monotonicNanoseconds()
     let isDue = state.withLock { state in
-      guard now - state.lastProgress > 250_000_000 else { return false }
+      // Another thread may have looked at the clock later and come here earlier.
+      guard now > state.lastProgress, now - state.lastProgress > 250_000_000 else { return false }
       state.lastProgress = now
       return true
     }

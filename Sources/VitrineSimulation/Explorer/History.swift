@@ -199,7 +199,7 @@ package final class History {
       return "\(key.urlText) has \(content.bytes.count) bytes that are not its own then"
     }
     if mayMiss { return nil }
-    for (key, value) in state where found[key] == nil {
+    for (key, value) in state where found[key] == nil && !value.content.mayExpire {
       if powerLost, value.step >= flushed, !steps[value.step].isSynced { continue }
       return "\(key.urlText) is missing"
     }

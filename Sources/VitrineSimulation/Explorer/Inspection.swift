@@ -19,6 +19,15 @@ package struct Inspection {
     /// The process dies behind a recovery: the next one finds the same.
     package static let recoversTwice = Extras(rawValue: 1)
     package static let compacts = Extras(rawValue: 2)
+    /// Metadata are changed before anything is read.
+    package static let changesFirst = Extras(rawValue: 8)
+    /// What is overwritten in the recovered store is newer than all else, also where only the segments tell of it.
+    package static let rebuilds = Extras(rawValue: 16)
+    /// One after the other, so that no state is looked at for too long.
+    static let each: [Extras] = [.recoversTwice, [], .compacts, .changesFirst, .rebuilds]
+
+    /// An opening may have something to tell.
+    package static let mayComplain = Extras(rawValue: 4)
   }
 
   package init(
@@ -103,6 +112,37 @@ package struct Inspection {
     }
   }
 
+  /// A change that is acknowledged is one of an entry that is there.
+  private func changeFirst(_ world: SimulatedWorld, _ seen: [CacheKey: Content]) throws {
+    let store = try open(world)
+    for key in keys.sorted().prefix(8) {
+      let hasChanged = try store.setMetadata([9], for: key, durability: .synced)
+      try expect(hasChanged == (seen[key] != nil), "metadata of \(key.urlText) changed: \(hasChanged)")
+    }
+    let last = world.rebooted(world.disk.crashStates().disk(.everythingLost))
+    let again = try open(last)
+    for key in keys.sorted().prefix(8) {
+      let expected = seen[key].map { Content($0.bytes, metadata: [9]) }
+      try expect(Inspection.content(again, key) == expected, "\(key.urlText) is not what its metadata was changed of")
+    }
+  }
+
+  /// No number is given twice: records written now are newer than all that a crash has left lying about.
+  private func rebuild(_ world: SimulatedWorld) throws {
+    let store = try open(world)
+    let news = keys.sorted().prefix(6).enumerated().map { ($1, Content(RecordedStore.bytes(200 + $0, 4000 + $0))) }
+    for (key, content) in news { try store.put(content.bytes, for: key, options: PutOptions(durability: .synced)) }
+    let isWhole = store.statistics().evictedCount == 0
+    try store.flush()
+    store.abandon()
+    RecordedStore.loseIndex(world.disk)
+    let again = try open(world)
+    for (key, content) in news {
+      let found = Inspection.content(again, key)
+      try expect(found == content || found == nil && !isWhole, "built anew, \(key.urlText) \(key.style) has \(found?.bytes.count ?? -1) bytes, not the \(content.bytes.count) put last: \(again.statistics().lastOpen.notes)")
+    }
+  }
+
   private func judge(_ found: [CacheKey: Content]) throws {
     try expectNothing(history.judge(found, crashedAfter: moment, powerLost: powerLost, harm: harm))
   }
@@ -118,11 +158,13 @@ package struct Inspection {
     if harm == .pagesAreWrong { return try checkDamaged(world) }
     let seen = try readOnly(world)
     if extras.contains(.recoversTwice) { try recoverTwice(world.rebooted(world.disk.copy()), seen) }
+    if extras.contains(.changesFirst) { try changeFirst(world.rebooted(world.disk.copy()), seen) }
+    if extras.contains(.rebuilds) { try rebuild(world.rebooted(world.disk.copy())) }
     // A crash may bring back files that had gone.
     let usedAtFirst = world.disk.usedByteCount
     let store = try open(world)
     let notes = store.statistics().lastOpen.notes
-    try expect(notes.isEmpty || isAfterFault, "recovery complains: \(notes)")
+    try expect(notes.isEmpty || isAfterFault || extras.contains(.mayComplain), "recovery complains: \(notes)")
     let found = Inspection.contents(store, keys)
     // What a failed sync left doubtful is written anew, which may cost others their place.
     let hasEvicted = isAfterFault && store.statistics().evictedCount > 0

@@ -82,7 +82,8 @@ public final class RecordedStore {
   /// The same with any options. A source by name, or an original that outdates styles, is not known to the history: see
   /// ``replace(_:_:outdating:synced:)``.
   public func put(_ key: CacheKey, _ bytes: [UInt8], options: PutOptions) throws {
-    let content = Content(bytes, metadata: options.metadata)
+    let mayExpire = options.expirationMilliseconds != nil || options.slidingExpirationMilliseconds != nil
+    let content = Content(bytes, metadata: options.metadata, mayExpire: mayExpire)
     try change([.put(key, content)], synced: options.durability == .synced) {
       try store.put(bytes, for: key, options: options)
     }
@@ -114,6 +115,32 @@ public final class RecordedStore {
     }
   }
 
+  /// Removes several together.
+  public func removeMany(_ names: [String], synced: Bool = false) throws {
+    try removeAll(
+      synced, { names.contains($0.urlText) && $0.style == .original },
+      { _ = try store.removeMany(names.map { CacheKey($0) }, durability: $0) })
+  }
+
+  /// Removes a name in all its styles.
+  public func removeAllStyles(_ name: String, synced: Bool = false) throws {
+    try removeAll(synced, { $0.urlText == name }, { _ = try store.removeAllStyles(name, durability: $0) })
+  }
+
+  /// Removes all entries of a style.
+  public func removeAll(style: Style, synced: Bool = false) throws {
+    try removeAll(synced, { $0.style == style }, { _ = try store.removeAll(style: style, durability: $0) })
+  }
+
+  /// So few as a history has go in one frame.
+  private func removeAll(
+    _ synced: Bool, _ isMeant: (CacheKey) -> Bool, _ body: (Durability) throws -> Void
+  ) throws {
+    try change(history.keys.filter(isMeant).map { .remove($0) }, synced: synced) {
+      try body(synced ? .synced : .buffered)
+    }
+  }
+
   /// Removes everything.
   public func removeAll(synced: Bool = false) throws {
     try change([.removeAll], synced: synced) {
@@ -121,16 +148,16 @@ public final class RecordedStore {
     }
   }
 
-  /// Removes all entries whose URL begins with `prefix`. So few as a history has go in one frame.
-  public func removeAll(prefix: String) throws {
-    let changes = history.keys.filter { $0.urlText.hasPrefix(prefix) }.map { History.Change.remove($0) }
-    try change(changes, synced: false) { _ = try store.removeAll(prefix: prefix, durability: .buffered) }
+  /// Removes all entries whose URL begins with `prefix`.
+  public func removeAll(prefix: String, synced: Bool = false) throws {
+    try removeAll(synced, { $0.urlText.hasPrefix(prefix) }, { _ = try store.removeAll(prefix: prefix, durability: $0) })
   }
 
-  /// Removes all entries but those of these URLs. So few as a history has go in one frame.
-  public func retain(only names: [String]) throws {
-    let changes = history.keys.filter { !names.contains($0.urlText) }.map { History.Change.remove($0) }
-    try change(changes, synced: false) { _ = try store.retain(only: names) }
+  /// Removes all entries whose URL begins with `prefix` but those of these URLs.
+  public func retain(only names: [String], prefix: String = "") throws {
+    try removeAll(
+      false, { $0.urlText.hasPrefix(prefix) && !names.contains($0.urlText) },
+      { _ in _ = try store.retain(only: names, prefix: prefix) })
   }
 
   // MARK: Several at once
@@ -272,10 +299,53 @@ public final class RecordedStore {
   /// Closes the store and opens it again.
   public func reopen() throws {
     try close()
+    try open()
+  }
+
+  private func open() throws {
     store = try CacheStore.open(at: RecordedStore.path, options: options, environment: world.environment)
     openedAt = world.disk.operationCount
     isClosed = false
   }
+
+  // MARK: Around it
+
+  /// Opens the store read-only beside this one, as another process would.
+  public func reader() throws -> CacheStore? {
+    var reader: CacheStore?
+    try attempt {
+      var options = options
+      options.isReadOnly = true
+      reader = try CacheStore.open(at: RecordedStore.path, options: options, environment: world.environment)
+    }
+    return reader
+  }
+
+  /// Moves a reader forward, and throws ``Unexpected`` where it does not find what the store has.
+  public func check(_ reader: CacheStore) throws {
+    try attempt {
+      try reader.refresh()
+      for key in history.keys {
+        let (expected, found) = (Inspection.content(store, key), Inspection.content(reader, key))
+        if found == expected || isTolerant && history.hasEverPut(key, found) { continue }
+        throw Unexpected(text: "a reader finds \(found?.bytes.count ?? -1) bytes of \(key.urlText)")
+      }
+    }
+  }
+
+  /// What a workload finds that must not be.
+  public struct Unexpected: Error, CustomStringConvertible {
+    let text: String
+    public var description: String { text }
+  }
+
+  /// Steps the wall clock, in either direction; time that passes moves both.
+  public func stepClock(milliseconds: Int) {
+    world.clock.setWall(milliseconds: world.clock.wallMilliseconds() + Int64(milliseconds))
+  }
+
+  /// Milliseconds since 1970, by the store's clock.
+  public var now: Int64 { world.clock.wallMilliseconds() }
 
   /// Closes the store. Only ``reopen()`` may follow.
   public func close() throws {
@@ -285,6 +355,23 @@ public final class RecordedStore {
       try store.close()
       isClosed = true
       return isWell
+    }
+  }
+
+  /// Takes the index away from a closed store, as damage does, and builds it anew from the segments: by `cachectl repair`,
+  /// or by the next opening. Removed keys may come back then, so none should have been removed.
+  public func loseIndexAndReopen(repairs: Bool) throws {
+    try close()
+    RecordedStore.loseIndex(world.disk)
+    markBeginning()
+    if repairs { _ = try CacheStore.repair(at: RecordedStore.path, environment: world.environment) }
+    try open()
+  }
+
+  /// Every checkpoint is damaged.
+  static func loseIndex(_ disk: SimulatedDisk) {
+    for file in disk.filePaths where file.hasPrefix("\(path)/checkpoints/") {
+      disk.damage(file) { bytes in for index in bytes.indices { bytes[index] = 0 } }
     }
   }
 

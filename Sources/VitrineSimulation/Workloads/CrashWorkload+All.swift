@@ -3,13 +3,19 @@ extension CrashWorkload {
   public static let all: [CrashWorkload] = [
     making, puts, sharing, removals, batches, largeBatch, metadata, sources, bodies, drawings, eviction, entries,
     compaction, logTurns, budgets, reopening,
-    threads,
+    threads, readers, ages, repair,
   ]
 }
 
 extension RandomNumberGenerator {
   mutating func below(_ bound: Int) -> Int { Int.random(in: 0..<max(1, bound), using: &self) }
   mutating func chance(_ percent: Int) -> Bool { below(100) < percent }
+
+  /// Every third time such as compression gains from.
+  mutating func bytes(_ count: Int, _ number: Int) -> [UInt8] {
+    below(3) == 0
+      ? (0..<count).map { UInt8(truncatingIfNeeded: ($0 / 9 + number) % 23) } : RecordedStore.bytes(count, number)
+  }
 
   /// Mostly small ones, some of several pages, now and then none at all or more than a log's frame carries.
   mutating func size() -> Int {

@@ -15,11 +15,14 @@ extension CrashWorkload {
   ) { store, numbers in
     for number in 0..<10 {
       let size = numbers.size()
-      // Every third one gains from compression.
-      let bytes =
-        number % 3 == 0
-        ? (0..<size).map { UInt8(truncatingIfNeeded: ($0 / 9 + number) % 23) } : RecordedStore.bytes(size, number)
-      try store.put("k\(numbers.below(4))", bytes, synced: numbers.chance(40))
+      let bytes = numbers.bytes(size, number)
+      if let layout = BitmapLayout(width: 4, height: size / 16 + 1, format: .rgba8888), numbers.chance(20) {
+        try store.put(
+          CacheKey("k\(numbers.below(4))"), RecordedStore.bytes(layout.byteCount, number),
+          options: PutOptions(durability: numbers.chance(40) ? .synced : .buffered, layout: layout))
+      } else {
+        try store.put("k\(numbers.below(4))", bytes, synced: numbers.chance(40))
+      }
       if numbers.chance(12) { store.upkeep() }
       if numbers.chance(8) { try store.flush() }
     }
@@ -41,17 +44,26 @@ extension CrashWorkload {
   }
 
   static let removals = CrashWorkload(
-    "removals", summary: "one, those of a prefix, those outside a set, and all"
+    "removals", summary: "one, several, those of a prefix, of a style, of a name, those outside a set, and all"
   ) { store, numbers in
     for number in 0..<8 {
       let name = numbers.chance(50) ? "a/\(number)" : "b/\(number)"
       try store.put(name, RecordedStore.bytes(numbers.size() / 3, number), synced: numbers.chance(30))
     }
-    try store.remove("a/\(numbers.below(8))", synced: numbers.chance(50))
-    switch numbers.below(3) {
-    case 0: try store.removeAll(prefix: "a/")
+    let small = Style("small") ?? .original
+    for name in ["a/0", "b/1"] {
+      try store.put(name, RecordedStore.bytes(numbers.size() / 4, 60), style: small, synced: numbers.chance(50))
+    }
+    let synced = numbers.chance(50)
+    try store.remove("a/\(numbers.below(8))", synced: synced)
+    switch numbers.below(7) {
+    case 0: try store.removeAll(prefix: "a/", synced: synced)
     case 1: try store.retain(only: ["a/1", "b/2", "b/3", "b/4"])
-    default: try store.removeAll(synced: numbers.chance(50))
+    case 2: try store.retain(only: ["a/3"], prefix: "a/")
+    case 3: try store.removeMany(["a/0", "a/2", "b/1", "b/3"], synced: synced)
+    case 4: try store.removeAll(style: small, synced: synced)
+    case 5: try store.removeAllStyles("b/1", synced: synced)
+    default: try store.removeAll(synced: synced)
     }
     if numbers.chance(50) { store.upkeep() }
     try store.put("a/1", RecordedStore.bytes(numbers.size() / 2, 90), synced: numbers.chance(50))

@@ -53,13 +53,16 @@ extension CrashWorkload {
   static let logTurns = CrashWorkload(
     "log-turns", summary: "the log goes through its files, with checkpoints at any time"
   ) { store, numbers in
-    // The log's files are 32 KiB: each of these fills a good part of one.
-    for number in 0..<16 {
+    // The log's files are 32 KiB: each synced put fills a good part of one; buffered ones leave several of them unsynced.
+    let synced = [70, 70, 20, 0][numbers.below(4)]
+    for number in 0..<(synced == 0 ? 150 : 16) {
       try store.put(
-        "k\(numbers.below(5))", RecordedStore.bytes(2000 + numbers.below(1900), number), synced: numbers.chance(70))
+        "k\(numbers.below(5))", RecordedStore.bytes(synced == 0 ? 40 : 2000 + numbers.below(1900), number),
+        synced: numbers.chance(synced))
       if numbers.chance(15) { store.upkeep() }
-      if numbers.chance(10) { try store.checkpoint() }
+      if numbers.chance(synced == 0 ? 1 : 10) { try store.checkpoint() }
     }
+    if synced == 0, numbers.chance(60) { try store.checkpoint() }
   }
 
   static let budgets = CrashWorkload(

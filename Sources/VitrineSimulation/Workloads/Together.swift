@@ -10,7 +10,7 @@ extension CrashWorkload {
       var puts: [(String, [UInt8])] = []
       for key in 0..<5 where numbers.chance(50) {
         puts.append(
-          ("k\(key)", numbers.chance(30) ? shared : RecordedStore.bytes(numbers.size() / 4, number * 5 + key)))
+          ("k\(key)", numbers.chance(30) ? shared : numbers.bytes(numbers.size() / 4, number * 5 + key)))
       }
       let put = Set(puts.map(\.0))
       let removals = (0..<5).map { "k\($0)" }.filter { !put.contains($0) && numbers.chance(30) }

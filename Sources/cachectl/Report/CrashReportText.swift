@@ -30,6 +30,7 @@ enum CrashReportText {
     text += "\n" + kinds.text(indentation: "  ") + "\n"
     text += "distinct states   \(Quantity.count(report.states))\n"
     text += "double crashes    \(Quantity.count(report.doubleCrashes))\n"
+    text += "recoveries cut    \(Quantity.count(report.recoveries)), each behind every operation\n"
     text += "faults injected   \(Quantity.count(report.faults))\n"
     text += "violations        \(Quantity.count(report.violations.count))\n"
     for violation in report.violations { text += "\n" + self.text(violation, seed: report.seed) }
@@ -46,6 +47,7 @@ enum CrashReportText {
     .object([
       ("seed", .int(Int(clamping: report.seed))), ("seconds", .rounded(report.seconds, places: 1)),
       ("states_distinct", .int(report.states)), ("double_crashes", .int(report.doubleCrashes)),
+      ("recoveries", .int(report.recoveries)),
       ("faults", .int(report.faults)), ("fault_pairs", .int(report.faultPairs)),
       ("violations", .int(report.violations.count)),
       (

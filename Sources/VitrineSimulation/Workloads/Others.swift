@@ -1,0 +1,68 @@
+import Vitrine
+
+extension CrashWorkload {
+  static let readers = CrashWorkload(
+    "readers", summary: "read-only openings beside the writer, which see what it has and change nothing"
+  ) { store, numbers in
+    for number in 0..<4 { try store.put("k\(number)", RecordedStore.bytes(numbers.size() / 2, number)) }
+    var readers: [CacheStore] = []
+    for number in 0..<10 {
+      if numbers.chance(30), let reader = try store.reader() { readers.append(reader) }
+      let name = "k\(numbers.below(5))"
+      switch numbers.below(6) {
+      case 0: try store.remove(name, synced: numbers.chance(50))
+      case 1: try store.checkpoint()
+      case 2: try store.compact()
+      case 3 where numbers.chance(30): try store.removeAll()
+      default: try store.put(name, RecordedStore.bytes(numbers.size() / 2, 10 + number), synced: numbers.chance(40))
+      }
+      if numbers.chance(20) { store.upkeep() }
+      for reader in readers where numbers.chance(50) { try store.check(reader) }
+    }
+    for reader in readers { try store.check(reader) }
+  }
+
+  static let ages = CrashWorkload(
+    "ages", summary: "entries that expire, extended by use or not, under a clock that steps both ways"
+  ) { store, numbers in
+    let hour = 3_600_000
+    for number in 0..<10 {
+      let key = CacheKey("k\(numbers.below(5))")
+      var options = PutOptions(durability: numbers.chance(40) ? .synced : .buffered)
+      let life = Int64(1 + numbers.below(5 * hour))
+      switch numbers.below(3) {
+      case 0: options.expirationMilliseconds = store.now + life
+      case 1: options.slidingExpirationMilliseconds = life
+      default: break
+      }
+      try store.put(key, RecordedStore.bytes(numbers.size() / 3, number), options: options)
+      switch numbers.below(4) {
+      case 0: store.stepClock(milliseconds: numbers.below(4 * hour))
+      case 1: store.stepClock(milliseconds: -numbers.below(400 * 24 * hour))
+      default: break
+      }
+      if numbers.chance(25) { store.upkeep() }
+    }
+    try store.put("last", RecordedStore.bytes(90, 99), synced: true)
+  }
+
+  /// Without removals and overwriting: segments alone do not tell of those.
+  static let repair: CrashWorkload = {
+    var workload = CrashWorkload(
+      "repair", summary: "the index is lost, and built anew from the segments"
+    ) { store, numbers in
+      let shared = RecordedStore.bytes(2000, 50)
+      for number in 0..<12 {
+        let bytes = numbers.chance(25) ? shared : RecordedStore.bytes(numbers.size() / 3, number)
+        try store.put("k\(number)", bytes, synced: numbers.chance(20), metadata: RecordedStore.bytes(number, number))
+      }
+      try store.loseIndexAndReopen(repairs: numbers.chance(50))
+      for number in 0..<3 {
+        try store.put(
+          "later\(number)", RecordedStore.bytes(numbers.size() / 3, 80 + number), synced: numbers.chance(50))
+      }
+    }
+    workload.mayComplain = true
+    return workload
+  }()
+}
