@@ -22,6 +22,7 @@ struct Opening {
     do throws(StoreError) {
       return try openForWriting(root, started)
     } catch {
+      if case .system(let cause) = error, SystemCode.isNoSpace(cause.code) { throw .noSpace }
       guard options.whenUnusable == .recreate, case .unreadable = error else { throw error }
       return try recreate(root, started)
     }
