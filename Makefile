@@ -44,6 +44,7 @@ help: ## Print this list
 	@echo '  make fuzz TARGET=record TIME=60'
 	@echo '  make stress SECONDS=600'
 	@echo '  make crash TIME=60 SEED=7'
+	@echo '  make kill ROUNDS=1000 SEED=7'
 
 setup: ## Install what is missing (and nothing else)
 	@scripts/setup

@@ -22,12 +22,15 @@ struct KillOperations {
   /// Of changes, higher than any before; no two threads or processes have one in common.
   private var number: Int
   private let removesAll: Bool
+  /// Compacts all the time, where others do it now and then.
+  private let compacts: Bool
 
   init(thread: Int, life: Int, seed: UInt64, removesAll: Bool) {
     own = KillKeys.Own(thread: thread)
     random = SplitMix64(seed: seed &+ UInt64(life * 64 + thread))
     number = (life << 8 | thread) << 24
     self.removesAll = removesAll && thread == 0
+    compacts = life % 3 == 0 && thread == 1
   }
 
   mutating func below(_ limit: Int) -> Int { random.next(below: limit) }
@@ -51,7 +54,8 @@ struct KillOperations {
   }
 
   mutating func draw(_ store: CacheStore) -> KillOperation? {
-    switch below(1000) {
+    if compacts, below(20) == 0 { return plain(.compact) { _ = try $0.compact() } }
+    return switch below(1000) {
     case ..<420: put(below(30) == 0 ? pick(own.large) : pick(own.singles + own.rows))
     case ..<470: put(pick(KillKeys.shared))
     case ..<550: body(below(8) == 0 ? pick(own.large) : pick(own.singles))

@@ -12,6 +12,8 @@ struct KillRun {
     var kills = 0
     var killsWhileOpening = 0
     var killsWhileClosing = 0
+    /// At a chosen call of the file system.
+    var deathsAtCalls = 0
     var evictingRounds = 0
     /// Entries, over all rounds, but for what deaths left uncounted.
     var evicted = 0
@@ -20,12 +22,13 @@ struct KillRun {
       """
       \(rounds) rounds, \(evictingRounds) of them with eviction (\(evicted) entries)
       \(acknowledged) changes acknowledged, \(cutOff) cut off
-      \(kills) kills, \(killsWhileOpening) while opening, \(killsWhileClosing) while closing
+      \(kills) kills, \(killsWhileOpening) while opening, \(killsWhileClosing) while closing, \(deathsAtCalls) at a call
       """
     }
   }
 
-  private static let roomyBudget = 64 << 20
+  /// For all that lives, and several times as much; the smaller one leaves no room for what is dead.
+  private static let roomyBudgets = [64 << 20, 24 << 20]
 
   private let store: String
   private let seed: UInt64
@@ -47,7 +50,7 @@ struct KillRun {
 
   mutating func round() throws {
     let evicts = results.rounds % 4 == 2
-    let budget = evicts ? (3 + random.next(below: 4)) << 20 : KillRun.roomyBudget
+    let budget = evicts ? (3 + random.next(below: 4)) << 20 : KillRun.roomyBudgets[random.next(below: 2)]
     let removesAll = results.rounds % 5 == 1
     var plan = KillWriter.Plan(
       store: store, seed: seed, life: 0, byteBudget: budget, operations: 0, removesAll: removesAll, evicts: evicts)
@@ -59,7 +62,11 @@ struct KillRun {
     plan.operations = 0
     for _ in 0..<[0, 0, 0, 1, 2, 4][random.next(below: 6)] {
       let longest = openingMicroseconds * 3 / 2 + 1000
-      try live(&plan, until: .opening(microseconds: random.next(below: longest)))
+      let isItself = random.next(below: 3) == 0
+      try live(
+        &plan,
+        until: isItself
+          ? .itself(&random, isOpening: true) : .opening(microseconds: random.next(below: longest)))
     }
     var inspection = KillInspection(
       plan: plan, history: history, readsFirst: random.next(below: 3) == 0, closes: random.next(below: 2) == 0)
@@ -78,6 +85,7 @@ struct KillRun {
   private mutating func live(_ plan: inout KillWriter.Plan, until moment: KillMoment) throws {
     life += 1
     plan.life = life
+    plan.death = if case .itself(let death) = moment { death } else { nil }
     guard let child = KillChild(plan) else { throw KillViolation("no process can be started") }
     var phase = Phase.starting
     var acknowledged = 0
@@ -104,6 +112,8 @@ struct KillRun {
         openingMicroseconds = Int((monotonicNanoseconds() - began) / 1000)
         switch moment {
         case .opening: break
+        // A store that was opened for nothing may not come to that call.
+        case .itself where plan.operations == 0: die(in: 20_000)
         case .working(let microseconds): die(in: microseconds)
         // What it is to die of may not come.
         default: deadline = monotonicNanoseconds() + UInt64(milliseconds) * 1_000_000
@@ -133,6 +143,7 @@ struct KillRun {
     }
     let now = monotonicNanoseconds()
     if isDue, deadline > now { usleep(UInt32((deadline - now) / 1000)) }
+    if plan.death != nil, now < deadline { results.deathsAtCalls += 1 }
     child.kill()
     while let message = child.next(until: .max) { hear(message) }
     let status = child.end()

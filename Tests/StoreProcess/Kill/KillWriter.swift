@@ -18,18 +18,24 @@ final class KillWriter: @unchecked Sendable {
     var removesAll: Bool
     /// Entries may go to make room.
     var evicts: Bool
+    /// It ends itself.
+    var death: DeadlyMoment?
 
     var words: [String] {
-      [store, "\(seed)", "\(life)", "\(byteBudget)", "\(operations)", removesAll ? "all" : "-", evicts ? "evict" : "-"]
+      [
+        store, "\(seed)", "\(life)", "\(byteBudget)", "\(operations)", removesAll ? "all" : "-", evicts ? "evict" : "-",
+        death?.text ?? "-",
+      ]
     }
 
     init?(_ words: [String]) {
-      guard words.count == 7, let seed = UInt64(words[1]), let life = Int(words[2]), let byteBudget = Int(words[3]),
+      guard words.count == 8, let seed = UInt64(words[1]), let life = Int(words[2]), let byteBudget = Int(words[3]),
         let operations = Int(words[4])
       else { return nil }
       self.init(
         store: words[0], seed: seed, life: life, byteBudget: byteBudget, operations: operations,
         removesAll: words[5] == "all", evicts: words[6] == "evict")
+      death = DeadlyMoment(words[7])
     }
 
     init(
@@ -50,7 +56,9 @@ final class KillWriter: @unchecked Sendable {
 
   private init(_ plan: Plan) throws {
     self.plan = plan
-    store = try CacheStore.open(at: plan.store, options: plan.options)
+    var environment = Environment.posix
+    if let death = plan.death { environment.fileSystem = DeadlyFileSystem(death) }
+    store = try CacheStore.open(at: plan.store, options: plan.options, environment: environment)
   }
 
   /// Answers the exit status, if it lives so long.
