@@ -3,7 +3,7 @@
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
 .NOTPARALLEL:
-.PHONY: help setup run build test crash stress sanitize lint format fuzz coverage docs clean
+.PHONY: help setup run build test crash kill stress sanitize lint format fuzz coverage docs clean
 
 # The crash backtracer of the toolchain can hang a run that nobody watches.
 export SWIFT_BACKTRACE := enable=no
@@ -24,6 +24,7 @@ TARGET ?= record
 TIME ?= $(if $(filter crash,$(MAKECMDGOALS)),900,30)
 STATES ?= 200000
 FAULTS ?= 20000
+ROUNDS ?= 300
 SEED ?= $(shell date +%Y%m%d)
 INPUT ?=
 SECONDS_OF_STRESS := $(if $(filter command line environment override,$(origin SECONDS)),$(SECONDS),60)
@@ -43,6 +44,7 @@ help: ## Print this list
 	@echo '  make fuzz TARGET=record TIME=60'
 	@echo '  make stress SECONDS=600'
 	@echo '  make crash TIME=60 SEED=7'
+	@echo '  make kill ROUNDS=1000 SEED=7'
 
 setup: ## Install what is missing (and nothing else)
 	@scripts/setup
@@ -66,6 +68,11 @@ crash: setup ## Cut a simulated store off everywhere: STATES=200000 FAULTS=20000
 	@$(RELEASE) --product cachectl
 	@"$$($(RELEASE) --show-bin-path)/cachectl" crashtest --seed '$(SEED)' --states '$(STATES)' \
 	  --faults '$(FAULTS)' --time '$(TIME)'
+
+kill: setup ## Kill a writer on the real disk again and again, and look for what it promised: ROUNDS=300 [SEED=7]
+	@echo 'Building (release) ...'
+	@$(RELEASE) --product store-process
+	@"$$($(RELEASE) --show-bin-path)/store-process" kill '$(ROUNDS)' $(if $(filter-out file,$(origin SEED)),'$(SEED)')
 
 stress: setup ## Readers beside writers that evict and compact, all checked, in numbers: SECONDS=60
 	@echo 'Building (release) ...'

@@ -35,7 +35,8 @@ let package = Package(
     .testTarget(name: "CacheCtlTests", dependencies: ["CacheCtlKit", "cachectl"]),
     .testTarget(name: "SimulationTests", dependencies: ["Vitrine", "VitrineSimulation"]),
     .testTarget(name: "DocumentationTests", dependencies: ["Vitrine", "VitrineSimulation"]),
-    .executableTarget(name: "store-process", dependencies: ["Vitrine"], path: "Tests/StoreProcess"),
+    .executableTarget(
+      name: "store-process", dependencies: ["Vitrine", "VitrineSimulation"], path: "Tests/StoreProcess"),
     .testTarget(name: "ProcessTests", dependencies: ["Vitrine", "store-process"]),
   ],
   swiftLanguageModes: [.v6]

@@ -65,6 +65,15 @@ import Vitrine
     try store.close()
   }
 
+  /// Numbers of processes are given again: what counts is the lock.
+  @Test func theNumberOfALivingProcessInTheLockFileHoldsNobodyUp() throws {
+    try CacheStore.open(at: folder.store, options: StoreOptions(byteBudget: 4 << 20)).close()
+    let line = "vitrine \(getppid())\n"
+    let rest = String(repeating: " ", count: 63 - line.utf8.count) + "\n"
+    try Data((line + rest).utf8).write(to: URL(fileURLWithPath: folder.store + "/LOCK"))
+    #expect(opening(folder.store) == nil)
+  }
+
   /// The child of a fork has the parent's memory and descriptors. It must have neither its lock nor a way to write.
   @Test func aForkedChildCanChangeNothingAndHoldsNobodyUp() throws {
     let writer = try StoreProcess()

@@ -56,6 +56,40 @@ import Vitrine
     #expect(!FileManager.default.fileExists(atPath: folder.path + "/stress"))
   }
 
+  /// A reader, values that it holds, and one that it has borrowed just now, while the writer removes everything and gives
+  /// the space to others.
+  @Test(arguments: [ReadMode.mapped, .copied])
+  func aReaderKeepsWhatItHasAcrossTheRemovalOfEverything(_ reads: ReadMode) throws {
+    let writer = try StoreProcess()
+    #expect(try writer.ask("open \(folder.store) budget=\(2 << 20)") == "done")
+    #expect(try writer.ask("puts old 60 9000") == "done")
+    let reader = try CacheStore.open(at: folder.store, options: StoreOptions(reads: reads, isReadOnly: true))
+    let before = try (0..<60).map { try #require(reader.bytes("old/\($0)")) }
+    let blobs = try (0..<20).map { try #require(reader.blob("old/\($0)")) }
+    let answers: [String]? = try reader.get("old/30") { bytes in
+      let answers = try [
+        writer.ask("clear"), writer.ask("upkeep"), writer.ask("puts new 150 9000"), writer.ask("upkeep"),
+      ]
+      #expect(bytes.withUnsafeBytes { Array($0) } == before[30])
+      return answers
+    }
+    #expect(answers == ["done", "done", "done", "done"])
+    // Until it is refreshed, it shows what it did, or misses what it cannot reach any more.
+    for index in 0..<60 {
+      let value = reader.bytes("old/\(index)")
+      #expect(value == before[index] || value == nil && reads == .copied)
+    }
+    #expect(try reader.refresh())
+    for index in 0..<60 { #expect(reader.bytes("old/\(index)") == nil) }
+    #expect(reader.bytes("new/149")?.count ?? 0 > 9000)
+    for (index, blob) in blobs.enumerated() {
+      #expect(blob.withBytes { $0.withUnsafeBytes { Array($0) } } == before[index] && !blob.isDamaged)
+    }
+    #expect(try reader.verify().isOK)
+    #expect(reader.statistics().damagedCount == 0)
+    try reader.close()
+  }
+
   @Test func manyReadersOpenWhileTheLogTurns() throws {
     let writer = try StoreProcess()
     #expect(try writer.ask("open \(folder.store)") == "done")

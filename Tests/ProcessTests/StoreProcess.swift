@@ -13,8 +13,11 @@ final class StoreProcess {
     return tests.deletingLastPathComponent().appendingPathComponent("store-process")
   }
 
-  init() throws {
-    process.executableURL = StoreProcess.executable
+  /// `launcher`: a program and its arguments that becomes this one, such as `nsenter`.
+  init(launcher: [String] = []) throws {
+    let words = launcher + [StoreProcess.executable.path]
+    process.executableURL = URL(fileURLWithPath: words[0])
+    process.arguments = Array(words.dropFirst())
     process.standardInput = input
     process.standardOutput = output
     process.environment = ProcessInfo.processInfo.environment.merging(["SWIFT_BACKTRACE": "enable=no"]) { $1 }
@@ -69,7 +72,9 @@ final class TestFolder {
   var store: String { path + "/store" }
 
   /// Everything that a write, or the making of a file, would change.
-  func everything() throws -> [String] {
+  func everything() throws -> [String] { try TestFolder.everything(in: store) }
+
+  static func everything(in store: String) throws -> [String] {
     var lines: [String] = []
     for name in try FileManager.default.subpathsOfDirectory(atPath: store).sorted() + ["."] {
       var status = stat()

@@ -9,6 +9,15 @@ enum FolderTree {
     return total
   }
 
+  /// The files in it, by their paths within it.
+  static func files(_ path: String) -> [String] {
+    var files: [String] = []
+    walk(path) { file, status in
+      if status.st_mode & S_IFMT != S_IFDIR { files.append(String(file.dropFirst(path.utf8.count + 1))) }
+    }
+    return files
+  }
+
   static func remove(_ path: String) {
     walk(path) { path, _ in _ = Glibc.remove(path) }
   }

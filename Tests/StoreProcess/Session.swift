@@ -29,6 +29,7 @@ final class Session {
     switch (command, rest.count) {
     case ("open", 1...): return try open(rest)
     case ("spare", 1): return spare(Int(rest[0]) ?? 0)
+    case ("limit", 1): return limitFiles(rest[0])
     case ("user", 1):
       guard let id = UInt32(rest[0]), setgid(id) == 0, setuid(id) == 0 else { return "error \(errno)" }
       return "done"
@@ -50,7 +51,12 @@ final class Session {
       for index in 0..<(Int(rest[1]) ?? 0) where store.bytes("\(rest[0])/\(index)") != bytes(rest[0], index, rest[2]) {
         return "not \(index)"
       }
-    case ("remove", 1): return try store.remove(rest[0]) ? "done" : "none"
+    case ("left", 3): return left(rest[0], Int(rest[1]) ?? 0, rest[2], in: store)
+    case ("remove", 1...2):
+      return try store.remove(rest[0], durability: rest.count == 2 ? .synced : nil) ? "done" : "none"
+    case ("clear", 0): try store.removeAll()
+    case ("evicted", 0): return "\(store.statistics().evictedCount)"
+    case ("upkeep", 0): try store.idle()
     case ("flush", 0): try store.flush()
     case ("checkpoint", 0): try store.checkpoint()
     case ("refresh", 0): return try store.refresh() ? "new" : "same"
@@ -83,6 +89,26 @@ final class Session {
 
   private func bytes(_ name: String, _ index: Int, _ count: String) -> [UInt8] {
     StressValue.make(name.utf8.reduce(index) { $0 &* 31 &+ Int($1) }, index, Int(count) ?? 0)
+  }
+
+  /// How many there are of what `puts` has put; those must be whole.
+  private func left(_ name: String, _ count: Int, _ byteCount: String, in store: CacheStore) -> String {
+    var found = 0
+    for index in 0..<count {
+      guard let value = store.bytes("\(name)/\(index)") else { continue }
+      if value != bytes(name, index, byteCount) { return "wrong \(index)" }
+      found += 1
+    }
+    return "\(found)"
+  }
+
+  /// No file may become longer; a signal that would end the process keeps its default.
+  private func limitFiles(_ byteCount: String) -> String {
+    var limit = rlimit()
+    getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
+    limit.rlim_cur = UInt(byteCount) ?? limit.rlim_max
+    guard setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0 else { return "error \(errno)" }
+    return "done"
   }
 
   /// The child tries every change and then waits to be killed.

@@ -3,15 +3,20 @@ import Glibc
 // A process with a store, driven line by line: what tests of several processes need. Each line of the input is a
 // command and is answered by one line; `fork` is answered by the child, too.
 //
-//   open PATH [readonly] [copied] [wait=MS] [budget=BYTES]    put KEY VALUE [synced]    puts KEY COUNT BYTES    get KEY    remove KEY
-//   has KEY COUNT BYTES    version KEY    flush  checkpoint  refresh  verify  close    write SECONDS KEYS    follow SECONDS KEYS PAUSE-MS
-//   fork    spare DESCRIPTORS    user ID
+//   open PATH [readonly] [copied] [wait=MS] [budget=BYTES]    close    verify    refresh    flush    checkpoint    upkeep
+//   put KEY VALUE [synced]    puts KEY COUNT BYTES    get KEY    has KEY COUNT BYTES    left KEY COUNT BYTES    version KEY
+//   remove KEY [synced]    clear    evicted    write SECONDS KEYS    follow SECONDS KEYS PAUSE-MS
+//   fork    spare DESCRIPTORS    limit BYTES    user ID
 //
-// With arguments it is a program of its own: `stress` (``StressCommand``).
+// With arguments it is a program of its own: `stress` (``StressCommand``), `kill` (``KillCommand``).
 
 signal(SIGPIPE, SIG_DFL)
-if CommandLine.arguments.dropFirst().first == "stress" {
-  exit(StressCommand.run(Array(CommandLine.arguments.dropFirst(2))))
+let words = Array(CommandLine.arguments.dropFirst(2))
+switch CommandLine.arguments.dropFirst().first {
+case "stress": exit(StressCommand.run(words))
+case "kill": exit(KillCommand.run(words))
+case KillCommand.writer: exit(KillWriter.run(words))
+default: break
 }
 let session = Session()
 while let line = readLine() {

@@ -84,6 +84,14 @@ package struct CheckpointHeader: Sendable, Equatable {
     else { return nil }
   }
 
+  /// The version of a whole header that this library does not know; nil for one that it knows, and for a damaged one.
+  package static func newerVersion(_ bytes: UnsafeRawBufferPointer) -> UInt32? {
+    guard bytes.count >= usedByteCount, let p = bytes.baseAddress, p.u64(0) == magic, p.u64(504) == checksum(bytes),
+      p.u32(8) > CacheFormat.version
+    else { return nil }
+    return p.u32(8)
+  }
+
   private static func checksum(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
     Checksum.of(
       UnsafeRawBufferPointer(rebasing: bytes[0..<504]), UnsafeRawBufferPointer(rebasing: bytes[512..<1024]),

@@ -42,6 +42,8 @@ package struct CheckpointSet {
     package var allocatedByteCount: Int
   }
   package var slots: [Slot]
+  /// Of a checkpoint that a later version has written.
+  package var newerVersion: UInt32?
   /// Which one the catalog came from.
   package var current: Int?
 
@@ -56,6 +58,7 @@ package struct CheckpointSet {
   /// A file that is not there has no header; one that cannot be opened for another reason is an error.
   package static func open(_ directory: any Directory, access: FileAccess) throws(SystemError) -> CheckpointSet {
     var slots: [Slot] = []
+    var newerVersion: UInt32?
     for index in 0..<2 {
       var file: (any File)?
       do throws(SystemError) {
@@ -65,13 +68,14 @@ package struct CheckpointSet {
       }
       let bytes = (try? file?.read(0..<CheckpointHeader.byteCount)) ?? []
       let header = bytes.withUnsafeBytes { CheckpointHeader($0) }
+      newerVersion = bytes.withUnsafeBytes { CheckpointHeader.newerVersion($0) } ?? newerVersion
       let status = try? file?.status()
       slots.append(
         Slot(
           file: file, header: header, byteCount: status?.byteCount ?? 0,
           allocatedByteCount: status?.allocatedByteCount ?? 0))
     }
-    return CheckpointSet(slots: slots)
+    return CheckpointSet(slots: slots, newerVersion: newerVersion)
   }
 }
 

@@ -230,8 +230,8 @@ extension StoreCore {
         return false
       }
       if let shared {
-        // By its number too: the place may have been given to another record meanwhile.
-        if !operations.contains(where: { $0.location == shared.location }),
+        // By its number too: the place may have been given to another record meanwhile, even to one of these.
+        if !operations.contains(where: { $0.location == shared.location && $0.recordSequence == shared.origin }),
           catalog.contents.count(catalog.hasher.content(operation.digest), shared.location) == 0
             || catalog.record(at: shared.location, checks: false)?.header.origin != shared.origin
         {

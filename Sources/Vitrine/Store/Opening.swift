@@ -22,6 +22,7 @@ struct Opening {
     do throws(StoreError) {
       return try openForWriting(root, started)
     } catch {
+      if case .system(let cause) = error, SystemCode.isNoSpace(cause.code) { throw .noSpace }
       guard options.whenUnusable == .recreate, case .unreadable = error else { throw error }
       return try recreate(root, started)
     }
@@ -99,14 +100,20 @@ struct Opening {
   ]
   static let temporaryStoreFile = "STORE.new"
 
+  /// Throws for one that a later version has written: where `STORE` tells nothing, it alone tells whose the store is.
   private func hasCheckpoint(_ root: any Directory) throws(StoreError) -> Bool {
+    let checkpoints: CheckpointSet
     do throws(SystemError) {
       let folder = try root.openDirectory(CacheFormat.checkpointsFolder, create: false)
-      return try !CheckpointSet.open(folder, access: .readOnly).order.isEmpty
+      checkpoints = try CheckpointSet.open(folder, access: .readOnly)
     } catch {
       if saysNothing(error) { throw .system(error) }
       return false
     }
+    if let version = checkpoints.newerVersion {
+      throw .unsupportedFormat(found: version, supported: CacheFormat.version)
+    }
+    return !checkpoints.order.isEmpty
   }
 
   /// Nil when there is no such file, or none that a store would have.

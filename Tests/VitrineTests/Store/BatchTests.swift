@@ -103,4 +103,35 @@ import Testing
     try store.close()
     try recovered.close()
   }
+
+  /// While a batch is placed, the payload that its first put shares goes, and its segment's place is given to the record
+  /// of the second. The first must not take that for what it shares.
+  @Test func whatABatchSharesMayGoAndItsPlaceBeTakenByTheBatch() throws {
+    // Each is larger than a segment, and so the first record of one of its own.
+    let (held, other) = (noise(300_000, 1), noise(310_000, 2))
+    let meanwhile = Guarded<(@Sendable () -> Void)?>(nil)
+    var world = TestWorld(fileSystem: MemoryDisk())
+    world.environment.digest = { bytes in
+      if bytes.count == other.count { meanwhile.withLock { $0 }?() }
+      return Digest(of: bytes)
+    }
+    let background = world.background
+    let store = try world.open("store", StoreOptions(byteBudget: 8 << 20, segmentByteCount: 256 << 10))
+    try store.put(held, for: "held")
+    meanwhile.withLock { body in
+      body = {
+        _ = try? store.remove("held")
+        background.run()
+      }
+    }
+    var batch = WriteBatch()
+    batch.put(held, for: CacheKey("again"))
+    batch.put(other, for: CacheKey("other"))
+    try store.write(batch)
+    #expect(store["again"] == held && store["other"] == other && store["held"] == nil)
+    try store.put([1], for: "after")
+    #expect(try store.verify().isOK)
+    meanwhile.withLock { $0 = nil }
+    try store.close()
+  }
 }

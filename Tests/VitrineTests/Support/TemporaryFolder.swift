@@ -53,6 +53,17 @@ enum Files {
     }
   }
 
+  /// Everything below a folder that a write, or the making of a file, would change.
+  static func state(_ folder: String) throws -> [String] {
+    try (FileManager.default.subpathsOfDirectory(atPath: folder) + ["."]).sorted().map { name in
+      var status = stat()
+      guard lstat("\(folder)/\(name)", &status) == 0 else { throw CocoaError(.fileReadNoSuchFile) }
+      let bytes = status.st_mode & S_IFMT == S_IFREG ? try read("\(folder)/\(name)") : []
+      return "\(name) \(status.st_mode) \(status.st_ino) \(bytes.count) \(bytes.hashValue) "
+        + "\(status.st_mtim.tv_sec).\(status.st_mtim.tv_nsec) \(status.st_ctim.tv_sec).\(status.st_ctim.tv_nsec)"
+    }
+  }
+
   /// Bytes of the disk that a folder takes with all that is in it, as `du` counts them.
   static func diskUsage(_ folder: String) throws -> Int {
     var total = try blocks(folder)

@@ -1,0 +1,91 @@
+import Testing
+
+@testable import Vitrine
+
+/// A store that a later version has written is refused, in every way of opening, and nothing in it is touched.
+@Suite struct NewerFormatTests {
+  let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
+
+  private static let presents = GoldenStore.all.filter {
+    $0.version == Int(CacheFormat.version) && [.clean, .killed].contains($0.kind)
+  }
+
+  private func expectRefused(_ name: String) throws {
+    let before = try Files.state(folder.store)
+    let path = folder.store
+    let openings: [() throws -> Void] = [
+      { _ = try CacheStore.open(at: path) },
+      { _ = try CacheStore.open(at: path, options: StoreOptions(byteBudget: 16 << 20, whenUnusable: .recreate)) },
+      { _ = try CacheStore.open(at: path, options: StoreOptions(createsIfMissing: false)) },
+      { _ = try CacheStore.open(at: path, options: StoreOptions(isReadOnly: true)) },
+      { _ = try CacheStore.open(at: path, options: StoreOptions(reads: .copied, isReadOnly: true)) },
+      { _ = try CacheStore.repair(at: path) },
+    ]
+    let refusal = StoreError.unsupportedFormat(found: CacheFormat.version + 1, supported: CacheFormat.version)
+    for (index, opening) in openings.enumerated() {
+      #expect(storeError(opening) == refusal, "\(name), opening \(index)")
+    }
+    #expect(try Files.state(path) == before, "\(name)")
+  }
+
+  @Test(
+    arguments: [[.firstCopy], [.secondCopy], [.firstCopy, .secondCopy], RaisedVersion.allCases], presents)
+  func aRaisedNumberInStoreIsRefusedAndLeftUntouched(_ places: [RaisedVersion], _ golden: GoldenStore) throws {
+    try golden.unpack(into: folder.path)
+    for place in places { try place.apply(to: folder.store) }
+    try expectRefused("\(golden) \(places)")
+  }
+
+  /// Then the checkpoints tell whose it is: it is not taken for one that was being made, nor for one to be made anew.
+  @Test(arguments: [true, false], [true, false])
+  func aLaterStoreThatHasLostItsIdentityIsRefusedToo(_ isMissing: Bool, _ hasSegments: Bool) throws {
+    try #require(Self.presents.first).unpack(into: folder.path)
+    for place in RaisedVersion.allCases { try place.apply(to: folder.store) }
+    if isMissing {
+      try Files.remove(folder.store + "/STORE")
+    } else {
+      try Files.write([UInt8](repeating: 0x55, count: 8192), to: folder.store + "/STORE")
+    }
+    if !hasSegments {
+      for name in try Files.below(folder.store + "/segments") { try Files.remove("\(folder.store)/segments/\(name)") }
+    }
+    try expectRefused("without STORE")
+  }
+
+  /// `STORE` decides: what else has another number is not what this version wrote, and nothing more.
+  @Test(arguments: presents)
+  func theNumberOfASegmentIsForPeople(_ golden: GoldenStore) throws {
+    try golden.unpack(into: folder.path)
+    try RaisedVersion.segments.apply(to: folder.store)
+    let store = try CacheStore.open(at: folder.store)
+    try golden.check(store)
+    #expect(try store.verify().isOK)
+    try store.close()
+  }
+
+  @Test(arguments: presents)
+  func checkpointsOfAnotherNumberAreNone(_ golden: GoldenStore) throws {
+    try golden.unpack(into: folder.path)
+    try RaisedVersion.checkpoints.apply(to: folder.store)
+    let store = try CacheStore.open(at: folder.store)
+    #expect(store.statistics().lastOpen.kind == .rebuilt)
+    for entry in golden.entries where entry.isThere { #expect(store.bytes(entry.key) == entry.bytes) }
+    try store.close()
+  }
+
+  @Test func logsOfAnotherNumberAreNone() throws {
+    let golden = try #require(Self.presents.first { $0.kind == .clean })
+    try golden.unpack(into: folder.path)
+    try RaisedVersion.logs.apply(to: folder.store)
+    let store = try CacheStore.open(at: folder.store)
+    try golden.check(store)
+    try store.put(noise(500), for: "after")
+    store.abandon()
+    let again = try CacheStore.open(at: folder.store, options: StoreOptions(waitForLockMilliseconds: 5000))
+    try golden.check(again)
+    #expect(again.bytes("after") == noise(500))
+    try again.close()
+  }
+}
