@@ -69,8 +69,10 @@ extension Catalog {
     header.nextSegment = nextSegment
   }
 
-  /// The catalog that a checkpoint holds; nil when any of it is damaged or contradicts itself.
+  /// The catalog that a checkpoint holds; nil when any of it is damaged or contradicts itself. A file that is too short
+  /// for what its header counts allocates nothing.
   package static func read(from file: any File, header: CheckpointHeader) -> Catalog? {
+    guard let byteCount = try? file.status().byteCount, header.leastFileByteCount <= byteCount else { return nil }
     guard let catalog = Catalog(identity: header.identity) else { return nil }
     return catalog.fill(CheckpointBodyReader(file: file, header: header), header) ? catalog : nil
   }
