@@ -10,7 +10,12 @@ enum CheckpointClaims {
     guard let header = bytes.withUnsafeBytes({ CheckpointHeader($0) }) else { return }
     let again = header.encoded()
     claim(again.withUnsafeBytes { CheckpointHeader($0) } == header, "a head is another once it is written")
+    var sealed = bytes
+    Seal.checkpoint(&sealed)
+    claim(sealed.prefix(1024) == bytes.prefix(1024), "a head with a wrong checksum is taken")
     guard let catalog = Catalog.read(from: MemoryFile(bytes), header: header) else { return }
+    let used = header.leastFileByteCount
+    claim(sealed.prefix(used) == bytes.prefix(used), "a block with a wrong checksum is taken")
     check(catalog, header)
   }
 

@@ -37,7 +37,22 @@ enum CheckpointSeeds {
         }
       }
     }
-    seeds.append([2, 1, 1, 1, 0] + [UInt8](repeating: 1, count: 300))
+    return seeds + words()
+  }
+
+  /// Bodies as words, with nothing in them, and with times at both ends of the numbers.
+  private static func words() -> [[UInt8]] {
+    let noEntries = [UInt8](repeating: 0, count: KeyTable.shardCount + ContentTable.shardCount)
+    var seeds: [[UInt8]] = [[2, 1, 1, 1, 0, 0] + [UInt8](repeating: 1, count: 300)]
+    for times: [UInt64] in [[1 << 40, 1 << 41, 1 << 42], [1 << 62, 1 << 40, 1 << 41]] {
+      var writer = InputWriter()
+      writer.append([2, 0, 0, 0, 0, UInt8(times.count), 9, 0, 0, 0] + noEntries)
+      for (stamp, time) in times.enumerated() {
+        writer.append([UInt8(stamp + 1), 0xFF])
+        writer.append(time)
+      }
+      seeds.append(writer.bytes)
+    }
     return seeds
   }
 }

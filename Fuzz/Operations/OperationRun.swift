@@ -239,7 +239,7 @@ final class OperationRun {
     let synced = input.flag()
     let durability: Durability = synced ? .synced : .buffered
     let key = OperationValues.key(&input)
-    func remove(_ keys: some Sequence<CacheKey>, _ body: () throws -> Void) throws {
+    func remove(_ keys: some Collection<CacheKey>, _ body: () throws -> Void) throws {
       try recorded.change(keys.map { .remove($0) }, synced: synced, body)
     }
     let all = OperationValues.keys

@@ -19,6 +19,9 @@ enum StoreFileClaims {
     for copy in [0, StoreIdentity.secondCopy] where copy <= bytes.count {
       let reading = bytes[copy...].withUnsafeBytes { StoreIdentity.read($0) }
       guard case .valid(let identity) = reading else { continue }
+      var sealed = bytes
+      Seal.identity(&sealed, at: copy)
+      claim(sealed == bytes, "a copy with a wrong checksum is taken")
       claim(identity.encoded().withUnsafeBytes { StoreIdentity.read($0) } == reading, "STORE is another once written")
       claim(identity.byteBudget >= CacheFormat.smallestBudget, "a budget of \(identity.byteBudget)")
     }
@@ -28,6 +31,9 @@ enum StoreFileClaims {
     var bytes = bytes
     if seals { Seal.file(CacheFormat.countersFile, &bytes, store: SmallStore.shared.identity.store) }
     if let counters = Counters(bytes) {
+      var sealed = bytes
+      Seal.file(CacheFormat.countersFile, &sealed, store: SmallStore.shared.identity.store)
+      claim(sealed == bytes, "COUNTERS with a wrong checksum are taken")
       claim(Counters(counters.encoded()) == counters, "COUNTERS are others once written")
       _ = counters.lastOpen
     }

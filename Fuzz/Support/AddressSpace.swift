@@ -24,11 +24,12 @@ package enum AddressSpace {
       let file = open("/proc/self/status", O_RDONLY | O_CLOEXEC)
       guard file >= 0 else { return 0 }
       defer { close(file) }
-      let text = [UInt8](unsafeUninitializedCapacity: 4096) { space, count in
-        count = max(0, read(file, space.baseAddress!, space.count))
+      return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 4096) { text in
+        let count = max(0, read(file, text.baseAddress!, text.count - 1))
+        text[count] = 0
+        guard let found = strstr(text.baseAddress!, "VmPeak:") else { return 0 }
+        return atol(found + "VmPeak:".utf8.count)
       }
-      let line = String(decoding: text, as: UTF8.self).split(separator: "\n").first { $0.hasPrefix("VmPeak:") }
-      return line.flatMap { Int($0.dropFirst(7).filter(\.isNumber)) } ?? 0
     #else
       return 0
     #endif

@@ -9,7 +9,7 @@ enum LogClaims {
   /// A store that was under way: its checkpoint is older than its log.
   private static let moment = 1
 
-  static func check(_ input: inout FuzzInput, seals: Bool, keepsOthers: Bool) {
+  static func check(_ input: inout FuzzInput, seals: Bool, keepsOthers: Bool, opens: Bool) {
     let world = SmallStore.shared.world(moment)
     for index in 0..<CacheFormat.walFileCount {
       let path = SmallStore.inStore("\(CacheFormat.walFolder)/\(WALFileHeader.fileName(index))")
@@ -20,8 +20,13 @@ enum LogClaims {
       var bytes = WALSeeds.expanded(input.block())
       if seals { Seal.log(&bytes) }
       world.disk.setContents(path, bytes)
+      checkSeals(bytes)
     }
     AddressSpace.limited { load(world) }
+    if opens { use(world) }
+  }
+
+  private static func use(_ world: SimulatedWorld) {
     let claims = StoreClaims(world, values: StoreClaims.changed(SmallStore.shared.values))
     claims.dump()
     let reader = claims.open(StoreOptions(verification: .never, isReadOnly: true))
@@ -35,6 +40,15 @@ enum LogClaims {
     }
     try? store.close()
     if let again = claims.open(StoreOptions()) { claims.read(again, SmallStore.shared.keys) }
+  }
+
+  private static func checkSeals(_ bytes: [UInt8]) {
+    guard let header = bytes.withUnsafeBytes({ WALFileHeader($0) }) else { return }
+    LogWindow(MemoryFile(bytes)).forEachFrame(from: WALFileHeader.frameStart, seed: header.seed) { frame, _, offset in
+      var sealed = bytes
+      claim(Seal.frame(&sealed, at: offset, seed: header.seed) == frame.byteCount, "a frame of another length")
+      claim(sealed == bytes, "a frame with a wrong checksum is taken")
+    }
   }
 
   /// The readers by themselves.

@@ -21,7 +21,7 @@ enum WALSeeds {
     var seeds: [[UInt8]] = []
     for moment in SmallStore.shared.moments {
       let files = moment.files.filter { $0.path.hasSuffix(".wal") }.map(\.bytes)
-      for mode: UInt8 in [0, 1, 5] {
+      for mode: UInt8 in [0, 1, 5, 9, 13] {
         var writer = InputWriter()
         writer.append(mode)
         for file in files { writer.appendBlock(shortened(file)) }

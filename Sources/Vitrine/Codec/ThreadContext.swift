@@ -8,7 +8,7 @@ import CZstd
 final class ThreadContext {
   private var compressor: OpaquePointer?
   private var decompressor: OpaquePointer?
-  private var values: [ByteBuffer] = []
+  private(set) var values: [ByteBuffer] = []
   /// The depth of borrows now standing in `values`.
   private var depth = 0
   /// Tells threads apart: no later thread has it while somebody holds it.

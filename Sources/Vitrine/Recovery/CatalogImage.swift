@@ -124,8 +124,9 @@ extension Catalog {
     var readings: [UseTimes.Reading] = []
     for _ in 0..<header.useTimeCount {
       guard let stamp = body.next(), let time = body.next() else { return false }
-      readings.append(
-        UseTimes.Reading(stamp: UInt32(truncatingIfNeeded: stamp), time: Int64(bitPattern: time)))
+      // Far enough from the ends of the numbers that differences of times fit.
+      let bounded = min(max(Int64(bitPattern: time), -1 << 60), 1 << 60)
+      readings.append(UseTimes.Reading(stamp: UInt32(truncatingIfNeeded: stamp), time: bounded))
     }
     useTimes.withLock { $0 = UseTimes(readings) }
     keys.clock.set(header.recency)
