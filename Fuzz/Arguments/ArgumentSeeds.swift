@@ -6,7 +6,8 @@ import FuzzSupport
 /// The examples of every command's help, and each option with values right and wrong.
 enum ArgumentSeeds {
   private static let values = [
-    "500MB", "1.5GiB", "64KiB", "99999999999999999999", "9223372036854775807", "60x40:BGRA8888", "65536x1:Gray8",
+    "500MB", "1.5GiB", "64KiB", "9223372036854775kB", "8388608TiB", "0.9TB", "99999999999999999999",
+    "9223372036854775807", "60x40:BGRA8888", "65536x1:Gray8",
     "image/jpeg", "lru", "fifo", "square-60@2x", "", "-1", "0", "4294967295",
     "batches:3:crash:always:12:lost-7", "compaction:1:fault:sync:3:EIO",
   ]

@@ -54,6 +54,7 @@ struct CommandLineClaims {
   /// Each value as everything that a command could take it for.
   private func readValues(_ arguments: Arguments) {
     for option in specification.options where option.valueName != nil {
+      WordClaims.check(arguments.value(option) ?? [])
       if let size = try? arguments.size(option) { claim(size >= 0, "a size of \(size)") }
       if let count = try? arguments.count(option) { claim(count >= 0, "a count of \(count)") }
       if let moment = try? arguments.expiration(option, nowMilliseconds: 1 << 40) {

@@ -10,7 +10,10 @@ enum WordClaims {
     let line = printable(word)
     claim(line.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F }, "a control character is shown")
     let text = String(decoding: word, as: UTF8.self)
-    if let size = Size.parse(text) { claim(size >= 0 && (Size.parse("\(size)") == size), "a size of \(size)") }
+    if let size = Size.parse(text) {
+      let whole = Int(text.prefix { $0.isASCII && $0.isNumber }) ?? 0
+      claim(size >= whole && Size.parse("\(size)") == size, "'\(printable(word))' is a size of \(size)")
+    }
     if let digest = Digest(text) { claim(Digest("\(digest)") == digest, "a digest is another") }
     if let style = Style(text) { claim(style.name == text, "a style is another") }
     // What `crashtest --repeat` takes.

@@ -7,6 +7,7 @@ import FuzzSupport
 /// - bit 0: checksums are put right
 /// - bit 1: the bytes are words of a body, of one to nine bytes each, under counts that stand before them; else they
 ///   are a file: its used head, and its body behind that
+/// - bit 2: of a file, whether zeros fill its last block
 @_cdecl("LLVMFuzzerTestOneInput")
 public func testOneCheckpoint(_ start: UnsafePointer<UInt8>?, _ byteCount: Int) -> CInt {
   var input = FuzzInput(start, byteCount)
@@ -15,7 +16,7 @@ public func testOneCheckpoint(_ start: UnsafePointer<UInt8>?, _ byteCount: Int) 
     if mode & 2 == 2 {
       CheckpointClaims.checkWords(&input)
     } else {
-      CheckpointClaims.checkFile(CheckpointSeeds.expanded(input.rest()), seals: mode & 1 == 1)
+      CheckpointClaims.checkFile(CheckpointSeeds.expanded(input.rest(), isWhole: mode & 4 == 4), seals: mode & 1 == 1)
     }
   }
   return 0

@@ -9,7 +9,7 @@
 /// Holds a body to a limit of address space. The limits of libFuzzer see what is allocated or touched; a table that is
 /// mapped for 2^40 entries and never filled is neither.
 package enum AddressSpace {
-  package static let mostMebibytes = 256
+  package static let mostMebibytes = 128
 
   package static func limited(_ body: () -> Void) {
     let before = peakKibibytes()

@@ -21,7 +21,7 @@ enum WALSeeds {
     var seeds: [[UInt8]] = []
     for moment in SmallStore.shared.moments {
       let files = moment.files.filter { $0.path.hasSuffix(".wal") }.map(\.bytes)
-      for mode: UInt8 in [0, 1, 5, 9, 13] {
+      for mode: UInt8 in [0, 1, 5, 25, 29] {
         var writer = InputWriter()
         writer.append(mode)
         for file in files { writer.appendBlock(shortened(file)) }
@@ -40,10 +40,21 @@ enum WALSeeds {
       let rest = Array(file[offset...])
       guard let frame = rest.withUnsafeBytes({ Frame.parse($0, at: offset, seed: header.seed) }) else { break }
       if frame.byteCount < 4096 {
-        seeds.append([2, UInt8(truncatingIfNeeded: frame.changeCount)] + rest[Frame.headerByteCount..<frame.byteCount])
+        let content = Array(rest[Frame.headerByteCount..<frame.byteCount])
+        seeds += ([content] + hostileLengths(content)).map { [2, UInt8(truncatingIfNeeded: frame.changeCount)] + $0 }
       }
       offset += frame.byteCount
     }
     return seeds
+  }
+
+  /// The first change with a number, units and sizes that no frame has room for.
+  private static func hostileLengths(_ content: [UInt8]) -> [[UInt8]] {
+    [(1 << 32) - 1, 1 << 30, 1 << 63].map { (length: UInt64) in
+      var bytes = content
+      Seal.put(Seal.word(bytes, 0) & 0xFFFF_FFFF | length << 32, &bytes, at: 0)
+      Seal.put(length >> 32 == 0 ? 1 << 25 : length, &bytes, at: 24)
+      return bytes
+    }
   }
 }

@@ -21,7 +21,8 @@ import Testing
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) -> Int {
       readCount += 1
       let count = min(buffer.count, max(0, byteCount - offset))
-      for index in 0..<count { buffer[index] = offset + index < bytes.count ? bytes[offset + index] : 0 }
+      UnsafeMutableRawBufferPointer(rebasing: buffer[..<count]).initializeMemory(as: UInt8.self, repeating: 0)
+      if offset < bytes.count { buffer.copyBytes(from: bytes[offset..<min(bytes.count, offset + count)]) }
       return count
     }
     func status() -> FileStatus { FileStatus(byteCount: byteCount, allocatedByteCount: bytes.count) }
@@ -57,7 +58,7 @@ import Testing
     #expect(context.values.isEmpty)
   }
 
-  @Test(arguments: [(1 << 32) - 1, 1 << 39])
+  @Test(arguments: [(1 << 32) - 1, 1 << 38])
   func aCheckpointWithHugeCountsAllocatesNothing(_ count: Int) throws {
     for path in [\CheckpointHeader.keyCount, \.blobCount, \.largeCountCount] {
       var header = GoldenCheckpoint.emptyHeader()
@@ -73,7 +74,7 @@ import Testing
   }
 
   @Test func aFrameWithAHugeLengthAllocatesNothing() {
-    for length in [UInt32.max, .max - 7, 1 << 31] {
+    for length: UInt32 in [.max, .max - 7, 1 << 31] {
       let buffer = ByteBuffer()
       buffer.append(Frame.magic)
       buffer.append(length)
