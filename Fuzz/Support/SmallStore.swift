@@ -52,9 +52,16 @@ package struct SmallStore {
 
 /// Lives the life, and notes what there was.
 private struct Life {
-  private let world = SimulatedWorld(seed: 5)
+  private let world = SimulatedWorld(seed: 5, disk: SimulatedDisk(Life.options))
   private(set) var moments: [SmallStore.Moment] = []
   private(set) var values: [CacheKey: Set<[UInt8]>] = [:]
+
+  /// Little address space, so that a parser which takes much of it is seen (``AddressSpace``).
+  private static var options: SimulatedDisk.Options {
+    var options = SimulatedDisk.Options()
+    options.mappingByteCount = 1 << 20
+    return options
+  }
 
   mutating func live() throws {
     var store = try open()
