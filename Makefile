@@ -20,7 +20,7 @@ export DOCS_BUILD ?= .build-docs
 RUN ?= .run
 # A folder of pictures for `run`; handed over as it is, whatever characters its name has.
 export PHOTOS ?=
-TARGET ?= record
+TARGET ?= all
 TIME ?= $(if $(filter crash,$(MAKECMDGOALS)),900,30)
 STATES ?= 200000
 FAULTS ?= 20000
@@ -92,7 +92,7 @@ lint: ## Check the style of all Swift files
 format: ## Bring all Swift files into that style
 	@swift format -i -r $(SOURCES)
 
-fuzz: setup ## Feed a parser with hostile bytes: TARGET=record TIME=30 [INPUT=file]
+fuzz: setup ## Feed parsers, stores and the tool with hostile bytes: TARGET=all TIME=30 [INPUT=file]
 	@scripts/fuzz '$(TARGET)' '$(TIME)' $(if $(INPUT),'$(INPUT)')
 
 coverage: setup ## Run the tests and show what they reach

@@ -43,17 +43,40 @@ let package = Package(
 )
 
 // Fuzz targets get their `main` from libFuzzer, so an ordinary build cannot link them: `make fuzz` sets this variable.
-// Each is a folder of Fuzz/.
+// Each is a folder of Fuzz/; `scripts/fuzz` reads their names from this line.
+let fuzzTargets = ["Arguments", "Checkpoint", "Image", "Metadata", "Operations", "Record", "Store", "WAL"]
 if Context.environment["VITRINE_FUZZ"] == "1" {
-  // SwiftPM asks for coverage only of the target that it links; the fuzzer is to see its way through the engine.
+  // Nothing else that has a `main` of its own; so one `swift build` makes all of them.
+  package.targets.removeAll { $0.type == .executable || $0.type == .test }
+  package.products.removeAll { $0.name == "cachectl" }
+  package.targets.append(
+    .target(
+      name: "cachectl", dependencies: ["Vitrine", "VitrineSimulation", "CacheCtlKit"], path: "Sources/cachectl",
+      exclude: ["main.swift"]))
+  // SwiftPM asks for coverage only of the target that it links; the fuzzer is to see its way through what it tests.
   let coverage = SwiftSetting.unsafeFlags([
     "-sanitize=fuzzer,address", "-sanitize-coverage=edge,trace-cmp,inline-8bit-counters,pc-table",
   ])
-  for target in package.targets where target.name == "Vitrine" { target.swiftSettings?.append(coverage) }
-  for name in ["Checkpoint", "Frame", "Record"] {
+  let testable = SwiftSetting.unsafeFlags(["-enable-testing"])
+  for target in package.targets {
+    switch target.name {
+    case "Vitrine", "CacheCtlKit", "cachectl":
+      target.swiftSettings = (target.swiftSettings ?? []) + [coverage, testable]
+    case "VitrineSimulation": target.swiftSettings = [testable]
+    default: break
+    }
+  }
+  package.targets.append(
+    .target(
+      name: "FuzzSupport", dependencies: ["Vitrine", "VitrineSimulation"], path: "Fuzz/Support",
+      swiftSettings: [testable]))
+  for name in fuzzTargets {
     package.products.append(.executable(name: "Fuzz-\(name)", targets: ["Fuzz-\(name)"]))
     package.targets.append(
       .executableTarget(
-        name: "Fuzz-\(name)", dependencies: ["Vitrine"], path: "Fuzz/\(name)"))
+        name: "Fuzz-\(name)",
+        dependencies: ["Vitrine", "FuzzSupport", "VitrineSimulation"]
+          + (name == "Arguments" || name == "Metadata" ? ["CacheCtlKit", "cachectl"] : []),
+        path: "Fuzz/\(name)"))
   }
 }

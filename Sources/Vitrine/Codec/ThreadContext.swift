@@ -8,7 +8,7 @@ import CZstd
 final class ThreadContext {
   private var compressor: OpaquePointer?
   private var decompressor: OpaquePointer?
-  private var values: [ByteBuffer] = []
+  private(set) var values: [ByteBuffer] = []
   /// The depth of borrows now standing in `values`.
   private var depth = 0
   /// Tells threads apart: no later thread has it while somebody holds it.
@@ -51,8 +51,11 @@ final class ThreadContext {
   }
 
   /// Decompresses exactly `byteCount` bytes into a buffer that stays until ``releaseValue()``; nil when the bytes are
-  /// not what was compressed.
+  /// not what was compressed. A length that they cannot have allocates nothing.
   func decompress(_ bytes: UnsafeRawBufferPointer, byteCount: Int) -> UnsafeRawBufferPointer? {
+    guard ZSTD_getFrameContentSize(bytes.baseAddress, bytes.count) == UInt64(byteCount),
+      byteCount <= (bytes.count / ThreadContext.leastBlock + 1) * ThreadContext.mostOfBlock
+    else { return nil }
     if decompressor == nil { decompressor = ZSTD_createDCtx() }
     guard let decompressor else { return nil }
     return value(byteCount: byteCount) { space in
@@ -60,6 +63,10 @@ final class ThreadContext {
       return ZSTD_isError(result) == 0 && result == byteCount
     }
   }
+
+  /// Of a frame of zstd: a block is a head of three bytes and at least one more, and gives at most 128 KiB.
+  private static let leastBlock = 4
+  private static let mostOfBlock = 128 << 10
 
   /// Exactly `byteCount` bytes that `fill` writes into a buffer that stays until ``releaseValue()``; nil when it answers
   /// false.

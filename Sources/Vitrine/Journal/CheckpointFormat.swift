@@ -127,6 +127,12 @@ package struct CheckpointHeader: Sendable, Equatable {
     return byteCount + (words + wordsPerBlock - 1) / wordsPerBlock * blockByteCount
   }
 
+  /// Up to the last word of the body; the header's own counts agree with each other.
+  package var leastFileByteCount: Int {
+    let blocks = (bodyWordCount + CheckpointHeader.wordsPerBlock - 1) / CheckpointHeader.wordsPerBlock
+    return CheckpointHeader.byteCount + blocks * CheckpointHeader.blockHeaderByteCount + bodyWordCount * 8
+  }
+
   package static func blockSeed(_ store: StoreID, generation: UInt64, index: Int) -> UInt64 {
     Checksum.seed(store.low, store.high, generation, UInt64(index))
   }

@@ -5,6 +5,7 @@ final class LogWindow {
   private static let stretch = 256 << 10
 
   private let file: any File
+  /// No writer makes a longer file than the largest; what a longer one holds behind that is not the log's.
   let byteCount: Int
   private let buffer = ByteBuffer(capacity: 4096)
   private var start = 0
@@ -13,7 +14,7 @@ final class LogWindow {
 
   init(_ file: any File) {
     self.file = file
-    byteCount = (try? file.status().byteCount) ?? 0
+    byteCount = min((try? file.status().byteCount) ?? 0, CacheFormat.largestWALFile)
   }
 
   /// At least `count` bytes from `offset` on, fewer where the file ends; none where it cannot be read. Valid until the

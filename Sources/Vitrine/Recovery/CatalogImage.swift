@@ -69,8 +69,10 @@ extension Catalog {
     header.nextSegment = nextSegment
   }
 
-  /// The catalog that a checkpoint holds; nil when any of it is damaged or contradicts itself.
+  /// The catalog that a checkpoint holds; nil when any of it is damaged or contradicts itself. A file that is too short
+  /// for what its header counts allocates nothing.
   package static func read(from file: any File, header: CheckpointHeader) -> Catalog? {
+    guard let byteCount = try? file.status().byteCount, header.leastFileByteCount <= byteCount else { return nil }
     guard let catalog = Catalog(identity: header.identity) else { return nil }
     return catalog.fill(CheckpointBodyReader(file: file, header: header), header) ? catalog : nil
   }
@@ -122,8 +124,9 @@ extension Catalog {
     var readings: [UseTimes.Reading] = []
     for _ in 0..<header.useTimeCount {
       guard let stamp = body.next(), let time = body.next() else { return false }
-      readings.append(
-        UseTimes.Reading(stamp: UInt32(truncatingIfNeeded: stamp), time: Int64(bitPattern: time)))
+      // Far enough from the ends of the numbers that differences of times fit.
+      let bounded = min(max(Int64(bitPattern: time), -1 << 60), 1 << 60)
+      readings.append(UseTimes.Reading(stamp: UInt32(truncatingIfNeeded: stamp), time: bounded))
     }
     useTimes.withLock { $0 = UseTimes(readings) }
     keys.clock.set(header.recency)

@@ -2,8 +2,14 @@ extension CacheStore {
   /// Describes the records or frames of one file of a store, one line each: a segment, a log or checkpoint file, or
   /// `STORE`. Reads the file alone, so a segment needs no index and a store need not be whole.
   public static func dump<E: Error>(file path: String, line: (String) throws(E) -> Void) throws {
+    try dump(file: path, environment: .posix, line: line)
+  }
+
+  package static func dump<E: Error>(
+    file path: String, environment: Environment, line: (String) throws(E) -> Void
+  ) throws {
     let (folder, name) = split(path)
-    let directory = try Environment.posix.fileSystem.openDirectory(folder, create: false)
+    let directory = try environment.fileSystem.openDirectory(folder, create: false)
     let file = try directory.openFile(name, .readOnly)
     let bytes = try file.read(0..<CheckpointHeader.byteCount * 2)
     let magic = bytes.count >= 8 ? bytes.withUnsafeBytes { $0.baseAddress!.u64(0) } : 0

@@ -45,7 +45,11 @@ extension StoreCore {
     if identity.maximumIdle != 0 || lifetime.isSliding {
       let idle = age(max(lastUse(of: slot, at: now), lifetime.written), now)
       if identity.maximumIdle != 0 { left = min(left, identity.maximumIdle - idle) }
-      if lifetime.isSliding { return min(left, lifetime.expiration - idle) }
+      if lifetime.isSliding {
+        // A glance at a damaged record may see any number.
+        let (rest, overflow) = lifetime.expiration.subtractingReportingOverflow(idle)
+        return overflow ? .min : min(left, rest)
+      }
     }
     guard lifetime.expiration != 0 else { return left }
     let (difference, overflow) = lifetime.expiration.subtractingReportingOverflow(now)

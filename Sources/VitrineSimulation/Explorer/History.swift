@@ -97,13 +97,6 @@ package final class History {
     steps.insert(contentsOf: evictions, at: step)
   }
 
-  /// When a key was last put, by step.
-  func lastPut(_ key: CacheKey) -> Int {
-    steps.lastIndex { step in
-      step.changes.contains { if case .put(key, _) = $0 { true } else { false } }
-    } ?? 0
-  }
-
   /// Runs what makes everything durable, if it answers true. What others do meanwhile does not count.
   func flush<E: Error>(isPromise: Bool = true, _ body: () throws(E) -> Bool) throws(E) {
     let end = steps.count
@@ -137,9 +130,12 @@ package final class History {
   }
 
   /// Every key that was ever touched.
-  var keys: Set<CacheKey> {
+  var keys: Set<CacheKey> { keys(since: 0) }
+
+  /// Every key that a step touched, from a step on.
+  func keys(since step: Int) -> Set<CacheKey> {
     Set(
-      steps.flatMap(\.changes).compactMap { change in
+      steps[min(step, steps.count)...].flatMap(\.changes).compactMap { change in
         switch change {
         case .put(let key, _), .remove(let key): key
         case .removeAll: nil

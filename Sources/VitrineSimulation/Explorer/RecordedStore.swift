@@ -42,6 +42,20 @@ public final class RecordedStore {
     if !isRecordedFromTheStart { markBeginning() }
   }
 
+  /// What a crash has left, opened: what it has under `keys` is what the new history begins with, as durable.
+  package init(recovering world: SimulatedWorld, keys: Set<CacheKey>) throws {
+    self.world = world
+    history = History(world.disk)
+    options = StoreOptions()
+    forgets = true
+    isTolerant = true
+    store = try CacheStore.open(at: RecordedStore.path, options: options, environment: world.environment)
+    let found = Inspection.contents(store, keys)
+    history.run(keys.map { key in found[key].map { .put(key, $0) } ?? .remove(key) }, synced: true) {}
+    history.flush { true }
+    markBeginning()
+  }
+
   private func markBeginning() {
     firstMoment = world.disk.operationCount
     if forgets { world.disk.foldHistory() }
@@ -223,22 +237,27 @@ public final class RecordedStore {
     guard let layout = BitmapLayout(width: 16, height: bytes.count / 64, format: .rgba8888) else { return }
     var step: History.StepID?
     try attempt {
-      try evicting {
-        do {
-          try store.draw(
-            CacheKey(name), layout: layout, options: PutOptions(durability: synced ? .synced : .buffered)
-          ) { memory, _ in
-            memory.withUnsafeMutableBytes { $0.copyBytes(from: bytes.prefix(bytes.count / 2)) }
+      // What `meanwhile` does notes its own evictions.
+      var watch = EvictionWatch(self)
+      defer { watch.note(in: self) }
+      do {
+        try store.draw(
+          CacheKey(name), layout: layout, options: PutOptions(durability: synced ? .synced : .buffered)
+        ) { memory, _ in
+          watch.note(in: self)
+          memory.withUnsafeMutableBytes { $0.copyBytes(from: bytes.prefix(bytes.count / 2)) }
+          do {
+            defer { watch = EvictionWatch(self) }
             try meanwhile()
-            memory.withUnsafeMutableBytes { $0.copyBytes(from: bytes) }
-            step = history.begin([.put(CacheKey(name), Content(bytes))], synced: synced)
           }
-        } catch {
-          if let step { history.fail(step) }
-          throw error
+          memory.withUnsafeMutableBytes { $0.copyBytes(from: bytes) }
+          step = history.begin([.put(CacheKey(name), Content(bytes))], synced: synced)
         }
-        if let step { history.acknowledge(step) }
+      } catch {
+        if let step { history.fail(step) }
+        throw error
       }
+      if let step { history.acknowledge(step) }
     }
   }
 
@@ -377,7 +396,8 @@ public final class RecordedStore {
 
   private var isWell: Bool { (try? store.requireWell()) != nil }
 
-  private func change(_ changes: [History.Change], synced: Bool, _ body: () throws -> Void) throws {
+  /// Runs anything that makes these changes.
+  package func change(_ changes: [History.Change], synced: Bool, _ body: () throws -> Void) throws {
     try attempt { try evicting { try history.run(changes, synced: synced, body) } }
   }
 
@@ -392,17 +412,35 @@ public final class RecordedStore {
 
   /// Runs what may evict, and enters into the history what it has evicted.
   private func evicting<R>(_ body: () throws -> R) rethrows -> R {
-    let step = history.steps.count
-    let began = world.disk.operationCount
-    let evictedCount = store.statistics().evictedCount
-    let before = history.keys.filter { store.contains($0) }
-    defer {
-      if store.statistics().evictedCount != evictedCount {
-        let gone = before.filter { !store.contains($0) }
-        let order = gone.map { (history.lastPut($0), $0) }.sorted { $0.0 < $1.0 }.map(\.1)
-        history.evicted(order, before: step, began: began)
-      }
-    }
+    let watch = EvictionWatch(self)
+    defer { watch.note(in: self) }
     return try body()
+  }
+
+  /// What there was before something that may evict.
+  private struct EvictionWatch {
+    private let step: Int
+    private let began: Int
+    private let evictedCount: Int
+    /// Whoever goes first first.
+    private let order: [CacheKey]
+
+    init(_ recorded: RecordedStore) {
+      step = recorded.history.steps.count
+      began = recorded.world.disk.operationCount
+      evictedCount = recorded.store.statistics().evictedCount
+      let keys = (try? recorded.store.keysByRecency()) ?? []
+      order = keys.reversed().filter { recorded.store.contains($0) }
+    }
+
+    /// Steps that were begun meanwhile have other numbers then.
+    func note(in recorded: RecordedStore) {
+      let count = recorded.store.statistics().evictedCount - evictedCount
+      guard count > 0 else { return }
+      // An entry may have gone for its own successor.
+      let touched = recorded.history.keys(since: step)
+      let gone = order.filter { touched.contains($0) || !recorded.store.contains($0) }
+      recorded.history.evicted(Array(gone.prefix(count)), before: step, began: began)
+    }
   }
 }

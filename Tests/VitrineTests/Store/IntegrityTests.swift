@@ -112,6 +112,23 @@ import Testing
     }
   }
 
+  /// Two bits of a head that a checkpoint vouches for, and `never` believes.
+  @Test(arguments: [Int64.min, .min + 1, -1, .max])
+  func aDamagedExpiryTrapsNothing(_ expiration: Int64) throws {
+    let store = try world.open("store")
+    try store.put(noise(3000), for: "plain")
+    try store.close()
+    let place = try #require(try place(of: "plain"))
+    let file = try disk.openDirectory("store", create: false).openDirectory("segments", create: false)
+      .openFile(place.file, .readWrite)
+    try file.write([UInt8(RecordHeader.Flags.sliding.rawValue)], at: place.offset + 6)
+    try file.write((0..<8).map { UInt8(truncatingIfNeeded: expiration >> ($0 * 8)) }, at: place.offset + 64)
+    let again = try world.open("store", StoreOptions(verification: .never))
+    world.clock.advance(1000)
+    #expect(again["plain"] == (expiration > 0 ? noise(3000) : nil))
+    try again.close()
+  }
+
   private init(disk: MemoryDisk) {
     self.disk = disk
     world = TestWorld(fileSystem: disk)

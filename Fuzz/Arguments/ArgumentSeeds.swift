@@ -1,0 +1,34 @@
+import FuzzSupport
+
+@testable import CacheCtlKit
+@testable import cachectl
+
+/// The examples of every command's help, and each option with values right and wrong.
+enum ArgumentSeeds {
+  private static let values = [
+    "500MB", "1.5GiB", "64KiB", "9223372036854775kB", "8388608TiB", "0.9TB", "99999999999999999999",
+    "9223372036854775807", "60x40:BGRA8888", "65536x1:Gray8",
+    "image/jpeg", "lru", "fifo", "square-60@2x", "", "-1", "0", "4294967295",
+    "batches:3:crash:always:12:lost-7", "compaction:1:fault:sync:3:EIO",
+  ]
+
+  static func all() -> [[UInt8]] {
+    var lines: [[String]] = []
+    for command in Tool.commands.map({ $0.specification }) {
+      for example in command.examples {
+        lines.append(example.command.split(separator: " ").map(String.init).filter { $0 != "cachectl" })
+      }
+      let names = [command.name] + command.positionals.map { "\($0.name.lowercased())/x" }
+      lines += [names, names + ["--help"], names + ["--"], names + ["-", "--", "--json", "-x"]]
+      for option in command.options {
+        guard option.valueName != nil else {
+          lines += [names + ["--\(option.name)"], names + ["--\(option.name)=x"]]
+          continue
+        }
+        for value in values { lines.append(names + ["--\(option.name)=\(value)"]) }
+        lines += [names + ["--\(option.name)"], names + ["--\(option.name)", "--json"]]
+      }
+    }
+    return lines.map { line in Array(line.map { Array($0.utf8) }.joined(separator: [0])) }
+  }
+}

@@ -1,0 +1,94 @@
+import FuzzSupport
+import Glibc
+import Vitrine
+
+@testable import CacheCtlKit
+@testable import cachectl
+
+/// What holds of a command line, whatever its words are: a usage error, or arguments that say the same when they are
+/// written once more; and the command itself answers with one of its errors.
+struct CommandLineClaims {
+  let command: any cachectl.Command.Type
+
+  private var specification: CommandSpecification { command.specification }
+
+  func check(_ words: [[UInt8]]) {
+    let arguments: Arguments
+    do throws(UsageError) {
+      arguments = try Arguments(words, for: specification)
+    } catch {
+      claim(error.command == specification.name && error.report.hasSuffix("\n"), "a usage error: \(error)")
+      return
+    }
+    if arguments.wantsHelp { return }
+    claim(arguments.positionals.count <= specification.positionals.count, "a word too many")
+    for (index, positional) in specification.positionals.enumerated() where positional.isRequired {
+      claim(arguments.positional(index) != nil, "\(positional.name) is missing")
+    }
+    checkWrittenAgain(arguments)
+    readValues(arguments)
+    run(arguments)
+  }
+
+  /// Options with their values behind `=`, then the other words behind `--`.
+  private func words(_ arguments: Arguments, positionals: [[UInt8]]) -> [[UInt8]] {
+    var words: [[UInt8]] = []
+    for option in specification.options {
+      guard let value = arguments.value(option) else { continue }
+      words.append(Array("--\(option.name)".utf8) + (option.valueName == nil ? [] : Array("=".utf8) + value))
+    }
+    return words + [Array("--".utf8)] + positionals
+  }
+
+  private func checkWrittenAgain(_ arguments: Arguments) {
+    let again = always("a line written again") {
+      try Arguments(words(arguments, positionals: arguments.positionals), for: specification)
+    }
+    claim(again.positionals == arguments.positionals && !again.wantsHelp, "other words once they are written")
+    for option in specification.options {
+      claim(again.value(option) == arguments.value(option), "--\(option.name) is another once it is written")
+      claim(again.has(option) == arguments.has(option), "--\(option.name) is there or not")
+    }
+  }
+
+  /// Each value as everything that a command could take it for.
+  private func readValues(_ arguments: Arguments) {
+    for option in specification.options where option.valueName != nil {
+      WordClaims.check(arguments.value(option) ?? [])
+      if let size = try? arguments.size(option) { claim(size >= 0, "a size of \(size)") }
+      if let count = try? arguments.count(option) { claim(count >= 0, "a count of \(count)") }
+      if let moment = try? arguments.expiration(option, nowMilliseconds: 1 << 40) {
+        claim(moment >= 1 << 40, "an expiry before now")
+      }
+      if let layout = try? arguments.bitmapLayout(option) { claim(layout.byteCount > 0, "a layout of nothing") }
+      if let style = try? arguments.style(option) {
+        claim(style.name.utf8.elementsEqual(arguments.value(option)!), "a style")
+      }
+      if let type = try? arguments.contentType(option) {
+        claim(EntryMetadata.contentType(in: EntryMetadata.bytes(contentType: type)) == type, "a content type is lost")
+      }
+      _ = try? arguments.policy(option)
+    }
+  }
+
+  /// The command as the tool would run it, up to the store, which is not there; with no path that the words have.
+  private func run(_ arguments: Arguments) {
+    guard !["bench", "crashtest"].contains(specification.name) else { return }
+    let positionals = zip(specification.positionals, arguments.positionals).map { positional, word in
+      switch positional.name {
+      case "STORE", "FOLDER": Array("/dev/null/store".utf8)
+      case "FILE": Array("/dev/null".utf8)
+      default: word
+      }
+    }
+    do {
+      let safe = try Arguments(words(arguments, positionals: positionals), for: specification)
+      let status = try command.run(safe, Output(descriptor: CommandLineClaims.nothing))
+      claim(specification.name == "help" && status == .done, "\(specification.name) without a store is done")
+    } catch {
+      claim(error is UsageError || error is Failure || error is StoreError || error is SystemError, "\(error)")
+    }
+  }
+
+  private static let nothing = open("/dev/null", O_WRONLY)
+}

@@ -1,0 +1,79 @@
+import FuzzSupport
+
+@testable import Vitrine
+@testable import VitrineSimulation
+
+/// What holds of a store one of whose small files is any bytes.
+enum StoreFileClaims {
+  /// A store that was closed.
+  private static let moment = 4
+
+  static func checkStoreFile(_ bytes: [UInt8], seals: Bool, opens: Bool) {
+    var bytes = bytes
+    if seals { Seal.storeFile(&bytes) }
+    AddressSpace.limited { checkCopies(bytes) }
+    if opens { use(CacheFormat.storeFile, bytes, refusesForGood: true) }
+  }
+
+  private static func checkCopies(_ bytes: [UInt8]) {
+    for copy in [0, StoreIdentity.secondCopy] where copy <= bytes.count {
+      let reading = bytes[copy...].withUnsafeBytes { StoreIdentity.read($0) }
+      guard case .valid(let identity) = reading else { continue }
+      var sealed = bytes
+      Seal.identity(&sealed, at: copy)
+      claim(sealed == bytes, "a copy with a wrong checksum is taken")
+      claim(identity.encoded().withUnsafeBytes { StoreIdentity.read($0) } == reading, "STORE is another once written")
+      claim(identity.byteBudget >= CacheFormat.smallestBudget, "a budget of \(identity.byteBudget)")
+    }
+  }
+
+  static func checkCounters(_ bytes: [UInt8], seals: Bool, opens: Bool) {
+    var bytes = bytes
+    if seals { Seal.file(CacheFormat.countersFile, &bytes, store: SmallStore.shared.identity.store) }
+    if let counters = Counters(bytes) {
+      var sealed = bytes
+      Seal.file(CacheFormat.countersFile, &sealed, store: SmallStore.shared.identity.store)
+      claim(sealed == bytes, "COUNTERS with a wrong checksum are taken")
+      claim(Counters(counters.encoded()) == counters, "COUNTERS are others once written")
+      _ = counters.lastOpen
+    }
+    if opens { use(CacheFormat.countersFile, bytes, refusesForGood: false) }
+  }
+
+  static func checkLock(_ bytes: [UInt8], opens: Bool) {
+    let file = MemoryFile(bytes)
+    let read = LockFile.read(file)
+    claim(!read.isMarked || bytes.count >= 11, "a mark in \(bytes.count) bytes")
+    _ = LockFile.isOursOrBlank(file)
+    if opens { use(CacheFormat.lockFile, bytes, refusesForGood: false) }
+  }
+
+  /// Opened both ways, read, changed and opened again. `refusesForGood`: the file may make the store unreadable; then
+  /// nothing is touched.
+  private static func use(_ name: String, _ bytes: [UInt8], refusesForGood: Bool) {
+    let world = SmallStore.shared.world(moment)
+    world.disk.setContents(SmallStore.inStore(name), bytes)
+    let values = SmallStore.shared.values
+    let claims = StoreClaims(world, values: StoreClaims.changed(values))
+    let before = world.disk.operationCount
+    if let reader = claims.open(StoreOptions(isReadOnly: true)) {
+      claims.read(reader, SmallStore.shared.keys)
+      try? reader.close()
+    }
+    claims.dump()
+    claim(world.disk.operationCount == before, "a reader changed the disk")
+    do throws(StoreError) {
+      let store = try CacheStore.open(
+        at: SmallStore.path, options: StoreOptions(createsIfMissing: false), environment: world.environment)
+      claims.change(store, SmallStore.shared.keys)
+      claims.read(store, SmallStore.shared.keys)
+      try? store.close()
+    } catch {
+      claim(refusesForGood, "a store does not open: \(error)")
+      if case .unsupportedFormat = error { claim(world.disk.operationCount == before, "a newer store was touched") }
+      if case .notAStore = error { claim(world.disk.operationCount == before, "a foreign folder was touched") }
+      return
+    }
+    if let again = claims.open(StoreOptions()) { claims.read(again, SmallStore.shared.keys) }
+  }
+}

@@ -1,0 +1,63 @@
+import FuzzSupport
+
+@testable import Vitrine
+
+/// What holds of a frame whose checksum is right, whatever its content: what was decoded, encoded again, decodes to the
+/// same, and an index takes it or refuses it.
+enum FrameClaims {
+  static func check(changeCount: Int, _ content: [UInt8]) {
+    let buffer = ByteBuffer()
+    Frame.begin(buffer)
+    buffer.append(content)
+    Frame.finish(buffer, offset: 0, seed: 1, sequence: 1, durableSequence: 0, changeCount: changeCount)
+    guard let header = Frame.parse(buffer.bytes, at: 0, seed: 1) else { refute("a frame just written is not read") }
+    guard let changes = Frame.changes(buffer.bytes, at: 0, header) else { return }
+    claim(changes.count == changeCount, "\(changes.count) changes of \(changeCount)")
+    for case .put(let put) in changes {
+      if let inline = put.inline { claim(inline.upperBound <= buffer.count, "a record past its frame") }
+    }
+    expectSame(changes, in: buffer)
+    apply(changes)
+  }
+
+  private static func expectSame(_ changes: [Change], in frame: ByteBuffer) {
+    for change in changes {
+      let buffer = ByteBuffer()
+      if case .put(let put) = change, let inline = put.inline {
+        let record = UnsafeRawBufferPointer(rebasing: frame.bytes[inline])
+        change.encode(into: buffer, record: (record, UnsafeRawBufferPointer(start: nil, count: 0)))
+        var reader = ByteReader(buffer.bytes)
+        guard case .put(var again)? = Change.decode(&reader) else { refute("a put just written is not read") }
+        again.inline = put.inline
+        claim(.put(again) == change, "a put is another once it is written")
+      } else {
+        change.encode(into: buffer)
+        var reader = ByteReader(buffer.bytes)
+        claim(Change.decode(&reader) == change, "a change is another once it is written")
+      }
+    }
+  }
+
+  private static func apply(_ changes: [Change]) {
+    guard let catalog = Catalog(identity: SmallStore.shared.identity) else { return }
+    // Two segments are there already, so that puts have somewhere to go.
+    for slot in 0..<2 {
+      catalog.apply(
+        [
+          .segmentMade(slot: slot, id: UInt64(slot + 1), byteCount: 1 << 16),
+          .segmentOpened(slot: slot, stream: .originals, firstSequence: 1),
+        ], sequence: 1, isChecked: false)
+    }
+    catalog.apply(changes, sequence: 2, isChecked: false)
+    claimCounts(catalog)
+  }
+
+  static func claimCounts(_ catalog: Catalog) {
+    var keys = 0
+    for shard in 0..<KeyTable.shardCount { keys += catalog.keys.copy(shard: shard).count }
+    claim(keys == catalog.keyCount, "\(keys) keys, counted as \(catalog.keyCount)")
+    var blobs = 0
+    for shard in 0..<ContentTable.shardCount { blobs += catalog.contents.count(shard: shard) }
+    claim(blobs == catalog.blobCount, "\(blobs) blobs, counted as \(catalog.blobCount)")
+  }
+}

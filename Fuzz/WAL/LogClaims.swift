@@ -1,0 +1,79 @@
+import FuzzSupport
+
+@testable import Vitrine
+@testable import VitrineSimulation
+
+/// What holds of a store whose log is any bytes: recovery reads it, a rebuild looks through it, a reader follows it,
+/// and no key gives what is not its own, since the log holds no value that a record does not check.
+enum LogClaims {
+  /// A store that was under way: its checkpoint is older than its log.
+  private static let moment = 1
+
+  static func check(_ input: inout FuzzInput, seals: Bool, keepsOthers: Bool, opens: Bool) {
+    let world = SmallStore.shared.world(moment)
+    for index in 0..<CacheFormat.walFileCount {
+      let path = SmallStore.inStore("\(CacheFormat.walFolder)/\(WALFileHeader.fileName(index))")
+      if input.isAtEnd {
+        if !keepsOthers { world.disk.remove(path) }
+        continue
+      }
+      var bytes = WALSeeds.expanded(input.block())
+      if seals { Seal.log(&bytes) }
+      world.disk.setContents(path, bytes)
+      checkSeals(bytes)
+    }
+    AddressSpace.limited { load(world) }
+    if opens { use(world) }
+  }
+
+  private static func use(_ world: SimulatedWorld) {
+    let claims = StoreClaims(world, values: StoreClaims.changed(SmallStore.shared.values))
+    claims.dump()
+    let reader = claims.open(StoreOptions(verification: .never, isReadOnly: true))
+    if let reader { claims.read(reader, SmallStore.shared.keys) }
+    guard let store = claims.open(StoreOptions()) else { return }
+    claims.read(store, SmallStore.shared.keys)
+    claims.change(store, SmallStore.shared.keys)
+    if let reader {
+      _ = try? reader.refresh()
+      claims.read(reader, SmallStore.shared.keys)
+    }
+    try? store.close()
+    if let again = claims.open(StoreOptions()) { claims.read(again, SmallStore.shared.keys) }
+  }
+
+  private static func checkSeals(_ bytes: [UInt8]) {
+    guard let header = bytes.withUnsafeBytes({ WALFileHeader($0) }) else { return }
+    LogWindow(MemoryFile(bytes)).forEachFrame(from: WALFileHeader.frameStart, seed: header.seed) { frame, _, offset in
+      var sealed = bytes
+      claim(Seal.frame(&sealed, at: offset, seed: header.seed) == frame.byteCount, "a frame of another length")
+      claim(sealed == bytes, "a frame with a wrong checksum is taken")
+    }
+  }
+
+  /// The readers by themselves.
+  private static func load(_ world: SimulatedWorld) {
+    let folders = always("the folders") {
+      try StoreFolders(root: world.disk.openDirectory(SmallStore.path, create: false), create: false)
+    }
+    let loader = Loader(folders: folders, isReadOnly: true, mapsSegments: false)
+    let identity = SmallStore.shared.identity
+    for rebuilding in [false, true] {
+      guard let loaded = try? loader.load(identity: identity, rebuilding: rebuilding) else { continue }
+      FrameClaims.claimCounts(loaded.catalog)
+      for (_, record) in loaded.inline {
+        claim(record.range.upperBound <= (try? record.file.status().byteCount) ?? 0, "a record past its file")
+      }
+    }
+    guard let header = (try? loader.newestCheckpoint()) ?? nil else { return }
+    var tail = LogTail(end: header.position)
+    var count = 0
+    _ = try? tail.follow {
+      try WALScan.open(folders.wal, store: identity.store, access: .readOnly)
+    } _: { changes in
+      count += changes.count
+      return true
+    }
+    claim(tail.end.sequence >= header.position.sequence || count == 0, "the log went backwards")
+  }
+}

@@ -1,0 +1,115 @@
+import Testing
+
+@testable import Vitrine
+
+/// Files that say what no writer would have written, under checksums that are right: what fuzzing found, and what it is
+/// there to find.
+@Suite struct HostileFileTests {
+  /// A file of zeros, or of `bytes` and then zeros, that counts how often it is read.
+  private final class SparseFile: File, @unchecked Sendable {
+    let bytes: [UInt8]
+    let byteCount: Int
+    private(set) var readCount = 0
+
+    init(_ bytes: [UInt8] = [], byteCount: Int) {
+      self.bytes = bytes
+      self.byteCount = byteCount
+    }
+
+    var path: String { "sparse" }
+    var announcesStores: Bool { false }
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) -> Int {
+      readCount += 1
+      let count = min(buffer.count, max(0, byteCount - offset))
+      UnsafeMutableRawBufferPointer(rebasing: buffer[..<count]).initializeMemory(as: UInt8.self, repeating: 0)
+      if offset < bytes.count { buffer.copyBytes(from: bytes[offset..<min(bytes.count, offset + count)]) }
+      return count
+    }
+    func status() -> FileStatus { FileStatus(byteCount: byteCount, allocatedByteCount: bytes.count) }
+    private var refusal: SystemError { SystemError(code: 30, operation: "change", path: path) }
+    func write(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer, at offset: Int) throws(SystemError) {
+      throw refusal
+    }
+    func allocate(byteCount: Int) throws(SystemError) { throw refusal }
+    func truncate(to byteCount: Int) throws(SystemError) { throw refusal }
+    func sync() {}
+    func map(byteCount: Int, writable: Bool) throws(SystemError) -> Mapping { throw refusal }
+    func tryLock() -> Bool { true }
+    func willStore(_ range: Range<Int>) {}
+    func didStore(_ range: Range<Int>) {}
+  }
+
+  @Test(arguments: [1 << 30, 1 << 20, 2999, 3001])
+  func aCompressedValueWithAWrongLengthAllocatesNothing(_ byteCount: Int) throws {
+    let context = ThreadContext()
+    let stored = try #require(text(3000).withUnsafeBytes { context.compress($0, level: 1).map { Array($0) } })
+    #expect(stored.withUnsafeBytes { context.decompress($0, byteCount: byteCount) } == nil)
+    #expect(context.values.isEmpty)
+    #expect(stored.withUnsafeBytes { context.decompress($0, byteCount: 3000) }?.count == 3000)
+  }
+
+  /// The length stands in the frame of zstd too, and may be as wrong there.
+  @Test func aFrameThatIsTooShortForItsLengthAllocatesNothing() {
+    let context = ThreadContext()
+    let magic: [UInt8] = [0x28, 0xB5, 0x2F, 0xFD]
+    // One segment, 4 bytes of length: 1 GiB. Then an empty last block.
+    let frame = magic + [0xA0, 0, 0, 0, 0x40, 1, 0, 0]
+    #expect(frame.withUnsafeBytes { context.decompress($0, byteCount: 1 << 30) } == nil)
+    #expect(context.values.isEmpty)
+  }
+
+  @Test(arguments: [(1 << 32) - 1, 1 << 38])
+  func aCheckpointWithHugeCountsAllocatesNothing(_ count: Int) throws {
+    for path in [\CheckpointHeader.keyCount, \.blobCount, \.largeCountCount] {
+      var header = GoldenCheckpoint.emptyHeader()
+      header[keyPath: path] = count
+      header.bodyWordCount = CheckpointHeader.bodyWords(
+        keys: header.keyCount, blobs: header.blobCount, segments: 0, largeCounts: header.largeCountCount, useTimes: 0)
+      let read = try #require(header.encoded().withUnsafeBytes { CheckpointHeader($0) })
+      let file = SparseFile(byteCount: 1 << 20)
+      #expect(Catalog.read(from: file, header: read) == nil)
+      // Tables are made for what the body says: who reads none of it makes none.
+      #expect(file.readCount == 0)
+    }
+  }
+
+  @Test func aFrameWithAHugeLengthAllocatesNothing() {
+    for length: UInt32 in [.max, .max - 7, 1 << 31] {
+      let buffer = ByteBuffer()
+      buffer.append(Frame.magic)
+      buffer.append(length)
+      buffer.pad(to: 4096)
+      let file = SparseFile(Array(buffer.bytes), byteCount: 4096)
+      let window = LogWindow(file)
+      #expect(window.frame(at: 0, before: window.byteCount, seed: 1) == nil)
+      #expect(window.changeCount(from: 0, sequence: 0, before: window.byteCount) == 0)
+      #expect(file.readCount == 1)
+    }
+  }
+
+  @Test func aLogFileIsReadNoFurtherThanOneCanBeLong() {
+    let file = SparseFile(byteCount: 1 << 42)
+    let window = LogWindow(file)
+    #expect(window.byteCount == CacheFormat.largestWALFile)
+    window.forEachFrame(from: WALFileHeader.frameStart, seed: 1) { _, _, _ in Issue.record("a frame of zeros") }
+    #expect(file.readCount < 1000)
+  }
+
+  @Test(arguments: [Int64.min, -1, .max], [Int64.min, .max])
+  func timesOfUseThatNobodyHasSeenTrapNothing(_ first: Int64, _ second: Int64) throws {
+    let catalog = try #require(Catalog(identity: StoreIdentityFormatTests.identity))
+    catalog.useTimes.withLock {
+      $0 = UseTimes([.init(stamp: 1, time: first), .init(stamp: 2, time: second), .init(stamp: 3, time: first)])
+    }
+    let disk = MemoryDisk(["0.checkpoint": []])
+    let file = try disk.openDirectory("", create: false).openFile("0.checkpoint", .readWrite)
+    var header = GoldenCheckpoint.emptyHeader()
+    try catalog.write(to: file, header: &header) { _ in 0 }
+    let read = try #require(Catalog.read(from: file, header: header))
+    let now: Int64 = 1_700_000_000_000
+    read.useTimes.withLock { times in
+      for stamp in 3..<UInt32(UseTimes.most + 8) { times.note(stamp: stamp, time: now + Int64(stamp) * 2000) }
+      _ = times.time(of: 2, at: 5)
+    }
+  }
+}
