@@ -136,4 +136,14 @@ import VitrineSimulation
     let disk = work.world.disk.crashStates().disk(.everythingLost)
     #expect(paths.map { disk.contents($0)?.count ?? 0 } == grown)
   }
+
+  /// Their blocks are there since they grew.
+  @Test func aCheckpointNeedsNoRoomOnTheDisk() throws {
+    let work = try Workload(options: StoreOptions(byteBudget: 8 << 20))
+    for number in 0..<5000 { try work.store.put([UInt8(truncatingIfNeeded: number)], for: "k\(number)") }
+    work.world.disk.fillUp()
+    for _ in 0..<2 { try work.store.checkpoint() }
+    try work.store.remove("k7", durability: .synced)
+    #expect(work.store.count == 4999)
+  }
 }
