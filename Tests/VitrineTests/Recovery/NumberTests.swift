@@ -38,6 +38,23 @@ import Testing
     try store.close()
   }
 
+  /// No checkpoint knows of the openings that died; only the log does.
+  @Test func eachOpeningsNumbersAreAboveAllBeforeThem() throws {
+    var disk = MemoryDisk()
+    var newest = (frame: UInt64(0), record: UInt64(0))
+    for opening in 1...5 {
+      let store = try TestWorld(fileSystem: disk, seed: UInt64(opening)).open("store")
+      let wal = try #require(store.core.wal)
+      let first = Sequence.first(ofOpening: wal.opening)
+      #expect(first > newest.frame && first > newest.record && store.core.firstSequence == first)
+      #expect(wal.appendedSequence >= first && store.core.nextRecord == first)
+      try store.put(noise(300, UInt64(opening)), for: "\(opening)")
+      #expect(wal.appendedSequence > first)
+      newest = (wal.appendedSequence, store.core.nextRecord)
+      disk = MemoryDisk(disk.image)
+    }
+  }
+
   @Test func eachUseOfALogFileHasANumberAndASeedOfItsOwn() throws {
     let image = try used()
     let headers = (0..<4).compactMap { image["wal/\($0).wal"]?.withUnsafeBytes { WALFileHeader($0) } }
