@@ -48,4 +48,19 @@ import VitrineSimulation
     #expect(disk.contents(path)?.count == there.count)
     if name == "STORE" { #expect(disk.contents(path) == there) }
   }
+
+  /// Rule 2: with the number forgotten, the next opening would give the same ones to other records.
+  @Test func anOpeningsNumberIsOnTheDiskBeforeAnythingCarriesIt() throws {
+    let work = try Workload()
+    try work.put("a", Workload.bytes(500, 1), synced: true)
+    try work.close()
+    let world = work.world.rebooted(work.world.disk.copy())
+    let store = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment)
+    let opening = try #require(store.core.wal?.opening)
+    let disk = world.disk.crashStates().disk(.everythingLost)
+    let found = (0..<4).compactMap { index in
+      disk.contents(Self.path("wal/\(index).wal"))?.withUnsafeBytes { WALFileHeader($0)?.opening }
+    }
+    #expect(found.max() == opening)
+  }
 }
