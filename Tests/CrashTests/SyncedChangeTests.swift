@@ -34,6 +34,13 @@ import VitrineSimulation
       batch.remove(CacheKey("c"))
       try store.write(batch, durability: .synced)
     },
+    Change("a batch of values that are compressed") { store in
+      var batch = WriteBatch()
+      for (number, name) in names.enumerated() {
+        batch.put((0..<2000).map { UInt8(truncatingIfNeeded: ($0 / 9 + number) % 23) }, for: CacheKey(name))
+      }
+      try store.write(batch, durability: .synced)
+    },
     Change("a change of metadata") { _ = try $0.setMetadata([1, 2], for: CacheKey("a"), durability: .synced) },
     Change("a removal") { try $0.remove("a", durability: .synced) },
     Change("a removal of several") { _ = try $0.removeMany([CacheKey("a"), CacheKey("b")], durability: .synced) },
