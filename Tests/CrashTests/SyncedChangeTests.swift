@@ -118,6 +118,21 @@ import VitrineSimulation
     for key in before.keys where after[key] == nil { #expect(found[key] == nil, "\(change): \(key.urlText)") }
   }
 
+  /// Rule 3: what a crash has taken is not promised anew.
+  @Test func metadataOfALostPayloadAreNotAcknowledged() throws {
+    let work = try Workload()
+    try work.put("a", Workload.bytes(9000, 1))
+    let world = work.world.rebooted(work.world.disk.copy())
+    let path = try #require(
+      world.disk.filePaths.filter { $0.hasSuffix(".segment") }.first { path in
+        (world.disk.contents(path) ?? []).dropFirst(128).first == UInt8(ascii: "V")
+      })
+    #expect(world.disk.damage(path) { $0[128 + 5000] ^= 1 })
+    let store = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment)
+    #expect(try !store.setMetadata([1], for: CacheKey("a"), durability: .synced))
+    #expect(store.bytes("a") == nil)
+  }
+
   @Test func aFlushThatIsAwaitedIsAFlush() async throws {
     let work = try filled()
     try work.store.put(Workload.bytes(700, 20), for: "a")
