@@ -125,6 +125,25 @@ import VitrineSimulation
     return bytes.withUnsafeBytes { CheckpointHeader($0)?.generation } ?? 0
   }
 
+  /// The next crash finds a log that ends cleanly where the break was, and must not take its word.
+  @Test func whatWasDroppedForABreakStaysDropped() throws {
+    let work = try Workload()
+    try work.put("old", Workload.bytes(500, 1), synced: true)
+    try work.put("gone", Workload.bytes(500, 2), synced: true)
+    let broken = try place(work) { try work.put("broken", Workload.bytes(500, 3), synced: true) }
+    try work.remove("gone", synced: true)
+    try work.put("old", Workload.bytes(500, 4), synced: true)
+    var world = work.world.rebooted(work.world.disk.copy())
+    #expect(world.disk.damage(Self.log) { $0[broken + 60] ^= 1 })
+    for crash in 0..<3 {
+      let store = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment)
+      #expect(store.statistics().lastOpen.mayHaveLostRemovals == (crash == 0))
+      #expect(store.bytes("gone") == nil && store.bytes("old") != Workload.bytes(500, 1), "crash \(crash)")
+      store.abandon()
+      world = world.rebooted(world.disk.crashStates().disk(crash == 0 ? .everythingLost : .everythingKept))
+    }
+  }
+
   @Test func aTornTailIsNoDamage() throws {
     let work = try Workload()
     try work.put("a", Workload.bytes(500, 1), synced: true)
