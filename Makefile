@@ -3,7 +3,7 @@
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
 .NOTPARALLEL:
-.PHONY: help setup run build test crash kill stress sanitize lint format fuzz coverage docs clean
+.PHONY: help setup run build test crash kill stress mutants sanitize lint format fuzz coverage docs clean
 
 # The crash backtracer of the toolchain can hang a run that nobody watches.
 export SWIFT_BACKTRACE := enable=no
@@ -15,6 +15,7 @@ TSAN_BUILD ?= .build-tsan
 export FUZZ_BUILD ?= .build-fuzz
 export COVERAGE_BUILD ?= .build-coverage
 export DOCS_BUILD ?= .build-docs
+export MUTANTS_BUILD ?= .build-mutants
 
 # Where the demonstration keeps its store and its pictures.
 RUN ?= .run
@@ -27,6 +28,7 @@ FAULTS ?= 20000
 ROUNDS ?= 300
 SEED ?= $(shell date +%Y%m%d)
 INPUT ?=
+ONLY ?=
 SECONDS_OF_STRESS := $(if $(filter command line environment override,$(origin SECONDS)),$(SECONDS),60)
 
 SOURCES := Sources Tests Fuzz Package.swift
@@ -45,6 +47,7 @@ help: ## Print this list
 	@echo '  make stress SECONDS=600'
 	@echo '  make crash TIME=60 SEED=7'
 	@echo '  make kill ROUNDS=1000 SEED=7'
+	@echo '  make mutants ONLY=rule-4'
 
 setup: ## Install what is missing (and nothing else)
 	@scripts/setup
@@ -79,6 +82,10 @@ stress: setup ## Readers beside writers that evict and compact, all checked, in 
 	@$(RELEASE) --product store-process
 	@"$$($(RELEASE) --show-bin-path)/store-process" stress '$(SECONDS_OF_STRESS)'
 
+mutants: setup ## Plant mistakes in the engine, one at a time, and see that each is found: ONLY='rule-5 sync'
+	@scripts/mutants --check
+	@scripts/mutants $(ONLY)
+
 sanitize: setup ## Run all tests under Thread Sanitizer, then under Address Sanitizer (leaks too)
 	@echo '== Thread Sanitizer'
 	@VITRINE_SANITIZED=1 TSAN_OPTIONS="halt_on_error=1:$${TSAN_OPTIONS:-}" swift test --sanitize=thread --scratch-path '$(TSAN_BUILD)'
@@ -102,5 +109,5 @@ docs: setup ## Make the reference as a web site
 	@scripts/docs
 
 clean: ## Remove everything that the goals above made
-	@rm -rf '$(BUILD)' '$(ASAN_BUILD)' '$(TSAN_BUILD)' '$(FUZZ_BUILD)' '$(COVERAGE_BUILD)' '$(DOCS_BUILD)'
+	@rm -rf '$(BUILD)' '$(ASAN_BUILD)' '$(TSAN_BUILD)' '$(FUZZ_BUILD)' '$(COVERAGE_BUILD)' '$(DOCS_BUILD)' '$(MUTANTS_BUILD)'
 	@rm -rf '$(RUN)/store' '$(RUN)/pictures'

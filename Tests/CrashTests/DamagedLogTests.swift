@@ -32,6 +32,118 @@ import VitrineSimulation
     try store.put([1], for: "works")
   }
 
+  private static let log = "\(Workload.path)/wal/0.wal"
+
+  /// Where the frame begins that `change` appends to the log's first file, or its beginning where a later file has it.
+  private func place(_ work: Workload, _ change: () throws -> Void) throws -> Int {
+    let before = work.world.disk.contents(Self.log)!
+    try change()
+    let after = work.world.disk.contents(Self.log)!
+    return (0..<after.count).first { before[$0] != after[$0] } ?? 0
+  }
+
+  @Test func aRemovalOfEverythingBehindABreakIsNotUndone() throws {
+    let work = try Workload()
+    try work.put("old", Workload.bytes(500, 1), synced: true)
+    let broken = try place(work) { try work.put("broken", Workload.bytes(500, 2), synced: true) }
+    try work.removeAll(synced: true)
+    try work.put("last", Workload.bytes(500, 3), synced: true)
+    let store = try reopened(work) { disk in #expect(disk.damage(Self.log) { $0[broken + 60] ^= 1 }) }
+    #expect(store.statistics().lastOpen.mayHaveLostRemovals)
+    #expect(store.bytes("old") == nil)
+  }
+
+  /// The break lies in one file, and what was removed behind it in the next.
+  @Test func framesOfLaterFilesTellWhatIsNotToBeTrusted() throws {
+    let work = try Workload()
+    try work.put("old", Workload.bytes(500, 1), synced: true)
+    try work.put("gone", Workload.bytes(500, 2), synced: true)
+    let broken = try place(work) { try work.put("broken", Workload.bytes(500, 3), synced: true) }
+    var number = 0
+    while try place(work, { try work.put("filler \(number)", Workload.bytes(2500, 10 + number), synced: true) }) > 0 {
+      number += 1
+    }
+    try work.remove("gone", synced: true)
+    try work.put("old", Workload.bytes(500, 4), synced: true)
+    let store = try reopened(work) { disk in #expect(disk.damage(Self.log) { $0[broken + 60] ^= 1 }) }
+    #expect(store.statistics().lastOpen.mayHaveLostRemovals)
+    #expect(store.bytes("gone") == nil && store.bytes("old") != Workload.bytes(500, 1))
+    #expect(try store.verify().isOK)
+  }
+
+  /// The last frame of a file is gone, and nothing behind it can be read but the head of the next file.
+  @Test func theHeadOfTheNextFileTellsWhatWasDurable() throws {
+    let work = try Workload()
+    try work.put("old", Workload.bytes(500, 1), synced: true)
+    var (last, number) = (0, 0)
+    while true {
+      let begun = try place(work) {
+        try work.put("filler \(number)", Workload.bytes(2500, 10 + number), synced: true)
+      }
+      if begun == 0 { break }
+      last = begun
+      number += 1
+    }
+    let store = try reopened(work) { disk in
+      #expect(disk.damage(Self.log) { $0[last + 60] ^= 1 })
+      #expect(disk.damage("\(Workload.path)/wal/1.wal") { $0[512 + 60] ^= 1 })
+    }
+    #expect(store.statistics().lastOpen.mayHaveLostRemovals)
+    #expect(store.bytes("old") == Workload.bytes(500, 1))
+  }
+
+  /// The log that leads on from the older checkpoint has been begun anew since.
+  @Test func anOlderCheckpointWithoutItsLogIsOfNoUse() throws {
+    let work = try Workload()
+    var number = 0
+    func turn() throws {
+      for _ in 0..<18 {
+        try work.put("k\(number % 7)", Workload.bytes(2500, number), synced: true)
+        number += 1
+      }
+    }
+    try work.put("gone", Workload.bytes(500, 1_000_000), synced: true)
+    try work.checkpoint()
+    try work.remove("gone", synced: true)
+    try turn()
+    try work.checkpoint()
+    try turn()
+    try turn()
+    let last = (0..<7).map { work.store.bytes("k\($0)") }
+    let newest = try #require(
+      (0..<2).max { one, other in generation(work, one) < generation(work, other) })
+    let store = try reopened(work) { disk in
+      #expect(disk.damage("\(Workload.path)/checkpoints/\(newest).checkpoint") { $0[4096 + 40] ^= 0x10 })
+    }
+    #expect(store.statistics().lastOpen.kind == .rebuilt)
+    for key in 0..<7 { #expect(store.bytes("k\(key)") == last[key]) }
+    #expect(Accounts.check(store) == nil)
+  }
+
+  private func generation(_ work: Workload, _ index: Int) -> UInt64 {
+    let bytes = work.world.disk.contents("\(Workload.path)/checkpoints/\(index).checkpoint") ?? []
+    return bytes.withUnsafeBytes { CheckpointHeader($0)?.generation } ?? 0
+  }
+
+  /// The next crash finds a log that ends cleanly where the break was, and must not take its word.
+  @Test func whatWasDroppedForABreakStaysDropped() throws {
+    let work = try Workload()
+    try work.put("old", Workload.bytes(500, 1), synced: true)
+    try work.put("gone", Workload.bytes(500, 2), synced: true)
+    let broken = try place(work) { try work.put("broken", Workload.bytes(500, 3), synced: true) }
+    try work.remove("gone", synced: true)
+    try work.put("old", Workload.bytes(500, 4), synced: true)
+    var world = work.world.rebooted(work.world.disk.copy())
+    #expect(world.disk.damage(Self.log) { $0[broken + 60] ^= 1 })
+    for crash in 0..<3 {
+      let store = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment)
+      #expect(store.statistics().lastOpen.mayHaveLostRemovals == (crash == 0))
+      #expect(store.bytes("gone") == nil && store.bytes("old") != Workload.bytes(500, 1), "crash \(crash)")
+      store.abandon()
+      world = world.rebooted(world.disk.crashStates().disk(crash == 0 ? .everythingLost : .everythingKept))
+    }
+  }
+
   @Test func aTornTailIsNoDamage() throws {
     let work = try Workload()
     try work.put("a", Workload.bytes(500, 1), synced: true)

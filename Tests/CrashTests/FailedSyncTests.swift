@@ -43,6 +43,8 @@ import Vitrine
     // The process ends, the system lives: its memory still shows the pages that the disk has not.
     let world = work.world.rebooted(work.world.disk.crashStates().diskAfterProcessDeath())
     let store = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment)
+    let lock = String(decoding: world.disk.contents("\(Workload.path)/LOCK") ?? [], as: UTF8.self)
+    #expect(lock.hasPrefix("vitrine ") && !lock.contains("sync-failed"), "it is all well again: \(lock)")
     #expect(store.bytes("before") == Workload.bytes(700, 1))
     let found = store.bytes("unsynced")
     #expect(found == Workload.bytes(900, 2) || found == nil)
@@ -74,6 +76,32 @@ import Vitrine
     let again = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: last.environment)
     #expect(Inspection.contents(again, work.history.keys) == before)
     #expect(try again.verify().isOK)
+  }
+
+  /// The mark stays until everything doubtful was written anew and a checkpoint vouches for it.
+  @Test(arguments: ["wal", "segments"])
+  func aRecoveryFromAFailedSyncThatIsKilledIsBegunAgain(_ folder: String) throws {
+    let work = try Workload()
+    try work.put("before", Workload.bytes(700, 1), synced: true)
+    try work.put("unsynced", Workload.bytes(900, 2))
+    work.world.disk.plan(Fault(.syncFile, on: .containing("/\(folder)/"), .loseUnsyncedPages(5)))
+    #expect(throws: StoreError.self) { try work.store.flush() }
+    let world = work.world.rebooted(work.world.disk.crashStates().diskAfterProcessDeath())
+    let first = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment)
+    first.abandon()
+    for moment in 0...world.disk.operationCount {
+      let killed = world.rebooted(world.disk.crashStates(after: moment).diskAfterProcessDeath())
+      let store = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: killed.environment)
+      #expect(store.bytes("before") == Workload.bytes(700, 1), "killed after \(moment)")
+      let found = store.bytes("unsynced")
+      #expect(found == Workload.bytes(900, 2) || found == nil)
+      try store.put(Workload.bytes(100, 3), for: "after", options: PutOptions(durability: .synced))
+      try store.flush()
+      let last = killed.rebooted(killed.disk.crashStates().disk(.everythingLost))
+      let again = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: last.environment)
+      #expect(again.bytes("after") == Workload.bytes(100, 3), "killed after \(moment)")
+      #expect(again.bytes("unsynced") == found, "killed after \(moment)")
+    }
   }
 
   @Test func whatIsWrittenAnewIsNeitherYoungerNorOfAnotherSource() throws {

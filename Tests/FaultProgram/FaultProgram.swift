@@ -25,6 +25,7 @@ import Vitrine
     case "sent-ignored": try OtherSignals(folder: folder).send(ignored: true)
     case "descriptors": try NoDescriptors(folder: folder, reads: .mapped).run()
     case "descriptors-copied": try NoDescriptors(folder: folder, reads: .copied).run()
+    case "synced-folders": try SyncedFolders(folder: folder).run()
     default: fail("no scene \(arguments[1])")
     }
   }

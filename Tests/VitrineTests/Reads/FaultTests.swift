@@ -36,6 +36,11 @@ import Testing
     #expect(outcome.reason == .exit && outcome.status == 0, "\(scene): \(outcome.status) \(outcome.text)")
   }
 
+  @Test func aNewStoresFoldersAreSyncedAndTheOneAboveIt() throws {
+    let outcome = try run("synced-folders")
+    #expect(outcome.reason == .exit && outcome.status == 0, "\(outcome.status) \(outcome.text)")
+  }
+
   /// What is not guarded ends the process as ever; so the others have something to be kept from.
   @Test(arguments: ["cut-mapped", "foreign-fault", "sent"])
   func aBusErrorThatIsNotOursEndsTheProcess(_ scene: String) throws {

@@ -11,6 +11,8 @@ final class MemoryDisk: FileSystem, @unchecked Sendable {
   private let hasFolders: Guarded<Bool>
   /// Called with a file's path while it is being synced.
   let onSync = Guarded<(@Sendable (String) -> Void)?>(nil)
+  /// Called with a file's path and the place before something is written there.
+  let onWrite = Guarded<(@Sendable (_ path: String, _ offset: Int) -> Void)?>(nil)
 
   init(_ image: Image = [:]) {
     hasFolders = Guarded(!image.isEmpty)
@@ -160,6 +162,7 @@ private final class MemoryHandle: File, @unchecked Sendable {
   ) throws(SystemError) {
     let end = offset + first.count + second.count
     guard end <= MemoryFile.largest else { throw SystemError(code: 28, operation: "write", path: path) }
+    file.disk?.onWrite.withLock { $0 }?(path, offset)
     for (bytes, place) in [(first, offset), (second, offset + first.count)] where bytes.count > 0 {
       (file.memory.start + place).copyMemory(from: bytes.baseAddress!, byteCount: bytes.count)
     }

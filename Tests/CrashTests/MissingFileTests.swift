@@ -1,0 +1,66 @@
+import Testing
+import VitrineSimulation
+
+@testable import Vitrine
+
+/// What a making or an opening has made is there, whole and by its name, when nothing unsynced reaches the disk.
+@Suite struct MissingFileTests {
+  private static func path(_ name: String) -> String { "\(Workload.path)/\(name)" }
+  private static let files =
+    ["STORE", "CACHEDIR.TAG", "COUNTERS"] + (0..<4).map { "wal/\($0).wal" }
+    + (0..<2).map { "checkpoints/\($0).checkpoint" }
+
+  @Test func aStoreThatWasMadeIsDurableToTheLastFile() throws {
+    let world = SimulatedWorld()
+    var made: SimulatedDisk?
+    // The moment of the rename, with nothing behind it but its own sync: an opening syncs some of it once more.
+    let store = try CacheStore.open(
+      at: Workload.path, options: StoreOptions(byteBudget: 1 << 20), environment: world.environment)
+    for moment in 1...world.disk.operationCount where made == nil {
+      let disk = world.disk.crashStates(after: moment).disk(.everythingLost)
+      if disk.contents(Self.path("STORE")) != nil { made = disk }
+    }
+    let disk = try #require(made)
+    for name in Self.files {
+      let (left, made) = (disk.contents(Self.path(name)), world.disk.contents(Self.path(name)))
+      #expect(left != nil && left?.count == made?.count, "\(name)")
+    }
+    #expect(disk.contents(Self.path("CACHEDIR.TAG")) == world.disk.contents(Self.path("CACHEDIR.TAG")))
+    #expect(disk.contents(Self.path("STORE")) == world.disk.contents(Self.path("STORE")))
+    let again = try CacheStore.open(
+      at: Workload.path, options: StoreOptions(), environment: world.rebooted(disk).environment)
+    #expect(again.statistics().lastOpen.kind == .clean && again.statistics().byteBudget == 1 << 20)
+    withExtendedLifetime(store) {}
+  }
+
+  @Test(arguments: ["STORE", "wal/3.wal", "checkpoints/0.checkpoint", "checkpoints/1.checkpoint"])
+  func aFileThatAnOpeningHasMadeAnewIsDurable(_ name: String) throws {
+    let work = try Workload()
+    try work.put("a", Workload.bytes(500, 1), synced: true)
+    try work.close()
+    let world = work.world.rebooted(work.world.disk.copy())
+    let path = Self.path(name)
+    #expect(world.disk.remove(path))
+    let store = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment)
+    #expect(store.bytes("a") == Workload.bytes(500, 1))
+    let there = try #require(world.disk.contents(path))
+    let disk = world.disk.crashStates().disk(.everythingLost)
+    #expect(disk.contents(path)?.count == there.count)
+    if name == "STORE" { #expect(disk.contents(path) == there) }
+  }
+
+  /// Rule 2: with the number forgotten, the next opening would give the same ones to other records.
+  @Test func anOpeningsNumberIsOnTheDiskBeforeAnythingCarriesIt() throws {
+    let work = try Workload()
+    try work.put("a", Workload.bytes(500, 1), synced: true)
+    try work.close()
+    let world = work.world.rebooted(work.world.disk.copy())
+    let store = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment)
+    let opening = try #require(store.core.wal?.opening)
+    let disk = world.disk.crashStates().disk(.everythingLost)
+    let found = (0..<4).compactMap { index in
+      disk.contents(Self.path("wal/\(index).wal"))?.withUnsafeBytes { WALFileHeader($0)?.opening }
+    }
+    #expect(found.max() == opening)
+  }
+}

@@ -1,0 +1,261 @@
+import Foundation
+import Testing
+
+@testable import Vitrine
+
+/// What another thread does between two steps of a change, made to happen just there: while the disk is at work.
+@Suite struct InterleavingTests {
+  private let disk = MemoryDisk()
+  private let world: TestWorld
+
+  init() { world = TestWorld(fileSystem: disk) }
+
+  /// Runs `body` on a thread of its own, and waits for it.
+  private func elsewhere(_ body: @escaping @Sendable () -> Void) {
+    let done = DispatchSemaphore(value: 0)
+    Thread.detachNewThread {
+      body()
+      done.signal()
+    }
+    done.wait()
+  }
+
+  /// Runs `body` once, elsewhere, when the next record is about to be written to a segment.
+  private func beforeTheNextRecord(_ body: @escaping @Sendable (_ path: String, _ offset: Int) -> Void) {
+    let isDue = Guarded(true)
+    disk.onWrite.withLock { handler in
+      handler = { path, offset in
+        guard path.hasPrefix("segments/"), offset >= SegmentHeader.byteCount else { return }
+        guard
+          isDue.withLock({ isDue in
+            defer { isDue = false }
+            return isDue
+          })
+        else { return }
+        elsewhere { body(path, offset) }
+      }
+    }
+  }
+
+  private func location(_ store: CacheStore, _ key: CacheKey) -> Location? {
+    let hash = key.url.withUnsafeBytes { store.core.catalog.hasher.key($0, styleTag: key.style.tag) }
+    return store.core.catalog.keys.find(hash, counts: false) { $0.location }
+  }
+
+  // MARK: Sharing
+
+  @Test func bytesThatWereStoredMeanwhileAreShared() throws {
+    let store = try world.open("store")
+    let bytes = noise(3000)
+    beforeTheNextRecord { _, _ in try? store.put(bytes, for: "a") }
+    try store.put(bytes, for: "b")
+    #expect(store["a"] == bytes && store["b"] == bytes && store.statistics().blobCount == 1)
+    #expect(try store.verify().isOK)
+    try store.close()
+  }
+
+  @Test func bytesThatHaveGoneMeanwhileAreStored() throws {
+    let store = try world.open("store")
+    let bytes = noise(3000)
+    try store.put(bytes, for: "a")
+    beforeTheNextRecord { _, _ in _ = try? store.remove("a") }
+    try store.put(bytes, for: "b")
+    #expect(store["b"] == bytes && store["a"] == nil && store.count == 1)
+    try store.put([1], for: "c")
+    #expect(try store.verify().isOK)
+    try store.close()
+  }
+
+  /// The place of what was to be shared belongs to another record by then, with the same bytes.
+  @Test func aPlaceThatWasGivenAnewMeanwhileIsNotShared() throws {
+    let store = try world.open("store", StoreOptions(byteBudget: 2 << 20))
+    let bytes = noise(50_000)
+    try store.put(bytes, for: "a")
+    try store.put(noise(30_000, 2), for: "in the next segment")
+    let place = try #require(location(store, CacheKey("a")))
+    let hasPlace = Guarded(false)
+    beforeTheNextRecord { [world, disk] _, _ in
+      disk.onWrite.withLock { $0 = nil }
+      _ = try? store.remove("a")
+      for _ in 0..<20 {
+        world.background.run()
+        try? store.put(bytes, for: "e")
+        if location(store, CacheKey("e")) == place { return hasPlace.withLock { $0 = true } }
+        _ = try? store.remove("e")
+      }
+    }
+    try store.put(bytes, for: "b")
+    #expect(hasPlace.withLock { $0 }, "the place was not given anew")
+    #expect(store["b"] == bytes && store["e"] == bytes)
+    #expect(try store.verify().isOK)
+    try store.close()
+  }
+
+  // MARK: Entries
+
+  @Test func metadataOfAnEntryThatWasReplacedMeanwhileBringsNothingBack() throws {
+    let store = try world.open("store")
+    try store.put(noise(3000, 1), for: "a")
+    beforeTheNextRecord { _, _ in try? store.put(noise(3000, 2), for: "a") }
+    #expect(try store.setMetadata([7], for: CacheKey("a")))
+    #expect(store["a"] == noise(3000, 2))
+    if case .found(let info) = store.lookup("a") { #expect(info.metadata == [7]) }
+    try store.close()
+  }
+
+  @Test func whatFollowsAnOriginalFollowsTheOneThatIsThereAtTheCommit() throws {
+    let store = try world.open("store")
+    let square = Style("square")!
+    try store.put(noise(3000, 1), for: "a")
+    let newest = noise(3000, 2)
+    beforeTheNextRecord { _, _ in try? store.put(newest, for: "a") }
+    try store.put(noise(200, 3), for: CacheKey("a", square))
+    guard case .found(let info) = store.lookup(CacheKey("a", square)) else {
+      Issue.record("it is not there")
+      return
+    }
+    #expect(info.source == Source(newest.withUnsafeBytes { Digest(of: $0) }))
+    try store.close()
+  }
+
+  @Test func aRecordThatHasAnothersPlaceIsNotRemovedForIt() throws {
+    let store = try world.open("store")
+    try store.put(noise(3000, 1), for: "a")
+    let core = store.core
+    let key = CacheKey("a")
+    let hash = key.url.withUnsafeBytes { core.catalog.hasher.key($0, styleTag: key.style.tag) }
+    let place = try #require(location(store, key))
+    let sequence = try #require(core.catalog.record(at: place, checks: true)?.header.sequence)
+    #expect(try core.tryToRemove([RecordName(hash: hash, location: place, sequence: sequence + 1)]) == 0)
+    #expect(store["a"] == noise(3000, 1))
+    #expect(try core.tryToRemove([RecordName(hash: hash, location: place, sequence: sequence)]) == 1)
+    #expect(store["a"] == nil)
+    try store.close()
+  }
+
+  // MARK: Marks
+
+  /// What was written to each file since its last sync began, by the lowest place.
+  private final class Unsynced: Sendable {
+    private let lowest = Guarded<[String: Int]>([:])
+    func wrote(_ path: String, _ offset: Int) {
+      lowest.withLock { $0[path] = min($0[path] ?? .max, offset) }
+    }
+    func syncs(_ path: String) { lowest.withLock { $0[path] = nil } }
+
+    /// A mark that has passed something which no sync has taken along.
+    func passed(_ store: CacheStore) -> String? {
+      let segments = store.core.catalog.segments
+      for case let segment? in store.core.locked({ segments.segments }) {
+        let offset = lowest.withLock { $0["segments/\(segment.fileName)"] } ?? .max
+        let mark = segments.vouchedUpTo(segment.slot)
+        if mark > offset { return "\(segment.fileName) is vouched for up to \(mark), and unsynced from \(offset) on" }
+      }
+      return nil
+    }
+  }
+
+  private func open(_ unsynced: Unsynced) throws -> CacheStore {
+    let store = try world.open("store")
+    disk.onWrite.withLock { $0 = { path, offset in unsynced.wrote(path, offset) } }
+    disk.onSync.withLock { $0 = { path in unsynced.syncs(path) } }
+    return store
+  }
+
+  @Test func noMarkPassesARecordThatIsBeingWritten() throws {
+    let unsynced = Unsynced()
+    let store = try open(unsynced)
+    try store.put(noise(700, 1), for: "before")
+    let mark = Guarded<(offset: Int, vouched: Int)?>(nil)
+    beforeTheNextRecord { path, offset in
+      try? store.checkpoint()
+      let segment = store.core.locked { store.core.catalog.segments.segments.compactMap { $0 } }
+        .first { path.hasSuffix($0.fileName) }
+      mark.withLock { $0 = segment.map { (offset, store.core.catalog.segments.vouchedUpTo($0.slot)) } }
+    }
+    try store.put(noise(3000, 2), for: "late")
+    let found = try #require(mark.withLock { $0 })
+    #expect(found.vouched == found.offset, "what is before it is vouched for, and it is not")
+    try store.close()
+  }
+
+  /// A record comes while `call` syncs the segments.
+  private func comesWhileSyncing(_ call: (CacheStore) throws -> Void) throws {
+    let unsynced = Unsynced()
+    let store = try open(unsynced)
+    try store.put(noise(700, 1), for: "before")
+    let isDue = Guarded(true)
+    disk.onSync.withLock { handler in
+      handler = { path in
+        unsynced.syncs(path)
+        guard path.hasPrefix("segments/"),
+          isDue.withLock({ isDue in
+            defer { isDue = false }
+            return isDue
+          })
+        else {
+          return
+        }
+        elsewhere { try? store.put(noise(900, 2), for: "meanwhile") }
+      }
+    }
+    try call(store)
+    #expect(isDue.withLock { !$0 } && store["meanwhile"] == noise(900, 2))
+    #expect(unsynced.passed(store) == nil)
+    try store.flush()
+    #expect(unsynced.passed(store) == nil)
+    disk.onSync.withLock { $0 = nil }
+    try store.close()
+  }
+
+  @Test func noMarkPassesARecordThatCameDuringTheSyncOfACheckpoint() throws {
+    try comesWhileSyncing { try $0.checkpoint() }
+  }
+
+  @Test func noMarkPassesARecordThatCameDuringAFlush() throws {
+    try comesWhileSyncing { try $0.flush() }
+  }
+
+  // MARK: Group commit
+
+  /// Who comes while a sync is under way waits for the next one: the one under way may have begun before its frame.
+  @Test func aFrameIsDurableByASyncThatBeganBehindIt() throws {
+    let store = try world.open("store")
+    let wal = try #require(store.core.wal)
+    let (syncs, early) = (Guarded(0), Guarded<[String]>([]))
+    let second = Guarded<DispatchSemaphore?>(nil)
+    disk.onSync.withLock { handler in
+      handler = { path in
+        guard path.hasPrefix("wal/"),
+          syncs.withLock({ syncs in
+            syncs += 1
+            return syncs
+          }) == 1
+        else { return }
+        // Nothing of this sync is durable yet, nor will what comes now be.
+        let appended = wal.appendedSequence
+        if wal.durableSequence >= appended { early.withLock { $0.append("durable before its sync") } }
+        let done = DispatchSemaphore(value: 0)
+        second.withLock { $0 = done }
+        Thread.detachNewThread {
+          try? store.put(noise(400, 2), for: "second", options: PutOptions(durability: .synced))
+          if syncs.withLock({ $0 }) < 2 { early.withLock { $0.append("acknowledged by a sync from before") } }
+          done.signal()
+        }
+        // The second put has stored its frame, and waits.
+        while wal.appendedSequence == appended { usleep(100) }
+        usleep(20_000)
+        if done.wait(timeout: .now()) == .success {
+          early.withLock { $0.append("acknowledged while the sync was under way") }
+          done.signal()
+        }
+      }
+    }
+    try store.put(noise(400, 1), for: "first", options: PutOptions(durability: .synced))
+    let done = try #require(second.withLock { $0 })
+    #expect(done.wait(timeout: .now() + 20) == .success)
+    #expect(early.withLock { $0 } == [] && syncs.withLock { $0 } >= 2)
+    disk.onSync.withLock { $0 = nil }
+    try store.close()
+  }
+}

@@ -1,0 +1,150 @@
+import Testing
+
+@testable import Vitrine
+
+/// Keys that the index cannot tell apart are told apart by their records: every call compares the whole key.
+@Suite struct CollidingKeyTests {
+  /// Two URLs with one place and one tag in the index of a store made with ``TestWorld``'s numbers. Of 2^20 URLs, 38 bits
+  /// of whose hashes the index keeps, about two pairs are equal.
+  private static func urls(_ store: CacheStore) throws -> ([UInt8], [UInt8]) {
+    let hasher = store.core.catalog.hasher
+    let count = 1 << 21
+    // What is kept of a hash, and the number that its URL has: sorted, equal ones lie side by side.
+    var hashes = [UInt64](unsafeUninitializedCapacity: count) { buffer, initialized in
+      for number in 0..<count {
+        let hash = withUnsafeBytes(of: UInt64(number).littleEndian) { hasher.url($0) }
+        buffer[number] = hash & ~0x3FF_FFFF | UInt64(number)
+      }
+      initialized = count
+    }
+    hashes.sort()
+    for (one, other) in zip(hashes, hashes.dropFirst()) where one >> 26 == other >> 26 {
+      return (url(one & 0x3FF_FFFF), url(other & 0x3FF_FFFF))
+    }
+    throw Missing()
+  }
+  private struct Missing: Error {}
+
+  private static func url(_ number: UInt64) -> [UInt8] { withUnsafeBytes(of: number.littleEndian) { Array($0) } }
+
+  /// Two styles of one length with one tag.
+  private static let styles: (Style, Style) = {
+    var known: [UInt16: Style] = [:]
+    for number in 10_000... {
+      let style = Style("style-\(number)")!
+      if let other = known.updateValue(style, forKey: style.tag) { return (other, style) }
+    }
+    fatalError()
+  }()
+
+  private func look(_ a: CacheKey, _ b: CacheKey, in store: CacheStore, _ values: ([UInt8]?, [UInt8]?), _ when: String)
+  {
+    for (key, value) in [(a, values.0), (b, values.1)] {
+      #expect(store.bytes(key) == value, "\(when)")
+      #expect(store.contains(key) == (value != nil), "\(when)")
+      if case .found(let info) = store.lookup(key) { #expect(info.key == key, "\(when)") }
+    }
+    var keys: [CacheKey] = []
+    store.forEachEntry { info in
+      if info.key == a || info.key == b { keys.append(info.key) }
+      return true
+    }
+    #expect(keys.count == (values.0 == nil ? 0 : 1) + (values.1 == nil ? 0 : 1), "\(when)")
+  }
+
+  private func exercise(_ a: CacheKey, _ b: CacheKey, _ world: TestWorld, _ store: CacheStore) throws {
+    let (x, y, z) = (noise(300, 1), noise(400, 2), noise(500, 3))
+    let hasher = store.core.catalog.hasher
+    func hash(_ key: CacheKey) -> KeyHash { key.url.withUnsafeBytes { hasher.key($0, styleTag: key.style.tag) } }
+    #expect(hash(a).stored == hash(b).stored && a != b)
+    try store.put(x, for: a)
+    look(a, b, in: store, (x, nil), "one is there")
+    #expect(try !store.setMetadata([1], for: b) && !store.remove(b))
+    look(a, b, in: store, (x, nil), "the other was not there")
+    try store.put(y, for: b)
+    look(a, b, in: store, (x, y), "both are there")
+    #expect(try store.setMetadata([2], for: b))
+    if case .found(let info) = store.lookup(a) { #expect(info.metadata == []) }
+    if case .found(let info) = store.lookup(b) { #expect(info.metadata == [2]) }
+    try store.put(z, for: a)
+    look(a, b, in: store, (z, y), "one was replaced")
+    try store.close()
+    for verification in [Verification.firstRead, .always, .never] {
+      let again = try world.open("store", StoreOptions(verification: verification))
+      look(a, b, in: again, (z, y), "\(verification)")
+      look(b, a, in: again, (y, z), "\(verification), once more")
+      #expect(again.statistics().damagedCount == 0)
+      try again.close()
+    }
+    let last = try world.open("store")
+    #expect(try last.remove(a))
+    look(a, b, in: last, (nil, y), "one was removed")
+    #expect(try last.remove(b))
+    look(a, b, in: last, (nil, nil), "both were removed")
+    try last.close()
+  }
+
+  @Test func urlsThatTheIndexCannotTellApartAreDifferentKeys() throws {
+    let world = TestWorld(fileSystem: MemoryDisk())
+    let store = try world.open("store")
+    let (one, other) = try Self.urls(store)
+    try exercise(CacheKey(bytes: one), CacheKey(bytes: other), world, store)
+  }
+
+  @Test func stylesThatTheIndexCannotTellApartAreDifferentKeys() throws {
+    let world = TestWorld(fileSystem: MemoryDisk())
+    let (one, other) = Self.styles
+    try exercise(CacheKey("a", one), CacheKey("a", other), world, try world.open("store"))
+  }
+
+  /// What is done to a URL with all its styles is done to that one alone.
+  @Test func theStylesOfAUrlAreItsOwn() throws {
+    let world = TestWorld(fileSystem: MemoryDisk())
+    let store = try world.open("store")
+    let (one, other) = try Self.urls(store)
+    let square = Style("square")!
+    for url in [one, other] {
+      try store.put(noise(200, url == one ? 1 : 2), for: CacheKey(bytes: url))
+      try store.put(noise(100, url == one ? 3 : 4), for: CacheKey(bytes: url, square))
+    }
+    // A new original takes what was made from its own alone.
+    try store.put(noise(250, 5), for: CacheKey(bytes: one))
+    #expect(
+      store.bytes(CacheKey(bytes: one, square)) == nil && store.bytes(CacheKey(bytes: other, square)) == noise(100, 4))
+    #expect(try store.removeAllStyles(bytes: one) == 1)
+    #expect(store.bytes(CacheKey(bytes: one)) == nil)
+    #expect(
+      store.bytes(CacheKey(bytes: other)) == noise(200, 2)
+        && store.bytes(CacheKey(bytes: other, square)) == noise(100, 4))
+    try store.close()
+  }
+
+  /// A style whose tag is that of `original` is not the original: it follows it like all others.
+  @Test func aStyleWithTheTagOfTheOriginalIsNotTheOriginal() throws {
+    let twin = try #require(
+      (0..<1 << 20).lazy.compactMap { Style("style-\($0)") }.first { $0.tag == Style.original.tag })
+    let world = TestWorld(fileSystem: MemoryDisk())
+    let store = try world.open("store")
+    let (original, other) = (CacheKey("a"), CacheKey("a", twin))
+    try store.put(noise(300, 1), for: original)
+    #expect(!store.contains(other))
+    try store.put(noise(200, 2), for: other)
+    look(original, other, in: store, (noise(300, 1), noise(200, 2)), "both are there")
+    if case .found(let info) = store.lookup(other) { #expect(info.source != nil) }
+    try store.put(noise(300, 3), for: original)
+    look(original, other, in: store, (noise(300, 3), nil), "the original was replaced")
+    try store.close()
+  }
+
+  /// Blobs whose digests hash alike are told apart by their digests.
+  @Test func entriesOfADigestHaveThatDigest() throws {
+    var world = TestWorld(fileSystem: MemoryDisk())
+    world.environment.digest = { Digest(high: UInt64($0.count), low: 7) }
+    let store = try world.open("store")
+    try store.put(noise(300, 1), for: "a")
+    try store.put(noise(400, 2), for: "b")
+    #expect(try store.entries(digest: Digest(high: 300, low: 7)).map(\.key) == [CacheKey("a")])
+    #expect(try store.entries(digest: Digest(high: 1, low: 7)).isEmpty)
+    try store.close()
+  }
+}

@@ -1,0 +1,126 @@
+import Testing
+
+@testable import Vitrine
+
+/// Whoever takes a record for one compares its checksum, its number and its payload's digest: each of them, alone, makes
+/// it none.
+@Suite struct LeftoverTests {
+  /// A record at offset 128 of segment 7, and what may be wrong with it.
+  struct Wrong: Sendable, CustomStringConvertible {
+    let description: String
+    var firstSequence: UInt64 = 0
+    var change: @Sendable (inout [UInt8]) -> Void = { _ in }
+  }
+
+  static let number: UInt64 = 3 << 36 | 5
+  static let nothing = Wrong(description: "nothing")
+  static let heads = [
+    Wrong(description: "a number from before", firstSequence: number + 1),
+    Wrong(description: "the URL") { $0[128 + 100] ^= 1 },
+    Wrong(description: "the time") { $0[128 + 72] ^= 1 },
+  ]
+  static let payloads = [
+    Wrong(description: "the payload's first byte") { $0[128 + 192] ^= 1 },
+    Wrong(description: "the payload's last byte") { $0[$0.count - 1] ^= 1 },
+  ]
+
+  enum Payload: CaseIterable { case plain, zstd }
+
+  private func content(_ payload: Payload, _ wrong: Wrong) throws -> [UInt8] {
+    let value = payload == .plain ? noise(700) : text(900)
+    var record = GoldenRecord.make { header in
+      header.digest = value.withUnsafeBytes { Digest(of: $0) }
+      header.encoding = payload == .plain ? .plain : .zstd
+      header.logicalByteCount = value.count
+    }
+    record.payload =
+      payload == .plain
+      ? value
+      : try #require(value.withUnsafeBytes { ThreadContext.current.compress($0, level: 3).map { Array($0) } })
+    record.header.storedByteCount = record.payload.count
+    var bytes = [UInt8](repeating: 0, count: 128) + record.bytes
+    wrong.change(&bytes)
+    return bytes
+  }
+
+  private func withFile(_ bytes: [UInt8], _ body: (any File, any Directory) throws -> Void) throws {
+    let name = SegmentHeader.fileName(7)
+    let folder = try MemoryDisk(["segments/\(name)": bytes]).openDirectory("", create: false)
+      .openDirectory("segments", create: false)
+    try body(try folder.openFile(name, .readOnly), folder)
+  }
+
+  private func check(_ bytes: [UInt8], _ wrong: Wrong) throws -> (whole: Bool, head: Bool) {
+    var found = (whole: false, head: false)
+    try withFile(bytes) { file, _ in
+      let check = RecordCheck(
+        file: file, seed: GoldenRecord.seed, offset: 128, available: bytes.count - 128,
+        firstSequence: wrong.firstSequence, digest: nil)
+      if case .intact = check.run(readsPayload: true) { found.whole = true }
+      if case .intact = check.run(readsPayload: false) { found.head = true }
+    }
+    return found
+  }
+
+  @Test(arguments: Payload.allCases) func aCheckTakesOnlyWhatIsWhole(_ payload: Payload) throws {
+    #expect(try check(content(payload, Self.nothing), Self.nothing) == (true, true))
+    for wrong in Self.heads { #expect(try check(content(payload, wrong), wrong) == (false, false), "\(wrong)") }
+    for wrong in Self.payloads { #expect(try check(content(payload, wrong), wrong) == (false, true), "\(wrong)") }
+    let whole = try content(payload, Self.nothing)
+    for count in [whole.count - 1, 128 + 192, 128 + 100, 128, 0] {
+      #expect(try !check(Array(whole[..<count]), Self.nothing).whole, "cut to \(count)")
+    }
+  }
+
+  @Test(arguments: Payload.allCases) func compactionCopiesOnlyWhatIsWhole(_ payload: Payload) throws {
+    func isCopied(_ bytes: [UInt8], _ wrong: Wrong) throws -> Bool {
+      var isRead = false
+      try withFile(bytes) { file, _ in
+        isRead = RecordCopier().read(
+          file, offset: 128, available: bytes.count - 128, seed: GoldenRecord.seed, firstSequence: wrong.firstSequence,
+          digest: nil)
+      }
+      return isRead
+    }
+    #expect(try isCopied(content(payload, Self.nothing), Self.nothing))
+    for wrong in Self.heads + Self.payloads { #expect(try !isCopied(content(payload, wrong), wrong), "\(wrong)") }
+    let whole = try content(payload, Self.nothing)
+    #expect(try !isCopied(Array(whole.dropLast()), Self.nothing))
+  }
+
+  @Test(arguments: [true, false]) func theCatalogShowsOnlyWhatIsWhole(_ isMapped: Bool) throws {
+    func isShown(_ wrong: Wrong, checks: Bool = true) throws -> Bool {
+      let catalog = try #require(Catalog(identity: StoreIdentityFormatTests.identity))
+      let bytes = try content(.plain, wrong)
+      var isShown = false
+      try withFile(bytes) { file, folder in
+        let segment = Segment(
+          id: 7, slot: 0, byteCount: bytes.count, stream: .originals, state: .sealed, tail: bytes.count)
+        segment.attach(
+          file: file, in: folder, mapping: isMapped ? try file.map(byteCount: bytes.count, writable: false) : nil,
+          byteCount: bytes.count, allocatedByteCount: 4096, account: catalog.segments.account, access: .readOnly)
+        catalog.segments.insert(segment, vouchedUpTo: 0, firstSequence: wrong.firstSequence)
+        isShown = catalog.record(at: Location(slot: 0, offset: 128), checks: checks) != nil
+      }
+      return isShown
+    }
+    #expect(try isShown(Self.nothing))
+    for wrong in Self.heads { #expect(try !isShown(wrong), "\(wrong)") }
+    #expect(try !isShown(Self.heads[0], checks: false), "a number is compared always")
+  }
+
+  @Test func aScanShowsOnlyWhatIsWhole() throws {
+    func scan(_ wrong: Wrong) throws -> (records: Int, damage: Int) {
+      var found = (records: 0, damage: 0)
+      try withFile(content(.plain, wrong)) { file, _ in
+        _ = try SegmentScanner(file: file, store: goldenStore, segment: 7).records({ _ in found.records += 1 }) {
+          _, _ in
+          found.damage += 1
+        }
+      }
+      return found
+    }
+    #expect(try scan(Self.nothing) == (1, 0))
+    for wrong in Self.heads.dropFirst() { #expect(try scan(wrong) == (0, 1), "\(wrong)") }
+  }
+}
