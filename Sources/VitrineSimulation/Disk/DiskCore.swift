@@ -84,8 +84,8 @@ struct DiskCore {
     journal.append(DiskOperation(index: operationCount, path: path, change: change))
   }
 
-  private func checkRunning(_ operation: String, _ path: String) throws(SystemError) {
-    if isStopped { throw SystemError(code: ErrorCode.inputOutput, operation: operation, path: path) }
+  private func checkRunning(_ operation: @autoclosure () -> String, _ path: String) throws(SystemError) {
+    if isStopped { throw SystemError(code: ErrorCode.inputOutput, operation: operation(), path: path) }
   }
 
   mutating func newInode() -> Int {

@@ -63,7 +63,7 @@ struct CrashRound {
     guard let recovery = try? recovered(store, first.disk(), verification) else { return }
     let operations = recovery.world.disk.operations
     if !isSample, board.hasSeenRecovery(index, operations) { return }
-    let seconds = Array(recovery.world.disk.crashes(mixtures: 1, seed: seed, maximumAlone: 2))
+    let seconds = seconds(of: recovery.world.disk)
     let isNew = board.enterRecovery(index, operations, seconds.count)
     guard isNew || isSample else { return }
     let step = isNew ? 1 : max(1, seconds.count / CrashRound.mostSeconds)
@@ -81,6 +81,25 @@ struct CrashRound {
             story(store, first.operationCount)))
       }
     }
+  }
+
+  /// Behind each operation all kept, all lost, and one of the rest.
+  private func seconds(of disk: SimulatedDisk) -> [Crash] {
+    var seconds: [Crash] = []
+    var others: [Crash] = []
+    func endMoment() {
+      if !others.isEmpty { seconds.append(others[Int(mixed(seed, UInt64(seconds.count)) % UInt64(others.count))]) }
+      others = []
+    }
+    for crash in disk.crashes(mixtures: 1, seed: seed, maximumAlone: 2) {
+      if let other = others.first, other.operationCount != crash.operationCount { endMoment() }
+      switch crash.policy {
+      case .everythingKept, .everythingLost: seconds.append(crash)
+      default: others.append(crash)
+      }
+    }
+    endMoment()
+    return seconds
   }
 
   /// A store that was opened on what a crash left, has done its first upkeep, and is let go as by a kill.
