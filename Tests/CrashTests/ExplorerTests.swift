@@ -63,6 +63,9 @@ import Vitrine
       .everythingKept, .everythingLost, .onlyLost(7), .onlyKept(0), .onlyTorn(12, seed: .max), .inodeLost(3),
       .inodeKept(4), .onlyNamesKept, .onlyContentKept, .mixture(seed: 99), .moments(seed: 0),
     ]
+    for word in ["puts:3:crash:never:41:death", "puts:3:crash:never:41:death:60:lost"] {
+      #expect(CrashPlace(word).map { "\($0)" } == word)
+    }
     for policy in policies {
       #expect(CrashPolicy(word: policy.word) == policy)
       let first = CrashPlace.Moment(operationCount: 41, policy: policy)

@@ -90,7 +90,8 @@ package struct Rebuild {
       for (rank, (key, record)) in inOrder.enumerated() where (key.style == Style.original.bytes) == isOriginal {
         let hash = key.url.withUnsafeBytes { catalog.hasher.key($0, styleTag: Style.tag(of: key.style)) }
         let segment = catalog.segments.id(record.location.slot)
-        guard !gone.contains(hash, segment: segment, offset: record.location.offset) else { continue }
+        let opening = Sequence.opening(record.header.sequence)
+        guard !gone.contains(hash, segment: segment, offset: record.location.offset, opening: opening) else { continue }
         if let source = record.header.source, !record.header.flags.contains(.namedSource),
           let original = originals[key.url], source != Source(original)
         {
@@ -153,7 +154,7 @@ package struct Rebuild {
       guard let header = file.header else { continue }
       LogWindow(file.file).forEachFrame(from: WALFileHeader.frameStart, seed: header.seed) { frame, bytes, offset in
         _ = Frame.forEachChange(bytes, at: offset, frame) { change in
-          removals.note(change)
+          removals.note(change, opening: Sequence.opening(frame.sequence))
           return true
         }
       }
@@ -162,8 +163,8 @@ package struct Rebuild {
     return removals
   }
 
-  /// Records that the log takes away. It names a segment by its slot, and tells which one that was if it was made after the
-  /// log's beginning; of an older one only that it is older.
+  /// Records that the log takes away: none of a later opening, since frames behind a cut are read too. It names a segment by
+  /// its slot, and tells which one that was if it was made after the log's beginning; of an older one only that it is older.
   private struct Removals {
     private struct Removed: Hashable {
       let key: KeyHash
@@ -171,17 +172,21 @@ package struct Rebuild {
       let offset: Int
     }
 
-    private var gone: Set<Removed> = []
+    /// By the newest opening that took it away.
+    private var gone: [Removed: UInt64] = [:]
     private var origins: [Removed: Set<Removed>] = [:]
     private var ids: [Int: UInt64] = [:]
     private var made: Set<UInt64> = []
 
-    mutating func note(_ change: Change) {
+    mutating func note(_ change: Change, opening: UInt64) {
       if case .segmentMade(let slot, let id, _) = change {
         ids[slot] = id
         made.insert(id)
       }
-      if let key = change.key, let displaced = change.displaced { gone.insert(removed(key, displaced.location)) }
+      if let key = change.key, let displaced = change.displaced {
+        let record = removed(key, displaced.location)
+        gone[record] = max(gone[record] ?? 0, opening)
+      }
       if case .moved(let move) = change, let key = move.key {
         origins[removed(key, move.to), default: []].insert(removed(key, move.from))
       }
@@ -194,15 +199,18 @@ package struct Rebuild {
     /// What was copied is gone where it was copied from, too.
     mutating func follow() {
       var found = Array(gone)
-      while let record = found.popLast() {
-        for origin in origins[record] ?? [] where gone.insert(origin).inserted { found.append(origin) }
+      while let (record, opening) = found.popLast() {
+        for origin in origins[record] ?? [] where gone[origin] ?? 0 < opening {
+          gone[origin] = opening
+          found.append((origin, opening))
+        }
       }
     }
 
     /// Of two old segments, one may be taken for the other: the cache is smaller then, never wrong.
-    func contains(_ key: KeyHash, segment: UInt64, offset: Int) -> Bool {
-      gone.contains(
-        Removed(key: key.stored, segment: made.contains(segment) ? segment : nil, offset: offset))
+    func contains(_ key: KeyHash, segment: UInt64, offset: Int, opening: UInt64) -> Bool {
+      let record = Removed(key: key.stored, segment: made.contains(segment) ? segment : nil, offset: offset)
+      return gone[record].map { $0 >= opening } ?? false
     }
   }
 }

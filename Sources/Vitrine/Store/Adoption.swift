@@ -129,6 +129,7 @@ extension StoreCore {
       }
     }
     try makeMissingCheckpoints()
+    if loaded.storeFileNeedsHealing { try syncCheckpoints() }
     if isChanged || loaded.storeFileNeedsHealing { try write(identity) }
     if isMarked { try writeAnewWhatNobodyVouchesFor() }
     if wal.freeCount == 0 || isMarked || isChanged || loaded.kind == .rebuilt || loaded.mayHaveLostRemovals
@@ -150,6 +151,17 @@ extension StoreCore {
       } catch {
         throw .system(error)
       }
+    }
+  }
+
+  /// Rule 7, for what an identity was taken from: a process that died may have left it in memory alone, and a `STORE` that
+  /// outlives it would belong to no index.
+  private func syncCheckpoints() throws(StoreError) {
+    do throws(SystemError) {
+      for slot in checkpoints.slots { try slot.file?.sync() }
+      try folders.checkpoints.sync()
+    } catch {
+      throw fail(error)
     }
   }
 

@@ -15,13 +15,15 @@ package struct CrashExploration: Sequence {
   private let mixtures: Int
   private let seed: UInt64
   private let maximumAlone: Int
+  private let takesFilesAlone: Bool
   private let expectation: @Sendable (Int) -> Int
   /// The journal by its ``DiskOperation/shapes(of:)``, where disks that differ in nothing else count as one.
   private let shapes: [DiskOperation]?
 
   init(
     first: DiskState, journal: [DiskOperation], options: SimulatedDisk.Options, moments: [Int], mixtures: Int,
-    seed: UInt64, maximumAlone: Int, comparesShapes: Bool, expectation: @escaping @Sendable (Int) -> Int
+    seed: UInt64, maximumAlone: Int, takesFilesAlone: Bool, comparesShapes: Bool,
+    expectation: @escaping @Sendable (Int) -> Int
   ) {
     let reachable = first.operationCount...first.operationCount + journal.count
     self.first = first
@@ -31,6 +33,7 @@ package struct CrashExploration: Sequence {
     self.mixtures = mixtures
     self.seed = seed
     self.maximumAlone = maximumAlone
+    self.takesFilesAlone = takesFilesAlone
     self.expectation = expectation
     shapes = comparesShapes ? DiskOperation.shapes(of: journal) : nil
   }
@@ -82,7 +85,8 @@ package struct CrashExploration: Sequence {
       let states = CrashStates(state, options: exploration.options)
       policies =
         states.policies(
-          mixtures: exploration.mixtures, seed: exploration.seed, maximumAlone: exploration.maximumAlone)[...]
+          mixtures: exploration.mixtures, seed: exploration.seed, maximumAlone: exploration.maximumAlone,
+          takesFilesAlone: exploration.takesFilesAlone)[...]
       self.states = states
     }
   }

@@ -29,7 +29,9 @@ package struct CrashStates: Sendable {
   /// The policies worth trying here: all kept, all lost, each change lost, kept and torn alone, each file and folder
   /// alone, names without contents and the reverse, and `mixtures` drawn from the seed. `maximumAlone` bounds the
   /// changes taken one by one: the newest half of that number, and as many more drawn from the rest.
-  package func policies(mixtures: Int, seed: UInt64, maximumAlone: Int = .max) -> [CrashPolicy] {
+  package func policies(
+    mixtures: Int, seed: UInt64, maximumAlone: Int = .max, takesFilesAlone: Bool = true
+  ) -> [CrashPolicy] {
     if unsynced.isEmpty { return [.everythingKept] }
     var policies: [CrashPolicy] = [.everythingKept, .everythingLost]
     let here = mixed(seed, UInt64(operationCount))
@@ -40,7 +42,7 @@ package struct CrashStates: Sendable {
     }
     let inodes = Set(unsynced.map(\.inode)).sorted()
     if inodes.count > 1 {
-      for inode in inodes {
+      for inode in inodes where takesFilesAlone {
         policies.append(.inodeLost(inode))
         policies.append(.inodeKept(inode))
       }

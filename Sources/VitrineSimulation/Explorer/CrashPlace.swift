@@ -4,7 +4,8 @@ import Vitrine
 struct CrashPlace: CustomStringConvertible {
   struct Moment {
     var operationCount: Int
-    var policy: CrashPolicy
+    /// What the power spared; nil where only the process died, and the disk has all.
+    var policy: CrashPolicy?
   }
 
   enum Event {
@@ -54,11 +55,12 @@ struct CrashPlace: CustomStringConvertible {
     ("first-read", .firstRead), ("always", .always), ("never", .never),
   ]
 
+  private static let death = "death"
+
   private static func moment(_ parts: ArraySlice<String>) -> Moment? {
-    guard let first = parts.first, let last = parts.last, let count = Int(first), count >= 0,
-      let policy = CrashPolicy(word: last)
-    else { return nil }
-    return Moment(operationCount: count, policy: policy)
+    guard let first = parts.first, let last = parts.last, let count = Int(first), count >= 0 else { return nil }
+    let policy = CrashPolicy(word: last)
+    return policy == nil && last != death ? nil : Moment(operationCount: count, policy: policy)
   }
 
   var description: String {
@@ -67,7 +69,7 @@ struct CrashPlace: CustomStringConvertible {
       let word = CrashPlace.verifications.first { $0.mode == verification }?.word ?? "first-read"
       let moments = [first] + (second.map { [$0] } ?? [])
       return "\(workload):\(round):crash:\(word)"
-        + moments.map { ":\($0.operationCount):\($0.policy.word)" }.joined()
+        + moments.map { ":\($0.operationCount):\($0.policy?.word ?? CrashPlace.death)" }.joined()
     case .fault(let misfortunes):
       return "\(workload):\(round):fault:" + misfortunes.map(\.description).joined(separator: "+")
     }

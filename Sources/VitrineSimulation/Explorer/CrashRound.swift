@@ -28,26 +28,55 @@ struct CrashRound {
     var number = 0
     var newCount = 0
     var last = store.firstMoment
+    var lastDeath = -1
     for crash in store.crashes(mixtures: 4, seed: seed, maximumAlone: 5) {
       guard let board, board.isWanted(index) else { break }
       last = crash.operationCount
       guard board.enter(index, crash) else { continue }
       number += 1
       newCount += 1
+      let isSample = number % CrashRound.doubleStride == 0
       // No mode may serve what was not put.
       let verification = [Verification.firstRead, .always, .never][number % 3]
-      let moment = CrashPlace.Moment(operationCount: crash.operationCount, policy: crash.policy)
-      let inspection = Inspection(
-        history: store.history, moment: crash.operationCount, powerLost: true, verification: verification,
-        extras: extras(Inspection.Extras.each[number % Inspection.Extras.each.count]))
-      if let wrong = inspection.run(store.world.rebooted(crash.disk())) {
-        board.add(
-          violation(moment, nil, verification, "\(crash): \(wrong)", story(store, crash.operationCount)))
-      }
-      cutRecovery(store, crash, verification, board, index, isSample: number % CrashRound.doubleStride == 0)
+      let extras = Inspection.Extras.each[number % Inspection.Extras.each.count]
+      look(
+        Cut(place: .init(operationCount: last, policy: crash.policy), description: "\(crash)", disk: crash.disk),
+        store, verification, extras, board, index, isSample: isSample)
+      // The process alone dies once at each moment.
+      if lastDeath == last { continue }
+      lastDeath = last
+      look(
+        Cut(
+          place: .init(operationCount: last, policy: nil), description: "the process died after \(last) operations",
+          disk: { crash.states.diskAfterProcessDeath() }),
+        store, verification, [], board, index, isSample: isSample)
     }
     board?.cover(store.world.disk.operations.filter { $0.index >= store.firstMoment && $0.index < last })
     if newCount == 0 { board?.giveUpStates(index) }
+  }
+
+  /// Where a run ends, and the disk that is left.
+  private struct Cut {
+    let place: CrashPlace.Moment
+    let description: String
+    /// A new one each time.
+    let disk: () -> SimulatedDisk
+  }
+
+  /// Looks at the store that is left, and then cuts its recovery off.
+  private func look(
+    _ cut: Cut, _ store: RecordedStore, _ verification: Verification, _ extras: Inspection.Extras,
+    _ board: ExplorationBoard, _ index: Int, isSample: Bool
+  ) {
+    let inspection = Inspection(
+      history: store.history, moment: cut.place.operationCount, powerLost: cut.place.policy != nil,
+      verification: verification, extras: self.extras(extras))
+    if let wrong = inspection.run(store.world.rebooted(cut.disk())) {
+      board.add(
+        violation(
+          cut.place, nil, verification, "\(cut.description): \(wrong)", story(store, cut.place.operationCount)))
+    }
+    cutRecovery(store, cut, verification, board, index, isSample: isSample)
   }
 
   private func extras(_ extras: Inspection.Extras) -> Inspection.Extras {
@@ -57,28 +86,30 @@ struct CrashRound {
   /// Cuts the power again while recovery is at work: behind each of its operations, if no other recovery did the same
   /// to the same files in the same order.
   private func cutRecovery(
-    _ store: RecordedStore, _ first: Crash, _ verification: Verification, _ board: ExplorationBoard, _ index: Int,
+    _ store: RecordedStore, _ first: Cut, _ verification: Verification, _ board: ExplorationBoard, _ index: Int,
     isSample: Bool
   ) {
+    // What a death leaves unsynced is another matter than what a loss of power leaves.
+    let kind = first.place.policy == nil ? ~index : index
     guard let recovery = try? recovered(store, first.disk(), verification) else { return }
     let operations = recovery.world.disk.operations
-    if !isSample, board.hasSeenRecovery(index, operations) { return }
-    let seconds = seconds(of: recovery.world.disk)
-    let isNew = board.enterRecovery(index, operations, seconds.count)
+    if !isSample, board.hasSeenRecovery(kind, operations) { return }
+    let isNew = board.enterRecovery(kind, operations, 3 * operations.count)
     guard isNew || isSample else { return }
+    let seconds = seconds(of: recovery.world.disk)
     let step = isNew ? 1 : max(1, seconds.count / CrashRound.mostSeconds)
     for (number, second) in seconds.enumerated() where number % step == Int(seed % UInt64(step)) {
       if board.isOver { return }
       let inspection = Inspection(
-        history: store.history, moment: first.operationCount, powerLost: true, verification: verification,
+        history: store.history, moment: first.place.operationCount, powerLost: true, verification: verification,
         harm: recovery.hasEvicted ? .entriesMayMiss : .none, extras: extras([]))
       board.countDoubleCrash()
       if let wrong = inspection.run(recovery.world.rebooted(second.disk())) {
-        let moments = [first, second].map { CrashPlace.Moment(operationCount: $0.operationCount, policy: $0.policy) }
+        let moment = CrashPlace.Moment(operationCount: second.operationCount, policy: second.policy)
         board.add(
           violation(
-            moments[0], moments[1], verification, "\(first), then \(second): \(wrong)",
-            story(store, first.operationCount)))
+            first.place, moment, verification, "\(first.description), then \(second): \(wrong)",
+            story(store, first.place.operationCount)))
       }
     }
   }
@@ -91,7 +122,7 @@ struct CrashRound {
       if !others.isEmpty { seconds.append(others[Int(mixed(seed, UInt64(seconds.count)) % UInt64(others.count))]) }
       others = []
     }
-    for crash in disk.crashes(mixtures: 1, seed: seed, maximumAlone: 2) {
+    for crash in disk.crashes(mixtures: 2, seed: seed, maximumAlone: 1, takesFilesAlone: false) {
       if let other = others.first, other.operationCount != crash.operationCount { endMoment() }
       switch crash.policy {
       case .everythingKept, .everythingLost: seconds.append(crash)
@@ -122,19 +153,23 @@ struct CrashRound {
     _ first: CrashPlace.Moment, _ second: CrashPlace.Moment?, _ verification: Verification
   ) throws -> (text: String, story: [String])? {
     let store = try workload.record(seed: seed)
-    let disk = store.world.disk.crashStates(after: first.operationCount).disk(first.policy)
+    let disk = left(store.world.disk, first)
     var world = store.world.rebooted(disk)
     var harm = Harm.none
     if let second {
       let recovery = try recovered(store, disk, verification)
       if recovery.hasEvicted { harm = .entriesMayMiss }
-      world = recovery.world.rebooted(
-        recovery.world.disk.crashStates(after: second.operationCount).disk(second.policy))
+      world = recovery.world.rebooted(left(recovery.world.disk, second))
     }
     let inspection = Inspection(
-      history: store.history, moment: first.operationCount, powerLost: true, verification: verification,
-      harm: harm, extras: extras(Inspection.Extras(Inspection.Extras.each)))
+      history: store.history, moment: first.operationCount, powerLost: (second ?? first).policy != nil,
+      verification: verification, harm: harm, extras: extras(Inspection.Extras(Inspection.Extras.each)))
     return inspection.run(world).map { ($0, story(store, first.operationCount)) }
+  }
+
+  private func left(_ disk: SimulatedDisk, _ moment: CrashPlace.Moment) -> SimulatedDisk {
+    let states = disk.crashStates(after: moment.operationCount)
+    return moment.policy.map(states.disk) ?? states.diskAfterProcessDeath()
   }
 
   private func violation(

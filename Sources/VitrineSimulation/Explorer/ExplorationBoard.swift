@@ -136,7 +136,7 @@ final class ExplorationBoard: Sendable {
   }
 
   private func shape(_ operations: [DiskOperation], _ workload: Int) -> UInt64 {
-    operations.reduce(UInt64(workload)) { shape, operation in
+    operations.reduce(UInt64(bitPattern: Int64(workload))) { shape, operation in
       operation.site.utf8.reduce(mixed(shape, 1)) { mixed($0, UInt64($1)) }
     }
   }

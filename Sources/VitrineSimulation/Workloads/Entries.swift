@@ -68,6 +68,12 @@ extension CrashWorkload {
     if numbers.chance(50) { store.upkeep() }
     try store.put("a/1", RecordedStore.bytes(numbers.size() / 2, 90), synced: numbers.chance(50))
     if numbers.chance(50) { try store.removeAll(synced: true) }
+    if numbers.chance(50) {
+      // All that goes is durable, its removal is not, and upkeep would unlink its segments.
+      try store.flush()
+      try store.removeAll()
+      store.upkeep()
+    }
     try store.put("b/9", RecordedStore.bytes(300, 91), synced: true)
   }
 

@@ -54,6 +54,22 @@ import Testing
     try expectRefused("without STORE")
   }
 
+  /// Only a whole header tells of a later version; a number that damage has left tells nothing.
+  @Test func aDamagedNumberIsNotALaterOne() throws {
+    try #require(Self.presents.first).unpack(into: folder.path)
+    for name in try Files.below(folder.store + "/checkpoints") {
+      var bytes = try Files.read("\(folder.store)/checkpoints/\(name)")
+      bytes[9] ^= 0x7F
+      try Files.write(bytes, to: "\(folder.store)/checkpoints/\(name)")
+    }
+    try Files.remove(folder.store + "/STORE")
+    let error = storeError { _ = try CacheStore.open(at: folder.store) }
+    if case .unsupportedFormat? = error { Issue.record("damage is taken for a later version") }
+    let again = try CacheStore.open(at: folder.store, options: StoreOptions(whenUnusable: .recreate))
+    #expect(again.count == 0)
+    try again.close()
+  }
+
   /// `STORE` decides: what else has another number is not what this version wrote, and nothing more.
   @Test(arguments: presents)
   func theNumberOfASegmentIsForPeople(_ golden: GoldenStore) throws {
