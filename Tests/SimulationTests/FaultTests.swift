@@ -112,7 +112,7 @@ import Vitrine
       #expect(try file.readAll() == [7])
       #expect(!directory.isStillNamed() && disk.folderLost != nil)
       #expect(disk.contents("/e/a") == (isReplaced ? [7] : nil))
-      #expect(try code { _ = try disk.openDirectory("/d", create: false) } == (isReplaced ? nil : ErrorCode.notFound))
+      #expect(code { _ = try disk.openDirectory("/d", create: false) } == (isReplaced ? nil : ErrorCode.notFound))
     }
   }
 

@@ -114,7 +114,7 @@ final class ExplorationBoard: Sendable {
   }
 
   /// For each state looked at, so many double crashes at most.
-  private static let mostDoubleCrashes = 3
+  private static let mostDoubleCrashes = 1
 
   /// Enters what a recovery did; false when another one did the same to the same files in the same order, or when it has to
   /// wait for its turn, because it would take so many double crashes to cut it everywhere.

@@ -1,0 +1,61 @@
+import Vitrine
+
+// Values that come bit by bit.
+extension RecordedStore {
+  /// Writes a body in pieces of the given length; nothing may change before its commit.
+  public func write(
+    _ name: String, _ bytes: [UInt8], isLengthKnown: Bool, pieces: Int = 40_000, synced: Bool = false
+  ) throws {
+    let writer = try self.writer(name, length: isLengthKnown ? bytes.count : nil, synced: synced)
+    try evicting {
+      for start in stride(from: 0, to: bytes.count, by: pieces) {
+        try writer.write(Array(bytes[start..<min(start + pieces, bytes.count)]))
+      }
+    }
+    try commit(writer, name, bytes, synced: synced)
+  }
+
+  /// A body to write in pieces: end it with ``commit(_:_:_:synced:)``, or leave it.
+  public func writer(_ name: String, length: Int?, synced: Bool = false) throws -> BodyWriter {
+    try evicting {
+      try store.writer(
+        for: CacheKey(name), length: length, options: PutOptions(durability: synced ? .synced : .buffered))
+    }
+  }
+
+  /// `bytes` are what was written into it.
+  public func commit(_ writer: BodyWriter, _ name: String, _ bytes: [UInt8], synced: Bool = false) throws {
+    try change([.put(CacheKey(name), Content(bytes))], synced: synced) { try writer.commit() }
+  }
+
+  /// Draws `bytes`, which are so many rows of 64 bytes; `meanwhile` runs in the middle of it.
+  public func draw(
+    _ name: String, _ bytes: [UInt8], synced: Bool = false, meanwhile: () throws -> Void = {}
+  ) throws {
+    guard let layout = BitmapLayout(width: 16, height: bytes.count / 64, format: .rgba8888) else { return }
+    var step: History.StepID?
+    try attempt {
+      // What `meanwhile` does notes its own evictions.
+      var watch = EvictionWatch(self)
+      defer { watch.note(in: self) }
+      do {
+        try store.draw(
+          CacheKey(name), layout: layout, options: PutOptions(durability: synced ? .synced : .buffered)
+        ) { memory, _ in
+          watch.note(in: self)
+          memory.withUnsafeMutableBytes { $0.copyBytes(from: bytes.prefix(bytes.count / 2)) }
+          do {
+            defer { watch = EvictionWatch(self) }
+            try meanwhile()
+          }
+          memory.withUnsafeMutableBytes { $0.copyBytes(from: bytes) }
+          step = history.begin([.put(CacheKey(name), Content(bytes))], synced: synced)
+        }
+      } catch {
+        if let step { history.fail(step) }
+        throw error
+      }
+      if let step { history.acknowledge(step) }
+    }
+  }
+}

@@ -1,0 +1,137 @@
+import Vitrine
+
+// What happens to the store as a whole: upkeep, budgets, openings, readers, its clock.
+extension RecordedStore {
+  /// From here on, all so far must survive a loss of power.
+  public func flush() throws {
+    try attempt {
+      try history.flush {
+        try store.flush()
+        return true
+      }
+    }
+  }
+
+  /// Writes the index out; as ``flush()``, for what must survive.
+  public func checkpoint() throws {
+    try attempt {
+      try history.flush {
+        try store.checkpoint()
+        return true
+      }
+    }
+  }
+
+  /// What the store does in the background, now.
+  public func upkeep() {
+    history.flush(isPromise: false) {
+      evicting { world.background.runAll() }
+      return isWell
+    }
+  }
+
+  /// Nothing that anybody could see changes.
+  @discardableResult
+  public func compact() throws -> CompactionReport {
+    var report = CompactionReport()
+    try attempt { try evicting { report = try store.compact() } }
+    return report
+  }
+
+  /// Changes the budget of bytes; a smaller one evicts.
+  public func setByteBudget(_ byteCount: Int) throws {
+    try attempt { try evicting { try store.setBudgets(byteBudget: byteCount) } }
+  }
+
+  /// Changes the budget of entries, 0 for none; a smaller one evicts.
+  public func setEntryBudget(_ count: Int) throws {
+    try attempt { try evicting { try store.setBudgets(entryBudget: count) } }
+  }
+
+  /// What came so far is durable, and no crash before this is explored.
+  public func begin() throws {
+    try flush()
+    markBeginning()
+  }
+
+  /// Closes the store and opens it again.
+  public func reopen() throws {
+    try close()
+    try open()
+  }
+
+  private func open() throws {
+    store = try CacheStore.open(at: RecordedStore.path, options: options, environment: world.environment)
+    openedAt = world.disk.operationCount
+    isClosed = false
+  }
+
+  // MARK: Around it
+
+  /// Opens the store read-only beside this one, as another process would.
+  public func reader() throws -> CacheStore? {
+    var reader: CacheStore?
+    try attempt {
+      var options = options
+      options.isReadOnly = true
+      reader = try CacheStore.open(at: RecordedStore.path, options: options, environment: world.environment)
+    }
+    return reader
+  }
+
+  /// Moves a reader forward, and throws ``Unexpected`` where it does not find what the store has.
+  public func check(_ reader: CacheStore) throws {
+    try attempt {
+      try reader.refresh()
+      for key in history.keys {
+        let (expected, found) = (Inspection.content(store, key), Inspection.content(reader, key))
+        if found == expected || isTolerant && history.hasEverPut(key, found) { continue }
+        throw Unexpected(text: "a reader finds \(found?.bytes.count ?? -1) bytes of \(key.urlText)")
+      }
+    }
+  }
+
+  /// What a workload finds that must not be.
+  public struct Unexpected: Error, CustomStringConvertible {
+    let text: String
+    public var description: String { text }
+  }
+
+  /// Steps the wall clock, in either direction; time that passes moves both.
+  public func stepClock(milliseconds: Int) {
+    world.clock.setWall(milliseconds: world.clock.wallMilliseconds() + Int64(milliseconds))
+  }
+
+  /// Milliseconds since 1970, by the store's clock.
+  public var now: Int64 { world.clock.wallMilliseconds() }
+
+  /// Closes the store. Only ``reopen()`` may follow.
+  public func close() throws {
+    // A store that has failed closes without a word, and without making anything durable.
+    let isWell = isWell
+    try history.flush(isPromise: false) {
+      try store.close()
+      isClosed = true
+      return isWell
+    }
+  }
+
+  /// Takes the index away from a closed store, as damage does, and builds it anew from the segments: by `cachectl repair`,
+  /// or by the next opening. Removed keys may come back then, so none should have been removed.
+  public func loseIndexAndReopen(repairs: Bool) throws {
+    try close()
+    RecordedStore.loseIndex(world.disk)
+    markBeginning()
+    if repairs { _ = try CacheStore.repair(at: RecordedStore.path, environment: world.environment) }
+    try open()
+  }
+
+  /// Every checkpoint is damaged.
+  static func loseIndex(_ disk: SimulatedDisk) {
+    for file in disk.filePaths where file.hasPrefix("\(path)/checkpoints/") {
+      disk.damage(file) { bytes in for index in bytes.indices { bytes[index] = 0 } }
+    }
+  }
+
+  private var isWell: Bool { (try? store.requireWell()) != nil }
+}
