@@ -109,7 +109,7 @@ extension StoreCore {
       report.damaged.append(.init(file: file, offset: offset, key: nil, reason: reason))
     }
     // A store whose making was cut short has no STORE yet, which is no damage: nothing was ever put into it.
-    let hasNeverHeldAnything = lastOpen.kind == .created || catalog.nextSegment == 1
+    let hasNeverHeldAnything = lastOpen.kind == .created || locked { catalog.nextSegment == 1 }
     if isReadOnly, hasNeverHeldAnything, (try? folders.root.openFile(CacheFormat.storeFile, .readOnly)) == nil {
       return
     }
