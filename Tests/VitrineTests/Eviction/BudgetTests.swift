@@ -108,8 +108,13 @@ import Testing
     }
     #expect(store.statistics().evictedCount == 0 && store.count == count)
     #expect(store.statistics().writeAmplification <= 1.3)
-    #expect(try store.idle())
-    #expect(try Files.diskUsage(folder.store) <= count * size * 115 / 100)
+    // A round of upkeep may make a spare right behind it.
+    var used = Int.max
+    for _ in 0..<20 where used > count * size * 115 / 100 {
+      #expect(try store.idle())
+      used = try Files.diskUsage(folder.store)
+    }
+    #expect(used <= count * size * 115 / 100)
     // Settling writes too. Where chance has left more entries as they were, there is more to move.
     if isEven { #expect(store.statistics().writeAmplification <= 1.3) }
     #expect(store.count == count)
