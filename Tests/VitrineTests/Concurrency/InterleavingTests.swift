@@ -24,7 +24,7 @@ import Testing
   private func beforeTheNextRecord(_ body: @escaping @Sendable (_ path: String, _ offset: Int) -> Void) {
     let isDue = Guarded(true)
     disk.onWrite.withLock { handler in
-      handler = { path, offset in
+      handler = { [disk] path, offset in
         guard path.hasPrefix("segments/"), offset >= SegmentHeader.byteCount else { return }
         guard
           isDue.withLock({ isDue in
@@ -32,6 +32,8 @@ import Testing
             return isDue
           })
         else { return }
+        // What it holds holds the disk.
+        disk.onWrite.withLock { $0 = nil }
         elsewhere { body(path, offset) }
       }
     }
