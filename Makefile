@@ -64,7 +64,7 @@ build: setup ## Build library, tool and demonstration in release
 
 test: setup lint ## Check the style, build, run all tests
 	@swift build --build-tests --scratch-path '$(BUILD)'
-	@swift test --skip-build --scratch-path '$(BUILD)'
+	@scripts/test --skip-build --scratch-path '$(BUILD)'
 
 crash: setup ## Cut a simulated store off everywhere: STATES=200000 FAULTS=20000 TIME=900, SEED of the day
 	@echo 'Building (release) ...'
@@ -88,10 +88,10 @@ mutants: setup ## Plant mistakes in the engine, one at a time, and see that each
 
 sanitize: setup ## Run all tests under Thread Sanitizer, then under Address Sanitizer (leaks too)
 	@echo '== Thread Sanitizer'
-	@VITRINE_SANITIZED=1 TSAN_OPTIONS="halt_on_error=1:$${TSAN_OPTIONS:-}" swift test --sanitize=thread --scratch-path '$(TSAN_BUILD)'
+	@VITRINE_SANITIZED=1 TSAN_OPTIONS="halt_on_error=1:$${TSAN_OPTIONS:-}" scripts/test --sanitize=thread --scratch-path '$(TSAN_BUILD)'
 	@echo '== Address Sanitizer'
 	@VITRINE_SANITIZED=1 LSAN_OPTIONS="suppressions=scripts/leaks.supp:print_suppressions=0:$${LSAN_OPTIONS:-}" \
-	  swift test --sanitize=address --scratch-path '$(ASAN_BUILD)'
+	  scripts/test --sanitize=address --scratch-path '$(ASAN_BUILD)'
 
 lint: ## Check the style of all Swift files
 	@swift format lint --strict -r $(SOURCES)

@@ -246,7 +246,7 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(5))) func asynchronousWritersThatWaitDoNotKeepThePoolFromThoseTheyWaitFor() async throws {
+  @Test(.timeLimit(.minutes(30))) func asynchronousWritersThatWaitDoNotKeepThePoolFromThoseTheyWaitFor() async throws {
     let folder = try TemporaryFolder()
     let store = try CacheStore.open(
       at: folder.store, options: StoreOptions(byteBudget: 4 << 20, segmentByteCount: Self.segment))
