@@ -9,12 +9,18 @@ import Vitrine
     if case .writeFailed? = error as? StoreError { true } else { false }
   }
 
-  @Test(arguments: ["wal", "segments"])
-  func afterAFailedSyncNothingIsAcknowledgedAnyMore(_ folder: String) throws {
+  /// A store with an entry that is synced and one that is not, and a disk that fails to write that one back.
+  private func someUnsynced(_ call: DiskCall, _ folder: String) throws -> Workload {
     let work = try Workload()
     try work.put("before", Workload.bytes(700, 1), synced: true)
     try work.put("unsynced", Workload.bytes(900, 2))
-    work.world.disk.plan(Fault(.syncFile, on: .containing("/\(folder)/"), .loseUnsyncedPages(5)))
+    work.world.disk.plan(Fault(call, on: .containing(folder), .loseUnsyncedPages(5)))
+    return work
+  }
+
+  @Test(arguments: ["wal", "segments"])
+  func afterAFailedSyncNothingIsAcknowledgedAnyMore(_ folder: String) throws {
+    let work = try someUnsynced(.syncFile, "/\(folder)/")
     #expect { try work.store.flush() } throws: { isWriteFailed($0) }
     // The sync would "work" now; the store knows better.
     #expect { try work.store.flush() } throws: { isWriteFailed($0) }
@@ -24,10 +30,7 @@ import Vitrine
 
   /// The kernel tells an error once; a sync after a write-back that failed would know of nothing.
   @Test func aFailedWriteBackIsAFailedSync() throws {
-    let work = try Workload()
-    try work.put("before", Workload.bytes(700, 1), synced: true)
-    try work.put("unsynced", Workload.bytes(900, 2))
-    work.world.disk.plan(Fault(.writeBack, on: .containing("/segments/"), .loseUnsyncedPages(5)))
+    let work = try someUnsynced(.writeBack, "/segments/")
     work.world.background.runAll()
     #expect { try work.store.flush() } throws: { isWriteFailed($0) }
     #expect { try work.store.put([1], for: "later") } throws: { isWriteFailed($0) }
@@ -35,10 +38,7 @@ import Vitrine
 
   @Test(arguments: ["wal", "segments"])
   func theNextOpeningChecksAndWritesAnewWhatNobodyVouchesFor(_ folder: String) throws {
-    let work = try Workload()
-    try work.put("before", Workload.bytes(700, 1), synced: true)
-    try work.put("unsynced", Workload.bytes(900, 2))
-    work.world.disk.plan(Fault(.syncFile, on: .containing("/\(folder)/"), .loseUnsyncedPages(5)))
+    let work = try someUnsynced(.syncFile, "/\(folder)/")
     #expect(throws: StoreError.self) { try work.store.flush() }
     // The process ends, the system lives: its memory still shows the pages that the disk has not.
     let world = work.world.rebooted(work.world.disk.crashStates().diskAfterProcessDeath())
@@ -81,10 +81,7 @@ import Vitrine
   /// The mark stays until everything doubtful was written anew and a checkpoint vouches for it.
   @Test(arguments: ["wal", "segments"])
   func aRecoveryFromAFailedSyncThatIsKilledIsBegunAgain(_ folder: String) throws {
-    let work = try Workload()
-    try work.put("before", Workload.bytes(700, 1), synced: true)
-    try work.put("unsynced", Workload.bytes(900, 2))
-    work.world.disk.plan(Fault(.syncFile, on: .containing("/\(folder)/"), .loseUnsyncedPages(5)))
+    let work = try someUnsynced(.syncFile, "/\(folder)/")
     #expect(throws: StoreError.self) { try work.store.flush() }
     let world = work.world.rebooted(work.world.disk.crashStates().diskAfterProcessDeath())
     let first = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment)

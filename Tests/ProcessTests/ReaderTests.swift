@@ -44,15 +44,8 @@ import Vitrine
 
   /// The short form of `make stress`: no time is looked at.
   @Test func readersBesideWritersThatEvictAndCompactSeeWhatWasPut() throws {
-    let process = Process()
-    process.executableURL = StoreProcess.executable
-    process.arguments = ["stress", "3", folder.path + "/stress", "\(4 << 20)"]
-    let output = Pipe()
-    process.standardOutput = output
-    try process.run()
-    let report = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-    process.waitUntilExit()
-    #expect(process.terminationStatus == 0, "\(report)")
+    let (status, report) = try StoreProcess.run(["stress", "3", folder.path + "/stress", "\(4 << 20)"])
+    #expect(status == 0, "\(report)")
     #expect(!FileManager.default.fileExists(atPath: folder.path + "/stress"))
   }
 

@@ -26,6 +26,19 @@ final class StoreProcess {
 
   deinit { kill() }
 
+  /// One of its programs, from beginning to end: the exit status, and what it printed.
+  static func run(_ arguments: [String]) throws -> (status: Int32, report: String) {
+    let process = Process()
+    let output = Pipe()
+    process.executableURL = executable
+    process.arguments = arguments
+    process.standardOutput = output
+    try process.run()
+    let report = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    return (process.terminationStatus, report)
+  }
+
   var id: Int32 { process.processIdentifier }
 
   func send(_ line: String) throws { try input.fileHandleForWriting.write(contentsOf: Data("\(line)\n".utf8)) }

@@ -12,15 +12,16 @@ extension CacheStore {
   @discardableResult
   public func refresh() throws(StoreError) -> Bool { try core.refresh() }
 
-  /// Makes everything acknowledged before it survive loss of power. Waits for the disk.
+  /// Makes everything acknowledged before it survive loss of power. Waits for the disk. Throws `storeRemoved` when the
+  /// folder has gone: then nothing in it survives anything.
   public func flush() throws(StoreError) { try core.flush() }
 
   /// Writes the index out, so that the next opening need not read the log. Waits for the disk; readers do not wait for
-  /// it, writers for as long as the index takes to copy.
+  /// it, writers for as long as the index takes to copy. Throws as ``flush()`` does.
   public func checkpoint() throws(StoreError) { try core.checkpoint() }
 
   /// Changes the budgets; nil leaves one as it is. They are durable before they hold, and hold when this returns: a smaller
-  /// one evicts and compacts at once, which may take as long as copying a good part of the store.
+  /// one evicts and compacts at once, which may take as long as copying a good part of the store. Throws `storeRemoved` when the folder has gone.
   public func setBudgets(byteBudget: Int? = nil, entryBudget: Int? = nil) throws(StoreError) {
     try core.setBudgets(byteBudget: byteBudget, entryBudget: entryBudget)
   }

@@ -23,11 +23,13 @@ struct InterventionPlan: Sendable {
 
 extension SimulatedDisk {
   /// Runs `intervention` before the call of that number, counted from 1 over all kinds, in the thread that makes it. It
-  /// counts as a fault that struck.
-  func plan(before call: Int, _ intervention: @escaping InterventionPlan.Intervention) {
+  /// counts as a fault that struck, unless it is harmless.
+  func plan(
+    before call: Int, isHarmless: Bool = false, _ intervention: @escaping InterventionPlan.Intervention
+  ) {
     core.withLock { core in
       core.interventions.add(before: call) { core in
-        core.faults.noteStrike()
+        if !isHarmless { core.faults.noteStrike() }
         intervention(&core)
       }
     }
@@ -62,10 +64,7 @@ extension DiskCore {
   mutating func replaceFolder(_ name: String, movingTo newName: String) {
     guard let inode = directories[DiskState.root]?[name] else { return }
     folderLost = operationCount
-    recordFromOutside(.link(inode, in: DiskState.root, name: newName, isDirectory: true), "/\(newName)")
-    directories[DiskState.root]?[newName] = inode
-    recordFromOutside(.unlink(inode, in: DiskState.root, name: name), "/\(name)")
-    directories[DiskState.root]?[name] = nil
+    move(inode, from: (DiskState.root, name, "/\(name)"), to: (DiskState.root, newName, "/\(newName)"))
     _ = link(name, in: DiskState.root, "/\(name)", isDirectory: true)
   }
 }

@@ -90,11 +90,7 @@ extension SimulatedDisk {
         let newName = newComponents.popLast(), let newParent = core.resolve(newComponents),
         let entries = core.directories[newParent], entries[newName] == nil
       else { return false }
-      core.recordFromOutside(
-        .link(inode, in: newParent, name: newName, isDirectory: core.directories[inode] != nil), newPath)
-      core.directories[newParent]?[newName] = inode
-      core.recordFromOutside(.unlink(inode, in: parent, name: name), path)
-      core.directories[parent]?[name] = nil
+      core.move(inode, from: (parent, name, path), to: (newParent, newName, newPath))
       return true
     }
   }
@@ -129,6 +125,16 @@ extension DiskCore {
       files[inode] = LiveFile(number: inode, content: FileContent())
     }
     return inode
+  }
+
+  typealias Place = (parent: Int, name: String, path: String)
+
+  mutating func move(_ inode: Int, from old: Place, to new: Place) {
+    recordFromOutside(
+      .link(inode, in: new.parent, name: new.name, isDirectory: directories[inode] != nil), new.path)
+    directories[new.parent]?[new.name] = inode
+    recordFromOutside(.unlink(inode, in: old.parent, name: old.name), old.path)
+    directories[old.parent]?[old.name] = nil
   }
 
   /// From the leaves up, so that no handle inside is left with a folder that seems to exist.

@@ -1,8 +1,9 @@
 import Dispatch
 import Vitrine
 
-/// Runs workloads on a simulated disk, and looks at the store in the states that a loss of power, and single faults of the
-/// disk, could leave: does it open, is everything there that was promised and nothing that was not, does it go on working?
+/// Runs workloads on a simulated disk, and looks at the store in the states that a loss of power, the death of the process,
+/// faults of the disk alone and in pairs, damage at rest and what others do to disk, folder and clock could leave: does it
+/// open, is everything there that was promised and nothing that was not, does it go on working?
 ///
 /// What a round does follows from seed, workload and round, so every violation can be repeated.
 public struct CrashExplorer: Sendable {
@@ -32,8 +33,8 @@ public struct CrashExplorer: Sendable {
     self.threads = max(1, threads)
   }
 
-  /// Explores, on the caller's thread and others, and blocks until the numbers are reached, the time is over, or `progress` says no. Progress is
-  /// told a few times a second, by any of the threads but never by two at once.
+  /// Explores, on the caller's thread and others, and blocks until the numbers are reached, the time is over, or
+  /// `progress` says no. Progress is told a few times a second, by any of the threads but never by two at once.
   public func run(progress: @escaping @Sendable (CrashReport) -> Bool = { _ in true }) -> CrashReport {
     let board = ExplorationBoard(self, progress: progress)
     DispatchQueue.concurrentPerform(iterations: threads) { _ in

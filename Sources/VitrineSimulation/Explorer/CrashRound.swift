@@ -91,7 +91,9 @@ struct CrashRound {
   ) {
     // What a death leaves unsynced is another matter than what a loss of power leaves.
     let kind = first.place.policy == nil ? ~index : index
-    guard let recovery = try? recovered(store, first.disk(), verification) else { return }
+    guard isSample || board.hasRoomForRecovery, let recovery = try? recovered(store, first.disk(), verification) else {
+      return
+    }
     let operations = recovery.world.disk.operations
     if !isSample, board.hasSeenRecovery(kind, operations) { return }
     let isNew = board.enterRecovery(kind, operations, 3 * operations.count)

@@ -116,6 +116,11 @@ final class ExplorationBoard: Sendable {
   /// For each state looked at, so many double crashes at most.
   private static let mostDoubleCrashes = 1
 
+  /// Whether it is worth the while to see what a recovery does.
+  var hasRoomForRecovery: Bool {
+    state.withLock { $0.report.doubleCrashes < $0.report.states * ExplorationBoard.mostDoubleCrashes }
+  }
+
   /// Enters what a recovery did; false when another one did the same to the same files in the same order, or when it has to
   /// wait for its turn, because it would take so many double crashes to cut it everywhere.
   func enterRecovery(_ workload: Int, _ operations: [DiskOperation], _ count: Int) -> Bool {

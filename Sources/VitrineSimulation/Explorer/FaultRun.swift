@@ -48,7 +48,6 @@ struct FaultRun {
 
   /// Damage comes when all is over, and has its own way to tell.
   func hasStruck(_ disk: SimulatedDisk) -> Bool {
-    // Room that comes back counts as a strike of its own.
     disk.strikeCount >= misfortunes.count - damages.count
   }
 

@@ -19,12 +19,13 @@ enum CrashTestCommand: Command {
       "Runs workloads on a simulated disk, in memory: no store of yours is touched. After each operation of the disk the "
         + "power goes, in all the ways that may leave something else behind; in each state the store is opened, and what "
         + "it promised is compared with what it has. Of some states the recovery is cut off too. Then the workloads run "
-        + "again with single calls going wrong.",
+        + "again while something goes wrong, alone or in pairs: calls that fail or lie, a disk that others fill, a folder "
+        + "that is taken away, a clock that steps, damage at rest.",
       "States count as distinct when another set of writes has arrived, whatever the bytes. The exit status is 1 when "
         + "something was not as promised; then a story and the command that repeats it are printed.",
       "Workloads: \(CrashWorkload.all.map { "\($0.name) (\($0.summary))" }.joined(separator: "; ")).",
-      "With --json: seed, seconds, states_distinct, double_crashes, faults, violations (a number), found (a list of place, "
-        + "text, story), workloads, call_sites, faults_by_kind.",
+      "With --json: seed, seconds, states_distinct, double_crashes, recoveries, faults, fault_pairs, violations (a "
+        + "number), found (a list of place, text, story), workloads, call_sites, faults_by_kind.",
     ],
     examples: [
       .init("cachectl crashtest", "a minute of it, with a new seed"),

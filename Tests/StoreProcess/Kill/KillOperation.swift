@@ -143,11 +143,7 @@ struct KillOperations {
         batch.remove(KillKeys.all[key])
         effects.append(KillEffect(key, nil))
       } else {
-        let value = KillValue(next())
-        var options = options(value)
-        options.layout = KillValue.layout(value.payload)
-        batch.put(KillValue.bytes(key, value.payload), for: KillKeys.all[key], options: options)
-        effects.append(KillEffect(key, value))
+        effects.append(addPut(of: KillValue(next()), for: key, follows: false, to: &batch))
       }
     }
     let durability = durability()
@@ -157,16 +153,21 @@ struct KillOperations {
     }
   }
 
+  private mutating func addPut(
+    of value: KillValue, for key: Int, follows: Bool, to batch: inout WriteBatch
+  ) -> KillEffect {
+    var options = options(value, follows: follows)
+    options.layout = KillValue.layout(value.payload)
+    batch.put(KillValue.bytes(key, value.payload), for: KillKeys.all[key], options: options)
+    return KillEffect(key, value)
+  }
+
   /// An original and what is made from it, together.
   private mutating func family() -> KillOperation {
     var batch = WriteBatch()
     var effects: [KillEffect] = []
     for key in own.families[below(own.families.count)] {
-      let value = KillValue(next(isUnique: true))
-      var options = options(value, follows: true)
-      options.layout = KillValue.layout(value.payload)
-      batch.put(KillValue.bytes(key, value.payload), for: KillKeys.all[key], options: options)
-      effects.append(KillEffect(key, value))
+      effects.append(addPut(of: KillValue(next(isUnique: true)), for: key, follows: true, to: &batch))
     }
     let durability = durability()
     return KillOperation(kind: .family, effects: effects) { [batch] store in

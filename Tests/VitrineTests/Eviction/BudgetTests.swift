@@ -32,7 +32,7 @@ import Testing
     Case(
       name: "100 stalled writers", byteBudget: 16 << 20, sizes: 2000...40_000, putCount: 1000 * scale,
       stalledWriters: 100),
-    Case(name: "a halved budget", byteBudget: 16 << 20, sizes: 2000...40_000, putCount: 1500 * scale, isHalved: true),
+    Case(name: "a halved budget", byteBudget: 32 << 20, sizes: 2000...40_000, putCount: 2500 * scale, isHalved: true),
   ]
 
   @Test(arguments: cases) func theFolderStaysInsideAndTheOldestGo(_ test: Case) throws {
