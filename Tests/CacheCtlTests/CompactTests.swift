@@ -75,10 +75,11 @@ import Vitrine
     let moved = (compaction["records_moved"] ?? 0) - (earlier["records_moved"] ?? 0)
     #expect(moved == report["records_moved"] as? Int)
     #expect(compaction["steps"] ?? 0 > 0 && compaction["segments_freed"] ?? 0 > 10)
-    // There is nothing left to do, which takes no time to find out.
+    // There is nothing left to do, unless upkeep came before and has filled another segment.
     let again = try tool.run("compact", "s")
-    #expect(again.status == 0)
-    #expect(again.text.contains("moved          0  records\n") && again.text.contains("100 % of that"))
+    #expect(again.status == 0 && again.text.contains("100 % of that"), "\(again.text)")
+    let movedAgain = again.text.split(separator: "\n").first { $0.hasPrefix("moved") }?.split(separator: " ")
+    #expect(movedAgain?.dropFirst().first.flatMap { Int($0) } ?? .max <= left.count / 20, "\(again.text)")
   }
 
   @Test(arguments: [SIGTERM, SIGINT])

@@ -149,4 +149,53 @@ import VitrineSimulation
     }
     checkpointer.stop()
   }
+
+  /// An opening with another option writes a checkpoint before it looks at what a crash has left.
+  private func openChanged(_ world: SimulatedWorld) throws -> CacheStore {
+    try CacheStore.open(
+      at: Workload.path, options: StoreOptions(compressionLevel: 7), environment: world.environment)
+  }
+
+  @Test func aCheckpointKeepsWhatOnlyTheLogHas() throws {
+    let work = try Workload()
+    try work.put("b", Workload.bytes(700, 2))
+    try work.put("a", Workload.bytes(700, 1), synced: true)
+    // Both frames are there; one of them carries its record, the other's is nowhere.
+    let world = work.world.rebooted(work.world.disk.crashStates().disk(.everythingLost))
+    _ = try openChanged(world)
+    for moment in 0...world.disk.operationCount {
+      for policy in [CrashPolicy.everythingKept, .everythingLost] {
+        let left = world.rebooted(world.disk.crashStates(after: moment).disk(policy))
+        let store = try open(left)
+        #expect(store.bytes("a") == Workload.bytes(700, 1), "\(policy) after \(moment)")
+        #expect(store.bytes("b") == nil)
+        #expect(Accounts.check(store) == nil, "\(policy) after \(moment)")
+      }
+    }
+  }
+
+  /// A process dies between a checkpoint's header and its sync, or in a sync that fails; the power goes in the next opening.
+  @Test(arguments: [true, false]) func theOnlyDurableCheckpointIsNotWrittenOver(_ fails: Bool) throws {
+    let work = try Workload()
+    try work.put("a", Workload.bytes(700, 1), synced: true)
+    try work.store.checkpoint()
+    try work.put("b", Workload.bytes(700, 2), synced: true)
+    let disk = work.world.disk
+    if fails {
+      // Its header and no other sync of it.
+      disk.plan(Fault(.syncFile, on: .containing("/checkpoints/"), .loseUnsyncedPages(5)))
+      #expect(throws: StoreError.self) { try work.store.checkpoint() }
+    } else {
+      try work.store.checkpoint()
+    }
+    let header = try #require(disk.operations.last { $0.name == "write" && $0.path.contains("/checkpoints/") })
+    let dead = fails ? disk.crashStates() : disk.crashStates(after: header.index + 1)
+    let world = work.world.rebooted(dead.diskAfterProcessDeath())
+    _ = try openChanged(world)
+    for crash in world.disk.crashes(mixtures: 4, seed: 1, maximumAlone: 6) {
+      let store = try open(world.rebooted(crash.disk()))
+      #expect(store.statistics().lastOpen.kind != .rebuilt, "\(crash)")
+      #expect(store.bytes("a") == Workload.bytes(700, 1) && store.bytes("b") == Workload.bytes(700, 2))
+    }
+  }
 }

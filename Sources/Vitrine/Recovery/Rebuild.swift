@@ -90,8 +90,10 @@ package struct Rebuild {
       for (rank, (key, record)) in inOrder.enumerated() where (key.style == Style.original.bytes) == isOriginal {
         let hash = key.url.withUnsafeBytes { catalog.hasher.key($0, styleTag: Style.tag(of: key.style)) }
         let segment = catalog.segments.id(record.location.slot)
-        let opening = Sequence.opening(record.header.sequence)
-        guard !gone.contains(hash, segment: segment, offset: record.location.offset, opening: opening) else { continue }
+        let isGone = gone.contains(
+          hash, segment: segment, offset: record.location.offset,
+          opening: Sequence.opening(record.header.sequence), content: catalog.hasher.content(record.header.digest))
+        if isGone { continue }
         if let source = record.header.source, !record.header.flags.contains(.namedSource),
           let original = originals[key.url], source != Source(original)
         {
@@ -174,6 +176,8 @@ package struct Rebuild {
 
     /// By the newest opening that took it away.
     private var gone: [Removed: UInt64] = [:]
+    /// What was put last where that was.
+    private var entered: [Removed: ContentHash] = [:]
     private var origins: [Removed: Set<Removed>] = [:]
     private var ids: [Int: UInt64] = [:]
     private var made: Set<UInt64> = []
@@ -186,7 +190,9 @@ package struct Rebuild {
       if let key = change.key, let displaced = change.displaced {
         let record = removed(key, displaced.location)
         gone[record] = max(gone[record] ?? 0, opening)
+        entered[record] = nil
       }
+      if case .put(let put) = change { entered[removed(put.hash, put.location)] = put.content }
       if case .moved(let move) = change, let key = move.key {
         origins[removed(key, move.to), default: []].insert(removed(key, move.from))
       }
@@ -207,10 +213,13 @@ package struct Rebuild {
       }
     }
 
-    /// Of two old segments, one may be taken for the other: the cache is smaller then, never wrong.
-    func contains(_ key: KeyHash, segment: UInt64, offset: Int, opening: UInt64) -> Bool {
+    /// Of two old segments, one may be taken for the other: the cache is smaller then, never wrong. Not where the log has
+    /// put the same content there since.
+    func contains(
+      _ key: KeyHash, segment: UInt64, offset: Int, opening: UInt64, content: ContentHash
+    ) -> Bool {
       let record = Removed(key: key.stored, segment: made.contains(segment) ? segment : nil, offset: offset)
-      return gone[record].map { $0 >= opening } ?? false
+      return entered[record] != content && gone[record].map { $0 >= opening } ?? false
     }
   }
 }

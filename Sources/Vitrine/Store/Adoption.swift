@@ -5,6 +5,23 @@ struct Adoption {
   let folders: StoreFolders
   let environment: Environment
 
+  /// Rule 7: a process that died may have left the checkpoint that counts in memory alone. Before any file is used again
+  /// that only the other one needs, before the other one is written over, and before `STORE` is made anew from it, it has
+  /// to be on the disk. Where a sync `hasFailed`, a further one would say nothing of pages that only look written.
+  func secureCheckpoint(hasFailed: Bool) throws(StoreError) {
+    do throws(SystemError) {
+      if hasFailed, let current = loaded.checkpoint.current, let file = loaded.checkpoint.slots[current].file,
+        let header = loaded.checkpoint.slots[current].header
+      {
+        try file.write(file.read(0..<header.leastFileByteCount), at: 0)
+      }
+      for slot in loaded.checkpoint.slots { try slot.file?.sync() }
+      try folders.checkpoints.sync()
+    } catch {
+      throw SystemCode.isNoSpace(error.code) ? .noSpace : .system(error)
+    }
+  }
+
   /// The log with a file of this opening as its active one. Rule 2: its header names where the log was cut, and is
   /// durable before anything carries the new number.
   func makeLog() throws(StoreError) -> WAL {
@@ -129,7 +146,6 @@ extension StoreCore {
       }
     }
     try makeMissingCheckpoints()
-    if loaded.storeFileNeedsHealing { try syncCheckpoints() }
     if isChanged || loaded.storeFileNeedsHealing { try write(identity) }
     if isMarked { try writeAnewWhatNobodyVouchesFor() }
     if wal.freeCount == 0 || isMarked || isChanged || loaded.kind == .rebuilt || loaded.mayHaveLostRemovals
@@ -151,17 +167,6 @@ extension StoreCore {
       } catch {
         throw .system(error)
       }
-    }
-  }
-
-  /// Rule 7, for what an identity was taken from: a process that died may have left it in memory alone, and a `STORE` that
-  /// outlives it would belong to no index.
-  private func syncCheckpoints() throws(StoreError) {
-    do throws(SystemError) {
-      for slot in checkpoints.slots { try slot.file?.sync() }
-      try folders.checkpoints.sync()
-    } catch {
-      throw fail(error)
     }
   }
 

@@ -39,10 +39,10 @@ extension StoreCore {
     if inline.withLock({ $0[location] == nil }) { return false }
     do throws(SystemError) {
       return try locked { () throws(SystemError) in
-        guard isReadOnly else { return restore(location, into: try storage.openFile()) }
+        guard isReadOnly else { return try restore(location, into: try storage.openFile()) }
         try storage.mapPrivately()
         catalog.segments.remap(segment)
-        return restore(location, into: try storage.readable())
+        return try restore(location, into: try storage.readable())
       }
     } catch {
       if error.code == SystemError.missing { return false }
@@ -60,18 +60,33 @@ extension StoreCore {
   }
 
   /// Under the commit lock. What the log holds is written only if it is the record of this very place.
-  func restore(_ location: Location, into file: any File) -> Bool {
+  func restore(_ location: Location, into file: any File) throws(SystemError) -> Bool {
     guard let record = inline.withLock({ $0[location] }), let bytes = try? record.file.read(record.range),
       bytes.count == record.range.count,
       let segment = catalog.segments.segment(location.slot), location.offset + bytes.count <= segment.byteCount,
       bytes.withUnsafeBytes({ bytes in
         RecordHeader(bytes)?.isIntact(in: bytes, seed: catalog.segments.seed(location)) ?? false
-      }),
-      (try? file.write(bytes, at: location.offset)) != nil
+      })
     else { return false }
+    try file.write(bytes, at: location.offset)
     segment.isDirty = true
     segment.owesSync = true
     return true
+  }
+
+  /// Brings all that only the log is known to have to its place. Before a checkpoint whose position passes the frames
+  /// that carry it: behind that position no recovery looks for it (rule 3). Under the commit lock.
+  func restoreCarried() throws(SystemError) {
+    for location in inline.withLock({ Array($0.keys) }) where !catalog.segments.isVouched(location) {
+      guard let segment = catalog.segments.segment(location.slot), segment.state != .retired,
+        let storage = segment.storage, location.offset < storage.byteCount
+      else { continue }
+      do throws(SystemError) {
+        _ = try restore(location, into: try storage.openFile())
+      } catch {
+        if error.code != SystemError.missing { throw error }
+      }
+    }
   }
 
   // MARK: Dropping

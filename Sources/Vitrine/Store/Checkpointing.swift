@@ -68,6 +68,12 @@ extension StoreCore {
     else {
       throw .noSpace
     }
+    do throws(SystemError) {
+      try restoreCarried()
+      try dropHeadless()
+    } catch {
+      throw writeError(error)
+    }
     var header = CheckpointHeader(
       isClean: isClean, generation: checkpoints.newestGeneration + 1, position: wal.position,
       opening: wal.opening, nextRecord: nextRecord, made: environment.clock.wallMilliseconds(),

@@ -294,7 +294,9 @@ extension StoreCore {
   /// The record at a location, written back from the log if it has to be. Under the commit lock.
   func restoredRecord(at location: Location, checks: Bool = true) -> RecordView? {
     if let view = catalog.record(at: location, checks: checks) { return view }
-    guard let file = catalog.segments.segment(location.slot)?.file, restore(location, into: file) else { return nil }
+    guard let file = catalog.segments.segment(location.slot)?.file, (try? restore(location, into: file)) == true else {
+      return nil
+    }
     return catalog.record(at: location, checks: true)
   }
 }

@@ -30,6 +30,31 @@ extension StoreCore {
     locked { catalog.forgetReplayed() }
   }
 
+  /// Gives up the entries of unchecked records whose heads are lost. Before a checkpoint that leaves leftovers unchecked:
+  /// behind its position no frame tells any more what those records took. Nor does this need one: the checkpoint holds
+  /// its effect. Once ``restoreCarried()`` has run, under the commit lock; reads heads alone.
+  func dropHeadless() throws(SystemError) {
+    for (slot, end) in unchecked {
+      let from = catalog.segments.vouchedUpTo(slot)
+      var lost: [(KeyHash, Location)] = []
+      for (hash, location) in keys(slot: slot, from: from, to: end) where try isHeadless(location) {
+        lost.append((hash, location))
+      }
+      for (content, location) in blobs(slot: slot, from: from, to: end) where try isHeadless(location) {
+        lost += sharers(content, location)
+      }
+      for (hash, location) in lost where catalog.keys.find(hash, location) {
+        let change = Change.remove(hash, catalog.displaced(at: location))
+        catalog.apply(CollectionOfOne(change), sequence: 0, isChecked: false)
+        count(lost: isFromBefore(location))
+      }
+    }
+  }
+
+  private func isHeadless(_ location: Location) throws(SystemError) -> Bool {
+    try catalog.openRecord(at: location, checks: true) == nil
+  }
+
   /// Throws when it cannot be known now: then nothing is dropped, and nothing vouched for.
   func isDamaged(_ location: Location) throws(StoreError) -> Bool {
     switch check(location, readsPayload: true) {
@@ -89,14 +114,21 @@ extension StoreCore {
 
   /// Drops every key that uses a payload which is gone.
   func dropSharers(_ content: ContentHash, _ location: Location) throws(StoreError) {
+    try drop(sharers(content, location))
+  }
+
+  /// The entries, other than its record's own, that use a payload.
+  private func sharers(_ content: ContentHash, _ location: Location) -> [(KeyHash, Location)] {
+    var found: [(KeyHash, Location)] = []
     for shard in 0..<KeyTable.shardCount {
       for entry in catalog.keys.copy(shard: shard) where entry.flags.contains(.reference) {
         guard let header = catalog.record(at: entry.location, checks: true)?.header,
           catalog.hasher.content(header.digest).stored == content,
           catalog.payloadLocation(of: header) ?? location == location
         else { continue }
-        try drop([(entry.hash(shard: shard), entry.location)])
+        found.append((entry.hash(shard: shard), entry.location))
       }
     }
+    return found
   }
 }

@@ -289,6 +289,7 @@ struct Opening {
     let adoption = Adoption(loaded: loaded, folders: folders, environment: environment)
     let wal: WAL
     do throws(StoreError) {
+      try adoption.secureCheckpoint(hasFailed: isMarked)
       wal = try adoption.makeLog()
     } catch {
       // A sync may have failed: the next opening has to know (rule 7).

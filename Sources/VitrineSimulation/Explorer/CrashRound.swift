@@ -91,9 +91,9 @@ struct CrashRound {
   ) {
     // What a death leaves unsynced is another matter than what a loss of power leaves.
     let kind = first.place.policy == nil ? ~index : index
-    guard isSample || board.hasRoomForRecovery, let recovery = try? recovered(store, first.disk(), verification) else {
-      return
-    }
+    guard isSample || board.hasRoomForRecovery,
+      let recovery = try? recovered(store, first.disk(), first.place, verification)
+    else { return }
     let operations = recovery.world.disk.operations
     if !isSample, board.hasSeenRecovery(kind, operations) { return }
     let isNew = board.enterRecovery(kind, operations, 3 * operations.count)
@@ -135,13 +135,15 @@ struct CrashRound {
     return seconds
   }
 
-  /// A store that was opened on what a crash left, has done its first upkeep, and is let go as by a kill.
+  /// A store that was opened on what a crash left, has done its first upkeep, and is let go as by a kill. Every second one
+  /// has an option changed: then a checkpoint is written before anything that the crash left was checked.
   private func recovered(
-    _ store: RecordedStore, _ disk: SimulatedDisk, _ verification: Verification
+    _ store: RecordedStore, _ disk: SimulatedDisk, _ place: CrashPlace.Moment, _ verification: Verification
   ) throws -> (world: SimulatedWorld, hasEvicted: Bool) {
     let world = store.world.rebooted(disk)
-    let again = try CacheStore.open(
-      at: RecordedStore.path, options: StoreOptions(verification: verification), environment: world.environment)
+    var options = StoreOptions(verification: verification)
+    if place.operationCount % 2 == 1 { options.compressionLevel = 7 }
+    let again = try CacheStore.open(at: RecordedStore.path, options: options, environment: world.environment)
     world.background.runAll()
     // A smaller budget, known by then, may have cost entries of which the history knows nothing.
     let hasEvicted = again.statistics().evictedCount > 0
@@ -159,7 +161,7 @@ struct CrashRound {
     var world = store.world.rebooted(disk)
     var harm = Harm.none
     if let second {
-      let recovery = try recovered(store, disk, verification)
+      let recovery = try recovered(store, disk, first, verification)
       if recovery.hasEvicted { harm = .entriesMayMiss }
       world = recovery.world.rebooted(left(recovery.world.disk, second))
     }

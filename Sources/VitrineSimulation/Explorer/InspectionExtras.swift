@@ -56,7 +56,10 @@ extension Inspection {
     let again = try open(world)
     for (key, content) in news {
       let found = Inspection.content(again, key)
-      try expect(found == content || found == nil && !isWhole, "built anew, \(key.urlText) is not what was put last")
+      let name = found.map { "\($0.bytes.count) bytes" } ?? "nothing"
+      try expect(
+        found == content || found == nil && !isWhole,
+        "built anew, \(key.urlText) is not what was put last, but \(name)")
     }
   }
 }
