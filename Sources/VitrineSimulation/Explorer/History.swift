@@ -176,10 +176,10 @@ package final class History {
     return "durable steps \(durable), begun \(begun), flushed \(flushed); " + complaints.joined(separator: "; ")
   }
 
-  /// Which of the steps that failed may be thought away: any of a few; of many, as behind a disk that stays broken, all
-  /// from one of them on, or all but one.
+  /// Which of the steps that failed may be thought away: any of up to ten; of more, as behind a disk that stays
+  /// broken, all from one of them on, or all but one.
   private func omissions(_ failed: [Int]) -> [Set<Int>] {
-    if failed.count <= 4 {
+    if failed.count <= 10 {
       return (0..<1 << failed.count).reversed().map { bits in
         Set(failed.indices.filter { bits >> $0 & 1 == 1 }.map { failed[$0] })
       }
