@@ -198,4 +198,26 @@ import VitrineSimulation
       #expect(store.bytes("a") == Workload.bytes(700, 1) && store.bytes("b") == Workload.bytes(700, 2))
     }
   }
+
+  /// A process dies while it makes a store, and the next one while it goes on with that: a reader finds nothing damaged.
+  @Test func aMakingThatIsKilledTwiceLooksUnfinishedAndNotDamaged() throws {
+    let making = SimulatedWorld(seed: 5)
+    _ = try open(making)
+    let end = try #require(making.disk.operations.last { $0.name == "rename" }).index + 2
+    for moment in 0...end {
+      let world = making.rebooted(making.disk.crashStates(after: moment).diskAfterProcessDeath())
+      let first = world.disk.operationCount
+      _ = try open(world)
+      // Around each operation on STORE.
+      let touching = world.disk.operations.filter { $0.index >= first && $0.path.contains("/STORE") }.map(\.index)
+      for second in Set(touching + touching.map { $0 + 1 }).sorted() {
+        let left = world.rebooted(world.disk.crashStates(after: second).diskAfterProcessDeath())
+        guard
+          let reader = try? CacheStore.open(
+            at: Workload.path, options: StoreOptions(isReadOnly: true), environment: left.environment)
+        else { continue }
+        #expect(try reader.verify().damaged == [], "killed after \(moment), then after \(second)")
+      }
+    }
+  }
 }

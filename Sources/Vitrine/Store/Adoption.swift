@@ -186,10 +186,9 @@ extension StoreCore {
         file = try folders.root.openFile(CacheFormat.storeFile, .readWrite)
       } catch {
         guard error.code == SystemError.missing else { throw error }
-        file = try folders.root.openFile(CacheFormat.storeFile, .create)
+        return try Creation.makeStoreFile(identity, in: folders.root)
       }
       try Creation.write(identity, to: file)
-      try folders.root.sync()
     } catch {
       throw writeError(error)
     }

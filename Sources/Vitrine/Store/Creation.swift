@@ -47,12 +47,17 @@ struct Creation {
     try makeCheckpoints(identity)
     try folders.segments.sync()
 
-    let store = try fresh(Opening.temporaryStoreFile, folders.root)
-    try Creation.write(identity, to: store)
+    try Creation.makeStoreFile(identity, in: folders.root)
+  }
+
+  /// `STORE`, under its name only when it is whole and durable.
+  static func makeStoreFile(_ identity: StoreIdentity, in root: any Directory) throws(SystemError) {
+    let store = try fresh(Opening.temporaryStoreFile, root)
+    try write(identity, to: store)
     // The names of everything else first: the rename below must not arrive without them.
-    try folders.root.sync()
-    try folders.root.rename(Opening.temporaryStoreFile, to: CacheFormat.storeFile)
-    try folders.root.sync()
+    try root.sync()
+    try root.rename(Opening.temporaryStoreFile, to: CacheFormat.storeFile)
+    try root.sync()
   }
 
   /// An empty index in the first file; the second has its room.
