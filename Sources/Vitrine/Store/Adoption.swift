@@ -189,6 +189,8 @@ extension StoreCore {
         return try Creation.makeStoreFile(identity, in: folders.root)
       }
       try Creation.write(identity, to: file)
+      // Whoever made it may have died before its name was durable.
+      try folders.root.sync()
     } catch {
       throw writeError(error)
     }
