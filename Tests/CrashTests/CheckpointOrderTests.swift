@@ -29,4 +29,51 @@ import VitrineSimulation
     }
     #expect(looked > 30)
   }
+
+  /// Its blocks lie where the next attempt writes, whose header may reach the disk before its blocks do.
+  @Test func blocksOfAnAttemptWhoseProcessDiedAreNotTakenForThoseOfTheNext() throws {
+    let work = try Workload()
+    try work.put("k", Workload.bytes(3000, 1), synced: true)
+    try work.reopen()
+    try work.close()
+    let header = try #require(work.world.disk.operations.last { $0.isCheckpointHeader })
+    let world = work.world.rebooted(work.world.disk.crashStates(after: header.index).diskAfterProcessDeath())
+    // In the first attempt's blocks the segment is open; by the next one it was sealed and cut to its length.
+    try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment).close()
+    try forEachState(of: world) { world, policy in
+      let store = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment)
+      try store.put(Workload.bytes(2000, 2), for: "after", options: PutOptions(durability: .synced))
+      let last = world.rebooted(world.disk.crashStates().disk(.everythingLost))
+      let again = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: last.environment)
+      #expect(again.bytes("k") == Workload.bytes(3000, 1), "\(policy)")
+      #expect(again.bytes("after") == Workload.bytes(2000, 2), "\(policy)")
+    }
+  }
+
+  @Test func blocksOfAnAttemptThatCameToNothingAreNotTakenForThoseOfTheNext() throws {
+    let work = try Workload()
+    try work.put("k", Workload.bytes(700, 1), synced: true)
+    // Without a descriptor nothing is known of the segment, and nothing is lost: the call may be made again.
+    work.world.disk.plan(Fault(.syncFile, on: .containing("/segments/"), .fail(24)))
+    #expect(throws: StoreError.self) { try work.store.checkpoint() }
+    try work.put("k", Workload.bytes(700, 2), synced: true)
+    try work.checkpoint()
+    try forEachState(of: work.world) { world, policy in
+      let store = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment)
+      #expect(store.bytes("k") == Workload.bytes(700, 2), "\(policy)")
+    }
+  }
+
+  /// After the last checkpoint's header was written and before it was synced, whatever of both attempts the disk has.
+  private func forEachState(of world: SimulatedWorld, _ body: (SimulatedWorld, CrashPolicy) throws -> Void) throws {
+    let header = try #require(world.disk.operations.last { $0.isCheckpointHeader })
+    let states = world.disk.crashStates(after: header.index + 1)
+    for policy in states.policies(mixtures: 30, seed: 1) { try body(world.rebooted(states.disk(policy)), policy) }
+  }
+}
+
+extension DiskOperation {
+  fileprivate var isCheckpointHeader: Bool {
+    name == "write" && path.contains("/checkpoints/") && "\(self)".contains("[0, 4096)")
+  }
 }

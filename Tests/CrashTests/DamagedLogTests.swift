@@ -12,6 +12,7 @@ import VitrineSimulation
 
   @Test func aBreakBeforeWhatWasSyncedIsReportedAndNothingIsResurrected() throws {
     let work = try Workload()
+    try work.put("untouched", Workload.bytes(500, 9), synced: true)
     try work.put("old", Workload.bytes(500, 1), synced: true)
     try work.put("gone", Workload.bytes(500, 2), synced: true)
     let before = work.world.disk.contents("\(Workload.path)/wal/0.wal")!
@@ -28,6 +29,8 @@ import VitrineSimulation
     // Whole frames behind the break touch both: neither comes back as it was.
     #expect(store.bytes("gone") == nil)
     #expect(store.bytes("old") != Workload.bytes(500, 1))
+    // What only frames before the break name has nothing to fear.
+    #expect(store.bytes("untouched") == Workload.bytes(500, 9))
     #expect(try store.verify().isOK)
     try store.put([1], for: "works")
   }

@@ -28,6 +28,53 @@ import Vitrine
     #expect(work.store.bytes("before") == Workload.bytes(700, 1))
   }
 
+  @Test(arguments: ["wal", "segments"])
+  func aSyncedChangeWhoseSyncFailsEndsAllWriting(_ folder: String) throws {
+    let changes: [(CacheStore) throws -> Void] = [
+      { try $0.put(Workload.bytes(40_000, 3), for: "b", options: PutOptions(durability: .synced)) },
+      { try $0.remove("before", durability: .synced) }, { try $0.removeAll(durability: .synced) },
+    ]
+    for change in changes.prefix(folder == "wal" ? 3 : 1) {
+      let work = try someUnsynced(.syncFile, "/\(folder)/")
+      #expect { try change(work.store) } throws: { isWriteFailed($0) }
+      #expect { try work.store.put([1], for: "later") } throws: { isWriteFailed($0) }
+    }
+  }
+
+  /// What no descriptor was left for was not synced, and is not vouched for.
+  @Test func whatCannotBeOpenedToBeSyncedIsNotDurable() throws {
+    let work = try Workload()
+    try work.put("a", Workload.bytes(700, 1))
+    let world = work.world.rebooted(work.world.disk.crashStates().diskAfterProcessDeath())
+    let store = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment)
+    #expect(store.bytes("a") == Workload.bytes(700, 1))
+    for _ in 0..<3 {
+      world.disk.plan(Fault(.openFile, on: .containing("/segments/"), .fail(24)))
+      _ = try? store.checkpoint()
+    }
+    let last = world.rebooted(world.disk.crashStates().disk(.everythingLost))
+    let again = try CacheStore.open(
+      at: Workload.path, options: StoreOptions(verification: .never), environment: last.environment)
+    let found = again.bytes("a")
+    #expect(found == nil || found == Workload.bytes(700, 1))
+    #expect(try again.verify().isOK)
+  }
+
+  /// The next opening has to distrust what this one could not bring to the disk.
+  @Test func aRecoveryWhoseSyncFailsLeavesTheMark() throws {
+    let work = try Workload()
+    try work.put("a", Workload.bytes(700, 1), synced: true)
+    let world = work.world.rebooted(work.world.disk.crashStates().diskAfterProcessDeath())
+    world.disk.plan(Fault(.syncFile, on: .containing("/wal/"), .loseUnsyncedPages(5)))
+    #expect(throws: StoreError.self) {
+      try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment)
+    }
+    let lock = String(decoding: world.disk.contents("\(Workload.path)/LOCK") ?? [], as: UTF8.self)
+    #expect(lock.contains("sync-failed"), "\(lock)")
+    let store = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment)
+    #expect(store.bytes("a") == Workload.bytes(700, 1))
+  }
+
   /// The kernel tells an error once; a sync after a write-back that failed would know of nothing.
   @Test func aFailedWriteBackIsAFailedSync() throws {
     let work = try someUnsynced(.writeBack, "/segments/")

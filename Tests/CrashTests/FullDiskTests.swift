@@ -55,6 +55,42 @@ import VitrineSimulation
     #expect(Accounts.check(work.store) == nil)
   }
 
+  /// What a checkpoint needs was taken, with its blocks, before the put that made it need it, and is there after a crash.
+  @Test(arguments: [true, false]) func checkpointsHaveTheRoomThatThePutsBeforeThemTook(_ crashes: Bool) throws {
+    let work = try Workload(options: StoreOptions(byteBudget: 4 << 20))
+    let disk = work.world.disk
+    let made = disk.operationCount
+    var number = 0
+    func hasGrown() -> Bool {
+      disk.operations.contains {
+        $0.index >= made && $0.path.contains("/checkpoints/") && ["allocate", "truncate"].contains($0.name)
+      }
+    }
+    while !hasGrown() {
+      for _ in 0..<100 {
+        try work.store.put([], for: "k\(number)")
+        number += 1
+      }
+      try #require(number < 20_000)
+    }
+    try work.store.flush()
+    var store = work.store
+    var world = work.world
+    if crashes {
+      store.abandon()
+      world = world.rebooted(disk.crashStates().disk(.everythingLost))
+      world.disk.fillUp(refusingNewNames: true)
+      store = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment)
+    } else {
+      disk.fillUp(refusingNewNames: true)
+    }
+    try store.checkpoint()
+    #expect(store.count == number)
+    store.abandon()
+    let again = world.rebooted(world.disk.crashStates().disk(.everythingLost))
+    #expect(try CacheStore.open(at: Workload.path, environment: again.environment).count == number)
+  }
+
   @Test func aFullDiskStillOpensReadsAndRemoves() throws {
     let work = try Workload()
     for number in 0..<20 { try work.put("k\(number)", Workload.bytes(900, number), synced: true) }

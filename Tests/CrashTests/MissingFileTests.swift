@@ -33,6 +33,31 @@ import VitrineSimulation
     withExtendedLifetime(store) {}
   }
 
+  /// A process that finds `STORE` takes all else for granted, and what it does not find for damage.
+  @Test func aMakingThatIsCutOffLeavesNoStoreOrAWholeOne() throws {
+    let world = SimulatedWorld()
+    _ = try CacheStore.open(
+      at: Workload.path, options: StoreOptions(byteBudget: 1 << 20), environment: world.environment)
+    let last = try #require(world.disk.operations.last { $0.name == "rename" }).index + 2
+    var wholeCount = 0
+    for crash in world.disk.crashes(mixtures: 1, seed: 1, takesFilesAlone: false) {
+      if crash.operationCount > last { break }
+      let disk = crash.disk()
+      if disk.contents(Self.path("STORE")) != nil {
+        wholeCount += 1
+        for name in Self.files { #expect(disk.contents(Self.path(name)) != nil, "\(crash): \(name)") }
+      } else if disk.contents(Self.path("checkpoints/0.checkpoint"))?.prefix(8).allSatisfy({ $0 == 0 }) ?? true {
+        // Nothing that could be taken for a store.
+        continue
+      }
+      let again = try CacheStore.open(
+        at: Workload.path, options: StoreOptions(), environment: world.rebooted(disk).environment)
+      #expect(again.statistics().lastOpen.notes == [], "\(crash)")
+      #expect(again.statistics().lastOpen.kind != .rebuilt && !again.statistics().lastOpen.mayHaveLostRemovals)
+    }
+    #expect(wholeCount > 0)
+  }
+
   @Test(arguments: ["STORE", "wal/3.wal", "checkpoints/0.checkpoint", "checkpoints/1.checkpoint"])
   func aFileThatAnOpeningHasMadeAnewIsDurable(_ name: String) throws {
     let work = try Workload()
@@ -47,6 +72,22 @@ import VitrineSimulation
     let disk = world.disk.crashStates().disk(.everythingLost)
     #expect(disk.contents(path)?.count == there.count)
     if name == "STORE" { #expect(disk.contents(path) == there) }
+  }
+
+  /// Whoever made it anew died before its name was durable; what is written into it afterwards is acknowledged.
+  @Test func optionsAreDurableInAStoreFileThatAnotherHasMade() throws {
+    let work = try Workload()
+    try work.close()
+    var world = work.world.rebooted(work.world.disk.copy())
+    #expect(world.disk.remove(Self.path("STORE")))
+    _ = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment)
+    let rename = try #require(world.disk.operations.first { $0.name == "rename" })
+    world = world.rebooted(world.disk.crashStates(after: rename.index + 1).diskAfterProcessDeath())
+    let store = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment)
+    try store.setBudgets(entryBudget: 7)
+    let last = world.rebooted(world.disk.crashStates().disk(.everythingLost))
+    let again = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: last.environment)
+    #expect(again.statistics().entryBudget == 7)
   }
 
   /// Rule 2: with the number forgotten, the next opening would give the same ones to other records.

@@ -40,6 +40,7 @@ import VitrineSimulation
       #expect(store.bytes("kept") == Workload.bytes(3000, 1), "round \(round)")
       try store.put(Workload.bytes(2000, round), for: "r\(round)", options: PutOptions(durability: .synced))
       for earlier in 0...round { #expect(store.bytes("r\(earlier)") == Workload.bytes(2000, earlier)) }
+      store.abandon()
     }
   }
 }

@@ -46,6 +46,16 @@ package struct CheckpointSet {
   package var newerVersion: UInt32?
   /// Which one the catalog came from.
   package var current: Int?
+  /// The highest generation that was given, whatever became of it.
+  private var givenGeneration: UInt64 = 0
+
+  private init(slots: [Slot], newerVersion: UInt32?) {
+    self.slots = slots
+    self.newerVersion = newerVersion
+  }
+
+  /// A store that has none.
+  package init() { self.init(slots: [], newerVersion: nil) }
 
   /// Newest first.
   package var order: [Int] {
@@ -53,7 +63,15 @@ package struct CheckpointSet {
       slots[$0].header!.generation > slots[$1].header!.generation
     }
   }
-  package var newestGeneration: UInt64 { slots.compactMap { $0.header?.generation }.max() ?? 0 }
+
+  /// For one attempt to write a checkpoint, and no other, be it broken off before its header or by the death of its process:
+  /// blocks are bound to their generation, and those of an earlier attempt lie where the next one's header may arrive first.
+  /// The opening's number, which is durable and never given twice, stands above a counter.
+  package mutating func takeGeneration(opening: UInt64) -> UInt64 {
+    let newest = slots.compactMap { $0.header?.generation }.max() ?? 0
+    givenGeneration = max(givenGeneration, newest, opening << 32) + 1
+    return givenGeneration
+  }
 
   /// A file that is not there has no header; one that cannot be opened for another reason is an error.
   package static func open(_ directory: any Directory, access: FileAccess) throws(SystemError) -> CheckpointSet {

@@ -80,7 +80,7 @@ package struct Rebuild {
       catalog.segments.insert(segment, vouchedUpTo: 0, firstSequence: 0)
     }
     progress?(ids.count, ids.count)
-    let gone = removals()
+    let gone = LoggedRemovals(scan)
     // When each was last used is not known any more: then by when it was put.
     let inOrder = newest.sorted { $0.value.header.sequence < $1.value.header.sequence }
     catalog.keys.clock.set(UInt32(truncatingIfNeeded: inOrder.count))
@@ -147,79 +147,5 @@ package struct Rebuild {
       content: catalog.hasher.content(header.digest), payload: payload, expires: header.expiration != 0,
       stamp: stamp)
     return true
-  }
-
-  /// What frames of the log, as far as it can be read, took away: also where compaction had copied it from.
-  private func removals() -> Removals {
-    var removals = Removals()
-    for file in scan.files.sorted(by: { $0.header?.use ?? 0 < $1.header?.use ?? 0 }) {
-      guard let header = file.header else { continue }
-      LogWindow(file.file).forEachFrame(from: WALFileHeader.frameStart, seed: header.seed) { frame, bytes, offset in
-        _ = Frame.forEachChange(bytes, at: offset, frame) { change in
-          removals.note(change, opening: Sequence.opening(frame.sequence))
-          return true
-        }
-      }
-    }
-    removals.follow()
-    return removals
-  }
-
-  /// Records that the log takes away: none of a later opening, since frames behind a cut are read too. It names a segment by
-  /// its slot, and tells which one that was if it was made after the log's beginning; of an older one only that it is older.
-  private struct Removals {
-    private struct Removed: Hashable {
-      let key: KeyHash
-      let segment: UInt64?
-      let offset: Int
-    }
-
-    /// By the newest opening that took it away.
-    private var gone: [Removed: UInt64] = [:]
-    /// What was put last where that was.
-    private var entered: [Removed: ContentHash] = [:]
-    private var origins: [Removed: Set<Removed>] = [:]
-    private var ids: [Int: UInt64] = [:]
-    private var made: Set<UInt64> = []
-
-    mutating func note(_ change: Change, opening: UInt64) {
-      if case .segmentMade(let slot, let id, _) = change {
-        ids[slot] = id
-        made.insert(id)
-      }
-      if let key = change.key, let displaced = change.displaced {
-        let record = removed(key, displaced.location)
-        gone[record] = max(gone[record] ?? 0, opening)
-        entered[record] = nil
-      }
-      if case .put(let put) = change { entered[removed(put.hash, put.location)] = put.content }
-      if case .moved(let move) = change, let key = move.key {
-        origins[removed(key, move.to), default: []].insert(removed(key, move.from))
-      }
-    }
-
-    private func removed(_ key: KeyHash, _ location: Location) -> Removed {
-      Removed(key: key.stored, segment: ids[location.slot], offset: location.offset)
-    }
-
-    /// What was copied is gone where it was copied from, too.
-    mutating func follow() {
-      var found = Array(gone)
-      while let (record, opening) = found.popLast() {
-        for origin in origins[record] ?? [] where gone[origin] ?? 0 < opening {
-          gone[origin] = opening
-          found.append((origin, opening))
-        }
-      }
-    }
-
-    /// Of two old segments, one may be taken for the other: the cache is smaller then, never wrong. Not where the log has
-    /// put the same content there since.
-    func contains(
-      _ key: KeyHash, segment: UInt64, offset: Int, opening: UInt64, content: ContentHash
-    ) -> Bool {
-      let record = Removed(key: key.stored, segment: made.contains(segment) ? segment : nil, offset: offset)
-      return entered[record] != content && gone[record].map { $0 >= opening } ?? false
-    }
   }
 }

@@ -75,7 +75,7 @@ extension StoreCore {
       throw writeError(error)
     }
     var header = CheckpointHeader(
-      isClean: isClean, generation: checkpoints.newestGeneration + 1, position: wal.position,
+      isClean: isClean, generation: checkpoints.takeGeneration(opening: wal.opening), position: wal.position,
       opening: wal.opening, nextRecord: nextRecord, made: environment.clock.wallMilliseconds(),
       nextSegment: catalog.nextSegment, identity: current)
     let hits = catalog.keys.lookups.hits

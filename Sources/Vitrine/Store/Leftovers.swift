@@ -10,7 +10,6 @@ extension StoreCore {
     while let (slot, end) = unchecked.last {
       if let segment = catalog.segments.segment(slot), segment.state != .retired {
         let from = catalog.segments.vouchedUpTo(slot)
-        try sync(segment)
         var lost: [(KeyHash, Location)] = []
         for (hash, location) in keys(slot: slot, from: from, to: end) {
           if try isDamaged(location) { lost.append((hash, location)) }
@@ -21,8 +20,8 @@ extension StoreCore {
           guard try isDamaged(location) else { continue }
           try dropSharers(hash, location)
         }
-        // Records restored from the log were written after the sync above.
-        if locked({ segment.isDirty }) { try sync(segment) }
+        // What the process before has written, and what was restored from the log just now.
+        try sync(segment)
         catalog.segments.raiseMark(of: segment, to: end)
       }
       locked { unchecked.removeAll { $0.slot == slot } }

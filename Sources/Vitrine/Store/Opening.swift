@@ -189,7 +189,7 @@ struct Opening {
     var loaded = LoadedStore(
       identity: identity, catalog: catalog, kind: .created,
       end: WALPosition(use: 0, offset: WALFileHeader.frameStart, sequence: 0), scan: WALScan(files: []), chain: [],
-      durableSequence: 0, newestOpening: 0, checkpoint: CheckpointSet(slots: []), inline: [:])
+      durableSequence: 0, newestOpening: 0, checkpoint: CheckpointSet(), inline: [:])
     loaded.notes.append("the making of this store was cut short: it is empty, and opening it for writing finishes it")
     return core(
       loaded, StoreFolders(unfinished: root), wal: nil, lockFile: nil, started, firstSequence: .max)

@@ -111,7 +111,7 @@ struct CrashRound {
         board.add(
           violation(
             first.place, moment, verification, "\(first.description), then \(second): \(wrong)",
-            story(store, first.place.operationCount)))
+            story(store, first.place.operationCount) + story(recovery.world.disk, second.operationCount, "recovery")))
       }
     }
   }
@@ -136,7 +136,8 @@ struct CrashRound {
   }
 
   /// A store that was opened on what a crash left, has done its first upkeep, and is let go as by a kill. Every second one
-  /// has an option changed: then a checkpoint is written before anything that the crash left was checked.
+  /// has an option changed: then a checkpoint is written before anything that the crash left was checked. Every third one
+  /// is closed: then a checkpoint vouches for all that it left.
   private func recovered(
     _ store: RecordedStore, _ disk: SimulatedDisk, _ place: CrashPlace.Moment, _ verification: Verification
   ) throws -> (world: SimulatedWorld, hasEvicted: Bool) {
@@ -145,6 +146,7 @@ struct CrashRound {
     if place.operationCount % 2 == 1 { options.compressionLevel = 7 }
     let again = try CacheStore.open(at: RecordedStore.path, options: options, environment: world.environment)
     world.background.runAll()
+    if place.operationCount % 3 == 1 { try again.close() }
     // A smaller budget, known by then, may have cost entries of which the history knows nothing.
     let hasEvicted = again.statistics().evictedCount > 0
     again.abandon()
@@ -160,15 +162,17 @@ struct CrashRound {
     let disk = left(store.world.disk, first)
     var world = store.world.rebooted(disk)
     var harm = Harm.none
+    var story = story(store, first.operationCount)
     if let second {
       let recovery = try recovered(store, disk, first, verification)
       if recovery.hasEvicted { harm = .entriesMayMiss }
+      story += self.story(recovery.world.disk, second.operationCount, "recovery")
       world = recovery.world.rebooted(left(recovery.world.disk, second))
     }
     let inspection = Inspection(
       history: store.history, moment: first.operationCount, powerLost: (second ?? first).policy != nil,
       verification: verification, harm: harm, extras: extras(Inspection.Extras(Inspection.Extras.each)))
-    return inspection.run(world).map { ($0, story(store, first.operationCount)) }
+    return inspection.run(world).map { ($0, story) }
   }
 
   private func left(_ disk: SimulatedDisk, _ moment: CrashPlace.Moment) -> SimulatedDisk {
@@ -187,7 +191,10 @@ struct CrashRound {
 
   /// What was asked of the store, and the last that the disk did.
   private func story(_ store: RecordedStore, _ moment: Int) -> [String] {
-    let operations = store.world.disk.operations.filter { $0.index < moment }.suffix(12).map { "disk: \($0)" }
-    return store.history.story(upTo: moment) + operations
+    store.history.story(upTo: moment) + story(store.world.disk, moment, "disk")
+  }
+
+  private func story(_ disk: SimulatedDisk, _ moment: Int, _ name: String) -> [String] {
+    disk.operations.filter { $0.index < moment }.suffix(12).map { "\(name): \($0)" }
   }
 }

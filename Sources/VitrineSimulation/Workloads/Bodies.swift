@@ -12,8 +12,9 @@ extension CrashWorkload {
     try? stalled.write(RecordedStore.bytes(30_000 + numbers.below(50_000), 2))
     for number in 0..<4 {
       let name = "k\(numbers.below(3))"
-      let bytes = RecordedStore.bytes(
-        numbers.chance(30) ? numbers.below(3000) : 30_000 + numbers.below(100_000), number)
+      // Gathered in memory; beside others in a segment; one by itself.
+      let size = [numbers.below(3000), 30_000 + numbers.below(100_000), 270_000 + numbers.below(50_000)]
+      let bytes = RecordedStore.bytes(size[[0, 1, 1, 2][numbers.below(4)]], number)
       switch numbers.below(4) {
       case 0:
         let broken = try store.writer(name, length: numbers.chance(50) ? bytes.count + 1 : nil)

@@ -40,6 +40,7 @@ extension CrashWorkload {
       default: try store.put(name, shared[numbers.below(2)], synced: numbers.chance(40))
       }
       if numbers.chance(10) { store.upkeep() }
+      if numbers.chance(10) { try store.flush() }
     }
   }
 

@@ -63,6 +63,13 @@ extension CrashWorkload {
       if numbers.chance(synced == 0 ? 1 : 10) { try store.checkpoint() }
     }
     if synced == 0, numbers.chance(60) { try store.checkpoint() }
+    if numbers.chance(40) {
+      // A file of the log is wanted while a checkpoint is about to free some.
+      let bystanders = (0..<10).map {
+        RecordedStore.Bystander.put("by\($0)", RecordedStore.bytes(3000 + numbers.below(900), 200 + $0), synced: true)
+      }
+      try store.overlap(sync: 1 + numbers.below(3), bystanders) { try store.checkpoint() }
+    }
   }
 
   static let budgets = CrashWorkload(

@@ -181,6 +181,26 @@ import Testing
     try store.close()
   }
 
+  /// Its payload is there long before its head.
+  @Test func noMarkPassesABodyThatIsBeingCommitted() throws {
+    let unsynced = Unsynced()
+    let store = try open(unsynced)
+    try store.put(noise(700, 1), for: "before")
+    let writer = try store.writer(for: "body", length: 100_000)
+    try writer.write(noise(100_000, 2))
+    let mark = Guarded<(offset: Int, vouched: Int)?>(nil)
+    beforeTheNextRecord { path, offset in
+      try? store.checkpoint()
+      let segment = store.core.locked { store.core.catalog.segments.segments.compactMap { $0 } }
+        .first { path.hasSuffix($0.fileName) }
+      mark.withLock { $0 = segment.map { (offset, store.core.catalog.segments.vouchedUpTo($0.slot)) } }
+    }
+    try writer.commit()
+    let found = try #require(mark.withLock { $0 })
+    #expect(found.vouched <= found.offset)
+    try store.close()
+  }
+
   /// A record comes while `call` syncs the segments.
   private func comesWhileSyncing(_ call: (CacheStore) throws -> Void) throws {
     let unsynced = Unsynced()

@@ -73,6 +73,22 @@ import Testing
     }
   }
 
+  /// The same bytes, parted elsewhere, are another key.
+  @Test func aGlanceTellsWhereTheUrlEndsAndTheStyleBegins() {
+    let record = GoldenRecord.make()
+    let both = record.url + record.style
+    for length in 0...both.count {
+      let isSeen = record.bytes.withUnsafeBytes { bytes in
+        both.withUnsafeBytes { both in
+          RecordGlance(
+            bytes, url: UnsafeRawBufferPointer(rebasing: both[..<length]),
+            style: UnsafeRawBufferPointer(rebasing: both[length...])) != nil
+        }
+      }
+      #expect(isSeen == (length == record.url.count), "\(length)")
+    }
+  }
+
   /// A hit reads mapped memory in which the disk may have put anything.
   @Test func aGlanceEndsWithItsSegment() {
     let record = GoldenRecord.make()
