@@ -5,7 +5,8 @@ import Testing
 /// A rebuild asks the log which of the records that it finds were removed.
 @Suite struct LoggedRemovalsTests {
   private let key = KeyHash(bits: 0x1234_5678_9ABC_0001)
-  private let (one, other) = (ContentHash(bits: 1 << 60), ContentHash(bits: 2 << 60))
+  private let one = ContentHash(bits: 1 << 60)
+  private let other = ContentHash(bits: 2 << 60)
 
   private func displaced(_ location: Location) -> Change.Displaced {
     Change.Displaced(
