@@ -222,6 +222,8 @@ struct Opening {
       if try hasSegments(folders) {
         throw .unreadable(path: path, reason: "STORE and all checkpoints are missing")
       }
+      // Rule 8: its block stays, so that later openings, and the mark of a failed sync, need no room for it.
+      try system { () throws(SystemError) in try lockFile.sync() }
       try Creation(folders: folders, options: options, environment: environment).run()
       guard let identity = try readIdentity(root) else {
         throw .unreadable(path: path, reason: "the store just made cannot be read")
