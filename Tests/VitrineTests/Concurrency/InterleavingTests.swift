@@ -164,10 +164,11 @@ import Testing
     return store
   }
 
-  @Test func noMarkPassesARecordThatIsBeingWritten() throws {
-    let unsynced = Unsynced()
-    let store = try open(unsynced)
-    try store.put(noise(700, 1), for: "before")
+  /// A checkpoint comes when the next record is about to be written: where that begins, and up to where its segment is
+  /// vouched for then.
+  private func markOfACheckpointBeforeTheNextRecord(
+    _ store: CacheStore
+  ) -> Guarded<(offset: Int, vouched: Int)?> {
     let mark = Guarded<(offset: Int, vouched: Int)?>(nil)
     beforeTheNextRecord { path, offset in
       try? store.checkpoint()
@@ -175,6 +176,14 @@ import Testing
         .first { path.hasSuffix($0.fileName) }
       mark.withLock { $0 = segment.map { (offset, store.core.catalog.segments.vouchedUpTo($0.slot)) } }
     }
+    return mark
+  }
+
+  @Test func noMarkPassesARecordThatIsBeingWritten() throws {
+    let unsynced = Unsynced()
+    let store = try open(unsynced)
+    try store.put(noise(700, 1), for: "before")
+    let mark = markOfACheckpointBeforeTheNextRecord(store)
     try store.put(noise(3000, 2), for: "late")
     let found = try #require(mark.withLock { $0 })
     #expect(found.vouched == found.offset, "what is before it is vouched for, and it is not")
@@ -188,13 +197,7 @@ import Testing
     try store.put(noise(700, 1), for: "before")
     let writer = try store.writer(for: "body", length: 100_000)
     try writer.write(noise(100_000, 2))
-    let mark = Guarded<(offset: Int, vouched: Int)?>(nil)
-    beforeTheNextRecord { path, offset in
-      try? store.checkpoint()
-      let segment = store.core.locked { store.core.catalog.segments.segments.compactMap { $0 } }
-        .first { path.hasSuffix($0.fileName) }
-      mark.withLock { $0 = segment.map { (offset, store.core.catalog.segments.vouchedUpTo($0.slot)) } }
-    }
+    let mark = markOfACheckpointBeforeTheNextRecord(store)
     try writer.commit()
     let found = try #require(mark.withLock { $0 })
     #expect(found.vouched <= found.offset)
