@@ -10,11 +10,13 @@ final class LogWindow {
   private let buffer = ByteBuffer(capacity: 4096)
   private var start = 0
   /// Some of the file could not be read: what seems to end there may go on.
-  private(set) var hasFailed = false
+  private(set) var hasFailed: Bool
 
   init(_ file: any File) {
     self.file = file
-    byteCount = min((try? file.status().byteCount) ?? 0, CacheFormat.largestWALFile)
+    let status = try? file.status()
+    byteCount = min(status?.byteCount ?? 0, CacheFormat.largestWALFile)
+    hasFailed = status == nil
   }
 
   /// At least `count` bytes from `offset` on, fewer where the file ends; none where it cannot be read. Valid until the
@@ -30,7 +32,6 @@ final class LogWindow {
         return 0
       }
     }
-    guard offset - start <= buffer.count else { return UnsafeRawBufferPointer(start: nil, count: 0) }
     return UnsafeRawBufferPointer(rebasing: buffer.bytes[(offset - start)...])
   }
 

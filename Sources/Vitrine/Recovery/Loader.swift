@@ -120,12 +120,14 @@ package struct Loader {
     let catalog = loaded.catalog
     var problem: String?
     var mapped = 0
+    var isWhole = false
     do throws(SystemError) {
       try segment.open(
         in: folders.segments, access: access, maps: mapsSegments, account: account ?? catalog.segments.account)
       mapped = segment.readableByteCount
-      // It may have been cut to what was written in it since the log sealed it.
-      if segment.state == .sealed { segment.byteCount = min(segment.byteCount, max(mapped, segment.tail)) }
+      isWhole = mapped >= segment.byteCount
+      // It may have been cut to what was written in it since: behind a seal that the log has, or that went with the power.
+      segment.byteCount = min(segment.byteCount, max(mapped, segment.tail))
       if mapped < segment.tail { problem = "is \(segment.tail - mapped) bytes short" }
     } catch {
       // Only what is not there is gone: with too many files open, say, nothing may be given up.
@@ -136,7 +138,7 @@ package struct Loader {
       segment, vouchedUpTo: catalog.segments.vouchedUpTo(segment.slot),
       firstSequence: catalog.segments.firstSequence(segment.slot))
     guard segment.liveCount > 0 || segment.state != .spare, let problem else {
-      if problem != nil || mapped < segment.byteCount, segment.state == .spare { segment.state = .sealed }
+      if !isWhole, segment.state == .spare { segment.state = .sealed }
       return
     }
     if segment.state == .open { segment.state = .sealed }

@@ -42,15 +42,14 @@ extension StoreCore {
     defer { pin.release() }
     guard let view = catalog.record(at: slot.location, checks: true) else { return nil }
     let header = view.header
-    let payload: Location
-    let storedByteCount: Int
-    if header.carriesPayload {
-      payload = slot.location
-      storedByteCount = header.storedByteCount
-    } else {
-      guard let found = locked({ catalog.payloadLocation(of: header) }) else { return nil }
-      payload = found
-      storedByteCount = header.storedByteCount
+    let (isThere, payload) = locked {
+      (catalog.keys.find(hash, slot.location), catalog.payloadLocation(of: header))
+    }
+    guard isThere else { return .success(nil) }
+    guard let payload else {
+      // An entry whose payload is listed nowhere: only a forged log makes one. No frame could ever share it.
+      drop(hash, slot.location)
+      return nil
     }
     let metadata = change.metadata ?? Array(view.metadata)
     var expiration = header.expiration
@@ -67,7 +66,7 @@ extension StoreCore {
         layout: header.layout, expiration: expiration, isSliding: isSliding, isPageAligned: false,
         source: header.source, isSourceNamed: header.flags.contains(.namedSource))
       let shared = Shared(
-        location: payload, origin: header.origin, storedByteCount: storedByteCount, encoding: header.encoding)
+        location: payload, origin: header.origin, storedByteCount: header.storedByteCount, encoding: header.encoding)
       do throws(StoreError) {
         var pending = try place(put, sharing: shared, durability: durability, written: header.written)
         pending.expected = slot.location

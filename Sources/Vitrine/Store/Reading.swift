@@ -84,6 +84,22 @@ extension StoreCore {
     }
   }
 
+  /// Whether a get would read no file and decompress nothing: a plain value that was checked, or none. A moment later that may
+  /// have changed.
+  func isAtHand(_ url: UnsafeRawBufferPointer, _ style: Style) -> Bool {
+    style.bytes.withUnsafeBytes { styleBytes in
+      let found = catalog.keys.find(catalog.hasher.key(url, styleTag: style.tag), counts: false) { slot in
+        (slot, catalog.segments.pin(slot.location.slot))
+      }
+      guard let (slot, pin) = found else { return true }
+      defer { pin.release() }
+      guard isTrusted(slot), !BusErrors.haveHappened,
+        let glance = RecordGlance(catalog.segments.bytes(at: slot.location), url: url, style: styleBytes)
+      else { return false }
+      return glance.carriesPayload && glance.encoding != Encoding.zstd.rawValue
+    }
+  }
+
   // MARK: Everything but a plain, checked hit
 
   /// Apart, so that it costs a hit no registers.

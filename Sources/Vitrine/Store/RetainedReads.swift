@@ -71,8 +71,10 @@ extension CacheStore {
 }
 
 extension AsyncCacheStore {
-  /// The value of an entry, to keep: ``CacheStore/blob(_:source:)``.
+  /// The value of an entry, to keep: ``CacheStore/blob(_:source:)``. What was checked before and is not compressed is given on
+  /// the thread of the caller, since that waits for nothing and going elsewhere costs many times what the get does.
   public func blob(for key: CacheKey, source: Source? = nil) async -> Blob? {
-    await AsyncCacheStore.read { store.blob(key, source: source) }
+    if source == nil, key.url.withUnsafeBytes({ store.core.isAtHand($0, key.style) }) { return store.blob(key) }
+    return await AsyncCacheStore.read { store.blob(key, source: source) }
   }
 }

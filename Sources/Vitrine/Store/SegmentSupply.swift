@@ -116,14 +116,17 @@ extension StoreCore {
   }
 
   /// Makes spares until there are `count`. Throws `noSpace` when there is room for none.
-  func makeSpares(_ count: Int) throws(StoreError) {
+  ///
+  /// `isAhead`: nobody waits for one yet. Then no entry goes because the disk is full: it may have room again before a put
+  /// comes, and where no file can be made at all everything would go for nothing.
+  func makeSpares(_ count: Int, isAhead: Bool = false) throws(StoreError) {
     upkeepLock.lock()
     defer { upkeepLock.unlock() }
     try requireWritable()
     while true {
       let (there, byteCount) = locked { (spares.count { $0.byteCount >= segmentByteCount }, segmentByteCount) }
       if there >= count { return }
-      guard let segment = try makeSegment(byteCount: byteCount) else { return }
+      guard let segment = try makeSegment(byteCount: byteCount, evictsOnFullDisk: !isAhead) else { return }
       locked { spares.append(segment) }
     }
   }
@@ -131,8 +134,10 @@ extension StoreCore {
   /// Makes a segment file and names it in the log. Under the upkeep lock. Nil when the log had no room: a checkpoint
   /// was written, try again.
   ///
-  /// `evicts`: room that is not there is made, at the cost of entries.
-  func makeSegment(byteCount: Int, evicts: Bool = true) throws(StoreError) -> Segment? {
+  /// `evicts`: room that the budget has not is made, at the cost of entries; `evictsOnFullDisk`: also what the disk has not.
+  func makeSegment(
+    byteCount: Int, evicts: Bool = true, evictsOnFullDisk: Bool = true
+  ) throws(StoreError) -> Segment? {
     // The index of a checkpoint has to have room for it too.
     let needed = locked { catalog.checkpointByteCount() }
     if needed > checkpointByteCount {
@@ -146,7 +151,7 @@ extension StoreCore {
       stream: .spare, store: identity.store, segment: id, fileByteCount: byteCount,
       opening: Sequence.opening(firstSequence), made: environment.clock.wallMilliseconds())
     let name = SegmentHeader.fileName(id)
-    let made = try makeFileOnFullDisk(name, header, byteCount, evicts: evicts)
+    let made = try makeFileOnFullDisk(name, header, byteCount, evicts: evicts && evictsOnFullDisk)
     let segment = try locked { () throws(StoreError) -> Segment? in
       try requireWritable()
       guard let slot = catalog.segments.takeSlot() else { throw .noSpace }

@@ -13,7 +13,7 @@ extension StoreCore {
     guard (try? requireWritable()) != nil, (try? requireNamed()) != nil else { return }
     // First of all the next segment, for which somebody will soon wait.
     let isBusy = !isIdle && underUpkeep { !noteQuiet() }
-    if isBusy, locked({ openSegments.contains { $0 != nil } }) { try? makeSpares(2) }
+    if isBusy, locked({ openSegments.contains { $0 != nil } }) { try? makeSpares(2, isAhead: true) }
     round { () throws(StoreError) in try removeOrphans() }
     try? flushGently()
     round { () throws(StoreError) in

@@ -95,9 +95,12 @@ import Testing
 
   // MARK: Entries
 
-  @Test func metadataOfAnEntryThatWasReplacedMeanwhileBringsNothingBack() throws {
+  /// Also while another key still has the bytes that were replaced.
+  @Test(arguments: [false, true])
+  func metadataOfAnEntryThatWasReplacedMeanwhileBringsNothingBack(_ isShared: Bool) throws {
     let store = try world.open("store")
     try store.put(noise(3000, 1), for: "a")
+    if isShared { try store.put(noise(3000, 1), for: "b") }
     beforeTheNextRecord { _, _ in try? store.put(noise(3000, 2), for: "a") }
     #expect(try store.setMetadata([7], for: CacheKey("a")))
     #expect(store["a"] == noise(3000, 2))
@@ -132,6 +135,49 @@ import Testing
     #expect(store["a"] == noise(3000, 1))
     #expect(try core.tryToRemove([RecordName(hash: hash, location: place, sequence: sequence)]) == 1)
     #expect(store["a"] == nil)
+    try store.close()
+  }
+
+  // MARK: The log
+
+  /// The log has turned between the writing of a checkpoint and its publishing: it begins in a file that is filled.
+  @Test func theFileInWhichACheckpointBeginsStaysUntilTheNextOne() throws {
+    let store = try world.open("store", StoreOptions(byteBudget: 1 << 20))
+    let wal = try #require(store.core.wal)
+    let count = Guarded(0)
+    let values = Guarded<[String: [UInt8]]>([:])
+    @Sendable func put() throws {
+      let number = count.withLock { count in
+        count += 1
+        return count
+      }
+      try store.put(noise(20, UInt64(number)), for: "\(number % 40)")
+      values.withLock { $0["\(number % 40)"] = noise(20, UInt64(number)) }
+    }
+    func turn() throws {
+      let use = wal.position.use
+      while wal.position.use == use { try put() }
+    }
+    for _ in 0..<3 { try put() }
+    disk.onSync.withLock { handler in
+      handler = { [disk] path in
+        guard path.hasPrefix("checkpoints/") else { return }
+        disk.onSync.withLock { $0 = nil }
+        let use = wal.position.use
+        elsewhere { while wal.position.use == use { guard (try? put()) != nil else { return } } }
+      }
+    }
+    let begun = wal.position.use
+    try store.checkpoint()
+    #expect(wal.position.use == begun + 1)
+    for _ in 0..<4 {
+      try turn()
+      let world = TestWorld(fileSystem: MemoryDisk(disk.image), seed: 2)
+      let recovered = try world.open("store")
+      #expect(!recovered.statistics().lastOpen.mayHaveLostRemovals)
+      for (key, value) in values.withLock({ $0 }) { #expect(recovered[key] == value, "\(key)") }
+      try recovered.close()
+    }
     try store.close()
   }
 

@@ -92,6 +92,8 @@ import Testing
       }
     }
     if RandomRuns.isExhaustive { return inUse + zeros }
-    return Array(inUse.shuffled(using: &random).prefix(1200) + zeros.shuffled(using: &random).prefix(100))
+    return Array(
+      inUse.shuffled(using: &random).prefix(RandomRuns.share(of: 1200))
+        + zeros.shuffled(using: &random).prefix(RandomRuns.share(of: 100)))
   }
 }

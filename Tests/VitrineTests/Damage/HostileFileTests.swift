@@ -112,4 +112,24 @@ import Testing
       _ = times.time(of: 2, at: 5)
     }
   }
+
+  /// A forged log can enter a key without the blob that its record carries. A change of its metadata would have to share
+  /// that blob, and found it gone again and again.
+  @Test func anEntryWhosePayloadIsListedNowhereGoesWhenItIsChanged() throws {
+    let store = try TestWorld(fileSystem: MemoryDisk()).open("store")
+    try store.put([1, 2, 3], for: "a")
+    try store.put([4], for: "b")
+    let core = store.core
+    let hash = CacheKey("a").url.withUnsafeBytes { core.catalog.hasher.key($0, styleTag: Style.original.tag) }
+    let slot = try #require(core.catalog.keys.find(hash, counts: false) { $0 })
+    let digest = try #require(core.catalog.record(at: slot.location, checks: true)).header.digest
+    core.catalog.contents.removeEntirely(core.catalog.hasher.content(digest), slot.location)
+
+    #expect(try !store.setMetadata([7], for: CacheKey("a")))
+    #expect(!store.contains("a") && store["b"] == [4])
+    #expect(store.statistics().damagedCount == 1)
+    try store.put([1, 2, 3], for: "a")
+    #expect(try store.setMetadata([7], for: CacheKey("a")) && store["a"] == [1, 2, 3])
+    try store.close()
+  }
 }

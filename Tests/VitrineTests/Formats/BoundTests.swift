@@ -204,6 +204,8 @@ import Testing
     let whole = GoldenRecord.make()
     #expect(
       isTaken(whole, available: 192 + 24) && !isTaken(whole, available: 192 + 23) && !isTaken(whole, available: 191))
+    let reference = with { $0.header.kind = .reference }
+    #expect(isTaken(reference, available: 192) && !isTaken(reference, available: 191), "a head ends with its segment")
     for count in [1 << 30 + 1, 1 << 62] {
       let stored = with { record in
         (record.header.storedByteCount, record.header.logicalByteCount) = (count, count)

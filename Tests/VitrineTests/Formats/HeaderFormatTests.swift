@@ -154,6 +154,12 @@ let goldenStore = StoreID(low: 0x0807_0605_0403_0201, high: 0x100F_0E0D_0C0B_0A0
     #expect(reading { $0.walFileByteCount = CacheFormat.largestWALFile + 1 } == .damaged)
     #expect(reading { $0.walFileByteCount = .max } == .damaged)
     #expect(reading { $0.compressionLevel = 20 } == .damaged)
+    for count in [1, CacheFormat.smallestSegment - 1, CacheFormat.largestSegment + 1, .max] {
+      #expect(reading { $0.segmentByteCount = count } == .damaged, "\(count)")
+    }
+    for count in [0, CacheFormat.smallestSegment, CacheFormat.largestSegment] {
+      #expect(reading { $0.segmentByteCount = count } != .damaged, "\(count)")
+    }
   }
 
   @Test func whetherOnlyTheGenerationDiffersIsSeen() {

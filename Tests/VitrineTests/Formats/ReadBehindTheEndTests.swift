@@ -56,7 +56,12 @@ import Testing
     for bytes in prefixes(checkpoint) {
       atTheEndOfMemory(bytes) { #expect((CheckpointHeader($0) != nil) == (bytes == checkpoint)) }
     }
-    for count in [0, 8, 100, 504, 511] { #expect(Counters(Array(Counters().encoded().prefix(count))) == nil) }
+    for count in [0, 8, 100, 504, 511] {
+      // What was cut off is still there in memory.
+      var short = Counters().encoded()
+      short.removeLast(short.count - count)
+      #expect(Counters(short) == nil, "\(count)")
+    }
   }
 
   @Test(arguments: [GoldenRecord.make(), .full()])
@@ -143,6 +148,21 @@ import Testing
       }
       withExtendedLifetime(mapping) {}
     }
+  }
+
+  @Test func whatLiesBehindAMappingIsNotWrittenTo() throws {
+    let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: 64, alignment: 8)
+    defer { memory.deallocate() }
+    memory.copyBytes(from: noise(64))
+    let mapping = Mapping(start: memory.baseAddress!, byteCount: 48) {}
+    let file = MappedFile(mapping, isPrivate: true)
+    for offset in [46, 48, 56] {
+      #expect(throws: SystemError.self, "\(offset)") { try file.write([1, 2, 3], at: offset) }
+    }
+    #expect(Array(memory) == noise(64))
+    try file.write([1, 2, 3], at: 45)
+    #expect(Array(memory) == noise(64)[..<45] + [1, 2, 3] + noise(64)[48...])
+    withExtendedLifetime(mapping) {}
   }
 
   /// Frames of a log file, read a stretch at a time.

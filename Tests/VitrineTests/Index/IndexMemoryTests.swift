@@ -13,9 +13,7 @@
 
     /// In a process of its own, where nobody else takes memory.
     /// Sanitizers take memory of their own for each allocation.
-    private static var isSanitized: Bool { ProcessInfo.processInfo.environment["VITRINE_SANITIZED"] != nil }
-
-    @Test(.disabled(if: isSanitized)) func aMillionEntriesTakeAtMost32BytesEach() async {
+    @Test(.disabled(if: RandomRuns.isSanitized)) func aMillionEntriesTakeAtMost32BytesEach() async {
       await #expect(processExitsWith: .success) {
         let keys = KeyTable()
         let contents = ContentTable()

@@ -78,7 +78,7 @@ import Testing
     }
   }
 
-  @Test(arguments: [200, 20_000])
+  @Test(arguments: [200, RandomRuns.isSanitized ? 2000 : 20_000])
   func allStylesOfAURLAreFoundAndGoOneByOne(_ count: Int) {
     let table = KeyTable()
     let url: UInt64 = 0xABCD_EF01_2345_0000

@@ -48,6 +48,32 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
     #expect(store.blob("bitmap") == nil)
   }
 
+  /// Which nobody noticed, since nobody looked: whatever the bytes lie in by now, and whatever digests are made with.
+  @Test(arguments: [ReadMode.mapped, .copied], [false, true])
+  func aBlobOfBytesThatWereDamagedBeforeSaysSo(_ reads: ReadMode, _ hasOwnDigest: Bool) throws {
+    var world = world
+    if hasOwnDigest {
+      world.environment.digest = { bytes in
+        Digest(high: UInt64(bytes.count), low: bytes.reduce(0) { $0 &* 31 &+ UInt64($1) })
+      }
+    }
+    let store = try world.open(folder.store)
+    try store.put(noise(3000, 1), for: "damaged")
+    try store.put(noise(3000, 2), for: "whole")
+    let file = try segmentFile(of: store)
+    try store.close()
+    var bytes = try Files.read(file)
+    let payload = try #require(bytes.firstRange(of: noise(3000, 1)))
+    bytes[payload.lowerBound + 1500] ^= 1
+    try Files.write(bytes, to: file)
+    let again = try world.open(folder.store, StoreOptions(verification: .never, reads: reads))
+    for (key, isDamaged) in [("damaged", true), ("whole", false)] {
+      let blob = try #require(again.blob(key))
+      #expect(blob.isCopy == (reads == .copied) && blob.isDamaged == isDamaged, "\(key)")
+    }
+    try again.close()
+  }
+
   @Test func compressedAndEmptyValuesAreCopiesAndHoldNothing() throws {
     let store = try open()
     try store.put(text(5000), for: "text")
@@ -299,6 +325,28 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
     // A sync in the background may hold a file for a moment longer.
     for _ in 0..<500 where store.core.ledger.unlinked != 0 { Thread.sleep(forTimeInterval: 0.01) }
     #expect(store.core.ledger.unlinked == 0)
+    try store.close()
+  }
+
+  /// What is at hand is given where it is asked for; what has to be read or decompressed is not.
+  @Test func onlyWhatWasCheckedAndIsPlainIsAtHand() async throws {
+    func isAtHand(_ key: String, in store: CacheStore) -> Bool {
+      Array(key.utf8).withUnsafeBytes { store.core.isAtHand($0, .original) }
+    }
+    var store = try open()
+    try store.put(noise(5000), for: "plain")
+    try store.put(text(5000), for: "packed")
+    try store.close()
+    store = try open()
+    #expect(!isAtHand("plain", in: store) && !isAtHand("packed", in: store) && isAtHand("none", in: store))
+    for (key, value) in [("plain", noise(5000)), ("packed", text(5000))] {
+      for _ in 0..<2 {
+        let blob = try #require(await store.asynchronous.blob(for: CacheKey(key)))
+        #expect(bytes(blob) == value)
+      }
+    }
+    #expect(isAtHand("plain", in: store) && !isAtHand("packed", in: store))
+    #expect(await store.asynchronous.blob(for: CacheKey("none")) == nil)
     try store.close()
   }
 }

@@ -17,4 +17,12 @@ import Testing
     #expect(window.changeCount(from: 0, sequence: 90, before: log.count - 1) == 4)
     #expect(window.changeCount(from: 0, sequence: 90, before: 0) == 0)
   }
+  /// Room is made for so many; nobody has checked the number.
+  @Test func aFrameIsNotExpectedToHoldMoreThanItsBytesCan() throws {
+    let frame = GoldenFrame.encode([.removeAll], sequence: 90, count: Int(UInt32.max))
+    let disk = MemoryDisk(["wal/0.wal": frame])
+    let window = LogWindow(try disk.openDirectory("", create: false).openFile("wal/0.wal", .readOnly))
+    let count = window.changeCount(from: 0, sequence: 90, before: window.byteCount)
+    #expect(count > 0 && count <= frame.count)
+  }
 }

@@ -136,15 +136,32 @@ import Testing
     try store.close()
   }
 
-  /// Blobs whose digests hash alike are told apart by their digests.
+  /// Two digests with one place and one tag in the index, which keeps 30 bits of their hashes.
+  private static func digests(_ store: CacheStore) throws -> (Digest, Digest) {
+    let hasher = store.core.catalog.hasher
+    var known: [ContentHash: Digest] = [:]
+    for number in 0..<UInt64(1 << 20) {
+      let digest = Digest(high: 1, low: number)
+      if let other = known.updateValue(digest, forKey: hasher.content(digest).stored) { return (other, digest) }
+    }
+    throw Missing()
+  }
+
+  /// Blobs that the index cannot tell apart are told apart by their digests.
   @Test func entriesOfADigestHaveThatDigest() throws {
     var world = TestWorld(fileSystem: MemoryDisk())
-    world.environment.digest = { Digest(high: UInt64($0.count), low: 7) }
+    let ofShort = Guarded(Digest(high: 0, low: 0))
+    let ofLong = Guarded(Digest(high: 0, low: 0))
+    world.environment.digest = { $0.count < 350 ? ofShort.withLock { $0 } : ofLong.withLock { $0 } }
     let store = try world.open("store")
+    let (one, other) = try Self.digests(store)
+    ofShort.withLock { $0 = one }
+    ofLong.withLock { $0 = other }
     try store.put(noise(300, 1), for: "a")
     try store.put(noise(400, 2), for: "b")
-    #expect(try store.entries(digest: Digest(high: 300, low: 7)).map(\.key) == [CacheKey("a")])
-    #expect(try store.entries(digest: Digest(high: 1, low: 7)).isEmpty)
+    #expect(try store.entries(digest: one).map(\.key) == [CacheKey("a")])
+    #expect(try store.entries(digest: other).map(\.key) == [CacheKey("b")])
+    #expect(try store.entries(digest: Digest(high: 2, low: 2)).isEmpty)
     try store.close()
   }
 }

@@ -138,7 +138,7 @@ import Testing
     var world = world
     world.environment.digest = { _ in Digest(high: 7, low: 7) }
     let digest = Digest(high: 7, low: 7)
-    let values = [noise(500, 1), noise(500, 2), text(900), text(901), []]
+    let values = [noise(500, 1), noise(500, 2), text(900), text(901), text(900, 2), []]
     func look(_ store: CacheStore) throws {
       for (index, value) in values.enumerated() {
         #expect(store["a\(index)"] == value && store["b\(index)"] == value, "\(index)")
@@ -168,5 +168,24 @@ import Testing
     let recovered = try other.open("store")
     try look(recovered)
     try recovered.close()
+  }
+  /// A record without a payload of its own finds that one of several with its digest which it was made for.
+  @Test func whoeverGoesLetsGoOfItsOwnBytesAlone() throws {
+    var world = world
+    world.environment.digest = { _ in Digest(high: 7, low: 7) }
+    let values = [noise(500, 1), noise(500, 2)]
+    let store = try world.open("store")
+    for prefix in ["a", "b"] {
+      for (index, value) in values.enumerated() { try store.put(value, for: "\(prefix)\(index)") }
+    }
+    try store.remove("b1")
+    try store.remove("a0")
+    #expect(store["b0"] == values[0] && store["a1"] == values[1] && store.statistics().blobCount == 2)
+    try store.remove("a1")
+    #expect(store["b0"] == values[0] && store.statistics().blobCount == 1)
+    #expect(try store.verify().isOK)
+    try store.remove("b0")
+    #expect(store.statistics().blobCount == 0 && store.statistics().liveByteCount == 0)
+    try store.close()
   }
 }

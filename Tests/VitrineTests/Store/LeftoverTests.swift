@@ -9,6 +9,8 @@ import Testing
   struct Wrong: Sendable, CustomStringConvertible {
     let description: String
     var firstSequence: UInt64 = 0
+    /// The payload is a whole one, of another value of the same length.
+    var isOfAnotherValue = false
     var change: @Sendable (inout [UInt8]) -> Void = { _ in }
   }
 
@@ -22,6 +24,7 @@ import Testing
   static let payloads = [
     Wrong(description: "the payload's first byte") { $0[128 + 192] ^= 1 },
     Wrong(description: "the payload's last byte") { $0[$0.count - 1] ^= 1 },
+    Wrong(description: "the whole payload", isOfAnotherValue: true),
   ]
 
   enum Payload: CaseIterable { case plain, zstd }
@@ -33,10 +36,11 @@ import Testing
       header.encoding = payload == .plain ? .plain : .zstd
       header.logicalByteCount = value.count
     }
+    let stored = !wrong.isOfAnotherValue ? value : payload == .plain ? noise(700, 2) : text(900, 2)
     record.payload =
       payload == .plain
-      ? value
-      : try #require(value.withUnsafeBytes { ThreadContext.current.compress($0, level: 3).map { Array($0) } })
+      ? stored
+      : try #require(stored.withUnsafeBytes { ThreadContext.current.compress($0, level: 3).map { Array($0) } })
     record.header.storedByteCount = record.payload.count
     var bytes = [UInt8](repeating: 0, count: 128) + record.bytes
     wrong.change(&bytes)

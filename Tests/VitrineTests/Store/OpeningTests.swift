@@ -183,13 +183,27 @@ import Testing
     try store.close()
   }
 
-  @Test func aRemovedFolderEndsSyncedChanges() throws {
+  /// Also where another one has its name by now.
+  @Test(arguments: [false, true]) func aRemovedFolderEndsSyncedChanges(_ isReplaced: Bool) throws {
     let store = try world.open(folder.store)
     try store.put([1], for: "a")
     try FileManager.default.moveItem(atPath: folder.store, toPath: folder.path + "/gone")
+    if isReplaced { try world.open(folder.store).close() }
     #expect(
       storeError { try store.put([2], for: "b", options: PutOptions(durability: .synced)) } == .storeRemoved)
     #expect(storeError { try store.put([2], for: "c") } == .storeRemoved)
+    #expect(store["a"] == [1])
+    try? store.close()
+  }
+  /// Who takes the new one is a second writer.
+  @Test func anotherLockFileInItsPlaceEndsSyncedChanges() throws {
+    let store = try world.open(folder.store)
+    try store.put([1], for: "a", options: PutOptions(durability: .synced))
+    let lock = folder.store + "/LOCK"
+    try FileManager.default.moveItem(atPath: lock, toPath: folder.path + "/old lock")
+    try Files.write(try Files.read(folder.path + "/old lock"), to: lock)
+    #expect(
+      storeError { try store.put([2], for: "b", options: PutOptions(durability: .synced)) } == .storeRemoved)
     #expect(store["a"] == [1])
     try? store.close()
   }

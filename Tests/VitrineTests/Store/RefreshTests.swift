@@ -274,6 +274,71 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
     try third.close()
   }
 
+  /// The folders are the same ones, and the files in them another store's.
+  @Test func theFilesOfAnotherStoreAreNotFollowed() throws {
+    let (writer, reader) = try open()
+    try writer.put([1], for: "a")
+    #expect(try reader.refresh())
+    try writer.close()
+    let other = try world.open(folder.path + "/other", options)
+    try other.put([2], for: "a")
+    try other.close()
+    try exchangeFiles(of: folder.store, for: folder.path + "/other")
+    #expect(storeError { try reader.refresh() } == .storeRemoved)
+    #expect(reader["a"] == [1])
+  }
+
+  /// Somebody has put an old copy of the store in its place.
+  @Test func aReaderDoesNotGoBackToAnOlderState() throws {
+    let (writer, reader) = try open()
+    try writer.put([1], for: "a")
+    try writer.checkpoint()
+    try Files.copyFolder(folder.store, to: folder.path + "/old")
+    try writer.put([2], for: "a")
+    let use = try #require(writer.core.wal).position.use
+    while try #require(writer.core.wal).position.use == use { try writer.put(text(300), for: "b") }
+    #expect(try reader.refresh())
+    #expect(reader["a"] == [2])
+    try writer.close()
+    try exchangeFiles(of: folder.store, for: folder.path + "/old")
+    guard case .unreadable? = storeError({ try reader.refresh() }) else {
+      Issue.record("what is older was loaded")
+      return
+    }
+    #expect(reader["a"] == [2])
+  }
+
+  /// Removes the files below one folder, and copies those below another there. The folders stay.
+  private func exchangeFiles(of folder: String, for other: String) throws {
+    for name in try Files.below(folder) { try Files.remove("\(folder)/\(name)") }
+    for name in try Files.below(other) { try Files.write(Files.read("\(other)/\(name)"), to: "\(folder)/\(name)") }
+  }
+
+  /// Between the look at the log's headers and the reading of its frames: what an opening finds is whole all the same.
+  @Test func anOpeningUnderWhichTheLogIsBegunAnewMissesNothing() throws {
+    let disk = MemoryDisk()
+    let world = TestWorld(fileSystem: disk)
+    let writer = try world.open("store", options)
+    try writer.put([1], for: "a")
+    let wal = try #require(writer.core.wal)
+    let (name, use) = (try #require(wal.active).name, wal.position.use)
+    @Sendable func isBegunAnew() -> Bool { !wal.files.contains { $0.header?.use == use } }
+    disk.onRead.withLock { handler in
+      handler = { [disk] path, offset in
+        guard path == "wal/\(name)", offset >= WALFileHeader.frameStart else { return }
+        disk.onRead.withLock { $0 = nil }
+        for index in 0..<5000 where !isBegunAnew() {
+          try? writer.put([UInt8(index & 0xFF)], for: "b")
+          if index % 400 == 399 { try? writer.checkpoint() }
+        }
+      }
+    }
+    let reader = try world.openReadOnly("store")
+    #expect(isBegunAnew() && disk.onRead.withLock { $0 == nil })
+    #expect(reader["a"] == [1] && reader["b"] == writer["b"])
+    try writer.close()
+  }
+
   @Test func aStoreThatWasBeingMadeIsAnotherOneOnceItIsMade() throws {
     try FileManager.default.createDirectory(atPath: folder.store + "/wal", withIntermediateDirectories: true)
     try Files.write([], to: folder.store + "/LOCK")

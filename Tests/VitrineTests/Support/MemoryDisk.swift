@@ -13,6 +13,8 @@ final class MemoryDisk: FileSystem, @unchecked Sendable {
   let onSync = Guarded<(@Sendable (String) -> Void)?>(nil)
   /// Called with a file's path and the place before something is written there.
   let onWrite = Guarded<(@Sendable (_ path: String, _ offset: Int) -> Void)?>(nil)
+  /// Called with a file's path and the place before something is read there.
+  let onRead = Guarded<(@Sendable (_ path: String, _ offset: Int) -> Void)?>(nil)
 
   init(_ image: Image = [:]) {
     hasFolders = Guarded(!image.isEmpty)
@@ -152,6 +154,7 @@ private final class MemoryHandle: File, @unchecked Sendable {
   var announcesStores: Bool { false }
 
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) -> Int {
+    file.disk?.onRead.withLock { $0 }?(path, offset)
     let count = min(buffer.count, max(0, file.count - offset))
     if count > 0 { buffer.baseAddress!.copyMemory(from: file.memory.start + offset, byteCount: count) }
     return count

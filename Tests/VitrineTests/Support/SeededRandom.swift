@@ -1,19 +1,10 @@
 import Foundation
+import VitrineSimulation
 
-/// SplitMix64: the same numbers for the same seed, everywhere.
-struct SeededRandom: RandomNumberGenerator {
-  private var state: UInt64
+/// The same numbers for the same seed, everywhere.
+typealias SeededRandom = SplitMix64
 
-  init(seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var word = state
-    word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
-    return word ^ (word >> 31)
-  }
-
+extension SplitMix64 {
   mutating func below(_ limit: Int) -> Int { Int(next() % UInt64(limit)) }
 
   mutating func chance(_ percent: Int) -> Bool { below(100) < percent }
@@ -37,7 +28,15 @@ enum RandomRuns {
   /// Nothing is sampled that can be tried in full: `VITRINE_EXHAUSTIVE=1`.
   static let isExhaustive = ProcessInfo.processInfo.environment["VITRINE_EXHAUSTIVE"] == "1"
 
-  static func seeds(_ seeds: [UInt64]) -> [UInt64] { repeatedSeed.map { [$0] } ?? seeds }
+  /// What sanitizers look for hangs on the code that runs and hardly on the bytes, and each case takes twenty times as long.
+  static let isSanitized = ProcessInfo.processInfo.environment["VITRINE_SANITIZED"] != nil
+
+  /// Under a sanitizer an eighth of a number of cases.
+  static func share(of count: Int) -> Int { isSanitized ? max(1, count / 8) : count }
+
+  static func seeds(_ seeds: [UInt64]) -> [UInt64] {
+    repeatedSeed.map { [$0] } ?? Array(seeds.prefix(share(of: seeds.count)))
+  }
 
   static func repeating(_ seed: UInt64, _ test: String) -> String {
     "repeat with: VITRINE_SEED=\(seed) swift test --filter \(test)"
