@@ -35,6 +35,24 @@ import VitrineSimulation
     try store.put([1], for: "works")
   }
 
+  @Test func aLogWhoseLengthCannotBeToldIsNotTakenForAnEmptyOne() throws {
+    let work = try Workload()
+    try work.put("k", Workload.bytes(500, 1), synced: true)
+    try work.put("k", Workload.bytes(500, 2), synced: true)
+    var openedCount = 0
+    for occurrence in 1...12 {
+      // An opening may give up, and the next one finds all.
+      let store = try? reopened(work) { disk in
+        disk.plan(Fault(.status, on: .containing("/wal/"), occurrence: occurrence, .fail(ErrorCode.inputOutput)))
+      }
+      guard let store else { continue }
+      openedCount += 1
+      let isTold = store.statistics().lastOpen.mayHaveLostRemovals
+      #expect(store.bytes("k") == Workload.bytes(500, 2) || isTold, "the call number \(occurrence)")
+    }
+    #expect(openedCount > 0)
+  }
+
   private static let log = "\(Workload.path)/wal/0.wal"
 
   /// Where the frame begins that `change` appends to the log's first file, or its beginning where a later file has it.

@@ -12,7 +12,7 @@ import Vitrine
     let report = explorer.run()
     #expect(report.violations.isEmpty, "\(report.violations.prefix(3))")
     #expect(report.states >= explorer.states / 2 && report.faults >= explorer.faults / 2)
-    let hasSync = report.callSites.contains { $0.file == "wal/*" && $0.operation == "sync" && $0.count > 0 }
+    let hasSync = report.callSites.contains { $0.file == "wal/*" && $0.operation == "sync" && $0.cutAfter > 0 }
     #expect(hasSync || Thoroughness.stride > 1)
   }
 
@@ -61,7 +61,8 @@ import Vitrine
   @Test func everyPlaceAndPolicyReadsAsItIsWritten() throws {
     let policies: [CrashPolicy] = [
       .everythingKept, .everythingLost, .onlyLost(7), .onlyKept(0), .onlyTorn(12, seed: .max), .inodeLost(3),
-      .inodeKept(4), .onlyNamesKept, .onlyContentKept, .mixture(seed: 99), .moments(seed: 0),
+      .inodeKept(4), .onlyNamesKept, .onlyContentKept, .onlyLengthsKept, .onlyLengthsLost, .mixture(seed: 99),
+      .moments(seed: 0),
     ]
     for word in ["puts:3:crash:never:41:death", "puts:3:crash:never:41:death:60:lost"] {
       #expect(CrashPlace(word).map { "\($0)" } == word)

@@ -1,6 +1,6 @@
 import Testing
-import Vitrine
 
+@testable import Vitrine
 @testable import VitrineSimulation
 
 /// Rule 7: a sync that failed leaves pages in memory that look written and are not.
@@ -58,6 +58,28 @@ import Vitrine
     let found = again.bytes("a")
     #expect(found == nil || found == Workload.bytes(700, 1))
     #expect(try again.verify().isOK)
+  }
+
+  /// The same beyond the 256 segments whose files stay open: memory shows what they hold, and that is all.
+  @Test func withoutADescriptorForItsSyncASegmentIsNotVouchedFor() throws {
+    let work = try Workload(options: StoreOptions(byteBudget: 64 << 20, segmentByteCount: 65_536))
+    var bytes = Workload.bytes(60_000, 1)
+    let count = 256 + 6
+    func value(_ number: Int) -> [UInt8] {
+      (bytes[0], bytes[1]) = (UInt8(truncatingIfNeeded: number), UInt8(truncatingIfNeeded: number >> 8))
+      return bytes
+    }
+    for number in 0..<count { try work.store.put(value(number), for: "k\(number)") }
+    let world = work.world.rebooted(work.world.disk.crashStates().diskAfterProcessDeath())
+    let store = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment)
+    world.disk.plan(Fault(.openFile, on: .containing("/segments/"), isLasting: true, .fail(24)))
+    #expect(throws: StoreError.self) { try store.checkpoint() }
+    world.disk.removeFaults()
+    try store.checkpoint()
+    let last = world.rebooted(world.disk.crashStates().disk(.everythingLost))
+    let again = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: last.environment)
+    for number in count - 6..<count { #expect(again.bytes("k\(number)") == value(number), "k\(number)") }
+    store.abandon()
   }
 
   /// The next opening has to distrust what this one could not bring to the disk.
@@ -145,6 +167,44 @@ import Vitrine
       let again = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: last.environment)
       #expect(again.bytes("after") == Workload.bytes(100, 3), "killed after \(moment)")
       #expect(again.bytes("unsynced") == found, "killed after \(moment)")
+    }
+  }
+
+  /// The checkpoint that memory shows is not on the disk, and the log that the one before it needs has been begun anew:
+  /// it has to be written again before anything is written over the one before.
+  @Test func aCheckpointWhoseSyncFailedIsOnTheDiskBeforeTheOtherOneGoes() throws {
+    let work = try Workload()
+    var number = 0
+    func turn() throws {
+      let use = try #require(work.store.core.wal).position.use
+      while try #require(work.store.core.wal).position.use == use {
+        try work.put("k\(number % 8)", Workload.bytes(3000, number), synced: true)
+        number += 1
+      }
+    }
+    for _ in 0..<2 {
+      for _ in 0..<2 { try turn() }
+      try work.checkpoint()
+    }
+    for _ in 0..<2 { try turn() }
+    try work.remove("k0", synced: true)
+    work.world.disk.plan(Fault(.syncFile, on: .containing("/checkpoints/"), .loseUnsyncedPages(5)))
+    #expect { try work.store.checkpoint() } throws: { isWriteFailed($0) }
+    let before = Inspection.contents(work.store, work.history.keys)
+    #expect(before.count == 7)
+    let world = work.world.rebooted(work.world.disk.crashStates().diskAfterProcessDeath())
+    let store = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment)
+    #expect(Inspection.contents(store, work.history.keys) == before)
+    let writes = world.disk.operations.filter { $0.name == "write" && $0.path.contains("/checkpoints/") }
+    #expect(writes.count > 1)
+    for moment in writes.map({ $0.index + 1 }) {
+      let states = world.disk.crashStates(after: moment)
+      for policy in [CrashPolicy.everythingKept, .everythingLost, .onlyKept(moment - 1)] {
+        let last = world.rebooted(states.disk(policy))
+        let again = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: last.environment)
+        #expect(Inspection.contents(again, work.history.keys) == before, "after \(moment), \(policy)")
+        #expect(!again.statistics().lastOpen.mayHaveLostRemovals, "after \(moment), \(policy)")
+      }
     }
   }
 

@@ -22,6 +22,16 @@ import VitrineSimulation
     #expect(Accounts.check(work.store) == nil)
   }
 
+  /// Upkeep has the next segment ready before anybody waits for it. That is worth no entry on a disk that others have filled.
+  @Test(arguments: [true, false]) func upkeepEvictsNothingForAFullDisk(_ refusesNewNames: Bool) throws {
+    let work = try Workload(options: StoreOptions(byteBudget: 4 << 20))
+    for number in 0..<60 { try work.put("k\(number)", Workload.bytes(9000, number)) }
+    work.world.disk.fillUp(refusingNewNames: refusesNewNames)
+    for _ in 0..<3 { work.upkeep() }
+    #expect(work.store.count == 60 && work.store.statistics().evictedCount == 0)
+    #expect(Accounts.check(work.store) == nil)
+  }
+
   @Test func aFullDiskIsCompactedIntoTheSpare() throws {
     let work = try Workload(options: StoreOptions(byteBudget: 4 << 20))
     for number in 0..<200 { try work.put("k\(number)", Workload.bytes(9000, number)) }

@@ -1,6 +1,7 @@
 import Testing
 import Vitrine
-import VitrineSimulation
+
+@testable import VitrineSimulation
 
 /// Small workloads, with the power cut after every operation of the disk.
 @Suite struct PowerLossTests {
@@ -116,6 +117,25 @@ import VitrineSimulation
     try work.put("new", Workload.bytes(600, 10))
     work.upkeep()
     work.explore(mixtures: 2, maximumAlone: 4)
+  }
+
+  /// Nothing but upkeep makes the removal durable, and it has to before it takes the files: either all are there, or none.
+  @Test func aRemovalOfEverythingIsDurableBeforeItsFilesGo() throws {
+    let work = try Workload()
+    for number in 0..<5 { try work.put("k\(number)", Workload.bytes(20_000, number), synced: true) }
+    let before = Inspection.contents(work.store, work.history.keys)
+    let begun = work.world.disk.operationCount
+    try work.removeAll()
+    work.upkeep()
+    let unlinked = work.world.disk.operations.filter { $0.index >= begun && $0.name == "remove" }
+    #expect(before.count == 5 && !unlinked.isEmpty)
+    for operation in unlinked {
+      let disk = work.world.disk.crashStates(after: operation.index + 1).disk(.onlyNamesKept)
+      let store = try CacheStore.open(
+        at: Workload.path, options: StoreOptions(), environment: work.world.rebooted(disk).environment)
+      let found = Inspection.contents(store, work.history.keys)
+      #expect(found.isEmpty || found == before, "after \(operation)")
+    }
   }
 
   @Test func closingAndOpeningCanBeCutAnywhere() throws {

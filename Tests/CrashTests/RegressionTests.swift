@@ -227,7 +227,7 @@ import VitrineSimulation
     let making = SimulatedWorld(seed: 5)
     _ = try open(making)
     let end = try #require(making.disk.operations.last { $0.name == "rename" }).index + 2
-    for moment in 0...end {
+    for moment in stride(from: 0, through: end, by: Thoroughness.stride) {
       let world = making.rebooted(making.disk.crashStates(after: moment).diskAfterProcessDeath())
       let first = world.disk.operationCount
       _ = try open(world)

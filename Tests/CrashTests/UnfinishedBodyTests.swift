@@ -150,7 +150,7 @@ import VitrineSimulation
   }
 
   /// The log turns several times while bodies stall in the segment that its payloads go to.
-  @Test(.timeLimit(.minutes(2))) func stalledBodiesDoNotHoldUpTheLog() throws {
+  @Test(.timeLimit(.minutes(30))) func stalledBodiesDoNotHoldUpTheLog() throws {
     let work = try Workload(options: Self.roomy)
     let stalled = try (0..<3).map { number in
       let writer = try work.writer("s\(number)", length: 100_000)

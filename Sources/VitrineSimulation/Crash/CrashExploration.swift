@@ -15,6 +15,7 @@ package struct CrashExploration: Sequence {
   private let mixtures: Int
   private let seed: UInt64
   private let maximumAlone: Int
+  private let maximumAloneNowAndThen: Int
   private let takesFilesAlone: Bool
   private let expectation: @Sendable (Int) -> Int
   /// The journal by its ``DiskOperation/shapes(of:)``, where disks that differ in nothing else count as one.
@@ -22,7 +23,7 @@ package struct CrashExploration: Sequence {
 
   init(
     first: DiskState, journal: [DiskOperation], options: SimulatedDisk.Options, moments: [Int], mixtures: Int,
-    seed: UInt64, maximumAlone: Int, takesFilesAlone: Bool, comparesShapes: Bool,
+    seed: UInt64, maximumAlone: Int, maximumAloneNowAndThen: Int, takesFilesAlone: Bool, comparesShapes: Bool,
     expectation: @escaping @Sendable (Int) -> Int
   ) {
     let reachable = first.operationCount...first.operationCount + journal.count
@@ -33,6 +34,7 @@ package struct CrashExploration: Sequence {
     self.mixtures = mixtures
     self.seed = seed
     self.maximumAlone = maximumAlone
+    self.maximumAloneNowAndThen = maximumAloneNowAndThen
     self.takesFilesAlone = takesFilesAlone
     self.expectation = expectation
     shapes = comparesShapes ? DiskOperation.shapes(of: journal) : nil
@@ -86,6 +88,7 @@ package struct CrashExploration: Sequence {
       policies =
         states.policies(
           mixtures: exploration.mixtures, seed: exploration.seed, maximumAlone: exploration.maximumAlone,
+          maximumAloneNowAndThen: exploration.maximumAloneNowAndThen,
           takesFilesAlone: exploration.takesFilesAlone)[...]
       self.states = states
     }

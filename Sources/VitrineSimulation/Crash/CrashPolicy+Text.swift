@@ -11,6 +11,8 @@ extension CrashPolicy {
     case .inodeKept(let inode): "inode-kept.\(inode)"
     case .onlyNamesKept: "names"
     case .onlyContentKept: "contents"
+    case .onlyLengthsKept: "lengths"
+    case .onlyLengthsLost: "no-lengths"
     case .mixture(let seed): "mixture.\(seed)"
     case .moments(let seed): "moments.\(seed)"
     }
@@ -31,6 +33,8 @@ extension CrashPolicy {
     case ("inode-kept", 1): self = .inodeKept(Int(clamping: numbers[0]))
     case ("names", 0): self = .onlyNamesKept
     case ("contents", 0): self = .onlyContentKept
+    case ("lengths", 0): self = .onlyLengthsKept
+    case ("no-lengths", 0): self = .onlyLengthsLost
     case ("mixture", 1): self = .mixture(seed: numbers[0])
     case ("moments", 1): self = .moments(seed: numbers[0])
     default: return nil

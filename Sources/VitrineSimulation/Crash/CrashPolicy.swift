@@ -14,6 +14,9 @@ package enum CrashPolicy: Sendable, Hashable {
   /// Every change of a folder's entries arrives and no content does, or the other way round.
   case onlyNamesKept
   case onlyContentKept
+  /// Files have their new lengths and none of the new bytes, or the bytes and the old lengths and blocks.
+  case onlyLengthsKept
+  case onlyLengthsLost
   /// Each change is kept, lost or torn by itself; of one that alters bytes, length and allocation, each part by
   /// itself. Some seeds favour keeping, some losing, some take whole files one way.
   case mixture(seed: UInt64)
@@ -32,6 +35,8 @@ package enum CrashPolicy: Sendable, Hashable {
     case .inodeKept(let inode): change.inode == inode ? .kept : .lost
     case .onlyNamesKept: change.isName ? .kept : .lost
     case .onlyContentKept: change.isName ? .lost : .kept
+    case .onlyLengthsKept: Fate(bytes: .lost, length: .kept, keepsAllocation: true, keepsName: true)
+    case .onlyLengthsLost: Fate(bytes: .kept, length: .lost, keepsAllocation: false, keepsName: true)
     case .mixture(let seed): CrashPolicy.mixed(change, seed)
     case .moments(let seed): CrashPolicy.ofAMoment(change, seed)
     }

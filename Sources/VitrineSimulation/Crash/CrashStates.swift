@@ -27,15 +27,18 @@ package struct CrashStates: Sendable {
   func surviving(_ policy: CrashPolicy) -> DiskState { state.surviving(policy) }
 
   /// The policies worth trying here: all kept, all lost, each change lost, kept and torn alone, each file and folder
-  /// alone, names without contents and the reverse, and `mixtures` drawn from the seed. `maximumAlone` bounds the
-  /// changes taken one by one: the newest half of that number, and as many more drawn from the rest.
+  /// alone, names without contents and the reverse, lengths without bytes and the reverse, and `mixtures` drawn from the
+  /// seed. `maximumAlone` bounds the changes taken one by one: the newest half of that number, and as many more drawn from
+  /// the rest. At one moment of eight, drawn too, it is the larger `maximumAloneNowAndThen`.
   package func policies(
-    mixtures: Int, seed: UInt64, maximumAlone: Int = .max, takesFilesAlone: Bool = true
+    mixtures: Int, seed: UInt64, maximumAlone: Int = .max, maximumAloneNowAndThen: Int = 0,
+    takesFilesAlone: Bool = true
   ) -> [CrashPolicy] {
     if unsynced.isEmpty { return [.everythingKept] }
     var policies: [CrashPolicy] = [.everythingKept, .everythingLost]
     let here = mixed(seed, UInt64(operationCount))
-    for change in alone(maximumAlone, seed: here) {
+    let most = mixed(here, 0x3_0000_0000) % 8 == 0 ? Swift.max(maximumAlone, maximumAloneNowAndThen) : maximumAlone
+    for change in alone(most, seed: here) {
       policies.append(.onlyLost(change.index))
       policies.append(.onlyKept(change.index))
       if change.canTear { policies.append(.onlyTorn(change.index, seed: mixed(here, UInt64(change.index)))) }
@@ -49,6 +52,7 @@ package struct CrashStates: Sendable {
       policies.append(.onlyNamesKept)
       policies.append(.onlyContentKept)
     }
+    policies += [.onlyLengthsKept, .onlyLengthsLost]
     for number in 0..<Swift.max(mixtures, 0) {
       let drawn = mixed(here, UInt64(number) &+ 0x2_0000_0000)
       policies.append(number % 3 == 2 ? .moments(seed: drawn) : .mixture(seed: drawn))

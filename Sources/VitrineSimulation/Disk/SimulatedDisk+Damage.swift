@@ -33,6 +33,11 @@ extension SimulatedDisk {
     }
   }
 
+  /// The file's length as programs see it; nil where there is none.
+  package func byteCount(_ path: String) -> Int? {
+    core.withLock { core in core.resolve(path).flatMap { core.files[$0]?.byteCount } }
+  }
+
   /// Replaces a file's bytes in place, or makes the file and the folders on the way. False where a name on the way is
   /// taken by the other kind, or the bytes are too many.
   @discardableResult

@@ -111,6 +111,7 @@ package final class SimulatedDisk: FileSystem {
   /// - Parameters:
   ///   - mixtures: How many random disks to draw for each moment.
   ///   - maximumAlone: How many unsynced changes to keep, lose and tear one by one at each moment.
+  ///   - maximumAloneNowAndThen: The same at one moment of eight, where it is more.
   ///   - takesFilesAlone: Whether to keep and lose each file and each folder.
   ///   - moments: Numbers of complete operations; all when nil.
   ///   - comparesShapes: Whether disks are equal that differ only in the bytes that were written, not in which operations
@@ -119,15 +120,16 @@ package final class SimulatedDisk: FileSystem {
   ///     changes were acknowledged by then and which one was under way. Equal disks are left out among moments with one
   ///     number. By default no two moments have the same.
   package func crashes(
-    mixtures: Int, seed: UInt64, maximumAlone: Int = .max, takesFilesAlone: Bool = true, after moments: [Int]? = nil,
-    comparesShapes: Bool = false,
+    mixtures: Int, seed: UInt64, maximumAlone: Int = .max, maximumAloneNowAndThen: Int = 0,
+    takesFilesAlone: Bool = true, after moments: [Int]? = nil, comparesShapes: Bool = false,
     expectation: @escaping @Sendable (Int) -> Int = { $0 }
   ) -> CrashExploration {
     let (initial, journal, options) = core.withLock { ($0.initial, $0.journal, $0.options) }
     return CrashExploration(
       first: initial, journal: journal, options: options,
       moments: moments ?? Array(initial.operationCount...initial.operationCount + journal.count),
-      mixtures: mixtures, seed: seed, maximumAlone: maximumAlone, takesFilesAlone: takesFilesAlone,
+      mixtures: mixtures, seed: seed, maximumAlone: maximumAlone, maximumAloneNowAndThen: maximumAloneNowAndThen,
+      takesFilesAlone: takesFilesAlone,
       comparesShapes: comparesShapes,
       expectation: expectation)
   }

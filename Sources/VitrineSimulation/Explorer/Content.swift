@@ -1,3 +1,5 @@
+import Vitrine
+
 #if canImport(Glibc)
   import Glibc
 #elseif canImport(Musl)
@@ -6,21 +8,67 @@
   import Darwin
 #endif
 
-/// What an entry has to say, apart from the times that it tells.
+/// What an entry has to say, apart from when it was put and used, and from the original it was made of.
 package struct Content: Equatable, Sendable {
+  /// In milliseconds.
+  package enum Expiry: Equatable, Sendable {
+    /// Since 1970.
+    case at(Int64)
+    case afterIdle(Int64)
+  }
+
   package var bytes: [UInt8]
   package var metadata: [UInt8] = []
-  /// Whether time alone may make a miss of it.
-  package var mayExpire = false
+  package var layout: BitmapLayout?
+  package var expiry: Expiry?
+  /// The caller's own; of the store's nobody knows from here.
+  var namedSource: Source?
 
-  package init(_ bytes: [UInt8], metadata: [UInt8] = [], mayExpire: Bool = false) {
+  package init(_ bytes: [UInt8], metadata: [UInt8] = [], layout: BitmapLayout? = nil) {
     self.bytes = bytes
     self.metadata = metadata
-    self.mayExpire = mayExpire
+    self.layout = layout
+  }
+
+  /// What a put with these options stores.
+  package init(_ bytes: [UInt8], _ options: PutOptions) {
+    self.init(bytes, metadata: options.metadata, layout: options.layout)
+    expiry = Content.expiry(options.expirationMilliseconds, options.slidingExpirationMilliseconds)
+    if case .named(let source) = options.source { namedSource = source }
+  }
+
+  init(_ bytes: [UInt8], _ entry: EntryInfo) {
+    self.init(bytes, metadata: entry.metadata, layout: entry.layout)
+    expiry = Content.expiry(entry.expirationMilliseconds, entry.slidingExpirationMilliseconds)
+    if entry.hasNamedSource { namedSource = entry.source }
+  }
+
+  private static func expiry(_ fixed: Int64?, _ idle: Int64?) -> Expiry? {
+    fixed.map { .at($0) } ?? idle.map { .afterIdle($0) }
+  }
+
+  /// Puts it again, made from nothing that the store knows.
+  var options: PutOptions {
+    var options = PutOptions(metadata: metadata, source: namedSource.map { .named($0) } ?? SourceOption.none)
+    options.layout = layout
+    switch expiry {
+    case .at(let moment): options.expirationMilliseconds = moment
+    case .afterIdle(let limit): options.slidingExpirationMilliseconds = limit
+    case nil: break
+    }
+    return options
+  }
+
+  /// Whether it may no longer be given out. Of one that lasts as long as it is used, nobody knows from here.
+  func hasExpired(at now: Int64) -> Bool {
+    if case .at(let moment) = expiry { moment <= now } else { false }
   }
 
   /// By one comparison of memory: megabytes are compared for each crash, also in debug builds.
-  package static func == (a: Content, b: Content) -> Bool { same(a.bytes, b.bytes) && same(a.metadata, b.metadata) }
+  package static func == (a: Content, b: Content) -> Bool {
+    a.layout == b.layout && a.expiry == b.expiry && a.namedSource == b.namedSource && same(a.bytes, b.bytes)
+      && same(a.metadata, b.metadata)
+  }
 
   private static func same(_ a: [UInt8], _ b: [UInt8]) -> Bool {
     a.count == b.count

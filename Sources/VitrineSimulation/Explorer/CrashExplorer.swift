@@ -11,8 +11,8 @@ public struct CrashExplorer: Sendable {
   public var workloads: [CrashWorkload]
   /// The same one gives the same rounds.
   public var seed: UInt64
-  /// How many distinct states to look at, over all workloads. Disks count as one that differ only in the bytes of what was
-  /// written.
+  /// How many distinct durable images to look at, over all workloads. Disks count as one that differ only in the bytes of
+  /// what was written.
   public var states: Int
   /// How many faults of the disk to inject, over all workloads.
   public var faults: Int
@@ -34,30 +34,39 @@ public struct CrashExplorer: Sendable {
   }
 
   /// Explores, on the caller's thread and others, and blocks until the numbers are reached, the time is over, or
-  /// `progress` says no. Progress is told a few times a second, by any of the threads but never by two at once.
-  public func run(progress: @escaping @Sendable (CrashReport) -> Bool = { _ in true }) -> CrashReport {
+  /// `progress` says no. Progress is told a few times a second, by any of the threads but never by two at once. `watch` is
+  /// told before each look, by each thread with its number (below ``threads``), where it is: should the look trap or never
+  /// end, ``repeat(_:)`` finds the place again. Nil: it is done, or between two looks.
+  public func run(
+    progress: @escaping @Sendable (CrashReport) -> Bool = { _ in true },
+    watch: @escaping @Sendable (_ thread: Int, _ place: String?) -> Void = { _, _ in }
+  ) -> CrashReport {
     let board = ExplorationBoard(self, progress: progress)
-    DispatchQueue.concurrentPerform(iterations: threads) { _ in
-      while let task = board.next() { explore(task, board) }
+    DispatchQueue.concurrentPerform(iterations: threads) { thread in
+      while let task = board.next() {
+        explore(task, board) { watch(thread, "\($0)") }
+        watch(thread, nil)
+      }
     }
     return board.report()
   }
 
-  private func explore(_ task: ExplorationBoard.Task, _ board: ExplorationBoard) {
+  private func explore(
+    _ task: ExplorationBoard.Task, _ board: ExplorationBoard, _ enter: @escaping (CrashPlace) -> Void
+  ) {
     let workload = workloads[task.workload]
+    let seed = workload.seed(seed, round: task.round)
     switch task.kind {
     case .crashes:
-      CrashRound(workload: workload, round: task.round, seed: workload.seed(seed, round: task.round), board: board)
-        .run(task.workload)
+      CrashRound(workload: workload, round: task.round, seed: seed, board: board, enter: enter).run(task)
     case .faults:
-      FaultRound(workload: workload, round: task.round, seed: workload.seed(seed, round: task.round), board: board)
-        .run(task.workload)
+      FaultRound(workload: workload, round: task.round, seed: seed, board: board, enter: enter).run(task.workload)
     }
   }
 
   /// Looks at the state or the fault again that a violation names (``CrashViolation/place``), which takes this explorer's
-  /// seed and workloads. Nil: nothing is wrong there any more. Throws `invalidArgument` for what names nothing here, and
-  /// what the workload throws. Takes as long as a round and a look.
+  /// seed and workloads. Nil: nothing is wrong there any more. Throws `invalidArgument` for what names nothing here. Takes
+  /// as long as a round and a look.
   public func `repeat`(_ place: String) throws -> CrashViolation? {
     guard let place = CrashPlace(place), let workload = workloads.first(where: { $0.name == place.workload }) else {
       throw StoreError.invalidArgument("no workload and place is named \(place)")
@@ -66,7 +75,7 @@ public struct CrashExplorer: Sendable {
     let wrong: (text: String, story: [String])?
     switch place.event {
     case .crash(let first, let second, let verification):
-      wrong = try CrashRound(workload: workload, round: place.round, seed: seed, board: nil)
+      wrong = CrashRound(workload: workload, round: place.round, seed: seed, board: nil)
         .look(first, second, verification)
     case .fault(let misfortunes):
       wrong = FaultRound(workload: workload, round: place.round, seed: seed, board: nil).look(misfortunes)

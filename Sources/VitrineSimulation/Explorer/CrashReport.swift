@@ -4,19 +4,25 @@ public struct CrashReport: Sendable {
   public struct Workload: Sendable {
     public var name: String
     public var rounds = 0
-    /// Distinct states looked at.
+    /// Distinct durable images looked at: those that differ in nothing but the bytes of what was written are one.
     public var states = 0
+    /// Looks at them: an image is looked at again where something else is expected of it.
+    public var looks = 0
     /// Faults that struck.
     public var faults = 0
+    /// Whether further rounds gave no image that was not seen.
+    public var hasRunDry = false
   }
 
-  /// What the disk was asked for, and how many such calls the power went before and after.
+  /// What the disk was asked for, and in how many states such a call was the last that was complete, or the first that was
+  /// not. Of some that were made there may be none.
   public struct CallSite: Sendable {
     /// Such as `sync`, `store`.
     public var operation: String
     /// Such as `wal/*`, `segments/*`, `checkpoints/*`, `STORE`.
     public var file: String
-    public var count = 0
+    public var cutBefore = 0
+    public var cutAfter = 0
   }
 
   /// Of the explorer; with it, ``CrashExplorer/repeat(_:)`` finds a violation again.
@@ -42,7 +48,25 @@ public struct CrashReport: Sendable {
   /// Over all workloads.
   public var states: Int { workloads.reduce(0) { $0 + $1.states } }
   /// Over all workloads.
+  public var looks: Int { workloads.reduce(0) { $0 + $1.looks } }
+  /// Over all workloads.
   public var faults: Int { workloads.reduce(0) { $0 + $1.faults } }
+
+  /// Of each workload, unless its share is smaller.
+  static let fewestStates = 5000
+
+  /// What was aimed at and not reached, a line each; empty when all was.
+  public var shortfalls: [String] {
+    var lines: [String] = []
+    if states < statesWanted { lines.append("\(states) states of \(statesWanted)") }
+    if faults < faultsWanted { lines.append("\(faults) faults of \(faultsWanted)") }
+    let fewest = min(CrashReport.fewestStates, statesWanted / max(1, workloads.count))
+    for workload in workloads where workload.states < fewest {
+      let why = workload.hasRunDry ? ", and has no more" : ""
+      lines.append("\(workload.name): \(workload.states) states of \(fewest)\(why)")
+    }
+    return lines
+  }
 }
 
 /// A state in which something was not as promised.

@@ -7,60 +7,66 @@ struct CrashRound {
   let seed: UInt64
   /// Nil when one state alone is looked at.
   let board: ExplorationBoard?
+  /// Told where it is before each look.
+  var enter: (CrashPlace) -> Void = { _ in }
 
   /// Of every so many states the recovery is cut off too, somewhere, if it does what others have done.
   private static let doubleStride = 40
   /// Of the states that such a cut-off recovery leaves, so many at most are looked at.
   private static let mostSeconds = 12
 
-  func run(_ index: Int) {
-    let store: RecordedStore
-    do {
-      store = try workload.record(seed: seed)
-    } catch {
-      board?.add(violation(.init(operationCount: 0, policy: .everythingKept), nil, .firstRead, "\(error)", []))
-      board?.giveUpStates(index)
-      return
-    }
-    if let misuse = store.world.disk.misuse.first {
-      board?.add(violation(.init(operationCount: 0, policy: .everythingKept), nil, .firstRead, misuse, []))
-    }
-    var number = 0
-    var newCount = 0
-    var last = store.firstMoment
+  func run(_ task: ExplorationBoard.Task) {
+    guard let board else { return }
+    let index = task.workload
+    let begin = CrashPlace.Moment(operationCount: 0, policy: .everythingKept)
+    enter(place(begin, nil, .firstRead))
+    let (store, wrong) = record()
+    if let wrong { board.add(violation(begin, nil, .firstRead, wrong.text, wrong.story)) }
+    guard let store, wrong == nil else { return board.giveUpStates(index) }
+    if store.isUncertain { return }
+    let all = Array(store.moments)
+    let pass = task.pass ?? (0, board.divide(task, cuts: all.count))
+    let first = (pass.number + Int(seed % UInt64(pass.count))) % pass.count
+    let moments = stride(from: first, to: all.count, by: pass.count).map { all[$0] }
+    var number = Int(mixed(seed, UInt64(pass.number)) % 60)
+    var newImages = 0
+    var cuts: [Int: Int] = [:]
     var lastDeath = -1
-    for crash in store.crashes(mixtures: 4, seed: seed, maximumAlone: 5) {
-      guard let board, board.isWanted(index) else { break }
-      last = crash.operationCount
-      guard board.enter(index, crash) else { continue }
+    for crash in store.crashes(
+      mixtures: 4, seed: seed, maximumAlone: 5, maximumAloneNowAndThen: 64, after: moments)
+    {
+      guard board.isWanted(index) else { break }
+      let moment = crash.operationCount
+      guard let isNewImage = board.enter(index, crash) else { continue }
       number += 1
-      newCount += 1
+      newImages += isNewImage ? 1 : 0
+      cuts[moment, default: 0] += 1
       let isSample = number % CrashRound.doubleStride == 0
       // No mode may serve what was not put.
       let verification = [Verification.firstRead, .always, .never][number % 3]
       let extras = Inspection.Extras.each[number % Inspection.Extras.each.count]
       look(
-        Cut(place: .init(operationCount: last, policy: crash.policy), description: "\(crash)", disk: crash.disk),
+        Cut(place: .init(operationCount: moment, policy: crash.policy), description: "\(crash)", disk: crash.disk),
         store, verification, extras, board, index, isSample: isSample)
       // The process alone dies once at each moment.
-      if lastDeath == last { continue }
-      lastDeath = last
+      if lastDeath == moment { continue }
+      lastDeath = moment
       look(
         Cut(
-          place: .init(operationCount: last, policy: nil), description: "the process died after \(last) operations",
+          place: .init(operationCount: moment, policy: nil), description: "the process died after \(moment) operations",
           disk: { crash.states.diskAfterProcessDeath() }),
         store, verification, [], board, index, isSample: isSample)
     }
-    board?.cover(store.world.disk.operations.filter { $0.index >= store.firstMoment && $0.index < last })
-    if newCount == 0 { board?.giveUpStates(index) }
+    board.cover(store.world.disk.operations, cuts)
+    board.endPass(index, newImages: newImages)
   }
 
-  /// Where a run ends, and the disk that is left.
-  private struct Cut {
-    let place: CrashPlace.Moment
-    let description: String
-    /// A new one each time.
-    let disk: () -> SimulatedDisk
+  /// Does the workload. What is wrong by then is so wherever it is cut off.
+  private func record() -> (store: RecordedStore?, wrong: (text: String, story: [String])?) {
+    let store: RecordedStore
+    do { store = try workload.make(seed: seed) } catch { return (nil, ("\(error)", [])) }
+    do { try workload.run(store, seed: seed) } catch { return (store, ("\(error)", story(store, .max))) }
+    return (store, store.world.disk.misuse.first.map { ($0, story(store, .max)) })
   }
 
   /// Looks at the store that is left, and then cuts its recovery off.
@@ -68,6 +74,7 @@ struct CrashRound {
     _ cut: Cut, _ store: RecordedStore, _ verification: Verification, _ extras: Inspection.Extras,
     _ board: ExplorationBoard, _ index: Int, isSample: Bool
   ) {
+    enter(place(cut.place, nil, verification))
     let inspection = Inspection(
       history: store.history, moment: cut.place.operationCount, powerLost: cut.place.policy != nil,
       verification: verification, extras: self.extras(extras))
@@ -91,29 +98,44 @@ struct CrashRound {
   ) {
     // What a death leaves unsynced is another matter than what a loss of power leaves.
     let kind = first.place.policy == nil ? ~index : index
-    guard isSample || board.hasRoomForRecovery,
-      let recovery = try? recovered(store, first.disk(), first.place, verification)
-    else { return }
+    guard isSample || board.hasRoomForRecovery else { return }
+    let start = CrashPlace.Moment(operationCount: 0, policy: .everythingKept)
+    enter(place(first.place, start, verification))
+    let recovery: CutRecovery
+    do { recovery = try CutRecovery(store, first, verification) } catch {
+      let text = "\(first.description): a recovery failed: \(error)"
+      return board.add(violation(first.place, start, verification, text, story(store, first.place.operationCount)))
+    }
     let operations = recovery.world.disk.operations
     if !isSample, board.hasSeenRecovery(kind, operations) { return }
     let isNew = board.enterRecovery(kind, operations, 3 * operations.count)
     guard isNew || isSample else { return }
     let seconds = seconds(of: recovery.world.disk)
     let step = isNew ? 1 : max(1, seconds.count / CrashRound.mostSeconds)
+    let before = recovery.before()
     for (number, second) in seconds.enumerated() where number % step == Int(seed % UInt64(step)) {
       if board.isOver { return }
-      let inspection = Inspection(
-        history: store.history, moment: first.place.operationCount, powerLost: true, verification: verification,
-        harm: recovery.hasEvicted ? .entriesMayMiss : .none, extras: extras([]))
+      let moment = CrashPlace.Moment(operationCount: second.operationCount, policy: second.policy)
+      enter(place(first.place, moment, verification))
+      let inspection = inspection(store, recovery, before, moment, verification, [])
       board.countDoubleCrash()
-      if let wrong = inspection.run(recovery.world.rebooted(second.disk())) {
-        let moment = CrashPlace.Moment(operationCount: second.operationCount, policy: second.policy)
+      if let wrong = recovery.misuse ?? inspection.run(recovery.world.rebooted(second.disk())) {
         board.add(
           violation(
             first.place, moment, verification, "\(first.description), then \(second): \(wrong)",
             story(store, first.place.operationCount) + story(recovery.world.disk, second.operationCount, "recovery")))
       }
     }
+  }
+
+  private func inspection(
+    _ store: RecordedStore, _ recovery: CutRecovery, _ before: CutRecovery.Before, _ second: CrashPlace.Moment,
+    _ verification: Verification, _ extras: Inspection.Extras
+  ) -> Inspection {
+    Inspection(
+      history: store.history, moment: recovery.first.place.operationCount, powerLost: second.policy != nil,
+      verification: verification, harm: before.hasEvicted ? .entriesMayMiss : .none,
+      predecessor: recovery.predecessor(of: second, before), extras: self.extras(extras))
   }
 
   /// Behind each operation all kept, all lost, and one of the rest.
@@ -135,58 +157,48 @@ struct CrashRound {
     return seconds
   }
 
-  /// A store that was opened on what a crash left, has done its first upkeep, and is let go as by a kill. Every second one
-  /// has an option changed: then a checkpoint is written before anything that the crash left was checked. Every third one
-  /// is closed: then a checkpoint vouches for all that it left.
-  private func recovered(
-    _ store: RecordedStore, _ disk: SimulatedDisk, _ place: CrashPlace.Moment, _ verification: Verification
-  ) throws -> (world: SimulatedWorld, hasEvicted: Bool) {
-    let world = store.world.rebooted(disk)
-    var options = StoreOptions(verification: verification)
-    if place.operationCount % 2 == 1 { options.compressionLevel = 7 }
-    let again = try CacheStore.open(at: RecordedStore.path, options: options, environment: world.environment)
-    world.background.runAll()
-    if place.operationCount % 3 == 1 { try again.close() }
-    // A smaller budget, known by then, may have cost entries of which the history knows nothing.
-    let hasEvicted = again.statistics().evictedCount > 0
-    again.abandon()
-    return (world, hasEvicted)
-  }
-
   // MARK: One state alone
 
   func look(
     _ first: CrashPlace.Moment, _ second: CrashPlace.Moment?, _ verification: Verification
-  ) throws -> (text: String, story: [String])? {
-    let store = try workload.record(seed: seed)
-    let disk = left(store.world.disk, first)
-    var world = store.world.rebooted(disk)
-    var harm = Harm.none
+  ) -> (text: String, story: [String])? {
+    let (recorded, wrong) = record()
+    guard wrong == nil, let store = recorded else { return wrong }
+    let states = store.world.disk.crashStates(after: first.operationCount)
+    let cut = Cut(
+      place: first, description: "",
+      disk: { first.policy.map(states.disk) ?? states.diskAfterProcessDeath() })
+    let all = Inspection.Extras(Inspection.Extras.each)
     var story = story(store, first.operationCount)
-    if let second {
-      let recovery = try recovered(store, disk, first, verification)
-      if recovery.hasEvicted { harm = .entriesMayMiss }
-      story += self.story(recovery.world.disk, second.operationCount, "recovery")
-      world = recovery.world.rebooted(left(recovery.world.disk, second))
+    guard let second else {
+      let inspection = Inspection(
+        history: store.history, moment: first.operationCount, powerLost: first.policy != nil,
+        verification: verification, extras: extras(all))
+      return inspection.run(store.world.rebooted(cut.disk())).map { ($0, story) }
     }
-    let inspection = Inspection(
-      history: store.history, moment: first.operationCount, powerLost: (second ?? first).policy != nil,
-      verification: verification, harm: harm, extras: extras(Inspection.Extras(Inspection.Extras.each)))
-    return inspection.run(world).map { ($0, story) }
+    let recovery: CutRecovery
+    do { recovery = try CutRecovery(store, cut, verification) } catch { return ("a recovery failed: \(error)", story) }
+    story += self.story(recovery.world.disk, second.operationCount, "recovery")
+    if let misuse = recovery.misuse { return (misuse, story) }
+    let left = recovery.world.disk.crashStates(after: second.operationCount)
+    let disk = second.policy.map(left.disk) ?? left.diskAfterProcessDeath()
+    let inspection = inspection(store, recovery, recovery.before(), second, verification, all)
+    return inspection.run(recovery.world.rebooted(disk)).map { ($0, story) }
   }
 
-  private func left(_ disk: SimulatedDisk, _ moment: CrashPlace.Moment) -> SimulatedDisk {
-    let states = disk.crashStates(after: moment.operationCount)
-    return moment.policy.map(states.disk) ?? states.diskAfterProcessDeath()
+  // MARK: Telling
+
+  private func place(
+    _ first: CrashPlace.Moment, _ second: CrashPlace.Moment?, _ verification: Verification
+  ) -> CrashPlace {
+    CrashPlace(workload: workload.name, round: round, event: .crash(first, second: second, verification))
   }
 
   private func violation(
     _ first: CrashPlace.Moment, _ second: CrashPlace.Moment?, _ verification: Verification, _ text: String,
     _ story: [String]
   ) -> CrashViolation {
-    let place = CrashPlace(
-      workload: workload.name, round: round, event: .crash(first, second: second, verification))
-    return CrashViolation(place: "\(place)", text: text, story: story)
+    CrashViolation(place: "\(place(first, second, verification))", text: text, story: story)
   }
 
   /// What was asked of the store, and the last that the disk did.
@@ -197,4 +209,12 @@ struct CrashRound {
   private func story(_ disk: SimulatedDisk, _ moment: Int, _ name: String) -> [String] {
     disk.operations.filter { $0.index < moment }.suffix(12).map { "\(name): \($0)" }
   }
+}
+
+/// Where a run ends, and the disk that is left.
+struct Cut {
+  let place: CrashPlace.Moment
+  let description: String
+  /// A new one each time.
+  let disk: () -> SimulatedDisk
 }

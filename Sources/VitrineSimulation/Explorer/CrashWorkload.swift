@@ -46,15 +46,18 @@ public struct CrashWorkload: Sendable {
     name.utf8.reduce(mixed(seed, UInt64(round))) { mixed($0, UInt64($1)) }
   }
 
-  /// Does it once, all from the empty disk on in the history. What the body throws is thrown.
-  func record(
+  /// The store to do it to, all from the empty disk on in its history.
+  func make(
     seed: UInt64, isTolerant: Bool = false, prepare: (SimulatedWorld) -> Void = { _ in }
   ) throws -> RecordedStore {
-    let store = try RecordedStore(
+    try RecordedStore(
       seed: seed, options: options, isRecordedFromTheStart: includesMaking, forgets: false, isTolerant: isTolerant,
       prepare: prepare)
+  }
+
+  /// Does it once. What the body throws is thrown.
+  func run(_ store: RecordedStore, seed: UInt64) throws {
     var numbers: any RandomNumberGenerator = SplitMix64(seed: seed)
     try body(store, &numbers)
-    return store
   }
 }

@@ -7,19 +7,31 @@ final class ExplorationBoard: Sendable {
     let kind: Kind
     let workload: Int
     let round: Int
+    /// A round of crashes is done in passes, each of which cuts every so many operations; nil for the first, which says
+    /// how many there are.
+    var pass: (number: Int, count: Int)?
   }
 
   private struct State {
     var report: CrashReport
-    var seen: Set<UInt64> = []
+    /// Images that were looked at, and the same with what was expected of them.
+    var images: Set<UInt64> = []
+    var looks: Set<UInt64> = []
+    /// By workload: passes of rounds that were begun, and how many in a row gave nothing new.
+    var passes: [[Task]]
+    var barrenPasses: [Int]
     var seenRecoveries: Set<UInt64> = []
     var sites: [String: CrashReport.CallSite] = [:]
-    /// By workload: rounds of faults begun, and whether it gives nothing new any more.
+    /// By workload: rounds of faults begun, and whether none strikes.
     var faultRounds: [Int]
-    var hasNoStatesLeft: [Bool]
     var hasNoFaultsLeft: [Bool]
     var isStopped = false
     var lastProgress: UInt64
+
+    mutating func runDry(_ workload: Int) {
+      report.workloads[workload].hasRunDry = true
+      passes[workload] = []
+    }
   }
 
   private let state: Guarded<State>
@@ -27,6 +39,8 @@ final class ExplorationBoard: Sendable {
   private let deadline: UInt64
   private let statesEach: Int
   private let faultsEach: Int
+  /// Workloads in the order in which they have their turns where none is behind: none is always last.
+  private let order: [Int]
   private let progress: @Sendable (CrashReport) -> Bool
   /// Nobody is told twice at once.
   private let telling = Guarded(())
@@ -41,13 +55,15 @@ final class ExplorationBoard: Sendable {
     func share(_ wanted: Int) -> Int { max(0, wanted) / count + (wanted > 0 && wanted % count > 0 ? 1 : 0) }
     statesEach = share(explorer.states)
     faultsEach = share(explorer.faults)
+    var numbers = SplitMix64(seed: explorer.seed)
+    order = explorer.workloads.indices.shuffled(using: &numbers)
     let report = CrashReport(
       seed: explorer.seed, workloads: explorer.workloads.map { CrashReport.Workload(name: $0.name) },
       statesWanted: max(0, explorer.states), faultsWanted: max(0, explorer.faults))
     state = Guarded(
       State(
-        report: report, faultRounds: explorer.workloads.map { _ in 0 },
-        hasNoStatesLeft: explorer.workloads.map { _ in false }, hasNoFaultsLeft: explorer.workloads.map { _ in false },
+        report: report, passes: explorer.workloads.map { _ in [] }, barrenPasses: explorer.workloads.map { _ in 0 },
+        faultRounds: explorer.workloads.map { _ in 0 }, hasNoFaultsLeft: explorer.workloads.map { _ in false },
         lastProgress: began))
   }
 
@@ -64,11 +80,12 @@ final class ExplorationBoard: Sendable {
       if isOver(state) { return nil }
       let workloads = state.report.workloads
       var best: (share: Double, task: Task)?
-      for index in workloads.indices {
-        if statesEach > 0, !state.hasNoStatesLeft[index], workloads[index].states < statesEach {
+      for index in order {
+        if statesEach > 0, !workloads[index].hasRunDry, workloads[index].states < statesEach {
           let share = Double(workloads[index].states) / Double(statesEach)
           if share < best?.share ?? 1 {
-            best = (share, Task(kind: .crashes, workload: index, round: workloads[index].rounds))
+            let first = Task(kind: .crashes, workload: index, round: workloads[index].rounds)
+            best = (share, state.passes[index].last ?? first)
           }
         }
         if faultsEach > 0, !state.hasNoFaultsLeft[index], workloads[index].faults < faultsEach {
@@ -80,7 +97,8 @@ final class ExplorationBoard: Sendable {
       }
       guard let task = best?.task else { return nil }
       switch task.kind {
-      case .crashes: state.report.workloads[task.workload].rounds += 1
+      case .crashes where task.pass == nil: state.report.workloads[task.workload].rounds += 1
+      case .crashes: state.passes[task.workload].removeLast()
       case .faults: state.faultRounds[task.workload] += 1
       }
       return task
@@ -97,19 +115,52 @@ final class ExplorationBoard: Sendable {
     state.withLock { !isOver($0) && $0.report.workloads[workload].faults < faultsEach }
   }
 
+  /// One pass cuts so many operations, then others have their turn.
+  private static let cutsOfPass = 20
+  /// About as many images does one cut give.
+  private static let imagesOfCut = 6
+  /// So many passes without anything new, and there is no more to be had.
+  private static let mostBarrenPasses = 30
+
+  /// Divides a round into passes, so that the first of them, and a round that cannot be finished, is a sample of the
+  /// whole; enters the others. Answers their number.
+  func divide(_ task: Task, cuts: Int) -> Int {
+    state.withLock { state in
+      let missing = statesEach - state.report.workloads[task.workload].states
+      let most = max(1, min(ExplorationBoard.cutsOfPass, missing / ExplorationBoard.imagesOfCut))
+      let count = (cuts + most - 1) / most
+      for number in (1..<max(count, 1)).reversed() {
+        state.passes[task.workload].append(
+          Task(kind: .crashes, workload: task.workload, round: task.round, pass: (number, count)))
+      }
+      return count
+    }
+  }
+
+  /// A pass gave so many images that nobody had seen.
+  func endPass(_ workload: Int, newImages: Int) {
+    state.withLock { state in
+      if isOver(state) { return }
+      state.barrenPasses[workload] = newImages > 0 ? 0 : state.barrenPasses[workload] + 1
+      if state.barrenPasses[workload] >= ExplorationBoard.mostBarrenPasses { state.runDry(workload) }
+    }
+  }
+
   /// Rounds of it give nothing that was not seen.
-  func giveUpStates(_ workload: Int) { state.withLock { $0.hasNoStatesLeft[workload] = true } }
+  func giveUpStates(_ workload: Int) { state.withLock { $0.runDry(workload) } }
   func giveUpFaults(_ workload: Int) { state.withLock { $0.hasNoFaultsLeft[workload] = true } }
 
-  /// Enters a state; false when it was looked at already.
-  func enter(_ workload: Int, _ crash: Crash) -> Bool {
-    let isNew = state.withLock { state in
-      let fingerprint = mixed(mixed(crash.fingerprint, UInt64(crash.expected)), UInt64(workload))
-      guard state.seen.insert(fingerprint).inserted else { return false }
-      state.report.workloads[workload].states += 1
-      return true
+  /// Enters a state, and whether its image is new. Nil when it was looked at already and the same was expected of it.
+  func enter(_ workload: Int, _ crash: Crash) -> Bool? {
+    let isNew = state.withLock { state -> Bool? in
+      let image = mixed(crash.fingerprint, UInt64(workload))
+      guard state.looks.insert(mixed(image, UInt64(crash.expected))).inserted else { return nil }
+      state.report.workloads[workload].looks += 1
+      let isNew = state.images.insert(image).inserted
+      if isNew { state.report.workloads[workload].states += 1 }
+      return isNew
     }
-    if isNew { tell() }
+    if isNew != nil { tell() }
     return isNew
   }
 
@@ -118,7 +169,7 @@ final class ExplorationBoard: Sendable {
 
   /// Whether it is worth the while to see what a recovery does.
   var hasRoomForRecovery: Bool {
-    state.withLock { $0.report.doubleCrashes < $0.report.states * ExplorationBoard.mostDoubleCrashes }
+    state.withLock { $0.report.doubleCrashes < $0.report.looks * ExplorationBoard.mostDoubleCrashes }
   }
 
   /// Enters what a recovery did; false when another one did the same to the same files in the same order, or when it has to
@@ -126,7 +177,7 @@ final class ExplorationBoard: Sendable {
   func enterRecovery(_ workload: Int, _ operations: [DiskOperation], _ count: Int) -> Bool {
     let shape = shape(operations, workload)
     return state.withLock { state in
-      guard state.report.doubleCrashes + count <= state.report.states * ExplorationBoard.mostDoubleCrashes else {
+      guard state.report.doubleCrashes + count <= state.report.looks * ExplorationBoard.mostDoubleCrashes else {
         return false
       }
       guard state.seenRecoveries.insert(shape).inserted else { return false }
@@ -146,10 +197,15 @@ final class ExplorationBoard: Sendable {
     }
   }
 
-  /// The power went before and after each of these operations, in the states that were not seen before.
-  func cover(_ operations: [DiskOperation]) {
+  /// All of these were done, and the power went, in so many states that were looked at, behind the operation of a number.
+  func cover(_ operations: [DiskOperation], _ cuts: [Int: Int]) {
     state.withLock { state in
-      for operation in operations { state.sites[operation.site, default: CrashReport.CallSite(operation)].count += 1 }
+      for operation in operations {
+        var site = state.sites[operation.site] ?? CrashReport.CallSite(operation)
+        site.cutBefore += cuts[operation.index] ?? 0
+        site.cutAfter += cuts[operation.index + 1] ?? 0
+        state.sites[operation.site] = site
+      }
     }
   }
 

@@ -44,6 +44,10 @@ struct FaultInjection: CustomStringConvertible {
 
   var harm: Harm {
     switch (call, effect) {
+    // What passes says nothing of what the disk holds. Reads that are interrupted never come as far as here: the file
+    // system repeats them, and one that goes on failing is like any that fails.
+    case (_, .descriptors), (_, .memory): .none
+    case (let call, .interrupted) where call != .read: .none
     case (.write, .misdirected): .pagesAreWrong
     case (.read, .stale), (.read, .misdirected): .entriesMayBeOlder
     case (.read, _), (.map, _), (.openFile, _), (.status, _): .entriesMayMiss

@@ -7,25 +7,44 @@ struct FaultRound {
   let seed: UInt64
   /// Nil when one run alone is looked at.
   let board: ExplorationBoard?
+  /// Told where it is before each look.
+  var enter: (CrashPlace) -> Void = { _ in }
+
+  /// Then others have their turn; the next one of this workload is another round.
+  private static let mostFaults = 25
 
   func run(_ index: Int) {
-    guard let plain = try? workload.record(seed: seed) else { return board?.giveUpFaults(index) ?? () }
+    let begin = CrashPlace.Moment(operationCount: 0, policy: .everythingKept)
+    enter(CrashPlace(workload: workload.name, round: round, event: .crash(begin, second: nil, .firstRead)))
+    guard let plain = try? workload.make(seed: seed), (try? workload.run(plain, seed: seed)) != nil else {
+      return board?.giveUpFaults(index) ?? ()
+    }
     // In an order of the seed, so that a part of them is a sample of all; every fourth time two of them.
     var numbers = SplitMix64(seed: seed)
     let all = Misfortune.all(of: plain.world.disk, seed: seed).shuffled(using: &numbers)
-    for (number, misfortune) in all.enumerated() {
+    var count = 0
+    for (number, misfortune) in all.enumerated() where count < FaultRound.mostFaults {
       guard let board, board.wantsFaults(index) else { return }
-      look([misfortune], index, board)
-      if number % 4 == 3 { look([misfortune, all[numbers.below(all.count)]], index, board) }
+      if look([misfortune], index, board) { count += 1 }
+      if number % 4 == 3, look([misfortune, all[numbers.below(all.count)]], index, board) { count += 2 }
     }
+    if count == 0 { board?.giveUpFaults(index) }
   }
 
-  private func look(_ misfortunes: [Misfortune], _ index: Int, _ board: ExplorationBoard) {
-    guard let outcome = outcome(misfortunes) else { return }
+  private func place(_ misfortunes: [Misfortune]) -> CrashPlace {
+    CrashPlace(workload: workload.name, round: round, event: .fault(misfortunes))
+  }
+
+  /// Answers whether all of them struck.
+  private func look(_ misfortunes: [Misfortune], _ index: Int, _ board: ExplorationBoard) -> Bool {
+    let place = place(misfortunes)
+    enter(place)
+    guard let outcome = outcome(misfortunes) else { return false }
     board.count(misfortunes, index)
-    guard let wrong = outcome.wrong else { return }
-    let place = CrashPlace(workload: workload.name, round: round, event: .fault(misfortunes))
-    board.add(CrashViolation(place: "\(place)", text: wrong, story: outcome.story))
+    if let wrong = outcome.wrong {
+      board.add(CrashViolation(place: "\(place)", text: wrong, story: outcome.story))
+    }
+    return true
   }
 
   func look(_ misfortunes: [Misfortune]) -> (text: String, story: [String])? {
@@ -39,23 +58,31 @@ struct FaultRound {
     let run = FaultRun(misfortunes, seed: seed)
     let store: RecordedStore
     do {
-      store = try workload.record(seed: seed, isTolerant: true) {
+      store = try workload.make(seed: seed, isTolerant: true) {
         world = $0
         run.plan($0)
       }
     } catch {
-      // The store could not be made, or opened again. It can be once the disk is well.
+      // The store could not be made. It can be once the disk is well.
       guard let disk = world?.disk, run.hasStruck(disk) else { return nil }
       run.heal(disk)
       return (unmade(disk, error), ["\(error)"])
     }
-    guard run.hasStruck(store.world.disk) else { return nil }
+    var story: [String] { store.history.story(upTo: .max) }
+    do {
+      try workload.run(store, seed: seed)
+    } catch let unexpected as RecordedStore.Unexpected {
+      return ("\(unexpected)", story)
+    } catch {
+      // It could not be closed or opened again. What it had promised by then holds all the same.
+    }
+    guard run.hasStruck(store.world.disk), !store.isUncertain else { return nil }
     let finding: Finding
     do { finding = try run.look(store) } catch { finding = .wrong("\(error)") }
     switch finding {
     case .nothingStruck: return nil
     case .asPromised: return (nil, [])
-    case .wrong(let text): return (text, store.history.story(upTo: .max))
+    case .wrong(let text): return (text, story)
     }
   }
 
@@ -67,7 +94,7 @@ struct FaultRound {
       try store.put([1], for: "after")
       guard store.bytes("after") == [1] else { return "unusable after \(error)" }
       try store.close()
-      return nil
+      return world.disk.misuse.first
     } catch let later {
       return "cannot be opened after \(error), when the disk is well again: \(later)"
     }

@@ -20,7 +20,11 @@ struct FaultRun {
     self.seed = seed
   }
 
-  private var harm: Harm { misfortunes.map(\.harm).max() ?? .none }
+  private var harm: Harm {
+    let most = misfortunes.map(\.harm).max() ?? .none
+    // Where another one has ended a store without a checkpoint, a log that cannot be read is one that ends early.
+    return misfortunes.count > 1 && most == .entriesMayMiss ? .entriesMayBeOlder : most
+  }
 
   private var events: [WorldEvent] {
     misfortunes.compactMap { if case .event(let event) = $0 { event } else { nil } }

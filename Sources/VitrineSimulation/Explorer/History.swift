@@ -21,6 +21,8 @@ package final class History {
     /// Acknowledged as synced.
     let isSynced: Bool
     let began: Int
+    /// When it began, and how often the wall clock had been set by then.
+    let clock: (wall: Int64, stepCount: Int)
     /// Nil when it failed or never ended.
     var acknowledged: Int?
     /// It ended with an error: it may have happened or not, whatever came behind it.
@@ -42,8 +44,14 @@ package final class History {
   }
 
   let disk: SimulatedDisk
+  private let clock: SimulatedClock
+  /// Milliseconds since 1970.
+  var now: Int64 { clock.wallMilliseconds() }
 
-  init(_ disk: SimulatedDisk) { self.disk = disk }
+  init(_ world: SimulatedWorld) {
+    disk = world.disk
+    clock = world.clock
+  }
 
   func run<E: Error>(_ changes: [Change], synced: Bool, _ body: () throws(E) -> Void) throws(E) {
     let step = begin(changes, synced: synced)
@@ -73,7 +81,8 @@ package final class History {
   private func step(_ changes: [Change], synced: Bool, began: Int, acknowledged: Int? = nil) -> Step {
     nextID += 1
     return Step(
-      id: StepID(number: nextID), changes: changes, isSynced: synced, began: began, acknowledged: acknowledged)
+      id: StepID(number: nextID), changes: changes, isSynced: synced, began: began,
+      clock: (clock.wallMilliseconds(), clock.stepCount), acknowledged: acknowledged)
   }
 
   private func change(_ id: StepID, _ body: (inout Step) -> Void) {
@@ -145,10 +154,11 @@ package final class History {
 
   /// Contracts 2 to 4: what survives is the state after one of the steps from the last durable one to the last begun
   /// one, with any of those that failed or without; only a payload that was never synced may read as nothing. Answers what
-  /// is wrong, or nil.
+  /// is wrong, or nil. Expiries hold by the clock as it is now.
   func judge(
     _ found: [CacheKey: Content], crashedAfter moment: Int, powerLost: Bool, harm: Harm = .none
   ) -> String? {
+    if let wrong = expired(found) { return wrong }
     if harm >= .entriesMayBeOlder { return neverPut(found) }
     let begun = steps.prefix { $0.began <= moment }.count
     let flushed = flushes.last { $0.moment <= moment }?.stepCount ?? 0
@@ -192,14 +202,32 @@ package final class History {
     _ found: [CacheKey: Content], _ state: [CacheKey: Value], flushed: Int, powerLost: Bool, mayMiss: Bool
   ) -> String? {
     for (key, content) in found where state[key]?.content != content {
-      return "\(key.urlText) has \(content.bytes.count) bytes that are not its own then"
+      return state[key]?.content.bytes == content.bytes
+        ? "\(key.urlText) has other metadata, another layout or another expiry than its own then"
+        : "\(key.urlText) has \(content.bytes.count) bytes that are not its own then"
     }
     if mayMiss { return nil }
-    for (key, value) in state where found[key] == nil && !value.content.mayExpire {
+    for (key, value) in state where found[key] == nil && !mayHaveExpired(value) {
       if powerLost, value.step >= flushed, !steps[value.step].isSynced { continue }
       return "\(key.urlText) is missing"
     }
     return nil
+  }
+
+  /// Whether any time that the clock has shown since it was put may have made a miss of it, for good.
+  private func mayHaveExpired(_ value: Value) -> Bool {
+    let put = steps[value.step].clock
+    switch value.content.expiry {
+    case nil: return false
+    case .at(let moment): return moment <= clock.latestWall(since: put.stepCount)
+    case .afterIdle(let limit): return limit <= clock.latestWall(since: put.stepCount) - put.wall
+    }
+  }
+
+  /// Answers what is wrong with being given out at all.
+  private func expired(_ found: [CacheKey: Content]) -> String? {
+    let now = now
+    return found.first { $0.value.hasExpired(at: now) }.map { "\($0.key.urlText) is given out after its expiry" }
   }
 
   private func neverPut(_ found: [CacheKey: Content]) -> String? {

@@ -10,11 +10,19 @@ package struct Inspection {
   /// Recovery may have something to say then.
   private let isAfterFault: Bool
   private let harm: Harm
-  private let extras: Extras
+  private let predecessor: Predecessor?
+  let extras: Extras
+
+  /// What an opening before this one had when all that it had was durable.
+  package struct Predecessor {
+    let contents: [CacheKey: Content]
+    /// Whether some of it may have gone to make room.
+    let mayMiss: Bool
+  }
 
   package init(
     history: History, moment: Int, powerLost: Bool, verification: Verification = .firstRead, isAfterFault: Bool = false,
-    harm: Harm = .none, extras: Extras = []
+    harm: Harm = .none, predecessor: Predecessor? = nil, extras: Extras = []
   ) {
     self.history = history
     keys = history.keys
@@ -23,6 +31,7 @@ package struct Inspection {
     self.verification = verification
     self.isAfterFault = isAfterFault
     self.harm = harm
+    self.predecessor = predecessor
     self.extras = extras
   }
 
@@ -30,6 +39,7 @@ package struct Inspection {
   package func run(_ world: SimulatedWorld) -> String? {
     do {
       try check(world)
+      try expectNoMisuse(world)
       return nil
     } catch let wrong as Wrong {
       return wrong.text
@@ -44,8 +54,17 @@ package struct Inspection {
     if !isTrue { throw Wrong(text: text()) }
   }
 
+  func expectNoMisuse(_ world: SimulatedWorld) throws { try expectNothing(world.disk.misuse.first) }
+
+  /// Looks at a copy of what is left.
+  private func aside(_ world: SimulatedWorld, _ body: (SimulatedWorld) throws -> Void) throws {
+    let copy = world.rebooted(world.disk.copy())
+    try body(copy)
+    try expectNoMisuse(copy)
+  }
+
   /// For a check that answers what is wrong.
-  private func expectNothing(_ wrong: String?, _ when: String = "") throws {
+  func expectNothing(_ wrong: String?, _ when: String = "") throws {
     if let wrong { throw Wrong(text: when + wrong) }
   }
 
@@ -64,31 +83,74 @@ package struct Inspection {
 
   static func content(_ store: CacheStore, _ key: CacheKey) -> Content? {
     guard let bytes = store.bytes(key), case .found(let entry) = store.lookup(key) else { return nil }
-    return Content(bytes, metadata: entry.metadata)
+    return Content(bytes, entry)
   }
 
-  /// Every key has what it had. Those that were evicted have nothing.
-  private func expectUnchanged(_ found: [CacheKey: Content], _ store: CacheStore, _ when: String) throws {
-    let mayBeEvicted = store.statistics().evictedCount > 0
-    for (key, content) in found {
+  /// What a reader finds in what was left.
+  struct Seen {
+    let contents: [CacheKey: Content]
+    /// Over the store's whole life until then.
+    let evictedCount: Int
+
+    init(_ reader: CacheStore, _ keys: Set<CacheKey>) {
+      contents = Inspection.contents(reader, keys)
+      evictedCount = reader.statistics().evictedCount
+    }
+
+    /// Whether the store has evicted anything since.
+    func hasEvicted(_ store: CacheStore) -> Bool { store.statistics().evictedCount > evictedCount }
+  }
+
+  /// Every key has what it had, also where that is nothing. Those that were evicted have nothing.
+  private func expectUnchanged(
+    _ found: [CacheKey: Content], _ store: CacheStore, _ seen: Seen, _ when: String
+  ) throws {
+    let mayBeEvicted = seen.hasEvicted(store)
+    for key in keys {
       let now = Inspection.content(store, key)
-      try expect(now == content || now == nil && mayBeEvicted, "\(key.urlText) changed \(when)")
+      if now == found[key] || now == nil && mayBeEvicted { continue }
+      throw Wrong(text: "\(key.urlText) \(found[key] == nil ? "came back" : "changed") \(when)")
     }
   }
 
-  /// What a reader finds in what was left. It changes nothing on the disk.
-  private func readOnly(_ world: SimulatedWorld) throws -> [CacheKey: Content] {
-    let before = world.disk.operationCount
-    let reader = try open(world, readOnly: true)
-    let found = Inspection.contents(reader, keys)
-    try expect(world.disk.operationCount == before, "a reader changed the disk")
-    try reader.close()
-    return found
+  /// An enumeration and the count tell of what gets give and of nothing else, save what has expired.
+  private func expectListed(_ found: Set<CacheKey>, _ store: CacheStore) throws {
+    var listed: Set<CacheKey> = []
+    store.forEachEntry { entry in
+      listed.insert(entry.key)
+      return true
+    }
+    try expectNothing(found.subtracting(listed).first.map { "\($0.urlText) is there, and not listed" })
+    for key in listed.subtracting(found) where store.lookup(key) != .expired {
+      throw Wrong(text: "\(key.urlText) is listed, and has nothing or was never put")
+    }
+    try expect(store.count == listed.count, "\(store.count) entries, and \(listed.count) are listed")
   }
 
-  private func judge(_ found: [CacheKey: Content]) throws {
+  /// What a reader finds in what was left. It changes nothing on the disk.
+  func readOnly(_ world: SimulatedWorld) throws -> Seen {
+    let before = world.disk.operationCount
+    let reader = try open(world, readOnly: true)
+    let seen = Seen(reader, keys)
+    try expect(world.disk.operationCount == before, "a reader changed the disk")
+    try reader.close()
+    return seen
+  }
+
+  private func expectPredecessor(_ found: [CacheKey: Content]) throws {
+    guard let predecessor else { return }
+    for key in keys {
+      let now = found[key]
+      if now == predecessor.contents[key] || now == nil && predecessor.mayMiss { continue }
+      throw Wrong(text: "\(key.urlText) is not what the opening before this one had durably")
+    }
+  }
+
+  func judge(_ found: [CacheKey: Content]) throws {
     try expectNothing(history.judge(found, crashedAfter: moment, powerLost: powerLost, harm: harm))
   }
+
+  static let extra = CacheKey("after the crash")
 
   private func check(_ world: SimulatedWorld) throws {
     guard world.disk.contents("\(RecordedStore.path)/STORE") != nil else {
@@ -96,13 +158,16 @@ package struct Inspection {
       let store = try open(world)
       try store.put([1], for: "after")
       try expect(store.bytes("after") == [1], "unusable")
+      try expectListed([CacheKey("after")], store)
       return try judge([:])
     }
     if harm == .pagesAreWrong { return try checkDamaged(world) }
     let seen = try readOnly(world)
-    if extras.contains(.recoversTwice) { try recoverTwice(world.rebooted(world.disk.copy()), seen) }
-    if extras.contains(.changesFirst) { try changeFirst(world.rebooted(world.disk.copy()), seen) }
-    if extras.contains(.rebuilds) { try rebuild(world.rebooted(world.disk.copy())) }
+    try expectPredecessor(seen.contents)
+    if extras.contains(.recoversTwice) { try aside(world) { try recoverTwice($0, seen) } }
+    if extras.contains(.verifiesFirst) { try aside(world) { try verifyFirst($0, seen) } }
+    if extras.contains(.changesFirst) { try aside(world) { try changeFirst($0, seen) } }
+    if extras.contains(.rebuilds) { try aside(world) { try rebuild($0, seen) } }
     // A crash may bring back files that had gone.
     let usedAtFirst = world.disk.usedByteCount
     let store = try open(world)
@@ -110,35 +175,37 @@ package struct Inspection {
     try expect(notes.isEmpty || isAfterFault || extras.contains(.mayComplain), "recovery complains: \(notes)")
     let found = Inspection.contents(store, keys)
     // What a failed sync left doubtful is written anew, which may cost others their place.
-    let hasEvicted = isAfterFault && store.statistics().evictedCount > 0
+    let hasEvicted = isAfterFault && seen.hasEvicted(store)
     try expect(
-      seen == found || hasEvicted && found.allSatisfy { seen[$0.key] == $0.value },
+      seen.contents == found || hasEvicted && found.allSatisfy { seen.contents[$0.key] == $0.value },
       "a read-only opening found something else")
-    try judge(seen)
+    try judge(seen.contents)
     if !hasEvicted { try judge(found) }
-    try expectNothing(Accounts.check(store))
+    try expectAccounts(store, world)
+    try expectListed(Set(found.keys), store)
     // Goes on working.
-    let extra = CacheKey("after the crash")
+    let extra = Inspection.extra
     try store.put(RecordedStore.bytes(300, 999), for: extra, options: PutOptions(durability: .synced))
-    try expectUnchanged(found, store, "after a put")
+    try expectUnchanged(found, store, seen, "after a put")
     world.background.runAll()
     try store.flush()
     let report = try store.verify()
     try expect(report.isOK, "verify: \(report.damaged)")
     try expect(report.lost.isEmpty, "lost after the leftovers were checked: \(report.lost)")
-    try expectUnchanged(found, store, "behind the serving")
-    try expectNothing(Accounts.check(store), "later: ")
+    try expectUnchanged(found, store, seen, "behind the serving")
+    try expectAccounts(store, world, "later: ")
     try expectInsideBudget(store, world, usedAtFirst)
     if extras.contains(.compacts) {
       _ = try store.compact()
-      try expectUnchanged(found, store, "by a compaction")
-      try expectNothing(Accounts.check(store), "behind a compaction: ")
+      try expectUnchanged(found, store, seen, "by a compaction")
+      try expectAccounts(store, world, "behind a compaction: ")
       try expectInsideBudget(store, world, usedAtFirst)
     }
     try expectNobodysFilesAreGone(store, world)
     let last = Inspection.contents(store, keys)
     let kept = store.bytes(extra)
-    try expect(kept != nil || store.statistics().evictedCount > 0, "the put after the crash is gone")
+    try expect(kept != nil || seen.hasEvicted(store), "the put after the crash is gone")
+    try expectListed(Set(last.keys).union(kept == nil ? [] : [extra]), store)
     try store.close()
     // And is the same the next time.
     let again = try open(world)
@@ -146,26 +213,13 @@ package struct Inspection {
     try expect(again.bytes(extra) == kept, "the put after the crash is gone")
     let kind = again.statistics().lastOpen.kind
     try expect(kind == .clean, "a clean close is not recognised: \(again.statistics().lastOpen)")
-    try expectNothing(Accounts.check(again), "second opening: ")
+    try expectAccounts(again, world, "second opening: ")
     try repeatWhatWasCutOff(again)
   }
 
-  /// What is wrong on the disk may cost entries, but never gives a wrong one, and the store goes on.
-  private func checkDamaged(_ world: SimulatedWorld) throws {
-    try judge(try readOnly(world))
-    let store = try open(world)
-    try judge(Inspection.contents(store, keys))
-    let extra = CacheKey("after the crash")
-    let bytes = RecordedStore.bytes(300, 999)
-    try store.put(bytes, for: extra, options: PutOptions(durability: .synced))
-    world.background.runAll()
-    _ = try store.verify()
-    try store.close()
-    let again = try open(world)
-    try judge(Inspection.contents(again, keys))
-    let kept = again.bytes(extra)
-    try expect(kept == bytes || kept == nil && again.statistics().evictedCount > 0, "the put after it is gone")
-    try again.close()
+  private func expectAccounts(_ store: CacheStore, _ world: SimulatedWorld, _ when: String = "") throws {
+    let wrong = Accounts.check(store) { world.disk.byteCount("\(RecordedStore.path)/segments/\($0)") }
+    try expectNothing(wrong, when)
   }
 
   private func expectInsideBudget(_ store: CacheStore, _ world: SimulatedWorld, _ usedAtFirst: Int) throws {
@@ -190,14 +244,14 @@ package struct Inspection {
       switch change {
       case .put(let key, let content):
         do throws(StoreError) {
-          try store.put(
-            content.bytes, for: key, options: PutOptions(metadata: content.metadata, source: SourceOption.none))
+          try store.put(content.bytes, for: key, options: content.options)
         } catch {
           // The budget may have been made smaller since, or it may have been refused in the first place.
           guard case .tooLarge = error else { throw error }
           continue
         }
-        try expect(Inspection.content(store, key) == content, "\(key.urlText) put once more is not there")
+        let expected = content.hasExpired(at: history.now) ? nil : content
+        try expect(Inspection.content(store, key) == expected, "\(key.urlText) put once more is not there")
       case .remove(let key):
         try store.remove(key)
         try expect(!store.contains(key), "\(key.urlText) removed once more is there")

@@ -12,23 +12,31 @@ extension RecordedStore {
 
   /// Runs `body`, and while its sync of that number (counted from 1) is under way, each bystander's change on a thread of
   /// its own, one begun after the other: a buffered change ends there, a synced one shares a later sync. Returns when all
-  /// have. Where there is no such sync they follow the body. Their keys must be others than those of the body, and
-  /// what that changes must be there to be changed.
+  /// have. Where there is no such sync they follow the body, and so do those behind one that waits for the body. Their keys
+  /// must be others than those of the body, and what that changes must be there to be changed.
   public func overlap(sync number: Int = 1, _ bystanders: [Bystander], _ body: () throws -> Void) throws {
     let waiting = DispatchGroup()
     let outcomes = Guarded<[(History.StepID, moment: Int?)]>([])
-    var hasRun = false
+    var startedCount = 0
     let run = Unchecked { [self] in
-      hasRun = true
       // A change that nobody sees yet has no frame yet: those of the bystanders come before it.
       let unseen = history.underWay.flatMap { change in isSeen(change.changes) ? nil : change.position }
       for (count, bystander) in bystanders.enumerated() {
-        start(bystander, at: unseen.map { $0 + count }, waiting, outcomes)
+        startedCount += 1
+        if start(bystander, at: unseen.map { $0 + count }, waiting, outcomes) { continue }
+        // It waits for the body, or its thread got no time. Its frame comes behind those that are there; whether it comes
+        // before the body's, nobody knows.
+        if unseen != nil { isUncertain = true }
+        return
       }
     }
     world.disk.planDuringSync(number) { run.body() }
     defer {
       waiting.wait()
+      for bystander in bystanders[startedCount...] {
+        _ = start(bystander, at: nil, waiting, outcomes)
+        waiting.wait()
+      }
       for (step, moment) in outcomes.withLock({ $0 }) {
         if let moment { history.acknowledge(step, at: moment) } else { history.fail(step) }
       }
@@ -37,7 +45,6 @@ extension RecordedStore {
       defer { world.disk.planDuringSync(0) {} }
       try body()
     }
-    if !hasRun { run.body() }
   }
 
   private func isSeen(_ changes: [History.Change]) -> Bool {
@@ -54,10 +61,11 @@ extension RecordedStore {
     world.disk.lastOperations(since: moment).contains { $0.name == "store" && $0.path.contains("/wal/") }
   }
 
+  /// Answers whether it has got as far as it can.
   private func start(
     _ bystander: Bystander, at position: Int?, _ waiting: DispatchGroup,
     _ outcomes: Guarded<[(History.StepID, moment: Int?)]>
-  ) {
+  ) -> Bool {
     let change: History.Change
     let isSynced: Bool
     switch bystander {
@@ -89,13 +97,16 @@ extension RecordedStore {
     // Until it has ended, or waits behind its frame; or for something else, which nothing here can see.
     let clock = Environment.posix.clock
     let end = clock.monotonicNanoseconds() + RecordedStore.longestWait
-    while !isOver.withLock({ $0 }), !framesStored(since: began), clock.monotonicNanoseconds() < end {
+    while !isOver.withLock({ $0 }), !framesStored(since: began) {
+      if clock.monotonicNanoseconds() >= end { return false }
       clock.sleep(milliseconds: 0)
     }
+    return true
   }
 
   private static let threads = DispatchQueue(label: "vitrine.bystanders", attributes: .concurrent)
-  private static let longestWait: UInt64 = 20_000_000
+  /// Long enough for a thread of a machine that has much else to do.
+  private static let longestWait: UInt64 = 500_000_000
 }
 
 /// A body that goes to another place on the same thread.

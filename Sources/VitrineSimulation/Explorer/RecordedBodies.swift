@@ -28,6 +28,23 @@ extension RecordedStore {
     try change([.put(CacheKey(name), Content(bytes))], synced: synced) { try writer.commit() }
   }
 
+  /// Begins to draw so many rows of 64 bytes, and breaks off in the middle: nothing may change.
+  public func breakOffDrawing(_ name: String, rows: Int) throws {
+    struct BrokenOff: Error {}
+    guard let layout = BitmapLayout(width: 16, height: rows, format: .rgba8888) else { return }
+    try attempt {
+      try evicting {
+        do {
+          try store.draw(CacheKey(name), layout: layout, options: PutOptions()) { memory, _ in
+            let half = RecordedStore.bytes(32 * rows, rows)
+            memory.withUnsafeMutableBytes { $0.copyBytes(from: half) }
+            throw BrokenOff()
+          }
+        } catch is BrokenOff {}
+      }
+    }
+  }
+
   /// Draws `bytes`, which are so many rows of 64 bytes; `meanwhile` runs in the middle of it.
   public func draw(
     _ name: String, _ bytes: [UInt8], synced: Bool = false, meanwhile: () throws -> Void = {}
@@ -49,7 +66,7 @@ extension RecordedStore {
             try meanwhile()
           }
           memory.withUnsafeMutableBytes { $0.copyBytes(from: bytes) }
-          step = history.begin([.put(CacheKey(name), Content(bytes))], synced: synced)
+          step = history.begin([.put(CacheKey(name), Content(bytes, layout: layout))], synced: synced)
         }
       } catch {
         if let step { history.fail(step) }

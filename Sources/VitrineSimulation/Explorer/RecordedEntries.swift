@@ -10,12 +10,10 @@ extension RecordedStore {
       CacheKey(name, style), bytes, options: PutOptions(metadata: metadata, durability: synced ? .synced : .buffered))
   }
 
-  /// The same with any options. A source by name, or an original that outdates styles, is not known to the history: see
+  /// The same with any options. Which styles an original outdates is not known to the history: see
   /// ``replace(_:_:outdating:synced:)``.
   public func put(_ key: CacheKey, _ bytes: [UInt8], options: PutOptions) throws {
-    let mayExpire = options.expirationMilliseconds != nil || options.slidingExpirationMilliseconds != nil
-    let content = Content(bytes, metadata: options.metadata, mayExpire: mayExpire)
-    try change([.put(key, content)], synced: options.durability == .synced) {
+    try change([.put(key, Content(bytes, options))], synced: options.durability == .synced) {
       try store.put(bytes, for: key, options: options)
     }
   }
@@ -23,10 +21,38 @@ extension RecordedStore {
   /// Changes the metadata of an entry that is there.
   public func setMetadata(_ name: String, style: Style = .original, _ metadata: [UInt8], synced: Bool = false) throws {
     let key = CacheKey(name, style)
-    guard let bytes = store.bytes(key) else { return }
-    try change([.put(key, Content(bytes, metadata: metadata))], synced: synced) {
+    guard var content = Inspection.content(store, key) else { return }
+    content.metadata = metadata
+    try change([.put(key, content)], synced: synced) {
       _ = try store.setMetadata(metadata, for: key, durability: synced ? .synced : .buffered)
     }
+  }
+
+  /// Lets an entry that is there expire at a moment, milliseconds since 1970, or never.
+  public func setExpiration(_ name: String, _ milliseconds: Int64?, synced: Bool = false) throws {
+    let key = CacheKey(name)
+    guard var content = Inspection.content(store, key) else { return }
+    content.expiry = milliseconds.map { .at($0) }
+    try change([.put(key, content)], synced: synced) {
+      _ = try store.setExpiration(milliseconds, for: key, durability: synced ? .synced : .buffered)
+    }
+  }
+
+  /// Asks for an entry as it is made from `source`; one that names another goes.
+  public func get(_ name: String, style: Style = .original, from source: Source) throws {
+    let key = CacheKey(name, style)
+    guard let content = Inspection.content(store, key) else { return }
+    guard let named = content.namedSource, named != source else {
+      if content.namedSource != nil, store.bytes(key, source: source) != content.bytes {
+        throw Unexpected(text: "\(name) is not found under the source that it names")
+      }
+      return
+    }
+    let step = history.begin([.remove(key)], synced: false)
+    let found = store.bytes(key, source: source)
+    // A store that takes no more changes only misses it.
+    if store.contains(key) { history.fail(step) } else { history.acknowledge(step) }
+    if found != nil { throw Unexpected(text: "\(name) is found under another source") }
   }
 
   /// Stores an original with other bytes than before, which takes the named styles of its URL with it.
@@ -84,11 +110,16 @@ extension RecordedStore {
     try removeAll(synced, { $0.urlText.hasPrefix(prefix) }, { _ = try store.removeAll(prefix: prefix, durability: $0) })
   }
 
+  /// Removes all entries that `isMeant` picks.
+  public func removeAll(synced: Bool = false, where isMeant: (CacheKey) -> Bool) throws {
+    try removeAll(synced, isMeant, { _ = try store.removeAll(durability: $0) { isMeant($0.key) } })
+  }
+
   /// Removes all entries whose URL begins with `prefix` but those of these URLs.
-  public func retain(only names: [String], prefix: String = "") throws {
+  public func retain(only names: [String], prefix: String = "", synced: Bool = false) throws {
     try removeAll(
-      false, { $0.urlText.hasPrefix(prefix) && !names.contains($0.urlText) },
-      { _ in _ = try store.retain(only: names, prefix: prefix) })
+      synced, { $0.urlText.hasPrefix(prefix) && !names.contains($0.urlText) },
+      { _ = try store.retain(only: names, prefix: prefix, durability: $0) })
   }
 
   // MARK: Several at once

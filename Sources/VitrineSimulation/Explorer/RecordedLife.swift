@@ -109,9 +109,10 @@ extension RecordedStore {
   public func close() throws {
     // A store that has failed closes without a word, and without making anything durable.
     let isWell = isWell
+    // Also where its last writes fail.
+    isClosed = true
     try history.flush(isPromise: false) {
       try store.close()
-      isClosed = true
       return isWell
     }
   }

@@ -15,6 +15,8 @@ public final class RecordedStore {
   package static let path = "/store"
 
   package internal(set) var isClosed = false
+  /// Another thread was so slow that the order of its change is not known: nothing can be said of what is left.
+  var isUncertain = false
   /// After how many operations of the disk it was last opened.
   var openedAt = 0
   /// No crash before so many operations of the disk is explored.
@@ -34,7 +36,7 @@ public final class RecordedStore {
     var disk = SimulatedDisk.Options()
     disk.reusesMemory = !forgets
     world = SimulatedWorld(seed: seed, disk: SimulatedDisk(disk))
-    history = History(world.disk)
+    history = History(world)
     self.options = options
     prepare(world)
     store = try CacheStore.open(at: RecordedStore.path, options: options, environment: world.environment)
@@ -45,7 +47,7 @@ public final class RecordedStore {
   /// What a crash has left, opened: what it has under `keys` is what the new history begins with, as durable.
   package init(recovering world: SimulatedWorld, keys: Set<CacheKey>) throws {
     self.world = world
-    history = History(world.disk)
+    history = History(world)
     options = StoreOptions()
     forgets = true
     isTolerant = true
@@ -61,11 +63,17 @@ public final class RecordedStore {
     if forgets { world.disk.foldHistory() }
   }
 
-  /// The disks that a loss of power could have left.
-  package func crashes(mixtures: Int, seed: UInt64, maximumAlone: Int) -> CrashExploration {
+  /// The numbers of operations behind which crashes are explored.
+  var moments: ClosedRange<Int> { firstMoment...world.disk.operationCount }
+
+  /// The disks that a loss of power could have left, at all moments or at those given.
+  package func crashes(
+    mixtures: Int, seed: UInt64, maximumAlone: Int, maximumAloneNowAndThen: Int = 0, after moments: [Int]? = nil
+  ) -> CrashExploration {
     let expectations = history.expectations
     return world.disk.crashes(
-      mixtures: mixtures, seed: seed, maximumAlone: maximumAlone, after: Array(firstMoment...world.disk.operationCount),
+      mixtures: mixtures, seed: seed, maximumAlone: maximumAlone,
+      maximumAloneNowAndThen: maximumAloneNowAndThen, after: moments ?? Array(self.moments),
       comparesShapes: !forgets, expectation: { moment in expectations.count { $0 <= moment } })
   }
 

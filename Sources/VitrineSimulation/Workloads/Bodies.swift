@@ -32,11 +32,12 @@ extension CrashWorkload {
   }
 
   static let drawings = CrashWorkload(
-    "drawings", summary: "bitmaps drawn in the store's memory, with other changes in the middle"
+    "drawings", summary: "bitmaps drawn in the store's memory, with other changes in the middle, and some broken off"
   ) { store, numbers in
     try store.put("k0", RecordedStore.bytes(640, 1), synced: true)
     for number in 0..<5 {
       let rows = 1 + numbers.below(numbers.chance(20) ? 1200 : 90)
+      if numbers.chance(25) { try store.breakOffDrawing("k\(numbers.below(3))", rows: rows) }
       let (nests, synced) = (numbers.chance(40), numbers.chance(50))
       try store.draw("k\(numbers.below(3))", RecordedStore.bytes(64 * rows, 10 + number), synced: synced) {
         if nests {

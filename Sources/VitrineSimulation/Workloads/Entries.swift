@@ -57,13 +57,14 @@ extension CrashWorkload {
     }
     let synced = numbers.chance(50)
     try store.remove("a/\(numbers.below(8))", synced: synced)
-    switch numbers.below(7) {
+    switch numbers.below(8) {
     case 0: try store.removeAll(prefix: "a/", synced: synced)
-    case 1: try store.retain(only: ["a/1", "b/2", "b/3", "b/4"])
-    case 2: try store.retain(only: ["a/3"], prefix: "a/")
+    case 1: try store.retain(only: ["a/1", "b/2", "b/3", "b/4"], synced: synced)
+    case 2: try store.retain(only: ["a/3"], prefix: "a/", synced: synced)
     case 3: try store.removeMany(["a/0", "a/2", "b/1", "b/3"], synced: synced)
     case 4: try store.removeAll(style: small, synced: synced)
     case 5: try store.removeAllStyles("b/1", synced: synced)
+    case 6: try store.removeAll(synced: synced) { $0.urlText.hasSuffix("1") || $0.style == small }
     default: try store.removeAll(synced: synced)
     }
     if numbers.chance(50) { store.upkeep() }
@@ -100,9 +101,10 @@ extension CrashWorkload {
   }
 
   static let sources = CrashWorkload(
-    "sources", summary: "styles that go with the original they were made from"
+    "sources", summary: "styles that go with the original they were made from, and one whose source the caller names"
   ) { store, numbers in
     let styles = ["square", "wide", "tall"].compactMap { Style($0) }
+    guard let badge = Style("badge"), let names = Source([1]), let others = Source([2]) else { return }
     try store.put("a", RecordedStore.bytes(700, 1), synced: true)
     // Without an original, where that was refused, styles are made from nothing and outlive it.
     guard store.store.contains(CacheKey("a")) else { return }
@@ -111,6 +113,11 @@ extension CrashWorkload {
         try store.replace(
           "a", RecordedStore.bytes(100 + numbers.size() / 2, 10 + number),
           outdating: styles.filter { store.store.contains(CacheKey("a", $0)) }, synced: numbers.chance(50))
+      } else if numbers.chance(30) {
+        var options = PutOptions(durability: numbers.chance(50) ? .synced : .buffered)
+        options.source = .named(numbers.chance(70) ? names : others)
+        try store.put(CacheKey("a", badge), RecordedStore.bytes(80 + numbers.below(500), 60 + number), options: options)
+        if numbers.chance(50) { try store.get("a", style: badge, from: names) }
       } else {
         let style = styles[numbers.below(3)]
         try store.put(

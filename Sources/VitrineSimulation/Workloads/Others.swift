@@ -36,6 +36,11 @@ extension CrashWorkload {
       default: break
       }
       try store.put(key, RecordedStore.bytes(numbers.size() / 3, number), options: options)
+      if numbers.chance(25) {
+        try store.setExpiration(
+          "k\(numbers.below(5))", numbers.chance(30) ? nil : store.now + Int64(1 + numbers.below(9 * hour)),
+          synced: numbers.chance(50))
+      }
       switch numbers.below(4) {
       case 0: store.stepClock(milliseconds: numbers.below(4 * hour))
       case 1: store.stepClock(milliseconds: -numbers.below(400 * 24 * hour))

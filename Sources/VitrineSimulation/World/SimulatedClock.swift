@@ -5,6 +5,8 @@ package final class SimulatedClock: Clock {
   private struct Now {
     var wallMilliseconds: Int64
     var monotonicNanoseconds: UInt64
+    /// What the wall clock showed when it was set, oldest first: the latest of each stretch in which time only passed.
+    var ends: [Int64] = []
   }
   private let now: Guarded<Now>
 
@@ -28,5 +30,18 @@ package final class SimulatedClock: Clock {
   }
 
   /// Steps the wall clock alone, as an administrator does, in either direction.
-  package func setWall(milliseconds: Int64) { now.withLock { $0.wallMilliseconds = milliseconds } }
+  package func setWall(milliseconds: Int64) {
+    now.withLock { now in
+      now.ends.append(now.wallMilliseconds)
+      now.wallMilliseconds = milliseconds
+    }
+  }
+
+  /// How often the wall clock was set.
+  var stepCount: Int { now.withLock { $0.ends.count } }
+
+  /// The latest that the wall clock has shown since it had been set so often.
+  func latestWall(since stepCount: Int) -> Int64 {
+    now.withLock { $0.ends[min(stepCount, $0.ends.count)...].reduce($0.wallMilliseconds, max) }
+  }
 }

@@ -1,0 +1,31 @@
+import Vitrine
+
+extension Inspection {
+  /// What is wrong on the disk may cost entries, but never gives a wrong one, `verify` and gets agree, and the store goes on.
+  func checkDamaged(_ world: SimulatedWorld) throws {
+    let seen = try readOnly(world)
+    try judge(seen.contents)
+    let store = try open(world)
+    let found = Inspection.contents(store, keys)
+    try judge(found)
+    let bytes = RecordedStore.bytes(300, 999)
+    try store.put(bytes, for: Inspection.extra, options: PutOptions(durability: .synced))
+    world.background.runAll()
+    let report = try store.verify()
+    let last = Inspection.contents(store, keys)
+    try judge(last)
+    for key in last.keys where report.damaged.contains(where: { $0.key == key }) {
+      throw Wrong(text: "verify names \(key.urlText), and a get gives it")
+    }
+    try expectNothing(Accounts.check(store, besideDamage: true), "beside damage: ")
+    try store.close()
+    let again = try open(world)
+    let now = Inspection.contents(again, keys)
+    // What was still damaged goes when it is read.
+    try expect(now.allSatisfy { last[$0.key] == $0.value }, "a second opening finds something else")
+    try judge(now)
+    let kept = again.bytes(Inspection.extra)
+    try expect(kept == bytes || kept == nil && seen.hasEvicted(again), "the put after it is gone")
+    try again.close()
+  }
+}

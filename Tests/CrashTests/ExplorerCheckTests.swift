@@ -1,0 +1,146 @@
+import Testing
+import Vitrine
+
+@testable import VitrineSimulation
+
+/// Each check of the explorer can fail: a history is told of something that the store never did, or the other way round.
+@Suite struct ExplorerCheckTests {
+  private func inspect(
+    _ work: Workload, harm: Harm = .none, _ predecessor: Inspection.Predecessor? = nil
+  ) -> String? {
+    let moment = work.world.disk.operationCount
+    return Inspection(
+      history: work.history, moment: moment, powerLost: false, harm: harm, predecessor: predecessor
+    ).run(work.world.rebooted(work.world.disk.copy()))
+  }
+
+  @Test func aKeyThatNobodyPutIsFound() throws {
+    let work = try Workload()
+    try work.put("k", Workload.bytes(700, 1), synced: true)
+    #expect(inspect(work) == nil)
+    try work.store.put(Workload.bytes(90, 2), for: "foreign", options: PutOptions(durability: .synced))
+    #expect(inspect(work)?.contains("foreign is listed") == true)
+  }
+
+  /// Once something was evicted, that excuses nothing which goes later.
+  @Test func whatGoesWithoutAnEvictionIsMissedInAStoreThatHasEvicted() throws {
+    let work = try Workload(options: StoreOptions(byteBudget: 1 << 20, entryBudget: 3))
+    for number in 0..<6 { try work.put("k\(number)", Workload.bytes(700, number), synced: true) }
+    work.upkeep()
+    #expect(work.store.statistics().evictedCount > 0)
+    #expect(inspect(work) == nil)
+    let seen = Inspection.Seen(work.store, work.history.keys)
+    #expect(!seen.hasEvicted(work.store))
+    try work.put("k9", Workload.bytes(700, 9))
+    #expect(seen.hasEvicted(work.store))
+  }
+
+  @Test func whatAnOpeningHadDurablyIsMissedInTheNext() throws {
+    let work = try Workload()
+    try work.put("k", Workload.bytes(700, 1), synced: true)
+    let had = Inspection.contents(work.store, work.history.keys)
+    #expect(inspect(work, .init(contents: had, mayMiss: false)) == nil)
+    // A buffered removal may be lost or not, as far as the history knows.
+    try work.remove("k")
+    #expect(inspect(work) == nil)
+    #expect(inspect(work, .init(contents: had, mayMiss: false))?.contains("not what the opening before") == true)
+    #expect(inspect(work, .init(contents: had, mayMiss: true)) == nil)
+    try work.put("k", Workload.bytes(700, 2))
+    #expect(inspect(work, .init(contents: had, mayMiss: true)) != nil)
+  }
+
+  @Test func expiryIsJudgedByEveryTimeThatTheClockHasShown() throws {
+    let work = try Workload()
+    let (hour, key) = (3_600_000, CacheKey("k"))
+    func judge(_ found: [CacheKey: Content]) -> String? {
+      work.history.judge(found, crashedAfter: work.world.disk.operationCount, powerLost: false)
+    }
+    var options = PutOptions(durability: .synced)
+    options.expirationMilliseconds = work.now + Int64(hour)
+    try work.put(key, Workload.bytes(700, 1), options: options)
+    let found = Inspection.contents(work.store, [key])
+    #expect(judge(found) == nil)
+    #expect(judge([:])?.contains("missing") == true)
+    #expect(judge([key: Content(Workload.bytes(700, 1))])?.contains("another expiry") == true)
+    work.stepClock(milliseconds: 2 * hour)
+    #expect(judge([:]) == nil)
+    #expect(judge(found)?.contains("after its expiry") == true)
+    // It may have been removed meanwhile, or not.
+    work.stepClock(milliseconds: -2 * hour)
+    #expect(judge([:]) == nil && judge(found) == nil)
+    try work.put(key, Workload.bytes(700, 1), options: options)
+    #expect(judge([:])?.contains("missing") == true)
+    options.expirationMilliseconds = nil
+    options.slidingExpirationMilliseconds = Int64(hour)
+    try work.put(key, Workload.bytes(700, 2), options: options)
+    #expect(judge([:]) != nil)
+    work.stepClock(milliseconds: 2 * hour)
+    #expect(judge([:]) == nil)
+  }
+
+  /// A workload that fails under a fault is judged all the same.
+  @Test(arguments: [true, false]) func aWorkloadThatFailsUnderAFaultIsLookedAt(_ isUnexpected: Bool) {
+    let liar = CrashWorkload("liar") { store, _ in
+      try store.put("k", RecordedStore.bytes(700, 1), synced: true)
+      guard store.isTolerant else { return }
+      if isUnexpected { throw RecordedStore.Unexpected(text: "a reader finds what was never put") }
+      // Acknowledged, and never done.
+      store.history.run([.put(CacheKey("gone"), Content([1, 2, 3]))], synced: true) {}
+      throw StoreError.closed
+    }
+    let report = CrashExplorer(workloads: [liar], seed: 1, states: 0, faults: 20).run()
+    #expect(report.violations.contains { $0.text.contains(isUnexpected ? "never put" : "gone is missing") })
+  }
+
+  @Test func aWorkloadThatFailsIsFoundAgainWithItsStory() throws {
+    let failing = CrashWorkload("failing") { store, _ in
+      try store.put("k", RecordedStore.bytes(700, 1), synced: true)
+      throw RecordedStore.Unexpected(text: "unheard of")
+    }
+    let explorer = CrashExplorer(workloads: [failing], seed: 1, states: 10, faults: 0)
+    let violation = try #require(explorer.run().violations.first)
+    #expect(violation.text == "unheard of" && violation.story.contains { $0.contains("put 700 bytes as k") })
+    #expect(try explorer.repeat(violation.place)?.text == violation.text)
+  }
+
+  @Test func whatPassesCostsNothing() {
+    for call in [DiskCall.openFile, .map, .status] {
+      for effect in [FaultInjection.Effect.interrupted, .descriptors, .memory] {
+        #expect(FaultInjection(call: call, occurrence: 1, effect: effect).harm == .none)
+      }
+    }
+  }
+
+  /// Few states of a long round are taken from all of it, and are the same each time.
+  @Test func aRoundThatIsCutShortIsASampleOfTheWhole() throws {
+    let puts = try #require(CrashWorkload.all.first { $0.name == "log-turns" })
+    func places() -> [String] {
+      let found = Guarded<[String]>([])
+      _ = CrashExplorer(workloads: [puts], seed: 5, states: 30, faults: 0, threads: 1).run { _ in
+        true
+      } watch: {
+        if let place = $1 { found.withLock { $0.append(place) } }
+      }
+      return found.withLock { $0 }
+    }
+    let first = places()
+    #expect(first == places())
+    let moments = try first.map { place -> Int in
+      guard case .crash(let moment, _, _) = try #require(CrashPlace(place)).event else { return 0 }
+      return moment.operationCount
+    }
+    let looked = moments.filter { $0 > 0 }
+    let (earliest, latest) = (try #require(looked.min()), try #require(looked.max()))
+    // One moment has a dozen of them.
+    #expect(latest - earliest > 40)
+  }
+
+  @Test func whatWasNotReachedIsSaid() {
+    let explorer = CrashExplorer(workloads: Array(CrashWorkload.all.prefix(2)), seed: 1, states: 12, faults: 4)
+    var report = explorer.run()
+    #expect(report.shortfalls.isEmpty)
+    report.statesWanted = 1_000_000
+    // The sum, and each workload.
+    #expect(report.shortfalls.count == 3)
+  }
+}

@@ -1,0 +1,84 @@
+import Testing
+import VitrineSimulation
+
+@testable import Vitrine
+
+/// Rule 4: what a crash has left is checked, and brought back from the log where that has it, before anything says that it
+/// is on the disk. The log's files, which alone may have it, are used again afterwards.
+@Suite struct LeftoverCrashTests {
+  private func open(_ world: SimulatedWorld) throws -> CacheStore {
+    try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment)
+  }
+
+  private func afterLosingPower(_ world: SimulatedWorld) -> SimulatedWorld {
+    world.rebooted(world.disk.crashStates().disk(.everythingLost))
+  }
+
+  /// After the death of the process, with one byte wrong in the payload of a value that begins so.
+  private func afterDamage(to bytes: [UInt8], _ work: Workload) throws -> SimulatedWorld {
+    let world = work.world.rebooted(work.world.disk.crashStates().diskAfterProcessDeath())
+    for path in world.disk.filePaths where path.hasSuffix(".segment") {
+      guard let range = world.disk.contents(path)?.firstRange(of: bytes) else { continue }
+      #expect(world.disk.damage(path) { $0[range.lowerBound + bytes.count / 2] ^= 1 })
+      return world
+    }
+    Issue.record("the value is nowhere")
+    return world
+  }
+
+  @Test func aSyncSaysNothingOfUncheckedNeighbours() throws {
+    let work = try Workload()
+    for number in 0..<3 { try work.put("k\(number)", Workload.bytes(700, number), synced: true) }
+    // Their records are in the log alone. One comes to its place when it is read, and is synced there.
+    let world = afterLosingPower(work.world)
+    let store = try open(world)
+    #expect(store.bytes("k1") == Workload.bytes(700, 1))
+    try store.flush()
+    try store.checkpoint()
+    let again = try open(afterLosingPower(world))
+    for number in 0..<3 { #expect(again.bytes("k\(number)") == Workload.bytes(700, number), "k\(number)") }
+    #expect(try again.verify().isOK)
+  }
+
+  /// It passes its check, for memory shows it.
+  @Test func whatAProcessLeftInMemoryIsSyncedBeforeACheckpointVouchesForIt() throws {
+    let work = try Workload()
+    try work.put("k", Workload.bytes(9000, 1))
+    let world = work.world.rebooted(work.world.disk.crashStates().diskAfterProcessDeath())
+    let store = try open(world)
+    try store.checkpoint()
+    #expect(try open(afterLosingPower(world)).bytes("k") == Workload.bytes(9000, 1))
+    // Closing would sync more.
+    store.abandon()
+  }
+
+  @Test func aCheckpointDropsWhatFailsItsCheck() throws {
+    let work = try Workload()
+    try work.put("damaged", Workload.bytes(9000, 1))
+    try work.put("whole", Workload.bytes(9000, 2))
+    let world = try afterDamage(to: Workload.bytes(9000, 1), work)
+    let store = try open(world)
+    try store.checkpoint()
+    #expect(store.count == 1 && store.bytes("whole") == Workload.bytes(9000, 2))
+    #expect(try store.verify().isOK)
+    // What is vouched for is believed.
+    let again = try CacheStore.open(
+      at: Workload.path, options: StoreOptions(verification: .never), environment: afterLosingPower(world).environment)
+    #expect(again.count == 1 && again.bytes("damaged") == nil)
+  }
+
+  /// Its own key has been removed, so no entry lies where it does.
+  @Test func aPayloadThatOnlyOthersUseIsCheckedToo() throws {
+    let work = try Workload()
+    try work.put("first", Workload.bytes(900, 1), synced: true)
+    try work.put("other", Workload.bytes(900, 1), synced: true)
+    try work.remove("first", synced: true)
+    let world = try afterDamage(to: Workload.bytes(900, 1), work)
+    let store = try open(world)
+    try store.checkpoint()
+    let again = try open(afterLosingPower(world))
+    #expect(again.bytes("other") == Workload.bytes(900, 1))
+    #expect(try again.verify().isOK)
+    store.abandon()
+  }
+}
