@@ -21,7 +21,9 @@ struct CommandLineClaims {
       return
     }
     if arguments.wantsHelp { return }
-    claim(arguments.positionals.count <= specification.positionals.count, "a word too many")
+    claim(
+      arguments.positionals.count <= specification.positionals.count
+        || specification.positionals.last?.isRepeatable == true, "a word too many")
     for (index, positional) in specification.positionals.enumerated() where positional.isRequired {
       claim(arguments.positional(index) != nil, "\(positional.name) is missing")
     }
@@ -34,8 +36,9 @@ struct CommandLineClaims {
   private func words(_ arguments: Arguments, positionals: [[UInt8]]) -> [[UInt8]] {
     var words: [[UInt8]] = []
     for option in specification.options {
-      guard let value = arguments.value(option) else { continue }
-      words.append(Array("--\(option.name)".utf8) + (option.valueName == nil ? [] : Array("=".utf8) + value))
+      for value in arguments.values(option) {
+        words.append(Array("--\(option.name)".utf8) + (option.valueName == nil ? [] : Array("=".utf8) + value))
+      }
     }
     return words + [Array("--".utf8)] + positionals
   }
@@ -46,7 +49,7 @@ struct CommandLineClaims {
     }
     claim(again.positionals == arguments.positionals && !again.wantsHelp, "other words once they are written")
     for option in specification.options {
-      claim(again.value(option) == arguments.value(option), "--\(option.name) is another once it is written")
+      claim(again.values(option) == arguments.values(option), "--\(option.name) is another once it is written")
       claim(again.has(option) == arguments.has(option), "--\(option.name) is there or not")
     }
   }

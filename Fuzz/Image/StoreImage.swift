@@ -89,7 +89,7 @@ struct StoreImage {
   private func place(in bytes: [UInt8], _ isInUse: Bool, _ input: inout FuzzInput) -> Int {
     guard !bytes.isEmpty else { return 0 }
     let drawn = Int(input.next(UInt16.self))
-    guard isInUse else { return drawn * 8 % bytes.count + Int(input.byte() & 7) }
+    guard isInUse else { return min(drawn * 8 % bytes.count + Int(input.byte() & 7), bytes.count - 1) }
     // Words in use stand close together: the drawn one is counted from the front.
     var count = 0
     var last = 0

@@ -106,8 +106,8 @@ final class OperationRun {
     case .setExpiration:
       let key = OperationValues.key(&input)
       let moment = input.flag() ? OperationValues.moment(&input, after: now) : nil
-      // Its content stays what it is.
-      guard let content = Inspection.contents(store, [key])[key] else { return }
+      guard var content = Inspection.contents(store, [key])[key] else { return }
+      content.expiry = moment.map { .at($0) }
       try recorded.change([.put(key, content)], synced: false) { _ = try store.setExpiration(moment, for: key) }
     case .remove, .removeMany, .removeStyles, .removeStyle, .removePrefix, .retainOnly, .removeAll:
       try remove(operation, &input)
@@ -146,7 +146,7 @@ final class OperationRun {
   ) throws {
     var options = OperationValues.options(&input, at: now)
     options.layout = layout
-    let changes = [.put(key, Content(bytes, metadata: options.metadata))] + outdated([key: bytes])
+    let changes = [.put(key, Content(bytes, options))] + outdated([key: bytes])
     try recorded.change(changes, synced: options.durability == .synced) {
       try store.put(bytes, for: key, options: options)
     }
@@ -178,7 +178,7 @@ final class OperationRun {
         let options = OperationValues.options(&input, at: now)
         batch.put(bytes, for: key, options: options)
         puts[key] = bytes
-        contents[key] = Content(bytes, metadata: options.metadata)
+        contents[key] = Content(bytes, options)
       }
     }
     let synced = input.flag()

@@ -36,6 +36,10 @@ struct Demonstration {
     var failureCount = 0
     /// The first few.
     var failures: [String] = []
+
+    #if Images
+      var loading = PictureLoading.Outcome()
+    #endif
   }
 
   /// How often the second process is killed, and after how many acknowledged puts.
@@ -64,6 +68,9 @@ struct Demonstration {
     let rounds = try killWriters()
     try recover(rounds)
     try measure()
+    #if Images
+      try loadPictures()
+    #endif
     outcome.seconds = Self.seconds(since: start)
   }
 
@@ -226,6 +233,15 @@ struct Demonstration {
     outcome.statistics = store.statistics()
     try store.close()
   }
+
+  #if Images
+    /// What an app does with pictures: asks for them by URL and style.
+    private mutating func loadPictures() throws {
+      outcome.loading = try PictureLoading(folder: folder).run(photos == nil ? nil : pictures)
+      for failure in outcome.loading.failures { check(false, failure) }
+      say("loaded photos over HTTP in styles, again from memory, and from the store in a new process")
+    }
+  #endif
 
   // MARK: Checks
 

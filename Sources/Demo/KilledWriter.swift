@@ -58,8 +58,9 @@ enum KilledWriter {
     let child: pid_t
     do {
       defer { _ = close(writing) }
-      child = try spawn(
-        [mode, store, String(planned.lowerBound), String(planned.upperBound)], standardOutput: writing)
+      child = try ChildProcess.spawn(
+        ChildProcess.ownProgram, [mode, store, String(planned.lowerBound), String(planned.upperBound)],
+        standardOutput: writing)
     }
 
     var round = Round(planned: planned)
@@ -100,29 +101,5 @@ enum KilledWriter {
       throw DemoError("the writing process ended by itself (status \(status)) before it could be killed")
     }
     return round
-  }
-
-  /// Starts this program anew with other arguments.
-  private static func spawn(_ arguments: [String], standardOutput: Int32) throws(DemoError) -> pid_t {
-    #if os(Linux)
-      let program = Files.resolved("/proc/self/exe")
-      var actions = posix_spawn_file_actions_t()
-    #else
-      let program = Files.resolved(CommandLine.arguments[0])
-      var actions: posix_spawn_file_actions_t?
-    #endif
-    posix_spawn_file_actions_init(&actions)
-    defer { posix_spawn_file_actions_destroy(&actions) }
-    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
-    posix_spawn_file_actions_adddup2(&actions, standardOutput, 1)
-    posix_spawn_file_actions_addclose(&actions, standardOutput)
-
-    var vector: [UnsafeMutablePointer<CChar>?] = ([program] + arguments).map { strdup($0) }
-    vector.append(nil)
-    defer { for text in vector { free(text) } }
-    var child: pid_t = 0
-    let code = posix_spawn(&child, program, &actions, nil, vector, environ)
-    guard code == 0 else { throw DemoError("start \(program): \(String(cString: strerror(code)))") }
-    return child
   }
 }

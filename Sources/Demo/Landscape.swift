@@ -7,8 +7,14 @@
 /// Draws landscapes: a sky, a sun, three ridges, and grain as a camera's sensor leaves it. One in six is a poster without
 /// grain, which compresses well; the others, like photographs, hardly do.
 enum Landscape {
-  /// The whole file, the same for the same number in every run.
+  /// A whole QOI file, the same for the same number in every run.
   static func file(_ number: Int) -> [UInt8] {
+    let (pixels, width, height) = pixels(number)
+    return QOIPicture.encode(pixels: pixels, width: width, height: height)
+  }
+
+  /// Rows from the top, three bytes (red, green, blue) for each pixel.
+  static func pixels(_ number: Int) -> (pixels: [UInt8], width: Int, height: Int) {
     var noise = Noise(seed: UInt64(number) &+ 0x5EED)
     let (width, height) = [(640, 480), (800, 600), (480, 640), (1024, 683)][number % 4]
     let isPoster = number % 6 == 5
@@ -57,7 +63,7 @@ enum Landscape {
         place += 3
       }
     }
-    return QOIPicture.encode(pixels: pixels, width: width, height: height)
+    return (pixels, width, height)
   }
 
   private static func colour(hue: Double, brightness: Double) -> (Int, Int, Int) {

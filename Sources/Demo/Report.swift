@@ -12,6 +12,9 @@ struct Report {
     verified()
     speed()
     size()
+    #if Images
+      PictureReport(outcome: outcome.loading).show()
+    #endif
     ending()
   }
 

@@ -6,7 +6,7 @@ import Vitrine
   @preconcurrency import Glibc
 #endif
 
-/// Shows a store at work: puts, reads, kills a writing process, recovers, verifies, and reports. Exit status: 0 when
+/// Shows a store at work: puts, reads, kills a writing process, recovers, verifies, loads pictures over HTTP, and reports. Exit status: 0 when
 /// everything checked, 1 when something did not, 2 for wrong arguments.
 @main
 enum VitrineDemo {
@@ -26,6 +26,9 @@ enum VitrineDemo {
       {
         return try KilledWriter.write(to: arguments[1], first..<end)
       }
+      #if Images
+        if arguments.first == PicturePass.mode { return try PicturePass.main(Array(arguments.dropFirst())) }
+      #endif
       try demonstrate(arguments)
     } catch {
       complain("\(error)")

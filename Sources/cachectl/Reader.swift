@@ -33,6 +33,17 @@ struct Reader {
     // A get that meets damage drops the entry, after which it would look like one that never was: so ask before.
     let before = store.lookup(key)
     if let _: Void = try store.get(key, { bytes in try body(bytes) }) { return nil }
+    return try reason(key, before)
+  }
+
+  /// Hands out the value to be kept for a while; or why there is none.
+  mutating func blob(_ key: CacheKey) throws -> (blob: Blob?, reason: AbsenceReason?) {
+    let before = store.lookup(key)
+    if let blob = store.blob(key) { return (blob, nil) }
+    return (nil, try reason(key, before))
+  }
+
+  private mutating func reason(_ key: CacheKey, _ before: LookupResult) throws -> AbsenceReason {
     switch (before, store.lookup(key)) {
     case (.closed, _), (_, .closed): throw StoreError.closed
     case (.missing, _): return .missing

@@ -4,12 +4,11 @@ import Vitrine
 
 /// From the words of the command line to an exit status.
 enum Tool {
-  static let commands: [any Command.Type] = [
-    StatCommand.self, VerifyCommand.self, CompactCommand.self, RepairCommand.self, DumpCommand.self,
-    ListCommand.self, GetCommand.self, PutCommand.self, RemoveCommand.self, ImportCommand.self, ExportCommand.self,
-    BenchCommand.self, CrashTestCommand.self,
-    HelpCommand.self,
-  ]
+  static let commands: [any Command.Type] =
+    [
+      StatCommand.self, VerifyCommand.self, CompactCommand.self, RepairCommand.self, DumpCommand.self,
+      ListCommand.self, GetCommand.self, PutCommand.self, RemoveCommand.self, ImportCommand.self, ExportCommand.self,
+    ] + PictureCommands.all + [BenchCommand.self, CrashTestCommand.self, HelpCommand.self]
 
   static func run() -> ExitStatus {
     StandardStreams.prepare()
@@ -44,6 +43,7 @@ enum Tool {
       return .done
     case let word:
       guard let command = commands.first(where: { $0.specification.name == word }) else {
+        if let absence = PictureCommands.absence(of: word) { throw absence }
         throw UsageError(
           first.first == UInt8(ascii: "-")
             ? "unknown option \(printable(first))" : "no command '\(printable(first))'")

@@ -39,6 +39,23 @@ private func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
     #expect(try parse("s", "u", "--output", "-").value(output) == bytes("-"))
   }
 
+  @Test func whatMayBeGivenSeveralTimesKeepsItsOrder() throws {
+    let header = Option("header", value: "H", isRepeatable: true, "")
+    let several = CommandSpecification(
+      name: "get", summary: "", positionals: [.required("STORE"), .several("URL")], options: [header, json],
+      examples: [])
+    let words = ["s", "--header", "b", "u", "--header=", "v", "--header", "b", "--", "--w"]
+    let arguments = try Arguments(words.map(bytes), for: several)
+    #expect(arguments.values(header) == [bytes("b"), [], bytes("b")] && arguments.value(header) == bytes("b"))
+    #expect(arguments.positionals == ["s", "u", "v", "--w"].map(bytes) && arguments.values(json) == [])
+    #expect(throws: UsageError("missing URL", command: "get")) {
+      try Arguments([bytes("s")], for: several)
+    }
+    #expect(throws: UsageError("--json is given twice", command: "get")) {
+      try Arguments(["s", "u", "--json", "--json"].map(bytes), for: several)
+    }
+  }
+
   @Test func wordsNeedNotBeUTF8() throws {
     let arguments = try Arguments([bytes("s"), [0xFF, 0x41]], for: specification)
     #expect(arguments.positional(1) == [0xFF, 0x41])

@@ -21,4 +21,12 @@ import Testing
       #expect(line.filter { $0 == "[" }.count == line.filter { $0 == "]" }.count)
     }
   }
+
+  @Test func whatMayBeGivenSeveralTimesIsMarked() {
+    let command = CommandSpecification(
+      name: "paint", summary: "paint it", positionals: [.required("STORE"), .several("URL")],
+      options: [Option("style", value: "S", isRepeatable: true, "a style"), Option("json", "as JSON")],
+      examples: [.init("cachectl paint s u", "paint")])
+    #expect(HelpText.text(for: command).contains("usage: cachectl paint STORE URL ... [--style S] ... [--json]\n"))
+  }
 }

@@ -14,6 +14,8 @@ final class Tool {
         try? JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any]
       }
     }
+    /// The output as an array of objects.
+    var objects: [[String: Any]] { (try? JSONSerialization.jsonObject(with: output) as? [[String: Any]]) ?? [] }
     var json: [String: Any]? { try? JSONSerialization.jsonObject(with: output) as? [String: Any] }
   }
 
@@ -73,9 +75,7 @@ final class Tool {
     try process.run()
     meanwhile(process.processIdentifier)
     process.waitUntilExit()
-    // By a handle: the whole-file readers of Foundation leak a page for an empty file.
-    let output = FileHandle(forReadingAtPath: path)?.readDataToEndOfFile() ?? Data()
-    return Outcome(status: process.terminationStatus, output: output, diagnostics: "")
+    return Outcome(status: process.terminationStatus, output: read(".killed") ?? Data(), diagnostics: "")
   }
 
   func run(_ arguments: [String], input: Data = Data()) throws -> Outcome {

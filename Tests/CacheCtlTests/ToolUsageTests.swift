@@ -2,9 +2,15 @@ import Testing
 
 /// What the tool says before it touches any store.
 @Suite struct ToolUsageTests {
-  static let commands = [
-    "stat", "verify", "compact", "repair", "dump", "ls", "get", "put", "rm", "import", "export", "bench", "help",
-  ]
+  #if Images
+    static let pictureCommands = ["fetch", "sheet"]
+  #else
+    static let pictureCommands: [String] = []
+  #endif
+
+  static let commands =
+    ["stat", "verify", "compact", "repair", "dump", "ls", "get", "put", "rm", "import", "export", "bench", "help"]
+    + pictureCommands
 
   @Test(arguments: commands)
   func everyCommandHasHelpWithAnExampleInEightyColumns(_ command: String) throws {
@@ -33,6 +39,20 @@ import Testing
     #expect(try Tool().run("--frob").status == 2)
     #expect(try Tool().run("help", "frob").status == 2)
   }
+
+  #if !Images
+    @Test(arguments: ["fetch", "sheet"])
+    func aCommandThatThisBuildGoesWithoutSaysHowToGetIt(_ command: String) throws {
+      for words in [[command, "s"], ["help", command]] {
+        let outcome = try Tool().run(words)
+        #expect(outcome.status == 2)
+        #expect(
+          outcome.diagnostics.contains("without the package trait Images") && outcome.diagnostics.contains("make build")
+        )
+      }
+      #expect(try !Tool().run("help").text.contains("  \(command) "))
+    }
+  #endif
 
   @Test func theVersionIsOneLine() throws {
     let outcome = try Tool().run("--version")

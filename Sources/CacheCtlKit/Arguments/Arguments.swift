@@ -10,7 +10,7 @@ public struct Arguments: Sendable {
   public private(set) var positionals: [Word] = []
   /// True when `--help` or `-h` was among the words; nothing else is checked then.
   public private(set) var wantsHelp = false
-  private var values: [Option: Word] = [:]
+  private var values: [Option: [Word]] = [:]
 
   public init(_ words: some Sequence<Word>, for specification: CommandSpecification) throws(UsageError) {
     command = specification.name
@@ -36,7 +36,11 @@ public struct Arguments: Sendable {
   /// Whether an option without value was given.
   public func has(_ option: Option) -> Bool { values[option] != nil }
 
-  public func value(_ option: Option) -> Word? { values[option] }
+  /// The value of an option that is given once at most.
+  public func value(_ option: Option) -> Word? { values[option]?.first }
+
+  /// All values of an option, in their order.
+  public func values(_ option: Option) -> [Word] { values[option] ?? [] }
 
   /// The positional at `index`, nil where it was left out.
   public func positional(_ index: Int) -> Word? { index < positionals.count ? positionals[index] : nil }
@@ -56,16 +60,16 @@ public struct Arguments: Sendable {
     guard let option = specification.options.first(where: { name.elementsEqual($0.name.utf8) }) else {
       throw fail("unknown option --\(printable(Array(name)))")
     }
-    guard values[option] == nil else { throw fail("--\(option.name) is given twice") }
+    guard values[option] == nil || option.isRepeatable else { throw fail("--\(option.name) is given twice") }
     guard let valueName = option.valueName else {
       guard parts.count == 1 else { throw fail("--\(option.name) takes no value") }
-      values[option] = []
+      values[option] = [[]]
       return
     }
     if parts.count == 2 {
-      values[option] = Array(parts[1])
+      values[option, default: []].append(Array(parts[1]))
     } else if let next = rest.first, !next.starts(with: "--".utf8) {
-      values[option] = next
+      values[option, default: []].append(next)
       rest.removeFirst()
     } else {
       throw fail("--\(option.name) needs a value: --\(option.name)=\(valueName)")
@@ -78,7 +82,7 @@ public struct Arguments: Sendable {
       let missing = needed[positionals.count...].map(\.name).joined(separator: " ")
       throw fail("missing \(missing)")
     }
-    if positionals.count > specification.positionals.count {
+    if positionals.count > specification.positionals.count, specification.positionals.last?.isRepeatable != true {
       let extra = positionals[specification.positionals.count]
       throw fail("one word too many: '\(printable(extra))'")
     }

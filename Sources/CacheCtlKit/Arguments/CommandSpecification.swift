@@ -3,9 +3,19 @@ public struct CommandSpecification: Sendable {
   public struct Positional: Sendable {
     public let name: String
     public let isRequired: Bool
+    /// Takes all words that are left; so it is the last one.
+    public let isRepeatable: Bool
 
-    public static func required(_ name: String) -> Positional { Positional(name: name, isRequired: true) }
-    public static func optional(_ name: String) -> Positional { Positional(name: name, isRequired: false) }
+    public static func required(_ name: String) -> Positional {
+      Positional(name: name, isRequired: true, isRepeatable: false)
+    }
+    public static func optional(_ name: String) -> Positional {
+      Positional(name: name, isRequired: false, isRepeatable: false)
+    }
+    /// One or more of them.
+    public static func several(_ name: String) -> Positional {
+      Positional(name: name, isRequired: true, isRepeatable: true)
+    }
   }
 
   public struct Example: Sendable {
@@ -49,11 +59,14 @@ public struct Option: Sendable, Hashable {
   public let name: String
   /// What help calls the value; nil for an option that takes none.
   public let valueName: String?
+  /// Whether it may be given several times, each with a value.
+  public let isRepeatable: Bool
   public let summary: String
 
-  public init(_ name: String, value valueName: String? = nil, _ summary: String) {
+  public init(_ name: String, value valueName: String? = nil, isRepeatable: Bool = false, _ summary: String) {
     self.name = name
     self.valueName = valueName
+    self.isRepeatable = isRepeatable
     self.summary = summary
   }
 

@@ -45,8 +45,10 @@ public enum HelpText {
 
   private static func forms(of command: CommandSpecification) -> [String] {
     if !command.forms.isEmpty { return command.forms.map { "cachectl \(command.name) \($0)" } }
-    let words = command.positionals.map { $0.isRequired ? $0.name : "[\($0.name)]" }
-    let options = command.options.map { "[\(heading($0))]" }
+    let words = command.positionals.map { positional in
+      (positional.isRequired ? positional.name : "[\(positional.name)]") + (positional.isRepeatable ? " ..." : "")
+    }
+    let options = command.options.map { "[\(heading($0))]" + ($0.isRepeatable ? " ..." : "") }
     return [(["cachectl", command.name] + words + options).joined(separator: " ")]
   }
 

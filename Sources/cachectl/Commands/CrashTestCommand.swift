@@ -9,23 +9,27 @@ enum CrashTestCommand: Command {
   private static let faults = Option("faults", value: "N", "faults of the disk to inject (a tenth of the states)")
   private static let workload = Option("workload", value: "NAME", "only this one of those below")
   private static let time = Option("time", value: "SECONDS", "stop after so long, whatever is left")
+  private static let required = Option("require", "fail where that many were not reached in the time")
   private static let threads = Option("threads", value: "N", "how many at once (as many as there are processors)")
   private static let place = Option("repeat", value: "PLACE", "look again at what a violation names; needs its --seed")
 
   static let specification = CommandSpecification(
     name: "crashtest", summary: "cut a store off everywhere, and see what is left", positionals: [],
-    options: [seed, states, faults, workload, time, threads, place, .json],
+    options: [seed, states, faults, workload, time, required, threads, place, .json],
     notes: [
       "Runs workloads on a simulated disk, in memory: no store of yours is touched. After each operation of the disk the "
         + "power goes, in all the ways that may leave something else behind; in each state the store is opened, and what "
         + "it promised is compared with what it has. Of some states the recovery is cut off too. Then the workloads run "
         + "again while something goes wrong, alone or in pairs: calls that fail or lie, a disk that others fill, a folder "
         + "that is taken away, a clock that steps, damage at rest.",
-      "States count as distinct when another set of writes has arrived, whatever the bytes. The exit status is 1 when "
-        + "something was not as promised; then a story and the command that repeats it are printed.",
+      "States count as distinct when another set of writes has arrived, whatever the bytes; one is looked at again where "
+        + "more was promised. The exit status is 1 when something was not as promised; then a story and the command that "
+        + "repeats it are printed, and also where the store traps, or does nothing for two minutes. What was not reached is "
+        + "listed at the end.",
       "Workloads: \(CrashWorkload.all.map { "\($0.name) (\($0.summary))" }.joined(separator: "; ")).",
-      "With --json: seed, seconds, states_distinct, double_crashes, recoveries, faults, fault_pairs, violations (a "
-        + "number), found (a list of place, text, story), workloads, call_sites, faults_by_kind.",
+      "With --json: seed, seconds, states_distinct, looks, double_crashes, recoveries, faults, fault_pairs, not_reached (a "
+        + "list of lines), violations (a number), found (a list of place, text, story), workloads, call_sites, "
+        + "faults_by_kind.",
     ],
     examples: [
       .init("cachectl crashtest", "a minute of it, with a new seed"),
@@ -52,14 +56,20 @@ enum CrashTestCommand: Command {
     explorer.seconds = try arguments.count(time).map(Double.init)
     explorer.threads = try arguments.count(threads) ?? max(1, sysconf(CInt(_SC_NPROCESSORS_ONLN)))
     Interruption.listen()
+    // Now: a trap leaves no time for it.
+    Diagnostics.write("cachectl crashtest: seed \(explorer.seed)\n")
+    let watch = try LookWatch(threads: explorer.threads, seed: explorer.seed)
     let line = ProgressLine()
-    let report = explorer.run { report in
-      line.show(report)
-      return !Interruption.isWanted
-    }
+    let report = explorer.run(
+      progress: { report in
+        line.show(report)
+        return !Interruption.isWanted
+      },
+      watch: { thread, place in watch.enter(place, thread) })
     line.clear()
     try output.write(arguments.has(.json) ? CrashReportText.json(report).line : CrashReportText.text(report))
-    return report.violations.isEmpty ? .done : .problemFound
+    let isShort = arguments.has(required) && !report.shortfalls.isEmpty
+    return report.violations.isEmpty && !isShort ? .done : .problemFound
   }
 
   private static func look(_ explorer: CrashExplorer, _ place: String, _ output: Output) throws -> ExitStatus {

@@ -10,6 +10,7 @@ enum HelpCommand: Command {
     guard let word = arguments.positional(0) else { return try printOverview(output) }
     let name = String(decoding: word, as: UTF8.self)
     guard let command = Tool.commands.first(where: { $0.specification.name == name }) else {
+      if let absence = PictureCommands.absence(of: name) { throw absence }
       throw UsageError("no command '\(printable(word))'")
     }
     try output.write(HelpText.text(for: command.specification))

@@ -5,20 +5,22 @@ import VitrineSimulation
 enum CrashReportText {
   static func text(_ report: CrashReport) -> String {
     var text = "seed \(report.seed), \(Quantity.duration(seconds: Int(report.seconds.rounded())))\n\n"
-    var table = Table([.left, .right, .right, .right])
-    table.add(["workload", "rounds", "states", "faults"])
+    var table = Table([.left, .right, .right, .right, .right])
+    table.add(["workload", "rounds", "states", "looks", "faults"])
     for workload in report.workloads {
       table.add([
         workload.name, Quantity.count(workload.rounds), Quantity.count(workload.states),
-        Quantity.count(workload.faults),
+        Quantity.count(workload.looks), Quantity.count(workload.faults),
       ])
     }
-    table.add(["together", "", Quantity.count(report.states), Quantity.count(report.faults)])
+    table.add([
+      "together", "", Quantity.count(report.states), Quantity.count(report.looks), Quantity.count(report.faults),
+    ])
     text += table.text(indentation: "  ")
-    var sites = Table([.left, .left, .right])
-    sites.add(["cut off before and after", "", "calls"])
+    var sites = Table([.left, .left, .right, .right])
+    sites.add(["cut off at", "", "before", "behind"])
     for site in report.callSites {
-      sites.add([site.file, site.operation, Quantity.count(site.count)])
+      sites.add([site.file, site.operation, Quantity.count(site.cutBefore), Quantity.count(site.cutAfter)])
     }
     text += "\n" + sites.text(indentation: "  ")
     var kinds = Table([.left, .right])
@@ -29,10 +31,12 @@ enum CrashReportText {
     kinds.add(["two in one run", Quantity.count(report.faultPairs)])
     text += "\n" + kinds.text(indentation: "  ") + "\n"
     text += "distinct states   \(Quantity.count(report.states))\n"
+    text += "looked at         \(Quantity.count(report.looks)), where what was promised is counted too\n"
     text += "double crashes    \(Quantity.count(report.doubleCrashes))\n"
     text += "recoveries cut    \(Quantity.count(report.recoveries)), each behind every operation\n"
     text += "faults injected   \(Quantity.count(report.faults))\n"
     text += "violations        \(Quantity.count(report.violations.count))\n"
+    for line in report.shortfalls { text += "not reached       \(line)\n" }
     for violation in report.violations { text += "\n" + self.text(violation, seed: report.seed) }
     return text
   }
@@ -40,15 +44,22 @@ enum CrashReportText {
   static func text(_ violation: CrashViolation, seed: UInt64) -> String {
     var text = "VIOLATION: \(violation.text)\n"
     for line in violation.story { text += "  \(line)\n" }
-    return text + "  again: cachectl crashtest --seed \(seed) --repeat '\(violation.place)'\n"
+    return text + "  again: \(again(violation.place, seed: seed))\n"
+  }
+
+  /// The command that looks at a place again.
+  static func again(_ place: String, seed: UInt64) -> String {
+    "cachectl crashtest --seed \(seed) --repeat '\(place)'"
   }
 
   static func json(_ report: CrashReport) -> JSON {
     .object([
       ("seed", .int(Int(clamping: report.seed))), ("seconds", .rounded(report.seconds, places: 1)),
-      ("states_distinct", .int(report.states)), ("double_crashes", .int(report.doubleCrashes)),
+      ("states_distinct", .int(report.states)), ("looks", .int(report.looks)),
+      ("double_crashes", .int(report.doubleCrashes)),
       ("recoveries", .int(report.recoveries)),
       ("faults", .int(report.faults)), ("fault_pairs", .int(report.faultPairs)),
+      ("not_reached", .array(report.shortfalls.map { .string($0) })),
       ("violations", .int(report.violations.count)),
       (
         "found",
@@ -65,7 +76,7 @@ enum CrashReportText {
           report.workloads.map {
             .object([
               ("name", .string($0.name)), ("rounds", .int($0.rounds)), ("states", .int($0.states)),
-              ("faults", .int($0.faults)),
+              ("looks", .int($0.looks)), ("faults", .int($0.faults)),
             ])
           })
       ),
@@ -78,7 +89,8 @@ enum CrashReportText {
         .array(
           report.callSites.map {
             .object([
-              ("file", .string($0.file)), ("operation", .string($0.operation)), ("calls", .int($0.count)),
+              ("file", .string($0.file)), ("operation", .string($0.operation)), ("before", .int($0.cutBefore)),
+              ("behind", .int($0.cutAfter)),
             ])
           })
       ),

@@ -1,0 +1,89 @@
+// Decoding and encoding of pictures: libjpeg, libpng and libwebp behind calls that cannot jump, exit or print, whatever
+// the bytes are. Every call may be made from any number of threads at once; what a library allocates is gone when the
+// call returns. Pixels are RGBA, 8 bits each, alpha straight.
+#ifndef IMAGE_CODECS_H
+#define IMAGE_CODECS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum {
+  VITRINE_IMAGE_OK,
+  VITRINE_IMAGE_TRUNCATED,    // the bytes end before the picture does
+  VITRINE_IMAGE_CORRUPT,      // the bytes break the rules of the format
+  VITRINE_IMAGE_UNSUPPORTED,  // a kind of the format that the library does not know
+  VITRINE_IMAGE_TOO_LARGE,    // above what the library or the limits allow
+  VITRINE_IMAGE_TOO_LATE,     // took longer than the limits allow
+  VITRINE_IMAGE_NO_MEMORY,
+} vitrine_image_status;
+
+typedef struct {
+  vitrine_image_status status;
+  char reason[200];  // what the library says; empty where status is OK
+} vitrine_image_result;
+
+// The reason, which Swift sees as 200 fields otherwise.
+const char *vitrine_image_reason(const vitrine_image_result *result);
+
+// What a header says. Width and height are set as soon as they are known, also where the rest is damaged.
+typedef struct {
+  uint32_t width;
+  uint32_t height;
+  uint32_t bits;  // of one channel, as stored
+  bool has_alpha;
+  bool is_gray;
+  bool is_cmyk;
+  bool is_progressive;  // or interlaced
+  bool is_animated;
+  bool is_lossless;
+} vitrine_image_info;
+
+typedef struct {
+  size_t working_bytes;   // for what libjpeg keeps of a picture as a whole
+  uint64_t milliseconds;  // from the call on
+} vitrine_image_limits;
+
+// Memory of the caller, `height` rows of at least `4 * width` bytes, each `bytes_per_row` behind the one before. What a
+// decoder leaves in it is a whole picture only where the result is OK.
+typedef struct {
+  uint8_t *bytes;
+  size_t bytes_per_row;
+  uint32_t width;
+  uint32_t height;
+} vitrine_image_pixels;
+
+// Encoded bytes. Starts as zeros; free it also where encoding has failed.
+typedef struct {
+  uint8_t *bytes;
+  size_t count;
+  size_t capacity;
+} vitrine_image_buffer;
+
+void vitrine_image_buffer_free(vitrine_image_buffer *buffer);
+
+// JPEG. Scaled to `eighths` (1 to 8) eighths, a side is `ceil(side * eighths / 8)` pixels, and `pixels` has that size.
+void vitrine_jpeg_info(const uint8_t *bytes, size_t count, vitrine_image_info *info, vitrine_image_result *result);
+void vitrine_jpeg_decode(const uint8_t *bytes, size_t count, uint32_t eighths, vitrine_image_limits limits,
+                         vitrine_image_pixels pixels, vitrine_image_result *result);
+// Quality is 0 to 100. Alpha is left out.
+void vitrine_jpeg_encode(vitrine_image_pixels pixels, int quality, vitrine_image_buffer *buffer,
+                         vitrine_image_result *result);
+
+// PNG. `pixels` has the size of the picture.
+void vitrine_png_info(const uint8_t *bytes, size_t count, vitrine_image_info *info, vitrine_image_result *result);
+void vitrine_png_decode(const uint8_t *bytes, size_t count, vitrine_image_limits limits, vitrine_image_pixels pixels,
+                        vitrine_image_result *result);
+// Without alpha, as RGB.
+void vitrine_png_encode(vitrine_image_pixels pixels, bool has_alpha, vitrine_image_buffer *buffer,
+                        vitrine_image_result *result);
+
+// WebP. Of an animation the first frame, on a transparent canvas: `pixels` must be zeroed.
+void vitrine_webp_info(const uint8_t *bytes, size_t count, vitrine_image_info *info, vitrine_image_result *result);
+void vitrine_webp_decode(const uint8_t *bytes, size_t count, vitrine_image_limits limits, vitrine_image_pixels pixels,
+                         vitrine_image_result *result);
+// Quality is 0 to 100; below 0, lossless.
+void vitrine_webp_encode(vitrine_image_pixels pixels, bool has_alpha, float quality, vitrine_image_buffer *buffer,
+                         vitrine_image_result *result);
+
+#endif

@@ -1,0 +1,302 @@
+// libjpeg leaves by longjmp: `attempt`s hold all that lives across one, and nothing local does.
+#ifdef VITRINE_IMAGES
+#include "common.h"
+
+#include <limits.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <jpeglib.h>
+// Behind jpeglib.h, which it needs.
+#include <jerror.h>
+
+// A scan costs a pass over the whole picture, and as few bytes as ten: libjpeg-turbo's own fuzzers draw the line here.
+enum { MOST_SCANS = 500 };
+
+// Common to both directions; `client_data` of libjpeg's object.
+typedef struct {
+  struct jpeg_error_mgr errors;
+  jmp_buf way_out;
+  vitrine_image_result *result;
+  bool has_ended;  // the bytes have, and libjpeg was given an end of the picture in their place
+} attempt;
+
+// Errors ---------------------------------------------------------------------------------------------------------
+
+static attempt *attempt_of(j_common_ptr object) { return object->client_data; }
+
+static void leave(j_common_ptr object, vitrine_image_status status, const char *reason) {
+  attempt *self = attempt_of(object);
+  vitrine_image_say(self->result, status, reason);
+  longjmp(self->way_out, 1);
+}
+
+static vitrine_image_status status_of(int code) {
+  switch (code) {
+    case JERR_OUT_OF_MEMORY: return VITRINE_IMAGE_NO_MEMORY;
+    case JERR_IMAGE_TOO_BIG:
+    case JERR_NO_BACKING_STORE:
+    case JERR_WIDTH_OVERFLOW: return VITRINE_IMAGE_TOO_LARGE;
+    case JERR_ARITH_NOTIMPL:
+    case JERR_BAD_PRECISION:
+    case JERR_CCIR601_NOTIMPL:
+    case JERR_CONVERSION_NOTIMPL:
+    case JERR_FRACT_SAMPLE_NOTIMPL:
+    case JERR_SOF_UNSUPPORTED: return VITRINE_IMAGE_UNSUPPORTED;
+    default: return VITRINE_IMAGE_CORRUPT;
+  }
+}
+
+static void on_error(j_common_ptr object) {
+  char reason[JMSG_LENGTH_MAX];
+  object->err->format_message(object, reason);
+  vitrine_image_status status = status_of(object->err->msg_code);
+  bool is_cut = status == VITRINE_IMAGE_CORRUPT && attempt_of(object)->has_ended;
+  leave(object, is_cut ? VITRINE_IMAGE_TRUNCATED : status, reason);
+}
+
+// Level -1 is a warning, behind which libjpeg goes on with pixels that it has made up; others are traces.
+static void on_message(j_common_ptr object, int level) {
+  if (level >= 0) return;
+  switch (object->err->msg_code) {
+    // The pixels are none the worse.
+    case JWRN_ADOBE_XFORM:
+    case JWRN_BOGUS_ICC:
+    case JWRN_EXTRANEOUS_DATA:
+    case JWRN_NOT_SEQUENTIAL: return;
+    default: on_error(object);
+  }
+}
+
+static void print_nothing(j_common_ptr object) { (void)object; }
+
+static void prepare(attempt *self, vitrine_image_result *result) {
+  jpeg_std_error(&self->errors);
+  self->errors.error_exit = on_error;
+  self->errors.emit_message = on_message;
+  self->errors.output_message = print_nothing;
+  self->result = result;
+}
+
+// Decoding -------------------------------------------------------------------------------------------------------
+
+typedef struct {
+  attempt attempt;
+  struct jpeg_decompress_struct jpeg;
+  struct jpeg_source_mgr source;
+  struct jpeg_progress_mgr progress;
+  uint64_t deadline;
+} decoder;
+
+static void source_nothing(j_decompress_ptr jpeg) { (void)jpeg; }
+
+// A picture whose last two bytes are missing is whole: whether anything else is, the decoder finds by itself.
+static boolean source_fill(j_decompress_ptr jpeg) {
+  static const JOCTET end[2] = {0xFF, JPEG_EOI};
+  attempt_of((j_common_ptr)jpeg)->has_ended = true;
+  jpeg->src->next_input_byte = end;
+  jpeg->src->bytes_in_buffer = 2;
+  return TRUE;
+}
+
+static void source_skip(j_decompress_ptr jpeg, long count) {
+  struct jpeg_source_mgr *source = jpeg->src;
+  if (count <= 0) return;
+  if ((size_t)count > source->bytes_in_buffer) {
+    source_fill(jpeg);
+  } else {
+    source->next_input_byte += count;
+    source->bytes_in_buffer -= (size_t)count;
+  }
+}
+
+static void on_progress(j_common_ptr object) {
+  j_decompress_ptr jpeg = (j_decompress_ptr)object;
+  decoder *self = (decoder *)attempt_of(object);
+  if (jpeg->input_scan_number > MOST_SCANS) leave(object, VITRINE_IMAGE_CORRUPT, "more than 500 scans");
+  if (vitrine_image_is_late(self->deadline)) leave(object, VITRINE_IMAGE_TOO_LATE, "deadline");
+}
+
+static void read_header(decoder *self, const uint8_t *bytes, size_t count, vitrine_image_info *info) {
+  j_decompress_ptr jpeg = &self->jpeg;
+  jpeg_create_decompress(jpeg);
+  self->source = (struct jpeg_source_mgr){
+      .next_input_byte = bytes,
+      .bytes_in_buffer = count,
+      .init_source = source_nothing,
+      .fill_input_buffer = source_fill,
+      .skip_input_data = source_skip,
+      .resync_to_restart = jpeg_resync_to_restart,
+      .term_source = source_nothing,
+  };
+  jpeg->src = &self->source;
+  jpeg_read_header(jpeg, TRUE);
+  if (self->attempt.has_ended) leave((j_common_ptr)jpeg, VITRINE_IMAGE_TRUNCATED, "its header ends too soon");
+  int channels = jpeg->num_components;
+  if (channels != 1 && channels != 3 && channels != 4) {
+    leave((j_common_ptr)jpeg, VITRINE_IMAGE_UNSUPPORTED, "neither grey, nor three colours, nor four");
+  }
+  if (!info) return;
+  info->bits = (uint32_t)jpeg->data_precision;
+  info->is_gray = channels == 1;
+  info->is_cmyk = channels == 4;
+  info->is_progressive = jpeg->progressive_mode;
+}
+
+// Four inks to three lights, in place. Files with Adobe's marker say how much of the paper is left bare, others how much
+// ink there is.
+static void print_row(uint8_t *row, uint32_t width, bool is_inverted) {
+  uint8_t flip = is_inverted ? 0 : 0xFF;
+  for (uint32_t x = 0; x < width; x++, row += 4) {
+    uint32_t black = row[3] ^ flip;
+    for (int channel = 0; channel < 3; channel++) {
+      row[channel] = (uint8_t)(((uint32_t)(row[channel] ^ flip) * black + 127) / 255);
+    }
+    row[3] = 0xFF;
+  }
+}
+
+// Whether the bytes ended before all had been said that there is to say. For one sequential scan libjpeg warns instead.
+static bool is_cut_off(j_decompress_ptr jpeg) {
+  if (!attempt_of((j_common_ptr)jpeg)->has_ended) return false;
+  if (jpeg->arith_code) return true;  // which reads zeros for ever
+  if (!jpeg_has_multiple_scans(jpeg)) return false;
+  if (!jpeg->progressive_mode || !jpeg->coef_bits) return true;
+  for (int channel = 0; channel < jpeg->num_components; channel++) {
+    for (int index = 0; index < DCTSIZE2; index++) {
+      if (jpeg->coef_bits[channel][index] != 0) return true;
+    }
+  }
+  return false;
+}
+
+static void read_rows(decoder *self, uint32_t eighths, vitrine_image_limits limits, vitrine_image_pixels pixels) {
+  j_decompress_ptr jpeg = &self->jpeg;
+  j_common_ptr object = (j_common_ptr)jpeg;
+  // Coefficients of all scans are kept in arrays that are counted before they are allocated.
+  jpeg->mem->max_memory_to_use = limits.working_bytes < 1 ? 1 : (long)(limits.working_bytes & LONG_MAX);
+  jpeg->scale_num = eighths;
+  jpeg->scale_denom = 8;
+  bool is_cmyk = jpeg->num_components == 4;
+  jpeg->out_color_space = is_cmyk ? JCS_CMYK : JCS_EXT_RGBA;
+  jpeg_calc_output_dimensions(jpeg);
+  if (jpeg->output_width != pixels.width || jpeg->output_height != pixels.height) {
+    leave(object, VITRINE_IMAGE_CORRUPT, "its size has changed");
+  }
+  self->progress.progress_monitor = on_progress;
+  jpeg->progress = &self->progress;
+  on_progress(object);
+  jpeg_start_decompress(jpeg);
+  if (is_cut_off(jpeg)) leave(object, VITRINE_IMAGE_TRUNCATED, "scans are missing");
+  while (jpeg->output_scanline < jpeg->output_height) {
+    on_progress(object);
+    JSAMPROW row = pixels.bytes + (size_t)jpeg->output_scanline * pixels.bytes_per_row;
+    jpeg_read_scanlines(jpeg, &row, 1);
+    if (is_cmyk) print_row(row, pixels.width, jpeg->saw_Adobe_marker);
+  }
+  if (is_cut_off(jpeg)) leave(object, VITRINE_IMAGE_TRUNCATED, "its end is missing");
+}
+
+void vitrine_jpeg_info(const uint8_t *bytes, size_t count, vitrine_image_info *info, vitrine_image_result *result) {
+  decoder self = {0};
+  *info = (vitrine_image_info){0};
+  *result = (vitrine_image_result){0};
+  prepare(&self.attempt, result);
+  self.jpeg.err = &self.attempt.errors;
+  self.jpeg.client_data = &self;
+  if (setjmp(self.attempt.way_out) == 0) read_header(&self, bytes, count, info);
+  // Behind the end of the bytes it reads an end of the picture, also as a size.
+  if (!self.attempt.has_ended) {
+    info->width = self.jpeg.image_width;
+    info->height = self.jpeg.image_height;
+  }
+  jpeg_destroy_decompress(&self.jpeg);
+}
+
+void vitrine_jpeg_decode(const uint8_t *bytes, size_t count, uint32_t eighths, vitrine_image_limits limits,
+                         vitrine_image_pixels pixels, vitrine_image_result *result) {
+  decoder self = {0};
+  *result = (vitrine_image_result){0};
+  prepare(&self.attempt, result);
+  self.deadline = vitrine_image_deadline(limits);
+  self.jpeg.err = &self.attempt.errors;
+  self.jpeg.client_data = &self;
+  if (setjmp(self.attempt.way_out) == 0) {
+    read_header(&self, bytes, count, NULL);
+    read_rows(&self, eighths, limits, pixels);
+  }
+  jpeg_destroy_decompress(&self.jpeg);
+}
+
+// Encoding -------------------------------------------------------------------------------------------------------
+
+typedef struct {
+  attempt attempt;
+  struct jpeg_compress_struct jpeg;
+  struct jpeg_destination_mgr destination;
+  vitrine_image_buffer *buffer;
+  JOCTET piece[8192];
+} encoder;
+
+static void destination_begin(j_compress_ptr jpeg) {
+  encoder *self = (encoder *)attempt_of((j_common_ptr)jpeg);
+  self->destination.next_output_byte = self->piece;
+  self->destination.free_in_buffer = sizeof self->piece;
+}
+
+static void destination_take(j_compress_ptr jpeg, size_t count) {
+  encoder *self = (encoder *)attempt_of((j_common_ptr)jpeg);
+  if (!vitrine_image_append(self->buffer, self->piece, count)) {
+    leave((j_common_ptr)jpeg, VITRINE_IMAGE_NO_MEMORY, "encoded bytes");
+  }
+}
+
+// libjpeg asks when the piece is full, and means all of it.
+static boolean destination_empty(j_compress_ptr jpeg) {
+  destination_take(jpeg, sizeof((encoder *)0)->piece);
+  destination_begin(jpeg);
+  return TRUE;
+}
+
+static void destination_end(j_compress_ptr jpeg) {
+  destination_take(jpeg, sizeof((encoder *)0)->piece - jpeg->dest->free_in_buffer);
+}
+
+static void write_rows(encoder *self, vitrine_image_pixels pixels, int quality) {
+  j_compress_ptr jpeg = &self->jpeg;
+  jpeg_create_compress(jpeg);
+  self->destination = (struct jpeg_destination_mgr){
+      .init_destination = destination_begin,
+      .empty_output_buffer = destination_empty,
+      .term_destination = destination_end,
+  };
+  jpeg->dest = &self->destination;
+  jpeg->image_width = pixels.width;
+  jpeg->image_height = pixels.height;
+  jpeg->input_components = 4;
+  jpeg->in_color_space = JCS_EXT_RGBA;
+  jpeg_set_defaults(jpeg);
+  jpeg_set_quality(jpeg, quality, TRUE);
+  // Who asks for so much wants the colours of thin lines too.
+  if (quality > 90) jpeg->comp_info[0].h_samp_factor = jpeg->comp_info[0].v_samp_factor = 1;
+  jpeg_start_compress(jpeg, TRUE);
+  while (jpeg->next_scanline < jpeg->image_height) {
+    JSAMPROW row = pixels.bytes + (size_t)jpeg->next_scanline * pixels.bytes_per_row;
+    jpeg_write_scanlines(jpeg, &row, 1);
+  }
+  jpeg_finish_compress(jpeg);
+}
+
+void vitrine_jpeg_encode(vitrine_image_pixels pixels, int quality, vitrine_image_buffer *buffer,
+                         vitrine_image_result *result) {
+  encoder self = {0};
+  *result = (vitrine_image_result){0};
+  prepare(&self.attempt, result);
+  self.buffer = buffer;
+  self.jpeg.err = &self.attempt.errors;
+  self.jpeg.client_data = &self;
+  if (setjmp(self.attempt.way_out) == 0) write_rows(&self, pixels, quality);
+  jpeg_destroy_compress(&self.jpeg);
+}
+#endif

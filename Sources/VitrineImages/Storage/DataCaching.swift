@@ -1,0 +1,40 @@
+#if Images
+  import Foundation
+  import Vitrine
+
+  /// What image loaders ask of the cache of their downloads, so that one of theirs can be exchanged for a ``CacheStore``.
+  public protocol DataCaching: Sendable {
+    /// Nil when there is nothing.
+    func cachedData(for key: String) -> Data?
+    func containsData(for key: String) -> Bool
+    /// Returns at once; from then on, reads see it. What cannot be stored is not there.
+    func storeData(_ data: Data, for key: String)
+    func removeData(for key: String)
+    func removeAll() throws
+  }
+
+  /// Keys are URLs in the style `original`. Storing costs a copy into the system's memory, some microseconds (more only where
+  /// the store is full and others must go first), so it needs no queue that could grow, or lose what is in it. It waits for
+  /// no sync, whatever the store's own durability: a cache of downloads can download again.
+  extension CacheStore: DataCaching {
+    /// A copy: loaders keep what they are given. Asking ``get(_:style:source:_:)`` costs none.
+    public func cachedData(for key: String) -> Data? {
+      get(key) { bytes in bytes.withUnsafeBytes { Data($0) } }
+    }
+
+    public func containsData(for key: String) -> Bool { contains(key) }
+
+    public func storeData(_ data: Data, for key: String) {
+      do {
+        try put(data.bytes, for: key, options: PutOptions(durability: .buffered))
+      } catch {
+        // An older value must not be taken for this one.
+        removeData(for: key)
+      }
+    }
+
+    public func removeData(for key: String) { _ = try? remove(key) }
+
+    public func removeAll() throws { try removeAll(durability: nil) }
+  }
+#endif

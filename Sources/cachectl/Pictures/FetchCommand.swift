@@ -1,0 +1,140 @@
+#if Images
+  import CacheCtlKit
+  import Vitrine
+  import VitrineImages
+
+  enum FetchCommand: Command {
+    private static let style = Option(
+      "style", value: "S", isRepeatable: true,
+      "what to make of the pictures: square-100, rectangle-320x240, rounded-60x60-r30@2x, ...; 'original' when left out"
+    )
+    private static let output = Option(
+      "output", value: "FILE", "write the picture to FILE, in the format of its name: .png, .jpg or .webp")
+    private static let key = Option("key", value: "K", "what the picture is kept by, instead of its URL")
+    private static let header = Option(
+      "header", value: "NAME:VALUE", isRepeatable: true, "send this along with each request")
+    private static let keep = Option(
+      "keep", value: Keeping.byName.map(\.name).joined(separator: "|"),
+      "what stays in the store; automatic: both, but for originals that are large beside what was made of them")
+    private static let timeout = Option("timeout", value: "SECONDS", "give up after so long without a byte (30)")
+
+    static let specification = CommandSpecification(
+      name: "fetch", summary: "load pictures by HTTP, in styles, through the store",
+      positionals: [.required("STORE"), .several("URL")],
+      options: [
+        style, output, key, .cache, header, keep, timeout, .budget, .entries, .policy, .json,
+      ],
+      notes: [
+        "A picture comes from the store where it is kept in that style, else it is made from the original in the store, "
+          + "else from the network; what is made is kept. One line for each URL and style says where from (styled, "
+          + "original, network; memory for a URL that is named twice), and how many requests, bytes and decodes that "
+          + "took. Styles of one URL share its download. A URL of '-' reads URLs from stdin, one a line. A store that is "
+          + "not there is made; budgets and policy are kept in the store, as with put.",
+        "Styles: original, square-A, rectangle-AxB, rounded-AxB-rR, rounded-AxB-rR-bW (a border), with -fit to see the "
+          + "whole picture, then @2x or any scale, then a pixel format such as :RGB565. Lengths are points: pixels at "
+          + "@1x. free-NAME.vN styles can only be drawn by the program that they belong to.",
+        "What fails is named on stderr, the others go on, and the exit status is 1. --output and --key go with one URL, "
+          + "--output with one style; an original is written as it came where FILE is of its format. SIGINT (Ctrl-C) ends "
+          + "it early with status 3; what has come is kept.",
+        "With --json, an array of objects: url, style, key (if not the URL), source, width, height, requests, "
+          + "bytes_received, decodes, milliseconds; for one that failed error, and null for what is not known.",
+      ],
+      examples: [
+        .init("cachectl fetch photos.cache https://example.org/a.jpg", "load a picture and keep it"),
+        .init(
+          "cachectl fetch photos.cache $U --style square-100 --output a.png", "as a thumbnail, to look at"),
+        .init(
+          "cachectl fetch photos.cache - --style square-100 --json < urls", "a list of URLs, for a program"),
+      ])
+
+    static var isCutShortByClosedOutput: Bool { true }
+
+    static func run(_ arguments: Arguments, _ output: Output) throws -> ExitStatus {
+      let file = try PictureFile(self.output, arguments)
+      let requests = try requests(arguments)
+      if file != nil, requests.count != 1 { throw arguments.fail("--output wants one URL and one style") }
+      var configuration = ImagePipeline.Configuration(
+        loader: URLSessionLoader(timeoutSeconds: Double(try seconds(arguments))))
+      configuration.keeps = try arguments.choice(keep, of: Keeping.byName) ?? .automatic
+      // What is held in memory is held in the store, too, beyond what its budget would let stay.
+      if Set(requests).count == requests.count { configuration.memory = MemoryLimits(cost: 0) }
+      let storeOptions = try arguments.storeOptions()
+
+      Interruption.listen()
+      return try Stores.write(arguments, storeOptions) { store in
+        configuration.storage = StoreStorage(store)
+        let wantsJSON = arguments.has(.json)
+        var report = FetchReport(requests)
+        var picture: ImageResponse?
+        let progress = Progress("fetch")
+        try FetchWork(requests, ImagePipeline(configuration)).run { index, fetched in
+          if file != nil { picture = try? fetched.result.get() }
+          for (text, isFailure) in report.add(fetched, at: index) {
+            if isFailure || !wantsJSON { progress.clear() }
+            if isFailure {
+              Diagnostics.write("cachectl fetch: \(text)\n")
+            } else if !wantsJSON {
+              try output.writeNow(text + "\n")
+            }
+          }
+        } wait: { left in
+          progress.show(requests.count - left, of: requests.count)
+          return !Interruption.isWanted
+        }
+        progress.clear()
+        if wantsJSON { try output.write(report.json) }
+        if let file, let picture { try write(picture, requests[0], to: file, from: store) }
+        if Interruption.isWanted { throw Failure("interrupted") }
+        return report.failureCount == 0 ? .done : .problemFound
+      }
+    }
+
+    private static func requests(_ arguments: Arguments) throws -> [ImageRequest] {
+      let styles = try arguments.imageStyles(style)
+      let headers = try arguments.headers(header)
+      let policy = try arguments.choice(.cache, of: ImageRequest.CachePolicy.byName) ?? .use
+      let key = try arguments.value(key).map { try arguments.text($0, "--key") }
+      let urls = try urls(arguments)
+      if key != nil, urls.count != 1 { throw arguments.fail("--key wants one URL") }
+      return urls.flatMap { url in
+        styles.map { ImageRequest(url, key: key, style: $0, headers: headers, cachePolicy: policy) }
+      }
+    }
+
+    private static func urls(_ arguments: Arguments) throws -> [String] {
+      var words = Array(arguments.positionals.dropFirst())
+      let dash = Array("-".utf8)
+      if words == [dash] {
+        guard let bytes = try Descriptor.standardInput().readAll(limit: 64 << 20) else {
+          throw Failure("stdin has more than 64 MiB of URLs")
+        }
+        words = bytes.split { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }.map(Array.init)
+        if words.isEmpty { throw arguments.fail("stdin has no URL") }
+      } else if words.contains(dash) {
+        throw arguments.fail("'-' stands alone, for URLs from stdin")
+      }
+      return try words.map { try arguments.text($0, "the URL") }
+    }
+
+    private static func seconds(_ arguments: Arguments) throws -> Int {
+      let seconds = try arguments.count(timeout) ?? 30
+      guard (1...86_400).contains(seconds) else { throw arguments.fail("--timeout wants 1 to 86400") }
+      return seconds
+    }
+
+    private static func write(
+      _ picture: ImageResponse, _ request: ImageRequest, to file: PictureFile, from store: CacheStore
+    ) throws {
+      // Written anew, a JPEG loses a little of what it had.
+      if request.style == .original, let original = store.blob(CacheKey(request.key)) {
+        let isWritten = try original.withBytes { bytes in
+          guard (try? ImageFormat(of: bytes)) == file.format else { return false }
+          try file.write(bytes)
+          return true
+        }
+        if isWritten { return }
+      }
+      try file.write(picture.bitmap)
+    }
+  }
+#endif

@@ -1,0 +1,84 @@
+#if Images
+  import CacheCtlKit
+  import VitrineImages
+
+  /// Says what became of pictures: lines for people as they come, in the order in which they were asked for, or all as JSON.
+  struct FetchReport {
+    private let urlWidth: Int
+    private let styleWidth: Int
+    private var fetched: [Fetched?]
+    private var saidCount = 0
+    private(set) var failureCount = 0
+
+    init(_ requests: [ImageRequest]) {
+      // A longer one stands over.
+      urlWidth = min(60, requests.map { printable(Array($0.url.utf8)).count }.max() ?? 0)
+      styleWidth = requests.map { $0.style.name.count }.max() ?? 0
+      fetched = requests.map { _ in nil }
+    }
+
+    /// Answers the lines that can be said now, each for stdout or, where it tells of a failure, for stderr. Of what was
+    /// interrupted there is none: that is said once for all.
+    mutating func add(_ new: Fetched, at index: Int) -> [(text: String, isFailure: Bool)] {
+      fetched[index] = new
+      if case .failure = new.result { failureCount += 1 }
+      var lines: [(String, Bool)] = []
+      while saidCount < fetched.count, let next = fetched[saidCount] {
+        saidCount += 1
+        if case .failure(let error) = next.result, error is CancellationError { continue }
+        lines.append(line(next))
+      }
+      return lines
+    }
+
+    private func line(_ fetched: Fetched) -> (String, Bool) {
+      let url = printable(Array(fetched.request.url.utf8))
+      switch fetched.result {
+      case .failure(let error):
+        return ("\(url) (\(fetched.request.style)): \(FetchReport.text(error))", true)
+      case .success(let response):
+        let cells = [
+          url.padded(to: urlWidth), fetched.request.style.name.padded(to: styleWidth),
+          "\(response.bitmap.size)".padded(to: 9), response.origin.rawValue.padded(to: 8),
+          Quantity.count(response.requestCount, "request", "requests").padded(to: 10),
+          FetchReport.right(Quantity.bytes(response.receivedByteCount), 8),
+          Quantity.count(response.decodeCount, "decode", "decodes").padded(to: 9),
+          FetchReport.right(Quantity.nanoseconds(fetched.milliseconds * 1e6), 8),
+        ]
+        return (cells.joined(separator: "  "), false)
+      }
+    }
+
+    private static func right(_ text: String, _ width: Int) -> String {
+      String(repeating: " ", count: max(0, width - text.count)) + text
+    }
+
+    static func text(_ error: any Error) -> String {
+      // Descriptions quote URLs and names, which may have anything in them.
+      error is CancellationError ? "interrupted" : printable(Array("\(error)".utf8))
+    }
+
+    /// All of them, in the order in which they were asked for.
+    var json: JSON { .array(fetched.compactMap { $0.map(FetchReport.json) }) }
+
+    private static func json(_ fetched: Fetched) -> JSON {
+      let request = fetched.request
+      var members = JSON.members(url: Array(request.url.utf8)) + [("style", .string(request.style.name))]
+      if request.key != request.url { members.append(("key", .string(request.key))) }
+      let milliseconds = ("milliseconds", JSON.rounded(fetched.milliseconds, places: 3))
+      switch fetched.result {
+      case .failure(let error):
+        let unknown = ["source", "requests", "bytes_received", "decodes"].map { ($0, JSON.null) }
+        return .object(members + unknown + [milliseconds, ("error", .string(text(error)))])
+      case .success(let response):
+        return .object(
+          members + [
+            ("source", .string(response.origin.rawValue)), ("width", .int(response.bitmap.width)),
+            ("height", .int(response.bitmap.height)), ("requests", .int(response.requestCount)),
+            ("bytes_received", .int(response.receivedByteCount)), ("decodes", .int(response.decodeCount)),
+            milliseconds,
+          ])
+      }
+    }
+  }
+#endif

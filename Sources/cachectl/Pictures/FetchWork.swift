@@ -1,0 +1,102 @@
+#if Images
+  import Dispatch
+  import Foundation
+  import VitrineImages
+
+  /// What became of one picture that was asked for.
+  struct Fetched: Sendable {
+    let request: ImageRequest
+    let result: Result<ImageResponse, any Error>
+    let milliseconds: Double
+  }
+
+  /// Brings pictures through a pipeline, several at once, and hands them to the thread that waits for them.
+  final class FetchWork: Sendable {
+    /// URLs at once; the pipeline limits its downloads itself.
+    private static let width = 12
+
+    /// By URL, since the styles of one share its download: in rounds, where a URL was asked for more than once.
+    private typealias Rounds = [[(index: Int, request: ImageRequest)]]
+
+    private let requests: [ImageRequest]
+    private let pipeline: ImagePipeline
+    private let arrived = Locked<[(index: Int, fetched: Fetched)]>([])
+    private let arrival = DispatchSemaphore(value: 0)
+
+    init(_ requests: [ImageRequest], _ pipeline: ImagePipeline) {
+      self.requests = requests
+      self.pipeline = pipeline
+    }
+
+    /// Calls `each` for every request, on this thread, as they come, and `wait` every tenth of a second. Where `wait` answers
+    /// false or `each` throws, all that is under way is cancelled; what was cancelled still comes, as an error. Returns when
+    /// nothing is left.
+    func run(each: (Int, Fetched) throws -> Void, wait: (_ left: Int) -> Bool) throws {
+      let task = Task.detached { [self] in await work() }
+      var left = requests.count
+      var failure: (any Error)?
+      while left > 0 {
+        if !wait(left) { task.cancel() }
+        _ = arrival.wait(timeout: .now() + .milliseconds(100))
+        let news = arrived.withLock { arrived in
+          defer { arrived = [] }
+          return arrived
+        }
+        left -= news.count
+        for (index, fetched) in news where failure == nil {
+          do {
+            try each(index, fetched)
+          } catch {
+            failure = error
+            task.cancel()
+          }
+        }
+      }
+      if let failure { throw failure }
+    }
+
+    private func work() async {
+      await withTaskGroup(of: Void.self) { group in
+        for (number, rounds) in byURL().enumerated() {
+          if number >= FetchWork.width { await group.next() }
+          group.addTask { [self] in for round in rounds { await load(round) } }
+        }
+      }
+    }
+
+    private func byURL() -> [Rounds] {
+      var places: [String: Int] = [:]
+      var all: [Rounds] = []
+      for (index, request) in requests.enumerated() {
+        let place = places[request.url, default: all.count]
+        if place == all.count { all.append([]) }
+        places[request.url] = place
+        let round = all[place].firstIndex { !$0.contains { $0.request.style == request.style } }
+        if let round { all[place][round].append((index, request)) } else { all[place].append([(index, request)]) }
+      }
+      return all
+    }
+
+    private func load(_ round: [(index: Int, request: ImageRequest)]) async {
+      await withTaskGroup(of: Void.self) { group in
+        for (index, request) in round { group.addTask { [self] in await load(index, request) } }
+      }
+    }
+
+    private func load(_ index: Int, _ request: ImageRequest) async {
+      let start = DispatchTime.now().uptimeNanoseconds
+      let result: Result<ImageResponse, any Error>
+      do {
+        try Task.checkCancellation()
+        result = .success(try await pipeline.image(for: request))
+      } catch {
+        result = .failure(error)
+      }
+      let milliseconds = Double(DispatchTime.now().uptimeNanoseconds - start) / 1e6
+      arrived.withLock {
+        $0.append((index, Fetched(request: request, result: result, milliseconds: milliseconds)))
+      }
+      arrival.signal()
+    }
+  }
+#endif

@@ -1,0 +1,84 @@
+#if Images
+  import CacheCtlKit
+  import VitrineImages
+
+  extension Option {
+    static let cache = Option(
+      "cache", value: ImageRequest.CachePolicy.byName.map(\.name).joined(separator: "|"),
+      "what is kept and fresh (use), the network anyway (reload), never the network (only), ask whether it has changed "
+        + "(revalidate), or what is kept where the network fails (stale-if-error)")
+  }
+
+  extension ImageRequest.CachePolicy {
+    /// As a command line has them.
+    static let byName: [(name: String, policy: ImageRequest.CachePolicy)] = [
+      ("use", .use), ("reload", .reload), ("only", .cacheOnly), ("revalidate", .revalidate),
+      ("stale-if-error", .staleIfError),
+    ]
+  }
+
+  extension Keeping {
+    static let byName: [(name: String, keeping: Keeping)] = [
+      ("automatic", .automatic), ("original", .original), ("styled", .styled), ("both", .both),
+    ]
+  }
+
+  /// Values of options of the commands for pictures.
+  extension Arguments {
+    /// The styles to draw, `original` where none is named.
+    func imageStyles(_ option: Option) throws -> [ImageStyle] {
+      var styles: [ImageStyle] = []
+      for word in values(option) {
+        let style: ImageStyle
+        do throws(ImageError) {
+          style = try ImageStyle(name: String(decoding: word, as: UTF8.self))
+        } catch {
+          guard case .invalidStyle(_, let reason) = error else { throw error }
+          throw fail("--\(option.name): '\(printable(word))' is not a style: \(reason)")
+        }
+        if case .free = style.shape {
+          throw fail("--\(option.name): '\(printable(word))' can only be drawn by the program that it belongs to")
+        }
+        if styles.contains(style) { throw fail("--\(option.name) \(style) is given twice") }
+        styles.append(style)
+      }
+      return styles.isEmpty ? [.original] : styles
+    }
+
+    /// `NAME:VALUE`, each name once.
+    func headers(_ option: Option) throws -> [String: String] {
+      var headers: [String: String] = [:]
+      for word in values(option) {
+        let parts = try text(word, "--\(option.name)").split(
+          separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        let name = parts.first.map(String.init) ?? ""
+        let value = parts.count == 2 ? parts[1].drop { $0 == " " } : ""
+        guard parts.count == 2, !name.isEmpty, name.utf8.allSatisfy(Self.isOfToken),
+          value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 })
+        else { throw fail("--\(option.name): '\(printable(word))' is not NAME:VALUE") }
+        if headers.keys.contains(where: { $0.lowercased() == name.lowercased() }) {
+          throw fail("--\(option.name) \(name) is given twice")
+        }
+        headers[name] = String(value)
+      }
+      return headers
+    }
+
+    /// What a header's name is made of (RFC 9110, 5.6.2).
+    private static func isOfToken(_ byte: UInt8) -> Bool {
+      switch byte {
+      case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+      default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+      }
+    }
+
+    func choice<Value>(_ option: Option, of names: [(String, Value)]) throws -> Value? {
+      guard let word = value(option) else { return nil }
+      guard let found = names.first(where: { word.elementsEqual($0.0.utf8) }) else {
+        let all = names.map(\.0).joined(separator: ", ")
+        throw fail("--\(option.name): '\(printable(word))' is none of \(all)")
+      }
+      return found.1
+    }
+  }
+#endif

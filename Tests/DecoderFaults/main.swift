@@ -1,0 +1,3 @@
+#if Images
+  DecoderFaults.run(CommandLine.arguments)
+#endif

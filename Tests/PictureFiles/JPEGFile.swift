@@ -1,0 +1,88 @@
+#if Images
+  import Foundation
+
+  /// JPEG files that the encoder here does not write, made with libjpeg.
+  package enum JPEGFile {
+    /// Left red, right blue, as all of them that have colours; 16 by 8 pixels.
+    package static let progressive = decoded(
+      """
+      /9j/2wBDAA0JCgsKCA0LCgsODg0PEyAVExISEyccHhcgLikxMC4pLSwzOko+MzZGNywtQFdBRkxOUlNSMj5aYVpQYEpRUk//2wBDAQ4ODhMR
+      EyYVFSZPNS01T09PT09PT09PT09PT09PT09PT09PT09PT09PT09PT09PT09PT09PT09PT09PT09PT0//wgARCAAIABADAREAAhEBAxEB/8QA
+      FQABAQAAAAAAAAAAAAAAAAAAAQT/xAAWAQEBAQAAAAAAAAAAAAAAAAAFBAb/2gAMAwEAAhADEAAAAYp1xvP/AP/EABQQAQAAAAAAAAAAAAAA
+      AAAAABD/2gAIAQEAAQUCP//EABQRAQAAAAAAAAAAAAAAAAAAABD/2gAIAQMBAT8BP//EABQRAQAAAAAAAAAAAAAAAAAAABD/2gAIAQIBAT8B
+      P//EABQQAQAAAAAAAAAAAAAAAAAAABD/2gAIAQEABj8CP//EABQQAQAAAAAAAAAAAAAAAAAAABD/2gAIAQEAAT8hP//aAAwDAQACAAMAAAAQ
+      x//EABQRAQAAAAAAAAAAAAAAAAAAABD/2gAIAQMBAT8QP//EABQRAQAAAAAAAAAAAAAAAAAAABD/2gAIAQIBAT8QP//EABQQAQAAAAAAAAAA
+      AAAAAAAAABD/2gAIAQEAAT8QP//Z
+      """)
+
+    /// Sequential, a scan for each channel.
+    package static let scans = decoded(
+      """
+      /9j/2wBDAA0JCgsKCA0LCgsODg0PEyAVExISEyccHhcgLikxMC4pLSwzOko+MzZGNywtQFdBRkxOUlNSMj5aYVpQYEpRUk//2wBDAQ4ODhMR
+      EyYVFSZPNS01T09PT09PT09PT09PT09PT09PT09PT09PT09PT09PT09PT09PT09PT09PT09PT09PT0//wAARCAAIABADAREAAhEBAxEB/8QA
+      FQABAQAAAAAAAAAAAAAAAAAAAgX/xAAUEAEAAAAAAAAAAAAAAAAAAAAA/9oACAEBAAA/AIwP/8QAFQEBAQAAAAAAAAAAAAAAAAAABAb/xAAU
+      EQEAAAAAAAAAAAAAAAAAAAAA/9oACAECEQA/AALV/8QAFAEBAAAAAAAAAAAAAAAAAAAABv/EABQRAQAAAAAAAAAAAAAAAAAAAAD/2gAIAQMR
+      AD8AXAD/2Q==
+      """)
+
+    /// Arithmetic coding.
+    package static let arithmetic = decoded(
+      """
+      /9j/2wBDAA0JCgsKCA0LCgsODg0PEyAVExISEyccHhcgLikxMC4pLSwzOko+MzZGNywtQFdBRkxOUlNSMj5aYVpQYEpRUk//2wBDAQ4ODhMR
+      EyYVFSZPNS01T09PT09PT09PT09PT09PT09PT09PT09PT09PT09PT09PT09PT09PT09PT09PT09PT0//yQARCAAIABADAREAAhEBAxEB/8wA
+      CgAQEAUBEBEF/9oADAMBAAIRAxEAPwD/ADkx833FcxJm/9k=
+      """)
+
+    /// Left 60, right 180.
+    package static let gray = decoded(
+      """
+      /9j/2wBDAA0JCgsKCA0LCgsODg0PEyAVExISEyccHhcgLikxMC4pLSwzOko+MzZGNywtQFdBRkxOUlNSMj5aYVpQYEpRUk//wAALCAAIABAB
+      AREA/8QAFQABAQAAAAAAAAAAAAAAAAAABgf/xAAUEAEAAAAAAAAAAAAAAAAAAAAA/9oACAEBAAA/ACqlP//Z
+      """)
+
+    /// Left all magenta and yellow, right all cyan and half black; inverted, as Adobe does.
+    package static let adobeCMYK = decoded(
+      """
+      /9j/7gAOQWRvYmUAZAAAAAAA/9sAQwANCQoLCggNCwoLDg4NDxMgFRMSEhMnHB4XIC4pMTAuKS0sMzpKPjM2RjcsLUBXQUZMTlJTUjI+WmFa
+      UGBKUVJP/8AAFAgACAAQBEMRAE0RAFkRAEsRAP/EABUAAQEAAAAAAAAAAAAAAAAAAAcI/8QAFBABAAAAAAAAAAAAAAAAAAAAAP/aAA4EQwBN
+      AFkASwAAPwBOGAwJyYlOqdGD/9k=
+      """)
+
+    /// The same, not inverted and without Adobe's marker.
+    package static let plainCMYK = decoded(
+      """
+      /9j/2wBDAA0JCgsKCA0LCgsODg0PEyAVExISEyccHhcgLikxMC4pLSwzOko+MzZGNywtQFdBRkxOUlNSMj5aYVpQYEpRUk//wAAUCAAIABAE
+      QxEATREAWREASxEA/8QAFQABAQAAAAAAAAAAAAAAAAAABwj/xAAUEAEAAAAAAAAAAAAAAAAAAAAA/9oADgRDAE0AWQBLAAA/ADAnE4YKdTEm
+      Inv/2Q==
+      """)
+
+    /// The same, in YCCK with Adobe's marker.
+    package static let ycck = decoded(
+      """
+      /9j/7gAOQWRvYmUAZAAAAAAC/9sAQwANCQoLCggNCwoLDg4NDxMgFRMSEhMnHB4XIC4pMTAuKS0sMzpKPjM2RjcsLUBXQUZMTlJTUjI+WmFa
+      UGBKUVJP/9sAQwEODg4TERMmFRUmTzUtNU9PT09PT09PT09PT09PT09PT09PT09PT09PT09PT09PT09PT09PT09PT09PT09PT09P/8AAFAgA
+      CAAQBAERAAIRAQMRAQQRAP/EABYAAQEBAAAAAAAAAAAAAAAAAAcFBv/EABQQAQAAAAAAAAAAAAAAAAAAAAD/xAAXAQADAQAAAAAAAAAAAAAA
+      AAAFBgcI/8QAFBEBAAAAAAAAAAAAAAAAAAAAAP/aAA4EAQACEQMRBAAAPwC+MpsTmAJrSQwf/9k=
+      """)
+
+    /// 32 by 16 pixels, colours at half resolution, a restart marker behind each block.
+    package static let restarts = decoded(
+      """
+      /9j/2wBDAA0JCgsKCA0LCgsODg0PEyAVExISEyccHhcgLikxMC4pLSwzOko+MzZGNywtQFdBRkxOUlNSMj5aYVpQYEpRUk//2wBDAQ4ODhMR
+      EyYVFSZPNS01T09PT09PT09PT09PT09PT09PT09PT09PT09PT09PT09PT09PT09PT09PT09PT09PT0//wAARCAAQACADASIAAhEBAxEB/8QA
+      FgABAQEAAAAAAAAAAAAAAAAAAAIF/8QAFBABAAAAAAAAAAAAAAAAAAAAAP/EABYBAQEBAAAAAAAAAAAAAAAAAAQFBv/EABkRAAIDAQAAAAAA
+      AAAAAAAAAAAFQoHBQ//dAAQAAf/aAAwDAQACEQMRAD8AxkLQWnnWjnnO8P/QwwGmJx//2Q==
+      """)
+
+    private static func decoded(_ text: String) -> [UInt8] {
+      [UInt8](Data(base64Encoded: text, options: .ignoreUnknownCharacters)!)
+    }
+
+    /// Sequential scans replace each other, so that any number of them is right.
+    package static func withScans(_ count: Int) -> [UInt8] {
+      let end = scans.count - 2
+      let last = scans.indices.last { $0 < end && scans[$0] == 0xFF && scans[$0 + 1] == 0xDA }!
+      return scans[..<end] + (0..<count).flatMap { _ in scans[last..<end] } + scans[end...]
+    }
+  }
+#endif

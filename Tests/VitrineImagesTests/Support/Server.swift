@@ -1,0 +1,6 @@
+#if Images
+  import LocalServer
+
+  /// The demonstration and the tests of the tool use it, too.
+  typealias TestServer = LocalServer.TestServer
+#endif
