@@ -39,6 +39,8 @@
 
     /// How many different things are under way.
     var count: Int { state.withLock { $0.jobs.count } }
+    /// How many wait for them.
+    var waiterCount: Int { state.withLock { $0.jobs.values.reduce(0) { $0 + $1.waiters.count } } }
 
     /// The value for `key`: of the work that is under way, else of `work`, which is begun. `interest` is the caller's own, if
     /// its priority may still change.

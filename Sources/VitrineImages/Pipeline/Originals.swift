@@ -5,7 +5,7 @@
   ///
   /// Safe from any thread.
   final class Originals: Sendable {
-    private struct Download: Hashable, Sendable {
+    struct Download: Hashable, Sendable {
       let key: KeyText
       let version: UInt64
     }
@@ -18,7 +18,7 @@
     /// Bodies that are on their way, or have come and are not decoded yet: where decoding falls behind, downloads wait.
     private let bodies: LimitedQueue
     private let now: @Sendable () -> Int64
-    private let joined = JoinedWork<Download, Found>()
+    let joined = JoinedWork<Download, Found>()
     private let arrivals = Arrivals<Download>()
     private let keptOriginals: KeptOriginals
 

@@ -18,7 +18,7 @@
       var vary: [String: String] = [:]
     }
 
-    private struct Job: Hashable, Sendable {
+    struct Job: Hashable, Sendable {
       let key: KeyText
       let style: ImageStyle
       let policy: ImageRequest.CachePolicy
@@ -36,8 +36,8 @@
     /// Downloading.
     let loads: LimitedQueue
     let threads = WorkerThreads()
-    private let originals: Originals
-    private let joined = JoinedWork<Job, Loaded>()
+    let originals: Originals
+    let joined = JoinedWork<Job, Loaded>()
     let drawings = JoinedWork<Drawing, Drawn>()
 
     init(_ configuration: Configuration, _ versions: KeyVersions) {

@@ -124,9 +124,7 @@
       async let renewed = pipeline.image(for: first)
       try await until { loader.loads.count == 2 }
       async let other = pipeline.image(for: second)
-      try await until { pipeline.preheater.requestCount == 2 }
-      // Time to join.
-      try await Task.sleep(nanoseconds: 50_000_000)
+      try await until { pipeline.pictures.originals.joined.waiterCount == 2 }
       loader.open()
       let pictures = try await [renewed, other]
       #expect(pictures.map(\.origin) == [.styled, .network])

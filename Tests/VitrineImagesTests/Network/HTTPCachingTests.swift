@@ -273,9 +273,9 @@
       try await until { server.requests.count == 1 }
       async let special = pipeline.image(
         for: ImageRequest(server.url("/a"), style: other, headers: ["accept": "image/x"]))
-      try await until { pipeline.preheater.requestCount == 2 }
-      // Time to join.
-      try await Task.sleep(nanoseconds: 50_000_000)
+      try await until {
+        (isSameStyle ? pipeline.pictures.joined.waiterCount : pipeline.pictures.originals.joined.waiterCount) == 2
+      }
       isOpen.withLock { $0 = true }
       let sizes = try await [plain, special].map { ($0.bitmap.width > $0.bitmap.height, $0.requestCount) }
       #expect(sizes.map(\.0) == [true, false] && sizes.map(\.1) == [1, 1] && server.requests.count == 2)

@@ -176,14 +176,19 @@
     }
 
     @Test func whoIsCancelledLeavesTheOthersTheirPicture() async throws {
-      let server = try TestServer { _ in .init(body: Self.jpeg, delay: 80) }
+      let isOpen = Locked(false)
+      let server = try TestServer { _ in
+        holdUp { isOpen.withLock { $0 } }
+        return .init(body: Self.jpeg)
+      }
       let pipeline = pipeline()
       let request = ImageRequest(server.url("/a"), style: square)
       let tasks = (0..<4).map { _ in Task { try await pipeline.image(for: request) } }
-      while server.requests.isEmpty { try await Task.sleep(nanoseconds: 1_000_000) }
+      try await until { server.requests.count == 1 && pipeline.pictures.joined.waiterCount == 4 }
       tasks[0].cancel()
       tasks[1].cancel()
       for task in tasks[..<2] { await #expect(throws: CancellationError.self) { try await task.value } }
+      isOpen.withLock { $0 = true }
       for task in tasks[2...] { #expect(try await task.value.bitmap.width == 40) }
       #expect(server.requests.count == 1)
       try removeFolder()

@@ -64,8 +64,7 @@
       let tasks = (0..<50).map { _ in ask(work, controlled) }
       let other = Controlled()
       let task = ask(work, other, "b")
-      try await until { controlled.begun == 1 && other.begun == 1 }
-      try await Task.sleep(nanoseconds: 20_000_000)
+      try await until { controlled.begun == 1 && other.begun == 1 && work.waiterCount == 51 }
       #expect(work.count == 2)
       controlled.finish(.success(7))
       other.finish(.success(8))
@@ -80,6 +79,7 @@
     @Test func anErrorReachesAll() async throws {
       let (work, controlled) = (Work(), Controlled())
       let tasks = (0..<5).map { _ in ask(work, controlled) }
+      try await until { controlled.begun == 1 && work.waiterCount == 5 }
       controlled.finish(.failure(ImageError.outOfMemory(byteCount: 7)))
       for task in tasks { await #expect(throws: ImageError.outOfMemory(byteCount: 7)) { try await task.value } }
     }
@@ -87,8 +87,7 @@
     @Test func oneOfSeveralMayLeave() async throws {
       let (work, controlled) = (Work(), Controlled())
       let (first, second) = (ask(work, controlled), ask(work, controlled))
-      try await until { controlled.begun == 1 }
-      try await Task.sleep(nanoseconds: 20_000_000)
+      try await until { controlled.begun == 1 && work.waiterCount == 2 }
       first.cancel()
       await #expect(throws: CancellationError.self) { try await first.value }
       #expect(controlled.cancelled == 0 && work.count == 1)
@@ -99,8 +98,7 @@
     @Test func withTheLastTheWorkIsCancelledAndTheNextBeginsAnew() async throws {
       let (work, controlled) = (Work(), Controlled())
       let tasks = [ask(work, controlled), ask(work, controlled)]
-      try await until { controlled.begun == 1 }
-      try await Task.sleep(nanoseconds: 20_000_000)
+      try await until { controlled.begun == 1 && work.waiterCount == 2 }
       for task in tasks { task.cancel() }
       for task in tasks { await #expect(throws: CancellationError.self) { try await task.value } }
       #expect(work.count == 0)

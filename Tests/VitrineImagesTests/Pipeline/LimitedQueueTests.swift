@@ -69,7 +69,7 @@
       let holder = await occupy(queue)
       let ticket = queue.ticket(.high)
       let task = Task { try await queue.run(ticket) { true } }
-      try await Task.sleep(nanoseconds: 20_000_000)
+      try await until { queue.begunWaitingCount == 1 }
       task.cancel()
       await #expect(throws: CancellationError.self) { try await task.value }
       #expect(queue.waitingCount == 0)

@@ -26,9 +26,7 @@
         let bench = try PipelineBench(GatedLoader(["a": large], isOpen: false))
         let pipeline = bench.pipeline { $0.keeps = keeps }
         let responses = Task { try await all(pipeline, styles.map { ImageRequest("a", style: $0) }) }
-        try await until { bench.loader.loads.count == 1 && pipeline.preheater.requestCount == 5 }
-        // All have come to wait for the one download.
-        try await Task.sleep(nanoseconds: 50_000_000)
+        try await until { bench.loader.loads.count == 1 && pipeline.pictures.originals.joined.waiterCount == 5 }
         bench.loader.open()
         let decodes = try await responses.value.map(\.decodeCount)
         #expect(bench.loader.loads.count == 1 && decodes.reduce(0, +) == 1, "\(decodes)")
@@ -48,8 +46,7 @@
       let storage = ScriptedStorage()
       let pipeline = bench.pipeline(storage) { $0.keeps = .both }
       let responses = Task { try await all(pipeline, styles.map { ImageRequest("a", style: $0) }) }
-      try await until { loader.loads.count == 1 && pipeline.preheater.requestCount == 5 }
-      try await Task.sleep(nanoseconds: 30_000_000)
+      try await until { loader.loads.count == 1 && pipeline.pictures.originals.joined.waiterCount == 5 }
       loader.open()
       _ = try await responses.value
       #expect(storage.count(of: .saveOriginal) == 1 && storage.count(of: .saveStyled) == 5)
@@ -62,8 +59,7 @@
         GatedLoader(Dictionary(uniqueKeysWithValues: urls.map { ($0, PipelineBench.jpeg) }), isOpen: false))
       let pipeline = bench.pipeline()
       let responses = Task { try await all(pipeline, urls.map { ImageRequest($0, key: "a", style: styles[0]) }) }
-      try await until { bench.loader.loads.count == 1 && pipeline.preheater.requestCount == 20 }
-      try await Task.sleep(nanoseconds: 30_000_000)
+      try await until { bench.loader.loads.count == 1 && pipeline.pictures.joined.waiterCount == 20 }
       bench.loader.open()
       #expect(try await responses.value.count == 20 && bench.loader.loads.count == 1)
       try bench.end()
@@ -147,8 +143,7 @@
       let patient = Task {
         try await pipeline.image(for: ImageRequest("a", style: styles[1], cachePolicy: .staleIfError))
       }
-      try await until { pipeline.preheater.requestCount == 2 }
-      try await Task.sleep(nanoseconds: 30_000_000)
+      try await until { pipeline.pictures.originals.joined.waiterCount == 2 }
       bench.loader.open()
       await #expect(throws: LoadError.status(404)) { try await reload.value }
       #expect(try await patient.value.origin == .original && bench.loader.loads.count == 2)

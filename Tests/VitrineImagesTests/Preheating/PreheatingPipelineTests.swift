@@ -158,7 +158,7 @@
       pipeline.startPreheating([request("a")])
       try await until { bench.loader.loads.count == 1 }
       let asking = Task { try await pipeline.image(for: request("a")) }
-      try await until { pipeline.preheater.requestCount == 1 }
+      try await until { pipeline.pictures.joined.waiterCount == 2 }
       // It is the request's from now on: taking the wish back ends nothing.
       pipeline.stopAllPreheating()
       bench.loader.open()
@@ -226,9 +226,7 @@
       ask("normal", .normal)
       try await until { pipeline.pictures.writes.waitingCount == 2 }
       ask("low", .high)
-      try await until { pipeline.preheater.requestCount == 4 }
-      // It joins in the same moment.
-      try await Task.sleep(nanoseconds: 50_000_000)
+      try await until { pipeline.pictures.joined.waiterCount == 4 }
       storage.openForWrites()
       for task in tasks { _ = try await task.value }
       #expect(storage.writes == ["x", "low", "normal"])
