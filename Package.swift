@@ -66,6 +66,11 @@ let package = Package(
     .target(name: "PictureFiles", dependencies: ["Vitrine", "VitrineImages"], path: "Tests/PictureFiles"),
     // What tests run in a process of its own, because a signal or a limit of the whole process is part of it.
     .executableTarget(name: "vitrine-faults", dependencies: ["Vitrine"], path: "Tests/FaultProgram"),
+    // A program whose system calls are interrupted and do half. No test depends on it, since tests are linked with what they
+    // depend on, and would make such calls too.
+    .target(name: "InterruptedCalls", path: "Tests/InterruptedCalls"),
+    .executableTarget(
+      name: "vitrine-interrupted", dependencies: ["Vitrine", "InterruptedCalls"], path: "Tests/InterruptedProgram"),
     .testTarget(name: "VitrineTests", dependencies: ["Vitrine", "VitrineSimulation", "vitrine-faults"]),
     .testTarget(name: "CrashTests", dependencies: ["Vitrine", "VitrineSimulation"]),
     .testTarget(name: "CacheCtlTests", dependencies: ["Vitrine", "CacheCtlKit", "cachectl", images, localServer]),

@@ -20,7 +20,8 @@ enum StoredHead {
     let store = SmallStore.shared.identity.store
     for (path, bytes) in SmallStore.shared.moments[moment].files {
       guard let id = SegmentHeader.segment(ofFile: String(path.split(separator: "/").last ?? "")) else { continue }
-      _ = try? SegmentScanner(file: MemoryFile(bytes), store: store, segment: id).records { record in
+      let scanner = SegmentScanner(file: MemoryFile(bytes), store: store, segment: id)
+      _ = scanner.records(byteCount: bytes.count) { record in
         places.append(
           Place(path: path, offset: record.offset, byteCount: record.header.payloadOffset, segment: id))
       }

@@ -14,7 +14,7 @@ enum RecordSeeds {
         let file = MemoryFile(bytes)
         let store = SmallStore.shared.identity.store
         var end = SegmentHeader.byteCount
-        _ = try SegmentScanner(file: file, store: store, segment: id).records { record in
+        _ = SegmentScanner(file: file, store: store, segment: id).records(byteCount: bytes.count) { record in
           guard record.header.byteCount < 4096 else { return }
           seeds.append([1] + bytes[record.offset..<min(record.offset + record.header.byteCount, bytes.count)])
           end = record.offset + record.header.byteCount

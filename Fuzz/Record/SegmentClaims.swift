@@ -12,14 +12,12 @@ enum SegmentClaims {
     let file = MemoryFile(bytes)
     let scanner = SegmentScanner(file: file, store: store, segment: segment)
     var last = 0
-    let end = always("the scan") {
-      try scanner.records { record in
-        claim(record.offset >= last + SegmentHeader.byteCount || last > 0 && record.offset >= last, "records overlap")
-        claim(record.offset % Unit.byteCount == 0, "a record at \(record.offset)")
-        last = record.offset + record.header.byteCount
-        claim(record.offset + record.header.payloadOffset <= bytes.count, "a record past its segment")
-        read(record, file)
-      }
+    let end = scanner.records(byteCount: bytes.count) { record in
+      claim(record.offset >= last + SegmentHeader.byteCount || last > 0 && record.offset >= last, "records overlap")
+      claim(record.offset % Unit.byteCount == 0, "a record at \(record.offset)")
+      last = record.offset + record.header.byteCount
+      claim(record.offset + record.header.payloadOffset <= bytes.count, "a record past its segment")
+      read(record, file)
     }
     claim(end <= bytes.count || bytes.count < SegmentHeader.byteCount, "a segment that ends behind its end")
     // Where an index points is not where a record begins.

@@ -49,6 +49,19 @@ import Vitrine
     #expect(inspect(work, .init(contents: had, mayMiss: true)) != nil)
   }
 
+  /// What is made once more is made by its own call, and must come to what that says.
+  @Test(arguments: [true, false]) func whatIsMadeOnceMoreMustBeSo(_ isDone: Bool) throws {
+    let work = try Workload()
+    let bytes = Workload.bytes(700, 1)
+    var calls = 0
+    try work.change([.put(CacheKey("k"), Content(bytes))], synced: true) { store in
+      calls += 1
+      try store.put(calls == 1 || isDone ? bytes : [1], for: "k", options: PutOptions(durability: .synced))
+    }
+    let wrong = inspect(work)
+    #expect(calls == 2 && (isDone ? wrong == nil : wrong?.contains("put once more") == true))
+  }
+
   @Test func expiryIsJudgedByEveryTimeThatTheClockHasShown() throws {
     let work = try Workload()
     let (hour, key) = (3_600_000, CacheKey("k"))

@@ -75,8 +75,8 @@ import Vitrine
         #expect(CrashPlace("\(place)").map { "\($0)" } == "\(place)")
       }
     }
-    for misfortune in Misfortune.all(of: try Workload().world.disk, seed: 3).shuffled().prefix(200) {
-      let pair = CrashPlace(workload: "puts", round: 0, event: .fault([misfortune, misfortune]))
+    for stop in FaultTour(try Workload().world.disk, seed: 3).stops.shuffled().prefix(200) {
+      let pair = CrashPlace(workload: "puts", round: 0, event: .fault([stop.misfortune, stop.misfortune]))
       #expect(CrashPlace("\(pair)").map { "\($0)" } == "\(pair)")
     }
     for call in DiskCall.allCases {
@@ -87,6 +87,28 @@ import Vitrine
       }
     }
     #expect(CrashPolicy(word: "torn.1") == nil && CrashPolicy(word: "lost.1") == nil && CrashPolicy(word: "") == nil)
+  }
+
+  /// Every call of a workload goes wrong in some way before one goes wrong in another.
+  @Test func everyCallIsStruck() throws {
+    let work = try Workload()
+    try work.put("k", Workload.bytes(700, 1), synced: true)
+    let disk = work.world.disk
+    let tour = FaultTour(disk, seed: 5)
+    let first = tour.stops.filter(\.isFirstOfCall).map {
+      "\($0.misfortune)".split(separator: ":").prefix(2).joined(separator: ":")
+    }
+    let calls = DiskCall.allCases.flatMap { call in (0..<disk.callCount(call)).map { "\(call):\($0 + 1)" } }
+    #expect(first.count == tour.callCount && first.sorted() == calls.sorted())
+    #expect(Set(tour.stops.map { "\($0.misfortune)" }).count == tour.stops.count)
+    let last = tour.stops.lastIndex { $0.isFirstOfCall } ?? 0
+    let others = tour.stops.count { if case .call = $0.misfortune { false } else { true } }
+    #expect(last < tour.callCount + others)
+
+    let small = CrashWorkload("small") { store, _ in try store.put("k", RecordedStore.bytes(700, 1), synced: true) }
+    let report = CrashExplorer(workloads: [small], seed: 1, states: 0, faults: 1200).run()
+    #expect(report.violations.isEmpty && report.calls > 20)
+    #expect(report.callsStruck == report.calls)
   }
 
   @Test func timeAndWishEndAnExploration() {

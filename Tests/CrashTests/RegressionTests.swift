@@ -18,6 +18,38 @@ import VitrineSimulation
     return try #require(store.catalog.keys.find(hash, counts: false) { $0 }).location
   }
 
+  /// Built anew from the segments, a store went without all of a segment that the disk did not give at once.
+  @Test(arguments: [DiskCall.read, .status, .openFile])
+  func aRebuildGivesUpNoMoreThanTheDiskDoesNotGive(_ call: DiskCall) throws {
+    let work = try Workload(options: StoreOptions(byteBudget: 4 << 20, segmentByteCount: 256 << 10))
+    for number in 0..<20 { try work.put("k\(number)", Workload.bytes(5000, number)) }
+    try work.close()
+    RecordedStore.loseIndex(work.world.disk)
+    var refusals = 0
+    for occurrence in 1...40 {
+      let world = work.world.rebooted(work.world.disk.copy())
+      world.disk.plan(Fault(call, on: .containing("/segments/"), occurrence: occurrence, .fail(ErrorCode.inputOutput)))
+      let store: CacheStore
+      do {
+        store = try open(world)
+      } catch {
+        // It is left as it is, and opens the next time.
+        refusals += 1
+        let again = try open(world)
+        let isWhole = (0..<20).allSatisfy { again.bytes("k\($0)") == Workload.bytes(5000, $0) }
+        #expect(isWhole, "\(call) \(occurrence)")
+        continue
+      }
+      // What the disk does not give to a get is another matter.
+      world.disk.removeFaults()
+      for number in 0..<20 {
+        let isThere = store.bytes("k\(number)") == Workload.bytes(5000, number)
+        #expect(isThere, "\(call) \(occurrence): k\(number)")
+      }
+    }
+    #expect(call == .read ? refusals == 0 : refusals > 0)
+  }
+
   @Test func nothingCountsAsDurableInAFolderThatWasTakenAway() throws {
     let calls: [(CacheStore) throws -> Void] = [
       { try $0.flush() }, { try $0.checkpoint() }, { try $0.setBudgets(entryBudget: 7) },

@@ -116,7 +116,7 @@ final class POSIXDirectory: Directory {
   }
 
   func entries() throws(SystemError) -> [DirectoryEntry] {
-    let copy = openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    let copy = retrying { openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
     guard copy >= 0 else { throw failure("list", "") }
     guard let stream = fdopendir(copy) else {
       close(copy)

@@ -87,7 +87,7 @@ package struct CheckpointSet {
       let bytes = (try? file?.read(0..<CheckpointHeader.byteCount)) ?? []
       let header = bytes.withUnsafeBytes { CheckpointHeader($0) }
       newerVersion = bytes.withUnsafeBytes { CheckpointHeader.newerVersion($0) } ?? newerVersion
-      let status = try? file?.status()
+      let status = try file?.status()
       slots.append(
         Slot(
           file: file, header: header, byteCount: status?.byteCount ?? 0,

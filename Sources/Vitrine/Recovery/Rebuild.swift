@@ -57,7 +57,8 @@ package struct Rebuild {
         tail: SegmentHeader.byteCount)
       var found = false
       let scanner = SegmentScanner(file: file, store: identity.store, segment: id)
-      let end = try? scanner.records(
+      let end = scanner.records(
+        byteCount: byteCount,
         { record in
           found = true
           let location = Location(slot: slot, offset: record.offset)
@@ -76,7 +77,7 @@ package struct Rebuild {
         catalog.segments.giveBack(slot: slot)
         continue
       }
-      segment.tail = end ?? byteCount
+      segment.tail = end
       catalog.segments.insert(segment, vouchedUpTo: 0, firstSequence: 0)
     }
     progress?(ids.count, ids.count)

@@ -24,11 +24,11 @@ package struct SegmentScanner {
     + 65536
 
   /// Calls `body` with each record whose head is whole, and `damage` with each place that begins like a record and is
-  /// none. Payloads are not read. Answers where the last record ends.
+  /// none, and each page that the disk does not give. Payloads are not read. `byteCount`: the file's. Answers where the last
+  /// record ends.
   package func records(
-    _ body: (Found) -> Void, damage: (_ offset: Int, _ reason: String) -> Void = { _, _ in }
-  ) throws(SystemError) -> Int {
-    let byteCount = try file.status().byteCount
+    byteCount: Int, _ body: (Found) -> Void, damage: (_ offset: Int, _ reason: String) -> Void = { _, _ in }
+  ) -> Int {
     let window = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 64)
     defer { window.deallocate() }
     var windowStart = 0
@@ -40,7 +40,7 @@ package struct SegmentScanner {
         !(offset >= windowStart && windowStart + windowCount == byteCount)
       {
         windowStart = offset
-        windowCount = try file.read(into: window, at: offset)
+        windowCount = fill(window, at: offset, byteCount: byteCount, damage)
         if windowCount == 0 { break }
       }
       let rest = UnsafeRawBufferPointer(rebasing: window[(offset - windowStart)..<windowCount])
@@ -62,5 +62,24 @@ package struct SegmentScanner {
       end = offset
     }
     return min(end, byteCount)
+  }
+
+  private static let page = 4096
+
+  /// Answers how much there is. What the disk does not give is damage, by pages, and zeros, in which no record begins.
+  private func fill(
+    _ window: UnsafeMutableRawBufferPointer, at offset: Int, byteCount: Int, _ damage: (Int, String) -> Void
+  ) -> Int {
+    if let count = try? file.read(into: window, at: offset) { return count }
+    let count = min(window.count, byteCount - offset)
+    var start = 0
+    while start < count {
+      let end = min(count, start + SegmentScanner.page - (offset + start) % SegmentScanner.page)
+      let part = UnsafeMutableRawBufferPointer(rebasing: window[start..<end])
+      part.initializeMemory(as: UInt8.self, repeating: 0)
+      if (try? file.read(into: part, at: offset + start)) == nil { damage(offset + start, "the disk does not give it") }
+      start = end
+    }
+    return count
   }
 }

@@ -45,7 +45,9 @@ extension CacheStore {
     lines.append(
       "segment \(header.segment) stream=\(header.stream.name) bytes=\(header.fileByteCount) opening=\(header.opening)")
     var found: [(Int, String)] = []
-    _ = try SegmentScanner(file: file, store: header.store, segment: header.segment).records(
+    let byteCount = try file.status().byteCount
+    _ = SegmentScanner(file: file, store: header.store, segment: header.segment).records(
+      byteCount: byteCount,
       { record in
         let header = record.header
         found.append(

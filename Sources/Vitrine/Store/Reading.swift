@@ -84,14 +84,14 @@ extension StoreCore {
     }
   }
 
-  /// Whether a get would read no file and decompress nothing: a plain value that was checked, or none. A moment later that may
-  /// have changed.
-  func isAtHand(_ url: UnsafeRawBufferPointer, _ style: Style) -> Bool {
+  /// Whether a get would read no file and decompress nothing: a plain value that was checked. Nil where there is none. A
+  /// moment later that may have changed.
+  func isAtHand(_ url: UnsafeRawBufferPointer, _ style: Style) -> Bool? {
     style.bytes.withUnsafeBytes { styleBytes in
       let found = catalog.keys.find(catalog.hasher.key(url, styleTag: style.tag), counts: false) { slot in
         (slot, catalog.segments.pin(slot.location.slot))
       }
-      guard let (slot, pin) = found else { return true }
+      guard let (slot, pin) = found else { return nil }
       defer { pin.release() }
       guard isTrusted(slot), !BusErrors.haveHappened,
         let glance = RecordGlance(catalog.segments.bytes(at: slot.location), url: url, style: styleBytes)

@@ -68,13 +68,23 @@ extension CacheStore {
   public func blob(_ key: CacheKey, source: Source? = nil) -> Blob? {
     key.url.withUnsafeBytes { core.blob($0, key.style, source: source) }
   }
+
+  /// The value of an entry if it can be given in this moment, as ``blob(_:source:)`` gives it: one that was checked since
+  /// opening and is not compressed. Nil for all others, and where there is none; then neither use nor miss is counted. No file
+  /// is read; pages that the system has given up since the check come back when they are touched. Thread-safe.
+  public func blobAtHand(_ key: CacheKey) -> Blob? {
+    key.url.withUnsafeBytes { url in
+      core.isAtHand(url, key.style) == true ? core.blob(url, key.style, source: nil) : nil
+    }
+  }
 }
 
 extension AsyncCacheStore {
   /// The value of an entry, to keep: ``CacheStore/blob(_:source:)``. What was checked before and is not compressed is given on
   /// the thread of the caller, since that waits for nothing and going elsewhere costs many times what the get does.
   public func blob(for key: CacheKey, source: Source? = nil) async -> Blob? {
-    if source == nil, key.url.withUnsafeBytes({ store.core.isAtHand($0, key.style) }) { return store.blob(key) }
+    let isAtHand = key.url.withUnsafeBytes { store.core.isAtHand($0, key.style) }
+    if source == nil, isAtHand ?? true { return store.blob(key) }
     return await AsyncCacheStore.read { store.blob(key, source: source) }
   }
 }

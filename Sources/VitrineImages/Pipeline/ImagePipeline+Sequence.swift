@@ -19,7 +19,7 @@
     }
 
     private func respond(_ request: ImageRequest, _ show: @escaping @Sendable (ImageResponse) -> Void) async throws {
-      if let response = imageInMemory(for: request) { return show(response) }
+      if let response = imageAtHand(for: request) { return show(response) }
       let picture = try await answering(request) {
         if let kept = try await self.pictures.kept(request) { return kept }
         return try await self.loadBehindPlaceholder(request, show)

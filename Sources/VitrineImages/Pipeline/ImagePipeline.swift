@@ -52,14 +52,24 @@
     /// The picture in the request's style. Throws ``LoadError``, ``ImageError``, `CancellationError`, and what the loader
     /// throws besides.
     public func image(for request: ImageRequest) async throws -> ImageResponse {
-      if let response = imageInMemory(for: request) { return response }
+      if let response = imageAtHand(for: request) { return response }
       return try await answering(request) {
         if let kept = try await self.pictures.kept(request) { return kept }
         return try await self.pictures.load(request, interest: Interest(request.priority))
       }
     }
 
-    /// What can be shown in this moment, without waiting for anything.
+    /// What can be shown in this moment, without waiting for anything: from memory, or from a storage that has its pixels at
+    /// hand. For the first frame of a cell; some microseconds. Nil where ``image(for:)`` has to be asked.
+    public func imageAtHand(for request: ImageRequest) -> ImageResponse? {
+      if let response = imageInMemory(for: request) { return response }
+      guard let loaded = pictures.atHand(request) else { return nil }
+      memory.keep(loaded, for: request)
+      preheater.answered(request)
+      return loaded.response
+    }
+
+    /// What memory holds.
     public func imageInMemory(for request: ImageRequest) -> ImageResponse? { memory.response(for: request) }
 
     /// Keeps preheating aside while `load` answers a request, and what comes of it in memory.

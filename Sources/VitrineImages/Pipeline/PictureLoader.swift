@@ -81,10 +81,21 @@
       }
     }
 
+    /// What is there in this moment, without waiting for anything: kept as it is to be shown, and at hand.
+    func atHand(_ request: ImageRequest) -> Loaded? {
+      guard request.mayShowKept, request.style != .original else { return nil }
+      let version = versions.current(of: request.key)
+      guard let kept = configuration.storage?.styledAtHand(request.style, for: request.key),
+        case .pixels(let bitmap) = kept.content
+      else { return nil }
+      let record = StyledRecord(metadata: kept.metadata)
+      return mayShow(record, request) && isFresh(record, request) ? loaded(bitmap, record, request, version) : nil
+    }
+
     /// What is there at once: kept as it is to be shown, so that there is no work to share. Nil for nothing, for what has to be
     /// decoded, and where it must not be used.
     func kept(_ request: ImageRequest) async throws -> Loaded? {
-      if request.cachePolicy == .reload || request.cachePolicy == .revalidate { return nil }
+      if !request.mayShowKept { return nil }
       let version = versions.current(of: request.key)
       return try await styled(request, version, Interest(request.priority), mayDecode: false)
     }
@@ -93,11 +104,7 @@
       let family = configuration.families.first { $0.contains(request.style) } ?? [request.style]
       decodes.want(family, of: request.key)
       defer { decodes.wantNoMore(family, of: request.key) }
-      if request.cachePolicy != .reload, request.cachePolicy != .revalidate,
-        let kept = try await styled(request, version, interest)
-      {
-        return kept
-      }
+      if request.mayShowKept, let kept = try await styled(request, version, interest) { return kept }
       var useless: Set<Digest> = []
       while true {
         let original = try await originals.original(for: request, version: version, interest, besides: useless)
@@ -157,20 +164,13 @@
       if !mayDecode, case .encoded = kept.content { return nil }
       var record = StyledRecord(metadata: kept.metadata)
       if let original, original.isNew, record.original != original.digest { return nil }
-      // Of an original that other headers have chosen.
-      if request.cachePolicy != .cacheOnly, !ResponseRecord.answers(record.vary, request.headers) { return nil }
-      if original == nil, request.cachePolicy != .cacheOnly, let until = record.freshUntil, configuration.now() >= until
-      {
-        return nil
-      }
+      if !mayShow(record, request) || original == nil && !isFresh(record, request) { return nil }
       if let original, record.original == original.digest {
         record.set(original.record)
         if record.metadata != kept.metadata { try await renew(record, request, version, interest) }
       }
       guard let shown = try await shown(kept, request.style, of: request.key, interest) else { return nil }
-      var loaded = Loaded(response: ImageResponse(shown.bitmap, .styled), freshUntil: record.freshUntil)
-      loaded.vary = record.vary
-      loaded.version = versions.confirm(record.original, of: request.key, begunAt: version)
+      var loaded = loaded(shown.bitmap, record, request, version)
       loaded.response.decodeCount = shown.decodeCount
       if case .encoded = kept.content, configuration.styledForm == .automatic, let version = loaded.version,
         let pixels = try await noteShowing(of: shown.bitmap, record, request, version, interest)
@@ -178,6 +178,23 @@
         loaded.response = ImageResponse(pixels, .styled)
         loaded.response.decodeCount = shown.decodeCount
       }
+      return loaded
+    }
+
+    /// Whether it is not of an original that other headers have chosen.
+    private func mayShow(_ record: StyledRecord, _ request: ImageRequest) -> Bool {
+      request.cachePolicy == .cacheOnly || ResponseRecord.answers(record.vary, request.headers)
+    }
+
+    private func isFresh(_ record: StyledRecord, _ request: ImageRequest) -> Bool {
+      request.cachePolicy == .cacheOnly || record.freshUntil.map { configuration.now() < $0 } ?? true
+    }
+
+    private func loaded(_ bitmap: Bitmap, _ record: StyledRecord, _ request: ImageRequest, _ version: UInt64) -> Loaded
+    {
+      var loaded = Loaded(response: ImageResponse(bitmap, .styled), freshUntil: record.freshUntil)
+      loaded.vary = record.vary
+      loaded.version = versions.confirm(record.original, of: request.key, begunAt: version)
       return loaded
     }
 

@@ -27,9 +27,7 @@
 
     /// What may be shown at once to a request; nil where it wants to ask the network first.
     func response(for request: ImageRequest) -> ImageResponse? {
-      guard request.cachePolicy != .reload, request.cachePolicy != .revalidate,
-        let kept = current(Preheater.Wish(request))
-      else { return nil }
+      guard request.mayShowKept, let kept = current(Preheater.Wish(request)) else { return nil }
       let isExact = request.cachePolicy == .cacheOnly
       if !isExact, let until = kept.freshUntil, now() >= until { return nil }
       if !isExact, !ResponseRecord.answers(kept.vary, request.headers) { return nil }

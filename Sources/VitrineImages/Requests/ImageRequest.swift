@@ -24,6 +24,9 @@
       self.cachePolicy = cachePolicy
     }
 
+    /// Whether what is kept may answer it before the network was asked.
+    var mayShowKept: Bool { cachePolicy != .reload && cachePolicy != .revalidate }
+
     /// What comes first where not everything can run at once. A joined download has the highest of those who wait for it.
     public enum Priority: Int, Sendable, Hashable, Comparable, CaseIterable {
       /// Only while nothing else is to do: what preheating asks for. Whoever asks so waits until there are no other requests.

@@ -17,6 +17,10 @@
 
     func styled(_ style: ImageStyle, for key: String) async throws -> StoredStyled?
 
+    /// The same where it can be given in this moment: nil for what would have to be waited for, and what would have to be
+    /// decoded need not come. Called on the thread that draws, and must be quick.
+    func styledAtHand(_ style: ImageStyle, for key: String) -> StoredStyled?
+
     /// Keeps what was made from one original in one pass, all or nothing where that can be, and answers what
     /// ``styled(_:for:)`` would give, in the same order. `original` is the digest of the bytes that it was made from: where
     /// another original is kept by now, nothing of this is, and what was given comes back.
@@ -53,6 +57,8 @@
   }
 
   extension ImageStorage {
+    public func styledAtHand(_ style: ImageStyle, for key: String) -> StoredStyled? { nil }
+
     public func placeholder(_ style: ImageStyle, for key: String) async throws -> StoredStyled? { nil }
 
     /// Saves the picture again: for a storage that has no cheaper way.

@@ -8,6 +8,12 @@
       return StoreStorage.styled(blob)
     }
 
+    public func styledAtHand(_ style: ImageStyle, for key: String) -> StoredStyled? {
+      guard let blob = store.blobAtHand(CacheKey(key, style.key)) else { return nil }
+      index.use(style, key)
+      return StoreStorage.styled(blob)
+    }
+
     private static func styled(_ blob: Blob) -> StoredStyled? {
       if blob.encoding == .bitmap { return Bitmap(blob).map { StoredStyled(.pixels($0), metadata: blob.metadata) } }
       return StoredStyled(.encoded(.blob(blob)), metadata: blob.metadata)

@@ -60,7 +60,7 @@ public struct CrashExplorer: Sendable {
     case .crashes:
       CrashRound(workload: workload, round: task.round, seed: seed, board: board, enter: enter).run(task)
     case .faults:
-      FaultRound(workload: workload, round: task.round, seed: seed, board: board, enter: enter).run(task.workload)
+      FaultRound(workload: workload, round: task.round, seed: seed, board: board, enter: enter).run(task)
     }
   }
 

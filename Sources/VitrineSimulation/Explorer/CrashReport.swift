@@ -10,6 +10,10 @@ public struct CrashReport: Sendable {
     public var looks = 0
     /// Faults that struck.
     public var faults = 0
+    /// Calls that its first round makes to the disk when nothing goes wrong.
+    public var calls = 0
+    /// How many of them have gone wrong, each in a run of its own.
+    public var callsStruck = 0
     /// Whether further rounds gave no image that was not seen.
     public var hasRunDry = false
   }
@@ -51,6 +55,10 @@ public struct CrashReport: Sendable {
   public var looks: Int { workloads.reduce(0) { $0 + $1.looks } }
   /// Over all workloads.
   public var faults: Int { workloads.reduce(0) { $0 + $1.faults } }
+  /// Over all workloads.
+  public var calls: Int { workloads.reduce(0) { $0 + $1.calls } }
+  /// Over all workloads.
+  public var callsStruck: Int { workloads.reduce(0) { $0 + $1.callsStruck } }
 
   /// Of each workload, unless its share is smaller.
   static let fewestStates = 5000

@@ -10,6 +10,8 @@ final class ExplorationBoard: Sendable {
     /// A round of crashes is done in passes, each of which cuts every so many operations; nil for the first, which says
     /// how many there are.
     var pass: (number: Int, count: Int)?
+    /// A round of faults is done in parts, some of the things that can go wrong in each.
+    var part = 0
   }
 
   private struct State {
@@ -22,8 +24,9 @@ final class ExplorationBoard: Sendable {
     var barrenPasses: [Int]
     var seenRecoveries: Set<UInt64> = []
     var sites: [String: CrashReport.CallSite] = [:]
-    /// By workload: rounds of faults begun, and whether none strikes.
-    var faultRounds: [Int]
+    /// By workload: what of its faults comes next, how many parts in a row struck nothing, and whether none ever will.
+    var faultTasks: [Task]
+    var barrenParts: [Int]
     var hasNoFaultsLeft: [Bool]
     var isStopped = false
     var lastProgress: UInt64
@@ -63,7 +66,8 @@ final class ExplorationBoard: Sendable {
     state = Guarded(
       State(
         report: report, passes: explorer.workloads.map { _ in [] }, barrenPasses: explorer.workloads.map { _ in 0 },
-        faultRounds: explorer.workloads.map { _ in 0 }, hasNoFaultsLeft: explorer.workloads.map { _ in false },
+        faultTasks: explorer.workloads.indices.map { Task(kind: .faults, workload: $0, round: 0) },
+        barrenParts: explorer.workloads.map { _ in 0 }, hasNoFaultsLeft: explorer.workloads.map { _ in false },
         lastProgress: began))
   }
 
@@ -91,7 +95,7 @@ final class ExplorationBoard: Sendable {
         if faultsEach > 0, !state.hasNoFaultsLeft[index], workloads[index].faults < faultsEach {
           let share = Double(workloads[index].faults) / Double(faultsEach)
           if share < best?.share ?? 1 {
-            best = (share, Task(kind: .faults, workload: index, round: state.faultRounds[index]))
+            best = (share, state.faultTasks[index])
           }
         }
       }
@@ -99,7 +103,7 @@ final class ExplorationBoard: Sendable {
       switch task.kind {
       case .crashes where task.pass == nil: state.report.workloads[task.workload].rounds += 1
       case .crashes: state.passes[task.workload].removeLast()
-      case .faults: state.faultRounds[task.workload] += 1
+      case .faults: state.faultTasks[task.workload].part += 1
       }
       return task
     }
@@ -149,6 +153,26 @@ final class ExplorationBoard: Sendable {
   /// Rounds of it give nothing that was not seen.
   func giveUpStates(_ workload: Int) { state.withLock { $0.runDry(workload) } }
   func giveUpFaults(_ workload: Int) { state.withLock { $0.hasNoFaultsLeft[workload] = true } }
+
+  /// So many parts that strike nothing, and nothing will.
+  private static let mostBarrenParts = 30
+
+  /// A part of a round of faults is done, in which so many struck; the last one, or one behind it, if `isLast`.
+  func endPart(_ task: Task, struck: Int, isLast: Bool) {
+    state.withLock { state in
+      let workload = task.workload
+      state.barrenParts[workload] = struck > 0 ? 0 : state.barrenParts[workload] + 1
+      if state.barrenParts[workload] >= ExplorationBoard.mostBarrenParts { state.hasNoFaultsLeft[workload] = true }
+      if isLast, state.faultTasks[workload].round == task.round {
+        state.faultTasks[workload] = Task(kind: .faults, workload: workload, round: task.round + 1)
+      }
+    }
+  }
+
+  /// So many calls does the first round of a workload make.
+  func noteCalls(_ count: Int, _ workload: Int) { state.withLock { $0.report.workloads[workload].calls = count } }
+  /// One of them has gone wrong, which had not before.
+  func countCall(_ workload: Int) { state.withLock { $0.report.workloads[workload].callsStruck += 1 } }
 
   /// Enters a state, and whether its image is new. Nil when it was looked at already and the same was expected of it.
   func enter(_ workload: Int, _ crash: Crash) -> Bool? {

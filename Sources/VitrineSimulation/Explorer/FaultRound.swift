@@ -10,25 +10,37 @@ struct FaultRound {
   /// Told where it is before each look.
   var enter: (CrashPlace) -> Void = { _ in }
 
-  /// Then others have their turn; the next one of this workload is another round.
-  private static let mostFaults = 25
+  /// Of what can go wrong; then others have their turn.
+  private static let partCount = 25
 
-  func run(_ index: Int) {
+  func run(_ task: ExplorationBoard.Task) {
+    let index = task.workload
     let begin = CrashPlace.Moment(operationCount: 0, policy: .everythingKept)
     enter(CrashPlace(workload: workload.name, round: round, event: .crash(begin, second: nil, .firstRead)))
     guard let plain = try? workload.make(seed: seed), (try? workload.run(plain, seed: seed)) != nil else {
       return board?.giveUpFaults(index) ?? ()
     }
-    // In an order of the seed, so that a part of them is a sample of all; every fourth time two of them.
-    var numbers = SplitMix64(seed: seed)
-    let all = Misfortune.all(of: plain.world.disk, seed: seed).shuffled(using: &numbers)
+    guard let board else { return }
+    let tour = FaultTour(plain.world.disk, seed: seed)
+    if round == 0, task.part == 0 { board.noteCalls(tour.callCount, index) }
+    let all = tour.stops
+    let part = min(task.part * FaultRound.partCount, all.count)..<min((task.part + 1) * FaultRound.partCount, all.count)
     var count = 0
-    for (number, misfortune) in all.enumerated() where count < FaultRound.mostFaults {
-      guard let board, board.wantsFaults(index) else { return }
-      if look([misfortune], index, board) { count += 1 }
-      if number % 4 == 3, look([misfortune, all[numbers.below(all.count)]], index, board) { count += 2 }
+    for number in part {
+      guard board.wantsFaults(index) else { return }
+      let stop = all[number]
+      if ([stop.misfortune] + stop.others).contains(where: { look([$0], index, board) }) {
+        count += 1
+        if round == 0, stop.isFirstOfCall { board.countCall(index) }
+      }
+      if number % 4 == 3 {
+        // Also with another one.
+        var numbers = SplitMix64(seed: mixed(seed, UInt64(number)))
+        let pair = [stop.misfortune, all[numbers.below(all.count)].misfortune]
+        if look(pair, index, board) { count += 2 }
+      }
     }
-    if count == 0 { board?.giveUpFaults(index) }
+    board.endPart(task, struck: count, isLast: part.upperBound == all.count)
   }
 
   private func place(_ misfortunes: [Misfortune]) -> CrashPlace {

@@ -9,6 +9,9 @@ package final class History {
     case removeAll
   }
 
+  /// Does again, in a store that a crash has left, what was asked for, by the very call; answers what must be so then.
+  package typealias Repetition = (CacheStore) throws -> [Change]
+
   /// Names a step, wherever others are put before it.
   struct StepID: Equatable {
     fileprivate let number: Int
@@ -18,6 +21,7 @@ package final class History {
     let id: StepID
     /// They happen together.
     let changes: [Change]
+    let again: Repetition
     /// Acknowledged as synced.
     let isSynced: Bool
     let began: Int
@@ -53,8 +57,10 @@ package final class History {
     clock = world.clock
   }
 
-  func run<E: Error>(_ changes: [Change], synced: Bool, _ body: () throws(E) -> Void) throws(E) {
-    let step = begin(changes, synced: synced)
+  func run<E: Error>(
+    _ changes: [Change], synced: Bool, again: Repetition? = nil, _ body: () throws(E) -> Void
+  ) throws(E) {
+    let step = begin(changes, synced: synced, again: again)
     do throws(E) {
       try body()
     } catch {
@@ -65,9 +71,9 @@ package final class History {
   }
 
   /// From now on the changes may be seen; behind all others, or before the step at `position`. Answers the step to
-  /// acknowledge.
-  func begin(_ changes: [Change], synced: Bool, at position: Int? = nil) -> StepID {
-    let step = self.step(changes, synced: synced, began: disk.operationCount)
+  /// acknowledge. Where it is not said how they are made again, each is by itself.
+  func begin(_ changes: [Change], synced: Bool, at position: Int? = nil, again: Repetition? = nil) -> StepID {
+    let step = self.step(changes, synced: synced, began: disk.operationCount, again: again)
     steps.insert(step, at: position ?? steps.count)
     return step.id
   }
@@ -78,11 +84,27 @@ package final class History {
     return (steps.count - 1, last.changes)
   }
 
-  private func step(_ changes: [Change], synced: Bool, began: Int, acknowledged: Int? = nil) -> Step {
+  private func step(
+    _ changes: [Change], synced: Bool, began: Int, acknowledged: Int? = nil, again: Repetition? = nil
+  ) -> Step {
     nextID += 1
     return Step(
-      id: StepID(number: nextID), changes: changes, isSynced: synced, began: began,
+      id: StepID(number: nextID), changes: changes, again: again ?? { try History.make(changes, in: $0) },
+      isSynced: synced, began: began,
       clock: (clock.wallMilliseconds(), clock.stepCount), acknowledged: acknowledged)
+  }
+
+  private static func make(_ changes: [Change], in store: CacheStore) throws -> [Change] {
+    // Of an eviction or a long life's beginning a few will do.
+    let few = Array(changes.prefix(10))
+    for change in few {
+      switch change {
+      case .put(let key, let content): try store.put(content.bytes, for: key, options: content.options)
+      case .remove(let key): try store.remove(key)
+      case .removeAll: try store.removeAll()
+      }
+    }
+    return few
   }
 
   private func change(_ id: StepID, _ body: (inout Step) -> Void) {
@@ -248,10 +270,8 @@ package final class History {
       || steps.contains { $0.isSynced && $0.began > moment && $0.acknowledged != nil }
   }
 
-  /// The last changes that had begun and may have been lost, in their order.
-  func cutOff(at moment: Int, last count: Int) -> [Change] {
-    Array(steps.prefix { $0.began <= moment }.suffix(count).flatMap(\.changes).prefix(10))
-  }
+  /// The last steps that had begun and may have been lost, in their order.
+  func cutOff(at moment: Int, last count: Int) -> ArraySlice<Step> { steps.prefix { $0.began <= moment }.suffix(count) }
 
   // MARK: Telling
 

@@ -45,26 +45,6 @@ enum Misfortune: CustomStringConvertible {
     case .damage: .pagesAreWrong
     }
   }
-
-  /// All that can go wrong in a run like the one that this disk has seen: each of its calls in each way, and what others
-  /// do at some dozens of moments.
-  static func all(of disk: SimulatedDisk, seed: UInt64) -> [Misfortune] {
-    var all: [Misfortune] = []
-    for call in DiskCall.allCases {
-      for occurrence in 1...max(1, disk.callCount(call)) {
-        for effect in FaultInjection.effects(of: call) {
-          all.append(.call(FaultInjection(call: call, occurrence: occurrence, effect: effect)))
-        }
-      }
-    }
-    let step = max(1, disk.callCount / 40)
-    for kind in WorldEvent.Kind.allCases {
-      for call in stride(from: 1 + Int(seed % UInt64(step)), through: disk.callCount, by: step) {
-        all.append(.event(WorldEvent(kind: kind, call: call)))
-      }
-    }
-    return all + (1...60).map { .damage(PlantedDamage(number: $0 + Int(seed % 1_000_000) * 60)) }
-  }
 }
 
 /// The most that may be amiss behind a misfortune, each with what comes before it.

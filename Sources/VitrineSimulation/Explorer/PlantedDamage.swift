@@ -124,7 +124,12 @@ struct PlantedDamage: CustomStringConvertible {
     let isInSegment = hit.file.hasPrefix("segments/")
     let struck = isInSegment ? extents.filter { $0.file == hit.file && hit.overlaps($0.range) } : []
     let keys = Set(struck.flatMap(\.keys))
-    let saysSo = !store.statistics().lastOpen.notes.isEmpty || store.statistics().lastOpen.kind != .clean
+    let notes = store.statistics().lastOpen.notes
+    // Of a segment that could not be read the opening tells, by its name; of the index it tells at all.
+    let saysSo =
+      isInSegment
+      ? notes.contains { $0.contains(hit.file.dropFirst("segments/".count)) }
+      : !notes.isEmpty || store.statistics().lastOpen.kind != .clean
     for (key, content) in before {
       let now = Inspection.content(store, key)
       if now == content { continue }

@@ -17,15 +17,28 @@ extension RecordedStore {
 
   /// A body to write in pieces: end it with ``commit(_:_:_:synced:)``, or leave it.
   public func writer(_ name: String, length: Int?, synced: Bool = false) throws -> BodyWriter {
-    try evicting {
-      try store.writer(
-        for: CacheKey(name), length: length, options: PutOptions(durability: synced ? .synced : .buffered))
-    }
+    try evicting { try RecordedStore.writer(store, name, length, synced) }
+  }
+
+  private static func writer(
+    _ store: CacheStore, _ name: String, _ length: Int?, _ synced: Bool
+  ) throws(StoreError) -> BodyWriter {
+    try store.writer(
+      for: CacheKey(name), length: length, options: PutOptions(durability: synced ? .synced : .buffered))
   }
 
   /// `bytes` are what was written into it.
   public func commit(_ writer: BodyWriter, _ name: String, _ bytes: [UInt8], synced: Bool = false) throws {
-    try change([.put(CacheKey(name), Content(bytes))], synced: synced) { try writer.commit() }
+    let changes = [History.Change.put(CacheKey(name), Content(bytes))]
+    func again(_ store: CacheStore) throws -> [History.Change] {
+      // In pieces, of a length that is told for each other body.
+      let writer = try RecordedStore.writer(store, name, bytes.count % 2 == 0 ? bytes.count : nil, synced)
+      try writer.write(Array(bytes.prefix(bytes.count / 3)))
+      try writer.write(Array(bytes.dropFirst(bytes.count / 3)))
+      try writer.commit()
+      return changes
+    }
+    try change(changes, synced: synced, again: again) { _ in try writer.commit() }
   }
 
   /// Begins to draw so many rows of 64 bytes, and breaks off in the middle: nothing may change.
@@ -50,15 +63,21 @@ extension RecordedStore {
     _ name: String, _ bytes: [UInt8], synced: Bool = false, meanwhile: () throws -> Void = {}
   ) throws {
     guard let layout = BitmapLayout(width: 16, height: bytes.count / 64, format: .rgba8888) else { return }
+    let options = PutOptions(durability: synced ? .synced : .buffered)
+    let changes = [History.Change.put(CacheKey(name), Content(bytes, layout: layout))]
+    func again(_ store: CacheStore) throws -> [History.Change] {
+      try store.draw(CacheKey(name), layout: layout, options: options) { memory, _ in
+        memory.withUnsafeMutableBytes { $0.copyBytes(from: bytes) }
+      }
+      return changes
+    }
     var step: History.StepID?
     try attempt {
       // What `meanwhile` does notes its own evictions.
       var watch = EvictionWatch(self)
       defer { watch.note(in: self) }
       do {
-        try store.draw(
-          CacheKey(name), layout: layout, options: PutOptions(durability: synced ? .synced : .buffered)
-        ) { memory, _ in
+        try store.draw(CacheKey(name), layout: layout, options: options) { memory, _ in
           watch.note(in: self)
           memory.withUnsafeMutableBytes { $0.copyBytes(from: bytes.prefix(bytes.count / 2)) }
           do {
@@ -66,7 +85,7 @@ extension RecordedStore {
             try meanwhile()
           }
           memory.withUnsafeMutableBytes { $0.copyBytes(from: bytes) }
-          step = history.begin([.put(CacheKey(name), Content(bytes, layout: layout))], synced: synced)
+          step = history.begin(changes, synced: synced, again: again)
         }
       } catch {
         if let step { history.fail(step) }

@@ -13,7 +13,7 @@ extension RecordedStore {
   /// The same with any options. Which styles an original outdates is not known to the history: see
   /// ``replace(_:_:outdating:synced:)``.
   public func put(_ key: CacheKey, _ bytes: [UInt8], options: PutOptions) throws {
-    try change([.put(key, Content(bytes, options))], synced: options.durability == .synced) {
+    try change([.put(key, Content(bytes, options))], synced: options.durability == .synced) { store in
       try store.put(bytes, for: key, options: options)
     }
   }
@@ -21,21 +21,39 @@ extension RecordedStore {
   /// Changes the metadata of an entry that is there.
   public func setMetadata(_ name: String, style: Style = .original, _ metadata: [UInt8], synced: Bool = false) throws {
     let key = CacheKey(name, style)
-    guard var content = Inspection.content(store, key) else { return }
-    content.metadata = metadata
-    try change([.put(key, content)], synced: synced) {
-      _ = try store.setMetadata(metadata, for: key, durability: synced ? .synced : .buffered)
-    }
+    try change(
+      key, synced: synced, { $0.metadata = metadata },
+      { try $0.setMetadata(metadata, for: key, durability: synced ? .synced : .buffered) })
   }
 
   /// Lets an entry that is there expire at a moment, milliseconds since 1970, or never.
   public func setExpiration(_ name: String, _ milliseconds: Int64?, synced: Bool = false) throws {
     let key = CacheKey(name)
-    guard var content = Inspection.content(store, key) else { return }
-    content.expiry = milliseconds.map { .at($0) }
-    try change([.put(key, content)], synced: synced) {
-      _ = try store.setExpiration(milliseconds, for: key, durability: synced ? .synced : .buffered)
+    try change(
+      key, synced: synced, { $0.expiry = milliseconds.map { .at($0) } },
+      { try $0.setExpiration(milliseconds, for: key, durability: synced ? .synced : .buffered) })
+  }
+
+  /// Changes an entry that is there; again, whatever is there then.
+  private func change(
+    _ key: CacheKey, synced: Bool, _ change: @escaping (inout Content) -> Void,
+    _ body: @escaping (CacheStore) throws -> Bool
+  ) throws {
+    func changed(_ store: CacheStore) -> [History.Change] {
+      guard var content = Inspection.content(store, key) else { return [] }
+      change(&content)
+      return [.put(key, content)]
     }
+    func again(_ store: CacheStore) throws -> [History.Change] {
+      let changes = changed(store)
+      guard try body(store) != changes.isEmpty else {
+        throw Unexpected(text: "a change of \(key.urlText) made once more answers the contrary of what is there")
+      }
+      return changes
+    }
+    let changes = changed(store)
+    if changes.isEmpty { return }
+    try self.change(changes, synced: synced, again: again) { _ = try body($0) }
   }
 
   /// Asks for an entry as it is made from `source`; one that names another goes.
@@ -59,15 +77,21 @@ extension RecordedStore {
   public func replace(_ name: String, _ bytes: [UInt8], outdating styles: [Style], synced: Bool = false) throws {
     let key = CacheKey(name)
     let outdated = styles.map { History.Change.remove(CacheKey(name, $0)) }
-    try change([.put(key, Content(bytes))] + outdated, synced: synced) {
+    func put(_ store: CacheStore) throws {
       try store.put(bytes, for: key, options: PutOptions(durability: synced ? .synced : .buffered))
     }
+    func again(_ store: CacheStore) throws -> [History.Change] {
+      let isAnother = store.bytes(key) != bytes
+      try put(store)
+      return [.put(key, Content(bytes))] + (isAnother ? outdated : [])
+    }
+    try change([.put(key, Content(bytes))] + outdated, synced: synced, again: again, put)
   }
 
   /// Removes one entry.
   public func remove(_ name: String, style: Style = .original, synced: Bool = false) throws {
     let key = CacheKey(name, style)
-    try change([.remove(key)], synced: synced) {
+    try change([.remove(key)], synced: synced) { store in
       try store.remove(key, durability: synced ? .synced : .buffered)
     }
   }
@@ -76,50 +100,50 @@ extension RecordedStore {
   public func removeMany(_ names: [String], synced: Bool = false) throws {
     try removeAll(
       synced, { names.contains($0.urlText) && $0.style == .original },
-      { _ = try store.removeMany(names.map { CacheKey($0) }, durability: $0) })
+      { _ = try $0.removeMany(names.map { CacheKey($0) }, durability: $1) })
   }
 
   /// Removes a name in all its styles.
   public func removeAllStyles(_ name: String, synced: Bool = false) throws {
-    try removeAll(synced, { $0.urlText == name }, { _ = try store.removeAllStyles(name, durability: $0) })
+    try removeAll(synced, { $0.urlText == name }, { _ = try $0.removeAllStyles(name, durability: $1) })
   }
 
   /// Removes all entries of a style.
   public func removeAll(style: Style, synced: Bool = false) throws {
-    try removeAll(synced, { $0.style == style }, { _ = try store.removeAll(style: style, durability: $0) })
+    try removeAll(synced, { $0.style == style }, { _ = try $0.removeAll(style: style, durability: $1) })
   }
 
   /// So few as a history has go in one frame.
   private func removeAll(
-    _ synced: Bool, _ isMeant: (CacheKey) -> Bool, _ body: (Durability) throws -> Void
+    _ synced: Bool, _ isMeant: (CacheKey) -> Bool, _ body: @escaping (CacheStore, Durability) throws -> Void
   ) throws {
     try change(history.keys.filter(isMeant).map { .remove($0) }, synced: synced) {
-      try body(synced ? .synced : .buffered)
+      try body($0, synced ? .synced : .buffered)
     }
   }
 
   /// Removes everything.
   public func removeAll(synced: Bool = false) throws {
-    try change([.removeAll], synced: synced) {
+    try change([.removeAll], synced: synced) { store in
       try store.removeAll(durability: synced ? .synced : .buffered)
     }
   }
 
   /// Removes all entries whose URL begins with `prefix`.
   public func removeAll(prefix: String, synced: Bool = false) throws {
-    try removeAll(synced, { $0.urlText.hasPrefix(prefix) }, { _ = try store.removeAll(prefix: prefix, durability: $0) })
+    try removeAll(synced, { $0.urlText.hasPrefix(prefix) }, { _ = try $0.removeAll(prefix: prefix, durability: $1) })
   }
 
   /// Removes all entries that `isMeant` picks.
-  public func removeAll(synced: Bool = false, where isMeant: (CacheKey) -> Bool) throws {
-    try removeAll(synced, isMeant, { _ = try store.removeAll(durability: $0) { isMeant($0.key) } })
+  public func removeAll(synced: Bool = false, where isMeant: @escaping (CacheKey) -> Bool) throws {
+    try removeAll(synced, isMeant, { _ = try $0.removeAll(durability: $1) { isMeant($0.key) } })
   }
 
   /// Removes all entries whose URL begins with `prefix` but those of these URLs.
   public func retain(only names: [String], prefix: String = "", synced: Bool = false) throws {
     try removeAll(
       synced, { $0.urlText.hasPrefix(prefix) && !names.contains($0.urlText) },
-      { _ = try store.retain(only: names, prefix: prefix, durability: $0) })
+      { _ = try $0.retain(only: names, prefix: prefix, durability: $1) })
   }
 
   // MARK: Several at once
@@ -147,6 +171,6 @@ extension RecordedStore {
   }
 
   private func write(_ batch: WriteBatch, _ changes: [History.Change], synced: Bool) throws {
-    try change(changes, synced: synced) { try store.write(batch, durability: synced ? .synced : .buffered) }
+    try change(changes, synced: synced) { try $0.write(batch, durability: synced ? .synced : .buffered) }
   }
 }

@@ -128,7 +128,7 @@ extension RecordedStore {
   }
 
   /// Every checkpoint is damaged.
-  static func loseIndex(_ disk: SimulatedDisk) {
+  package static func loseIndex(_ disk: SimulatedDisk) {
     for file in disk.filePaths where file.hasPrefix("\(path)/checkpoints/") {
       disk.damage(file) { bytes in for index in bytes.indices { bytes[index] = 0 } }
     }

@@ -93,9 +93,19 @@ public final class RecordedStore {
     }
   }
 
-  /// Runs anything that makes these changes.
-  package func change(_ changes: [History.Change], synced: Bool, _ body: () throws -> Void) throws {
-    try attempt { try evicting { try history.run(changes, synced: synced, body) } }
+  /// Runs anything that makes these changes. `again` makes them in a store that a crash has left; without it `body` does,
+  /// which then must not hang on what was there.
+  package func change(
+    _ changes: [History.Change], synced: Bool, again: History.Repetition? = nil,
+    _ body: @escaping (CacheStore) throws -> Void
+  ) throws {
+    let repetition: History.Repetition = { store in
+      try body(store)
+      return changes
+    }
+    try attempt {
+      try evicting { try history.run(changes, synced: synced, again: again ?? repetition) { try body(store) } }
+    }
   }
 
   /// Runs a change. One that the store refuses ends the workload, unless this is tolerant.

@@ -27,9 +27,11 @@ enum CrashTestCommand: Command {
         + "repeats it are printed, and also where the store traps, or does nothing for two minutes. What was not reached is "
         + "listed at the end.",
       "Workloads: \(CrashWorkload.all.map { "\($0.name) (\($0.summary))" }.joined(separator: "; ")).",
-      "With --json: seed, seconds, states_distinct, looks, double_crashes, recoveries, faults, fault_pairs, not_reached (a "
-        + "list of lines), violations (a number), found (a list of place, text, story), workloads, call_sites, "
-        + "faults_by_kind.",
+      "Of each workload's first round every call to the disk goes wrong first in one way, then in the others: of how many "
+        + "calls so many were struck stands behind the faults.",
+      "With --json: seed, seconds, states_distinct, looks, double_crashes, recoveries, faults, fault_pairs, calls, "
+        + "calls_struck, not_reached (a list of lines), violations (a number), found (a list of place, text, story), "
+        + "workloads, call_sites, faults_by_kind.",
     ],
     examples: [
       .init("cachectl crashtest", "a minute of it, with a new seed"),

@@ -5,16 +5,18 @@ import VitrineSimulation
 enum CrashReportText {
   static func text(_ report: CrashReport) -> String {
     var text = "seed \(report.seed), \(Quantity.duration(seconds: Int(report.seconds.rounded())))\n\n"
-    var table = Table([.left, .right, .right, .right, .right])
-    table.add(["workload", "rounds", "states", "looks", "faults"])
+    var table = Table([.left, .right, .right, .right, .right, .right, .right])
+    table.add(["workload", "rounds", "states", "looks", "faults", "calls struck", "of"])
     for workload in report.workloads {
       table.add([
         workload.name, Quantity.count(workload.rounds), Quantity.count(workload.states),
-        Quantity.count(workload.looks), Quantity.count(workload.faults),
+        Quantity.count(workload.looks), Quantity.count(workload.faults), Quantity.count(workload.callsStruck),
+        Quantity.count(workload.calls),
       ])
     }
     table.add([
       "together", "", Quantity.count(report.states), Quantity.count(report.looks), Quantity.count(report.faults),
+      Quantity.count(report.callsStruck), Quantity.count(report.calls),
     ])
     text += table.text(indentation: "  ")
     var sites = Table([.left, .left, .right, .right])
@@ -59,6 +61,7 @@ enum CrashReportText {
       ("double_crashes", .int(report.doubleCrashes)),
       ("recoveries", .int(report.recoveries)),
       ("faults", .int(report.faults)), ("fault_pairs", .int(report.faultPairs)),
+      ("calls", .int(report.calls)), ("calls_struck", .int(report.callsStruck)),
       ("not_reached", .array(report.shortfalls.map { .string($0) })),
       ("violations", .int(report.violations.count)),
       (
@@ -76,7 +79,8 @@ enum CrashReportText {
           report.workloads.map {
             .object([
               ("name", .string($0.name)), ("rounds", .int($0.rounds)), ("states", .int($0.states)),
-              ("looks", .int($0.looks)), ("faults", .int($0.faults)),
+              ("looks", .int($0.looks)), ("faults", .int($0.faults)), ("calls", .int($0.calls)),
+              ("calls_struck", .int($0.callsStruck)),
             ])
           })
       ),

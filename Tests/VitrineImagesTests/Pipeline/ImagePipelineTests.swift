@@ -139,6 +139,60 @@
       try removeFolder()
     }
 
+    /// Without waiting for anything: from memory, or from a store that has checked what it has.
+    @Test func whatIsAtHandIsShownInTheSameMoment() async throws {
+      let time = Locked<Int64>(1_700_000_000_000)
+      let server = try TestServer { _ in
+        .init(headers: ["Cache-Control": "max-age=60", "Vary": "Accept"], body: Self.jpeg)
+      }
+      let headers = ["Accept": "image/jpeg"]
+      let request = ImageRequest(server.url("/a"), style: square, headers: headers)
+      #expect(pipeline().imageAtHand(for: request) == nil)
+      let made = try await pipeline { $0.now = { time.withLock { $0 } } }.image(for: request)
+      let later = pipeline { $0.now = { time.withLock { $0 } } }
+      #expect(later.imageInMemory(for: request) == nil)
+      let shown = try #require(later.imageAtHand(for: request))
+      #expect(shown.origin == .styled && shown.requestCount == 0 && shown.decodeCount == 0)
+      #expect(shown.bitmap.isMapped && pixels(shown.bitmap) == pixels(made.bitmap))
+      #expect(
+        later.imageInMemory(for: request)?.origin == .memory && later.imageAtHand(for: request)?.origin == .memory)
+      // What must be asked for, what is not there, what other headers chose, and what is stale.
+      for policy in [ImageRequest.CachePolicy.reload, .revalidate] {
+        #expect(
+          later.imageAtHand(for: ImageRequest(request.url, style: square, headers: headers, cachePolicy: policy)) == nil
+        )
+      }
+      later.trimMemory()
+      #expect(later.imageAtHand(for: ImageRequest(request.url, headers: headers)) == nil)
+      #expect(later.imageAtHand(for: ImageRequest(request.url, style: circle, headers: headers)) == nil)
+      #expect(later.imageAtHand(for: ImageRequest(request.url, style: square, headers: ["Accept": "image/png"])) == nil)
+      time.withLock { $0 += 60_000 }
+      #expect(later.imageAtHand(for: request) == nil)
+      let any = ImageRequest(request.url, style: square, headers: headers, cachePolicy: .cacheOnly)
+      #expect(later.imageAtHand(for: any)?.origin == .styled)
+      #expect(server.requests.count == 1)
+      try removeFolder()
+    }
+
+    /// Encoded pictures have to be decoded, and what was not read since the store was opened has to be checked.
+    @Test func whatHasToBeWaitedForIsNotAtHand() async throws {
+      let server = try TestServer { _ in .init(body: Self.jpeg) }
+      let request = ImageRequest(server.url("/a"), style: square)
+      _ = try await pipeline().image(for: request)
+      _ = try await pipeline { $0.styledForm = .encoded }.image(for: ImageRequest(request.url, style: circle))
+      #expect(pipeline().imageAtHand(for: ImageRequest(request.url, style: circle)) == nil)
+      #expect(pipeline().imageAtHand(for: request) != nil)
+      try store.close()
+      let again = try CacheStore.open(at: folder.path)
+      let opened = ImagePipeline(.init(storage: StoreStorage(again)))
+      #expect(opened.imageAtHand(for: request) == nil)
+      #expect(try await opened.image(for: request).origin == .styled)
+      opened.trimMemory()
+      #expect(opened.imageAtHand(for: request)?.origin == .styled)
+      try again.close()
+      try FileManager.default.removeItem(at: folder)
+    }
+
     @Test func noStoreIsNotKept() async throws {
       let server = try TestServer { _ in .init(headers: ["Cache-Control": "no-store"], body: Self.jpeg) }
       for _ in 0..<2 { _ = try await pipeline().image(for: ImageRequest(server.url("/a"), style: square)) }

@@ -330,7 +330,7 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
 
   /// What is at hand is given where it is asked for; what has to be read or decompressed is not.
   @Test func onlyWhatWasCheckedAndIsPlainIsAtHand() async throws {
-    func isAtHand(_ key: String, in store: CacheStore) -> Bool {
+    func isAtHand(_ key: String, in store: CacheStore) -> Bool? {
       Array(key.utf8).withUnsafeBytes { store.core.isAtHand($0, .original) }
     }
     var store = try open()
@@ -338,14 +338,20 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
     try store.put(text(5000), for: "packed")
     try store.close()
     store = try open()
-    #expect(!isAtHand("plain", in: store) && !isAtHand("packed", in: store) && isAtHand("none", in: store))
+    #expect(isAtHand("plain", in: store) == false && isAtHand("packed", in: store) == false)
+    #expect(isAtHand("none", in: store) == nil)
+    for key in ["plain", "packed", "none"] { #expect(store.blobAtHand(CacheKey(key)) == nil) }
+    #expect(store.statistics().hitCount == 0 && store.statistics().missCount == 0)
     for (key, value) in [("plain", noise(5000)), ("packed", text(5000))] {
       for _ in 0..<2 {
         let blob = try #require(await store.asynchronous.blob(for: CacheKey(key)))
         #expect(bytes(blob) == value)
       }
     }
-    #expect(isAtHand("plain", in: store) && !isAtHand("packed", in: store))
+    #expect(isAtHand("plain", in: store) == true && isAtHand("packed", in: store) == false)
+    let hits = store.statistics().hitCount
+    #expect(bytes(try #require(store.blobAtHand(CacheKey("plain")))) == noise(5000))
+    #expect(store.blobAtHand(CacheKey("packed")) == nil && store.statistics().hitCount == hits + 1)
     #expect(await store.asynchronous.blob(for: CacheKey("none")) == nil)
     try store.close()
   }

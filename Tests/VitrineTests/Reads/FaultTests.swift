@@ -3,12 +3,14 @@ import Testing
 
 /// Faults that end a process, or that all of it has a part in: each in a process of its own.
 @Suite struct FaultTests {
-  private func run(_ scene: String) throws -> (reason: Process.TerminationReason, status: Int32, text: String) {
+  private func run(
+    _ scene: String, of program: String = "vitrine-faults"
+  ) throws -> (reason: Process.TerminationReason, status: Int32, text: String) {
     let folder = try TemporaryFolder()
     let process = Process()
     // The tests' own executable lies beside it.
     let tests = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath()
-    process.executableURL = tests.deletingLastPathComponent().appendingPathComponent("vitrine-faults")
+    process.executableURL = tests.deletingLastPathComponent().appendingPathComponent(program)
     process.arguments = [scene, folder.store]
     process.environment = ProcessInfo.processInfo.environment.merging([
       "SWIFT_BACKTRACE": "enable=no", "TSAN_OPTIONS": options("TSAN_OPTIONS"), "ASAN_OPTIONS": options("ASAN_OPTIONS"),
@@ -33,6 +35,12 @@ import Testing
   ])
   func aFaultGivesAMissAndTheProcessGoesOn(_ scene: String) throws {
     let outcome = try run(scene)
+    #expect(outcome.reason == .exit && outcome.status == 0, "\(scene): \(outcome.status) \(outcome.text)")
+  }
+
+  /// One call to the system of three does nothing at all, and of the reads and writes one of three does half.
+  @Test(arguments: ["mapped", "copied"]) func interruptedCallsAreMadeAgain(_ scene: String) throws {
+    let outcome = try run(scene, of: "vitrine-interrupted")
     #expect(outcome.reason == .exit && outcome.status == 0, "\(scene): \(outcome.status) \(outcome.text)")
   }
 

@@ -43,7 +43,8 @@ import Testing
     for entry in try folder.entries() {
       guard let id = SegmentHeader.segment(ofFile: entry.name) else { continue }
       let file = try folder.openFile(entry.name, .readOnly)
-      _ = try SegmentScanner(file: file, store: identity.store, segment: id).records { record in
+      let byteCount = try file.status().byteCount
+      _ = SegmentScanner(file: file, store: identity.store, segment: id).records(byteCount: byteCount) { record in
         if record.url == Array(url.utf8) { found = (entry.name, record.offset, record.header) }
       }
     }

@@ -117,10 +117,9 @@ import Testing
     func scan(_ wrong: Wrong) throws -> (records: Int, damage: Int) {
       var found = (records: 0, damage: 0)
       try withFile(content(.plain, wrong)) { file, _ in
-        _ = try SegmentScanner(file: file, store: goldenStore, segment: 7).records({ _ in found.records += 1 }) {
-          _, _ in
-          found.damage += 1
-        }
+        let byteCount = try file.status().byteCount
+        _ = SegmentScanner(file: file, store: goldenStore, segment: 7).records(
+          byteCount: byteCount, { _ in found.records += 1 }, damage: { _, _ in found.damage += 1 })
       }
       return found
     }

@@ -32,8 +32,18 @@
       return ImagePipeline(configuration)
     }
 
+    /// As a list does: what can be shown in this moment at once, and then what has to be waited for.
     func open(_ pipeline: ImagePipeline) async throws {
-      try await show { url, style in try await pipeline.image(for: ImageRequest(url, style: style)).bitmap }
+      var missing: [String] = []
+      for url in urls {
+        if let response = pipeline.imageAtHand(for: ImageRequest(url, style: style)) {
+          screen.show(response.bitmap)
+        } else {
+          missing.append(url)
+        }
+      }
+      if missing.isEmpty { return }
+      try await show(missing) { url, style in try await pipeline.image(for: ImageRequest(url, style: style)).bitmap }
     }
 
     func openWithoutCache() async throws { try await open(pipeline(nil)) }
@@ -42,7 +52,7 @@
     func openAndWriteFiles(_ folder: URL) async throws {
       let pipeline = pipeline(nil)
       let urls = urls
-      try await show { url, style in
+      try await show(urls) { url, style in
         let bitmap = try await pipeline.image(for: ImageRequest(url, style: style)).bitmap
         let bytes = try ImageEncoder.encode(bitmap, as: .jpeg())
         try Data(bytes).write(to: OfferSection.file(url, urls, folder), options: .atomic)
@@ -73,7 +83,9 @@
 
     func draw(_ bitmaps: [Bitmap]) { for bitmap in bitmaps { screen.show(bitmap) } }
 
-    private func show(_ load: @escaping @Sendable (String, ImageStyle) async throws -> Bitmap) async throws {
+    private func show(
+      _ urls: [String], _ load: @escaping @Sendable (String, ImageStyle) async throws -> Bitmap
+    ) async throws {
       try await withThrowingTaskGroup(of: Bitmap.self) { group in
         for url in urls { group.addTask { [style] in try await load(url, style) } }
         for try await bitmap in group { screen.show(bitmap) }

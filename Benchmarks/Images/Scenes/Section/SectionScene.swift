@@ -13,9 +13,21 @@
     static let openingCount = 15
     static let style = try! ImageStyle(name: "rectangle-320x240@2x")
 
-    /// One way to open the section, first and later.
+    private enum Way: String, Encodable {
+      case nothing = "nothing: what measuring takes, in all rows"
+      case copying = "the copying to the screen alone"
+      case withoutCache = "without a cache, every opening"
+      case filesAtFirst = "JPEG files, first opening"
+      case files = "JPEG files, later openings"
+      case storeAtFirst = "Vitrine, first opening"
+      case memory = "Vitrine, later openings, from memory"
+      case store = "Vitrine, later openings, from the store"
+      case storeOpenedAnew = "Vitrine, later openings, the store opened anew"
+    }
+
+    /// One way to open the section.
     private struct Row: Encodable, Sendable {
-      var name: String
+      var way: Way
       var usages: [CPUSampler.Usage] = []
 
       var total: Double { median(usages.map(\.total)) }
@@ -40,10 +52,10 @@
 
       var rows: [Row] = []
       func measure(
-        _ name: String, count: Int = SectionScene.openingCount, prepare: () -> Void = {},
+        _ way: Way, count: Int = SectionScene.openingCount, prepare: () -> Void = {},
         _ open: () async throws -> Void
       ) async throws {
-        var row = Row(name: name)
+        var row = Row(way: way)
         for _ in 0..<count {
           prepare()
           try await Task.sleep(nanoseconds: 300_000_000)
@@ -54,28 +66,28 @@
           row.usages.append(sampler.stop())
         }
         rows.append(row)
-        Progress.say("\(name): \(Figure.milliseconds(row.total)) ms of CPU")
+        Progress.say("\(way.rawValue): \(Figure.milliseconds(row.total)) ms of CPU")
       }
 
       let held = try await section.bitmaps()
-      try await measure("nothing: what measuring takes, in all rows") {}
-      try await measure("the copying to the screen alone") { section.draw(held) }
-      try await measure("without a cache, every opening", count: 3) { try await section.openWithoutCache() }
+      try await measure(.nothing) {}
+      try await measure(.copying) { section.draw(held) }
+      try await measure(.withoutCache, count: 3) { try await section.openWithoutCache() }
       let files = try bench.folder("section-files")
-      try await measure("JPEG files, first opening", count: 1) { try await section.openAndWriteFiles(files) }
-      try await measure("JPEG files, later openings") { try await section.openFromFiles(files) }
+      try await measure(.filesAtFirst, count: 1) { try await section.openAndWriteFiles(files) }
+      try await measure(.files) { try await section.openFromFiles(files) }
 
       let path = try bench.folder("section-store").path
       var store = try CacheStore.open(at: path, options: StoreOptions(byteBudget: ShowingPass.budget))
       let pipeline = section.pipeline(store)
-      try await measure("Vitrine, first opening", count: 1) { try await section.open(pipeline) }
-      try await measure("Vitrine, later openings, from memory") { try await section.open(pipeline) }
+      try await measure(.storeAtFirst, count: 1) { try await section.open(pipeline) }
+      try await measure(.memory) { try await section.open(pipeline) }
       try await measure(
-        "Vitrine, later openings, from the store", prepare: { pipeline.trimMemory() },
+        .store, prepare: { pipeline.trimMemory() },
         { try await section.open(pipeline) })
       pipeline.trimMemory()
       try store.close()
-      try await measure("Vitrine, later openings, the store opened anew", count: 5) {
+      try await measure(.storeOpenedAnew, count: 5) {
         store = try CacheStore.open(at: path)
         try await section.open(section.pipeline(store))
         try store.close()
@@ -85,15 +97,17 @@
 
     private func report(_ rows: [Row], _ bench: Bench) -> SceneReport {
       var table = MarkdownTable("opening", "CPU, ms", "of it beyond the copying", "peak of a 10 ms window")
-      let (nothing, copying) = (rows[0].total, rows[1].total)
-      func savedShare(_ row: Int) -> Double { 1 - (rows[row].total - nothing) / (rows[4].total - nothing) }
+      func total(_ way: Way) -> Double { rows.first { $0.way == way }?.total ?? .nan }
+      let nothing = total(.nothing)
+      func savedShare(_ way: Way) -> Double { 1 - (total(way) - nothing) / (total(.files) - nothing) }
       for row in rows {
         table.add(
-          row.name, Figure.milliseconds(row.total), Figure.milliseconds(max(0, row.total - copying)),
+          row.way.rawValue, Figure.milliseconds(row.total), Figure.milliseconds(max(0, row.total - total(.copying))),
           Figure.percent(row.peak))
       }
       let values = Values(
-        style: SectionScene.style.name, rows: rows, savedShare: savedShare(7), savedShareWhenOpenedAnew: savedShare(8))
+        style: SectionScene.style.name, rows: rows, savedShare: savedShare(.store),
+        savedShareWhenOpenedAnew: savedShare(.storeOpenedAnew))
       return SceneReport(
         scene: name,
         setting: """
@@ -103,7 +117,7 @@
         tables: [table],
         remarks: [
           """
-          Without what measuring takes, a later opening from memory takes \(Figure.percent(savedShare(6), places: 1)) less \
+          Without what measuring takes, a later opening from memory takes \(Figure.percent(savedShare(.memory), places: 1)) less \
           CPU than with files, one from the store \(Figure.percent(values.savedShare, places: 1)) less (wanted: 90 %), and \
           \(Figure.percent(values.savedShareWhenOpenedAnew, places: 1)) less where the store is opened and closed as well.
           """

@@ -1,0 +1,86 @@
+import Glibc
+import InterruptedCalls
+import Vitrine
+
+/// Every third call to the system is interrupted, every third read or write does half of what it was asked for: a store goes
+/// on as if nothing were.
+@main struct InterruptedProgram {
+  let folder: String
+  let reads: ReadMode
+
+  /// `vitrine-interrupted mapped|copied FOLDER`. Exit status 0: all went as it should; 1, and a line that says why: it did not.
+  static func main() throws {
+    let arguments = CommandLine.arguments
+    guard arguments.count == 3 else { fail("usage: vitrine-interrupted mapped|copied FOLDER") }
+    try InterruptedProgram(folder: arguments[2], reads: arguments[1] == "copied" ? .copied : .mapped).run()
+  }
+
+  private static let sizes = [0, 1, 300, 5_000, 70_000, 300_000]
+
+  private func open() throws -> CacheStore {
+    try CacheStore.open(
+      at: folder, options: StoreOptions(byteBudget: 16 << 20, segmentByteCount: 256 << 10, reads: reads))
+  }
+
+  func run() throws {
+    interrupted_calls_set(true)
+    let values = (0..<60).map { value($0, Self.sizes[$0 % Self.sizes.count]) }
+    var store = try open()
+    for (key, value) in values.enumerated() {
+      try store.put(value, for: "\(key)", options: PutOptions(durability: key % 7 == 0 ? .synced : .buffered))
+    }
+    let writer = try store.writer(for: "in pieces", length: nil)
+    for start in stride(from: 0, to: 300_000, by: 100_000) {
+      try writer.write(Array(values[5][start..<start + 100_000]))
+    }
+    try writer.commit()
+    try store.remove("3")
+    try store.checkpoint()
+    try store.setBudgets(byteBudget: 15 << 20)
+    try check(store, values)
+    try store.close()
+    store = try open()
+    expect(store.statistics().lastOpen.kind == .clean, "\(store.statistics().lastOpen)")
+    try check(store, values)
+    _ = try store.compact()
+    try check(store, values)
+    let report = try store.verify()
+    expect(report.isOK && report.lost.isEmpty, "\(report.damaged) \(report.lost)")
+    try store.close()
+    interrupted_calls_set(false)
+    for call in 0..<INTERRUPTED_CALL_COUNT.rawValue {
+      let count = interrupted_call_count(interrupted_call(rawValue: call))
+      expect(count > 0, "no call of kind \(call) was interrupted")
+    }
+    for call in [INTERRUPTED_READ, INTERRUPTED_WRITE] {
+      expect(shortened_call_count(call) > 0, "no call of kind \(call.rawValue) did half")
+    }
+  }
+
+  private func check(_ store: CacheStore, _ values: [[UInt8]]) throws {
+    for (key, value) in values.enumerated() {
+      expect(store.bytes("\(key)") == (key == 3 ? nil : value), "\(key) is not what was put")
+    }
+    expect(store.bytes("in pieces") == values[5], "what came in pieces is not what was written")
+  }
+}
+
+private func fail(_ message: String) -> Never {
+  print(message)
+  exit(1)
+}
+
+private func expect(_ isTrue: Bool, _ message: @autoclosure () -> String) {
+  if !isTrue { fail(message()) }
+}
+
+/// Bytes that only this number has, and that nothing compresses.
+private func value(_ number: Int, _ count: Int) -> [UInt8] {
+  var word = UInt64(truncatingIfNeeded: number) &* 0x9E37_79B9_7F4A_7C15 | 1
+  return (0..<count).map { _ in
+    word ^= word << 13
+    word ^= word >> 7
+    word ^= word << 17
+    return UInt8(truncatingIfNeeded: word >> 32)
+  }
+}
