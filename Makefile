@@ -26,7 +26,7 @@ export PHOTOS ?=
 TARGET ?= all
 TIME ?= $(if $(filter crash,$(MAKECMDGOALS)),900,30)
 STATES ?= 200000
-FAULTS ?= 20000
+FAULTS ?= 24000
 ROUNDS ?= 300
 SEED ?= $(shell date +%Y%m%d)
 INPUT ?=
@@ -80,7 +80,7 @@ similarity: setup ## Compare what is drawn with what Pillow draws, which it inst
 	@scripts/setup --python
 	@BUILD='$(BUILD)' scripts/similarity
 
-crash: setup ## Cut a simulated store off everywhere: STATES=200000 FAULTS=20000 TIME=900, SEED of the day, PARTIAL=1 for what the time allows
+crash: setup ## Cut a simulated store off everywhere: STATES=200000 FAULTS=24000 TIME=900, SEED of the day, PARTIAL=1 for what the time allows
 	@echo 'Building (release) ...'
 	@$(RELEASE) --product cachectl
 	@"$$($(RELEASE) --show-bin-path)/cachectl" crashtest --seed '$(SEED)' --states '$(STATES)' \

@@ -33,7 +33,7 @@ struct FaultRound {
         count += 1
         if round == 0, stop.isFirstOfCall { board.countCall(index) }
       }
-      if number % 4 == 3 {
+      if number % 8 == 7 {
         // Also with another one.
         var numbers = SplitMix64(seed: mixed(seed, UInt64(number)))
         let pair = [stop.misfortune, all[numbers.below(all.count)].misfortune]

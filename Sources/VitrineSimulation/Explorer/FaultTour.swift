@@ -17,7 +17,7 @@ struct FaultTour {
     var first: [Stop] = (1...60).map {
       Stop(misfortune: .damage(PlantedDamage(number: $0 + Int(seed % 1_000_000) * 60)))
     }
-    let step = max(1, disk.callCount / 40)
+    let step = max(1, disk.callCount / 20)
     for kind in WorldEvent.Kind.allCases {
       for call in stride(from: 1 + Int(seed % UInt64(step)), through: disk.callCount, by: step) {
         first.append(Stop(misfortune: .event(WorldEvent(kind: kind, call: call))))

@@ -15,6 +15,10 @@ extension RecordedStore {
   /// have. Where there is no such sync they follow the body, and so do those behind one that waits for the body. Their keys
   /// must be others than those of the body, and what that changes must be there to be changed.
   public func overlap(sync number: Int = 1, _ bystanders: [Bystander], _ body: () throws -> Void) throws {
+    try evicting { try run(bystanders, inSync: number, of: body) }
+  }
+
+  private func run(_ bystanders: [Bystander], inSync number: Int, of body: () throws -> Void) throws {
     let waiting = DispatchGroup()
     let outcomes = Guarded<[(History.StepID, moment: Int?)]>([])
     var startedCount = 0

@@ -81,7 +81,8 @@ extension RecordedStore {
       try store.put(bytes, for: key, options: PutOptions(durability: synced ? .synced : .buffered))
     }
     func again(_ store: CacheStore) throws -> [History.Change] {
-      let isAnother = store.bytes(key) != bytes
+      // Of what was lost the store may still know whose styles it has.
+      let isAnother = store.bytes(key).map { $0 != bytes } ?? false
       try put(store)
       return [.put(key, Content(bytes))] + (isAnother ? outdated : [])
     }

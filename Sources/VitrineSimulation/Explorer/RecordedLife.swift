@@ -120,7 +120,10 @@ extension RecordedStore {
   /// Takes the index away from a closed store, as damage does, and builds it anew from the segments: by `cachectl repair`,
   /// or by the next opening. Removed keys may come back then, so none should have been removed.
   public func loseIndexAndReopen(repairs: Bool) throws {
+    let flushCount = history.flushes.count
     try close()
+    // What the segments do not have yet, they could not give back.
+    if history.flushes.count == flushCount { return try open() }
     RecordedStore.loseIndex(world.disk)
     markBeginning()
     if repairs { _ = try CacheStore.repair(at: RecordedStore.path, environment: world.environment) }

@@ -17,6 +17,8 @@ public final class RecordedStore {
   package internal(set) var isClosed = false
   /// Another thread was so slow that the order of its change is not known: nothing can be said of what is left.
   var isUncertain = false
+  /// What was evicted and entered into the history.
+  private var notedEvictions: [CacheKey] = []
   /// After how many operations of the disk it was last opened.
   var openedAt = 0
   /// No crash before so many operations of the disk is explored.
@@ -124,8 +126,9 @@ public final class RecordedStore {
     return try body()
   }
 
-  /// What there was before something that may evict.
+  /// What there was before something that may evict. One within another enters its own.
   struct EvictionWatch {
+    private let notedCount: Int
     private let step: Int
     private let began: Int
     private let evictedCount: Int
@@ -133,6 +136,7 @@ public final class RecordedStore {
     private let order: [CacheKey]
 
     init(_ recorded: RecordedStore) {
+      notedCount = recorded.notedEvictions.count
       step = recorded.history.steps.count
       began = recorded.world.disk.operationCount
       evictedCount = recorded.store.statistics().evictedCount
@@ -142,12 +146,16 @@ public final class RecordedStore {
 
     /// Steps that were begun meanwhile have other numbers then.
     func note(in recorded: RecordedStore) {
-      let count = recorded.store.statistics().evictedCount - evictedCount
+      let noted = recorded.notedEvictions[notedCount...]
+      let count = recorded.store.statistics().evictedCount - evictedCount - noted.count
       guard count > 0 else { return }
       // An entry may have gone for its own successor.
       let touched = recorded.history.keys(since: step)
-      let gone = order.filter { touched.contains($0) || !recorded.store.contains($0) }
-      recorded.history.evicted(Array(gone.prefix(count)), before: step, began: began)
+      let gone = order.filter {
+        !noted.contains($0) && (touched.contains($0) || !recorded.store.contains($0))
+      }.prefix(count)
+      recorded.notedEvictions += gone
+      recorded.history.evicted(Array(gone), before: step, began: began)
     }
   }
 }
