@@ -40,7 +40,8 @@ extension CacheStore {
   @discardableResult
   public func idle(while goesOn: () -> Bool = { true }) throws(StoreError) -> Bool { try core.idle(goesOn) }
 
-  /// Reads every live byte and checks it; changes nothing. `progress` gets bytes done and bytes in all.
+  /// Reads every live byte and checks it; changes nothing. `progress` gets bytes done and bytes in all. Where something is
+  /// wrong, all keys are looked through for those that share it.
   public func verify(progress: ((Int, Int) -> Void)? = nil) throws(StoreError) -> VerificationReport {
     try core.verify(progress: progress)
   }

@@ -100,7 +100,8 @@ public struct VerificationReport: Sendable {
     /// Relative to the store's folder.
     public var file: String
     public var offset: Int
-    /// Nil where the record is too damaged to tell.
+    /// Of an entry that needs what is there; each that shares it has a problem of its own. Nil where the record is too damaged
+    /// to tell.
     public var key: CacheKey?
     public var reason: String
     public init(file: String, offset: Int, key: CacheKey?, reason: String) {

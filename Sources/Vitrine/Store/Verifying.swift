@@ -14,13 +14,15 @@ extension StoreCore {
       catalog.keys.forEach(shard: shard) { places[$0.location] = .key($0.hash(shard: shard)) }
     }
     let ordered = places.keys.sorted { $0.bits < $1.bits }
+    var wrong: [Location: Wrong] = [:]
     let total = locked { catalog.segments.segments.reduce(0) { $0 + ($1?.tail ?? 0) } }
     for location in ordered {
       guard let needed = places[location], let pin = pin(location, needed) else { continue }
       defer { pin.release() }
-      try check(location, needed, &report)
+      wrong[location] = try check(location, needed, &report)
       progress?(min(report.byteCount, total), total)
     }
+    name(wrong, &report)
     verifyHeads(&report)
     verifyFiles(&report)
     return report
@@ -49,7 +51,15 @@ extension StoreCore {
     }
   }
 
-  private func check(_ location: Location, _ needed: Needed, _ report: inout VerificationReport) throws(StoreError) {
+  private struct Wrong {
+    let reason: String
+    /// Whose record it is; nil where only others need it, and where it cannot be told.
+    let key: CacheKey?
+  }
+
+  private func check(
+    _ location: Location, _ needed: Needed, _ report: inout VerificationReport
+  ) throws(StoreError) -> Wrong? {
     var key: CacheKey?
     let outcome = check(location, readsPayload: true) { view in
       key = view.key
@@ -63,12 +73,34 @@ extension StoreCore {
       let isGone =
         !header.carriesPayload
         && locked { catalog.payloadLocation(of: header) == nil && isStillThere(location, needed) }
-      if isGone {
-        note("the payload that it shares is gone", location, key, &report)
-      }
+      return isGone ? Wrong(reason: "the payload that it shares is gone", key: key) : nil
     case .damaged(let reason):
-      guard locked({ isStillThere(location, needed) }) else { return }
-      note(reason, location, key, &report)
+      guard locked({ isStillThere(location, needed) }) else { return nil }
+      // The record may be that of a key which has something else by now.
+      if case .payload = needed { key = nil }
+      return Wrong(reason: reason, key: key)
+    }
+  }
+
+  /// Enters what is wrong, in its order on the disk, under the keys of all who need it. Where nothing is wrong nobody is looked
+  /// for.
+  private func name(_ wrong: [Location: Wrong], _ report: inout VerificationReport) {
+    if wrong.isEmpty { return }
+    var sharers: [Location: [CacheKey]] = [:]
+    for shard in 0..<KeyTable.shardCount {
+      for entry in catalog.keys.copy(shard: shard) {
+        guard let pin = pin(entry.location, .key(entry.hash(shard: shard))) else { continue }
+        defer { pin.release() }
+        guard let record = catalog.record(at: entry.location, checks: true), !record.header.carriesPayload,
+          let payload = locked({ catalog.payloadLocation(of: record.header) }), wrong[payload] != nil
+        else { continue }
+        sharers[payload, default: []].append(record.key)
+      }
+    }
+    for (location, wrong) in wrong.sorted(by: { $0.key.bits < $1.key.bits }) {
+      let keys = (wrong.key.map { [$0] } ?? []) + (sharers[location] ?? []).sorted()
+      if keys.isEmpty { note(wrong.reason, location, nil, &report) }
+      for key in keys { note(wrong.reason, location, key, &report) }
     }
   }
 

@@ -167,6 +167,8 @@ package final class SimulatedDisk: FileSystem {
 
   /// The most that it was since the disk was made.
   package var mostUsedByteCount: Int { core.withLock { $0.mostUsedPageCount * Page.byteCount } }
+  /// Counts from what is used now.
+  package func resetMostUsedByteCount() { core.withLock { $0.mostUsedPageCount = $0.usedPageCount } }
 
   /// How often the engine made this call, failures included.
   package func callCount(_ call: DiskCall) -> Int { core.withLock { $0.calls[call] ?? 0 } }

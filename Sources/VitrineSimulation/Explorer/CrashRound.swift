@@ -66,7 +66,8 @@ struct CrashRound {
     let store: RecordedStore
     do { store = try workload.make(seed: seed) } catch { return (nil, ("\(error)", [])) }
     do { try workload.run(store, seed: seed) } catch { return (store, ("\(error)", story(store, .max))) }
-    return (store, store.world.disk.misuse.first.map { ($0, story(store, .max)) })
+    let wrong = store.world.disk.misuse.first ?? store.overBudget
+    return (store, wrong.map { ($0, story(store, .max)) })
   }
 
   /// Looks at the store that is left, and then cuts its recovery off.

@@ -58,15 +58,18 @@ struct FaultInjection: CustomStringConvertible {
   /// What makes sense for each call.
   static func effects(of call: DiskCall) -> [Effect] {
     switch call {
-    case .openDirectory, .list, .status, .lock: [.io, .interrupted]
+    case .openDirectory, .list: [.io, .descriptors, .interrupted]
+    case .status, .lock: [.io, .interrupted]
     case .createDirectory, .createFile: [.io, .full, .descriptors, .interrupted]
-    case .remove, .rename, .syncDirectory, .availableSpace: [.io, .interrupted]
+    case .remove, .availableSpace: [.io, .interrupted]
+    case .rename, .syncDirectory: [.io, .full, .interrupted]
     case .openFile: [.io, .descriptors, .interrupted]
     case .read: [.io, .interrupted, .short, .flip, .stale, .misdirected]
     case .write: [.io, .full, .limit, .interrupted, .torn, .misdirected]
     case .allocate: [.io, .full, .limit, .interrupted]
     case .truncate: [.io, .limit, .interrupted]
-    case .syncFile, .writeBack: [.io, .interrupted, .lost]
+    case .syncFile: [.io, .full, .interrupted, .lost]
+    case .writeBack: [.io, .interrupted, .lost]
     case .map: [.io, .descriptors, .memory]
     }
   }

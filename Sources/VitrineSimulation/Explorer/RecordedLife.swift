@@ -41,6 +41,7 @@ extension RecordedStore {
   /// Changes the budget of bytes; a smaller one evicts.
   public func setByteBudget(_ byteCount: Int) throws {
     try attempt { try evicting { try store.setBudgets(byteBudget: byteCount) } }
+    noteBudget(byteCount)
   }
 
   /// Changes the budget of entries, 0 for none; a smaller one evicts.

@@ -19,6 +19,9 @@ public final class RecordedStore {
   var isUncertain = false
   /// What was evicted and entered into the history.
   private var notedEvictions: [CacheKey] = []
+  private var byteBudget: Int
+  private var byteBudgetSince = 0
+  private var timesOverBudget: [String] = []
   /// After how many operations of the disk it was last opened.
   var openedAt = 0
   /// No crash before so many operations of the disk is explored.
@@ -40,8 +43,10 @@ public final class RecordedStore {
     world = SimulatedWorld(seed: seed, disk: SimulatedDisk(disk))
     history = History(world)
     self.options = options
+    byteBudget = .max
     prepare(world)
     store = try CacheStore.open(at: RecordedStore.path, options: options, environment: world.environment)
+    byteBudget = store.statistics().byteBudget
     openedAt = world.disk.operationCount
     if !isRecordedFromTheStart { markBeginning() }
   }
@@ -51,6 +56,7 @@ public final class RecordedStore {
     self.world = world
     history = History(world)
     options = StoreOptions()
+    byteBudget = .max
     forgets = true
     isTolerant = true
     store = try CacheStore.open(at: RecordedStore.path, options: options, environment: world.environment)
@@ -93,6 +99,22 @@ public final class RecordedStore {
       }
       initialized = count
     }
+  }
+
+  /// The store has another budget from now on.
+  func noteBudget(_ byteCount: Int) {
+    timesOverBudget += timeOverBudget.map { [$0] } ?? []
+    (byteBudget, byteBudgetSince) = (byteCount, world.disk.operationCount)
+    world.disk.resetMostUsedByteCount()
+  }
+
+  /// Where the folder has been larger than its budget, in words.
+  var overBudget: String? { (timesOverBudget + (timeOverBudget.map { [$0] } ?? [])).first }
+
+  private var timeOverBudget: String? {
+    let most = world.disk.mostUsedByteCount
+    return most <= byteBudget
+      ? nil : "\(most) bytes were used at most behind operation \(byteBudgetSince), in a budget of \(byteBudget)"
   }
 
   /// Runs anything that makes these changes. `again` makes them in a store that a crash has left; without it `body` does,
