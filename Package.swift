@@ -73,7 +73,9 @@ let package = Package(
       name: "vitrine-interrupted", dependencies: ["Vitrine", "InterruptedCalls"], path: "Tests/InterruptedProgram"),
     .testTarget(name: "VitrineTests", dependencies: ["Vitrine", "VitrineSimulation", "vitrine-faults"]),
     .testTarget(name: "CrashTests", dependencies: ["Vitrine", "VitrineSimulation"]),
-    .testTarget(name: "CacheCtlTests", dependencies: ["Vitrine", "CacheCtlKit", "cachectl", images, localServer]),
+    .testTarget(
+      name: "CacheCtlTests",
+      dependencies: ["Vitrine", "VitrineSimulation", "CacheCtlKit", "cachectl", images, localServer]),
     // A decoder that does what decoders should not.
     .executableTarget(
       name: "decoder-faults", dependencies: ["VitrineImages", "CDecoderProcess"], path: "Tests/DecoderFaults"),

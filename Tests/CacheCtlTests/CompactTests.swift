@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 import Vitrine
+import VitrineSimulation
 
 /// `cachectl compact` on stores of which much is dead.
 @Suite struct CompactTests {
@@ -8,18 +9,15 @@ import Vitrine
 
   init() throws { tool = try Tool() }
 
-  /// Bytes that zstd gains nothing from.
+  /// Nothing compresses it, and no two are the same.
   private func value(_ index: Int) -> [UInt8] {
-    var state = UInt64(index + 1) &* 0x9E37_79B9_7F4A_7C15
-    var bytes: [UInt8] = []
-    for _ in 0..<100 + index * 7919 % 2500 {
-      state ^= state << 13
-      state ^= state >> 7
-      state ^= state << 17
-      withUnsafeBytes(of: state) { bytes.append(contentsOf: $0) }
-    }
-    return bytes
+    withUnsafeBytes(of: index) { Array($0) } + Self.noise.prefix(800 + index * 7919 % 2500 * 8)
   }
+
+  private static let noise: [UInt8] = {
+    var generator = SplitMix64(seed: 1)
+    return (0..<2600).flatMap { _ in withUnsafeBytes(of: generator.next()) { Array($0) } }
+  }()
 
   /// Two thirds of what was put are removed; answers what is left.
   private func makeStore(_ count: Int = 1500) throws -> [String: [UInt8]] {
