@@ -70,7 +70,8 @@ let package = Package(
     // depend on, and would make such calls too.
     .target(name: "InterruptedCalls", path: "Tests/InterruptedCalls"),
     .executableTarget(
-      name: "vitrine-interrupted", dependencies: ["Vitrine", "InterruptedCalls"], path: "Tests/InterruptedProgram"),
+      name: "vitrine-interrupted", dependencies: ["Vitrine", "VitrineSimulation", "InterruptedCalls"],
+      path: "Tests/InterruptedProgram"),
     .testTarget(name: "VitrineTests", dependencies: ["Vitrine", "VitrineSimulation", "vitrine-faults"]),
     .testTarget(name: "CrashTests", dependencies: ["Vitrine", "VitrineSimulation"]),
     .testTarget(

@@ -1,6 +1,7 @@
 import Glibc
 import InterruptedCalls
 import Vitrine
+import VitrineSimulation
 
 /// Every third call to the system is interrupted, every third read or write does half of what it was asked for: a store goes
 /// on as if nothing were.
@@ -24,7 +25,7 @@ import Vitrine
 
   func run() throws {
     interrupted_calls_set(true)
-    let values = (0..<60).map { value($0, Self.sizes[$0 % Self.sizes.count]) }
+    let values = (0..<60).map { RecordedStore.bytes(Self.sizes[$0 % Self.sizes.count], $0) }
     var store = try open()
     for (key, value) in values.enumerated() {
       try store.put(value, for: "\(key)", options: PutOptions(durability: key % 7 == 0 ? .synced : .buffered))
@@ -72,15 +73,4 @@ private func fail(_ message: String) -> Never {
 
 private func expect(_ isTrue: Bool, _ message: @autoclosure () -> String) {
   if !isTrue { fail(message()) }
-}
-
-/// Bytes that only this number has, and that nothing compresses.
-private func value(_ number: Int, _ count: Int) -> [UInt8] {
-  var word = UInt64(truncatingIfNeeded: number) &* 0x9E37_79B9_7F4A_7C15 | 1
-  return (0..<count).map { _ in
-    word ^= word << 13
-    word ^= word >> 7
-    word ^= word << 17
-    return UInt8(truncatingIfNeeded: word >> 32)
-  }
 }
