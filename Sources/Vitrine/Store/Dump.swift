@@ -22,6 +22,8 @@ extension CacheStore {
     default:
       if let id = SegmentHeader.segment(ofFile: name) {
         lines.append("segment \(id): its head is damaged, and without it the store it belongs to is not known")
+      } else if bytes.allSatisfy({ $0 == 0 }) {
+        lines.append("nothing has been written to it")
       } else {
         throw StoreError.unreadable(path: path, reason: "it is no segment, log, checkpoint or STORE file")
       }

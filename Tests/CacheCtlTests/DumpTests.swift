@@ -1,0 +1,78 @@
+import Foundation
+import Testing
+import Vitrine
+
+/// `cachectl dump` of each file of a store, whole and damaged.
+@Suite struct DumpTests {
+  private let tool: Tool
+
+  init() throws {
+    tool = try Tool()
+    let store = try CacheStore.open(at: tool.folder.path + "/s", options: StoreOptions(byteBudget: 8 << 20))
+    try store.put(Array("picture".utf8), for: "a.jpg")
+    try store.put(Array("picture".utf8), for: "b.jpg", style: Style("square-60")!)
+    try store.remove("a.jpg")
+    try store.close()
+  }
+
+  private func dump(_ file: String) throws -> [String] {
+    let outcome = try tool.run("dump", "s/\(file)")
+    #expect(outcome.status == 0 && outcome.diagnostics.isEmpty)
+    return outcome.text.split(separator: "\n").map(String.init)
+  }
+
+  private func names(_ folder: String) throws -> [String] {
+    try FileManager.default.contentsOfDirectory(atPath: "\(tool.folder.path)/s/\(folder)").sorted()
+  }
+
+  @Test func aSegmentTellsOfItsRecords() throws {
+    let lines = try names("segments").flatMap { try dump("segments/\($0)") }
+    #expect(lines.contains { $0.hasPrefix("segment 1 ") })
+    let record = try #require(lines.first { $0.contains(" record ") })
+    #expect(
+      record.hasPrefix("128 record ") && record.contains(" bytes=7 ") && record.hasSuffix("style=original url=a.jpg"))
+    #expect(lines.contains { $0.contains(" reference ") && $0.hasSuffix("style=square-60 url=b.jpg") })
+  }
+
+  @Test func aLogTellsOfItsFramesAndACheckpointOfItsKeys() throws {
+    let frames = try names("wal").flatMap { try dump("wal/\($0)") }
+    #expect(frames.contains { $0.hasPrefix("log use=") } && frames.contains { $0.hasPrefix("512 frame seq=") })
+    #expect(frames.contains { $0.hasPrefix("  put(") } && frames.contains { $0.hasPrefix("  remove(") })
+    let checkpoints = try names("checkpoints").map { try dump("checkpoints/\($0)") }
+    let lines = try #require(checkpoints.first { $0[0].contains(" clean ") && $0[0].contains(" keys=1 ") })
+    #expect(lines[0].contains(" blobs=1 "))
+    #expect(lines.filter { $0.hasPrefix("key ") }.count == 1 && lines.contains { $0.hasPrefix("segment slot=0 ") })
+  }
+
+  @Test func storeTellsOfItselfTwiceAndAsJSON() throws {
+    let lines = try dump("STORE")
+    #expect(
+      lines.count == 2 && lines[0] == lines[1] && lines[0].contains(" format=1 ")
+        && lines[0].contains(" budget=8388608 "))
+    let objects = try tool.run("dump", "s/STORE", "--json").lines
+    #expect(objects.map { $0["line"] as? Int } == [1, 2] && objects.map { $0["text"] as? String } == lines)
+  }
+
+  @Test(arguments: [
+    ("STORE", 8..<64, "the copy at 0 fails its check"), ("wal/0.wal", 8..<64, "log: its head fails its check"),
+    ("checkpoints/0.checkpoint", 8..<64, "checkpoint: its head fails its check"),
+    ("segments/0000000000000001.segment", 8..<64, "segment: its head fails its check"),
+    ("segments/0000000000000001.segment", 0..<64, "segment 1: its head is damaged"),
+    ("segments/0000000000000001.segment", 136..<144, "128 damaged: the record's head fails its check"),
+  ])
+  func damageIsTold(_ file: String, _ range: Range<Int>, _ expected: String) throws {
+    let url = tool.folder.appendingPathComponent("s/\(file)")
+    var bytes = try Data(contentsOf: url)
+    for index in range { bytes[index] ^= 0x55 }
+    try bytes.write(to: url)
+    let lines = try dump(file)
+    #expect(lines.contains { $0.hasPrefix(expected) }, "\(lines)")
+  }
+
+  @Test(arguments: ["s/LOCK", "s/none", "none/at/all", "s", ""])
+  func whatIsNoFileOfAStoreIsAnError(_ path: String) throws {
+    let outcome = try tool.run("dump", path)
+    #expect(
+      [2, 3].contains(outcome.status) && outcome.output.isEmpty && outcome.diagnostics.hasPrefix("cachectl dump: "))
+  }
+}
