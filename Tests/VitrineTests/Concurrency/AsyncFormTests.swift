@@ -39,6 +39,35 @@ import Testing
     try await asynchronous.close()
   }
 
+  @Test func readersMoveForwardBodiesAreLeftAndStoresRepaired() async throws {
+    let folder = try TemporaryFolder()
+    let store = try CacheStore.open(at: folder.store, options: StoreOptions(byteBudget: 4 << 20))
+    try store.put([1], for: "a")
+    let reader = try CacheStore.open(at: folder.store, options: StoreOptions(isReadOnly: true))
+    try store.put([2], for: "b")
+    #expect(reader["b"] == nil)
+    #expect(try await reader.asynchronous.refresh())
+    #expect(reader["b"] == [2])
+    #expect(try await !reader.asynchronous.refresh())
+    try await reader.asynchronous.close()
+    let writer = try store.asynchronous.writer(for: CacheKey("c"), length: 3)
+    await writer.abandon()
+    await #expect(throws: StoreError.self) { try await writer.commit() }
+    #expect(store.count == 2)
+    try await store.asynchronous.close()
+    #expect(try await AsyncCacheStore.repair(at: folder.store).entryCount == 2)
+  }
+
+  @Test func aDigestReadsAsItIsWritten() {
+    let digest = Digest(high: 0x0123_4567_89AB_CDEF, low: 1)
+    #expect(digest.description == "0123456789abcdef0000000000000001" && Digest(digest.description) == digest)
+    for text in [
+      "", "0123456789abcdef000000000000001", "+123456789abcdef0000000000000001", "g123456789abcdef0000000000000001",
+    ] {
+      #expect(Digest(text) == nil)
+    }
+  }
+
   @Test func walks() async throws {
     let store = try filled(20)
     let asynchronous = store.asynchronous
