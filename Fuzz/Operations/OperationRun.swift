@@ -108,7 +108,10 @@ final class OperationRun {
       let moment = input.flag() ? OperationValues.moment(&input, after: now) : nil
       guard var content = Inspection.contents(store, [key])[key] else { return }
       content.expiry = moment.map { .at($0) }
-      try recorded.change([.put(key, content)], synced: false) { _ = try store.setExpiration(moment, for: key) }
+      // Made once more it changes whatever is there then.
+      try recorded.change([.put(key, content)], synced: false, again: { _ in [] }) {
+        _ = try $0.setExpiration(moment, for: key)
+      }
     case .remove, .removeMany, .removeStyles, .removeStyle, .removePrefix, .retainOnly, .removeAll:
       try remove(operation, &input)
     case .setByteBudget: try recorded.setByteBudget((1 << 20) + Int(input.byte()) << 14)
@@ -146,9 +149,13 @@ final class OperationRun {
   ) throws {
     var options = OperationValues.options(&input, at: now)
     options.layout = layout
-    let changes = [.put(key, Content(bytes, options))] + outdated([key: bytes])
-    try recorded.change(changes, synced: options.durability == .synced) {
+    let own = [History.Change.put(key, Content(bytes, options))]
+    func again(_ store: CacheStore) throws -> [History.Change] {
       try store.put(bytes, for: key, options: options)
+      return own
+    }
+    try recorded.change(own + outdated([key: bytes]), synced: options.durability == .synced, again: again) {
+      _ = try again($0)
     }
   }
 
@@ -184,9 +191,11 @@ final class OperationRun {
     let synced = input.flag()
     let gone = outdated(puts).filter { if case .remove(let key) = $0 { contents[key] == nil } else { true } }
     let changes = contents.map { key, content in content.map { .put(key, $0) } ?? History.Change.remove(key) }
-    try recorded.change(changes + gone, synced: synced) {
+    func again(_ store: CacheStore) throws -> [History.Change] {
       try store.write(batch, durability: synced ? .synced : .buffered)
+      return changes
     }
+    try recorded.change(changes + gone, synced: synced, again: again) { _ = try again($0) }
   }
 
   /// A get that names a source: an entry with another one that its put named goes.
@@ -239,7 +248,7 @@ final class OperationRun {
     let synced = input.flag()
     let durability: Durability = synced ? .synced : .buffered
     let key = OperationValues.key(&input)
-    func remove(_ keys: some Collection<CacheKey>, _ body: () throws -> Void) throws {
+    func remove(_ keys: some Collection<CacheKey>, _ body: @escaping (CacheStore) throws -> Void) throws {
       try recorded.change(keys.map { .remove($0) }, synced: synced, body)
     }
     let all = OperationValues.keys
@@ -247,17 +256,17 @@ final class OperationRun {
     case .remove: try recorded.remove(key.urlText, style: key.style, synced: synced)
     case .removeMany:
       let others = [key, OperationValues.key(&input), OperationValues.key(&input)]
-      try remove(others) { _ = try store.removeMany(others, durability: durability) }
+      try remove(others) { _ = try $0.removeMany(others, durability: durability) }
     case .removeStyles:
       let styles = all.filter { $0.url == key.url }
-      try remove(styles) { _ = try store.removeAllStyles(bytes: key.url, durability: durability) }
+      try remove(styles) { _ = try $0.removeAllStyles(bytes: key.url, durability: durability) }
     case .removeStyle:
       let urls = all.filter { $0.style == key.style }
-      try remove(urls) { _ = try store.removeAll(style: key.style, durability: durability) }
+      try remove(urls) { _ = try $0.removeAll(style: key.style, durability: durability) }
     case .removePrefix:
       let prefix = Array(key.url.prefix(2))
       let keys = all.filter { $0.url.starts(with: prefix) }
-      try remove(keys) { _ = try store.removeAll(prefix: prefix, durability: durability) }
+      try remove(keys) { _ = try $0.removeAll(prefix: prefix, durability: durability) }
     case .retainOnly: try recorded.retain(only: [key.urlText, OperationValues.key(&input).urlText])
     default:
       try recorded.removeAll(synced: synced)
