@@ -109,9 +109,11 @@ final class OperationRun {
       guard var content = Inspection.contents(store, [key])[key] else { return }
       content.expiry = moment.map { .at($0) }
       // Made once more it changes whatever is there then.
-      try recorded.change([.put(key, content)], synced: false, again: { _ in [] }) {
-        _ = try $0.setExpiration(moment, for: key)
+      func again(_ store: CacheStore) throws -> [History.Change] {
+        try store.setExpiration(moment, for: key)
+        return []
       }
+      try recorded.change([.put(key, content)], synced: false, again: again) { _ = try again($0) }
     case .remove, .removeMany, .removeStyles, .removeStyle, .removePrefix, .retainOnly, .removeAll:
       try remove(operation, &input)
     case .setByteBudget: try recorded.setByteBudget((1 << 20) + Int(input.byte()) << 14)

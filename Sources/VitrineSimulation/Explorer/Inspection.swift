@@ -248,6 +248,11 @@ package struct Inspection {
       } catch StoreError.tooLarge {
         // The budget may have been made smaller since, or it may have been refused in the first place.
         continue
+      } catch StoreError.noSpace where step.hasFailed {
+        // As before: a batch that needs more than the budget has.
+        continue
+      } catch {
+        throw Wrong(text: "\(step.changes.prefix(2)), made once more: \(error)")
       }
       for change in changes {
         switch change {
