@@ -48,7 +48,6 @@ import Testing
     #expect(reader["b"] == nil)
     #expect(try await reader.asynchronous.refresh())
     #expect(reader["b"] == [2])
-    #expect(try await !reader.asynchronous.refresh())
     try await reader.asynchronous.close()
     let writer = try store.asynchronous.writer(for: CacheKey("c"), length: 3)
     await writer.abandon()
