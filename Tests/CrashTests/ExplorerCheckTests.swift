@@ -49,6 +49,16 @@ import Vitrine
     #expect(inspect(work, .init(contents: had, mayMiss: true)) != nil)
   }
 
+  @Test func aFolderLargerThanItsBudgetIsFoundAlsoLater() throws {
+    let work = try Workload()
+    try work.put("k", Workload.bytes(700, 1), synced: true)
+    #expect(work.overBudget == nil)
+    work.noteBudget(4096)
+    #expect(work.overBudget?.contains("in a budget of 4096") == true)
+    work.noteBudget(1 << 20)
+    #expect(work.overBudget?.contains("in a budget of 4096") == true)
+  }
+
   /// What is made once more is made by its own call, and must come to what that says.
   @Test(arguments: [true, false]) func whatIsMadeOnceMoreMustBeSo(_ isDone: Bool) throws {
     let work = try Workload()

@@ -1,9 +1,9 @@
 #if Images
   extension ImagePipeline {
     /// What can be shown first, and then the picture: up to two responses. The first, whose origin is `placeholder`, is the
-    /// nearest size of the same picture that is in memory or kept, be it stale, or what the storage has for this; it comes only where the
-    /// picture is not there at once. Ends with the picture, or throws as ``image(for:)``. The work begins with this call, and
-    /// is cancelled when its consumer stops; the picture waits for no placeholder.
+    /// nearest size of the same picture that is in memory or kept, be it stale, or what the storage has for this; it comes only
+    /// where the picture is not there at once. Ends with the picture, or throws as ``image(for:)``. The work begins with this
+    /// call, and is cancelled when its consumer stops; the picture waits for no placeholder.
     public func images(for request: ImageRequest) -> AsyncThrowingStream<ImageResponse, any Error> {
       AsyncThrowingStream { continuation in
         let task = Task {

@@ -21,7 +21,7 @@ public final class RecordedStore {
   private var notedEvictions: [CacheKey] = []
   private var byteBudget: Int
   private var byteBudgetSince = 0
-  private var timesOverBudget: [String] = []
+  private var overAnEarlierBudget: String?
   /// After how many operations of the disk it was last opened.
   var openedAt = 0
   /// No crash before so many operations of the disk is explored.
@@ -103,18 +103,16 @@ public final class RecordedStore {
 
   /// The store has another budget from now on.
   func noteBudget(_ byteCount: Int) {
-    timesOverBudget += timeOverBudget.map { [$0] } ?? []
+    overAnEarlierBudget = overBudget
     (byteBudget, byteBudgetSince) = (byteCount, world.disk.operationCount)
     world.disk.resetMostUsedByteCount()
   }
 
-  /// Where the folder has been larger than its budget, in words.
-  var overBudget: String? { (timesOverBudget + (timeOverBudget.map { [$0] } ?? [])).first }
-
-  private var timeOverBudget: String? {
+  /// That the folder has been larger than its budget, in words.
+  var overBudget: String? {
     let most = world.disk.mostUsedByteCount
-    return most <= byteBudget
-      ? nil : "\(most) bytes were used at most behind operation \(byteBudgetSince), in a budget of \(byteBudget)"
+    if overAnEarlierBudget != nil || most <= byteBudget { return overAnEarlierBudget }
+    return "\(most) bytes were used at most behind operation \(byteBudgetSince), in a budget of \(byteBudget)"
   }
 
   /// Runs anything that makes these changes. `again` makes them in a store that a crash has left; without it `body` does,

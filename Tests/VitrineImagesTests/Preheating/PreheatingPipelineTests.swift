@@ -93,7 +93,8 @@
 
     // MARK: Beside requests
 
-    @Test func whatHasBegunStartsNoDownloadWhileARequestIsUnderWay() async throws {
+    /// "p" is preheated, was not found, and waits for its download until "n", which is being loaded, is there.
+    private func heldUp() async throws -> (PipelineBench, ImagePipeline, normal: Task<ImageResponse, any Error>) {
       let bench = try PipelineBench(loader(["p", "n"]))
       let storage = GatedStorage(holding: ["p"])
       let pipeline = bench.pipeline(storage) { $0.preheatingPauseMilliseconds = 1 }
@@ -103,6 +104,11 @@
       try await until { bench.loader.loads.map(\.url) == ["n"] }
       storage.letAllBeFound()
       try await until { pipeline.pictures.loads.begunWaitingCount == 1 }
+      return (bench, pipeline, normal)
+    }
+
+    @Test func whatHasBegunStartsNoDownloadWhileARequestIsUnderWay() async throws {
+      let (bench, pipeline, normal) = try await heldUp()
       #expect(bench.loader.loads.map(\.url) == ["n"])
       bench.loader.open()
       _ = try await normal.value
@@ -130,15 +136,7 @@
 
     /// It does not wait for preheating to be let again, which it keeps from being let itself.
     @Test func whoAsksForWhatIsHeldUpGetsIt() async throws {
-      let bench = try PipelineBench(loader(["p", "n"]))
-      let storage = GatedStorage(holding: ["p"])
-      let pipeline = bench.pipeline(storage) { $0.preheatingPauseMilliseconds = 1 }
-      pipeline.startPreheating([request("p")])
-      try await until { storage.lookups == ["p"] }
-      let normal = Task { try await pipeline.image(for: request("n")) }
-      try await until { bench.loader.loads.map(\.url) == ["n"] }
-      storage.letAllBeFound()
-      try await until { pipeline.pictures.loads.begunWaitingCount == 1 }
+      let (bench, pipeline, normal) = try await heldUp()
       let same = Task { try await pipeline.image(for: request("p")) }
       let other = Task { try await pipeline.image(for: request("p", circle)) }
       try await until { bench.loader.loads.map(\.url) == ["n", "p"] }
