@@ -72,6 +72,21 @@ import Vitrine
     #expect(calls == 2 && (isDone ? wrong == nil : wrong?.contains("put once more") == true))
   }
 
+  /// Where there is room for one entry, the later of two that are put once more takes that of the earlier.
+  @Test func whatIsMadeOnceMoreMayEvict() throws {
+    let work = try Workload(options: StoreOptions(byteBudget: 1 << 20, entryBudget: 1))
+    let bytes = Workload.bytes(700, 1)
+    let keys = [CacheKey("j"), CacheKey("k")]
+    func again(_ store: CacheStore) throws -> [History.Change] {
+      for key in keys { try store.put(bytes, for: key) }
+      return keys.map { .put($0, Content(bytes)) }
+    }
+    try work.change([.put(keys[1], Content(bytes))], synced: true, again: again) { store in
+      try store.put(bytes, for: keys[1], options: PutOptions(durability: .synced))
+    }
+    #expect(inspect(work) == nil)
+  }
+
   @Test func expiryIsJudgedByEveryTimeThatTheClockHasShown() throws {
     let work = try Workload()
     let (hour, key) = (3_600_000, CacheKey("k"))

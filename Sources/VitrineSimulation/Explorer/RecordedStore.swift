@@ -61,7 +61,7 @@ public final class RecordedStore {
     isTolerant = true
     store = try CacheStore.open(at: RecordedStore.path, options: options, environment: world.environment)
     let found = Inspection.contents(store, keys)
-    history.run(keys.map { key in found[key].map { .put(key, $0) } ?? .remove(key) }, synced: true) {}
+    history.run(keys.sorted().map { key in found[key].map { .put(key, $0) } ?? .remove(key) }, synced: true) {}
     history.flush { true }
     markBeginning()
   }
