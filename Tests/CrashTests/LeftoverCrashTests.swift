@@ -52,6 +52,27 @@ import VitrineSimulation
     store.abandon()
   }
 
+  /// A segment that was cut to what it holds has its length back behind a loss of power.
+  @Test func aCutThatAProcessMadeIsSyncedBeforeACheckpointTellsOfIt() throws {
+    let work = try Workload()
+    try work.put("k", Workload.bytes(9000, 1), synced: true)
+    let cutting = work.world.rebooted(work.world.disk.crashStates().diskAfterProcessDeath())
+    let first = try open(cutting)
+    // It vouches for all that the segment holds, so that the next opening has nothing to check there.
+    try first.checkpoint()
+    cutting.background.runAll()
+    first.abandon()
+    let cut = try #require(cutting.disk.operations.last { $0.name == "truncate" })
+    let world = cutting.rebooted(cutting.disk.crashStates(after: cut.index + 1).diskAfterProcessDeath())
+    let store = try open(world)
+    try store.checkpoint()
+    store.abandon()
+    let left = afterLosingPower(world)
+    let again = try open(left)
+    #expect(again.bytes("k") == Workload.bytes(9000, 1))
+    #expect(Accounts.check(again) { left.disk.byteCount("\(Workload.path)/segments/\($0)") } == nil)
+  }
+
   @Test func aCheckpointDropsWhatFailsItsCheck() throws {
     let work = try Workload()
     try work.put("damaged", Workload.bytes(9000, 1))

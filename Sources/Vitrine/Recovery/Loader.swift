@@ -126,8 +126,13 @@ package struct Loader {
         in: folders.segments, access: access, maps: mapsSegments, account: account ?? catalog.segments.account)
       mapped = segment.readableByteCount
       isWhole = mapped >= segment.byteCount
-      // It may have been cut to what was written in it since: behind a seal that the log has, or that went with the power.
-      segment.byteCount = min(segment.byteCount, max(mapped, segment.tail))
+      if !isWhole {
+        // It may have been cut to what was written in it since: behind a seal that the log has, or that went with the power.
+        segment.byteCount = max(mapped, segment.tail)
+        // Where the process died behind the cut, that may come undone: no checkpoint tells of it before a sync.
+        segment.isDirty = true
+        segment.owesSync = true
+      }
       if mapped < segment.tail { problem = "is \(segment.tail - mapped) bytes short" }
     } catch {
       // Only what is not there is gone: with too many files open, say, nothing may be given up.

@@ -78,19 +78,6 @@ public struct WriteBatch: Sendable {
   public var isEmpty: Bool { operations.isEmpty }
 }
 
-/// Copies of keys that pending operations point at, for as long as a batch is being written.
-private final class KeyArena {
-  private var blocks: [UnsafeMutableRawBufferPointer] = []
-  deinit { for block in blocks { block.deallocate() } }
-
-  func copy(_ bytes: [UInt8]) -> UnsafeRawBufferPointer {
-    let block = UnsafeMutableRawBufferPointer.allocate(byteCount: max(bytes.count, 1), alignment: 8)
-    block.copyBytes(from: bytes)
-    blocks.append(block)
-    return UnsafeRawBufferPointer(rebasing: block[..<bytes.count])
-  }
-}
-
 extension StoreCore {
   func write(_ batch: WriteBatch, durability: Durability?) throws(StoreError) {
     try requireWritable()

@@ -87,7 +87,7 @@ extension StoreCore {
 
   /// A batch larger than the log commits by a checkpoint (rule 8): no frame may come between it and the changes, so
   /// everybody waits until it is durable. Nil when something has to be done first.
-  private func commitByCheckpoint(_ operations: [PendingOperation]) throws(StoreError) -> Committed? {
+  func commitByCheckpoint(_ operations: [PendingOperation]) throws(StoreError) -> Committed? {
     upkeepLock.lock()
     defer { upkeepLock.unlock() }
     try prepareCheckpoint()
