@@ -17,20 +17,22 @@ package final class MemoryFile: File, @unchecked Sendable {
     return count
   }
 
-  package func write(_ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer, at offset: Int) {
+  package func write(
+    _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer, at offset: Int, from site: CallSite
+  ) {
     let end = offset + first.count + second.count
     if bytes.count < end { bytes += [UInt8](repeating: 0, count: end - bytes.count) }
     bytes.replaceSubrange(offset..<end, with: Array(first) + Array(second))
   }
 
-  package func allocate(byteCount: Int) {}
-  package func truncate(to byteCount: Int) {}
-  package func sync() {}
+  package func allocate(byteCount: Int, from site: CallSite) {}
+  package func truncate(to byteCount: Int, from site: CallSite) {}
+  package func sync(from site: CallSite) {}
   package func status() -> FileStatus { FileStatus(byteCount: bytes.count, allocatedByteCount: bytes.count) }
   package func map(byteCount: Int, writable: Bool) throws(SystemError) -> Mapping {
     throw SystemError(code: 19, operation: "map", path: path)
   }
   package func tryLock() -> Bool { true }
   package func willStore(_ range: Range<Int>) {}
-  package func didStore(_ range: Range<Int>) {}
+  package func didStore(_ range: Range<Int>, from site: CallSite) {}
 }

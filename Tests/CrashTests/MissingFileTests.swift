@@ -33,6 +33,37 @@ import VitrineSimulation
     withExtendedLifetime(store) {}
   }
 
+  /// `recreate` is cut off anywhere, and once more tells nothing of what was there before.
+  @Test func aStoreThatIsMadeAnewIsMadeAnewAlsoBehindACrash() throws {
+    let work = try Workload()
+    try work.put("k", Workload.bytes(3000, 1), synced: true)
+    try work.close()
+    let world = work.world.rebooted(work.world.disk.copy())
+    #expect(world.disk.damage(Self.path("STORE")) { $0 = [UInt8](repeating: 7, count: $0.count) })
+    for index in 0..<2 { #expect(world.disk.remove(Self.path("checkpoints/\(index).checkpoint"))) }
+    let options = StoreOptions(byteBudget: 2 << 20, whenUnusable: .recreate)
+    let first = world.disk.operationCount
+    let store = try CacheStore.open(at: Workload.path, options: options, environment: world.environment)
+    let last = world.disk.operationCount
+    store.abandon()
+    #expect(world.disk.operations.contains { $0.name == "remove" && $0.path.hasSuffix(".segment") })
+    var count = 0
+    for crash in world.disk.crashes(mixtures: 1, seed: 1, maximumAlone: 3, after: Array(first...last)) {
+      count += 1
+      guard count % Thoroughness.stride == 0 else { continue }
+      let left = world.rebooted(crash.disk())
+      let again = try CacheStore.open(at: Workload.path, options: options, environment: left.environment)
+      #expect(again.count == 0 && again.byteBudget == 2 << 20, "\(crash)")
+      try again.put(Workload.bytes(700, 2), for: "new", options: PutOptions(durability: .synced))
+      again.abandon()
+      let lost = left.rebooted(left.disk.crashStates().disk(.everythingLost))
+      let last = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: lost.environment)
+      #expect(last.bytes("new") == Workload.bytes(700, 2) && last.count == 1, "\(crash)")
+      #expect(try last.verify().isOK, "\(crash)")
+    }
+    #expect(count > 100)
+  }
+
   /// A process that finds `STORE` takes all else for granted, and what it does not find for damage.
   @Test func aMakingThatIsCutOffLeavesNoStoreOrAWholeOne() throws {
     let world = SimulatedWorld()

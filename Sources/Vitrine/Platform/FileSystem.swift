@@ -1,12 +1,13 @@
 /// Where folders are opened. Everything the engine does with files goes through these three protocols, so that a run
-/// over a simulated disk is the run over a real one.
+/// over a simulated disk is the run over a real one. What changes the disk is told from where in the engine it was called:
+/// see ``CallSite``, which has the forms that callers use.
 ///
 /// All of them may be called from any thread. A read and a write of the same range at the same time is the caller's
 /// mistake; ranges that do not overlap never disturb each other.
 package protocol FileSystem: AnyObject, Sendable {
   /// Opens the folder at `path`, following symbolic links on the way to it; creates it (not its parents) on wish and
   /// makes its name durable then.
-  func openDirectory(_ path: String, create: Bool) throws(SystemError) -> any Directory
+  func openDirectory(_ path: String, create: Bool, from site: CallSite) throws(SystemError) -> any Directory
 }
 
 /// A folder held open. Names are single components; none is ever followed through a symbolic link.
@@ -17,14 +18,14 @@ package protocol Directory: AnyObject, Sendable {
   var promisesAllocation: Bool { get }
 
   /// Opens the folder `name` below this one, making it (mode 0700) on wish; its name is durable after ``sync()``.
-  func openDirectory(_ name: String, create: Bool) throws(SystemError) -> any Directory
-  func openFile(_ name: String, _ access: FileAccess) throws(SystemError) -> any File
+  func openDirectory(_ name: String, create: Bool, from site: CallSite) throws(SystemError) -> any Directory
+  func openFile(_ name: String, _ access: FileAccess, from site: CallSite) throws(SystemError) -> any File
   /// What is in the folder, in no order, without `.` and `..`.
   func entries() throws(SystemError) -> [DirectoryEntry]
-  func remove(_ name: String) throws(SystemError)
-  func rename(_ name: String, to newName: String) throws(SystemError)
+  func remove(_ name: String, from site: CallSite) throws(SystemError)
+  func rename(_ name: String, to newName: String, from site: CallSite) throws(SystemError)
   /// Makes the folder's entries durable.
-  func sync() throws(SystemError)
+  func sync(from site: CallSite) throws(SystemError)
   func status() throws(SystemError) -> FileStatus
   /// Bytes that this process may still allocate on the file system.
   func availableByteCount() throws(SystemError) -> Int
@@ -76,13 +77,15 @@ package protocol File: AnyObject, Sendable {
   /// Reads until the buffer is full or the file ends; answers the bytes read.
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(SystemError) -> Int
   /// Writes all of `first` and then all of `second` in one call where the system allows; short writes are carried on.
-  func write(_ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer, at offset: Int) throws(SystemError)
+  func write(
+    _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer, at offset: Int, from site: CallSite
+  ) throws(SystemError)
   /// Gives the file blocks for `[0, byteCount)` and at least that length, so that writes there need no more room.
   /// Where the file system cannot allocate, only the length is set.
-  func allocate(byteCount: Int) throws(SystemError)
-  func truncate(to byteCount: Int) throws(SystemError)
+  func allocate(byteCount: Int, from site: CallSite) throws(SystemError)
+  func truncate(to byteCount: Int, from site: CallSite) throws(SystemError)
   /// Makes content, length and allocation durable (not the file's name).
-  func sync() throws(SystemError)
+  func sync(from site: CallSite) throws(SystemError)
   /// Brings what is dirty in a range to the disk and waits for it. Makes nothing durable, but leaves a later sync less to
   /// do. Its errors are those of that sync, which may not tell them again.
   func writeBack(_ range: Range<Int>) throws(SystemError)
@@ -96,7 +99,7 @@ package protocol File: AnyObject, Sendable {
   func tryLock() throws(SystemError) -> Bool
   /// Announces that `range` of a writable mapping is about to be stored to, and that it was.
   func willStore(_ range: Range<Int>)
-  func didStore(_ range: Range<Int>)
+  func didStore(_ range: Range<Int>, from site: CallSite)
 }
 
 extension File {
@@ -117,22 +120,6 @@ extension File {
       _ = try? read(into: UnsafeMutableRawBufferPointer(rebasing: space[start..<end]), at: start)
     }
     return Mapping(start: memory.start, byteCount: byteCount) { memory.free() }
-  }
-
-  package func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(SystemError) {
-    try write(bytes, UnsafeRawBufferPointer(start: nil, count: 0), at: offset)
-  }
-
-  package func write(_ bytes: [UInt8], at offset: Int) throws(SystemError) {
-    // The closure of withUnsafeBytes cannot carry a typed error on every toolchain, so its result does.
-    let result: Result<Void, SystemError> = bytes.withUnsafeBytes { buffer in
-      do throws(SystemError) {
-        return .success(try write(buffer, at: offset))
-      } catch {
-        return .failure(error)
-      }
-    }
-    try result.get()
   }
 
   /// Fills `buffer` with up to `count` bytes from `offset` on, fewer where the file ends before.

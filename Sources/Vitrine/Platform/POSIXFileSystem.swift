@@ -28,7 +28,7 @@ func retrying(_ call: () -> Int32) -> Int32 {
 package final class POSIXFileSystem: FileSystem {
   package init() {}
 
-  package func openDirectory(_ path: String, create: Bool) throws(SystemError) -> any Directory {
+  package func openDirectory(_ path: String, create: Bool, from site: CallSite) throws(SystemError) -> any Directory {
     var made = false
     if create {
       if mkdir(path, 0o700) == 0 {
@@ -89,14 +89,14 @@ final class POSIXDirectory: Directory {
     return file.isSame(named)
   }
 
-  func openDirectory(_ name: String, create: Bool) throws(SystemError) -> any Directory {
+  func openDirectory(_ name: String, create: Bool, from site: CallSite) throws(SystemError) -> any Directory {
     if create, mkdirat(descriptor, name, 0o700) != 0, errno != EEXIST { throw failure("create folder", name) }
     let opened = retrying { openat(descriptor, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) }
     guard opened >= 0 else { throw failure("open folder", name) }
     return POSIXDirectory(descriptor: opened, path: "\(path)/\(name)")
   }
 
-  func openFile(_ name: String, _ access: FileAccess) throws(SystemError) -> any File {
+  func openFile(_ name: String, _ access: FileAccess, from site: CallSite) throws(SystemError) -> any File {
     let flags =
       switch access {
       case .readOnly: O_RDONLY
@@ -146,15 +146,15 @@ final class POSIXDirectory: Directory {
     }
   }
 
-  func remove(_ name: String) throws(SystemError) {
+  func remove(_ name: String, from site: CallSite) throws(SystemError) {
     guard unlinkat(descriptor, name, 0) == 0 else { throw failure("remove", name) }
   }
 
-  func rename(_ name: String, to newName: String) throws(SystemError) {
+  func rename(_ name: String, to newName: String, from site: CallSite) throws(SystemError) {
     guard renameat(descriptor, name, descriptor, newName) == 0 else { throw failure("rename", name) }
   }
 
-  func sync() throws(SystemError) {
+  func sync(from site: CallSite) throws(SystemError) {
     guard retrying({ fsync(descriptor) }) == 0 else { throw failure("sync folder", "") }
   }
 
@@ -226,7 +226,9 @@ final class POSIXFile: File {
     return done
   }
 
-  func write(_ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer, at offset: Int) throws(SystemError) {
+  func write(
+    _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer, at offset: Int, from site: CallSite
+  ) throws(SystemError) {
     var first = first
     var second = second
     var offset = offset
@@ -244,19 +246,19 @@ final class POSIXFile: File {
     }
   }
 
-  func allocate(byteCount: Int) throws(SystemError) {
+  func allocate(byteCount: Int, from site: CallSite) throws(SystemError) {
     let result = vitrine_allocate(descriptor, Int64(byteCount))
     if result == 0 { return }
     guard result == EOPNOTSUPP || result == ENOSYS else { throw failure("allocate", result) }
-    if try status().byteCount < byteCount { try truncate(to: byteCount) }
+    if try status().byteCount < byteCount { try truncate(to: byteCount, from: site) }
   }
 
-  func truncate(to byteCount: Int) throws(SystemError) {
+  func truncate(to byteCount: Int, from site: CallSite) throws(SystemError) {
     let result = vitrine_truncate(descriptor, Int64(byteCount))
     if result != 0 { throw failure("truncate", result) }
   }
 
-  func sync() throws(SystemError) {
+  func sync(from site: CallSite) throws(SystemError) {
     let result = vitrine_sync(descriptor)
     if result != 0 { throw failure("sync", result) }
   }
@@ -299,5 +301,5 @@ final class POSIXFile: File {
   }
 
   func willStore(_ range: Range<Int>) {}
-  func didStore(_ range: Range<Int>) {}
+  func didStore(_ range: Range<Int>, from site: CallSite) {}
 }

@@ -25,7 +25,9 @@ final class MappedFile: File {
   func status() -> FileStatus { FileStatus(byteCount: mapping.byteCount, allocatedByteCount: 0) }
 
   private var refusal: SystemError { SystemError(code: 30, operation: "change", path: path) }
-  func write(_ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer, at offset: Int) throws(SystemError) {
+  func write(
+    _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer, at offset: Int, from site: CallSite
+  ) throws(SystemError) {
     let end = offset + first.count + second.count
     guard isPrivate, offset >= 0, end <= mapping.byteCount else { throw refusal }
     try write(first, offset)
@@ -39,11 +41,11 @@ final class MappedFile: File {
     let result = isLost ? 5 : vitrine_copy_mapped(target, source, bytes.count)
     if result != 0 { throw SystemError(code: result, operation: "write", path: path) }
   }
-  func allocate(byteCount: Int) throws(SystemError) { throw refusal }
-  func truncate(to byteCount: Int) throws(SystemError) { throw refusal }
-  func sync() throws(SystemError) { throw refusal }
+  func allocate(byteCount: Int, from site: CallSite) throws(SystemError) { throw refusal }
+  func truncate(to byteCount: Int, from site: CallSite) throws(SystemError) { throw refusal }
+  func sync(from site: CallSite) throws(SystemError) { throw refusal }
   func map(byteCount: Int, writable: Bool) throws(SystemError) -> Mapping { throw refusal }
   func tryLock() throws(SystemError) -> Bool { throw refusal }
   func willStore(_ range: Range<Int>) {}
-  func didStore(_ range: Range<Int>) {}
+  func didStore(_ range: Range<Int>, from site: CallSite) {}
 }

@@ -146,11 +146,11 @@ extension DiskCore {
     }
   }
 
-  mutating func didStore(_ file: LiveFile, _ range: Range<Int>, _ path: String) {
+  mutating func didStore(_ file: LiveFile, _ range: Range<Int>, _ path: String) throws(SystemError) {
     guard !isStopped, file.memory != nil, range.lowerBound >= 0, !range.isEmpty,
       range.upperBound <= file.byteCount
     else { return }
-    recordFromOutside(.store(file.number, offset: range.lowerBound, bytes: file.bytes(range)), path)
+    try record(.store(file.number, offset: range.lowerBound, bytes: file.bytes(range)), path)
     change(file) { $0.notedStore(range) }
   }
 

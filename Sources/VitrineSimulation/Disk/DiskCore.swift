@@ -17,6 +17,8 @@ struct DiskCore {
   var calls: [DiskCall: Int] = [:]
   var misuse: [String] = []
   var stopsAfter: Int?
+  /// Where the call under way comes from.
+  var caller: CallSite?
   var refusesNewNames = false
   /// Refuses every change, as a file system does that has met an error.
   var isReadOnly = false
@@ -76,12 +78,14 @@ struct DiskCore {
   /// Journals a change, which the caller then carries out. Throws where the disk stops before it.
   mutating func record(_ change: DiskOperation.Change, _ path: String) throws(SystemError) {
     try checkRunning("change", path)
-    recordFromOutside(change, path)
+    recordUnchecked(change, path, caller)
   }
 
   /// The same for a hand that a stopped disk does not hold back.
-  mutating func recordFromOutside(_ change: DiskOperation.Change, _ path: String) {
-    journal.append(DiskOperation(index: operationCount, path: path, change: change))
+  mutating func recordFromOutside(_ change: DiskOperation.Change, _ path: String) { recordUnchecked(change, path, nil) }
+
+  private mutating func recordUnchecked(_ change: DiskOperation.Change, _ path: String, _ site: CallSite?) {
+    journal.append(DiskOperation(index: operationCount, path: path, change: change, site: site))
   }
 
   private func checkRunning(_ operation: @autoclosure () -> String, _ path: String) throws(SystemError) {

@@ -15,16 +15,16 @@ final class SimulatedDirectory: Directory {
     self.promisesAllocation = promisesAllocation
   }
 
-  func openDirectory(_ name: String, create: Bool) throws(SystemError) -> any Directory {
-    let opened = try disk.core.withLock { (core) throws(SystemError) in
+  func openDirectory(_ name: String, create: Bool, from site: CallSite) throws(SystemError) -> any Directory {
+    let opened = try disk.change(from: site) { (core) throws(SystemError) in
       try core.openDirectory(name, in: inode, path, create: create).inode
     }
     return SimulatedDirectory(
       disk: disk, inode: opened, path: DiskCore.join(path, name), promisesAllocation: promisesAllocation)
   }
 
-  func openFile(_ name: String, _ access: FileAccess) throws(SystemError) -> any File {
-    let (file, number) = try disk.core.withLock { (core) throws(SystemError) -> (LiveFile, UInt64) in
+  func openFile(_ name: String, _ access: FileAccess, from site: CallSite) throws(SystemError) -> any File {
+    let (file, number) = try disk.change(from: site) { (core) throws(SystemError) -> (LiveFile, UInt64) in
       let file = try core.openFile(name, in: inode, path, access)
       file.holdCount += 1
       return (file, core.newHandle())
@@ -38,18 +38,18 @@ final class SimulatedDirectory: Directory {
     try disk.core.withLock { (core) throws(SystemError) in try core.list(inode, path) }
   }
 
-  func remove(_ name: String) throws(SystemError) {
-    try disk.core.withLock { (core) throws(SystemError) in try core.remove(name, in: inode, path) }
+  func remove(_ name: String, from site: CallSite) throws(SystemError) {
+    try disk.change(from: site) { (core) throws(SystemError) in try core.remove(name, in: inode, path) }
   }
 
-  func rename(_ name: String, to newName: String) throws(SystemError) {
-    try disk.core.withLock { (core) throws(SystemError) in
+  func rename(_ name: String, to newName: String, from site: CallSite) throws(SystemError) {
+    try disk.change(from: site) { (core) throws(SystemError) in
       try core.rename(name, to: newName, in: inode, path)
     }
   }
 
-  func sync() throws(SystemError) {
-    try disk.core.withLock { (core) throws(SystemError) in try core.syncDirectory(inode, path) }
+  func sync(from site: CallSite) throws(SystemError) {
+    try disk.change(from: site) { (core) throws(SystemError) in try core.syncDirectory(inode, path) }
   }
 
   /// Folders take no blocks here.

@@ -30,8 +30,8 @@ package final class SimulatedDisk: FileSystem {
 
   init(_ state: DiskState, options: Options) { core = Guarded(DiskCore(state, options: options)) }
 
-  package func openDirectory(_ path: String, create: Bool) throws(SystemError) -> any Directory {
-    try core.withLock { (core) throws(SystemError) -> SimulatedDirectory in
+  package func openDirectory(_ path: String, create: Bool, from site: CallSite) throws(SystemError) -> any Directory {
+    try change(from: site) { (core) throws(SystemError) -> SimulatedDirectory in
       var components = DiskCore.components(path)
       guard let name = components.popLast() else {
         return SimulatedDirectory(
@@ -46,6 +46,17 @@ package final class SimulatedDisk: FileSystem {
       if wasMade { try core.syncDirectory(parent, parentPath) }
       return SimulatedDirectory(
         disk: self, inode: inode, path: path, promisesAllocation: core.options.promisesAllocation)
+    }
+  }
+
+  /// A call of the engine that may change the disk.
+  func change<R>(
+    from site: CallSite, _ body: (inout DiskCore) throws(SystemError) -> R
+  ) throws(SystemError) -> R {
+    try core.withLock { (core) throws(SystemError) -> R in
+      core.caller = site
+      defer { core.caller = nil }
+      return try body(&core)
     }
   }
 

@@ -39,6 +39,12 @@ final class SimulatedFile: File {
     try hold.disk.core.withLock { (core) throws(SystemError) -> R in try body(&core, hold.file) }
   }
 
+  private func change(
+    from site: CallSite, _ body: (inout DiskCore, LiveFile) throws(SystemError) -> Void
+  ) throws(SystemError) {
+    try hold.disk.change(from: site) { (core) throws(SystemError) in try body(&core, hold.file) }
+  }
+
   private func checkWritable(_ operation: String) throws(SystemError) {
     if !isWritable { throw SystemError(code: ErrorCode.badDescriptor, operation: operation, path: path) }
   }
@@ -48,24 +54,24 @@ final class SimulatedFile: File {
   }
 
   func write(
-    _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer, at offset: Int
+    _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer, at offset: Int, from site: CallSite
   ) throws(SystemError) {
     try checkWritable("write")
-    try withCore { (core, file) throws(SystemError) in try core.write(file, first, second, at: offset, path) }
+    try change(from: site) { (core, file) throws(SystemError) in try core.write(file, first, second, at: offset, path) }
   }
 
-  func allocate(byteCount: Int) throws(SystemError) {
+  func allocate(byteCount: Int, from site: CallSite) throws(SystemError) {
     try checkWritable("allocate")
-    try withCore { (core, file) throws(SystemError) in try core.allocate(file, byteCount, path) }
+    try change(from: site) { (core, file) throws(SystemError) in try core.allocate(file, byteCount, path) }
   }
 
-  func truncate(to byteCount: Int) throws(SystemError) {
+  func truncate(to byteCount: Int, from site: CallSite) throws(SystemError) {
     try checkWritable("truncate")
-    try withCore { (core, file) throws(SystemError) in try core.truncate(file, to: byteCount, path) }
+    try change(from: site) { (core, file) throws(SystemError) in try core.truncate(file, to: byteCount, path) }
   }
 
-  func sync() throws(SystemError) {
-    try withCore { (core, file) throws(SystemError) in try core.syncFile(file, path) }
+  func sync(from site: CallSite) throws(SystemError) {
+    try change(from: site) { (core, file) throws(SystemError) in try core.syncFile(file, path) }
     hold.disk.goOnDuringSync()
   }
 
@@ -104,7 +110,8 @@ final class SimulatedFile: File {
     hold.disk.core.withLock { $0.willStore(hold.file, range, path) }
   }
 
-  func didStore(_ range: Range<Int>) {
-    hold.disk.core.withLock { $0.didStore(hold.file, range, path) }
+  func didStore(_ range: Range<Int>, from site: CallSite) {
+    // A disk that has stopped takes none, and has nobody to tell.
+    try? change(from: site) { (core, file) throws(SystemError) in try core.didStore(file, range, path) }
   }
 }

@@ -18,9 +18,11 @@ public struct CrashReport: Sendable {
     public var hasRunDry = false
   }
 
-  /// What the disk was asked for, and in how many states such a call was the last that was complete, or the first that was
+  /// A call of the engine that changes the disk, and in how many states such a call was the last that was complete, or the first that was
   /// not. Of some that were made there may be none.
   public struct CallSite: Sendable {
+    /// The line of the engine, such as `WAL.swift:54`; empty for what others did to the disk.
+    public var source: String
     /// Such as `sync`, `store`.
     public var operation: String
     /// Such as `wal/*`, `segments/*`, `checkpoints/*`, `STORE`.

@@ -78,7 +78,7 @@ struct CrashRound {
     enter(place(cut.place, nil, verification))
     let inspection = Inspection(
       history: store.history, moment: cut.place.operationCount, powerLost: cut.place.policy != nil,
-      verification: verification, extras: self.extras(extras))
+      verification: verification, isAfterFault: workload.hasFaults, extras: self.extras(extras))
     if let wrong = inspection.run(store.world.rebooted(cut.disk())) {
       board.add(
         violation(
@@ -114,12 +114,15 @@ struct CrashRound {
     let seconds = seconds(of: recovery.world.disk)
     let step = isNew ? 1 : max(1, seconds.count / CrashRound.mostSeconds)
     let before = recovery.before()
+    var cuts: [Int: Int] = [:]
+    defer { board.cover(operations, cuts) }
     for (number, second) in seconds.enumerated() where number % step == Int(seed % UInt64(step)) {
       if board.isOver { return }
       let moment = CrashPlace.Moment(operationCount: second.operationCount, policy: second.policy)
       enter(place(first.place, moment, verification))
       let inspection = inspection(store, recovery, before, moment, verification, [])
       board.countDoubleCrash()
+      cuts[second.operationCount, default: 0] += 1
       if let wrong = recovery.misuse ?? inspection.run(recovery.world.rebooted(second.disk())) {
         board.add(
           violation(
@@ -135,7 +138,7 @@ struct CrashRound {
   ) -> Inspection {
     Inspection(
       history: store.history, moment: recovery.first.place.operationCount, powerLost: second.policy != nil,
-      verification: verification, harm: before.hasEvicted ? .entriesMayMiss : .none,
+      verification: verification, isAfterFault: workload.hasFaults, harm: before.hasEvicted ? .entriesMayMiss : .none,
       predecessor: recovery.predecessor(of: second, before), extras: self.extras(extras))
   }
 
@@ -174,7 +177,7 @@ struct CrashRound {
     guard let second else {
       let inspection = Inspection(
         history: store.history, moment: first.operationCount, powerLost: first.policy != nil,
-        verification: verification, extras: extras(all))
+        verification: verification, isAfterFault: workload.hasFaults, extras: extras(all))
       return inspection.run(store.world.rebooted(cut.disk())).map { ($0, story) }
     }
     let recovery: CutRecovery

@@ -28,6 +28,9 @@ public struct CrashWorkload: Sendable {
   public let includesMaking: Bool
   /// Whether an opening may have something to tell, as after damage.
   var mayComplain = false
+  /// Whether the disk fails in it, by its own plan: what the store refuses does not end it, an opening may have something to
+  /// tell, and may evict, and no other faults come.
+  var hasFaults = false
   let body: Body
 
   public init(
@@ -51,7 +54,8 @@ public struct CrashWorkload: Sendable {
     seed: UInt64, isTolerant: Bool = false, prepare: (SimulatedWorld) -> Void = { _ in }
   ) throws -> RecordedStore {
     try RecordedStore(
-      seed: seed, options: options, isRecordedFromTheStart: includesMaking, forgets: false, isTolerant: isTolerant,
+      seed: seed, options: options, isRecordedFromTheStart: includesMaking, forgets: false,
+      isTolerant: isTolerant || hasFaults,
       prepare: prepare)
   }
 

@@ -23,7 +23,7 @@ final class ExplorationBoard: Sendable {
     var passes: [[Task]]
     var barrenPasses: [Int]
     var seenRecoveries: Set<UInt64> = []
-    var sites: [String: CrashReport.CallSite] = [:]
+    var sites: [Site: CrashReport.CallSite] = [:]
     /// By workload: what of its faults comes next, how many parts in a row struck nothing, and whether none ever will.
     var faultTasks: [Task]
     var barrenParts: [Int]
@@ -55,9 +55,11 @@ final class ExplorationBoard: Sendable {
     self.began = began
     deadline = explorer.seconds.map { began + UInt64(max(0, min($0, 1e9)) * 1e9) } ?? .max
     let count = max(1, explorer.workloads.count)
-    func share(_ wanted: Int) -> Int { max(0, wanted) / count + (wanted > 0 && wanted % count > 0 ? 1 : 0) }
-    statesEach = share(explorer.states)
-    faultsEach = share(explorer.faults)
+    func share(_ wanted: Int, of count: Int) -> Int {
+      max(0, wanted) / count + (wanted > 0 && wanted % count > 0 ? 1 : 0)
+    }
+    statesEach = share(explorer.states, of: count)
+    faultsEach = share(explorer.faults, of: max(1, explorer.workloads.count { !$0.hasFaults }))
     var numbers = SplitMix64(seed: explorer.seed)
     order = explorer.workloads.indices.shuffled(using: &numbers)
     let report = CrashReport(
@@ -67,7 +69,7 @@ final class ExplorationBoard: Sendable {
       State(
         report: report, passes: explorer.workloads.map { _ in [] }, barrenPasses: explorer.workloads.map { _ in 0 },
         faultTasks: explorer.workloads.indices.map { Task(kind: .faults, workload: $0, round: 0) },
-        barrenParts: explorer.workloads.map { _ in 0 }, hasNoFaultsLeft: explorer.workloads.map { _ in false },
+        barrenParts: explorer.workloads.map { _ in 0 }, hasNoFaultsLeft: explorer.workloads.map(\.hasFaults),
         lastProgress: began))
   }
 
@@ -217,7 +219,7 @@ final class ExplorationBoard: Sendable {
 
   private func shape(_ operations: [DiskOperation], _ workload: Int) -> UInt64 {
     operations.reduce(UInt64(bitPattern: Int64(workload))) { shape, operation in
-      operation.site.utf8.reduce(mixed(shape, 1)) { mixed($0, UInt64($1)) }
+      "\(operation.name) \(operation.fileClass)".utf8.reduce(mixed(shape, 1)) { mixed($0, UInt64($1)) }
     }
   }
 
@@ -225,10 +227,10 @@ final class ExplorationBoard: Sendable {
   func cover(_ operations: [DiskOperation], _ cuts: [Int: Int]) {
     state.withLock { state in
       for operation in operations {
-        var site = state.sites[operation.site] ?? CrashReport.CallSite(operation)
-        site.cutBefore += cuts[operation.index] ?? 0
-        site.cutAfter += cuts[operation.index + 1] ?? 0
-        state.sites[operation.site] = site
+        let (before, behind) = (cuts[operation.index] ?? 0, cuts[operation.index + 1] ?? 0)
+        let site = Site(operation)
+        state.sites[site, default: CrashReport.CallSite(site)].cutBefore += before
+        state.sites[site, default: CrashReport.CallSite(site)].cutAfter += behind
       }
     }
   }
@@ -253,7 +255,7 @@ final class ExplorationBoard: Sendable {
     state.withLock { state in
       var report = state.report
       report.seconds = Double(clock.monotonicNanoseconds() - began) / 1e9
-      report.callSites = state.sites.values.sorted { ($0.file, $0.operation) < ($1.file, $1.operation) }
+      report.callSites = state.sites.sorted { $0.key < $1.key }.map(\.value)
       return report
     }
   }
@@ -270,13 +272,30 @@ final class ExplorationBoard: Sendable {
   }
 }
 
+/// What is counted together: one call of the engine on one kind of files.
+private struct Site: Hashable, Comparable {
+  let source: CallSite?
+  let operation: String
+  let file: String
+
+  init(_ operation: DiskOperation) {
+    source = operation.site
+    self.operation = operation.name
+    file = operation.fileClass
+  }
+
+  static func < (one: Site, other: Site) -> Bool { one.order < other.order }
+
+  private var order: (String, Int, String, String) { (source?.file ?? "", source?.line ?? 0, file, operation) }
+}
+
 extension CrashReport.CallSite {
-  fileprivate init(_ operation: DiskOperation) { self.init(operation: operation.name, file: operation.fileClass) }
+  fileprivate init(_ site: Site) {
+    self.init(source: site.source.map { "\($0)" } ?? "", operation: site.operation, file: site.file)
+  }
 }
 
 extension DiskOperation {
-  fileprivate var site: String { "\(name) \(fileClass)" }
-
   /// The folder of the file, or the file where there is one of it.
   fileprivate var fileClass: String {
     let parts = path.split(separator: "/").dropFirst()

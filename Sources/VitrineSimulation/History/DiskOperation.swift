@@ -1,3 +1,5 @@
+import Vitrine
+
 /// One change of the disk, in the order in which it was made. Everything a crash can leave follows from the disk as it
 /// was first and the list of these.
 package struct DiskOperation: Sendable {
@@ -27,6 +29,8 @@ package struct DiskOperation: Sendable {
   /// Of the file or folder concerned, for messages and for tests that look for "the sync of the WAL".
   package let path: String
   let change: Change
+  /// Where in the engine it was asked for; nil for what a test or somebody else did.
+  package let site: CallSite?
 
   package var isSync: Bool {
     switch change {
@@ -72,6 +76,7 @@ extension DiskOperation: CustomStringConvertible {
     case .rename(_, _, _, let newName): text += " to \(newName)"
     default: if let byteRange { text += " [\(byteRange.lowerBound), \(byteRange.upperBound))" }
     }
+    if let site { text += " from \(site)" }
     return text
   }
 }

@@ -35,6 +35,11 @@ extension CrashWorkload {
     "drawings", summary: "bitmaps drawn in the store's memory, with other changes in the middle, and some broken off"
   ) { store, numbers in
     try store.put("k0", RecordedStore.bytes(640, 1), synced: true)
+    if numbers.chance(40) {
+      // Then what is drawn is drawn in other memory, and written.
+      store.options.reads = .copied
+      try store.reopen()
+    }
     for number in 0..<5 {
       let rows = 1 + numbers.below(numbers.chance(20) ? 1200 : 90)
       if numbers.chance(25) { try store.breakOffDrawing("k\(numbers.below(3))", rows: rows) }

@@ -2,8 +2,8 @@ extension CrashWorkload {
   /// Those that come with the explorer: all that a store can be asked to do.
   public static let all: [CrashWorkload] = [
     making, puts, sharing, removals, batches, largeBatch, metadata, sources, bodies, drawings, eviction, entries,
-    compaction, logTurns, budgets, reopening,
-    threads, readers, ages, repair,
+    filling, compaction, logTurns, budgets, reopening,
+    threads, readers, ages, repair, failedSyncs, fullDisk,
   ]
 }
 

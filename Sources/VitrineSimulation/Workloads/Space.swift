@@ -27,6 +27,20 @@ extension CrashWorkload {
     try store.put("last", RecordedStore.bytes(80, 90), synced: true)
   }
 
+  static let filling = CrashWorkload(
+    "filling", summary: "a large segment, which takes small values through a mapping once much is in it",
+    options: StoreOptions(byteBudget: 4 << 20, segmentByteCount: 512 << 10)
+  ) { store, numbers in
+    for number in 0..<10 { try store.put("k\(number % 4)", RecordedStore.bytes(7000 + number, number)) }
+    for number in 10..<24 {
+      try store.put("k\(numbers.below(6))", RecordedStore.bytes(500 + numbers.below(3000), number))
+      // Behind a sync it is written to again, until as much has come once more.
+      if numbers.chance(8) { try store.put("synced", RecordedStore.bytes(300 + number, number), synced: true) }
+      if numbers.chance(6) { store.upkeep() }
+    }
+    try store.put("last", RecordedStore.bytes(80, 90), synced: numbers.chance(50))
+  }
+
   static let compaction = CrashWorkload(
     "compaction", summary: "sparse segments taken apart, shared payloads and styles among them"
   ) { store, numbers in

@@ -19,10 +19,10 @@ enum CrashReportText {
       Quantity.count(report.callsStruck), Quantity.count(report.calls),
     ])
     text += table.text(indentation: "  ")
-    var sites = Table([.left, .left, .right, .right])
-    sites.add(["cut off at", "", "before", "behind"])
+    var sites = Table([.left, .left, .left, .right, .right])
+    sites.add(["cut off at", "", "", "before", "behind"])
     for site in report.callSites {
-      sites.add([site.file, site.operation, Quantity.count(site.cutBefore), Quantity.count(site.cutAfter)])
+      sites.add([site.source, site.operation, site.file, Quantity.count(site.cutBefore), Quantity.count(site.cutAfter)])
     }
     text += "\n" + sites.text(indentation: "  ")
     var kinds = Table([.left, .right])
@@ -93,7 +93,8 @@ enum CrashReportText {
         .array(
           report.callSites.map {
             .object([
-              ("file", .string($0.file)), ("operation", .string($0.operation)), ("before", .int($0.cutBefore)),
+              ("source", .string($0.source)), ("file", .string($0.file)), ("operation", .string($0.operation)),
+              ("before", .int($0.cutBefore)),
               ("behind", .int($0.cutAfter)),
             ])
           })

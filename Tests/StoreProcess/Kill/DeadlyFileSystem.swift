@@ -10,8 +10,8 @@ final class DeadlyFileSystem: FileSystem {
 
   init(_ moment: DeadlyMoment) { trap = DeadlyTrap(moment) }
 
-  func openDirectory(_ path: String, create: Bool) throws(SystemError) -> any Directory {
-    DeadlyDirectory(try base.openDirectory(path, create: create), "", trap)
+  func openDirectory(_ path: String, create: Bool, from site: CallSite) throws(SystemError) -> any Directory {
+    DeadlyDirectory(try base.openDirectory(path, create: create, from: site), "", trap)
   }
 }
 
@@ -79,29 +79,29 @@ private final class DeadlyDirectory: Directory {
   var path: String { base.path }
   var promisesAllocation: Bool { base.promisesAllocation }
 
-  func openDirectory(_ name: String, create: Bool) throws(SystemError) -> any Directory {
-    DeadlyDirectory(try base.openDirectory(name, create: create), name, trap)
+  func openDirectory(_ name: String, create: Bool, from site: CallSite) throws(SystemError) -> any Directory {
+    DeadlyDirectory(try base.openDirectory(name, create: create, from: site), name, trap)
   }
 
-  func openFile(_ name: String, _ access: FileAccess) throws(SystemError) -> any File {
-    guard access == .create else { return DeadlyFile(try base.openFile(name, access), folder, trap) }
+  func openFile(_ name: String, _ access: FileAccess, from site: CallSite) throws(SystemError) -> any File {
+    guard access == .create else { return DeadlyFile(try base.openFile(name, access, from: site), folder, trap) }
     return try trap.run(.create, folder) { () throws(SystemError) in
-      DeadlyFile(try base.openFile(name, access), folder, trap)
+      DeadlyFile(try base.openFile(name, access, from: site), folder, trap)
     }
   }
 
   func entries() throws(SystemError) -> [DirectoryEntry] { try base.entries() }
 
-  func remove(_ name: String) throws(SystemError) {
-    try trap.run(.remove, folder) { () throws(SystemError) in try base.remove(name) }
+  func remove(_ name: String, from site: CallSite) throws(SystemError) {
+    try trap.run(.remove, folder) { () throws(SystemError) in try base.remove(name, from: site) }
   }
 
-  func rename(_ name: String, to newName: String) throws(SystemError) {
-    try trap.run(.rename, folder) { () throws(SystemError) in try base.rename(name, to: newName) }
+  func rename(_ name: String, to newName: String, from site: CallSite) throws(SystemError) {
+    try trap.run(.rename, folder) { () throws(SystemError) in try base.rename(name, to: newName, from: site) }
   }
 
-  func sync() throws(SystemError) {
-    try trap.run(.sync, folder) { () throws(SystemError) in try base.sync() }
+  func sync(from site: CallSite) throws(SystemError) {
+    try trap.run(.sync, folder) { () throws(SystemError) in try base.sync(from: site) }
   }
 
   func status() throws(SystemError) -> FileStatus { try base.status() }
@@ -127,21 +127,21 @@ private final class DeadlyFile: File {
   }
 
   func write(
-    _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer, at offset: Int
+    _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer, at offset: Int, from site: CallSite
   ) throws(SystemError) {
-    try trap.run(.write, folder) { () throws(SystemError) in try base.write(first, second, at: offset) }
+    try trap.run(.write, folder) { () throws(SystemError) in try base.write(first, second, at: offset, from: site) }
   }
 
-  func allocate(byteCount: Int) throws(SystemError) {
-    try trap.run(.allocate, folder) { () throws(SystemError) in try base.allocate(byteCount: byteCount) }
+  func allocate(byteCount: Int, from site: CallSite) throws(SystemError) {
+    try trap.run(.allocate, folder) { () throws(SystemError) in try base.allocate(byteCount: byteCount, from: site) }
   }
 
-  func truncate(to byteCount: Int) throws(SystemError) {
-    try trap.run(.truncate, folder) { () throws(SystemError) in try base.truncate(to: byteCount) }
+  func truncate(to byteCount: Int, from site: CallSite) throws(SystemError) {
+    try trap.run(.truncate, folder) { () throws(SystemError) in try base.truncate(to: byteCount, from: site) }
   }
 
-  func sync() throws(SystemError) {
-    try trap.run(.sync, folder) { () throws(SystemError) in try base.sync() }
+  func sync(from site: CallSite) throws(SystemError) {
+    try trap.run(.sync, folder) { () throws(SystemError) in try base.sync(from: site) }
   }
 
   func writeBack(_ range: Range<Int>) throws(SystemError) { try base.writeBack(range) }
@@ -154,5 +154,5 @@ private final class DeadlyFile: File {
   func mapPrivately(byteCount: Int) throws(SystemError) -> Mapping { try base.mapPrivately(byteCount: byteCount) }
   func tryLock() throws(SystemError) -> Bool { try base.tryLock() }
   func willStore(_ range: Range<Int>) { trap.before(.store, folder) }
-  func didStore(_ range: Range<Int>) { trap.after(.store, folder) }
+  func didStore(_ range: Range<Int>, from site: CallSite) { trap.after(.store, folder) }
 }

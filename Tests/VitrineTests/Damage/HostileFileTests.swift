@@ -27,16 +27,18 @@ import Testing
     }
     func status() -> FileStatus { FileStatus(byteCount: byteCount, allocatedByteCount: bytes.count) }
     private var refusal: SystemError { SystemError(code: 30, operation: "change", path: path) }
-    func write(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer, at offset: Int) throws(SystemError) {
+    func write(
+      _ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer, at offset: Int, from site: CallSite
+    ) throws(SystemError) {
       throw refusal
     }
-    func allocate(byteCount: Int) throws(SystemError) { throw refusal }
-    func truncate(to byteCount: Int) throws(SystemError) { throw refusal }
-    func sync() {}
+    func allocate(byteCount: Int, from site: CallSite) throws(SystemError) { throw refusal }
+    func truncate(to byteCount: Int, from site: CallSite) throws(SystemError) { throw refusal }
+    func sync(from site: CallSite) {}
     func map(byteCount: Int, writable: Bool) throws(SystemError) -> Mapping { throw refusal }
     func tryLock() -> Bool { true }
     func willStore(_ range: Range<Int>) {}
-    func didStore(_ range: Range<Int>) {}
+    func didStore(_ range: Range<Int>, from site: CallSite) {}
   }
 
   @Test(arguments: [1 << 30, 1 << 20, 2999, 3001])

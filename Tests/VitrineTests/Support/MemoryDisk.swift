@@ -28,7 +28,9 @@ final class MemoryDisk: FileSystem, @unchecked Sendable {
   /// What the disk holds now.
   var image: Image { files.withLock { $0 }.mapValues { $0.content } }
 
-  func openDirectory(_ path: String, create: Bool) -> any Directory { MemoryDirectory(disk: self, name: "") }
+  func openDirectory(_ path: String, create: Bool, from site: CallSite) -> any Directory {
+    MemoryDirectory(disk: self, name: "")
+  }
 
   fileprivate func madeFolder() { hasFolders.withLock { $0 = true } }
   fileprivate var isMade: Bool { hasFolders.withLock { $0 } }
@@ -49,7 +51,7 @@ private final class MemoryDirectory: Directory, Sendable {
 
   private func full(_ file: String) -> String { name.isEmpty ? file : "\(name)/\(file)" }
 
-  func openDirectory(_ name: String, create: Bool) throws(SystemError) -> any Directory {
+  func openDirectory(_ name: String, create: Bool, from site: CallSite) throws(SystemError) -> any Directory {
     if create { disk.madeFolder() }
     guard disk.isMade, MemoryDisk.folders.contains(name) else {
       throw SystemError(code: 2, operation: "open folder", path: name)
@@ -57,7 +59,7 @@ private final class MemoryDirectory: Directory, Sendable {
     return MemoryDirectory(disk: disk, name: name)
   }
 
-  func openFile(_ name: String, _ access: FileAccess) throws(SystemError) -> any File {
+  func openFile(_ name: String, _ access: FileAccess, from site: CallSite) throws(SystemError) -> any File {
     let path = full(name)
     let (file, isThere) = disk.all { files -> (MemoryFile, Bool) in
       if let file = files[path] { return (file, true) }
@@ -84,17 +86,17 @@ private final class MemoryDirectory: Directory, Sendable {
     return names
   }
 
-  func remove(_ name: String) throws(SystemError) {
+  func remove(_ name: String, from site: CallSite) throws(SystemError) {
     guard disk.all({ $0.removeValue(forKey: full(name)) }) != nil else {
       throw SystemError(code: 2, operation: "remove", path: name)
     }
   }
 
-  func rename(_ name: String, to newName: String) throws(SystemError) {
+  func rename(_ name: String, to newName: String, from site: CallSite) throws(SystemError) {
     disk.all { files in files[full(newName)] = files.removeValue(forKey: full(name)) }
   }
 
-  func sync() {}
+  func sync(from site: CallSite) {}
   func status() -> FileStatus { FileStatus(byteCount: 4096, allocatedByteCount: 4096) }
   func availableByteCount() -> Int { 1 << 30 }
   func isStillNamed() -> Bool { true }
@@ -161,7 +163,7 @@ private final class MemoryHandle: File, @unchecked Sendable {
   }
 
   func write(
-    _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer, at offset: Int
+    _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer, at offset: Int, from site: CallSite
   ) throws(SystemError) {
     let end = offset + first.count + second.count
     guard end <= MemoryFile.largest else { throw SystemError(code: 28, operation: "write", path: path) }
@@ -172,15 +174,15 @@ private final class MemoryHandle: File, @unchecked Sendable {
     if end > file.count { file.resize(to: end) }
   }
 
-  func allocate(byteCount: Int) throws(SystemError) {
+  func allocate(byteCount: Int, from site: CallSite) throws(SystemError) {
     guard byteCount <= MemoryFile.largest else {
       throw SystemError(code: 28, operation: "allocate", path: path)
     }
     if byteCount > file.count { file.resize(to: byteCount) }
   }
 
-  func truncate(to byteCount: Int) { file.resize(to: byteCount) }
-  func sync() { file.disk?.onSync.withLock { $0 }?(path) }
+  func truncate(to byteCount: Int, from site: CallSite) { file.resize(to: byteCount) }
+  func sync(from site: CallSite) { file.disk?.onSync.withLock { $0 }?(path) }
   func status() -> FileStatus {
     FileStatus(byteCount: file.count, allocatedByteCount: roundUp(file.count, to: 4096))
   }
@@ -197,5 +199,5 @@ private final class MemoryHandle: File, @unchecked Sendable {
   }
 
   func willStore(_ range: Range<Int>) {}
-  func didStore(_ range: Range<Int>) {}
+  func didStore(_ range: Range<Int>, from site: CallSite) {}
 }

@@ -1,0 +1,100 @@
+/// A place in the engine's source from which the disk is changed. The system's own disk has no use for it; the explorer of
+/// crashes counts by it, so that its report shows of each such call that power went before and behind it.
+package struct CallSite: Hashable, Sendable {
+  /// Such as `Vitrine/WAL.swift`.
+  package let file: String
+  package let line: Int
+
+  package init(_ file: String, _ line: Int) {
+    self.file = file
+    self.line = line
+  }
+}
+
+extension CallSite: CustomStringConvertible {
+  /// Such as `WAL.swift:54`.
+  package var description: String { "\(file.drop { $0 != "/" }.dropFirst()):\(line)" }
+}
+
+// The seam as callers see it. Its arguments are constants of the caller's line: they cost a few instructions.
+
+extension FileSystem {
+  package func openDirectory(
+    _ path: String, create: Bool, file: String = #fileID, line: Int = #line
+  ) throws(SystemError) -> any Directory {
+    try openDirectory(path, create: create, from: CallSite(file, line))
+  }
+}
+
+extension Directory {
+  package func openDirectory(
+    _ name: String, create: Bool, file: String = #fileID, line: Int = #line
+  ) throws(SystemError) -> any Directory {
+    try openDirectory(name, create: create, from: CallSite(file, line))
+  }
+
+  package func openFile(
+    _ name: String, _ access: FileAccess, file: String = #fileID, line: Int = #line
+  ) throws(SystemError) -> any File {
+    try openFile(name, access, from: CallSite(file, line))
+  }
+
+  package func remove(_ name: String, file: String = #fileID, line: Int = #line) throws(SystemError) {
+    try remove(name, from: CallSite(file, line))
+  }
+
+  package func rename(
+    _ name: String, to newName: String, file: String = #fileID, line: Int = #line
+  ) throws(SystemError) {
+    try rename(name, to: newName, from: CallSite(file, line))
+  }
+
+  package func sync(file: String = #fileID, line: Int = #line) throws(SystemError) {
+    try sync(from: CallSite(file, line))
+  }
+}
+
+extension File {
+  package func write(
+    _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer, at offset: Int, file: String = #fileID,
+    line: Int = #line
+  ) throws(SystemError) {
+    try write(first, second, at: offset, from: CallSite(file, line))
+  }
+
+  package func write(
+    _ bytes: UnsafeRawBufferPointer, at offset: Int, file: String = #fileID, line: Int = #line
+  ) throws(SystemError) {
+    try write(bytes, UnsafeRawBufferPointer(start: nil, count: 0), at: offset, from: CallSite(file, line))
+  }
+
+  package func write(
+    _ bytes: [UInt8], at offset: Int, file: String = #fileID, line: Int = #line
+  ) throws(SystemError) {
+    // The closure of withUnsafeBytes cannot carry a typed error on every toolchain, so its result does.
+    let result: Result<Void, SystemError> = bytes.withUnsafeBytes { buffer in
+      do throws(SystemError) {
+        return .success(try write(buffer, at: offset, file: file, line: line))
+      } catch {
+        return .failure(error)
+      }
+    }
+    try result.get()
+  }
+
+  package func allocate(byteCount: Int, file: String = #fileID, line: Int = #line) throws(SystemError) {
+    try allocate(byteCount: byteCount, from: CallSite(file, line))
+  }
+
+  package func truncate(to byteCount: Int, file: String = #fileID, line: Int = #line) throws(SystemError) {
+    try truncate(to: byteCount, from: CallSite(file, line))
+  }
+
+  package func sync(file: String = #fileID, line: Int = #line) throws(SystemError) {
+    try sync(from: CallSite(file, line))
+  }
+
+  package func didStore(_ range: Range<Int>, file: String = #fileID, line: Int = #line) {
+    didStore(range, from: CallSite(file, line))
+  }
+}

@@ -1,0 +1,69 @@
+import Vitrine
+
+// The disk fails in the midst of these, and the power goes at any moment of what the store does about it.
+extension CrashWorkload {
+  static let failedSyncs = failing(
+    "failed-syncs", summary: "syncs that fail, whose pages only look written; then the store is opened again"
+  ) { store, numbers in
+    let disk = store.world.disk
+    for life in 0..<3 {
+      let folder = ["wal", "segments", "checkpoints"][numbers.below(3)]
+      let occurrence = 1 + numbers.below(4)
+      for number in 0..<4 { try store.change(of: 4, 20 * life + number, &numbers) }
+      disk.plan(
+        Fault(
+          .syncFile, on: .containing("/\(folder)/"), occurrence: occurrence,
+          .loseUnsyncedPages(ErrorCode.inputOutput)))
+      for number in 4..<10 { try store.change(of: 4, 20 * life + number, &numbers) }
+      if numbers.chance(50) { store.upkeep() }
+      // Where it has not struck yet, it may strike the closing or the opening.
+      if numbers.chance(60) { disk.removeFaults() }
+      // Without room for copies, what is doubtful is written again where it is.
+      if numbers.chance(30) { disk.fillUp() }
+      do {
+        try store.reopen()
+      } catch is StoreError {
+        disk.removeFaults()
+        try store.reopen()
+      }
+      disk.removeFaults()
+      disk.core.withLock { $0.giveRoom() }
+      if numbers.chance(50) { store.upkeep() }
+    }
+    try store.put("last", RecordedStore.bytes(90, 99), synced: true)
+  }
+
+  static let fullDisk = failing(
+    "full-disk", summary: "others fill the disk, so that nothing new can be made, and free it again"
+  ) { store, numbers in
+    let disk = store.world.disk
+    for turn in 0..<3 {
+      for number in 0..<3 { try store.change(of: 6, 40 * turn + number, &numbers) }
+      disk.fillUp(refusingNewNames: numbers.chance(40))
+      for number in 3..<8 { try store.change(of: 6, 40 * turn + number, &numbers) }
+      if numbers.chance(50) { store.upkeep() }
+      if numbers.chance(30) { try store.reopen() }
+      disk.core.withLock { $0.giveRoom() }
+    }
+    try store.put("last", RecordedStore.bytes(90, 99), synced: true)
+  }
+
+  private static func failing(_ name: String, summary: String, body: @escaping Body) -> CrashWorkload {
+    var workload = CrashWorkload(name, summary: summary, body: body)
+    workload.hasFaults = true
+    return workload
+  }
+}
+
+extension RecordedStore {
+  /// A change of one of so many keys, mostly a put.
+  fileprivate func change(of count: Int, _ number: Int, _ numbers: inout any RandomNumberGenerator) throws {
+    let name = "k\(numbers.below(count))"
+    switch numbers.below(8) {
+    case 0: try remove(name, synced: numbers.chance(50))
+    case 1: try setMetadata(name, RecordedStore.bytes(9, number), synced: numbers.chance(50))
+    case 2: try checkpoint()
+    default: try put(name, numbers.bytes(numbers.size() / 2, number), synced: numbers.chance(50))
+    }
+  }
+}

@@ -1,0 +1,100 @@
+import Foundation
+import Testing
+
+@testable import Vitrine
+@testable import VitrineSimulation
+
+/// The table that `crashtest` prints has every call by which the engine changes the disk.
+@Suite struct CallSiteTests {
+  /// A line of the engine that changes the disk.
+  private struct Line: Hashable, CustomStringConvertible {
+    let site: String
+    let code: String
+    /// Without its number, which changes.
+    var name: String { "\(site.prefix { $0 != ":" }) \(code)" }
+    var description: String { "\(site) \(code)" }
+  }
+
+  /// Calls through the seam, by their names and whom they are made of; what has another meaning elsewhere is told from it
+  /// by its arguments.
+  private static let calls = [
+    #"\.(sync|truncate|rename|didStore)\("#, #"\.allocate\(byteCount: byteCount\)"#,
+    #"\.allocate\(byteCount: Counters"#,
+    #"\.openFile\(.*\.create\)"#, #"\.openDirectory\(.*create: (create|!)"#,
+    #"(folders\.\w+|root|directory)\.remove\("#, #"([fF]ile|tag|counters)\.write\("#, #"active\.file\."#,
+  ]
+
+  /// Lines like those that change nothing on the disk, or pass on what another line asks for.
+  private static let others: Set<String> = [
+    "do throws(SystemError) { try file.file.sync() } catch { failed = error }"
+  ]
+
+  /// What no workload comes to, and what does.
+  private static let elsewhere: [String: String] = [
+    "Checkpointing.swift try file.allocate(byteCount: byteCount)":
+      "takes 1,024 keys: SyncedChangeTests/checkpointFilesThatHaveGrownKeepTheirLength",
+    "Checkpointing.swift try file.sync()": "the same",
+    "Creation.swift if isOwn { try directory.remove(entry.name) }":
+      "MissingFileTests/aStoreThatIsMadeAnewIsMadeAnewAlsoBehindACrash",
+    "Creation.swift try directory.remove(name)": "the same",
+    "SegmentSupply.swift try? folders.segments.remove(name)": "the log has no room just when a segment was made",
+    "SegmentSupply.swift try folders.segments.remove(name)": "a file has come that no opening has seen",
+    "SegmentSupply.swift file = try folders.segments.openFile(name, .create)": "the same",
+  ]
+
+  private static func lines() throws -> [Line] {
+    let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent().appending(path: "Sources/Vitrine")
+    let patterns = try calls.map { try Regex($0) }
+    var found: [Line] = []
+    let files = try #require(FileManager.default.enumerator(at: root, includingPropertiesForKeys: nil))
+    for case let file as URL in files where file.pathExtension == "swift" && !file.path.contains("/Platform/") {
+      let text = try String(contentsOf: file, encoding: .utf8)
+      for (number, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+        let code = line.trimmingCharacters(in: .whitespaces)
+        guard !code.hasPrefix("//"), !code.contains("func "), patterns.contains(where: { line.contains($0) }),
+          !others.contains(code)
+        else { continue }
+        found.append(Line(site: "\(file.lastPathComponent):\(number + 1)", code: code))
+      }
+    }
+    return found
+  }
+
+  /// The lines that rounds of a workload come to, and what comes up again behind deaths and losses of power in them.
+  private static func sites(of workload: CrashWorkload) throws -> Set<String> {
+    var sites: Set<String> = []
+    func note(_ disk: SimulatedDisk) { for case let site? in disk.operations.map(\.site) { sites.insert("\(site)") } }
+    for round in 0..<16 {
+      let seed = workload.seed(1, round: round)
+      let store = try workload.make(seed: seed)
+      try workload.run(store, seed: seed)
+      note(store.world.disk)
+      for moment in stride(from: store.moments.lowerBound + round, through: store.moments.upperBound, by: 12) {
+        let states = store.world.disk.crashStates(after: moment)
+        for policy: CrashPolicy? in [nil, .everythingLost] {
+          let cut = Cut(
+            place: .init(operationCount: moment, policy: policy), description: "",
+            disk: { policy.map(states.disk) ?? states.diskAfterProcessDeath() })
+          note(try CutRecovery(store, cut, .firstRead).world.disk)
+        }
+      }
+    }
+    return sites
+  }
+
+  @Test(.enabled(if: Thoroughness.stride == 1)) func eachIsInTheTable() throws {
+    let lines = try Self.lines()
+    #expect(lines.count > 60)
+    var counted: Set<String> = []
+    for workload in CrashWorkload.all { counted.formUnion(try Self.sites(of: workload)) }
+    // The search for lines finds what the table has.
+    let listed = Set(lines.map(\.site))
+    #expect(counted.subtracting(listed).isEmpty, "\(counted.subtracting(listed))")
+    for line in lines where !counted.contains(line.site) {
+      #expect(Self.elsewhere[line.name] != nil, "no workload comes to \(line)")
+    }
+    let names = Set(lines.map(\.name))
+    for name in Self.elsewhere.keys { #expect(names.contains(name), "\(name) is no more") }
+  }
+}
