@@ -311,6 +311,8 @@ final class OperationRun {
     try? reader?.close()
     reader = nil
     recorded = always(what) { try RecordedStore(recovering: left, keys: OperationValues.keys) }
+    // What a crash brings back beyond the budget goes with the first upkeep.
+    if store.statistics().bytesOnDisk > store.statistics().byteBudget { recorded.upkeep() }
     firstMoment = recorded.firstMoment
   }
 }

@@ -275,4 +275,37 @@ import VitrineSimulation
       }
     }
   }
+
+  /// The log brings the payload to its place when it is looked for, also by `verify`, which may come to who shares it first.
+  @Test func aSharerIsNotLostWhosePayloadOnlyTheLogHas() throws {
+    let work = try Workload()
+    for round in 0..<40 {
+      // Places come free before those in use, so that the sharer's may lie before its payload's.
+      for number in 0..<4 { try work.put("filler\(number)", Workload.bytes(30_000, 10 * round + number)) }
+      for number in 0..<4 { try work.remove("filler\(number)") }
+      work.upkeep()
+      let bytes = Workload.bytes(489, 1000 + round)
+      try work.put("carried", bytes, synced: true)
+      try work.put("filler0", Workload.bytes(60_000, 10 * round + 9))
+      try work.put("sharer", bytes)
+      let (payload, sharer) = (try location("carried", work.store), try location("sharer", work.store))
+      guard sharer.slot < payload.slot else { continue }
+      let world = work.world.rebooted(work.world.disk.crashStates().diskAfterProcessDeath())
+      let file = SegmentHeader.fileName(work.store.catalog.segments.id(payload.slot))
+      let damaged = world.disk.damage("\(Workload.path)/segments/\(file)") { content in
+        for index in payload.offset..<payload.offset + 512 { content[index] = 0 }
+      }
+      #expect(damaged)
+      for isReadOnly in [true, false] {
+        let store = try CacheStore.open(
+          at: Workload.path, options: StoreOptions(isReadOnly: isReadOnly), environment: world.environment)
+        let report = try store.verify()
+        #expect(report.isOK && report.lost.isEmpty, "\(report.lost)")
+        #expect(store.bytes("sharer") == bytes)
+        store.abandon()
+      }
+      return
+    }
+    Issue.record("no sharer lies before its payload")
+  }
 }

@@ -248,7 +248,7 @@ extension StoreCore {
 
   /// Finds and pins the record that carries a reference's payload: by digest and by the number of its first record.
   /// `checks`: through the file, which a key whose payload was checked before can do without. Throws when none was found, and a file cannot be opened now: it may be the one that a copy was made from.
-  private func pinPayload(of reference: RecordHeader, checks: Bool) throws(SystemError) -> (Location, Pin)? {
+  func pinPayload(of reference: RecordHeader, checks: Bool) throws(SystemError) -> (Location, Pin)? {
     let content = catalog.hasher.content(reference.digest)
     var skip = 0
     var unavailable: SystemError?

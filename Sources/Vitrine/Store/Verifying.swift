@@ -70,10 +70,19 @@ extension StoreCore {
     case .unavailable(let error): throw .system(error)
     case .intact(let header, let bytesRead):
       report.byteCount += bytesRead
-      let isGone =
-        !header.carriesPayload
-        && locked { catalog.payloadLocation(of: header) == nil && isStillThere(location, needed) }
-      return isGone ? Wrong(reason: "the payload that it shares is gone", key: key) : nil
+      guard !header.carriesPayload,
+        locked({ catalog.payloadLocation(of: header) == nil && isStillThere(location, needed) })
+      else { return nil }
+      do throws(SystemError) {
+        // Of what the log alone carries nothing is in its place before it is looked for.
+        guard let (_, pin) = try pinPayload(of: header, checks: true) else {
+          return Wrong(reason: "the payload that it shares is gone", key: key)
+        }
+        pin.release()
+        return nil
+      } catch {
+        throw .system(error)
+      }
     case .damaged(let reason):
       guard locked({ isStillThere(location, needed) }) else { return nil }
       // The record may be that of a key which has something else by now.

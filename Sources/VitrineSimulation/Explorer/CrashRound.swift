@@ -88,7 +88,8 @@ struct CrashRound {
   }
 
   private func extras(_ extras: Inspection.Extras) -> Inspection.Extras {
-    workload.mayComplain ? extras.union(.mayComplain) : extras
+    // What a failed sync has taken from the log is damage of the disk, and may be called so.
+    workload.mayComplain || workload.hasFaults ? extras.union(.mayComplain) : extras
   }
 
   /// Cuts the power again while recovery is at work: behind each of its operations, if no other recovery did the same
