@@ -147,6 +147,33 @@ import Testing
     #expect(try again.verify().isOK)
   }
 
+  /// The log alone has two of them, and the third and the fourth share their payloads. Each way to the next opening's end.
+  @Test func nothingDurableIsLostWhileItIsWrittenAnew() throws {
+    let work = try Workload()
+    let values = [Workload.bytes(700, 1), Workload.bytes(700, 1), Workload.bytes(900, 2), Workload.bytes(900, 2)]
+    for (number, bytes) in values.enumerated() { try work.put("k\(number)", bytes, synced: true) }
+    try work.put("large", Workload.bytes(40_000, 3), synced: true)
+    try work.put("unsynced", Workload.bytes(9000, 4))
+    work.world.disk.plan(Fault(.syncFile, on: .containing("/segments/"), .loseUnsyncedPages(5)))
+    #expect(throws: StoreError.self) { try work.store.flush() }
+    let world = work.world.rebooted(work.world.disk.crashStates().diskAfterProcessDeath())
+    let first = world.disk.operationCount
+    let store = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment)
+    let last = world.disk.operationCount
+    store.abandon()
+    var count = 0
+    for crash in world.disk.crashes(mixtures: 2, seed: 1, maximumAlone: 4, after: Array(first...last)) {
+      count += 1
+      guard count % Thoroughness.stride == 0 else { continue }
+      let left = world.rebooted(crash.disk())
+      let again = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: left.environment)
+      for (number, bytes) in values.enumerated() { #expect(again.bytes("k\(number)") == bytes, "\(crash): k\(number)") }
+      #expect(again.bytes("large") == Workload.bytes(40_000, 3), "\(crash)")
+      again.abandon()
+    }
+    #expect(count > 100)
+  }
+
   /// The mark stays until everything doubtful was written anew and a checkpoint vouches for it.
   @Test(arguments: ["wal", "segments"])
   func aRecoveryFromAFailedSyncThatIsKilledIsBegunAgain(_ folder: String) throws {
