@@ -52,6 +52,13 @@ static size_t step_of(size_t count, vitrine_image_pixels pixels) {
   return step < 16 ? 16 : step;
 }
 
+static void make_opaque(vitrine_image_pixels pixels) {
+  for (uint32_t y = 0; y < pixels.height; y++) {
+    uint8_t *row = pixels.bytes + (size_t)y * pixels.bytes_per_row;
+    for (uint32_t x = 0; x < pixels.width; x++) row[(size_t)x * 4 + 3] = 255;
+  }
+}
+
 // One picture, with the RIFF header or (a frame) without, into `pixels`.
 static void decode_still(const uint8_t *bytes, size_t count, uint64_t deadline, vitrine_image_pixels pixels,
                          vitrine_image_result *result) {
@@ -90,6 +97,8 @@ static void decode_still(const uint8_t *bytes, size_t count, uint64_t deadline, 
     code = WebPIUpdate(decoder, bytes, end);
   }
   WebPIDelete(decoder);
+  // To a lossless stream the header's word on transparency is no more than a hint; whoever draws takes it for the truth.
+  if (config.input.format == 2 && !config.input.has_alpha) make_opaque(pixels);
   say(result, code);
 }
 

@@ -33,6 +33,8 @@ package final class Segment: @unchecked Sendable {
   @inline(__always)
   package var hasDamagedPages: Bool { BusErrors.haveHappened && storage?.hasDamagedPages ?? false }
 
+  /// Held from before a sync of its file until what came of it is known to the store.
+  package let syncLock = RawLock()
   /// Where its file system allows; set before the segment takes records, and closed when it takes no more.
   @exclusivity(unchecked) package var window: FillWindow?
   /// Bytes that the file has room for.
@@ -69,6 +71,8 @@ package final class Segment: @unchecked Sendable {
     self.state = state
     self.tail = tail
   }
+
+  deinit { syncLock.destroy() }
 
   package func attach(
     file: any File, in directory: any Directory, mapping: Mapping?, byteCount: Int, allocatedByteCount: Int,

@@ -20,11 +20,15 @@ extension StoreCore {
     try withFile(segment) { file throws(SystemError) in try file.sync() }
   }
 
-  /// Runs what makes a segment durable, or helps to: its errors are those of a sync.
+  /// Runs what makes a segment durable, or helps to: its errors are those of a sync. One at a time: of several the kernel
+  /// tells one that it failed, and the others must not go on before that one has said so.
   func withFile(
     _ segment: Segment, _ body: (any File) throws(SystemError) -> Void
   ) throws(StoreError) {
     segment.window?.retreat()
+    segment.syncLock.lock()
+    defer { segment.syncLock.unlock() }
+    try requireNoFailedSync()
     do throws(SystemError) {
       if let file = try segment.openFile() { try body(file) }
     } catch {

@@ -155,10 +155,7 @@ extension StoreCore {
                     put, sharing: twin.shared, durability: durability, written: environment.clock.wallMilliseconds()))
               }
               let placed = try place(put, durability: durability)
-              if case .put(let reservation, _, _, nil, _) = placed.kind {
-                let shared = Shared(
-                  location: reservation.location, origin: placed.recordSequence, storedByteCount: put.stored.count,
-                  encoding: put.encoding)
+              if let shared = placed.ownPayload(of: put) {
                 earlier[put.digest, default: []].append((index, shared, put.layout))
               }
               return .success(placed)

@@ -12,8 +12,10 @@ extension StoreCore {
     try requireNamed()
   }
 
-  /// Under the upkeep lock.
+  /// Under the upkeep lock. None is written while doubtful entries are put again: it would name records that are not on the
+  /// disk, and behind its position no frame tells what those took. Where the log has no room then, there is none.
   func writeCheckpoint(isClean: Bool = false) throws(StoreError) {
+    if mistrustsEarlierRecords { throw .noSpace }
     try prepareCheckpoint()
     let image = try locked { () throws(StoreError) in
       try requireWritable(closing: true)

@@ -221,6 +221,8 @@ extension StoreCore {
 
   /// Whether what the puts share is still there, and what they carry still new.
   private func isStillRight(_ operations: [PendingOperation]) -> Bool {
+    // What one of them stores, another may share. Made where any shares at all.
+    lazy var own = operations.count > 1 ? recordNumbers(operations) : [:]
     for operation in operations {
       guard case .put(_, _, _, let shared, _) = operation.kind else { continue }
       if let expected = operation.expected, find(operation) != expected { return false }
@@ -231,7 +233,7 @@ extension StoreCore {
       }
       if let shared {
         // By its number too: the place may have been given to another record meanwhile, even to one of these.
-        if !operations.contains(where: { $0.location == shared.location && $0.recordSequence == shared.origin }),
+        if own[shared.location] != shared.origin,
           catalog.contents.count(catalog.hasher.content(operation.digest), shared.location) == 0
             || catalog.record(at: shared.location, checks: false)?.header.origin != shared.origin
         {
@@ -242,6 +244,14 @@ extension StoreCore {
       }
     }
     return true
+  }
+
+  private func recordNumbers(_ operations: [PendingOperation]) -> [Location: UInt64] {
+    var numbers: [Location: UInt64] = [:]
+    for operation in operations {
+      if let location = operation.location { numbers[location] = operation.recordSequence }
+    }
+    return numbers
   }
 
   /// Whether a blob with the same digest came since the put was placed: one that was not looked at then. Numbers do not

@@ -3,70 +3,91 @@
 extension StoreCore {
   func writeAnewWhatNobodyVouchesFor() throws(StoreError) {
     mistrustsEarlierRecords = true
-    // No checkpoint on the way vouches for what was not written anew yet.
+    // All of them are checked here.
     isCheckingLeftovers = true
     defer {
       mistrustsEarlierRecords = false
       isCheckingLeftovers = false
     }
-    var left = unvouchedKeys()
-    while !left.isEmpty { left = try writeAnew(left) }
-    // Nothing lives any more in what was left unchecked.
+    try writeAnew(unvouchedKeys())
+    // What lives there was checked, and is about to be synced.
     locked { unchecked.removeAll() }
   }
 
   /// Puts entries again, in copies that one checkpoint commits: until it is published the old records count, which may be on
-  /// the disk after all, or in a frame. Nor do they take room of the log, which may have none to give. In their old places
-  /// where there is no room for copies. Answers those that are to share the payload of one that was put here.
-  private func writeAnew(_ entries: [(KeyHash, Location)]) throws(StoreError) -> [(KeyHash, Location)] {
+  /// the disk after all, or in a frame. All at once, since behind its position no frame tells any more what a record took
+  /// that is not on the disk; and without frames, for which the log may have no room. In their old places where there is no
+  /// room for copies.
+  private func writeAnew(_ entries: [(KeyHash, Location)]) throws(StoreError) {
     let arena = KeyArena()
     defer { withExtendedLifetime(arena) {} }
     var copies: [PendingOperation] = []
     var copied: [(KeyHash, Location)] = []
-    var later: [(KeyHash, Location)] = []
-    var digests: Set<Digest> = []
+    var copiedPayloads: [Location: Shared] = [:]
+    var gone: [(KeyHash, Location)] = []
+    // With all files of the log in use, the last may have been begun again, over what a broken recovery had written there:
+    // that is in memory and no longer in the log, so no frame may build on it.
+    var hasRoom = wal?.freeCount ?? 0 > 0
     do throws(StoreError) {
-      for (hash, location) in entries {
-        let digest = catalog.record(at: location, checks: true)?.header.digest
-        if let digest, digests.contains(digest) {
-          later.append((hash, location))
-        } else if let copy = try copyAnew(location, hash, arena) {
+      for entry in entries {
+        var copy: PendingOperation?
+        if hasRoom {
+          // Asked once: each attempt may cost syncs.
+          do throws(StoreError) {
+            copy = try copyAnew(entry.1, entry.0, arena, &copiedPayloads)
+          } catch .noSpace {
+            hasRoom = false
+          } catch .tooLarge {
+            // The budget may have been made smaller since.
+          }
+        }
+        if let copy {
           copies.append(copy)
-          copied.append((hash, location))
-          if let digest { digests.insert(digest) }
-        } else {
-          try rewriteOrRemove(hash, location)
+          copied.append(entry)
+        } else if try !rewrite(entry.1) {
+          gone.append(entry)
         }
       }
-      if copies.isEmpty { return later }
-      if try commitAnew(copies) { return later }
+      if try commitAnew(copies, dropping: gone) { return }
     } catch {
       locked { settle(copies) }
       throw error
     }
     locked { settle(copies) }
-    for (hash, location) in copied { try rewriteOrRemove(hash, location) }
-    return later
+    for entry in copied where try !rewrite(entry.1) { giveUp([entry]) }
   }
 
   /// False where there is no room for a checkpoint with them.
-  private func commitAnew(_ copies: [PendingOperation]) throws(StoreError) -> Bool {
+  private func commitAnew(
+    _ copies: [PendingOperation], dropping gone: [(KeyHash, Location)]
+  ) throws(StoreError) -> Bool {
     do throws(StoreError) {
       try growCheckpoints(moreKeys: copies.count)
+      giveUp(gone)
+      if copies.isEmpty { return true }
       return try commitByCheckpoint(copies) != nil
     } catch .noSpace {
+      giveUp(gone)
       return false
     }
   }
 
-  private func rewriteOrRemove(_ hash: KeyHash, _ location: Location) throws(StoreError) {
-    if try rewrite(location) { return }
-    _ = try removeDamaged(hash, location)
-    lostCount.wrappingAdd(1, ordering: .relaxed)
+  /// Takes out entries that are lost. The opening's checkpoint holds that; no segment may be retired before, whose last
+  /// entries these were, since a log that is replayed up to there has them.
+  private func giveUp(_ entries: [(KeyHash, Location)]) {
+    locked {
+      for (hash, location) in entries where catalog.keys.find(hash, location) {
+        let change = Change.remove(hash, catalog.displaced(at: location))
+        catalog.apply(CollectionOfOne(change), sequence: 0, isChecked: false)
+        count(lost: isFromBefore(location))
+      }
+    }
   }
 
+  /// Oldest use first: their copies are stamped in this order.
   private func unvouchedKeys() -> [(KeyHash, Location)] {
-    var found: [(KeyHash, Location)] = []
+    let now = catalog.keys.clock.now
+    var found: [(age: UInt32, entry: (KeyHash, Location))] = []
     for shard in 0..<KeyTable.shardCount {
       for entry in catalog.keys.copy(shard: shard) {
         var isVouched = catalog.segments.isVouched(entry.location)
@@ -76,43 +97,69 @@ extension StoreCore {
           }
           isVouched = payload.map { catalog.segments.isVouched($0) } ?? false
         }
-        if !isVouched { found.append((entry.hash(shard: shard), entry.location)) }
+        if isVouched { continue }
+        found.append((RecencyClock.age(of: entry.stamp, at: now), (entry.hash(shard: shard), entry.location)))
       }
     }
-    return found
+    return found.sorted { $0.age > $1.age }.map(\.entry)
   }
 
-  /// A copy of an entry, with the bytes that its record gives now, to be committed. Nil when they fail their check, or there
-  /// is no room for it.
+  /// A copy of an entry, with the bytes that its record gives now, to be committed. Nil when they fail their check. Those that
+  /// share a payload share its copy.
   private func copyAnew(
-    _ location: Location, _ hash: KeyHash, _ arena: KeyArena
+    _ location: Location, _ hash: KeyHash, _ arena: KeyArena, _ copiedPayloads: inout [Location: Shared]
   ) throws(StoreError) -> PendingOperation? {
-    guard try !isDamaged(location), let view = catalog.record(at: location, checks: true) else { return nil }
+    guard try !isDamaged(location), let view = catalog.record(at: location, checks: true),
+      let payload = try restoredPayload(of: view.header, at: location)
+    else { return nil }
+    if payload != location, copiedPayloads[payload] == nil, try isDamaged(payload) { return nil }
+    guard let isPageAligned = catalog.record(at: payload, checks: true)?.header.flags.contains(.pageAligned) else {
+      return nil
+    }
     let info = EntryInfo(view, lastUse: nil)
     let url = arena.copy(Array(view.url))
     let style = arena.copy(info.key.style.bytes)
     let options = PutOptions(
       metadata: info.metadata, expirationMilliseconds: info.expirationMilliseconds, layout: info.layout,
-      isPageAligned: view.header.flags.contains(.pageAligned),
+      isPageAligned: isPageAligned,
       slidingExpirationMilliseconds: info.slidingExpirationMilliseconds, source: .none)
+    let twin = copiedPayloads[payload]
     let borrow = borrow(url, style, hash, counts: false)
     guard borrow.isFound else { return nil }
     defer { giveBack(borrow) }
-    let result: Result<PendingOperation?, StoreError> = info.metadata.withUnsafeBytes { metadata in
-      do throws(StoreError) {
-        var put = try prepare(
-          borrow.bytes, url: url, style: info.key.style, styleBytes: style, metadata: metadata, options: options)
-        put.source = info.source
-        put.isSourceNamed = info.hasNamedSource
-        put.written = info.writtenMilliseconds
-        return .success(try place(put, durability: .buffered))
-      } catch .noSpace {
-        return .success(nil)
-      } catch {
-        return .failure(error)
+    let metadata = info.metadata.span.bytes
+    return try metadata.withUnsafeBytes { metadata throws(StoreError) in
+      var put = try prepare(
+        borrow.bytes, url: url, style: info.key.style, styleBytes: style, metadata: metadata, options: options,
+        compresses: twin == nil)
+      // A page that is clean may be dropped at any time, and then shows what is on the disk: once more, now that it was read.
+      if put.digest != view.header.digest || catalog.record(at: location, checks: true) == nil { return nil }
+      put.source = info.source
+      put.isSourceNamed = info.hasNamedSource
+      put.written = info.writtenMilliseconds
+      if let twin {
+        return try place(put, sharing: twin, durability: .buffered, written: info.writtenMilliseconds)
       }
+      let placed = try place(put, durability: .buffered)
+      if let copy = placed.location, try isDamaged(copy) {
+        locked { settle([placed]) }
+        return nil
+      }
+      if let copy = placed.ownPayload(of: put) { copiedPayloads[payload] = copy }
+      return placed
     }
-    return try result.get()
+  }
+
+  /// Where the payload of the record at a location is, brought back from the log if it has to be. Nil where it is gone.
+  private func restoredPayload(of header: RecordHeader, at location: Location) throws(StoreError) -> Location? {
+    if header.carriesPayload { return location }
+    do throws(SystemError) {
+      guard let (payload, pin) = try pinPayload(of: header, checks: true) else { return nil }
+      pin.release()
+      return payload
+    } catch {
+      throw .system(error)
+    }
   }
 
   /// Writes the same bytes to the same place: their pages are dirty again then, and the next checkpoint syncs them. No
@@ -121,9 +168,8 @@ extension StoreCore {
     guard try !isDamaged(location), let header = catalog.record(at: location, checks: true)?.header,
       let segment = catalog.segments.segment(location.slot)
     else { return false }
-    if !header.carriesPayload {
-      guard let payload = catalog.payloadLocation(of: header), try rewrite(payload) else { return false }
-    }
+    guard let payload = try restoredPayload(of: header, at: location) else { return false }
+    if payload != location, try !rewrite(payload) { return false }
     do throws(SystemError) {
       guard let file = try segment.openFile() else { return false }
       let end = location.offset + header.byteCount
@@ -131,13 +177,13 @@ extension StoreCore {
         try file.write(file.read(start..<min(end, start + (256 << 10))), at: start)
       }
     } catch {
-      if SystemCode.isNoSpace(error.code) { return false }
       throw writeError(error)
     }
     locked {
       segment.isDirty = true
       segment.owesSync = true
     }
-    return true
+    // From here on the pages are dirty, and stay what they are.
+    return try !isDamaged(location)
   }
 }

@@ -13,8 +13,10 @@ enum LockFile {
     return read(file).isOurs || (bytes.count <= byteCount && bytes.allSatisfy { $0 == 0 })
   }
 
+  /// Where it cannot be read, there may be a mark in it: then it counts as marked.
   static func read(_ file: any File) -> (isOurs: Bool, processID: Int32, isMarked: Bool) {
-    let text = String(decoding: (try? file.read(0..<byteCount)) ?? [], as: UTF8.self)
+    guard let bytes = try? file.read(0..<byteCount) else { return (false, 0, true) }
+    let text = String(decoding: bytes, as: UTF8.self)
     let lines = text.split(separator: "\n")
     let isOurs = lines.first?.hasPrefix("vitrine ") ?? false
     let processID = isOurs ? lines.first.flatMap { Int32($0.dropFirst(8)) } ?? 0 : 0

@@ -96,6 +96,13 @@ struct PendingOperation {
   /// For what came in pieces or was drawn: it must not have been aborted.
   var body: UnfinishedBody?
   var kind: Kind
+
+  /// The payload that was stored for `put`, for others of the same commit to share; nil where it shares one itself.
+  func ownPayload(of put: PreparedPut) -> Shared? {
+    guard case .put(let reservation, _, _, nil, _) = kind else { return nil }
+    return Shared(
+      location: reservation.location, origin: recordSequence, storedByteCount: put.stored.count, encoding: put.encoding)
+  }
 }
 
 /// A record that its frame carries (rule 3).

@@ -2,9 +2,10 @@
 // them; then a frame retires it, its name goes, and, once no reader has it pinned, its slot, and its memory unless Blobs
 // hold it.
 extension StoreCore {
-  /// Gives back the space of segments in which nothing lives. Under the upkeep lock.
+  /// Gives back the space of segments in which nothing lives. Under the upkeep lock. After a failed sync not before a
+  /// checkpoint tells so: the frames that killed them may only look written, and another sync of them says nothing.
   func retireDeadSegments() throws(StoreError) {
-    guard let wal else { return }
+    guard let wal, !mistrustsEarlierRecords else { return }
     try requireWritable(closing: true)
     let dead = locked { catalog.segments.segments.compactMap { $0 }.filter(\.isDead) }
     if !dead.isEmpty {

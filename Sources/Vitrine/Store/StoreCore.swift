@@ -178,6 +178,10 @@ final class StoreCore: @unchecked Sendable {
     throw .storeRemoved
   }
 
+  func requireNoFailedSync() throws(StoreError) {
+    if let error = failure.withLock({ $0 }) { throw .writeFailed(error) }
+  }
+
   /// Ends all writing: what is in memory may not be what is on the disk. The mark in `LOCK` makes the next opening
   /// check and write anew what nobody vouches for (rule 7).
   func fail(_ error: SystemError) -> StoreError {

@@ -108,6 +108,7 @@ struct CrashRound {
       let text = "\(first.description): a recovery failed: \(error)"
       return board.add(violation(first.place, start, verification, text, story(store, first.place.operationCount)))
     }
+    if recovery.isUnmarked { return }
     let operations = recovery.world.disk.operations
     if !isSample, board.hasSeenRecovery(kind, operations) { return }
     let isNew = board.enterRecovery(kind, operations, 3 * operations.count)

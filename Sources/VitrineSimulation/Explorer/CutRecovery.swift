@@ -9,11 +9,18 @@ struct CutRecovery {
   private let keys: Set<CacheKey>
   private let evictedCount: Int
   private let isClosed: Bool
+  /// Whether the process died behind a sync that failed, before it left its mark. Then nothing tells the next opening that
+  /// pages only look written, and the power may take what it relies on.
+  let isUnmarked: Bool
 
   /// Throws where the store cannot be opened or closed.
   init(_ store: RecordedStore, _ first: Cut, _ verification: Verification) throws {
     self.first = first
     keys = store.history.keys
+    let last = store.world.disk.operations.prefix(first.place.operationCount).last {
+      $0.isFailedSync || $0.path == "\(RecordedStore.path)/\(CacheFormat.lockFile)"
+    }
+    isUnmarked = first.place.policy == nil && last?.isFailedSync == true
     world = store.world.rebooted(first.disk())
     var options = StoreOptions(verification: verification)
     if first.place.operationCount % 2 == 1 { options.compressionLevel = 7 }

@@ -39,6 +39,10 @@ package struct DiskOperation: Sendable {
     }
   }
 
+  package var isFailedSync: Bool {
+    if case .loseUnsyncedPages = change { true } else { false }
+  }
+
   /// What it does in a word, such as `write`.
   package var name: String {
     switch change {

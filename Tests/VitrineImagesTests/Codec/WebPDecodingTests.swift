@@ -13,6 +13,19 @@
       #expect(image.colors == png.colors && image.hasAlpha && image.info.isLossless)
     }
 
+    /// The header of a lossless file may deny the transparency that its pixels have. The header counts.
+    @Test func whatSaysThatItIsOpaqueIs() throws {
+      var file = try ImageEncoder.encode(.glass(16, 12), as: .losslessWebP)
+      let glass = try decoder.decode(file)
+      // Behind 12 bytes of RIFF, 8 of the chunk and a signature: 14 bits for each side, then the one for alpha.
+      #expect(file[12..<16].elementsEqual("VP8L".utf8) && file[20] == 0x2F && file[24] & 0x10 != 0)
+      file[24] &= ~0x10
+      let image = try decoder.decode(file)
+      #expect(!image.hasAlpha)
+      #expect(image.colors == glass.colors.map { RGBA($0.red, $0.green, $0.blue, 255) })
+      #expect(glass.colors.contains { $0.alpha != 255 })
+    }
+
     @Test func lossyWithAlphaHasBoth() throws {
       let image = try decoder.decode(ImageEncoder.encode(.glass(32, 32), as: .webp(quality: 0.9)))
       #expect(image.hasAlpha && !image.info.isLossless && image.info.bitsPerChannel == 8)

@@ -181,6 +181,37 @@ import Testing
     try store.close()
   }
 
+  // MARK: Syncs
+
+  /// The kernel tells one of two syncs that they failed. The other's checkpoint would vouch for what is not on the disk.
+  @Test func noSyncCountsBesideOneThatFails() throws {
+    let store = try world.open("store")
+    try store.put(noise(3000, 1), for: "a")
+    let segments = store.core.catalog.segments.segments
+    let segment = try #require(segments.compactMap { $0 }.first { $0.liveCount > 0 }).fileName
+    let outcome = Guarded<StoreError?>(nil)
+    let done = DispatchSemaphore(value: 0)
+    disk.onSync.withLock { handler in
+      handler = { [disk] path throws(SystemError) in
+        guard path == "segments/\(segment)" else { return }
+        disk.onSync.withLock { $0 = nil }
+        Thread.detachNewThread {
+          do throws(StoreError) { try store.checkpoint() } catch { outcome.withLock { $0 = error } }
+          done.signal()
+        }
+        // Time for the whole of it, were it to go on.
+        if done.wait(timeout: .now() + 0.3) == .success { done.signal() }
+        throw SystemError(code: 5, operation: "sync", path: path)
+      }
+    }
+    #expect(throws: StoreError.self) {
+      try store.put(noise(40_000, 2), for: "b", options: PutOptions(durability: .synced))
+    }
+    done.wait()
+    #expect({ if case .writeFailed? = outcome.withLock({ $0 }) { true } else { false } }())
+    try? store.close()
+  }
+
   // MARK: Marks
 
   /// What was written to each file since its last sync began, by the lowest place.

@@ -9,8 +9,8 @@ final class MemoryDisk: FileSystem, @unchecked Sendable {
   static let folders = ["", "wal", "checkpoints", "segments"]
   private let files = Guarded<[String: MemoryFile]>([:])
   private let hasFolders: Guarded<Bool>
-  /// Called with a file's path while it is being synced.
-  let onSync = Guarded<(@Sendable (String) -> Void)?>(nil)
+  /// Called with a file's path while it is being synced; what it throws is what the sync throws.
+  let onSync = Guarded<(@Sendable (String) throws(SystemError) -> Void)?>(nil)
   /// Called with a file's path and the place before something is written there.
   let onWrite = Guarded<(@Sendable (_ path: String, _ offset: Int) -> Void)?>(nil)
   /// Called with a file's path and the place before something is read there.
@@ -182,7 +182,7 @@ private final class MemoryHandle: File, @unchecked Sendable {
   }
 
   func truncate(to byteCount: Int, from site: CallSite) { file.resize(to: byteCount) }
-  func sync(from site: CallSite) { file.disk?.onSync.withLock { $0 }?(path) }
+  func sync(from site: CallSite) throws(SystemError) { try file.disk?.onSync.withLock { $0 }?(path) }
   func status() -> FileStatus {
     FileStatus(byteCount: file.count, allocatedByteCount: roundUp(file.count, to: 4096))
   }

@@ -1,0 +1,191 @@
+import Testing
+
+@testable import Vitrine
+@testable import VitrineSimulation
+
+/// Rule 7, the opening that finds the mark of a failed sync: what it may not do, and what may go wrong meanwhile.
+@Suite struct FailedSyncRecoveryTests {
+  /// A store whose sync fails, and the world after its process has died.
+  private func afterAFailedSync(
+    _ folder: String, _ options: StoreOptions = StoreOptions(byteBudget: 1 << 20), change: (Workload) throws -> Void
+  ) throws -> (work: Workload, world: SimulatedWorld) {
+    let work = try Workload(options: options)
+    try change(work)
+    work.world.disk.plan(Fault(.syncFile, on: .containing("/\(folder)/"), .loseUnsyncedPages(5)))
+    #expect(throws: StoreError.self) { try work.store.flush() }
+    return (work, work.world.rebooted(work.world.disk.crashStates().diskAfterProcessDeath()))
+  }
+
+  private func open(_ world: SimulatedWorld, _ options: StoreOptions = StoreOptions()) throws -> CacheStore {
+    try CacheStore.open(at: Workload.path, options: options, environment: world.environment)
+  }
+
+  /// The frames that killed what lies in it may only look written.
+  @Test func noSegmentGoesWhileWhatIsInTheLogIsDoubtful() throws {
+    var bytes = Workload.bytes(60_000, 1)
+    let (_, world) = try afterAFailedSync("wal") { work in
+      // One to a segment, until the budget has no room for another.
+      for number in 0..<24 {
+        bytes[0] = UInt8(number)
+        try work.put("k\(number)", bytes, synced: true)
+      }
+      try work.checkpoint()
+      // What is overwritten is durable; what overwrites it is not.
+      for number in 12..<24 where work.store.contains(CacheKey("k\(number)")) {
+        try work.put("k\(number)", Workload.bytes(9, number))
+      }
+    }
+    let before = try open(world.rebooted(world.disk.crashStates().disk(.everythingLost)))
+    let durable = (0..<24).filter { before.bytes(CacheKey("k\($0)"))?.count == 60_000 }
+    before.abandon()
+    #expect(durable.count > 4)
+    let first = world.disk.operationCount
+    try open(world).abandon()
+    let removals = world.disk.operations.filter { $0.index >= first && $0.name == "remove" }
+    let published = world.disk.operations.first { $0.byteRange == 0..<4096 && $0.path.contains("/checkpoints/") }
+    let moment = try #require(published).index
+    #expect(removals.allSatisfy { $0.index > moment })
+    for moment in first...moment {
+      let left = world.rebooted(world.disk.crashStates(after: moment).disk(.everythingLost))
+      let again = try open(left)
+      for number in durable {
+        #expect(again.bytes(CacheKey("k\(number)"))?.count == 60_000, "k\(number) after \(moment)")
+      }
+      #expect(!again.statistics().lastOpen.mayHaveLostRemovals)
+      again.abandon()
+    }
+  }
+
+  /// With all files of the log in use a recovery begins the last one again, and the next one that one once more.
+  @Test func aRecoveryThatIsKilledTwiceFindsNoDamageInTheLog() throws {
+    let (work, world) = try afterAFailedSync("segments") { work in
+      let wal = try #require(work.store.core.wal)
+      var number = 0
+      while wal.freeCount > 1 {
+        try work.store.put(Workload.bytes(200, number), for: CacheKey("k\(number % 8)"))
+        number += 1
+      }
+    }
+    let keys = Set((0..<8).map { CacheKey("k\($0)") })
+    let before = Inspection.contents(work.store, keys)
+    func killed(_ world: SimulatedWorld, every step: Int) throws -> [SimulatedWorld] {
+      let first = world.disk.operationCount
+      try open(world).abandon()
+      return stride(from: first, through: world.disk.operationCount, by: step).map { moment in
+        world.rebooted(world.disk.crashStates(after: moment).diskAfterProcessDeath())
+      }
+    }
+    var count = 0
+    for once in try killed(world, every: 3) {
+      for twice in try killed(once, every: 2) {
+        let store = try open(twice)
+        #expect(!store.statistics().lastOpen.mayHaveLostRemovals && store.statistics().lastOpen.notes.isEmpty)
+        #expect(Inspection.contents(store, keys) == before)
+        store.abandon()
+        count += 1
+      }
+    }
+    #expect(count > 20, "\(count)")
+  }
+
+  /// What only looks written may be dropped at any time: then the page shows what is on the disk.
+  @Test func aPageThatIsDroppedInTheMidstIsNotPutAgain() throws {
+    let value = Workload.bytes(9000, 2)
+    let (work, world) = try afterAFailedSync("segments") { try $0.put("unsynced", value) }
+    let drop: InterventionPlan.Intervention = { core in
+      guard let inode = core.resolve("\(Workload.path)/segments/\(SegmentHeader.fileName(1))") else { return }
+      core.files[inode]?.write([UInt8](repeating: 0, count: 4096), at: 4096)
+    }
+    let first = world.disk.callCount + 1
+    try open(world).abandon()
+    let last = world.disk.callCount
+    var losses = 0
+    // Before each call to the disk, and then before each look at all of a value.
+    for call in first...last + 8 {
+      let world = work.world.rebooted(work.world.disk.crashStates().diskAfterProcessDeath())
+      var environment = world.environment
+      if call <= last {
+        world.disk.plan(before: call, isHarmless: true, drop)
+      } else {
+        let looks = Guarded(0)
+        environment.digest = { [disk = world.disk] bytes in
+          let look = looks.withLock { looks in
+            looks += 1
+            return looks
+          }
+          if look == call - last { disk.core.withLock { drop(&$0) } }
+          return Digest(of: bytes)
+        }
+      }
+      let store = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: environment)
+      let found = store.bytes("unsynced")
+      #expect(found == value || found == nil, "before call \(call)")
+      losses += found == nil ? 1 : 0
+      store.abandon()
+      let left = world.rebooted(world.disk.crashStates().disk(.everythingLost))
+      #expect(try open(left, StoreOptions(verification: .never)).bytes("unsynced") == found, "before call \(call)")
+    }
+    #expect(losses > 0)
+  }
+
+  /// A disk or a limit that refuses even to write over what is there.
+  @Test(arguments: [ErrorCode.noSpace, ErrorCode.fileTooLarge]) func whatCannotBeWrittenToItsPlaceIsKept(_ code: Int32)
+    throws
+  {
+    let (work, world) = try afterAFailedSync("segments") { work in
+      try work.put("before", Workload.bytes(700, 1), synced: true)
+      try work.checkpoint()
+      try work.put("unsynced", Workload.bytes(900, 2))
+    }
+    let before = Inspection.contents(work.store, work.history.keys)
+    world.disk.plan(Fault(.write, on: .containing("/segments/"), isLasting: true, .fail(code)))
+    #expect(throws: StoreError.noSpace) { try open(world) }
+    world.disk.removeFaults()
+    let store = try open(world)
+    #expect(Inspection.contents(store, work.history.keys) == before)
+  }
+
+  /// What was put into a larger budget may be larger than any value is allowed to be now.
+  @Test func aBudgetThatWasMadeSmallerIsNoReasonNotToOpen() throws {
+    let (work, world) = try afterAFailedSync("segments", StoreOptions(byteBudget: 16 << 20)) { work in
+      try work.put("large", Workload.bytes(5 << 20, 1))
+    }
+    let store = try open(world, StoreOptions(byteBudget: 2 << 20))
+    #expect(store.bytes("large") == work.store.bytes("large"))
+    store.abandon()
+    let left = world.rebooted(world.disk.crashStates().disk(.everythingLost))
+    #expect(try open(left).bytes("large") == work.store.bytes("large"))
+  }
+
+  /// There may be a mark in what cannot be read.
+  @Test func aLockThatCannotBeReadCountsAsMarked() throws {
+    let (_, world) = try afterAFailedSync("segments") { try $0.put("unsynced", Workload.bytes(900, 2)) }
+    world.disk.plan(Fault(.read, on: .suffix("/LOCK"), isLasting: true, .fail(5)))
+    let store = try open(world)
+    let found = store.bytes("unsynced")
+    #expect(found != nil)
+    try store.flush()
+    let left = world.rebooted(world.disk.crashStates().disk(.everythingLost))
+    #expect(try open(left).bytes("unsynced") == found)
+  }
+
+  /// The copies are as old, one to another, as what they were made from.
+  @Test func whatIsWrittenAnewKeepsItsOrder() throws {
+    let (_, world) = try afterAFailedSync("segments") { work in
+      for number in 0..<40 { try work.put("k\(number)", Workload.bytes(100, number)) }
+    }
+    func order(_ store: CacheStore) -> [CacheKey] {
+      var entries: [(UInt32, CacheKey)] = []
+      let keys = store.core.catalog.keys
+      store.forEachEntry { entry in
+        let hash = entry.key.url.withUnsafeBytes { store.core.catalog.hasher.key($0, styleTag: entry.key.style.tag) }
+        let stamp = keys.find(hash, counts: false) { $0.stamp } ?? 0
+        entries.append((RecencyClock.age(of: stamp, at: keys.clock.now), entry.key))
+        return true
+      }
+      return entries.sorted { $0.0 > $1.0 }.map(\.1)
+    }
+    let store = try open(world)
+    #expect(order(store) == (0..<40).map { CacheKey("k\($0)") })
+  }
+}
