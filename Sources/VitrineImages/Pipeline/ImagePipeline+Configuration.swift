@@ -36,6 +36,8 @@
       public var attemptCount = 3
       /// Milliseconds since 1970.
       public var now: @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970 * 1000) }
+      /// Milliseconds of a clock that never steps back: for how long a failure is remembered.
+      var uptime: @Sendable () -> Int64 = MemoryCache<LoadRequest, Int>.uptime
 
       public init(
         storage: (any ImageStorage)? = nil, loader: any DataLoading = URLSessionLoader(),

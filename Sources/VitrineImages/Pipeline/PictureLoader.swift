@@ -51,7 +51,7 @@
       var options = HTTPFetcher.Options()
       options.mostBytes = configuration.mostBytes
       options.attemptCount = max(1, configuration.attemptCount)
-      fetcher = HTTPFetcher(configuration.loader, options)
+      fetcher = HTTPFetcher(configuration.loader, options, now: configuration.uptime)
       originals = Originals(
         configuration.storage, versions, writes, fetcher,
         loads: loads,

@@ -85,7 +85,8 @@ struct DiskCore {
   mutating func recordFromOutside(_ change: DiskOperation.Change, _ path: String) { recordUnchecked(change, path, nil) }
 
   private mutating func recordUnchecked(_ change: DiskOperation.Change, _ path: String, _ site: CallSite?) {
-    journal.append(DiskOperation(index: operationCount, path: path, change: change, site: site))
+    journal.append(
+      DiskOperation(index: operationCount, path: path, change: change, site: site, thread: .current))
   }
 
   private func checkRunning(_ operation: @autoclosure () -> String, _ path: String) throws(SystemError) {

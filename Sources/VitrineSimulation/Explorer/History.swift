@@ -78,6 +78,11 @@ package final class History {
     return step.id
   }
 
+  /// Whether a step began behind this one, and before the operation of that number.
+  func hasBegun(after step: StepID, by operation: Int, otherThan others: [StepID]) -> Bool {
+    steps.contains { $0.id.number > step.number && $0.began <= operation && !others.contains($0.id) }
+  }
+
   /// The newest step, while it has neither been acknowledged nor failed.
   var underWay: (position: Int, changes: [Change])? {
     guard let last = steps.last, last.acknowledged == nil, !last.hasFailed else { return nil }

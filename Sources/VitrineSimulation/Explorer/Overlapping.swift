@@ -8,6 +8,12 @@ extension RecordedStore {
   public enum Bystander: Sendable {
     case put(String, [UInt8], synced: Bool)
     case remove(String, synced: Bool)
+
+    var key: CacheKey {
+      switch self {
+      case .put(let name, _, _), .remove(let name, _): CacheKey(name)
+      }
+    }
   }
 
   /// Runs `body`, and while its sync of that number (counted from 1) is under way, each bystander's change on a thread of
@@ -15,34 +21,39 @@ extension RecordedStore {
   /// have. Where there is no such sync they follow the body, and so do those behind one that waits for the body. Their keys
   /// must be others than those of the body, and what that changes must be there to be changed.
   public func overlap(sync number: Int = 1, _ bystanders: [Bystander], _ body: () throws -> Void) throws {
+    let evictedBefore = notedEvictions.count
+    // Which of the contents that a bystander's key had was evicted, and when, is not known.
+    defer { if notedEvictions[evictedBefore...].contains(where: bystanders.map(\.key).contains) { isUncertain = true } }
     try evicting { try run(bystanders, inSync: number, of: body) }
   }
 
   private func run(_ bystanders: [Bystander], inSync number: Int, of body: () throws -> Void) throws {
     let waiting = DispatchGroup()
-    let outcomes = Guarded<[(History.StepID, moment: Int?)]>([])
-    var startedCount = 0
+    var started: [Started] = []
     let run = Unchecked { [self] in
       // A change that nobody sees yet has no frame yet: those of the bystanders come before it.
       let unseen = history.underWay.flatMap { change in isSeen(change.changes) ? nil : change.position }
       for (count, bystander) in bystanders.enumerated() {
-        startedCount += 1
-        if start(bystander, at: unseen.map { $0 + count }, waiting, outcomes) { continue }
-        // It waits for the body, or its thread got no time. Its frame comes behind those that are there; whether it comes
-        // before the body's, nobody knows.
-        if unseen != nil { isUncertain = true }
-        return
+        started.append(start(bystander, at: unseen.map { $0 + count }, precedesBody: unseen != nil, waiting))
+        // It waits for the body, or its thread got no time.
+        if !hasGoneFar(started[count]) { return }
       }
     }
     world.disk.planDuringSync(number) { run.body() }
     defer {
       waiting.wait()
-      for bystander in bystanders[startedCount...] {
-        _ = start(bystander, at: nil, waiting, outcomes)
+      if !areInOrder(started) { isUncertain = true }
+      for bystander in bystanders[started.count...] {
+        started.append(start(bystander, at: nil, precedesBody: false, waiting))
         waiting.wait()
       }
-      for (step, moment) in outcomes.withLock({ $0 }) {
-        if let moment { history.acknowledge(step, at: moment) } else { history.fail(step) }
+      for bystander in started {
+        let end = bystander.end.withLock { $0 }
+        if let end, end.isAcknowledged {
+          history.acknowledge(bystander.step, at: end.moment)
+        } else {
+          history.fail(bystander.step)
+        }
       }
     }
     do {
@@ -61,51 +72,93 @@ extension RecordedStore {
     }
   }
 
-  private func framesStored(since moment: Int) -> Bool {
-    world.disk.lastOperations(since: moment).contains { $0.name == "store" && $0.path.contains("/wal/") }
+  /// A bystander's change under way.
+  private struct Started {
+    let step: History.StepID
+    let began: Int
+    /// Its step is before that of the body that was under way.
+    let precedesBody: Bool
+    /// Nil until its thread has begun.
+    let thread = Guarded<ThreadIdentity?>(nil)
+    /// After how many operations it ended, and whether well.
+    let end = Guarded<(moment: Int, isAcknowledged: Bool)?>(nil)
   }
 
-  /// Answers whether it has got as far as it can.
   private func start(
-    _ bystander: Bystander, at position: Int?, _ waiting: DispatchGroup,
-    _ outcomes: Guarded<[(History.StepID, moment: Int?)]>
-  ) -> Bool {
-    let change: History.Change
-    let isSynced: Bool
-    switch bystander {
-    case .put(let name, let bytes, let synced): (change, isSynced) = (.put(CacheKey(name), Content(bytes)), synced)
-    case .remove(let name, let synced): (change, isSynced) = (.remove(CacheKey(name)), synced)
-    }
-    let step = history.begin([change], synced: isSynced, at: position)
-    let began = world.disk.operationCount
-    let isOver = Guarded(false)
-    let store = store
-    let disk = world.disk
+    _ bystander: Bystander, at position: Int?, precedesBody: Bool, _ waiting: DispatchGroup
+  ) -> Started {
+    let key = bystander.key
+    let (change, isSynced): (History.Change, Bool) =
+      switch bystander {
+      case .put(_, let bytes, let synced): (.put(key, Content(bytes)), synced)
+      case .remove(_, let synced): (.remove(key), synced)
+      }
+    let started = Started(
+      step: history.begin([change], synced: isSynced, at: position), began: world.disk.operationCount,
+      precedesBody: precedesBody)
+    let (store, disk) = (store, world.disk)
     waiting.enter()
     RecordedStore.threads.async {
+      started.thread.withLock { $0 = .current }
       let durability: Durability = isSynced ? .synced : .buffered
-      var moment: Int?
+      var isAcknowledged = true
       do {
-        switch change {
-        case .put(let key, let content):
-          try store.put(content.bytes, for: key, options: PutOptions(durability: durability))
-        case .remove(let key): try store.remove(key, durability: durability)
-        case .removeAll: break
+        switch bystander {
+        case .put(_, let bytes, _): try store.put(bytes, for: key, options: PutOptions(durability: durability))
+        case .remove: try store.remove(key, durability: durability)
         }
-        moment = disk.operationCount
-      } catch {}
-      outcomes.withLock { $0.append((step, moment)) }
-      isOver.withLock { $0 = true }
+      } catch {
+        isAcknowledged = false
+      }
+      started.end.withLock { $0 = (disk.operationCount, isAcknowledged) }
       waiting.leave()
     }
-    // Until it has ended, or waits behind its frame; or for something else, which nothing here can see.
+    return started
+  }
+
+  /// Waits until it has ended, or waits behind its frame; answers false where it waits for something else, which nothing
+  /// here can see, or gets no time.
+  private func hasGoneFar(_ bystander: Started) -> Bool {
     let clock = Environment.posix.clock
     let end = clock.monotonicNanoseconds() + RecordedStore.longestWait
-    while !isOver.withLock({ $0 }), !framesStored(since: began) {
+    while bystander.end.withLock({ $0 == nil }), frames(of: bystander).isEmpty {
       if clock.monotonicNanoseconds() >= end { return false }
       clock.sleep(milliseconds: 0)
     }
     return true
+  }
+
+  /// Whether all frames came in the order in which the history has their changes: threads that get little time come later
+  /// than they should, and what they did between two frames may have come between those of another.
+  private func areInOrder(_ bystanders: [Started]) -> Bool {
+    var last = -1
+    for bystander in bystanders {
+      let frames = frames(of: bystander)
+      guard let first = frames.first, let newest = frames.last else { continue }
+      if first < last { return false }
+      last = newest
+      if bystander.precedesBody, let next = self.frames(since: bystander.began, of: .current).first, next < newest {
+        return false
+      }
+      if !bystander.precedesBody, history.hasBegun(after: bystander.step, by: newest, otherThan: bystanders.map(\.step))
+      {
+        return false
+      }
+    }
+    return true
+  }
+
+  /// The operations that brought frames of its change; perhaps not all of them yet.
+  private func frames(of bystander: Started) -> [Int] {
+    guard let thread = bystander.thread.withLock({ $0 }) else { return [] }
+    // Later, its thread may be somebody else's.
+    let end = bystander.end.withLock { $0?.moment ?? .max }
+    return frames(since: bystander.began, of: thread).filter { $0 < end }
+  }
+
+  private func frames(since moment: Int, of thread: ThreadIdentity) -> [Int] {
+    world.disk.lastOperations(since: moment)
+      .filter { $0.thread == thread && $0.name == "store" && $0.path.contains("/wal/") }.map(\.index)
   }
 
   private static let threads = DispatchQueue(label: "vitrine.bystanders", attributes: .concurrent)

@@ -18,7 +18,7 @@ public final class RecordedStore {
   /// Another thread was so slow that the order of its change is not known: nothing can be said of what is left.
   var isUncertain = false
   /// What was evicted and entered into the history.
-  private var notedEvictions: [CacheKey] = []
+  private(set) var notedEvictions: [CacheKey] = []
   private var byteBudget: Int
   private var byteBudgetSince = 0
   private var overAnEarlierBudget: String?

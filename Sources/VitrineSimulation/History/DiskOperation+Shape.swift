@@ -30,6 +30,6 @@ extension DiskOperation {
   }
 
   private func changed(to change: Change) -> DiskOperation {
-    DiskOperation(index: index, path: path, change: change, site: site)
+    DiskOperation(index: index, path: path, change: change, site: site, thread: thread)
   }
 }

@@ -31,6 +31,7 @@ package struct DiskOperation: Sendable {
   let change: Change
   /// Where in the engine it was asked for; nil for what a test or somebody else did.
   package let site: CallSite?
+  let thread: ThreadIdentity
 
   package var isSync: Bool {
     switch change {

@@ -293,7 +293,11 @@
 
     @Test func aDeadURLIsNotAskedForByEveryCell() async throws {
       let server = try TestServer { request in request.path == "/dead" ? .status(404) : .init(body: Self.picture) }
-      let pipeline = pipeline { $0.attemptCount = 3 }
+      let uptime = Locked<Int64>(0)
+      let pipeline = pipeline {
+        $0.attemptCount = 3
+        $0.uptime = { uptime.withLock { $0 } }
+      }
       for _ in 0..<10 {
         await #expect(throws: LoadError.self) {
           try await pipeline.image(for: ImageRequest(server.url("/dead"), style: try .square(20)))
@@ -307,6 +311,10 @@
           for: ImageRequest(server.url("/dead"), style: try .square(20), cachePolicy: .reload))
       }
       #expect(server.paths == ["/dead", "/alive", "/dead"])
+      uptime.withLock { $0 += 60_000 }
+      await #expect(throws: LoadError.status(404)) {
+        try await pipeline.image(for: ImageRequest(server.url("/dead"), style: try .square(20)))
+      }
     }
 
     @Test func offlineServesWhatIsThere() async throws {

@@ -119,7 +119,7 @@
     @Test(arguments: [204, 205, 400, 401, 403, 404, 410, 451])
     func whatTheServerDeniesIsNotAskedForAgain(_ status: Int) async throws {
       let server = try TestServer { _ in .raw(["HTTP/1.1 \(status) No", "Connection: close"]) }
-      let fetcher = HTTPFetcher(URLSessionLoader(), .init(attemptCount: 3, pauseMilliseconds: 1))
+      let fetcher = HTTPFetcher(URLSessionLoader(), .init(attemptCount: 3, pauseMilliseconds: 1)) { 0 }
       let request = LoadRequest(url: server.url("/"))
       await #expect(throws: LoadError.status(status)) { try await fetcher.fetch(request) }
       await #expect(throws: LoadError.failedBefore("the server answered \(status)")) {

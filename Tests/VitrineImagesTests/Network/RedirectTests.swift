@@ -24,7 +24,7 @@
       let server = try TestServer { request in
         .status(302, ["Location": request.path == "/a" ? "/b" : "/a"])
       }
-      let fetcher = HTTPFetcher(loader, .init(attemptCount: 3, pauseMilliseconds: 1))
+      let fetcher = HTTPFetcher(loader, .init(attemptCount: 3, pauseMilliseconds: 1)) { 0 }
       await #expect(throws: LoadError.tooManyRedirects) { try await fetcher.fetch(LoadRequest(url: server.url("/a"))) }
       let count = server.requests.count
       #expect(count < 50)
