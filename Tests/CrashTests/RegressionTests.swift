@@ -147,7 +147,7 @@ import VitrineSimulation
       try work.put("k\(number)", Workload.bytes(200, number), synced: number % 100 == 0)
     }
     let states = work.world.disk.crashStates()
-    for seed in 0..<3 {
+    for seed in 0..<(Thoroughness.stride == 1 ? 3 : 1) {
       let disk = states.disk(seed == 0 ? .everythingLost : .moments(seed: UInt64(seed)))
       let wrong = Inspection(history: work.history, moment: work.world.disk.operationCount, powerLost: true)
         .run(work.world.rebooted(disk))

@@ -121,44 +121,43 @@ extension RecordedStore {
   private func hasGoneFar(_ bystander: Started) -> Bool {
     let clock = Environment.posix.clock
     let end = clock.monotonicNanoseconds() + RecordedStore.longestWait
-    while bystander.end.withLock({ $0 == nil }), frames(of: bystander).isEmpty {
+    while bystander.end.withLock({ $0 == nil }), frame(of: bystander) == nil {
       if clock.monotonicNanoseconds() >= end { return false }
       clock.sleep(milliseconds: 0)
     }
     return true
   }
 
-  /// Whether all frames came in the order in which the history has their changes: threads that get little time come later
-  /// than they should, and what they did between two frames may have come between those of another.
+  /// Whether the frames came in the order in which the history has their changes: that of a thread that gets little time
+  /// comes later than it should.
   private func areInOrder(_ bystanders: [Started]) -> Bool {
     var last = -1
     for bystander in bystanders {
-      let frames = frames(of: bystander)
-      guard let first = frames.first, let newest = frames.last else { continue }
-      if first < last { return false }
-      last = newest
-      if bystander.precedesBody, let next = self.frames(since: bystander.began, of: .current).first, next < newest {
-        return false
-      }
-      if !bystander.precedesBody, history.hasBegun(after: bystander.step, by: newest, otherThan: bystanders.map(\.step))
-      {
+      guard let frame = frame(of: bystander) else { continue }
+      if frame < last { return false }
+      last = frame
+      if bystander.precedesBody {
+        if let next = self.frame(since: bystander.began, of: .current), next < frame { return false }
+      } else if history.hasBegun(after: bystander.step, by: frame, otherThan: bystanders.map(\.step)) {
         return false
       }
     }
     return true
   }
 
-  /// The operations that brought frames of its change; perhaps not all of them yet.
-  private func frames(of bystander: Started) -> [Int] {
-    guard let thread = bystander.thread.withLock({ $0 }) else { return [] }
+  /// The operation that brought the frame of its change, or of what is evicted for it.
+  private func frame(of bystander: Started) -> Int? {
+    guard let thread = bystander.thread.withLock({ $0 }) else { return nil }
     // Later, its thread may be somebody else's.
     let end = bystander.end.withLock { $0?.moment ?? .max }
-    return frames(since: bystander.began, of: thread).filter { $0 < end }
+    return frame(since: bystander.began, of: thread).flatMap { $0 < end ? $0 : nil }
   }
 
-  private func frames(since moment: Int, of thread: ThreadIdentity) -> [Int] {
-    world.disk.lastOperations(since: moment)
-      .filter { $0.thread == thread && $0.name == "store" && $0.path.contains("/wal/") }.map(\.index)
+  private func frame(since moment: Int, of thread: ThreadIdentity) -> Int? {
+    world.disk.lastOperations(since: moment).first {
+      // A file of the log begins with what tells of it alone.
+      $0.thread == thread && $0.name == "store" && $0.path.contains("/wal/") && $0.byteRange?.lowerBound != 0
+    }?.index
   }
 
   private static let threads = DispatchQueue(label: "vitrine.bystanders", attributes: .concurrent)
