@@ -43,7 +43,7 @@
       return try await pictures.load(request, interest: Interest(request.priority))
     }
 
-    private func placeholder(for request: ImageRequest) async -> ImageResponse? {
+    func placeholder(for request: ImageRequest) async -> ImageResponse? {
       if let near = memory.nearest(to: request) { return near }
       let (style, key) = (request.style, request.key)
       guard let kept = try? await configuration.storage.trying({ try await $0.placeholder(style, for: key) }) ?? nil,
