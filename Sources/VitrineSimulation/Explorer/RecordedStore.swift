@@ -15,7 +15,7 @@ public final class RecordedStore {
   package static let path = "/store"
 
   package internal(set) var isClosed = false
-  /// Another thread was so slow that the order of its change is not known: nothing can be said of what is left.
+  /// The order of what several threads did is not known: nothing can be said of what is left.
   var isUncertain = false
   /// What was evicted and entered into the history.
   private(set) var notedEvictions: [CacheKey] = []
