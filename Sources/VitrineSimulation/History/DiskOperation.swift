@@ -31,6 +31,7 @@ package struct DiskOperation: Sendable {
   let change: Change
   /// Where in the engine it was asked for; nil for what a test or somebody else did.
   package let site: CallSite?
+  /// Who asked for it: by this, changes that overlap are told apart.
   let thread: ThreadIdentity
 
   package var isSync: Bool {
