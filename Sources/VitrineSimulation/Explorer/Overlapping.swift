@@ -14,6 +14,14 @@ extension RecordedStore {
       case .put(let name, _, _), .remove(let name, _): CacheKey(name)
       }
     }
+
+    /// Whether this is how the log has it.
+    fileprivate func isLogged(as change: Change) -> Bool {
+      switch (self, change) {
+      case (.put, .put), (.remove, .remove): true
+      default: false
+      }
+    }
   }
 
   /// Runs `body`, and while its sync of that number (counted from 1) is under way, each bystander's change on a thread of
@@ -74,12 +82,13 @@ extension RecordedStore {
 
   /// A bystander's change under way.
   private struct Started {
+    let bystander: Bystander
     let step: History.StepID
     let began: Int
     /// Its step is before that of the body that was under way.
     let precedesBody: Bool
-    /// Nil until its thread has begun.
-    let thread = Guarded<ThreadIdentity?>(nil)
+    /// Its thread, and behind how many operations that began with it: before, it may have been another's. Nil until then.
+    let thread = Guarded<(identity: ThreadIdentity, began: Int)?>(nil)
     /// After how many operations it ended, and whether well.
     let end = Guarded<(moment: Int, isAcknowledged: Bool)?>(nil)
   }
@@ -94,12 +103,12 @@ extension RecordedStore {
       case .remove(_, let synced): (.remove(key), synced)
       }
     let started = Started(
-      step: history.begin([change], synced: isSynced, at: position), began: world.disk.operationCount,
+      bystander: bystander, step: history.begin([change], synced: isSynced, at: position), began: world.disk.operationCount,
       precedesBody: precedesBody)
     let (store, disk) = (store, world.disk)
     waiting.enter()
     RecordedStore.threads.async {
-      started.thread.withLock { $0 = .current }
+      started.thread.withLock { $0 = (.current, disk.operationCount) }
       let durability: Durability = isSynced ? .synced : .buffered
       var isAcknowledged = true
       do {
@@ -137,7 +146,8 @@ extension RecordedStore {
       if frame < last { return false }
       last = frame
       if bystander.precedesBody {
-        if let next = self.frame(since: bystander.began, of: .current), next < frame { return false }
+        let next = self.frame(since: bystander.began, of: .current) { !$0.isEmpty }
+        if let next, next < frame { return false }
       } else if history.hasBegun(after: bystander.step, by: frame, otherThan: bystanders.map(\.step)) {
         return false
       }
@@ -145,19 +155,18 @@ extension RecordedStore {
     return true
   }
 
-  /// The operation that brought the frame of its change, or of what is evicted for it.
+  /// The operation that brought the frame of its change. Its thread brings others before: a put may open a segment, or
+  /// evict.
   private func frame(of bystander: Started) -> Int? {
     guard let thread = bystander.thread.withLock({ $0 }) else { return nil }
     // Later, its thread may be somebody else's.
     let end = bystander.end.withLock { $0?.moment ?? .max }
-    return frame(since: bystander.began, of: thread).flatMap { $0 < end ? $0 : nil }
+    let frame = frame(since: thread.began, of: thread.identity) { $0.contains(where: bystander.bystander.isLogged) }
+    return frame.flatMap { $0 < end ? $0 : nil }
   }
 
-  private func frame(since moment: Int, of thread: ThreadIdentity) -> Int? {
-    world.disk.lastOperations(since: moment).first {
-      // A file of the log begins with what tells of it alone.
-      $0.thread == thread && $0.name == "store" && $0.path.contains("/wal/") && $0.byteRange?.lowerBound != 0
-    }?.index
+  private func frame(since moment: Int, of thread: ThreadIdentity, where isIt: ([Change]) -> Bool) -> Int? {
+    world.disk.lastOperations(since: moment).first { $0.thread == thread && isIt($0.logged) }?.index
   }
 
   private static let threads = DispatchQueue(label: "vitrine.bystanders", attributes: .concurrent)

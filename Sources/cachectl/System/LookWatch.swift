@@ -27,14 +27,16 @@ final class LookWatch: Sendable {
 
   func enter(_ place: String?, _ thread: Int) {
     lines.set(place, thread)
-    let now = Time.monotonicNanoseconds()
-    began.withLock { $0[thread] = place == nil ? nil : now }
+    began.withLock { $0[thread] = place == nil ? nil : Time.monotonicNanoseconds() }
   }
 
   private func expectProgress() {
-    let now = Time.monotonicNanoseconds()
     let longest = LookWatch.longestSeconds * 1_000_000_000
-    let hanging = began.withLock { began in began.indices.filter { now - (began[$0] ?? now) > longest } }
+    let hanging = began.withLock { began in
+      // Asked for in here: no look has begun later.
+      let now = Time.monotonicNanoseconds()
+      return began.indices.filter { now - (began[$0] ?? now) > longest }
+    }
     guard !hanging.isEmpty else { return }
     Diagnostics.write("\nVIOLATION: nothing has happened for \(LookWatch.longestSeconds) seconds\n")
     for thread in hanging { lines.tell(thread) }
