@@ -103,7 +103,8 @@ extension RecordedStore {
       case .remove(_, let synced): (.remove(key), synced)
       }
     let started = Started(
-      bystander: bystander, step: history.begin([change], synced: isSynced, at: position), began: world.disk.operationCount,
+      bystander: bystander, step: history.begin([change], synced: isSynced, at: position),
+      began: world.disk.operationCount,
       precedesBody: precedesBody)
     let (store, disk) = (store, world.disk)
     waiting.enter()
