@@ -31,6 +31,8 @@ public struct CrashWorkload: Sendable {
   /// Whether the disk fails in it, by its own plan: what the store refuses does not end it, an opening may have something to
   /// tell, and may evict, and no other faults come.
   var hasFaults = false
+  /// Of a store that somebody has left, whose opening is cut off too; empty where it begins with a new one.
+  package var files: [String: [UInt8]] = [:]
   let body: Body
 
   public init(
@@ -55,8 +57,7 @@ public struct CrashWorkload: Sendable {
   ) throws -> RecordedStore {
     try RecordedStore(
       seed: seed, options: options, isRecordedFromTheStart: includesMaking, forgets: false,
-      isTolerant: isTolerant || hasFaults,
-      prepare: prepare)
+      isTolerant: isTolerant || hasFaults, files: files, prepare: prepare)
   }
 
   /// Does it once. What the body throws is thrown.

@@ -57,6 +57,12 @@ package final class History {
     clock = world.clock
   }
 
+  /// What the keys have, or have not, before anything is asked for; all of it durable.
+  func begin(with found: [CacheKey: Content], of keys: Set<CacheKey>) {
+    run(keys.sorted().map { key in found[key].map { .put(key, $0) } ?? .remove(key) }, synced: true) {}
+    flush { true }
+  }
+
   func run<E: Error>(
     _ changes: [Change], synced: Bool, again: Repetition? = nil, _ body: () throws(E) -> Void
   ) throws(E) {

@@ -31,19 +31,25 @@ public final class RecordedStore {
   /// Whether a change that fails is entered as such and nothing more, so that what comes behind it is done too.
   let isTolerant: Bool
 
-  /// Crashes are explored from here on, unless the making of the store is of interest too.
+  /// Crashes are explored from here on, unless the making of the store is of interest too. `files` are of a store that
+  /// somebody has left: what a reader finds there is what the history begins with, as durable.
   package init(
     seed: UInt64 = 1, options: StoreOptions = StoreOptions(byteBudget: 1 << 20), isRecordedFromTheStart: Bool = false,
-    forgets: Bool = true, isTolerant: Bool = false, prepare: (SimulatedWorld) -> Void = { _ in }
+    forgets: Bool = true, isTolerant: Bool = false, files: [String: [UInt8]] = [:],
+    prepare: (SimulatedWorld) -> Void = { _ in }
   ) throws {
     self.forgets = forgets
     self.isTolerant = isTolerant
     var disk = SimulatedDisk.Options()
     disk.reusesMemory = !forgets
-    world = SimulatedWorld(seed: seed, disk: SimulatedDisk(disk))
+    world = SimulatedWorld(seed: seed, disk: SimulatedDisk(files: files, disk))
     history = History(world)
     self.options = options
     byteBudget = .max
+    if !files.isEmpty {
+      try RecordedStore.noteWhatIsThere(world, history)
+      firstMoment = world.disk.operationCount
+    }
     prepare(world)
     store = try CacheStore.open(at: RecordedStore.path, options: options, environment: world.environment)
     byteBudget = store.statistics().byteBudget
@@ -60,10 +66,16 @@ public final class RecordedStore {
     forgets = true
     isTolerant = true
     store = try CacheStore.open(at: RecordedStore.path, options: options, environment: world.environment)
-    let found = Inspection.contents(store, keys)
-    history.run(keys.sorted().map { key in found[key].map { .put(key, $0) } ?? .remove(key) }, synced: true) {}
-    history.flush { true }
+    history.begin(with: Inspection.contents(store, keys), of: keys)
     markBeginning()
+  }
+
+  private static func noteWhatIsThere(_ world: SimulatedWorld, _ history: History) throws {
+    let aside = world.rebooted(world.disk.copy())
+    let reader = try CacheStore.open(
+      at: path, options: StoreOptions(isReadOnly: true), environment: aside.environment)
+    let keys = Set(try reader.keysInOrder())
+    history.begin(with: Inspection.contents(reader, keys), of: keys)
   }
 
   func markBeginning() {
