@@ -22,6 +22,26 @@ import Vitrine
     #expect(inspect(work)?.contains("foreign is listed") == true)
   }
 
+  /// Metadata that are changed in memory alone may be lost; what they belong to is as durable as it was.
+  @Test func aDurableEntryIsMissedAlsoBehindABufferedChangeOfItsMetadata() throws {
+    let work = try Workload()
+    let (kept, lent) = (CacheKey("kept"), CacheKey("lent"))
+    try work.put("kept", Workload.bytes(700, 1), synced: true)
+    try work.put("lent", Workload.bytes(700, 2))
+    let before = Inspection.contents(work.store, work.history.keys)
+    try work.setMetadata("kept", [1])
+    try work.setMetadata("lent", [2])
+    let after = Inspection.contents(work.store, work.history.keys)
+    func judge(_ found: [CacheKey: Content]) -> String? {
+      work.history.judge(found, crashedAfter: work.world.disk.operationCount, powerLost: true)
+    }
+    #expect(judge(before) == nil && judge(after) == nil)
+    #expect(judge([kept: after[kept]!]) == nil)
+    #expect(judge([lent: after[lent]!])?.contains("kept is missing") == true)
+    try work.setMetadata("lent", [3], synced: true)
+    #expect(judge([kept: after[kept]!])?.contains("lent is missing") == true)
+  }
+
   /// Once something was evicted, that excuses nothing which goes later.
   @Test func whatGoesWithoutAnEvictionIsMissedInAStoreThatHasEvicted() throws {
     let work = try Workload(options: StoreOptions(byteBudget: 1 << 20, entryBudget: 3))

@@ -118,6 +118,27 @@ import VitrineSimulation
     for key in before.keys where after[key] == nil { #expect(found[key] == nil, "\(change): \(key.urlText)") }
   }
 
+  /// Wherever it is cut off, and whatever of it has arrived: its record may ride in its frame or be too long for one.
+  @Test(arguments: [40, 2000, 9000]) func aBufferedChangeOfMetadataCostsADurableEntryNothing(_ count: Int) throws {
+    let work = try filled()
+    let metadata = Workload.bytes(count, 77)
+    let key = CacheKey("a")
+    let before = contents(work.store)[key]
+    let begin = work.world.disk.operationCount
+    #expect(try work.store.setMetadata(metadata, for: key))
+    let after = contents(work.store)[key]
+    var looked = 0
+    let moments = Array(begin...work.world.disk.operationCount)
+    for crash in work.world.disk.crashes(mixtures: 8, seed: 3, after: moments) {
+      let world = work.world.rebooted(crash.disk())
+      let store = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment)
+      let found = contents(store)[key]
+      #expect(found == before || found == after, "\(crash)")
+      looked += 1
+    }
+    #expect(after != before && looked > 4)
+  }
+
   /// Rule 3: what a crash has taken is not promised anew.
   @Test func metadataOfALostPayloadAreNotAcknowledged() throws {
     let work = try Workload()

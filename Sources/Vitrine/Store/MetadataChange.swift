@@ -68,7 +68,7 @@ extension StoreCore {
       let shared = Shared(
         location: payload, origin: header.origin, storedByteCount: header.storedByteCount, encoding: header.encoding)
       do throws(StoreError) {
-        var pending = try place(put, sharing: shared, durability: durability, written: header.written)
+        var pending = try place(put, sharing: shared, durability: durability, written: header.written, isChange: true)
         pending.expected = slot.location
         return .success(try commit([pending], moreKeys: 1)?.sequence)
       } catch {

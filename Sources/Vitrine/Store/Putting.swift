@@ -104,8 +104,10 @@ extension StoreCore {
     return pending
   }
 
+  /// A change of an entry that `isChange` costs it nothing in a loss of power, also where it is buffered.
   func place(
-    _ put: PreparedPut, sharing shared: Shared?, durability: Durability, written: Int64, in room: Reservation? = nil
+    _ put: PreparedPut, sharing shared: Shared?, durability: Durability, written: Int64, in room: Reservation? = nil,
+    isChange: Bool = false
   ) throws(StoreError) -> PendingOperation {
     let payload = shared == nil ? put.stored : UnsafeRawBufferPointer(start: nil, count: 0)
     let reservation: Reservation
@@ -126,13 +128,17 @@ extension StoreCore {
       storedByteCount: shared?.storedByteCount ?? put.stored.count, encoding: shared?.encoding ?? put.encoding,
       isReference: shared != nil, written: written,
       payloadOffset: reservation.payloadOffset, seed: catalog.segments.seed(reservation.location), into: head)
-    let isCarried = durability == .synced && !isPassed && head.count + payload.count <= largestInline
+    // A reference always rides in its frame: what it refers to may be durable, and the loss of its own record, which
+    // nobody has synced, would take that with it (contract 4).
+    let isSmall = head.count + payload.count <= largestInline
+    let isCarried = (durability == .synced || shared != nil) && !isPassed && isSmall
     let isThere = room != nil
     try fill(
-      reservation, head.bytes, isThere ? UnsafeRawBufferPointer(start: nil, count: 0) : payload, isCarried: isCarried)
-    let inline =
-      isCarried ? CarriedRecord(head: head.bytes, payload: payload, isTransient: put.encoding == .zstd) : nil
-    if durability == .synced || isPassed, !isCarried { try sync(reservation.segment) }
+      reservation, head.bytes, isThere ? UnsafeRawBufferPointer(start: nil, count: 0) : payload, isCarried: isCarried,
+      awaitsSync: isCarried && durability == .synced)
+    let isTransient = shared == nil && put.encoding == .zstd
+    let inline = isCarried ? CarriedRecord(head: head.bytes, payload: payload, isTransient: isTransient) : nil
+    if durability == .synced || isPassed || isChange, !isCarried { try sync(reservation.segment) }
     if durability == .synced, let shared { try makeDurable(payloadAt: shared.location) }
     return PendingOperation(
       hash: put.hash, url: put.url, style: put.style, digest: put.digest, logicalByteCount: put.logicalByteCount,
@@ -148,11 +154,12 @@ extension StoreCore {
 
   /// Brings a record into its room, which is given up when that fails.
   func fill(
-    _ reservation: Reservation, _ head: UnsafeRawBufferPointer, _ payload: UnsafeRawBufferPointer, isCarried: Bool
+    _ reservation: Reservation, _ head: UnsafeRawBufferPointer, _ payload: UnsafeRawBufferPointer, isCarried: Bool,
+    awaitsSync: Bool = false
   ) throws(StoreError) {
     var failed: SystemError?
-    // What a frame carries comes with a sync, next to which bringing pages in is slow.
-    let window = isCarried ? nil : reservation.window
+    // Next to the sync of a frame, bringing pages in is slow.
+    let window = awaitsSync ? nil : reservation.window
     if !(window?.store(head, payload, at: reservation.offset) ?? false) {
       do throws(SystemError) {
         guard let file = reservation.segment.file else {

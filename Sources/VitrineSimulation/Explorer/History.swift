@@ -100,19 +100,22 @@ package final class History {
   ) -> Step {
     nextID += 1
     return Step(
-      id: StepID(number: nextID), changes: changes, again: again ?? { try History.make(changes, in: $0) },
-      isSynced: synced, began: began,
-      clock: (clock.wallMilliseconds(), clock.stepCount), acknowledged: acknowledged)
+      id: StepID(number: nextID), changes: changes,
+      again: again ?? { try History.make(changes, in: $0, synced ? .synced : .buffered) }, isSynced: synced,
+      began: began, clock: (clock.wallMilliseconds(), clock.stepCount), acknowledged: acknowledged)
   }
 
-  private static func make(_ changes: [Change], in store: CacheStore) throws -> [Change] {
+  private static func make(_ changes: [Change], in store: CacheStore, _ durability: Durability) throws -> [Change] {
     // Of an eviction or a long life's beginning a few will do.
     let few = Array(changes.prefix(10))
     for change in few {
       switch change {
-      case .put(let key, let content): try store.put(content.bytes, for: key, options: content.options)
-      case .remove(let key): try store.remove(key)
-      case .removeAll: try store.removeAll()
+      case .put(let key, let content):
+        var options = content.options
+        options.durability = durability
+        try store.put(content.bytes, for: key, options: options)
+      case .remove(let key): try store.remove(key, durability: durability)
+      case .removeAll: try store.removeAll(durability: durability)
       }
     }
     return few
@@ -159,12 +162,25 @@ package final class History {
     let content: Content
     /// The step that put it.
     let step: Int
+    /// The first since which the key has had these bytes, and whether one since then was to make them durable: metadata
+    /// that are changed in memory alone make no payload one that was never synced.
+    let payloadStep: Int
+    let isPayloadSynced: Bool
+
+    init(_ content: Content, step: Int, isSynced: Bool, before: Value?) {
+      self.content = content
+      self.step = step
+      let same = before.flatMap { $0.content.bytes == content.bytes && $0.content.layout == content.layout ? $0 : nil }
+      payloadStep = same?.payloadStep ?? step
+      isPayloadSynced = isSynced || same?.isPayloadSynced ?? false
+    }
   }
 
   private func apply(_ step: Int, to state: inout [CacheKey: Value]) {
     for change in steps[step].changes {
       switch change {
-      case .put(let key, let content): state[key] = Value(content: content, step: step)
+      case .put(let key, let content):
+        state[key] = Value(content, step: step, isSynced: steps[step].isSynced, before: state[key])
       case .remove(let key): state[key] = nil
       case .removeAll: state = [:]
       }
@@ -258,7 +274,7 @@ package final class History {
     }
     if mayMiss { return nil }
     for (key, value) in state where found[key] == nil && !mayHaveExpired(value) {
-      if powerLost, value.step >= flushed, !steps[value.step].isSynced { continue }
+      if powerLost, value.payloadStep >= flushed, !value.isPayloadSynced { continue }
       return "\(key.urlText) is missing"
     }
     return nil

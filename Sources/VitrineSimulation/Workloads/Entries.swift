@@ -94,7 +94,8 @@ extension CrashWorkload {
       case 1: try store.remove(name)
       default:
         try store.setMetadata(
-          name, RecordedStore.bytes(numbers.below(3000), 70 + number), synced: numbers.chance(40))
+          name, RecordedStore.bytes(numbers.below(numbers.chance(20) ? 9000 : 3000), 70 + number),
+          synced: numbers.chance(40))
       }
       if numbers.chance(12) { store.upkeep() }
     }
