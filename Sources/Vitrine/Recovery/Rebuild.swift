@@ -7,7 +7,6 @@ package struct Rebuild {
   package let scan: WALScan
   package let access: FileAccess
   package var progress: ((Int, Int) -> Void)?
-  package var onDamage: ((_ file: String, _ offset: Int, _ reason: String) -> Void)?
 
   package init(folders: StoreFolders, identity: StoreIdentity, scan: WALScan, access: FileAccess) {
     self.folders = folders
@@ -26,6 +25,22 @@ package struct Rebuild {
     let origin: UInt64
   }
 
+  /// Places that a rebuild could make nothing of. A crash leaves such heads, too; only pages that the disk does not give are
+  /// damage for certain.
+  private struct LeftOut {
+    private var places: [SegmentScanner.Damage: (count: Int, first: String)] = [:]
+
+    mutating func note(_ file: String, _ offset: Int, _ damage: SegmentScanner.Damage) {
+      places[damage, default: (0, "\(file) at \(offset)")].count += 1
+    }
+
+    var notes: [String] {
+      SegmentScanner.Damage.allCases.compactMap { damage in
+        places[damage].map { "left out of the rebuilding: \(damage.rawValue), \($0.count) times, first in \($0.first)" }
+      }
+    }
+  }
+
   private struct Key: Hashable {
     let url: [UInt8]
     let style: [UInt8]
@@ -38,6 +53,7 @@ package struct Rebuild {
     var newest: [Key: KeyRecord] = [:]
     var payloads: [Blob: (location: Location, units: Int)] = [:]
     var newestSequence: UInt64 = 0
+    var leftOut = LeftOut()
     let entries = try system { () throws(SystemError) in try folders.segments.entries() }
     let ids = entries.compactMap { $0.kind == .file ? SegmentHeader.segment(ofFile: $0.name) : nil }.sorted()
     for (index, id) in ids.enumerated() {
@@ -72,7 +88,7 @@ package struct Rebuild {
           let key = Key(url: record.url, style: record.style)
           if let other = newest[key], other.header.sequence > record.header.sequence { return }
           newest[key] = KeyRecord(header: record.header, location: location)
-        }, damage: { onDamage?(SegmentHeader.fileName(id), $0, $1) })
+        }, damage: { leftOut.note(SegmentHeader.fileName(id), $0, $1) })
       guard found else {
         catalog.segments.giveBack(slot: slot)
         continue
@@ -111,6 +127,7 @@ package struct Rebuild {
       durableSequence: 0, newestOpening: Sequence.opening(newestSequence), checkpoint: checkpoints, inline: [:])
     loaded.mayHaveLostRemovals = true
     loaded.notes.append("rebuilt from the segments: keys that were removed may have come back")
+    loaded.notes += leftOut.notes
     return loaded
   }
 

@@ -8,6 +8,12 @@ package struct SegmentScanner {
     package let style: [UInt8]
   }
 
+  /// What a scan meets and can make nothing of.
+  package enum Damage: String, CaseIterable {
+    case head = "the record's head fails its check"
+    case page = "the disk does not give it"
+  }
+
   package let file: any File
   package let store: StoreID
   package let segment: UInt64
@@ -27,7 +33,7 @@ package struct SegmentScanner {
   /// none, and each page that the disk does not give. Payloads are not read. `byteCount`: the file's. Answers where the last
   /// record ends.
   package func records(
-    byteCount: Int, _ body: (Found) -> Void, damage: (_ offset: Int, _ reason: String) -> Void = { _, _ in }
+    byteCount: Int, _ body: (Found) -> Void, damage: (_ offset: Int, _ what: Damage) -> Void = { _, _ in }
   ) -> Int {
     let window = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 64)
     defer { window.deallocate() }
@@ -52,7 +58,7 @@ package struct SegmentScanner {
       guard let header = RecordHeader(head: rest, available: byteCount - offset),
         header.isIntact(in: rest, seed: RecordHeader.seed(store: store, segment: segment, offset: offset))
       else {
-        damage(offset, "the record's head fails its check")
+        damage(offset, .head)
         offset += Unit.byteCount
         continue
       }
@@ -68,16 +74,17 @@ package struct SegmentScanner {
 
   /// Answers how much there is. What the disk does not give is damage, by pages, and zeros, in which no record begins.
   private func fill(
-    _ window: UnsafeMutableRawBufferPointer, at offset: Int, byteCount: Int, _ damage: (Int, String) -> Void
+    _ window: UnsafeMutableRawBufferPointer, at offset: Int, byteCount: Int, _ damage: (Int, Damage) -> Void
   ) -> Int {
-    if let count = try? file.read(into: window, at: offset) { return count }
     let count = min(window.count, byteCount - offset)
+    let whole = UnsafeMutableRawBufferPointer(rebasing: window[..<count])
+    if (try? file.read(into: whole, at: offset)) == count { return count }
     var start = 0
     while start < count {
       let end = min(count, start + SegmentScanner.page - (offset + start) % SegmentScanner.page)
       let part = UnsafeMutableRawBufferPointer(rebasing: window[start..<end])
       part.initializeMemory(as: UInt8.self, repeating: 0)
-      if (try? file.read(into: part, at: offset + start)) == nil { damage(offset + start, "the disk does not give it") }
+      if (try? file.read(into: part, at: offset + start)) != part.count { damage(offset + start, .page) }
       start = end
     }
     return count

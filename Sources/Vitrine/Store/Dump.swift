@@ -60,7 +60,7 @@ extension CacheStore {
               + "bytes=\(header.logicalByteCount) digest=\(header.digest) "
               + "style=\(String(decoding: record.style, as: UTF8.self)) url=\(String(decoding: record.url, as: UTF8.self))"
           ))
-      }, damage: { found.append(($0, "\($0) damaged: \($1)")) })
+      }, damage: { found.append(($0, "\($0) damaged: \($1.rawValue)")) })
     lines += found.sorted { $0.0 < $1.0 }.map(\.1)
   }
 

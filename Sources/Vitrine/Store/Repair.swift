@@ -52,6 +52,9 @@ extension CacheStore {
     progress?(done, report.segmentCount)
     report.entryCount = core.locked { core.catalog.keyCount }
     try core.close()
+    // Also what the opening and the checkpoint met on their way.
+    let givenUp = core.damagedCount.load(ordering: .relaxed) + core.lostCount.load(ordering: .relaxed)
+    if givenUp > 0 { report.notes.append("\(givenUp) entries were given up, whose records could not be read") }
     return report
   }
 }
