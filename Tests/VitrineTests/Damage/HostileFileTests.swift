@@ -10,6 +10,8 @@ import Testing
     let bytes: [UInt8]
     let byteCount: Int
     private(set) var readCount = 0
+    /// The longest that was asked for at once.
+    private(set) var mostWanted = 0
 
     init(_ bytes: [UInt8] = [], byteCount: Int) {
       self.bytes = bytes
@@ -20,6 +22,7 @@ import Testing
     var announcesStores: Bool { false }
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) -> Int {
       readCount += 1
+      mostWanted = max(mostWanted, buffer.count)
       let count = min(buffer.count, max(0, byteCount - offset))
       UnsafeMutableRawBufferPointer(rebasing: buffer[..<count]).initializeMemory(as: UInt8.self, repeating: 0)
       if offset < bytes.count { buffer.copyBytes(from: bytes[offset..<min(bytes.count, offset + count)]) }
@@ -39,6 +42,18 @@ import Testing
     func tryLock() -> Bool { true }
     func willStore(_ range: Range<Int>) {}
     func didStore(_ range: Range<Int>, from site: CallSite) {}
+  }
+
+  /// The field is read before any checksum can be compared.
+  @Test(arguments: [UInt32.max, 1 << 31, 1 << 24, 1 << 23])
+  func aHeadOfAWrongLengthIsNotReadWhole(_ length: UInt32) throws {
+    var head = [UInt8](repeating: 0, count: RecordHeader.fixedByteCount)
+    withUnsafeBytes(of: RecordHeader.magic.littleEndian) { head.replaceSubrange(0..<4, with: $0) }
+    withUnsafeBytes(of: length.littleEndian) { head.replaceSubrange(88..<92, with: $0) }
+    let file = SparseFile(head, byteCount: 1 << 40)
+    let buffer = ByteBuffer()
+    #expect(try HeadReader(file: file, offset: 0, available: 1 << 40).read(into: buffer, first: 4096) == nil)
+    #expect(file.readCount == 2 && file.mostWanted < 1 << 18)
   }
 
   @Test(arguments: [1 << 30, 1 << 20, 2999, 3001])
