@@ -12,17 +12,18 @@ extension DiskCore {
       wanted = UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(Swift.max(byteCount, 0)))
     }
     let count = file.read(into: wanted, at: offset)
+    guard let effect else { return count }
+    let found = UnsafeMutableRawBufferPointer(rebasing: wanted[..<count])
+    let right = Array(found)
     switch effect {
     case .flipBit(let byte, let bit) where count > 0:
-      wanted[Int(byte.magnitude % UInt(count))] ^= 1 << UInt8(truncatingIfNeeded: bit & 7)
-    case .readStale(let part):
-      readStale(file, part, into: UnsafeMutableRawBufferPointer(rebasing: wanted[..<count]), at: offset)
-    case .misdirect(let byteCount):
-      _ = file.read(
-        into: UnsafeMutableRawBufferPointer(rebasing: wanted[..<count]),
-        at: misdirected(offset, by: byteCount, count, in: file))
+      found[Int(byte.magnitude % UInt(count))] ^= 1 << UInt8(truncatingIfNeeded: bit & 7)
+    case .readStale(let part): readStale(file, part, into: found, at: offset)
+    case .misdirect(let byteCount): _ = file.read(into: found, at: misdirected(offset, by: byteCount, count, in: file))
     default: break
     }
+    let wouldBe = Swift.min(buffer.count, Swift.max(0, file.byteCount - offset))
+    if count == wouldBe, found.elementsEqual(right) { faults.takeStrikeBack() }
     return count
   }
 
@@ -56,7 +57,10 @@ extension DiskCore {
     case .failAfterWriting(let byteCount, let planned):
       count = Swift.min(count, Swift.max(byteCount, 0))
       code = planned
-    case .misdirect(let byteCount): offset = misdirected(offset, by: byteCount, count, in: file)
+    case .misdirect(let byteCount):
+      let place = misdirected(offset, by: byteCount, count, in: file)
+      if place == offset { faults.takeStrikeBack() }
+      offset = place
     default: break
     }
     let fitting = fittingByteCount(file, offset..<offset + count)

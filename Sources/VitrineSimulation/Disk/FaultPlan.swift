@@ -70,6 +70,8 @@ struct FaultPlan: Sendable {
   mutating func add(_ fault: Fault) { faults.append((fault, 0)) }
   mutating func removeAll() { faults = [] }
   mutating func noteStrike() { strikeCount += 1 }
+  /// The call that was struck last has done what it would have done anyway.
+  mutating func takeStrikeBack() { strikeCount -= 1 }
 
   /// Every fault that fits counts the call; the earliest planned one that is due strikes.
   mutating func effect(on call: DiskCall, path: String) -> Fault.Effect? {

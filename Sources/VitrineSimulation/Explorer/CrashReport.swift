@@ -39,6 +39,8 @@ public struct CrashReport: Sendable {
   public var doubleCrashes = 0
   /// Recoveries that did something different each, and were cut off behind every one of their operations.
   public var recoveries = 0
+  /// Others that were not, because by then there were as many double crashes as looks.
+  public var recoveriesLeftOut = 0
   public var callSites: [CallSite] = []
   /// Faults that struck, by the call to the disk and what became of it, or by what others did.
   public var faultsByKind: [String: Int] = [:]

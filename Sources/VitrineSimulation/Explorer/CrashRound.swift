@@ -44,7 +44,7 @@ struct CrashRound {
       let isSample = number % CrashRound.doubleStride == 0
       // No mode may serve what was not put.
       let verification = [Verification.firstRead, .always, .never][number % 3]
-      let extras = Inspection.Extras.each[number % Inspection.Extras.each.count]
+      let extras = Inspection.Extras.each[number % Inspection.Extras.each.count].union(.always)
       look(
         Cut(place: .init(operationCount: moment, policy: crash.policy), description: "\(crash)", disk: crash.disk),
         store, verification, extras, board, index, isSample: isSample)
@@ -55,7 +55,7 @@ struct CrashRound {
         Cut(
           place: .init(operationCount: moment, policy: nil), description: "the process died after \(moment) operations",
           disk: { crash.states.diskAfterProcessDeath() }),
-        store, verification, [], board, index, isSample: isSample)
+        store, verification, .always, board, index, isSample: isSample)
     }
     board.cover(store.world.disk.operations, cuts)
     board.endPass(index, newImages: newImages)
@@ -174,7 +174,7 @@ struct CrashRound {
     let cut = Cut(
       place: first, description: "",
       disk: { first.policy.map(states.disk) ?? states.diskAfterProcessDeath() })
-    let all = Inspection.Extras(Inspection.Extras.each)
+    let all = Inspection.Extras(Inspection.Extras.each).union(.always)
     var story = story(store, first.operationCount)
     guard let second else {
       let inspection = Inspection(

@@ -23,6 +23,7 @@ final class ExplorationBoard: Sendable {
     var passes: [[Task]]
     var barrenPasses: [Int]
     var seenRecoveries: Set<UInt64> = []
+    var waitingRecoveries: Set<UInt64> = []
     var sites: [Site: CrashReport.CallSite] = [:]
     /// By workload: what of its faults comes next, how many parts in a row struck nothing, and whether none ever will.
     var faultTasks: [Task]
@@ -204,9 +205,11 @@ final class ExplorationBoard: Sendable {
     let shape = shape(operations, workload)
     return state.withLock { state in
       guard state.report.doubleCrashes + count <= state.report.looks * ExplorationBoard.mostDoubleCrashes else {
+        if !state.seenRecoveries.contains(shape) { state.waitingRecoveries.insert(shape) }
         return false
       }
       guard state.seenRecoveries.insert(shape).inserted else { return false }
+      state.waitingRecoveries.remove(shape)
       state.report.recoveries += 1
       return true
     }
@@ -255,6 +258,7 @@ final class ExplorationBoard: Sendable {
     state.withLock { state in
       var report = state.report
       report.seconds = Double(clock.monotonicNanoseconds() - began) / 1e9
+      report.recoveriesLeftOut = state.waitingRecoveries.count
       report.callSites = state.sites.sorted { $0.key < $1.key }.map(\.value)
       return report
     }

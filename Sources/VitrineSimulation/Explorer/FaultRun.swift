@@ -20,10 +20,12 @@ struct FaultRun {
     self.seed = seed
   }
 
-  private var harm: Harm {
+  private func harm(_ store: RecordedStore) -> Harm {
     let most = misfortunes.map(\.harm).max() ?? .none
+    guard most == .entriesMayMiss else { return most }
     // Where another one has ended a store without a checkpoint, a log that cannot be read is one that ends early.
-    return misfortunes.count > 1 && most == .entriesMayMiss ? .entriesMayBeOlder : most
+    if misfortunes.count > 1 { return .entriesMayBeOlder }
+    return store.hasToldOfLoss ? most : .none
   }
 
   private var events: [WorldEvent] {
@@ -57,7 +59,7 @@ struct FaultRun {
 
   func look(_ store: RecordedStore) throws -> Finding {
     let disk = store.world.disk
-    if let misuse = disk.misuse.first { return .wrong(misuse) }
+    if let misuse = disk.misuse.first ?? store.overBudget { return .wrong(misuse) }
     if let wrong = onFullDisk(store) { return .wrong(wrong) }
     heal(disk)
     if events.contains(where: \.takesFolder) { return withoutFolder(store, disk) }
@@ -69,6 +71,7 @@ struct FaultRun {
 
   private func whileOpen(_ store: RecordedStore) -> String? {
     // What a disk has put in the wrong place is still right in the memory of the one who wrote it; here it is not.
+    let harm = harm(store)
     if store.isClosed || harm == .pagesAreWrong { return nil }
     return store.history.judge(
       Inspection.contents(store.store, store.history.keys), crashedAfter: store.world.disk.operationCount,
@@ -86,7 +89,8 @@ struct FaultRun {
     ]
     for (name, left, powerLost) in left {
       let inspection = Inspection(
-        history: store.history, moment: disk.operationCount, powerLost: powerLost, isAfterFault: true, harm: harm)
+        history: store.history, moment: disk.operationCount, powerLost: powerLost, isAfterFault: true, harm: harm(store)
+      )
       if let wrong = inspection.run(store.world.rebooted(left)) { return "\(name): \(wrong)" }
     }
     return nil

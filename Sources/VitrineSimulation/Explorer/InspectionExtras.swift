@@ -1,32 +1,35 @@
 import Vitrine
 
 extension Inspection {
-  /// What is not looked at in every state.
+  /// What is not looked at where a recovery was cut off.
   package struct Extras: OptionSet, Sendable {
     package let rawValue: Int
     package init(rawValue: Int) { self.rawValue = rawValue }
-    /// The process dies behind a recovery: the next one finds the same.
-    package static let recoversTwice = Extras(rawValue: 1)
+    package static let recoversTwice = Extras(rawValue: 64)
     package static let compacts = Extras(rawValue: 2)
+    /// What may have been lost is made once more before upkeep has looked at what the crash left, and the power goes again.
+    package static let repeatsFirst = Extras(rawValue: 1)
     /// Metadata are changed before anything is read.
     package static let changesFirst = Extras(rawValue: 8)
     /// What is overwritten in the recovered store is newer than all else, also where only the segments tell of it.
     package static let rebuilds = Extras(rawValue: 16)
     /// Everything is verified before upkeep has looked at what the crash left.
     package static let verifiesFirst = Extras(rawValue: 32)
+    /// In each state that a crash leaves.
+    static let always: Extras = [.recoversTwice, .compacts]
     /// One after the other, so that no state is looked at for too long.
-    static let each: [Extras] = [.recoversTwice, .verifiesFirst, .compacts, .changesFirst, .rebuilds]
+    static let each: [Extras] = [.verifiesFirst, .changesFirst, .rebuilds, .repeatsFirst]
 
     /// An opening may have something to tell.
     package static let mayComplain = Extras(rawValue: 4)
   }
 
+  /// The process dies behind a recovery: the next one finds the same.
   func recoverTwice(_ world: SimulatedWorld, _ seen: Seen) throws {
-    for time in ["once", "twice"] {
-      let store = try open(world)
-      try expect(Inspection.contents(store, keys) == seen.contents, "recovered \(time), the store has something else")
-      store.abandon()
-    }
+    try open(world).abandon()
+    let store = try open(world)
+    try expect(Inspection.contents(store, keys) == seen.contents, "recovered twice, the store has something else")
+    store.abandon()
   }
 
   /// What a loss of power took is lost, and not damaged; of what is there nothing is either.
@@ -84,5 +87,42 @@ extension Inspection {
         found == content || found == nil && !(isWhole && !seen.hasEvicted(again)),
         "built anew, \(key.urlText) is not what was put last, but \(name)")
     }
+  }
+
+  /// What was lost with a crash is made once more in the store as it was recovered, beside what nobody has checked yet. Of
+  /// that a loss of power may take what was not synced, and nothing else.
+  func repeatFirst(_ world: SimulatedWorld, _ seen: Seen) throws {
+    let store = try open(world)
+    let made = try repeatWhatWasCutOff(store)
+    let isWhole = !seen.hasEvicted(store)
+    let durableCount = (made.lastIndex { $0.isSynced } ?? -1) + 1
+    var allowed = seen.contents.mapValues { [Optional($0)] }
+    for (number, step) in made.enumerated() {
+      for change in step.changes {
+        switch change {
+        case .put(let key, let content):
+          // The log keeps the order: what came before a synced change is as durable, but for payloads that nobody synced.
+          let before = number < durableCount ? [] : allowed[key] ?? [nil]
+          allowed[key] = before + (step.isSynced ? [content] : [content, nil])
+        case .remove(let key):
+          allowed[key] = number < durableCount ? [nil] : (allowed[key] ?? []) + [nil]
+        case .removeAll:
+          allowed = number < durableCount ? [:] : allowed.mapValues { $0 + [nil] }
+        }
+      }
+    }
+    let last = world.rebooted(world.disk.crashStates().disk(.everythingLost))
+    let again = try open(last)
+    let mayMiss = !isWhole || seen.hasEvicted(again)
+    for key in keys.union(allowed.keys) {
+      let now = Inspection.content(again, key)
+      if allowed[key, default: [nil]].contains(now) || now == nil && mayMiss { continue }
+      let hasExpired = allowed[key]?.allSatisfy { $0?.hasExpired(at: history.now) ?? true } ?? false
+      if now == nil, hasExpired { continue }
+      throw Wrong(
+        text: "made once more at once, and the power lost again, \(key.urlText) \(key.style) has "
+          + (now.map { "\($0.bytes.count) other bytes" } ?? "nothing"))
+    }
+    try expectNoMisuse(last)
   }
 }

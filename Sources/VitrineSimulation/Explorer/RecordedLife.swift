@@ -41,7 +41,8 @@ extension RecordedStore {
   /// Changes the budget of bytes; a smaller one evicts.
   public func setByteBudget(_ byteCount: Int) throws {
     try attempt { try evicting { try store.setBudgets(byteBudget: byteCount) } }
-    noteBudget(byteCount)
+    // Where the disk failed the store may have the old one, or shrink no further.
+    noteBudget(isTolerant ? max(store.statistics().byteBudget, world.disk.usedByteCount) : byteCount)
   }
 
   /// Changes the budget of entries, 0 for none; a smaller one evicts.
@@ -110,6 +111,7 @@ extension RecordedStore {
   public func close() throws {
     // A store that has failed closes without a word, and without making anything durable.
     let isWell = isWell
+    noteWhatWasTold(hasToldOfLoss)
     // Also where its last writes fail.
     isClosed = true
     try history.flush(isPromise: false) {
@@ -127,7 +129,10 @@ extension RecordedStore {
     if history.flushes.count == flushCount { return try open() }
     RecordedStore.loseIndex(world.disk)
     markBeginning()
-    if repairs { _ = try CacheStore.repair(at: RecordedStore.path, environment: world.environment) }
+    if repairs {
+      let report = try CacheStore.repair(at: RecordedStore.path, environment: world.environment)
+      noteWhatWasTold(!report.damaged.isEmpty || report.notes.contains(where: RecordedStore.tellsOfLoss))
+    }
     try open()
   }
 

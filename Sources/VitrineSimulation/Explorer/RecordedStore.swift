@@ -22,6 +22,8 @@ public final class RecordedStore {
   private var byteBudget: Int
   private var byteBudgetSince = 0
   private var overAnEarlierBudget: String?
+  /// Whether the store has said in an earlier life that it found something damaged or lost.
+  private var hasToldBefore = false
   /// After how many operations of the disk it was last opened.
   var openedAt = 0
   /// No crash before so many operations of the disk is explored.
@@ -119,6 +121,20 @@ public final class RecordedStore {
     (byteBudget, byteBudgetSince) = (byteCount, world.disk.operationCount)
     world.disk.resetMostUsedByteCount()
   }
+
+  /// Whether the store has ever said that it found something damaged or lost: what it gives up, it counts.
+  var hasToldOfLoss: Bool {
+    let statistics = store.statistics()
+    let opening = statistics.lastOpen
+    return hasToldBefore || statistics.damagedCount + statistics.lostCount + opening.droppedCount > 0
+      || opening.notes.contains(where: RecordedStore.tellsOfLoss)
+  }
+
+  /// That an index was built anew costs nothing by itself.
+  static func tellsOfLoss(_ note: String) -> Bool { !note.hasPrefix("rebuilt from the segments") }
+
+  /// A life of the store ends, which has told of a loss or not.
+  func noteWhatWasTold(_ isLoss: Bool) { hasToldBefore = hasToldBefore || isLoss }
 
   /// That the folder has been larger than its budget, in words.
   var overBudget: String? {

@@ -29,9 +29,9 @@ enum CrashTestCommand: Command {
       "Workloads: \(CrashWorkload.all.map { "\($0.name) (\($0.summary))" }.joined(separator: "; ")).",
       "Of each workload's first round every call to the disk goes wrong first in one way, then in the others: of how many "
         + "calls so many were struck stands behind the faults.",
-      "With --json: seed, seconds, states_distinct, looks, double_crashes, recoveries, faults, fault_pairs, calls, "
-        + "calls_struck, not_reached (a list of lines), violations (a number), found (a list of place, text, story), "
-        + "workloads, call_sites, faults_by_kind.",
+      "With --json: seed, seconds, states_distinct, looks, double_crashes, recoveries, recoveries_left_out, faults, "
+        + "fault_pairs, calls, calls_struck, not_reached (a list of lines), violations (a number), found (a list of place, "
+        + "again, text, story), workloads, call_sites, faults_by_kind.",
     ],
     examples: [
       .init("cachectl crashtest", "a minute of it, with a new seed"),

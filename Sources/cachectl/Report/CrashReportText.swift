@@ -35,7 +35,8 @@ enum CrashReportText {
     text += "distinct states   \(Quantity.count(report.states))\n"
     text += "looked at         \(Quantity.count(report.looks)), where what was promised is counted too\n"
     text += "double crashes    \(Quantity.count(report.doubleCrashes))\n"
-    text += "recoveries cut    \(Quantity.count(report.recoveries)), each behind every operation\n"
+    text += "recoveries cut    \(Quantity.count(report.recoveries)), each behind every operation; "
+    text += "\(Quantity.count(report.recoveriesLeftOut)) left out\n"
     text += "faults injected   \(Quantity.count(report.faults))\n"
     text += "violations        \(Quantity.count(report.violations.count))\n"
     for line in report.shortfalls { text += "not reached       \(line)\n" }
@@ -59,7 +60,7 @@ enum CrashReportText {
       ("seed", .int(Int(clamping: report.seed))), ("seconds", .rounded(report.seconds, places: 1)),
       ("states_distinct", .int(report.states)), ("looks", .int(report.looks)),
       ("double_crashes", .int(report.doubleCrashes)),
-      ("recoveries", .int(report.recoveries)),
+      ("recoveries", .int(report.recoveries)), ("recoveries_left_out", .int(report.recoveriesLeftOut)),
       ("faults", .int(report.faults)), ("fault_pairs", .int(report.faultPairs)),
       ("calls", .int(report.calls)), ("calls_struck", .int(report.callsStruck)),
       ("not_reached", .array(report.shortfalls.map { .string($0) })),
@@ -69,7 +70,8 @@ enum CrashReportText {
         .array(
           report.violations.map {
             .object([
-              ("place", .string($0.place)), ("text", .string($0.text)), ("story", .array($0.story.map { .string($0) })),
+              ("place", .string($0.place)), ("again", .string(again($0.place, seed: report.seed))),
+              ("text", .string($0.text)), ("story", .array($0.story.map { .string($0) })),
             ])
           })
       ),
