@@ -191,20 +191,25 @@ final class ExplorationBoard: Sendable {
     return isNew
   }
 
-  /// For each state looked at, so many double crashes at most.
-  private static let mostDoubleCrashes = 1
+  /// There are as many double crashes as looks at most, and a quarter where states and faults come slower than the time
+  /// goes.
+  private func mostDoubleCrashes(_ report: CrashReport) -> Int {
+    guard deadline != .max else { return report.looks }
+    func share(_ count: Int, _ wanted: Int) -> Double { wanted == 0 ? 1 : Double(count) / Double(wanted) }
+    let done = min(share(report.states, report.statesWanted), share(report.faults, report.faultsWanted))
+    let passed = Double(clock.monotonicNanoseconds() - began) / Double(deadline - began)
+    return passed < done ? report.looks : report.looks / 4
+  }
 
   /// Whether it is worth the while to see what a recovery does.
-  var hasRoomForRecovery: Bool {
-    state.withLock { $0.report.doubleCrashes < $0.report.looks * ExplorationBoard.mostDoubleCrashes }
-  }
+  var hasRoomForRecovery: Bool { state.withLock { $0.report.doubleCrashes < mostDoubleCrashes($0.report) } }
 
   /// Enters what a recovery did; false when another one did the same to the same files in the same order, or when it has to
   /// wait for its turn, because it would take so many double crashes to cut it everywhere.
   func enterRecovery(_ workload: Int, _ operations: [DiskOperation], _ count: Int) -> Bool {
     let shape = shape(operations, workload)
     return state.withLock { state in
-      guard state.report.doubleCrashes + count <= state.report.looks * ExplorationBoard.mostDoubleCrashes else {
+      guard state.report.doubleCrashes + count <= mostDoubleCrashes(state.report) else {
         if !state.seenRecoveries.contains(shape) { state.waitingRecoveries.insert(shape) }
         return false
       }

@@ -97,10 +97,13 @@ extension Inspection {
     let isWhole = !seen.hasEvicted(store)
     let durableCount = (made.lastIndex { $0.isSynced } ?? -1) + 1
     var allowed = seen.contents.mapValues { [Optional($0)] }
+    // What was made of another original than the one that was put goes with it.
+    var originals: Set<String> = []
     for (number, step) in made.enumerated() {
       for change in step.changes {
         switch change {
         case .put(let key, let content):
+          if key.style == .original { originals.insert(key.urlText) }
           // The log keeps the order: what came before a synced change is as durable, but for payloads that nobody synced.
           let before = number < durableCount ? [] : allowed[key] ?? [nil]
           allowed[key] = before + (step.isSynced ? [content] : [content, nil])
@@ -118,7 +121,7 @@ extension Inspection {
       let now = Inspection.content(again, key)
       if allowed[key, default: [nil]].contains(now) || now == nil && mayMiss { continue }
       let hasExpired = allowed[key]?.allSatisfy { $0?.hasExpired(at: history.now) ?? true } ?? false
-      if now == nil, hasExpired { continue }
+      if now == nil, hasExpired || key.style != .original && originals.contains(key.urlText) { continue }
       throw Wrong(
         text: "made once more at once, and the power lost again, \(key.urlText) \(key.style) has "
           + (now.map { "\($0.bytes.count) other bytes" } ?? "nothing"))
