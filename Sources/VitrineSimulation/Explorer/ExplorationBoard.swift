@@ -191,6 +191,9 @@ final class ExplorationBoard: Sendable {
     return isNew
   }
 
+  /// All is meant to be done in so much of the time.
+  private static let shareOfTime = 0.85
+
   /// There are as many double crashes as looks at most, and a quarter where states and faults come slower than the time
   /// goes.
   private func mostDoubleCrashes(_ report: CrashReport) -> Int {
@@ -198,7 +201,7 @@ final class ExplorationBoard: Sendable {
     func share(_ count: Int, _ wanted: Int) -> Double { wanted == 0 ? 1 : Double(count) / Double(wanted) }
     let done = min(share(report.states, report.statesWanted), share(report.faults, report.faultsWanted))
     let passed = Double(clock.monotonicNanoseconds() - began) / Double(deadline - began)
-    return passed < done ? report.looks : report.looks / 4
+    return passed < done * ExplorationBoard.shareOfTime ? report.looks : report.looks / 4
   }
 
   /// Whether it is worth the while to see what a recovery does.

@@ -20,12 +20,14 @@ struct FaultRun {
     self.seed = seed
   }
 
+  private var mostHarm: Harm { misfortunes.map(\.harm).max() ?? .none }
+
+  /// What is missing was told of.
   private func harm(_ store: RecordedStore) -> Harm {
-    let most = misfortunes.map(\.harm).max() ?? .none
-    guard most == .entriesMayMiss else { return most }
+    guard mostHarm == .entriesMayMiss else { return mostHarm }
     // Where another one has ended a store without a checkpoint, a log that cannot be read is one that ends early.
     if misfortunes.count > 1 { return .entriesMayBeOlder }
-    return store.hasToldOfLoss ? most : .none
+    return store.hasToldOfLoss ? mostHarm : .none
   }
 
   private var events: [WorldEvent] {
@@ -89,8 +91,8 @@ struct FaultRun {
     ]
     for (name, left, powerLost) in left {
       let inspection = Inspection(
-        history: store.history, moment: disk.operationCount, powerLost: powerLost, isAfterFault: true, harm: harm(store)
-      )
+        history: store.history, moment: disk.operationCount, powerLost: powerLost, isAfterFault: true,
+        harm: harm(store), extras: mostHarm == .none ? [] : .mayComplain)
       if let wrong = inspection.run(store.world.rebooted(left)) { return "\(name): \(wrong)" }
     }
     return nil

@@ -221,7 +221,7 @@ package struct Inspection {
     try expectWell(again)
   }
 
-  /// Of a record that the disk did not give when its entry went, nothing told what it took.
+  /// Of a record that the disk did not give when its entry went, nothing told what it took. Nothing is missing for that.
   private var mayCountTooMuch: Bool { isAfterFault && (harm != .none || extras.contains(.mayComplain)) }
 
   private func expectAccounts(_ store: CacheStore, _ world: SimulatedWorld, _ when: String = "") throws {

@@ -20,7 +20,7 @@ extension Inspection {
     /// One after the other, so that no state is looked at for too long.
     static let each: [Extras] = [.verifiesFirst, .changesFirst, .rebuilds, .repeatsFirst]
 
-    /// An opening may have something to tell.
+    /// An opening may have something to tell, and behind a fault the accounts be too high.
     package static let mayComplain = Extras(rawValue: 4)
   }
 
