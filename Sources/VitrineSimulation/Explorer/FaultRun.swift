@@ -61,10 +61,12 @@ struct FaultRun {
 
   func look(_ store: RecordedStore) throws -> Finding {
     let disk = store.world.disk
-    if let misuse = disk.misuse.first ?? store.overBudget { return .wrong(misuse) }
+    let takesFolder = events.contains(where: \.takesFolder)
+    // Where a folder was taken, the disk holds it and the next one.
+    if let misuse = disk.misuse.first ?? (takesFolder ? nil : store.overBudget) { return .wrong(misuse) }
     if let wrong = onFullDisk(store) { return .wrong(wrong) }
     heal(disk)
-    if events.contains(where: \.takesFolder) { return withoutFolder(store, disk) }
+    if takesFolder { return withoutFolder(store, disk) }
     if let wrong = whileOpen(store) { return .wrong(wrong) }
     guard let damage = damages.first else { return Finding(afterwards(store, disk)) }
     // Together with something else it would need an account of what each may cost.

@@ -308,10 +308,10 @@ package final class History {
       }
   }
 
-  /// Whether anything that began after a moment was acknowledged as safe from a loss of power.
+  /// Whether any change that began after a moment was acknowledged as safe from a loss of power.
   func hasPromisedDurability(after moment: Int) -> Bool {
     flushes.contains { $0.isPromise && $0.began > moment }
-      || steps.contains { $0.isSynced && $0.began > moment && $0.acknowledged != nil }
+      || steps.contains { $0.isSynced && !$0.changes.isEmpty && $0.began > moment && $0.acknowledged != nil }
   }
 
   /// The last steps that had begun and may have been lost, in their order.
