@@ -141,6 +141,7 @@ extension DiskCore {
 
   /// On a real disk a store past the end of the file kills the process, and so may one into a hole on a full disk.
   mutating func willStore(_ file: LiveFile, _ range: Range<Int>, _ path: String) {
+    file.memory?.noteExtent(range.upperBound)
     if isStopped || range.isEmpty { return }
     if file.memory == nil || range.lowerBound < 0 || range.upperBound > file.byteCount {
       misuse.append(

@@ -7,9 +7,7 @@ import Vitrine
 /// coherent; `content` then says only how long the file is and which pages have blocks.
 final class LiveFile: @unchecked Sendable {
   let number: Int
-  private(set) var content: FileContent {
-    didSet { memory?.noteExtent(content.byteCount) }
-  }
+  private(set) var content: FileContent
   private(set) var memory: FileMemory?
   /// Handles and mappings. A file without name and holds gives its blocks back.
   var holdCount = 0
@@ -62,9 +60,7 @@ final class LiveFile: @unchecked Sendable {
   }
 
   func setLength(_ newCount: Int) {
-    if let memory, newCount < byteCount {
-      zeroMemory(memory.start + newCount, byteCount - newCount)
-    }
+    if let memory, newCount < memory.extent { zeroMemory(memory.start + newCount, memory.extent - newCount) }
     content.setLength(newCount)
   }
 
@@ -75,15 +71,17 @@ final class LiveFile: @unchecked Sendable {
     guard let fresh = FileMemory(byteCount: Swift.max(reserve, needed, byteCount), isReused: reusesMemory) else {
       return false
     }
-    content.forEachWrittenPage { offset, bytes in
+    content.forEachWrittenPage { offset, page in
       let count = Swift.min(Page.byteCount, byteCount - offset)
-      if count > 0 { (fresh.start + offset).copyMemory(from: bytes, byteCount: count) }
+      // Most of a log that was just made; and it takes memory only where it is touched.
+      if count <= 0 || page.fingerprint == Page.zero.fingerprint { return }
+      fresh.noteExtent(offset + count)
+      (fresh.start + offset).copyMemory(from: page.bytes, byteCount: count)
     }
     // The pages now count only as blocks.
     var blocks = FileContent()
     content.forEachPage { blocks.allocate($0 * Page.byteCount..<($0 + 1) * Page.byteCount) }
     blocks.setLength(byteCount)
-    fresh.noteExtent(byteCount)
     content = blocks
     memory = fresh
     return true

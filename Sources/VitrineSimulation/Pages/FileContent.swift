@@ -33,9 +33,9 @@ struct FileContent: Sendable {
   }
 
   /// The pages that hold anything but zeros by construction.
-  func forEachWrittenPage(_ body: (_ offset: Int, _ bytes: UnsafeRawPointer) -> Void) {
+  func forEachWrittenPage(_ body: (_ offset: Int, _ page: Page) -> Void) {
     for (number, page) in pages.enumerated() {
-      if let page, page !== Page.zero { body(number * Page.byteCount, UnsafeRawPointer(page.bytes)) }
+      if let page, page !== Page.zero { body(number * Page.byteCount, page) }
     }
   }
 

@@ -46,7 +46,7 @@ final class FileMemory: @unchecked Sendable {
     self.start = start
   }
 
-  func noteExtent(_ byteCount: Int) { extent = max(extent, byteCount) }
+  func noteExtent(_ end: Int) { extent = min(max(extent, end), byteCount) }
 
   deinit {
     if isReused, extent <= FileMemory.largestKeptExtent {
