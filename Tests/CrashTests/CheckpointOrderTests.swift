@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 import VitrineSimulation
 
@@ -28,6 +29,48 @@ import VitrineSimulation
       }
     }
     #expect(looked > 30)
+  }
+
+  /// A flush has taken a segment on itself and its sync is under way; no mark passes a record that is still on its way, and
+  /// what is behind that has only the log, which the checkpoint passes.
+  @Test func aCheckpointDuringAFlushSyncsWhatOnlyTheLogCarries() throws {
+    let work = try Workload()
+    try work.put("before", Workload.bytes(700, 1), synced: true)
+    try work.flush()
+    try work.checkpoint()
+    let core = work.store.core
+    let slow = core.locked {
+      core.openSegments.compactMap { $0 }.first { $0.liveCount > 0 }?
+        .reserve(headByteCount: 128, payloadByteCount: 400, pageAligned: false)
+    }
+    #expect(slow != nil)
+    try work.put("carried", Workload.bytes(900, 2), synced: true)
+    try work.put("owed", Workload.bytes(600, 3))
+    let begun = work.world.disk.operationCount
+    let done = DispatchSemaphore(value: 0)
+    let (store, hasPassed) = (work.store, Guarded(false))
+    work.world.disk.planDuringSync(1, isDurable: false) {
+      Thread.detachNewThread {
+        #expect(throws: Never.self) { try store.checkpoint() }
+        done.signal()
+      }
+      // Time for the whole of it, did it not wait for the sync.
+      if done.wait(timeout: .now() + 0.3) == .success { done.signal() }
+      hasPassed.withLock { $0 = true }
+    }
+    try work.flush()
+    done.wait()
+    #expect(hasPassed.withLock { $0 })
+    for moment in begun...work.world.disk.operationCount {
+      let states = work.world.disk.crashStates(after: moment)
+      for policy in [CrashPolicy.everythingLost, .everythingKept, .mixture(seed: UInt64(moment))] {
+        let wrong = Inspection(history: work.history, moment: moment, powerLost: true)
+          .run(work.world.rebooted(states.disk(policy)))
+        #expect(wrong == nil, "after \(moment), \(policy)")
+      }
+    }
+    // What is on its way never comes, and a closing would wait for it.
+    work.store.abandon()
   }
 
   /// Its blocks lie where the next attempt writes, whose header may reach the disk before its blocks do.

@@ -116,11 +116,14 @@ import Vitrine
     }
   }
 
-  @Test func somebodyCanWorkInTheMiddleOfASync() throws {
+  @Test(arguments: [true, false]) func somebodyCanWorkInTheMiddleOfASync(_ isDurable: Bool) throws {
     let (disk, directory) = try diskWithFolder()
     let file = try durableFile("a", [1], in: directory)
     try file.write([2], at: 0)
-    disk.planDuringSync(2) { try? file.write([3], at: 0) }
+    disk.planDuringSync(2, isDurable: isDurable) {
+      try? file.write([3], at: 0)
+      #expect(disk.crashStates().disk(.everythingLost).contents("/d/a") == [isDurable ? 4 : 2])
+    }
     try directory.sync()
     try file.sync()
     #expect(disk.contents("/d/a") == [2])

@@ -58,6 +58,8 @@ package final class Segment: @unchecked Sendable {
   private var passedUpTo = 0
   /// Written to since its last sync.
   @exclusivity(unchecked) package var isDirty = false
+  /// A flush has taken its debt over and has not synced it yet: until then it is as unsynced as before.
+  @exclusivity(unchecked) package var isBeingFlushed = false
   /// Written to since its last sync with something that no frame of the log carries.
   @exclusivity(unchecked) package var owesSync = false
   /// The last frame that took a record of it away, or moved one (rule 5).

@@ -85,9 +85,8 @@ extension StoreCore {
     do throws(SystemError) {
       try catalog.write(to: file, header: &header) { segment in
         let known = catalog.segments.vouchedUpTo(segment.slot)
-        guard segment.isDirty || segment.filledUpTo > known, segment.isAttached, segment.state != .spare else {
-          return known
-        }
+        let isUnsynced = segment.isDirty || segment.isBeingFlushed || segment.filledUpTo > known
+        guard isUnsynced, segment.isAttached, segment.state != .spare else { return known }
         let mark = segment.takeMark()
         marks.append((segment, mark))
         // A mark never passes what an earlier opening left unchecked.
@@ -147,9 +146,11 @@ extension StoreCore {
         guard let segment, segment.owesSync, segment.state != .retired, isWanted(segment) else { return nil }
         segment.isDirty = false
         segment.owesSync = false
+        segment.isBeingFlushed = true
         return (segment, segment.takeMark())
       }
     }
+    defer { locked { for (segment, _) in dirty { segment.isBeingFlushed = false } } }
     for (segment, filled) in dirty {
       do throws(StoreError) {
         try sync(segment)

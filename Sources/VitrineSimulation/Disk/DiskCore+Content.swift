@@ -101,13 +101,14 @@ extension DiskCore {
     try setLength(file, byteCount, path)
   }
 
-  mutating func syncFile(_ file: LiveFile, _ path: String) throws(SystemError) {
+  /// A sync that began when so many operations were complete, and ends.
+  mutating func syncFile(_ file: LiveFile, begun: Int, _ path: String) throws(SystemError) {
     switch try begin(.syncFile, path) {
     case .pretend: return
     case .loseUnsyncedPages(let code):
       try record(.loseUnsyncedPages(file.number), path)
       throw failure(code, "sync", path)
-    default: try record(.syncFile(file.number), path)
+    default: try record(.syncFile(file.number, begun: begun), path)
     }
   }
 

@@ -24,7 +24,7 @@ package final class SimulatedDisk: FileSystem {
 
   let core: Guarded<DiskCore>
   /// What somebody else does while a sync is under way: the first of those to come that has this number.
-  private let duringSync = Guarded<(left: Int, body: @Sendable () -> Void)?>(nil)
+  private let duringSync = Guarded<(left: Int, Meanwhile)?>(nil)
 
   package convenience init(_ options: Options = Options()) { self.init(DiskState(), options: options) }
 
@@ -74,20 +74,24 @@ package final class SimulatedDisk: FileSystem {
     core.withLock { $0.journal.suffix(Swift.max(0, $0.operationCount - count)) }
   }
 
-  /// Runs `body` once, in the middle of the sync of that number from now on, on the thread that syncs: what was written
-  /// before is durable then, and the sync has not returned. 0 takes it back.
-  package func planDuringSync(_ number: Int, _ body: @escaping @Sendable () -> Void) {
-    duringSync.withLock { $0 = number > 0 ? (number, body) : nil }
+  struct Meanwhile: Sendable {
+    let isDurable: Bool
+    let body: @Sendable () -> Void
   }
 
-  func goOnDuringSync() {
-    let body = duringSync.withLock { planned -> (@Sendable () -> Void)? in
+  /// Runs `body` once, in the middle of the sync of that number from now on, on the thread that syncs: the sync has not
+  /// returned, and what was written before it began is durable already, or is not yet. 0 takes it back.
+  package func planDuringSync(_ number: Int, isDurable: Bool, _ body: @escaping @Sendable () -> Void) {
+    duringSync.withLock { $0 = number > 0 ? (number, Meanwhile(isDurable: isDurable, body: body)) : nil }
+  }
+
+  func takeDuringSync() -> Meanwhile? {
+    duringSync.withLock { planned in
       planned?.left -= 1
-      guard planned?.left == 0 else { return nil }
-      defer { planned = nil }
-      return planned?.body
+      guard let (left, meanwhile) = planned, left == 0 else { return nil }
+      planned = nil
+      return meanwhile
     }
-    body?()
   }
 
   /// Once so many operations are complete, every further call fails with `EIO` and changes nothing, as if the power had

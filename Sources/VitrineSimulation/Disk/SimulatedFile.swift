@@ -71,8 +71,10 @@ final class SimulatedFile: File {
   }
 
   func sync(from site: CallSite) throws(SystemError) {
-    try change(from: site) { (core, file) throws(SystemError) in try core.syncFile(file, path) }
-    hold.disk.goOnDuringSync()
+    let (begun, meanwhile) = (hold.disk.operationCount, hold.disk.takeDuringSync())
+    if let meanwhile, !meanwhile.isDurable { meanwhile.body() }
+    try change(from: site) { (core, file) throws(SystemError) in try core.syncFile(file, begun: begun, path) }
+    if let meanwhile, meanwhile.isDurable { meanwhile.body() }
   }
 
   func writeBack(_ range: Range<Int>) throws(SystemError) {

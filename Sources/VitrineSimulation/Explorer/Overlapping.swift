@@ -47,7 +47,9 @@ extension RecordedStore {
         if !hasGoneFar(started[count]) { return }
       }
     }
-    world.disk.planDuringSync(number) { run.body() }
+    // The disk may have done its work when they come, or not.
+    let isDurable = mixed(UInt64(world.disk.operationCount), UInt64(number)) & 1 == 0
+    world.disk.planDuringSync(number, isDurable: isDurable) { run.body() }
     defer {
       waiting.wait()
       if !areInOrder(started) { isUncertain = true }
@@ -65,7 +67,7 @@ extension RecordedStore {
       }
     }
     do {
-      defer { world.disk.planDuringSync(0) {} }
+      defer { world.disk.planDuringSync(0, isDurable: true) {} }
       try body()
     }
   }

@@ -15,7 +15,8 @@ package struct DiskOperation: Sendable {
     case store(Int, offset: Int, bytes: [UInt8])
     case allocate(Int, byteCount: Int)
     case truncate(Int, byteCount: Int)
-    case syncFile(Int)
+    /// It began when so many operations were complete, and takes along what came before.
+    case syncFile(Int, begun: Int)
     /// A sync that failed, and behind which the kernel took the pages for written.
     case loseUnsyncedPages(Int)
     /// What a test does to a disk from outside. Durable at once.

@@ -41,8 +41,8 @@ package struct DiskState: Sendable {
       files[inode]?.allocate(byteCount, index: index)
     case .truncate(let inode, let byteCount):
       files[inode]?.truncate(to: byteCount, index: index)
-    case .syncFile(let inode):
-      files[inode]?.sync()
+    case .syncFile(let inode, let begun):
+      files[inode]?.sync(below: begun)
     case .loseUnsyncedPages(let inode):
       files[inode]?.loseUnsyncedPages()
     case .replaceContent(let inode, let content):

@@ -51,15 +51,18 @@ struct FileHistory: Sendable {
     add(ContentChange(index: index, length: byteCount, cuts: byteCount < live.byteCount))
   }
 
-  mutating func sync() {
-    if hasLostPages {
-      for change in unsynced { change.apply(to: &durable, .kept) }
-      // Lengths were never lost, so this is the live one by now.
+  /// Makes the changes durable that came before the operation of that number, at which the sync began: what came while it
+  /// was under way is for the next one.
+  mutating func sync(below index: Int) {
+    let later = unsynced.firstIndex { $0.index >= index } ?? unsynced.endIndex
+    if hasLostPages || later < unsynced.endIndex {
+      for change in unsynced[..<later] { change.apply(to: &durable, .kept) }
+      // Lengths were never lost, so this is the one of that moment by now.
       durable.trim()
     } else {
       durable = live
     }
-    unsynced = []
+    unsynced.removeSubrange(..<later)
   }
 
   /// Bytes are lost for good unless written again; lengths and blocks are metadata, and still to come.
