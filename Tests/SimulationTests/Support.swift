@@ -5,7 +5,9 @@ import VitrineSimulation
 /// A disk with a folder `/d`, durable, opened.
 func diskWithFolder(_ options: SimulatedDisk.Options = .init()) throws -> (SimulatedDisk, any Directory) {
   let disk = SimulatedDisk(options)
-  return (disk, try disk.openDirectory("/d", create: true))
+  let directory = try disk.openDirectory("/d", create: true)
+  try disk.syncName(ofFolder: "/d")
+  return (disk, directory)
 }
 
 /// A file that is durable in all respects.

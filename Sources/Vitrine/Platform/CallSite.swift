@@ -24,6 +24,12 @@ extension FileSystem {
   ) throws(SystemError) -> any Directory {
     try openDirectory(path, create: create, from: CallSite(file, line))
   }
+
+  package func syncName(
+    ofFolder path: String, file: String = #fileID, line: Int = #line
+  ) throws(SystemError) {
+    try syncName(ofFolder: path, from: CallSite(file, line))
+  }
 }
 
 extension Directory {

@@ -5,9 +5,11 @@
 /// All of them may be called from any thread. A read and a write of the same range at the same time is the caller's
 /// mistake; ranges that do not overlap never disturb each other.
 package protocol FileSystem: AnyObject, Sendable {
-  /// Opens the folder at `path`, following symbolic links on the way to it; creates it (not its parents) on wish and
-  /// makes its name durable then.
+  /// Opens the folder at `path`, following symbolic links on the way to it; creates it (not its parents) on wish. Its name
+  /// is durable after ``syncName(ofFolder:from:)``.
   func openDirectory(_ path: String, create: Bool, from site: CallSite) throws(SystemError) -> any Directory
+  /// Makes the name of the folder at `path` durable, whoever made it.
+  func syncName(ofFolder path: String, from site: CallSite) throws(SystemError)
 }
 
 /// A folder held open. Names are single components; none is ever followed through a symbolic link.

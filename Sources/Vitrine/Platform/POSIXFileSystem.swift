@@ -29,19 +29,12 @@ package final class POSIXFileSystem: FileSystem {
   package init() {}
 
   package func openDirectory(_ path: String, create: Bool, from site: CallSite) throws(SystemError) -> any Directory {
-    var made = false
-    if create {
-      if mkdir(path, 0o700) == 0 {
-        made = true
-      } else if errno != EEXIST {
-        throw SystemError(code: errno, operation: "create folder", path: path)
-      }
+    if create, mkdir(path, 0o700) != 0, errno != EEXIST {
+      throw SystemError(code: errno, operation: "create folder", path: path)
     }
     let descriptor = retrying { open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
     guard descriptor >= 0 else { throw SystemError(code: errno, operation: "open folder", path: path) }
-    let directory = POSIXDirectory(descriptor: descriptor, path: POSIXFileSystem.absolute(path))
-    if made { try POSIXFileSystem.syncParent(of: path) }
-    return directory
+    return POSIXDirectory(descriptor: descriptor, path: POSIXFileSystem.absolute(path))
   }
 
   /// The process may change its working directory later.
@@ -51,8 +44,8 @@ package final class POSIXFileSystem: FileSystem {
     return String(cString: current) + "/" + path
   }
 
-  /// A new store's own name must last too: its parent is synced, where it can be opened at all.
-  private static func syncParent(of path: String) throws(SystemError) {
+  /// Its parent is synced, where that can be opened at all.
+  package func syncName(ofFolder path: String, from site: CallSite) throws(SystemError) {
     var parent = path[...]
     while parent.count > 1, parent.last == "/" { parent.removeLast() }
     while let last = parent.last, last != "/" { parent.removeLast() }

@@ -20,6 +20,8 @@ struct Creation {
   }
 
   private func make() throws(SystemError) {
+    // The store's own name too must last, whoever made the folder and died, or never meant it to.
+    try environment.fileSystem.syncName(ofFolder: folders.root.path)
     // Lock and folders have their names before anything else is there: what is found without them is not ours.
     try folders.root.sync()
     var budget = options.byteBudget ?? 0

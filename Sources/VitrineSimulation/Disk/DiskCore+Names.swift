@@ -4,14 +4,14 @@ import Vitrine
 extension DiskCore {
   mutating func openDirectory(
     _ name: String, in parent: Int, _ parentPath: String, create: Bool
-  ) throws(SystemError) -> (inode: Int, wasMade: Bool) {
+  ) throws(SystemError) -> Int {
     let path = DiskCore.join(parentPath, name)
     _ = try begin(.openDirectory, path)
     try DiskCore.check(name, in: parentPath, "open folder")
     let entries = try entries(of: parent, parentPath, "open folder")
     if let inode = entries[name] {
       if directories[inode] == nil { throw failure(ErrorCode.notDirectory, "open folder", path) }
-      return (inode, false)
+      return inode
     }
     guard create else { throw failure(ErrorCode.notFound, "open folder", path) }
     _ = try begin(.createDirectory, path)
@@ -20,7 +20,7 @@ extension DiskCore {
     try record(.createDirectory(inode, in: parent, name: name), path)
     directories[parent]?[name] = inode
     directories[inode] = [:]
-    return (inode, true)
+    return inode
   }
 
   mutating func openFile(

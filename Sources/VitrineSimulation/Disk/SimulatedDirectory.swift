@@ -17,7 +17,7 @@ final class SimulatedDirectory: Directory {
 
   func openDirectory(_ name: String, create: Bool, from site: CallSite) throws(SystemError) -> any Directory {
     let opened = try disk.change(from: site) { (core) throws(SystemError) in
-      try core.openDirectory(name, in: inode, path, create: create).inode
+      try core.openDirectory(name, in: inode, path, create: create)
     }
     return SimulatedDirectory(
       disk: disk, inode: opened, path: DiskCore.join(path, name), promisesAllocation: promisesAllocation)

@@ -42,10 +42,20 @@ package final class SimulatedDisk: FileSystem {
         throw core.failure(ErrorCode.notFound, "open folder", path)
       }
       if core.directories[parent] == nil { throw core.failure(ErrorCode.notDirectory, "open folder", path) }
-      let (inode, wasMade) = try core.openDirectory(name, in: parent, parentPath, create: create)
-      if wasMade { try core.syncDirectory(parent, parentPath) }
+      let inode = try core.openDirectory(name, in: parent, parentPath, create: create)
       return SimulatedDirectory(
         disk: self, inode: inode, path: path, promisesAllocation: core.options.promisesAllocation)
+    }
+  }
+
+  package func syncName(ofFolder path: String, from site: CallSite) throws(SystemError) {
+    try change(from: site) { (core) throws(SystemError) in
+      let parent = DiskCore.components(path).dropLast()
+      let parentPath = "/" + parent.joined(separator: "/")
+      guard let inode = core.resolve(Array(parent)) else {
+        throw core.failure(ErrorCode.notFound, "sync folder", parentPath)
+      }
+      try core.syncDirectory(inode, parentPath)
     }
   }
 

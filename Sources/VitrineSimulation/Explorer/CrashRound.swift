@@ -140,7 +140,7 @@ struct CrashRound {
   ) -> Inspection {
     Inspection(
       history: store.history, moment: recovery.first.place.operationCount, powerLost: second.policy != nil,
-      verification: verification, isAfterFault: workload.hasFaults, harm: before.hasEvicted ? .entriesMayMiss : .none,
+      verification: verification, isAfterFault: workload.hasFaults, evictedCount: before.evictedCount,
       predecessor: recovery.predecessor(of: second, before), extras: self.extras(extras))
   }
 

@@ -37,13 +37,13 @@ struct CutRecovery {
   /// What the crash had left, by a reader; nothing where there was no store yet.
   struct Before {
     fileprivate let seen: Inspection.Seen?
-    /// A smaller budget, known by then, may have cost entries of which the history knows nothing.
-    let hasEvicted: Bool
+    /// So many entries a smaller budget, known by then, may have cost, of which the history knows nothing.
+    let evictedCount: Int
   }
 
   func before() -> Before {
     let seen = seen(first.disk())
-    return Before(seen: seen, hasEvicted: evictedCount > seen?.evictedCount ?? 0)
+    return Before(seen: seen, evictedCount: max(0, evictedCount - (seen?.evictedCount ?? 0)))
   }
 
   private func seen(_ disk: SimulatedDisk) -> Inspection.Seen? {
@@ -56,9 +56,9 @@ struct CutRecovery {
   /// when the store had been closed, all that it had then.
   func predecessor(of second: CrashPlace.Moment, _ before: Before) -> Inspection.Predecessor? {
     if isClosed, second.operationCount == world.disk.operationCount {
-      return seen(world.disk.copy()).map { Inspection.Predecessor(contents: $0.contents, mayMiss: false) }
+      return seen(world.disk.copy()).map { Inspection.Predecessor(contents: $0.contents, evictedCount: 0) }
     }
     guard first.place.policy != nil, let seen = before.seen else { return nil }
-    return Inspection.Predecessor(contents: seen.contents, mayMiss: before.hasEvicted)
+    return Inspection.Predecessor(contents: seen.contents, evictedCount: before.evictedCount)
   }
 }

@@ -29,6 +29,8 @@ package final class History {
     let clock: (wall: Int64, stepCount: Int)
     /// Nil when it failed or never ended.
     var acknowledged: Int?
+    /// The store's own, to make room.
+    var isEviction = false
     /// It ended with an error: it may have happened or not, whatever came behind it.
     var hasFailed = false
   }
@@ -46,6 +48,9 @@ package final class History {
     /// Whether the caller was told so.
     let isPromise: Bool
   }
+
+  /// What had room once may have none later.
+  var hasOtherBudgets = false
 
   let disk: SimulatedDisk
   private let clock: SimulatedClock
@@ -136,8 +141,10 @@ package final class History {
   /// Enters what was evicted in the course of `step` or of whatever came at its place, between `began` and now: each key
   /// by itself, in the order in which they went.
   func evicted(_ keys: [CacheKey], before step: Int, began: Int) {
-    let evictions = keys.map {
-      self.step([.remove($0)], synced: false, began: began, acknowledged: disk.operationCount)
+    let evictions = keys.map { key in
+      var step = self.step([.remove(key)], synced: false, began: began, acknowledged: disk.operationCount)
+      step.isEviction = true
+      return step
     }
     steps.insert(contentsOf: evictions, at: step)
   }
@@ -205,17 +212,13 @@ package final class History {
   /// one, with any of those that failed or without; only a payload that was never synced may read as nothing. Answers what
   /// is wrong, or nil. Expiries hold by the clock as it is now.
   func judge(
-    _ found: [CacheKey: Content], crashedAfter moment: Int, powerLost: Bool, harm: Harm = .none
+    _ found: [CacheKey: Content], crashedAfter moment: Int, powerLost: Bool, harm: Harm = .none, evictedCount: Int = 0
   ) -> String? {
     if let wrong = expired(found) { return wrong }
     if harm >= .entriesMayBeOlder { return neverPut(found) }
     let begun = steps.prefix { $0.began <= moment }.count
-    let flushed = flushes.last { $0.moment <= moment }?.stepCount ?? 0
-    var durable = flushed
-    for index in 0..<begun {
-      guard let acknowledged = steps[index].acknowledged, acknowledged <= moment else { continue }
-      if !powerLost || steps[index].isSynced { durable = max(durable, index + 1) }
-    }
+    let flushed = flushed(at: moment)
+    let durable = durableCount(begun, at: moment, powerLost: powerLost)
     var complaints: [String] = []
     let failed = (0..<begun).filter { steps[$0].hasFailed }
     for omissions in [omissions, rareOmissions] {
@@ -224,7 +227,8 @@ package final class History {
         for index in 0..<durable where !omitted.contains(index) { apply(index, to: &state) }
         var next = durable
         while true {
-          guard let complaint = difference(found, state, flushed: flushed, powerLost: powerLost, mayMiss: harm > .none)
+          let mayMiss = harm > .none ? Int.max : evictedCount
+          guard let complaint = difference(found, state, flushed: flushed, powerLost: powerLost, mayMiss: mayMiss)
           else {
             return nil
           }
@@ -236,6 +240,18 @@ package final class History {
       }
     }
     return "durable steps \(durable), begun \(begun), flushed \(flushed); " + complaints.joined(separator: "; ")
+  }
+
+  private func flushed(at moment: Int) -> Int { flushes.last { $0.moment <= moment }?.stepCount ?? 0 }
+
+  /// So many of the steps that had begun must have survived, all before them included.
+  private func durableCount(_ begun: Int, at moment: Int, powerLost: Bool) -> Int {
+    var durable = flushed(at: moment)
+    for index in 0..<begun {
+      guard let acknowledged = steps[index].acknowledged, acknowledged <= moment else { continue }
+      if !powerLost || steps[index].isSynced { durable = max(durable, index + 1) }
+    }
+    return durable
   }
 
   /// Which of the steps that failed may be thought away: any of up to ten; of more, as behind a disk that stays
@@ -265,17 +281,18 @@ package final class History {
   }
 
   private func difference(
-    _ found: [CacheKey: Content], _ state: [CacheKey: Value], flushed: Int, powerLost: Bool, mayMiss: Bool
+    _ found: [CacheKey: Content], _ state: [CacheKey: Value], flushed: Int, powerLost: Bool, mayMiss: Int
   ) -> String? {
     for (key, content) in found where state[key]?.content != content {
       return state[key]?.content.bytes == content.bytes
         ? "\(key.urlText) has other metadata, another layout or another expiry than its own then"
         : "\(key.urlText) has \(content.bytes.count) bytes that are not its own then"
     }
-    if mayMiss { return nil }
+    var missing = 0
     for (key, value) in state where found[key] == nil && !mayHaveExpired(value) {
       if powerLost, value.payloadStep >= flushed, !value.isPayloadSynced { continue }
-      return "\(key.urlText) is missing"
+      missing += 1
+      if missing > mayMiss { return "\(key.urlText) is missing" }
     }
     return nil
   }
@@ -314,8 +331,13 @@ package final class History {
       || steps.contains { $0.isSynced && !$0.changes.isEmpty && $0.began > moment && $0.acknowledged != nil }
   }
 
-  /// The last steps that had begun and may have been lost, in their order.
-  func cutOff(at moment: Int, last count: Int) -> ArraySlice<Step> { steps.prefix { $0.began <= moment }.suffix(count) }
+  /// The steps that had begun and may have been lost, or the last three, in their order; so many at most, the newest.
+  func cutOff(at moment: Int, powerLost: Bool, most: Int) -> [Step] {
+    let begun = steps.prefix { $0.began <= moment }.count
+    let durable = durableCount(begun, at: moment, powerLost: powerLost)
+    let asked = (0..<begun).filter { !steps[$0].isEviction }
+    return asked.suffix(min(most, max(3, asked.count { $0 >= durable }))).map { steps[$0] }
+  }
 
   // MARK: Telling
 

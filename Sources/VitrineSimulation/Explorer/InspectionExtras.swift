@@ -15,21 +15,72 @@ extension Inspection {
     package static let rebuilds = Extras(rawValue: 16)
     /// Everything is verified before upkeep has looked at what the crash left.
     package static let verifiesFirst = Extras(rawValue: 32)
+    /// Readers check in every other way, and find the same.
+    package static let verifiesAnyhow = Extras(rawValue: 128)
+    /// The disk has no room at all, until the end.
+    package static let opensFull = Extras(rawValue: 256)
+    /// Once it was recovered and closed, something is damaged.
+    package static let damages = Extras(rawValue: 512)
     /// In each state that a crash leaves.
-    static let always: Extras = [.recoversTwice, .compacts]
+    static let always: Extras = [.verifiesAnyhow, .recoversTwice, .compacts]
     /// One after the other, so that no state is looked at for too long.
-    static let each: [Extras] = [.verifiesFirst, .changesFirst, .rebuilds, .repeatsFirst]
+    static let each: [Extras] = [.verifiesFirst, .changesFirst, .rebuilds, .repeatsFirst, .opensFull, .damages]
 
     /// An opening may have something to tell, and behind a fault the accounts be too high.
     package static let mayComplain = Extras(rawValue: 4)
+  }
+
+  /// How a store checks what it reads changes nothing of what it gives.
+  func readAnyhow(_ world: SimulatedWorld, _ seen: Seen) throws {
+    for verification in [Verification.firstRead, .always, .never] where verification != self.verification {
+      let reader = try open(world, readOnly: true, verification)
+      try expect(Inspection.contents(reader, keys) == seen.contents, "checked \(verification), it has something else")
+      try reader.close()
+    }
   }
 
   /// The process dies behind a recovery: the next one finds the same.
   func recoverTwice(_ world: SimulatedWorld, _ seen: Seen) throws {
     try open(world).abandon()
     let store = try open(world)
-    try expect(Inspection.contents(store, keys) == seen.contents, "recovered twice, the store has something else")
+    let evicted = isAfterFault ? seen.evictions(store) : 0
+    try expectUnchanged(seen.contents, store, evictedCount: evicted, "recovered twice")
+    if keys.allSatisfy({ store.lookup($0) != .expired }) { try expectAccounts(store, world, "recovered twice: ") }
     store.abandon()
+  }
+
+  /// An opening needs no room, nor does a removal; and when there is room again, all goes on.
+  func openFull(_ world: SimulatedWorld, _ seen: Seen) throws {
+    func full(_ world: SimulatedWorld) throws -> CacheStore {
+      world.disk.fillUp(refusingNewNames: seen.contents.count % 2 == 0)
+      return try open(world)
+    }
+    let store = try full(world)
+    let evicted = isAfterFault ? seen.evictions(store) : 0
+    try expectUnchanged(seen.contents, store, evictedCount: evicted, "opened on a full disk")
+    var left = seen.contents
+    if let key = keys.sorted().first(where: { store.contains($0) }) {
+      try expect(try store.remove(key, durability: .synced), "what is there cannot be removed from a full disk")
+      left[key] = nil
+    }
+    let last = world.rebooted(world.disk.crashStates().disk(.everythingLost))
+    let again = try full(last)
+    try expectUnchanged(
+      left, again, evictedCount: max(evicted, seen.evictions(again)), "behind a removal on a full disk")
+    last.disk.core.withLock { $0.giveRoom() }
+    try again.put([1], for: Inspection.extra)
+    try expect(again.bytes(Inspection.extra) == [1], "a put, when there is room again, is not there")
+    last.background.runAll()
+    try expectUnchanged(left, again, evictedCount: seen.evictions(again), "when there is room again")
+    try expectNoMisuse(last)
+  }
+
+  /// Exactly what is damaged is missing, and is told of, also in a store that a crash had left.
+  func damage(_ world: SimulatedWorld) throws {
+    let damage = PlantedDamage(number: 1 + world.disk.operationCount)
+    if case .wrong(let text) = try damage.look(world, history, seed: UInt64(world.disk.operationCount)) {
+      throw Wrong(text: "recovered, closed and damaged: \(text)")
+    }
   }
 
   /// What a loss of power took is lost, and not damaged; of what is there nothing is either.
@@ -75,16 +126,19 @@ extension Inspection {
       options.durability = .synced
       try store.put(content.bytes, for: key, options: options)
     }
-    let isWhole = !seen.hasEvicted(store)
+    let evicted = seen.evictions(store)
     try store.flush()
     store.abandon()
     RecordedStore.loseIndex(world.disk)
     let again = try open(world)
+    var missing = 0
     for (key, content) in news {
       let found = Inspection.content(again, key)
+      if found == content { continue }
+      missing += 1
       let name = found.map { "\($0.bytes.count) bytes" } ?? "nothing"
       try expect(
-        found == content || found == nil && !(isWhole && !seen.hasEvicted(again)),
+        found == nil && missing <= max(evicted, seen.evictions(again)),
         "built anew, \(key.urlText) is not what was put last, but \(name)")
     }
   }
@@ -94,7 +148,7 @@ extension Inspection {
   func repeatFirst(_ world: SimulatedWorld, _ seen: Seen) throws {
     let store = try open(world)
     let made = try repeatWhatWasCutOff(store)
-    let isWhole = !seen.hasEvicted(store)
+    let evicted = seen.evictions(store)
     let durableCount = (made.lastIndex { $0.isSynced } ?? -1) + 1
     var allowed = seen.contents.mapValues { [Optional($0)] }
     // What was made of another original than the one that was put goes with it.
@@ -114,18 +168,25 @@ extension Inspection {
         }
       }
     }
-    let last = world.rebooted(world.disk.crashStates().disk(.everythingLost))
-    let again = try open(last)
-    let mayMiss = !isWhole || seen.hasEvicted(again)
-    for key in keys.union(allowed.keys) {
-      let now = Inspection.content(again, key)
-      if allowed[key, default: [nil]].contains(now) || now == nil && mayMiss { continue }
-      let hasExpired = allowed[key]?.allSatisfy { $0?.hasExpired(at: history.now) ?? true } ?? false
-      if now == nil, hasExpired || key.style != .original && originals.contains(key.urlText) { continue }
-      throw Wrong(
-        text: "made once more at once, and the power lost again, \(key.urlText) \(key.style) has "
-          + (now.map { "\($0.bytes.count) other bytes" } ?? "nothing"))
+    let states = world.disk.crashStates()
+    let seed = UInt64(states.operationCount)
+    for policy in [CrashPolicy.everythingLost, .everythingKept, .mixture(seed: seed), .moments(seed: seed)] {
+      let last = world.rebooted(states.disk(policy))
+      let again = try open(last)
+      let mayMiss = max(evicted, seen.evictions(again))
+      var missing = 0
+      for key in keys.union(allowed.keys) {
+        let now = Inspection.content(again, key)
+        if allowed[key, default: [nil]].contains(now) { continue }
+        let hasExpired = allowed[key]?.allSatisfy { $0?.hasExpired(at: history.now) ?? true } ?? false
+        if now == nil, hasExpired || key.style != .original && originals.contains(key.urlText) { continue }
+        if now == nil { missing += 1 }
+        if now == nil, missing <= mayMiss { continue }
+        throw Wrong(
+          text: "made once more at once, and the power lost again (\(policy)), \(key.urlText) \(key.style) has "
+            + (now.map { "\($0.bytes.count) other bytes" } ?? "nothing"))
+      }
+      try expectNoMisuse(last)
     }
-    try expectNoMisuse(last)
   }
 }

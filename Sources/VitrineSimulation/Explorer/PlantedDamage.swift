@@ -18,20 +18,25 @@ struct PlantedDamage: CustomStringConvertible {
   /// Closes the store, damages what it left, and answers what is wrong then beyond that.
   func look(_ store: RecordedStore, seed: UInt64) throws -> Finding {
     if !store.isClosed { try store.close() }
-    let sound = store.world.disk.copy()
+    return try look(store.world, store.history, seed: seed)
+  }
+
+  /// The same with what a store that was closed has left.
+  func look(_ world: SimulatedWorld, _ history: History, seed: UInt64) throws -> Finding {
+    let sound = world.disk.copy()
     let extents: [LiveExtent]
     let before: [CacheKey: Content]
     do {
-      let reader = try open(store, sound.copy(), readOnly: true)
+      let reader = try open(world, sound.copy(), readOnly: true)
       extents = LiveExtent.all(of: reader)
-      before = Inspection.contents(reader, store.history.keys)
+      before = Inspection.contents(reader, history.keys)
       try reader.close()
     }
-    guard let hit = strike(store.world.disk, sound, extents, seed) else { return .nothingStruck }
+    guard let hit = strike(world.disk, sound, extents, seed) else { return .nothingStruck }
     for readOnly in [true, false] {
       do {
-        let damaged = try open(store, hit.disk.copy(), readOnly: readOnly)
-        if let wrong = wrong(damaged, hit, extents, before, store.history) { return .wrong("\(hit.what): \(wrong)") }
+        let damaged = try open(world, hit.disk.copy(), readOnly: readOnly)
+        if let wrong = wrong(damaged, hit, extents, before, history) { return .wrong("\(hit.what): \(wrong)") }
         try damaged.close()
       } catch {
         return .wrong("\(hit.what): \(error)")
@@ -40,10 +45,10 @@ struct PlantedDamage: CustomStringConvertible {
     return .asPromised
   }
 
-  private func open(_ store: RecordedStore, _ disk: SimulatedDisk, readOnly: Bool) throws -> CacheStore {
+  private func open(_ world: SimulatedWorld, _ disk: SimulatedDisk, readOnly: Bool) throws -> CacheStore {
     try CacheStore.open(
       at: RecordedStore.path, options: StoreOptions(verification: .always, isReadOnly: readOnly),
-      environment: store.world.rebooted(disk).environment)
+      environment: world.rebooted(disk).environment)
   }
 
   // MARK: Damaging
@@ -80,7 +85,11 @@ struct PlantedDamage: CustomStringConvertible {
       for index in start..<min(start + grain, old.count) { new?[index] = bytes(index) }
     }
     let what: String
-    switch numbers.below(7) {
+    switch numbers.below(8) {
+    case 7:
+      let (start, value) = (at / 8 * 8, [UInt64.max, 1 << 63, 0xFFFF_FFFF][numbers.below(3)])
+      what = "eight bytes at \(start) as a length that no file has"
+      replace(8) { UInt8(truncatingIfNeeded: value >> UInt64(8 * ($0 - start))) }
     case 0, 1:
       what = "a bit of byte \(at)"
       new?[at] ^= 1 << UInt8(numbers.below(8))

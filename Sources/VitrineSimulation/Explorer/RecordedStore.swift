@@ -118,6 +118,7 @@ public final class RecordedStore {
   /// The store has another budget from now on.
   func noteBudget(_ byteCount: Int) {
     overAnEarlierBudget = overBudget
+    history.hasOtherBudgets = true
     (byteBudget, byteBudgetSince) = (byteCount, world.disk.operationCount)
     world.disk.resetMostUsedByteCount()
   }

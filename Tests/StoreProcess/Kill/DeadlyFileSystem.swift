@@ -13,6 +13,10 @@ final class DeadlyFileSystem: FileSystem {
   func openDirectory(_ path: String, create: Bool, from site: CallSite) throws(SystemError) -> any Directory {
     DeadlyDirectory(try base.openDirectory(path, create: create, from: site), "", trap)
   }
+
+  func syncName(ofFolder path: String, from site: CallSite) throws(SystemError) {
+    try base.syncName(ofFolder: path, from: site)
+  }
 }
 
 /// Before or after the how-manieth call of a kind, on files in a folder of the store ("" for its own).

@@ -32,6 +32,8 @@ final class MemoryDisk: FileSystem, @unchecked Sendable {
     MemoryDirectory(disk: self, name: "")
   }
 
+  func syncName(ofFolder path: String, from site: CallSite) {}
+
   fileprivate func madeFolder() { hasFolders.withLock { $0 = true } }
   fileprivate var isMade: Bool { hasFolders.withLock { $0 } }
   fileprivate func all<R>(_ body: (inout [String: MemoryFile]) -> R) -> R { files.withLock { body(&$0) } }
