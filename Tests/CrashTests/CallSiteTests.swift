@@ -18,7 +18,7 @@ import Testing
   /// Calls through the seam, by their names and whom they are made of; what has another meaning elsewhere is told from it
   /// by its arguments.
   private static let calls = [
-    #"\.(sync|truncate|rename|didStore)\("#, #"\.allocate\(byteCount: byteCount\)"#,
+    #"\.(sync|syncName|truncate|rename|didStore)\("#, #"\.allocate\(byteCount: byteCount\)"#,
     #"\.allocate\(byteCount: Counters"#,
     #"\.openFile\(.*\.create\)"#, #"\.openDirectory\(.*create: (create|!)"#,
     #"(folders\.\w+|root|directory)\.remove\("#, #"([fF]ile|tag|counters)\.write\("#, #"active\.file\."#,

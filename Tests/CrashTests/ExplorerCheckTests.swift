@@ -55,18 +55,56 @@ import Vitrine
     #expect(seen.hasEvicted(work.store))
   }
 
+  /// So many may be missing as were evicted, and one more is one too many.
+  @Test func whatIsMissingBehindEvictionsIsCounted() throws {
+    let work = try Workload()
+    for number in 0..<4 { try work.put("k\(number)", Workload.bytes(700, number), synced: true) }
+    var found = Inspection.contents(work.store, work.history.keys)
+    func judge(_ evictedCount: Int) -> String? {
+      work.history.judge(
+        found, crashedAfter: work.world.disk.operationCount, powerLost: true, evictedCount: evictedCount)
+    }
+    found[CacheKey("k1")] = nil
+    #expect(judge(0)?.contains("k1 is missing") == true && judge(1) == nil)
+    found[CacheKey("k2")] = nil
+    #expect(judge(1)?.contains("is missing") == true && judge(2) == nil)
+  }
+
+  /// Each of the looks that only some states get finds what is wrong with the store that it is shown.
+  @Test func whatOnlySomeStatesAreAskedForCanFail() throws {
+    let work = try Workload()
+    try work.put("k", Workload.bytes(700, 1), synced: true)
+    try work.put("l", Workload.bytes(700, 2), synced: true)
+    func look(_ extra: Inspection.Extras, _ body: (Inspection, SimulatedWorld, Inspection.Seen) throws -> Void) throws {
+      let inspection = Inspection(
+        history: work.history, moment: work.world.disk.operationCount, powerLost: true, extras: extra)
+      func copy() -> SimulatedWorld { work.world.rebooted(work.world.disk.crashStates().disk(.everythingKept)) }
+      let right = try inspection.readOnly(copy())
+      try body(inspection, copy(), right)
+      // As if there had been another one, or none.
+      let before = work.store.bytes("k")
+      try work.store.put([9], for: "k", options: PutOptions(durability: .synced))
+      #expect(throws: Inspection.Wrong.self) { try body(inspection, copy(), right) }
+      try work.store.put(before ?? [], for: "k", options: PutOptions(durability: .synced))
+    }
+    try look(.verifiesAnyhow) { try $0.readAnyhow($1, $2) }
+    try look(.recoversTwice) { try $0.recoverTwice($1, $2) }
+    try look(.opensFull) { try $0.openFull($1, $2) }
+    try look(.changesFirst) { try $0.changeFirst($1, $2) }
+  }
+
   @Test func whatAnOpeningHadDurablyIsMissedInTheNext() throws {
     let work = try Workload()
     try work.put("k", Workload.bytes(700, 1), synced: true)
     let had = Inspection.contents(work.store, work.history.keys)
-    #expect(inspect(work, .init(contents: had, mayMiss: false)) == nil)
+    #expect(inspect(work, .init(contents: had, evictedCount: 0)) == nil)
     // A buffered removal may be lost or not, as far as the history knows.
     try work.remove("k")
     #expect(inspect(work) == nil)
-    #expect(inspect(work, .init(contents: had, mayMiss: false))?.contains("not what the opening before") == true)
-    #expect(inspect(work, .init(contents: had, mayMiss: true)) == nil)
+    #expect(inspect(work, .init(contents: had, evictedCount: 0))?.contains("not what the opening before") == true)
+    #expect(inspect(work, .init(contents: had, evictedCount: 1)) == nil)
     try work.put("k", Workload.bytes(700, 2))
-    #expect(inspect(work, .init(contents: had, mayMiss: true)) != nil)
+    #expect(inspect(work, .init(contents: had, evictedCount: 1)) != nil)
   }
 
   @Test func aFolderLargerThanItsBudgetIsFoundAlsoLater() throws {

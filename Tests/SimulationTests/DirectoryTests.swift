@@ -46,8 +46,12 @@ import VitrineSimulation
     _ = try first.openFile("file", .create)
     #expect(code { _ = try disk.openDirectory("/a/file", create: true) } == ErrorCode.notDirectory)
     #expect(code { _ = try disk.openDirectory("/a/file/x", create: true) } == ErrorCode.notDirectory)
-    // Made with its name durable, without another sync.
-    #expect(disk.crashStates().disk(.everythingLost).export() == ["/a/b/": []])
+    func durable() -> [String: [UInt8]] { disk.crashStates().disk(.everythingLost).export() }
+    #expect(durable() == [:])
+    try disk.syncName(ofFolder: "/a/b")
+    #expect(durable() == [:])
+    try disk.syncName(ofFolder: "/a")
+    #expect(durable() == ["/a/b/": [], "/a/file": []])
   }
 
   @Test func aFolderThatWasRemovedOrReplacedIsNoLongerNamed() throws {

@@ -6,6 +6,7 @@ import VitrineSimulation
   /// Replaces `/d/value` as programs do, by a new file and a rename, leaving out what is told.
   private func replaceByRename(_ disk: SimulatedDisk, _ value: [UInt8], syncingFile: Bool = true) throws {
     let directory = try disk.openDirectory("/d", create: true)
+    try disk.syncName(ofFolder: "/d")
     if disk.contents("/d/new") != nil { try directory.remove("new") }
     let file = try directory.openFile("new", .create)
     try file.write(value, at: 0)

@@ -2,11 +2,12 @@
 struct SegmentLoad: Sendable {
   let slot: Int
   let stream: StreamKind
-  /// Bytes of records that are needed.
+  /// Bytes that have to be copied: of records that are needed, and of heads that are bound to a payload.
   let liveByteCount: Int
   /// Bytes of it that were written.
   let byteCount: Int
 
+  /// What copying gains.
   var deadByteCount: Int { max(0, byteCount - liveByteCount) }
 
   /// Whether `self` gives more room for each byte that has to be copied.

@@ -67,6 +67,12 @@ package struct FileStatus: Sendable, Equatable {
     self.byteCount = byteCount
     self.allocatedByteCount = allocatedByteCount
   }
+
+  /// What counts against a budget. A file system that promises no blocks gives a file those of its length when they are
+  /// written, which is too late to make room.
+  package var chargedByteCount: Int {
+    allocatedByteCount >= byteCount ? allocatedByteCount : roundUp(byteCount, to: 4096)
+  }
 }
 
 /// A file held open; closed when the last reference goes.

@@ -91,7 +91,7 @@ package struct CheckpointSet {
       slots.append(
         Slot(
           file: file, header: header, byteCount: status?.byteCount ?? 0,
-          allocatedByteCount: status?.allocatedByteCount ?? 0))
+          allocatedByteCount: status?.chargedByteCount ?? 0))
     }
     return CheckpointSet(slots: slots, newerVersion: newerVersion)
   }

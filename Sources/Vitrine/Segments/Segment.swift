@@ -48,6 +48,9 @@ package final class Segment: @unchecked Sendable {
   @exclusivity(unchecked) package var liveUnits = 0
   /// Key records plus payloads that are needed.
   @exclusivity(unchecked) package var liveCount = 0
+  /// Heads of records that were copied here for a payload which others use, and whose own keys had gone: dead, and bound to
+  /// those payloads, so that no compaction gains them. Not kept from one opening to the next.
+  @exclusivity(unchecked) package var boundUnits = 0
   /// Offsets of reservations that are not filled yet.
   @exclusivity(unchecked) package var unfilled: [Int] = []
   /// Reservations that are neither committed nor abandoned yet.
@@ -97,7 +100,7 @@ package final class Segment: @unchecked Sendable {
     let readable = min(status.byteCount, byteCount)
     let mapping = maps && readable > 0 ? try file.map(byteCount: readable, writable: false) : nil
     attach(
-      file: file, in: directory, mapping: mapping, byteCount: readable, allocatedByteCount: status.allocatedByteCount,
+      file: file, in: directory, mapping: mapping, byteCount: readable, allocatedByteCount: status.chargedByteCount,
       account: account, access: access)
   }
 

@@ -99,15 +99,15 @@ struct Adoption {
     for directory in folders.all { ledger.folders += (try? directory.status().allocatedByteCount) ?? 4096 }
     for name in [CacheFormat.storeFile, CacheFormat.lockFile, CacheFormat.countersFile, CacheFormat.tagFile] {
       let status = try? folders.root.openFile(name, .readOnly).status()
-      ledger.fixed += status?.allocatedByteCount ?? 0
+      ledger.fixed += status?.chargedByteCount ?? 0
     }
-    for file in loaded.scan.files { ledger.wal += (try? file.file.status().allocatedByteCount) ?? 0 }
+    for file in loaded.scan.files { ledger.wal += (try? file.file.status().chargedByteCount) ?? 0 }
     ledger.checkpoints = loaded.checkpoint.slots.reduce(0) { $0 + $1.allocatedByteCount }
     for case let segment? in loaded.catalog.segments.segments where segment.state != .retired {
       ledger.segments += segment.allocatedByteCount
     }
     for name in loaded.orphans {
-      ledger.orphans += (try? folders.segments.openFile(name, .readOnly).status().allocatedByteCount) ?? 0
+      ledger.orphans += (try? folders.segments.openFile(name, .readOnly).status().chargedByteCount) ?? 0
     }
     return ledger
   }
@@ -210,10 +210,10 @@ extension StoreCore {
         try file.sync()
         try folders.checkpoints.sync()
         let status = try file.status()
-        ledger.checkpoints += status.allocatedByteCount - checkpoints.slots[index].allocatedByteCount
+        ledger.checkpoints += status.chargedByteCount - checkpoints.slots[index].allocatedByteCount
         checkpoints.slots[index].file = file
         checkpoints.slots[index].byteCount = status.byteCount
-        checkpoints.slots[index].allocatedByteCount = status.allocatedByteCount
+        checkpoints.slots[index].allocatedByteCount = status.chargedByteCount
       }
     } catch {
       throw SystemCode.isNoSpace(error.code) ? .noSpace : .system(error)

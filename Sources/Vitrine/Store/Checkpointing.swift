@@ -196,10 +196,10 @@ extension StoreCore {
         try file.sync()
         let status = try file.status()
         locked {
-          ledger.checkpoints += status.allocatedByteCount - checkpoints.slots[index].allocatedByteCount
+          ledger.checkpoints += status.chargedByteCount - checkpoints.slots[index].allocatedByteCount
         }
         checkpoints.slots[index].byteCount = status.byteCount
-        checkpoints.slots[index].allocatedByteCount = status.allocatedByteCount
+        checkpoints.slots[index].allocatedByteCount = status.chargedByteCount
       }
     } catch {
       throw writeError(error)

@@ -56,7 +56,8 @@ extension StoreCore {
         segment.unfilled.isEmpty, segment.stream != .single, !isUnchecked(segment)
       else { return nil }
       return SegmentLoad(
-        slot: segment.slot, stream: segment.stream, liveByteCount: segment.liveUnits * Unit.byteCount,
+        slot: segment.slot, stream: segment.stream,
+        liveByteCount: (segment.liveUnits + segment.boundUnits) * Unit.byteCount,
         byteCount: segment.tail - SegmentHeader.byteCount)
     }
   }
@@ -212,6 +213,11 @@ extension StoreCore {
       try recordForSure {
         moves = part.compactMap(move)
         return moves
+      }
+      locked {
+        for case .moved(let move) in moves where move.key == nil {
+          catalog.segments.segment(move.to.slot)?.boundUnits += move.copiedHeadUnits
+        }
       }
       step.recordCount += moves.count
       rest = rest.dropFirst(part.count)

@@ -225,7 +225,7 @@ extension StoreCore {
     let mapping = reads == .mapped ? try file.map(byteCount: byteCount, writable: false) : nil
     let window = mapsForWriting ? FillWindow(file: file, byteCount: byteCount) : nil
     return MadeFile(
-      file: file, mapping: mapping, window: window, allocated: try file.status().allocatedByteCount,
+      file: file, mapping: mapping, window: window, allocated: try file.status().chargedByteCount,
       folderGrowth: try folders.segments.status().allocatedByteCount - before)
   }
 }

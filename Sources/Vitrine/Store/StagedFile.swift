@@ -88,7 +88,7 @@ extension StoreCore {
   }
 
   private func account(_ staged: StagedFile) throws(SystemError) {
-    let allocated = try staged.file.status().allocatedByteCount
+    let allocated = try staged.file.status().chargedByteCount
     locked {
       ledger.segments += allocated - staged.allocatedByteCount
       staged.allocatedByteCount = allocated

@@ -195,6 +195,8 @@ package final class SimulatedDisk: FileSystem {
   /// Counts from what is used now.
   package func resetMostUsedByteCount() { core.withLock { $0.mostUsedPageCount = $0.usedPageCount } }
 
+  var promisesAllocation: Bool { core.withLock { $0.options.promisesAllocation } }
+
   /// How often the engine made this call, failures included.
   package func callCount(_ call: DiskCall) -> Int { core.withLock { $0.calls[call] ?? 0 } }
 

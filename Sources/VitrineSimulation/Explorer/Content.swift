@@ -21,6 +21,8 @@ package struct Content: Equatable, Sendable {
   package var metadata: [UInt8] = []
   package var layout: BitmapLayout?
   package var expiry: Expiry?
+  /// Asked for when it was put. Nobody can tell from here whether it is so.
+  private var isPageAligned = false
   /// The caller's own; of the store's nobody knows from here.
   var namedSource: Source?
 
@@ -35,6 +37,7 @@ package struct Content: Equatable, Sendable {
     self.init(bytes, metadata: options.metadata, layout: options.layout)
     expiry = Content.expiry(options.expirationMilliseconds, options.slidingExpirationMilliseconds)
     if case .named(let source) = options.source { namedSource = source }
+    isPageAligned = options.isPageAligned
   }
 
   init(_ bytes: [UInt8], _ entry: EntryInfo) {
@@ -51,6 +54,7 @@ package struct Content: Equatable, Sendable {
   var options: PutOptions {
     var options = PutOptions(metadata: metadata, source: namedSource.map { .named($0) } ?? SourceOption.none)
     options.layout = layout
+    options.isPageAligned = isPageAligned
     switch expiry {
     case .at(let moment): options.expirationMilliseconds = moment
     case .afterIdle(let limit): options.slidingExpirationMilliseconds = limit
@@ -62,6 +66,11 @@ package struct Content: Equatable, Sendable {
   /// Whether it may no longer be given out. Of one that lasts as long as it is used, nobody knows from here.
   func hasExpired(at now: Int64) -> Bool {
     if case .at(let moment) = expiry { moment <= now } else { false }
+  }
+
+  /// Whether the payload of another entry serves this one too.
+  func canShare(with other: Content) -> Bool {
+    layout == other.layout && (other.isPageAligned || !isPageAligned) && Content.same(bytes, other.bytes)
   }
 
   /// By one comparison of memory: megabytes are compared for each crash, also in debug builds.

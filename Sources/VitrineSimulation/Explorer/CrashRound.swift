@@ -33,7 +33,7 @@ struct CrashRound {
     var cuts: [Int: Int] = [:]
     var lastDeath = -1
     for crash in store.crashes(
-      mixtures: 4, seed: seed, maximumAlone: 5, maximumAloneNowAndThen: 64, after: moments)
+      mixtures: 4, seed: seed, maximumAlone: round == 0 ? .max : 5, maximumAloneNowAndThen: 64, after: moments)
     {
       guard board.isWanted(index) else { break }
       let moment = crash.operationCount
@@ -64,7 +64,9 @@ struct CrashRound {
   /// Does the workload. What is wrong by then is so wherever it is cut off.
   private func record() -> (store: RecordedStore?, wrong: (text: String, story: [String])?) {
     let store: RecordedStore
-    do { store = try workload.make(seed: seed) } catch { return (nil, ("\(error)", [])) }
+    do { store = try workload.make(seed: seed, promisesAllocation: promisesAllocation) } catch {
+      return (nil, ("\(error)", []))
+    }
     do { try workload.run(store, seed: seed) } catch { return (store, ("\(error)", story(store, .max))) }
     let wrong = store.world.disk.misuse.first ?? store.overBudget
     return (store, wrong.map { ($0, story(store, .max)) })
@@ -87,9 +89,16 @@ struct CrashRound {
     cutRecovery(store, cut, verification, board, index, isSample: isSample)
   }
 
+  /// Every fourth round is on a file system that writes blocks to new places, and so promises none, as long as the disk has
+  /// room: nothing goes through mappings then.
+  private var promisesAllocation: Bool { workload.hasFaults || round % 4 != 3 }
+
   private func extras(_ extras: Inspection.Extras) -> Inspection.Extras {
+    var extras = extras
     // What a failed sync has taken from the log is damage of the disk, and may be called so.
-    workload.mayComplain || workload.hasFaults ? extras.union(.mayComplain) : extras
+    if workload.mayComplain || workload.hasFaults { extras.insert(.mayComplain) }
+    if !promisesAllocation { extras.remove(.opensFull) }
+    return extras
   }
 
   /// Cuts the power again while recovery is at work: behind each of its operations, if no other recovery did the same
@@ -122,7 +131,7 @@ struct CrashRound {
       if board.isOver { return }
       let moment = CrashPlace.Moment(operationCount: second.operationCount, policy: second.policy)
       enter(place(first.place, moment, verification))
-      let inspection = inspection(store, recovery, before, moment, verification, [])
+      let inspection = inspection(store, recovery, before, moment, verification)
       board.countDoubleCrash()
       cuts[second.operationCount, default: 0] += 1
       if let wrong = recovery.misuse ?? inspection.run(recovery.world.rebooted(second.disk())) {
@@ -136,9 +145,11 @@ struct CrashRound {
 
   private func inspection(
     _ store: RecordedStore, _ recovery: CutRecovery, _ before: CutRecovery.Before, _ second: CrashPlace.Moment,
-    _ verification: Verification, _ extras: Inspection.Extras
+    _ verification: Verification
   ) -> Inspection {
-    Inspection(
+    // All of it takes three times as long.
+    let extras: Inspection.Extras = second.operationCount % 4 == 0 ? .always : []
+    return Inspection(
       history: store.history, moment: recovery.first.place.operationCount, powerLost: second.policy != nil,
       verification: verification, isAfterFault: workload.hasFaults, evictedCount: before.evictedCount,
       predecessor: recovery.predecessor(of: second, before), extras: self.extras(extras))
@@ -188,7 +199,7 @@ struct CrashRound {
     if let misuse = recovery.misuse { return (misuse, story) }
     let left = recovery.world.disk.crashStates(after: second.operationCount)
     let disk = second.policy.map(left.disk) ?? left.diskAfterProcessDeath()
-    let inspection = inspection(store, recovery, recovery.before(), second, verification, all)
+    let inspection = inspection(store, recovery, recovery.before(), second, verification)
     return inspection.run(recovery.world.rebooted(disk)).map { ($0, story) }
   }
 

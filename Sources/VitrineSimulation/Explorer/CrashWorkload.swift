@@ -53,11 +53,12 @@ public struct CrashWorkload: Sendable {
 
   /// The store to do it to, all from the empty disk on in its history.
   func make(
-    seed: UInt64, isTolerant: Bool = false, prepare: (SimulatedWorld) -> Void = { _ in }
+    seed: UInt64, isTolerant: Bool = false, promisesAllocation: Bool = true,
+    prepare: (SimulatedWorld) -> Void = { _ in }
   ) throws -> RecordedStore {
     try RecordedStore(
       seed: seed, options: options, isRecordedFromTheStart: includesMaking, forgets: false,
-      isTolerant: isTolerant || hasFaults, files: files, prepare: prepare)
+      isTolerant: isTolerant || hasFaults, promisesAllocation: promisesAllocation, files: files, prepare: prepare)
   }
 
   /// Does it once. What the body throws is thrown.

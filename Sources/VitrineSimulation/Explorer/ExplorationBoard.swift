@@ -95,8 +95,8 @@ final class ExplorationBoard: Sendable {
             best = (share, state.passes[index].last ?? first)
           }
         }
-        if faultsEach > 0, !state.hasNoFaultsLeft[index], workloads[index].faults < faultsEach {
-          let share = Double(workloads[index].faults) / Double(faultsEach)
+        if faultsEach > 0, !state.hasNoFaultsLeft[index], wantsFaults(state, index) {
+          let share = min(Double(workloads[index].faults) / Double(faultsEach), 0.99)
           if share < best?.share ?? 1 {
             best = (share, state.faultTasks[index])
           }
@@ -118,8 +118,13 @@ final class ExplorationBoard: Sendable {
     state.withLock { !isOver($0) && $0.report.workloads[workload].states < statesEach }
   }
 
-  func wantsFaults(_ workload: Int) -> Bool {
-    state.withLock { !isOver($0) && $0.report.workloads[workload].faults < faultsEach }
+  func wantsFaults(_ workload: Int) -> Bool { state.withLock { !isOver($0) && wantsFaults($0, workload) } }
+
+  /// Its share, and every call of its first round where the share is meant for as many.
+  private func wantsFaults(_ state: State, _ index: Int) -> Bool {
+    let workload = state.report.workloads[index]
+    return workload.faults < faultsEach
+      || workload.calls <= faultsEach && workload.callsStruck < workload.calls && state.faultTasks[index].round == 0
   }
 
   /// One pass cuts so many operations, then others have their turn.

@@ -177,7 +177,7 @@ package final class History {
     init(_ content: Content, step: Int, isSynced: Bool, before: Value?) {
       self.content = content
       self.step = step
-      let same = before.flatMap { $0.content.bytes == content.bytes && $0.content.layout == content.layout ? $0 : nil }
+      let same = before.flatMap { content.canShare(with: $0.content) ? $0 : nil }
       payloadStep = same?.payloadStep ?? step
       isPayloadSynced = isSynced || same?.isPayloadSynced ?? false
     }

@@ -167,6 +167,8 @@ package struct Inspection {
   }
 
   static let extra = CacheKey("after the crash")
+  /// No store of a workload has as many segments.
+  private static let mostCompactionSteps = 200
 
   private func check(_ world: SimulatedWorld) throws {
     guard world.disk.contents("\(RecordedStore.path)/STORE") != nil else {
@@ -192,7 +194,7 @@ package struct Inspection {
     let found = Inspection.contents(store, keys)
     // What a failed sync left doubtful is written anew, which may cost others their place.
     let evictedAtOnce = isAfterFault ? seen.evictions(store) : 0
-    try expectUnchanged(seen.contents, store, evictedCount: evictedAtOnce, "from what a read-only opening found, at once")
+    try expectUnchanged(seen.contents, store, evictedCount: evictedAtOnce, "from what a reader found, at once")
     try judge(seen.contents)
     try judge(found, evictedSince: evictedAtOnce)
     // What has expired was not read, and may wait for upkeep to write it anew.
@@ -213,7 +215,12 @@ package struct Inspection {
     try expectNobodysFilesAreGone(store, world)
     if extras.contains(.compacts) {
       let (served, evicted) = (Inspection.contents(store, keys), store.statistics().evictedCount)
-      _ = try store.compact()
+      var steps = 0
+      _ = try store.compact { _, _ in
+        steps += 1
+        return steps < Inspection.mostCompactionSteps
+      }
+      try expect(steps < Inspection.mostCompactionSteps, "a compaction goes on and on")
       try expectUnchanged(served, store, evictedCount: 0, "by a compaction")
       try expect(store.statistics().evictedCount == evicted, "a compaction has evicted")
       try expectAccounts(store, world, "behind a compaction: ")
@@ -253,7 +260,7 @@ package struct Inspection {
     let most = usedAtFirst > budget - 2 * Page.byteCount ? usedAtFirst + 2 * Page.byteCount : budget
     let (used, peak) = (world.disk.usedByteCount, world.disk.mostUsedByteCount)
     try expect(
-      used == told && told <= budget && peak <= most,
+      (world.disk.promisesAllocation ? used == told : used <= told) && told <= budget && peak <= most,
       "\(told) bytes told, \(used) used, \(peak) at most, in a budget of \(budget)")
   }
 

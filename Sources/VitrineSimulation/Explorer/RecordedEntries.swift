@@ -13,7 +13,8 @@ extension RecordedStore {
   /// The same with any options. Which styles an original outdates is not known to the history: see
   /// ``replace(_:_:outdating:synced:)``.
   public func put(_ key: CacheKey, _ bytes: [UInt8], options: PutOptions) throws {
-    try change([.put(key, Content(bytes, options))], synced: options.durability == .synced) { store in
+    let isSynced = (options.durability ?? self.options.durability) == .synced
+    try change([.put(key, Content(bytes, options))], synced: isSynced) { store in
       try store.put(bytes, for: key, options: options)
     }
   }

@@ -99,6 +99,23 @@ extension RecordedStore {
     public var description: String { text }
   }
 
+  /// Retains what an entry has now. It shows that as long as it is held, whatever becomes of the entry, its segment and the
+  /// store.
+  public func hold(_ name: String, style: Style = .original) {
+    guard let blob = store.blob(name, style: style), let bytes = store.bytes(CacheKey(name, style)) else { return }
+    heldBlobs.append((name, blob, bytes))
+  }
+
+  /// Lets go what was held, and throws ``Unexpected`` where it shows anything else than it did.
+  public func checkHeld() throws {
+    let held = heldBlobs
+    heldBlobs = []
+    for (name, blob, bytes) in held where !isTolerant {
+      let isSame = blob.withBytes { now in now.withUnsafeBytes { $0.elementsEqual(bytes) } }
+      if !isSame { throw Unexpected(text: "what was retained of \(name) has other bytes") }
+    }
+  }
+
   /// Steps the wall clock, in either direction; time that passes moves both.
   public func stepClock(milliseconds: Int) {
     world.clock.setWall(milliseconds: world.clock.wallMilliseconds() + Int64(milliseconds))

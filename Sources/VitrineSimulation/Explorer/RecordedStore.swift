@@ -15,6 +15,8 @@ public final class RecordedStore {
   package static let path = "/store"
 
   package internal(set) var isClosed = false
+  /// What was retained, with the bytes that it must go on showing.
+  var heldBlobs: [(name: String, blob: Blob, bytes: [UInt8])] = []
   /// The order of what several threads did is not known: nothing can be said of what is left.
   var isUncertain = false
   /// What was evicted and entered into the history.
@@ -37,13 +39,14 @@ public final class RecordedStore {
   /// somebody has left: what a reader finds there is what the history begins with, as durable.
   package init(
     seed: UInt64 = 1, options: StoreOptions = StoreOptions(byteBudget: 1 << 20), isRecordedFromTheStart: Bool = false,
-    forgets: Bool = true, isTolerant: Bool = false, files: [String: [UInt8]] = [:],
+    forgets: Bool = true, isTolerant: Bool = false, promisesAllocation: Bool = true, files: [String: [UInt8]] = [:],
     prepare: (SimulatedWorld) -> Void = { _ in }
   ) throws {
     self.forgets = forgets
     self.isTolerant = isTolerant
     var disk = SimulatedDisk.Options()
     disk.reusesMemory = !forgets
+    disk.promisesAllocation = promisesAllocation
     world = SimulatedWorld(seed: seed, disk: SimulatedDisk(files: files, disk))
     history = History(world)
     self.options = options

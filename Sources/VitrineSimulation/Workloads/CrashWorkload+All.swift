@@ -1,8 +1,8 @@
 extension CrashWorkload {
   /// Those that come with the explorer: all that a store can be asked to do.
   public static let all: [CrashWorkload] = [
-    making, puts, sharing, removals, batches, largeBatch, metadata, sources, bodies, drawings, eviction, entries,
-    filling, compaction, logTurns, budgets, reopening,
+    making, puts, extremes, sharing, removals, batches, largeBatch, metadata, sources, bodies, drawings, eviction,
+    entries, filling, compaction, logTurns, budgets, reopening,
     threads, readers, ages, repair, failedSyncs, fullDisk,
   ]
 }

@@ -31,10 +31,19 @@ extension CrashWorkload {
   static let sharing = CrashWorkload(
     "sharing", summary: "equal bytes under several keys, the keys coming and going"
   ) { store, numbers in
-    let shared = (0..<2).map { RecordedStore.bytes(200 + numbers.below(9000), 100 + $0) }
+    // Now and then such as compression gains from, or as fill more than a segment.
+    let shared = (0..<2).map {
+      numbers.bytes(200 + numbers.below(9000) + (numbers.chance(8) ? 70_000 : 0), 100 + $0)
+    }
+    let bitmap = BitmapLayout(width: 8, height: 40, format: .rgba8888)
     for number in 0..<12 {
       let name = "k\(numbers.below(5))"
-      switch numbers.below(4) {
+      switch numbers.below(5) {
+      case 4:
+        // Shared with its likes, and never with equal bytes that are no bitmap, or lie at a page.
+        var options = PutOptions(durability: numbers.chance(40) ? .synced : .buffered, layout: bitmap)
+        options.isPageAligned = numbers.chance(40)
+        try store.put(CacheKey(name), RecordedStore.bytes(8 * 40 * 4, 7), options: options)
       case 0: try store.remove(name, synced: numbers.chance(50))
       case 1: try store.put(name, RecordedStore.bytes(50 + numbers.below(500), number), synced: numbers.chance(30))
       default: try store.put(name, shared[numbers.below(2)], synced: numbers.chance(40))
@@ -55,17 +64,21 @@ extension CrashWorkload {
     for name in ["a/0", "b/1"] {
       try store.put(name, RecordedStore.bytes(numbers.size() / 4, 60), style: small, synced: numbers.chance(50))
     }
-    let synced = numbers.chance(50)
-    try store.remove("a/\(numbers.below(8))", synced: synced)
-    switch numbers.below(8) {
-    case 0: try store.removeAll(prefix: "a/", synced: synced)
-    case 1: try store.retain(only: ["a/1", "b/2", "b/3", "b/4"], synced: synced)
-    case 2: try store.retain(only: ["a/3"], prefix: "a/", synced: synced)
-    case 3: try store.removeMany(["a/0", "a/2", "b/1", "b/3"], synced: synced)
-    case 4: try store.removeAll(style: small, synced: synced)
-    case 5: try store.removeAllStyles("b/1", synced: synced)
-    case 6: try store.removeAll(synced: synced) { $0.urlText.hasSuffix("1") || $0.style == small }
-    default: try store.removeAll(synced: synced)
+    for name in ["a/2", "b/2"] { store.hold(name) }
+    try store.remove("a/\(numbers.below(8))", synced: numbers.chance(50))
+    // The narrow ones first, so that each has something to remove.
+    for kind in Set((0..<3).map { _ in numbers.below(8) }).sorted() {
+      let synced = numbers.chance(50)
+      switch kind {
+      case 0: try store.removeMany(["a/0", "a/2", "b/1", "b/3"], synced: synced)
+      case 1: try store.removeAllStyles("b/1", synced: synced)
+      case 2: try store.removeAll(style: small, synced: synced)
+      case 3: try store.retain(only: ["a/3", "a/5"], prefix: "a/", synced: synced)
+      case 4: try store.removeAll(synced: synced) { $0.urlText.hasSuffix("1") || $0.style == small }
+      case 5: try store.removeAll(prefix: "a/", synced: synced)
+      case 6: try store.retain(only: ["a/1", "b/2", "b/3", "b/4"], synced: synced)
+      default: try store.removeAll(synced: synced)
+      }
     }
     if numbers.chance(50) { store.upkeep() }
     try store.put("a/1", RecordedStore.bytes(numbers.size() / 2, 90), synced: numbers.chance(50))
@@ -77,6 +90,7 @@ extension CrashWorkload {
       store.upkeep()
     }
     try store.put("b/9", RecordedStore.bytes(300, 91), synced: true)
+    try store.checkHeld()
   }
 
   static let metadata = CrashWorkload(

@@ -6,10 +6,12 @@ extension CrashWorkload {
   ) { store, numbers in
     for number in 0..<30 { try store.put("k\(number)", RecordedStore.bytes(20_000 + number % 7 * 3000, number)) }
     try store.begin()
+    for _ in 0..<2 { store.hold("k\(numbers.below(30))") }
     for number in 30..<34 {
       try store.put("k\(number)", RecordedStore.bytes(9000 + numbers.below(30_000), number), synced: numbers.chance(50))
       if numbers.chance(40) { store.upkeep() }
     }
+    try store.checkHeld()
   }
 
   static let entries = CrashWorkload(
@@ -57,11 +59,15 @@ extension CrashWorkload {
       try store.batch("k\(number)", styles: [(style(number), RecordedStore.bytes(10, number))])
     }
     try store.begin()
+    for number in [kept + 4 * numbers.below(10), kept + 4 * numbers.below(10)] {
+      store.hold("k\(number)", style: style(number))
+    }
     try store.compact()
     try store.put("after", RecordedStore.bytes(500 + numbers.below(900), 1000), synced: true)
     if numbers.chance(50) { try store.compact() }
     try store.put("later", RecordedStore.bytes(700, 1001))
     store.upkeep()
+    try store.checkHeld()
   }
 
   static let logTurns = CrashWorkload(

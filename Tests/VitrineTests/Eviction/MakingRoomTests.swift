@@ -227,6 +227,33 @@ import Testing
     #expect(steps < 100)
     try store.close()
   }
+
+  /// Their heads are dead, and go along wherever their payloads are copied to: no compaction gains them.
+  @Test func compactingEndsWherePayloadsHaveOutlivedTheirKeys() throws {
+    let store = try world.open("store", StoreOptions(byteBudget: 4 << 20))
+    func name(_ index: Int) -> CacheKey { CacheKey(bytes: noise(600, UInt64(5000 + index))) }
+    for index in 0..<400 {
+      try store.put(noise(900, UInt64(index)), for: name(index))
+      try store.put(noise(900, UInt64(index)), for: "u\(index)")
+    }
+    for index in 0..<400 { try store.remove(name(index)) }
+    for _ in 0..<2 {
+      var steps = 0
+      _ = try store.compact { _, _ in
+        steps += 1
+        return steps < 200
+      }
+      #expect(steps < 100)
+    }
+    let moved = store.statistics().compaction.recordsMoved
+    _ = try store.compact()
+    #expect(store.statistics().compaction.recordsMoved == moved, "what was copied is copied again")
+    #expect(try store.idle { store.statistics().compaction.recordsMoved < moved + 100 })
+    // Nor does a put that needs room wait for them.
+    for index in 0..<600 { try store.put(noise(9000, UInt64(10_000 + index)), for: "v\(index)") }
+    #expect(store.contains("v599") && bytesOnDisk <= 4 << 20)
+    try store.close()
+  }
 }
 
 /// Does something whenever it is asked for the time.
