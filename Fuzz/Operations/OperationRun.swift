@@ -40,8 +40,12 @@ final class OperationRun {
     doing = "\(operationCount) \(operation)"
     do {
       try run(operation, &input)
-    } catch is StoreError {
-      // Refused: the history has a step that may have happened or not.
+    } catch let error as StoreError {
+      // Refused: the history has a step that may have happened or not. But nothing is wrong with the disk.
+      switch error {
+      case .writeFailed, .system, .storeRemoved: refute("\(doing): \(error)")
+      default: break
+      }
     } catch {
       refute("\(doing): \(error)")
     }

@@ -1,4 +1,5 @@
 import FuzzSupport
+import Synchronization
 
 @testable import Vitrine
 
@@ -46,8 +47,11 @@ enum HeadClaims {
   private static func touch(_ range: UnsafeRawBufferPointer) {
     var sum: UInt8 = 0
     for byte in range { sum &+= byte }
-    claim(sum == sum, "")
+    touched.store(sum, ordering: .relaxed)
   }
+
+  /// So that nobody leaves the reading out.
+  private static let touched = Atomic<UInt8>(0)
 
   private static func part(_ bytes: UnsafeRawBufferPointer, _ offset: Int, _ count: Int) -> UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + count])

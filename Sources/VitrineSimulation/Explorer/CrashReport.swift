@@ -77,6 +77,11 @@ public struct CrashReport: Sendable {
       let why = workload.hasRunDry ? ", and has no more" : ""
       lines.append("\(workload.name): \(workload.states) states of \(fewest)\(why)")
     }
+    // Where the share of each is as large as that.
+    let share = faultsWanted / max(1, workloads.count)
+    for workload in workloads where workload.calls <= share && workload.callsStruck < workload.calls {
+      lines.append("\(workload.name): \(workload.callsStruck) of \(workload.calls) calls struck")
+    }
     return lines
   }
 }

@@ -11,7 +11,7 @@ struct CrashRound {
   var enter: (CrashPlace) -> Void = { _ in }
 
   /// Of every so many states the recovery is cut off too, somewhere, if it does what others have done.
-  private static let doubleStride = 40
+  private static let doubleStride = 120
   /// Of the states that such a cut-off recovery leaves, so many at most are looked at.
   private static let mostSeconds = 12
 

@@ -16,11 +16,17 @@ struct FaultRound {
   func run(_ task: ExplorationBoard.Task) {
     let index = task.workload
     let begin = CrashPlace.Moment(operationCount: 0, policy: .everythingKept)
-    enter(CrashPlace(workload: workload.name, round: round, event: .crash(begin, second: nil, .firstRead)))
-    guard let plain = try? workload.make(seed: seed), (try? workload.run(plain, seed: seed)) != nil else {
-      return board?.giveUpFaults(index) ?? ()
-    }
+    let start = CrashPlace(workload: workload.name, round: round, event: .crash(begin, second: nil, .firstRead))
+    enter(start)
     guard let board else { return }
+    let plain: RecordedStore
+    do {
+      plain = try workload.make(seed: seed)
+      try workload.run(plain, seed: seed)
+    } catch {
+      board.add(CrashViolation(place: "\(start)", text: "without any fault: \(error)", story: []))
+      return board.giveUpFaults(index)
+    }
     let tour = FaultTour(plain.world.disk, seed: seed)
     if round == 0, task.part == 0 { board.noteCalls(tour.callCount, index) }
     let all = tour.stops
@@ -80,13 +86,17 @@ struct FaultRound {
       run.heal(disk)
       return (unmade(disk, error), ["\(error)"])
     }
-    var story: [String] { store.history.story(upTo: .max) }
+    var story: [String] {
+      store.history.story(upTo: .max) + store.world.disk.operations.suffix(12).map { "disk: \($0)" }
+    }
     do {
       try workload.run(store, seed: seed)
     } catch let unexpected as RecordedStore.Unexpected {
       return ("\(unexpected)", story)
-    } catch {
+    } catch is StoreError {
       // It could not be closed or opened again. What it had promised by then holds all the same.
+    } catch {
+      return ("not an error of the store: \(error)", story)
     }
     guard run.hasStruck(store.world.disk), !store.isUncertain else { return nil }
     let finding: Finding

@@ -64,6 +64,8 @@ struct FaultRun {
     let takesFolder = events.contains(where: \.takesFolder)
     // Where a folder was taken, the disk holds it and the next one.
     if let misuse = disk.misuse.first ?? (takesFolder ? nil : store.overBudget) { return .wrong(misuse) }
+    // Reads go on also while it lasts.
+    if !events.isEmpty, !takesFolder, let wrong = whileOpen(store) { return .wrong(wrong) }
     if let wrong = onFullDisk(store) { return .wrong(wrong) }
     heal(disk)
     if takesFolder { return withoutFolder(store, disk) }
@@ -85,17 +87,25 @@ struct FaultRun {
 
   /// The process dies, and the power goes, behind the fault.
   private func afterwards(_ store: RecordedStore, _ disk: SimulatedDisk) -> String? {
-    let states = disk.crashStates()
-    let left: [(name: String, disk: SimulatedDisk, powerLost: Bool)] = [
-      ("the process has died", states.diskAfterProcessDeath(), false),
-      ("all that was unsynced is lost", states.disk(.everythingLost), true),
-      ("some of what was unsynced is lost", states.disk(.mixture(seed: seed)), true),
-    ]
-    for (name, left, powerLost) in left {
+    let end = disk.operationCount
+    func wrong(_ moment: Int, _ policy: CrashPolicy?) -> String? {
+      let states = disk.crashStates(after: moment)
       let inspection = Inspection(
-        history: store.history, moment: disk.operationCount, powerLost: powerLost, isAfterFault: true,
+        history: store.history, moment: moment, powerLost: policy != nil, isAfterFault: true,
         harm: harm(store), extras: mostHarm == .none ? [] : .mayComplain)
-      if let wrong = inspection.run(store.world.rebooted(left)) { return "\(name): \(wrong)" }
+      let left = policy.map(states.disk) ?? states.diskAfterProcessDeath()
+      return inspection.run(store.world.rebooted(left))
+        .map { "after \(moment) operations, \(policy.map { "power lost, \($0)" } ?? "the process died"): \($0)" }
+    }
+    for policy: CrashPolicy? in [nil, .everythingLost, .mixture(seed: seed)] {
+      if let wrong = wrong(end, policy) { return wrong }
+    }
+    // What came behind it may have made good what was promised too early. What another fault may cost is told of later.
+    guard mostHarm == .none, events.allSatisfy({ !$0.takesFolder }) else { return nil }
+    var numbers = SplitMix64(seed: mixed(seed, UInt64(end)))
+    let moments = store.moments
+    for policy in [CrashPolicy.everythingLost, .mixture(seed: mixed(seed, 1))] {
+      if let wrong = wrong(moments.lowerBound + numbers.below(moments.count), policy) { return wrong }
     }
     return nil
   }

@@ -79,7 +79,7 @@ private struct Lines: @unchecked Sendable {
 
 /// Signals of a process that cannot go on.
 private enum Traps {
-  private static let numbers = [SIGILL, SIGTRAP, SIGABRT, SIGFPE, SIGSEGV]
+  private static let numbers = [SIGILL, SIGTRAP, SIGABRT, SIGFPE, SIGSEGV, SIGBUS]
   nonisolated(unsafe) private static var lines: Lines?
   /// What was there before, by number.
   nonisolated(unsafe) private static let former = UnsafeMutablePointer<sigaction>.allocate(capacity: 65)
