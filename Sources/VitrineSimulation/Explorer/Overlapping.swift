@@ -90,7 +90,7 @@ extension RecordedStore {
     /// Its step is before that of the body that was under way.
     let precedesBody: Bool
     /// Its thread, and behind how many operations that began with it: before, it may have been another's. Nil until then.
-    let thread = Guarded<(identity: ThreadIdentity, began: Int)?>(nil)
+    let thread = Guarded<(identity: ThreadIdentity, status: ThreadStatus, began: Int)?>(nil)
     /// After how many operations it ended, and whether well.
     let end = Guarded<(moment: Int, isAcknowledged: Bool)?>(nil)
   }
@@ -111,7 +111,7 @@ extension RecordedStore {
     let (store, disk) = (store, world.disk)
     waiting.enter()
     RecordedStore.threads.async {
-      started.thread.withLock { $0 = (.current, disk.operationCount) }
+      started.thread.withLock { $0 = (.current, ThreadStatus(), disk.operationCount) }
       let durability: Durability = isSynced ? .synced : .buffered
       var isAcknowledged = true
       do {
@@ -133,9 +133,12 @@ extension RecordedStore {
   private func hasGoneFar(_ bystander: Started) -> Bool {
     let clock = Environment.posix.clock
     let end = clock.monotonicNanoseconds() + RecordedStore.longestWait
+    var looksAsleep = 0
     while bystander.end.withLock({ $0 == nil }), frame(of: bystander) == nil {
-      if clock.monotonicNanoseconds() >= end { return false }
-      clock.sleep(milliseconds: 0)
+      if clock.monotonicNanoseconds() >= end || looksAsleep >= RecordedStore.mostLooksAsleep { return false }
+      let isAsleep = bystander.thread.withLock { $0?.status.isAsleep ?? false }
+      looksAsleep = isAsleep ? looksAsleep + 1 : 0
+      clock.sleep(milliseconds: isAsleep ? 1 : 0)
     }
     return true
   }
@@ -175,6 +178,8 @@ extension RecordedStore {
   private static let threads = DispatchQueue(label: "vitrine.bystanders", attributes: .concurrent)
   /// Long enough for a thread of a machine that has much else to do.
   private static let longestWait: UInt64 = 500_000_000
+  /// A thread that was asleep at so many looks in a row, a millisecond from each other, waits for the body.
+  private static let mostLooksAsleep = 10
 }
 
 /// A body that goes to another place on the same thread.

@@ -16,3 +16,30 @@ struct ThreadIdentity: Equatable, @unchecked Sendable {
     pthread_equal(first.thread, second.thread) != 0
   }
 }
+
+/// What the system tells of a thread, by its own files: Linux has them.
+struct ThreadStatus: Sendable {
+  private let path: String?
+
+  /// Of the thread that asks.
+  init() {
+    var link = [UInt8](repeating: 0, count: 64)
+    let count = link.withUnsafeMutableBytes { bytes in
+      bytes.withMemoryRebound(to: CChar.self) { readlink("/proc/thread-self", $0.baseAddress!, $0.count) }
+    }
+    path = count > 0 && count < link.count ? "/proc/\(String(decoding: link[..<count], as: UTF8.self))/stat" : nil
+  }
+
+  /// Whether it waits for something that is neither a processor nor a disk. False where that is not to be known.
+  var isAsleep: Bool {
+    guard let path else { return false }
+    let file = open(path, O_RDONLY | O_CLOEXEC)
+    guard file >= 0 else { return false }
+    defer { close(file) }
+    var text = [UInt8](repeating: 0, count: 256)
+    let count = text.withUnsafeMutableBytes { read(file, $0.baseAddress, $0.count) }
+    // Its state stands behind its name, which may have any characters.
+    guard count > 0, let end = text[..<count].lastIndex(of: UInt8(ascii: ")")), end + 2 < count else { return false }
+    return text[end + 2] == UInt8(ascii: "S")
+  }
+}
