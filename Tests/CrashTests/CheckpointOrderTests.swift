@@ -73,6 +73,26 @@ import VitrineSimulation
     work.store.abandon()
   }
 
+  /// The log turns for a frame only: a file with nothing but a header would be one that no sync has reached.
+  @Test func aChangeThatComesToNothingTurnsNoLog() throws {
+    let work = try Workload()
+    let wal = try #require(work.store.core.wal)
+    let use = wal.position.use
+    var number = 0
+    while wal.position.use == use {
+      try work.store.put(Workload.bytes(200, number), for: CacheKey("k\(number % 8)"))
+      number += 1
+      try work.store.flush()
+      #expect(try !work.store.remove("nothing", durability: .synced))
+    }
+    #expect(wal.position.offset > WALFileHeader.frameStart)
+    try work.store.checkpoint()
+    let left = work.world.rebooted(work.world.disk.crashStates().disk(.everythingLost))
+    work.store.abandon()
+    let again = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: left.environment)
+    #expect(!again.statistics().lastOpen.mayHaveLostRemovals && again.count == 8)
+  }
+
   /// Its blocks lie where the next attempt writes, whose header may reach the disk before its blocks do.
   @Test func blocksOfAnAttemptWhoseProcessDiedAreNotTakenForThoseOfTheNext() throws {
     let work = try Workload()

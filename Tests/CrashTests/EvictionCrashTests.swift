@@ -96,4 +96,15 @@ import VitrineSimulation
     }
     #expect(try work.store.verify().isOK && Accounts.check(work.store) == nil)
   }
+
+  /// What a file will take counts as soon as it has its length.
+  @Test func theBudgetHoldsWhereBlocksComeOnlyWithWhatIsWritten() throws {
+    let work = try Workload(promisesAllocation: false)
+    for number in 0..<60 {
+      try work.put("k\(number)", Workload.bytes(20_000 + number * 300, number), synced: number % 3 == 0)
+      if number % 10 == 0 { work.upkeep() }
+      #expect(work.world.disk.usedByteCount <= work.store.statistics().bytesOnDisk)
+    }
+    #expect(work.overBudget == nil && work.store.statistics().evictedCount > 0)
+  }
 }

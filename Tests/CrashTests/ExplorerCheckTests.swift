@@ -93,6 +93,19 @@ import Vitrine
     try look(.changesFirst) { try $0.changeFirst($1, $2) }
   }
 
+  @Test func whatIsHeldMustStayAsItWas() throws {
+    let work = try Workload()
+    try work.put("k", Workload.bytes(700, 1))
+    work.hold("k")
+    try work.put("k", Workload.bytes(700, 2))
+    try work.removeAll()
+    try work.checkHeld()
+    try work.put("k", Workload.bytes(700, 3))
+    work.hold("k")
+    work.heldBlobs[0].bytes[5] ^= 1
+    #expect(throws: Workload.Unexpected.self) { try work.checkHeld() }
+  }
+
   @Test func whatAnOpeningHadDurablyIsMissedInTheNext() throws {
     let work = try Workload()
     try work.put("k", Workload.bytes(700, 1), synced: true)

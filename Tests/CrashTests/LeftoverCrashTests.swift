@@ -102,4 +102,19 @@ import VitrineSimulation
     #expect(try again.verify().isOK)
     store.abandon()
   }
+
+  /// What the process before has acknowledged, a flush of this one holds for too, also where a new put shares it.
+  @Test(arguments: [false, true]) func aFlushHoldsForWhatTheProcessBeforeHasWritten(_ shares: Bool) throws {
+    let work = try Workload()
+    try work.put("k", Workload.bytes(9000, 1))
+    let world = work.world.rebooted(work.world.disk.crashStates().diskAfterProcessDeath())
+    let store = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment)
+    if shares { try store.put(Workload.bytes(9000, 1), for: "mine") }
+    try store.flush()
+    let left = world.rebooted(world.disk.crashStates().disk(.everythingLost))
+    store.abandon()
+    let again = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: left.environment)
+    #expect(again.bytes("k") == Workload.bytes(9000, 1))
+    #expect(again.bytes("mine") == (shares ? Workload.bytes(9000, 1) : nil))
+  }
 }

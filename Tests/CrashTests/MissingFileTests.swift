@@ -135,4 +135,17 @@ import VitrineSimulation
     }
     #expect(found.max() == opening)
   }
+
+  /// By an app, say, that makes the folder itself, or a process that died before it had made its name durable.
+  @Test func aStoreInAFolderThatSomebodyHasMadeLastsUnderItsName() throws {
+    let world = SimulatedWorld()
+    _ = try world.disk.openDirectory(Workload.path, create: true)
+    #expect(world.disk.crashStates().disk(.everythingLost).export() == [:])
+    let store = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment)
+    try store.put([1], for: "a", options: PutOptions(durability: .synced))
+    let last = world.rebooted(world.disk.crashStates().disk(.everythingLost))
+    let again = try CacheStore.open(
+      at: Workload.path, options: StoreOptions(createsIfMissing: false), environment: last.environment)
+    #expect(again.bytes("a") == [1])
+  }
 }

@@ -1,6 +1,8 @@
+import Foundation
 import Testing
 import Vitrine
-import VitrineSimulation
+
+@testable import VitrineSimulation
 
 /// Meant for a run under ThreadSanitizer, and true without it.
 @Suite struct ThreadTests {
@@ -73,4 +75,20 @@ import VitrineSimulation
     #expect(state.withLock { $0.hasEnded })
     await running
   }
+
+  #if os(Linux)
+    @Test func aThreadThatWaitsForAnotherIsAsleep() {
+      #expect(!ThreadStatus().isAsleep, "who asks is awake")
+      let status = Guarded<ThreadStatus?>(nil)
+      let (end, ended) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+      Thread.detachNewThread {
+        status.withLock { $0 = ThreadStatus() }
+        end.wait()
+        ended.signal()
+      }
+      while !(status.withLock { $0 }?.isAsleep ?? false) { usleep(1000) }
+      end.signal()
+      ended.wait()
+    }
+  #endif
 }

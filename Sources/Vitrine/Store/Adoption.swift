@@ -142,6 +142,9 @@ extension StoreCore {
       for segment in segments where segment.state == .sealed && segment.isAttached {
         if segment.tail > catalog.segments.vouchedUpTo(segment.slot) {
           unchecked.append((segment.slot, segment.tail))
+          // Of what the process before has written, nobody knows that it is on the disk: a flush is for all that there is.
+          segment.isDirty = true
+          segment.owesSync = true
         }
       }
     }

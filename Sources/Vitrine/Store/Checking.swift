@@ -91,14 +91,17 @@ extension StoreCore {
 
   // MARK: Dropping
 
-  /// Drops an entry that failed its check. False when it could not be (a read-only or failed store).
+  /// Drops an entry that failed its check. False when it could not be (a read-only or failed store). `segment` is the one in
+  /// which it was found, where its slot may have been given anew since: nothing of another one is meant.
   @discardableResult
-  func drop(_ hash: KeyHash, _ location: Location) -> Bool {
+  func drop(_ hash: KeyHash, _ location: Location, in segment: UInt64? = nil) -> Bool {
     let isLost = isFromBefore(location)
+    // What is being closed has its index to write yet: nothing goes from that without its frame.
+    if isClosing { return false }
     if isReadOnly || (try? requireWritable()) == nil {
       // The entry may have moved on meanwhile: then nothing was lost.
       let wasThere = locked {
-        guard catalog.keys.find(hash, location) else { return false }
+        guard catalog.keys.find(hash, location), isStill(segment, location) else { return false }
         catalog.dropUnread(hash, location)
         return true
       }
@@ -106,11 +109,16 @@ extension StoreCore {
       return true
     }
     do throws(StoreError) {
-      if try removeDamaged(hash, location) { count(lost: isLost) }
+      if try removeDamaged(hash, location, in: segment) { count(lost: isLost) }
       return true
     } catch {
       return false
     }
+  }
+
+  /// Under the commit lock.
+  func isStill(_ segment: UInt64?, _ location: Location) -> Bool {
+    segment.map { $0 == catalog.segments.id(location.slot) } ?? true
   }
 
   func count(lost: Bool) {

@@ -70,10 +70,10 @@ extension StoreCore {
       // Each operation has its share already; a removal takes 56 bytes.
       let bound = bound + max(0, changes.count - operations.count) * 64
       if bound > wal.capacity { return .exceedsLog }
-      guard try makeRoom(bound) else { return .needsCheckpoint }
       // Nothing to do counts as done when everything before it is.
       var sequence = wal.nextSequence - 1
       if !changes.isEmpty {
+        guard try makeRoom(bound) else { return .needsCheckpoint }
         Frame.begin(frame)
         encode(changes, of: operations)
         sequence = try append(changes.count)

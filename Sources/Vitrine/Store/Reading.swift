@@ -125,6 +125,8 @@ extension StoreCore {
         hash, skip: skip, counts: false, { slot in (slot, self.catalog.segments.pin(slot.location.slot)) })
     {
       turns += 1
+      // Once the pin is let go, the slot may be given to another segment.
+      let segment = catalog.segments.id(slot.location.slot)
       let outcome = examine(slot, hash, url, style, source, counts)
       switch outcome {
       case .otherKey:
@@ -133,7 +135,7 @@ extension StoreCore {
       case .damaged:
         pin.release()
         absence = .damaged
-        if !drop(hash, slot.location) { skip += 1 }
+        if !drop(hash, slot.location, in: segment) { skip += 1 }
       case .expired:
         pin.release()
         return Borrow(.expired)
@@ -149,7 +151,7 @@ extension StoreCore {
       case .own(let view):
         if let borrow = lend(view, hash, slot.location, pin) { return borrow }
         absence = .damaged
-        if !drop(hash, slot.location) { skip += 1 }
+        if !drop(hash, slot.location, in: segment) { skip += 1 }
       case .elsewhere(let header):
         pin.release()
         do throws(SystemError) {
@@ -158,7 +160,7 @@ extension StoreCore {
           return Borrow(.unavailable)
         }
         absence = .damaged
-        if !drop(hash, slot.location) { skip += 1 }
+        if !drop(hash, slot.location, in: segment) { skip += 1 }
       }
     }
     return Borrow(absence)

@@ -100,11 +100,13 @@ extension StoreCore {
   }
 
   /// Removes a damaged entry. False when it had gone already.
-  func removeDamaged(_ hash: KeyHash, _ location: Location) throws(StoreError) -> Bool {
+  func removeDamaged(
+    _ hash: KeyHash, _ location: Location, in segment: UInt64? = nil
+  ) throws(StoreError) -> Bool {
     while true {
       let done: Bool? = try locked { () throws(StoreError) in
         try requireWritable()
-        guard catalog.keys.find(hash, location) else { return false }
+        guard catalog.keys.find(hash, location), isStill(segment, location) else { return false }
         let displaced = catalog.displaced(at: location)
         return try record([.remove(hash, displaced)]) ? true : nil
       }

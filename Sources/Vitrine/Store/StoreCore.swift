@@ -140,6 +140,7 @@ final class StoreCore: @unchecked Sendable {
 
   var isClosed: Bool { status.load(ordering: .relaxed) & Status.closed != 0 }
   var isReadOnly: Bool { wal == nil }
+  var isClosing: Bool { status.load(ordering: .relaxed) & Status.closing != 0 }
   var hasFailed: Bool { status.load(ordering: .relaxed) & Status.failed != 0 }
 
   /// False when it was closed before.

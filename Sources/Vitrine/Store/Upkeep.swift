@@ -68,6 +68,8 @@ extension StoreCore {
     }
     guard markClosing() else { return }
     background.withLock { $0 }?.stop()
+    // Some of them may be about to take the upkeep lock.
+    if (try? requireWritable(closing: true)) != nil { waitForPuts() }
     upkeepLock.lock()
     defer { upkeepLock.unlock() }
     defer {
@@ -78,11 +80,7 @@ extension StoreCore {
     }
     guard (try? requireWritable(closing: true)) != nil else { return }
     publishCounters()
-    // Puts that were filling their room find the store closed when they come to commit; until then the lock stays. Lent
-    // room is not waited for: it was never named, and whoever still writes to it harms nobody.
-    while locked({ catalog.segments.segments.contains { ($0?.pendingCount ?? 0) > ($0?.lentCount ?? 0) } }) {
-      environment.clock.sleep(milliseconds: 1)
-    }
+    waitForPuts()
     dropStagedFiles()
     try? removeOrphans()
     try? retireDeadSegments()
@@ -92,6 +90,14 @@ extension StoreCore {
 }
 
 extension StoreCore {
+  /// Puts that are filling their room find the store closed when they come to commit; until then the lock stays. Lent
+  /// room is not waited for: it was never named, and whoever still writes to it harms nobody.
+  private func waitForPuts() {
+    while locked({ catalog.segments.segments.contains { ($0?.pendingCount ?? 0) > ($0?.lentCount ?? 0) } }) {
+      environment.clock.sleep(milliseconds: 1)
+    }
+  }
+
   /// Lets the store go as the death of the process would: nothing is written.
   func abandon() {
     background.withLock { $0 }?.stop()

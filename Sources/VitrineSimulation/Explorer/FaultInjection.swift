@@ -68,7 +68,7 @@ struct FaultInjection: CustomStringConvertible {
     case .write: [.io, .full, .limit, .interrupted, .torn, .misdirected]
     case .allocate: [.io, .full, .limit, .interrupted]
     case .truncate: [.io, .limit, .interrupted]
-    case .syncFile: [.io, .full, .interrupted, .lost]
+    case .syncFile: [.io, .full, .interrupted, .memory, .descriptors, .lost]
     case .writeBack: [.io, .interrupted, .lost]
     case .map: [.io, .descriptors, .memory]
     }

@@ -141,7 +141,7 @@ public final class RecordedStore {
   func noteWhatWasTold(_ isLoss: Bool) { hasToldBefore = hasToldBefore || isLoss }
 
   /// That the folder has been larger than its budget, in words.
-  var overBudget: String? {
+  package var overBudget: String? {
     let most = world.disk.mostUsedByteCount
     if overAnEarlierBudget != nil || most <= byteBudget { return overAnEarlierBudget }
     return "\(most) bytes were used at most behind operation \(byteBudgetSince), in a budget of \(byteBudget)"

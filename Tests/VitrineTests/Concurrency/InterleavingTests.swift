@@ -212,6 +212,39 @@ import Testing
     try? store.close()
   }
 
+  /// The kernel tells an error once: who waits for a sync of the log that fails must not be told of the next one's success.
+  @Test func whoWaitsForASyncOfTheLogThatFailsIsRefused() throws {
+    let store = try world.open("store")
+    let wal = try #require(store.core.wal)
+    let outcome = Guarded<StoreError?>(nil)
+    let done = DispatchSemaphore(value: 0)
+    disk.onSync.withLock { handler in
+      handler = { [disk] path throws(SystemError) in
+        guard path.hasPrefix("wal/") else { return }
+        disk.onSync.withLock { $0 = nil }
+        let appended = wal.appendedSequence
+        Thread.detachNewThread {
+          do throws(StoreError) {
+            try store.put(noise(400, 2), for: "second", options: PutOptions(durability: .synced))
+          } catch {
+            outcome.withLock { $0 = error }
+          }
+          done.signal()
+        }
+        // It has stored its frame, and waits.
+        while wal.appendedSequence == appended { usleep(100) }
+        usleep(20_000)
+        throw SystemError(code: 5, operation: "sync", path: path)
+      }
+    }
+    #expect(throws: StoreError.self) {
+      try store.put(noise(400, 1), for: "first", options: PutOptions(durability: .synced))
+    }
+    done.wait()
+    #expect({ if case .writeFailed? = outcome.withLock({ $0 }) { true } else { false } }())
+    try? store.close()
+  }
+
   // MARK: Marks
 
   /// What was written to each file since its last sync began, by the lowest place.

@@ -136,6 +136,23 @@ import Testing
     try store.close()
   }
 
+  /// A record is checked for the key that it is of.
+  @Test func damageOfOneIsNotToldOfTheOther() throws {
+    let disk = MemoryDisk()
+    let first = try TestWorld(fileSystem: disk).open("store")
+    let (one, other) = try Self.urls(first)
+    try first.put(noise(3000, 1), for: CacheKey(bytes: one))
+    try first.close()
+    var image = disk.image
+    let path = try #require(image.keys.first { $0.hasPrefix("segments/") && (image[$0]?.count ?? 0) > 3000 })
+    image[path]?[2000] ^= 1
+    let store = try TestWorld(fileSystem: MemoryDisk(image)).open("store", StoreOptions(verification: .always))
+    #expect(store.bytes(CacheKey(bytes: other)) == nil && store.lookup(CacheKey(bytes: other)) == .missing)
+    #expect(store.statistics().damagedCount == 0)
+    #expect(store.bytes(CacheKey(bytes: one)) == nil && store.statistics().damagedCount == 1)
+    try store.close()
+  }
+
   /// Two digests with one place and one tag in the index, which keeps 30 bits of their hashes.
   private static func digests(_ store: CacheStore) throws -> (Digest, Digest) {
     let hasher = store.core.catalog.hasher

@@ -1,0 +1,110 @@
+import Foundation
+import Testing
+
+@testable import Vitrine
+@testable import VitrineSimulation
+
+/// A store is closed while others are at work in it.
+@Suite struct ClosingTests {
+  private func hasEnded(_ semaphore: DispatchSemaphore) -> Bool { semaphore.wait(timeout: .now() + 20) == .success }
+
+  private func close(_ store: CacheStore, first: @escaping @Sendable () -> Void = {}) -> DispatchSemaphore {
+    let closed = DispatchSemaphore(value: 0)
+    Thread.detachNewThread {
+      first()
+      try? store.close()
+      closed.signal()
+    }
+    return closed
+  }
+
+  /// It has its room, the log has none for its frame, and a checkpoint needs the lock under which a store is closed.
+  @Test func aPutThatNeedsACheckpointDoesNotHoldUpTheClosing() throws {
+    for _ in 0..<20 {
+      let work = try Workload()
+      let (store, core) = (work.store, work.store.core)
+      let wal = try #require(core.wal)
+      var number = 0
+      while wal.freeCount >= 2 || wal.room >= 448 {
+        try store.put(Workload.bytes(20, number), for: CacheKey("k\(number % 8)"))
+        number += 1
+      }
+      core.upkeepLock.lock()
+      let put = DispatchSemaphore(value: 0)
+      let last = number
+      Thread.detachNewThread {
+        try? store.put(Workload.bytes(20, last), for: "last")
+        put.signal()
+      }
+      func pending() -> Int {
+        core.locked { core.catalog.segments.segments.reduce(0) { $0 + ($1?.pendingCount ?? 0) } }
+      }
+      while pending() == 0 { usleep(100) }
+      let closed = close(store) { core.upkeepLock.unlock() }
+      guard hasEnded(closed), hasEnded(put) else {
+        Issue.record("they wait for each other")
+        return
+      }
+    }
+  }
+
+  @Test func whatAGetDropsMeanwhileLeavesTheAccountsRight() throws {
+    let work = try Workload()
+    try work.put("k", Workload.bytes(3000, 1), synced: true)
+    try work.put("other", Workload.bytes(3000, 2), synced: true)
+    try work.close()
+    let world = work.world.rebooted(work.world.disk.copy())
+    for path in world.disk.filePaths where path.hasSuffix(".segment") {
+      guard let range = world.disk.contents(path)?.firstRange(of: Workload.bytes(3000, 1)) else { continue }
+      #expect(world.disk.damage(path) { $0[range.lowerBound + 100] ^= 1 })
+    }
+    let store = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment)
+    // Something dead, so that closing syncs before it writes the index.
+    try store.put(Workload.bytes(100_000, 3), for: "large")
+    try store.remove("large")
+    let hasMissed = Guarded(false)
+    world.disk.planDuringSync(1, isDurable: true) {
+      if store.bytes("k") == nil { hasMissed.withLock { $0 = true } }
+    }
+    try store.close()
+    #expect(hasMissed.withLock { $0 })
+    let left = world.rebooted(world.disk.copy())
+    let again = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: left.environment)
+    #expect(again.statistics().lastOpen.kind == .clean && Accounts.check(again) == nil)
+    #expect(again.bytes("k") == nil && again.bytes("other") == Workload.bytes(3000, 2))
+    try again.close()
+  }
+
+  /// No memory for a sync, say: the put is refused, and its room no longer on its way.
+  @Test func aSyncThatWasShortOfSomethingLeavesNothingToWaitFor() throws {
+    let work = try Workload(options: StoreOptions(byteBudget: 16 << 20))
+    let store = work.store
+    let options = PutOptions(durability: .synced)
+    work.world.disk.plan(Fault(.syncFile, on: .containing("/segments/"), .fail(ErrorCode.noMemory)))
+    #expect(throws: StoreError.self) { try store.put(Workload.bytes(60_000, 1), for: "large", options: options) }
+    try store.put(Workload.bytes(60_000, 1), for: "large", options: options)
+    #expect(hasEnded(close(store)))
+  }
+
+  /// Between the check that fails and the removal nothing is pinned: the place may have been given to the key anew.
+  @Test func aLateDropLeavesWhatStandsThereByNow() throws {
+    let work = try Workload(options: StoreOptions(byteBudget: 4 << 20))
+    let (store, core) = (work.store, work.store.core)
+    func place() -> (hash: KeyHash, location: Location)? {
+      for shard in 0..<KeyTable.shardCount {
+        for entry in core.catalog.keys.copy(shard: shard) { return (entry.hash(shard: shard), entry.location) }
+      }
+      return nil
+    }
+    try store.put(Workload.bytes(100_000, 1), for: "k")
+    let old = try #require(place())
+    let segment = core.catalog.segments.id(old.location.slot)
+    try store.put(Workload.bytes(100_000, 2), for: "k")
+    work.world.background.runAll()
+    try store.put(Workload.bytes(100_000, 3), for: "k", options: PutOptions(durability: .synced))
+    #expect(try #require(place()).location == old.location, "the place was not given anew")
+    core.drop(old.hash, old.location, in: segment)
+    #expect(store.bytes("k")?.count == 100_000)
+    try store.close()
+  }
+}
