@@ -138,13 +138,12 @@ extension StoreCore {
       awaitsSync: isCarried && durability == .synced)
     let isTransient = shared == nil && put.encoding == .zstd
     let inline = isCarried ? CarriedRecord(head: head.bytes, payload: payload, isTransient: isTransient) : nil
-    do throws(StoreError) {
-      if durability == .synced || isPassed || isChange, !isCarried { try sync(reservation.segment) }
-      if durability == .synced, let shared { try makeDurable(payloadAt: shared.location) }
-    } catch {
-      locked { reservation.segment.pendingCount -= 1 }
-      throw error
-    }
+    // Short of a descriptor, say: then nobody will commit what has been placed.
+    var isDurable = false
+    defer { if !isDurable { locked { reservation.segment.pendingCount -= 1 } } }
+    if durability == .synced || isPassed || isChange, !isCarried { try sync(reservation.segment) }
+    if durability == .synced, let shared { try makeDurable(payloadAt: shared.location) }
+    isDurable = true
     return PendingOperation(
       hash: put.hash, url: put.url, style: put.style, digest: put.digest, logicalByteCount: put.logicalByteCount,
       recordSequence: sequence, original: put.original,

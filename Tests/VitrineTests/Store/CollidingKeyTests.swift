@@ -144,8 +144,11 @@ import Testing
     try first.put(noise(3000, 1), for: CacheKey(bytes: one))
     try first.close()
     var image = disk.image
-    let path = try #require(image.keys.first { $0.hasPrefix("segments/") && (image[$0]?.count ?? 0) > 3000 })
-    image[path]?[2000] ^= 1
+    let (path, place) = try #require(
+      image.lazy.compactMap { path, bytes in
+        path.hasPrefix("segments/") ? bytes.firstRange(of: noise(3000, 1)).map { (path, $0.lowerBound) } : nil
+      }.first)
+    image[path]?[place + 2000] ^= 1
     let store = try TestWorld(fileSystem: MemoryDisk(image)).open("store", StoreOptions(verification: .always))
     #expect(store.bytes(CacheKey(bytes: other)) == nil && store.lookup(CacheKey(bytes: other)) == .missing)
     #expect(store.statistics().damagedCount == 0)
