@@ -80,6 +80,8 @@ import Testing
     let work = try Workload(options: StoreOptions(byteBudget: 16 << 20))
     let store = work.store
     let options = PutOptions(durability: .synced)
+    // Then it has a segment to go to, whose own sync is over.
+    try store.put(Workload.bytes(100, 2), for: "first")
     work.world.disk.plan(Fault(.syncFile, on: .containing("/segments/"), .fail(ErrorCode.noMemory)))
     #expect(throws: StoreError.self) { try store.put(Workload.bytes(60_000, 1), for: "large", options: options) }
     try store.put(Workload.bytes(60_000, 1), for: "large", options: options)
