@@ -91,7 +91,7 @@ extension StoreCore {
 
   // MARK: Dropping
 
-  /// Drops an entry that failed its check. False when it could not be (a read-only or failed store). `segment` is the one in
+  /// Drops an entry that failed its check. False when it could not be: the store is being closed, or fails. `segment` is the one in
   /// which it was found, where its slot may have been given anew since: nothing of another one is meant.
   @discardableResult
   func drop(_ hash: KeyHash, _ location: Location, in segment: UInt64? = nil) -> Bool {
