@@ -145,6 +145,50 @@ import Testing
     #expect(Inspection.contents(store, work.history.keys) == before)
   }
 
+  /// A mark stops short of a payload that a record behind the mark of another segment refers to.
+  @Test func aReferenceIsPutAgainWhereItsPayloadIsDoubtful() throws {
+    let value = Workload.bytes(3000, 2)
+    var doubtful: UInt64?
+    let (_, world) = try afterAFailedSync("wal") { work in
+      let core = work.store.core
+      try work.put("before", Workload.bytes(700, 1))
+      let slow = core.locked {
+        core.openSegments.compactMap { $0 }.first { $0.liveCount > 0 }?
+          .reserve(headByteCount: 128, payloadByteCount: 400, pageAligned: false)
+      }
+      let segment = try #require(slow).segment
+      try work.put("owner", value)
+      var number = 0
+      while core.locked({ segment.state == .open }) {
+        try work.put("k\(number)", Workload.bytes(9000, number))
+        number += 1
+      }
+      try work.put("reference", value)
+      try work.checkpoint()
+      let record = try #require(place(CacheKey("reference"), in: work.store))
+      #expect(core.catalog.segments.isVouched(record.own) && !core.catalog.segments.isVouched(record.payload))
+      doubtful = core.catalog.segments.id(record.payload.slot)
+      #expect(doubtful == segment.id && core.catalog.segments.id(record.own.slot) != segment.id)
+      try work.put("unsynced", Workload.bytes(900, 3))
+    }
+    let store = try open(world)
+    let record = try #require(place(CacheKey("reference"), in: store))
+    let segments = store.core.catalog.segments
+    #expect(segments.id(record.payload.slot) != doubtful && segments.isVouched(record.payload))
+    #expect(store.bytes("reference") == value && store.bytes("owner") == value)
+    #expect(Accounts.check(store) == nil)
+  }
+
+  /// Where a key's record is, and its payload.
+  private func place(_ key: CacheKey, in store: CacheStore) -> (own: Location, payload: Location)? {
+    let catalog = store.core.catalog
+    let hash = key.url.withUnsafeBytes { catalog.hasher.key($0, styleTag: key.style.tag) }
+    guard let own = catalog.keys.find(hash, counts: false, { $0.location }),
+      let header = catalog.record(at: own, checks: true)?.header
+    else { return nil }
+    return header.carriesPayload ? (own, own) : catalog.payloadLocation(of: header).map { (own, $0) }
+  }
+
   /// What was put into a larger budget may be larger than any value is allowed to be now.
   @Test func aBudgetThatWasMadeSmallerIsNoReasonNotToOpen() throws {
     let (work, world) = try afterAFailedSync("segments", StoreOptions(byteBudget: 16 << 20)) { work in

@@ -65,6 +65,19 @@ import VitrineSimulation
     }
   }
 
+  /// What is asked before a sync says nothing of the folder that it has reached.
+  @Test func nothingCountsAsDurableInAFolderThatGoesDuringTheSync() throws {
+    let work = try Workload()
+    try work.put("before", Workload.bytes(500, 1))
+    work.world.disk.planDuringSync(1, isDurable: true) { [disk = work.world.disk] in
+      disk.move(Workload.path, to: "/elsewhere")
+    }
+    #expect(throws: StoreError.storeRemoved) {
+      try work.store.put([1], for: "a", options: PutOptions(durability: .synced))
+    }
+    #expect(work.world.disk.contents("/elsewhere/STORE") != nil)
+  }
+
   /// Of unknown length, it lies in a file of its own before it is known to be small.
   @Test func aBodyThatComesBackFromItsFileAlteredIsNotStored() throws {
     let work = try Workload(options: StoreOptions(byteBudget: 4 << 20, segmentByteCount: 256 << 10))

@@ -156,9 +156,10 @@ package final class WAL: @unchecked Sendable {
     return sequence
   }
 
-  /// A durable checkpoint has taken the place of a frame: its number is used up. Until then nothing was appended.
-  package func skipSequence() {
-    nextSequence += 1
+  /// A durable checkpoint has taken the place of a frame, or of so many: their numbers are used up. Until then nothing was
+  /// appended.
+  package func skipSequence(_ count: UInt64 = 1) {
+    nextSequence += count
     appended.store(nextSequence, ordering: .releasing)
     monitor.lock()
     durable.store(nextSequence, ordering: .releasing)

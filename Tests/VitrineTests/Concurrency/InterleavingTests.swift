@@ -181,6 +181,59 @@ import Testing
     try store.close()
   }
 
+  /// Rule 6. No mark passes a record that is on its way, so nothing vouches for what the log carries behind it, however many
+  /// checkpoints cover that.
+  @Test func aFileOfTheLogStaysUntilACheckpointVouchesForWhatItCarries() throws {
+    let store = try world.open("store", StoreOptions(byteBudget: 1 << 20))
+    let core = store.core
+    let wal = try #require(core.wal)
+    try store.put(noise(500, 1), for: "before")
+    try store.checkpoint()
+    let slow = try #require(
+      core.locked {
+        core.openSegments.compactMap { $0 }.first { $0.liveCount > 0 }?
+          .reserve(headByteCount: 128, payloadByteCount: 400, pageAligned: false)
+      })
+    try store.put(noise(700, 2), for: "carried", options: PutOptions(durability: .synced))
+    let place = try #require(location(store, CacheKey("carried")))
+    let use = wal.position.use
+    let file = try #require(wal.files.first { $0.header?.use == use })
+    var number: UInt64 = 0
+    while wal.position.use == use {
+      try store.put(noise(20, number), for: "\(number % 40)")
+      number += 1
+    }
+    for _ in 0..<2 {
+      try store.checkpoint()
+      #expect(!core.catalog.segments.isVouched(place) && file.state == .filled && file.header?.use == use)
+    }
+    core.locked {
+      slow.segment.filled(slow, isCarried: false)
+      slow.segment.pendingCount -= 1
+    }
+    try store.checkpoint()
+    #expect(core.catalog.segments.isVouched(place) && file.state == .free)
+    try store.close()
+  }
+
+  /// The same of an opening that has replayed the file, and writes a checkpoint before it has checked what a crash left.
+  @Test func aFileOfTheLogThatWasReplayedStaysUntilACheckpointVouchesForWhatItCarries() throws {
+    let store = try world.open("store")
+    try store.put(noise(700, 1), for: "carried", options: PutOptions(durability: .synced))
+    let use = try #require(store.core.wal).position.use
+    store.abandon()
+    let world = TestWorld(fileSystem: MemoryDisk(disk.image), seed: 2)
+    // Other options are in force with a checkpoint.
+    let again = try world.open("store", StoreOptions(byteBudget: 3 << 20))
+    let file = try #require(again.core.wal?.files.first { $0.header?.use == use })
+    let place = try #require(location(again, CacheKey("carried")))
+    #expect(!again.core.catalog.segments.isVouched(place) && file.state == .filled)
+    try again.checkpoint()
+    #expect(again.core.catalog.segments.isVouched(place) && file.state == .free)
+    #expect(again["carried"] == noise(700, 1))
+    try again.close()
+  }
+
   // MARK: Syncs
 
   /// The kernel tells one of two syncs that they failed. The other's checkpoint would vouch for what is not on the disk.
@@ -351,7 +404,111 @@ import Testing
     try comesWhileSyncing { try $0.flush() }
   }
 
+  /// Who shares what lies below a mark waits for no sync of it.
+  private func rises(_ call: (CacheStore) throws -> Void) throws {
+    let unsynced = Unsynced()
+    let store = try open(unsynced)
+    try store.put(noise(700, 1), for: "a")
+    let passed = Guarded<[String]>([])
+    disk.onSync.withLock { handler in
+      handler = { path in
+        // It has not happened yet.
+        if path.hasPrefix("segments/"), let mark = unsynced.passed(store) { passed.withLock { $0.append(mark) } }
+        unsynced.syncs(path)
+      }
+    }
+    try call(store)
+    #expect(passed.withLock { $0 } == [])
+    let place = try #require(location(store, CacheKey("a")))
+    #expect(store.core.catalog.segments.isVouched(place))
+    disk.onSync.withLock { $0 = nil }
+    try store.close()
+  }
+
+  @Test func aMarkRisesBehindTheSyncOfACheckpoint() throws { try rises { try $0.checkpoint() } }
+  @Test func aMarkRisesBehindTheSyncOfAFlush() throws { try rises { try $0.flush() } }
+
+  // MARK: Closing
+
+  @Test func nobodyOpensAStoreBeforeItsLastCheckpointIsWritten() throws {
+    let store = try world.open("store")
+    try store.put(noise(700, 1), for: "a")
+    let outcome = Guarded<StoreError?>(nil)
+    disk.onWrite.withLock { handler in
+      handler = { [disk, world] path, _ in
+        guard path.hasPrefix("checkpoints/") else { return }
+        disk.onWrite.withLock { $0 = nil }
+        elsewhere { outcome.withLock { $0 = storeError { try world.open("store").abandon() } } }
+      }
+    }
+    try store.close()
+    #expect({ if case .locked? = outcome.withLock({ $0 }) { true } else { false } }())
+  }
+
+  /// Behind a close somebody else may have the files.
+  @Test func aCloseWaitsForPutsThatFillTheirRoom() throws {
+    let store = try world.open("store")
+    let (isClosed, early) = (Guarded(false), Guarded(false))
+    let done = DispatchSemaphore(value: 0)
+    disk.onWrite.withLock { handler in
+      handler = { [disk] path, _ in
+        guard path.hasPrefix("segments/") else { return }
+        disk.onWrite.withLock { $0 = nil }
+        Thread.detachNewThread {
+          try? store.close()
+          isClosed.withLock { $0 = true }
+          done.signal()
+        }
+        // Time for the whole of it, did it not wait.
+        for _ in 0..<300 where !isClosed.withLock({ $0 }) { usleep(1000) }
+        early.withLock { $0 = isClosed.withLock { $0 } }
+      }
+    }
+    #expect(storeError { try store.put(noise(700, 1), for: "a") } == .closed)
+    done.wait()
+    #expect(early.withLock { !$0 })
+  }
+
   // MARK: Group commit
+
+  /// The kernel tells of a failed sync once. Who waited for that one, and tried again, would be told that all is well.
+  @Test func whoWaitsForASyncThatFailsFailsWithIt() throws {
+    let store = try world.open("store")
+    let wal = try #require(store.core.wal)
+    let syncs = Guarded(0)
+    let outcome = Guarded<StoreError?>(nil)
+    let done = DispatchSemaphore(value: 0)
+    disk.onSync.withLock { handler in
+      handler = { path throws(SystemError) in
+        guard path.hasPrefix("wal/"),
+          syncs.withLock({ syncs in
+            syncs += 1
+            return syncs
+          }) == 1
+        else { return }
+        let appended = wal.appendedSequence
+        Thread.detachNewThread {
+          let error = storeError {
+            try store.put(noise(400, 2), for: "second", options: PutOptions(durability: .synced))
+          }
+          outcome.withLock { $0 = error }
+          done.signal()
+        }
+        // The second put has stored its frame, and waits.
+        while wal.appendedSequence == appended { usleep(100) }
+        usleep(20_000)
+        throw SystemError(code: 5, operation: "sync", path: path)
+      }
+    }
+    let first = storeError { try store.put(noise(400, 1), for: "first", options: PutOptions(durability: .synced)) }
+    #expect(done.wait(timeout: .now() + 20) == .success)
+    for error in [first, outcome.withLock { $0 }] {
+      #expect({ if case .writeFailed? = error { true } else { false } }(), "\(String(describing: error))")
+    }
+    #expect(syncs.withLock { $0 } == 1)
+    disk.onSync.withLock { $0 = nil }
+    try? store.close()
+  }
 
   /// Who comes while a sync is under way waits for the next one: the one under way may have begun before its frame.
   @Test func aFrameIsDurableByASyncThatBeganBehindIt() throws {

@@ -63,6 +63,47 @@ import Testing
     #expect(Set(headers.map(\.opening)).count == headers.count)
   }
 
+  // MARK: Numbers that are used up
+
+  /// It goes on under the next number, with the next file of the log.
+  @Test func anOpeningThatHasGivenHalfOfItsNumbersTakesANewOne() throws {
+    let disk = MemoryDisk()
+    let store = try TestWorld(fileSystem: disk).open("store")
+    let wal = try #require(store.core.wal)
+    let opening = wal.opening
+    // As if there had been as many changes, before a checkpoint.
+    store.core.locked { wal.skipSequence(1 << 35) }
+    try store.checkpoint()
+    let use = wal.position.use
+    #expect(wal.opening == opening && Sequence.opening(wal.appendedSequence) == opening)
+    var number: UInt64 = 0
+    while wal.position.use == use || number % 40 != 0 {
+      try store.put(noise(20, number), for: "\(number % 40)")
+      number += 1
+    }
+    #expect(wal.opening == opening + 1 && Sequence.opening(wal.appendedSequence) == opening + 1)
+    let again = try TestWorld(fileSystem: MemoryDisk(disk.image), seed: 2).open("store")
+    #expect(try #require(again.core.wal).opening == opening + 2)
+    #expect(again.count == 40 && !again.statistics().lastOpen.mayHaveLostRemovals)
+    for key in 0..<40 { #expect(again["\(key)"] == noise(20, number - 40 + UInt64(key))) }
+    try again.close()
+    try store.close()
+  }
+
+  @Test func aStoreWhoseOpeningsHaveNoNumberLeftIsOnlyRead() throws {
+    var image = try used()
+    for (path, bytes) in image where path.hasPrefix("wal/") {
+      guard var header = bytes.withUnsafeBytes({ WALFileHeader($0) }) else { continue }
+      header.opening = 1 << 27
+      image[path]!.replaceSubrange(0..<WALFileHeader.byteCount, with: header.encoded())
+    }
+    let error = storeError { _ = try open(image) }
+    #expect({ if case .unreadable? = error { true } else { false } }(), "\(String(describing: error))")
+    let reader = try TestWorld(fileSystem: MemoryDisk(image)).openReadOnly("store")
+    #expect(reader.count == 6)
+    try reader.close()
+  }
+
   // MARK: Gaps and cuts
 
   /// A log file of one use: its header, and frames that each retire a segment, with these numbers.

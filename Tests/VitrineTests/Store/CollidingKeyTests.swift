@@ -97,6 +97,28 @@ import Testing
     try exercise(CacheKey("a", one), CacheKey("a", other), world, try world.open("store"))
   }
 
+  /// A first read checks the record that it finds: whose it is, before what became of it.
+  @Test(arguments: [Verification.firstRead, .always])
+  func damageOfAnotherKeysRecordIsNotThisKeys(_ verification: Verification) throws {
+    let disk = MemoryDisk()
+    let world = TestWorld(fileSystem: disk)
+    let (one, other) = Self.styles
+    let (a, b) = (CacheKey("a", one), CacheKey("a", other))
+    let value = noise(300, 1)
+    let store = try world.open("store")
+    try store.put(value, for: a)
+    try store.close()
+    var image = disk.image
+    for (path, bytes) in image where path.hasPrefix("segments/") {
+      guard let place = bytes.indices.first(where: { bytes[$0...].starts(with: value) }) else { continue }
+      image[path]![place + 150] ^= 1
+    }
+    let again = try TestWorld(fileSystem: MemoryDisk(image)).open("store", StoreOptions(verification: verification))
+    #expect(again.lookup(b) == .missing && again.count == 1 && again.statistics().damagedCount == 0)
+    #expect(again.lookup(a) == .damaged && again.count == 0 && again.statistics().damagedCount == 1)
+    try again.close()
+  }
+
   /// What is done to a URL with all its styles is done to that one alone.
   @Test func theStylesOfAUrlAreItsOwn() throws {
     let world = TestWorld(fileSystem: MemoryDisk())

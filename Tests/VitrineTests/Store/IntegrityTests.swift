@@ -123,6 +123,28 @@ import Testing
     }
   }
 
+  /// A file that was cut in its last page shows zeros in place of what is gone. What a thread read before, and still has, is
+  /// not in the file.
+  @Test(arguments: [true, false]) func aCutFileIsNotCompletedByAnEarlierRead(_ isCompressed: Bool) throws {
+    var world = world
+    // Whoever has a digest of his own is handed all bytes at once, as zstd is.
+    world.environment.digest = { Digest(of: $0) }
+    // The last of zstd's blocks is stored as it is.
+    let value = isCompressed ? text(256 << 10) + noise(9000) : noise(9000)
+    let store = try world.open("store", StoreOptions(byteBudget: 4 << 20, verification: .always))
+    try store.put(value, for: "a")
+    #expect(store["a"] == value)
+    let found = try #require(try place(of: "a"))
+    #expect(found.header.encoding == (isCompressed ? .zstd : .plain))
+    let end = found.offset + found.header.payloadOffset + found.header.storedByteCount
+    try #require(end % 4096 > 100)
+    try disk.openDirectory("store", create: false).openDirectory("segments", create: false)
+      .openFile(found.file, .readWrite).truncate(to: end - 60)
+    #expect(store["a"] == nil)
+    #expect(store.statistics().damagedCount == 1)
+    try store.close()
+  }
+
   /// Two bits of a head that a checkpoint vouches for, and `never` believes.
   @Test(arguments: [Int64.min, .min + 1, -1, .max])
   func aDamagedExpiryTrapsNothing(_ expiration: Int64) throws {

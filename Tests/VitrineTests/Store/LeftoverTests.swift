@@ -113,6 +113,36 @@ import Testing
     #expect(try !isShown(Self.heads[0], checks: false), "a number is compared always")
   }
 
+  /// A checkpoint that does not wait for the check of what a crash left brings all that the log carries to its place.
+  @Test func whatTheLogHasNoLongerIsNotWrittenOverWhatIsThere() throws {
+    let disk = MemoryDisk()
+    let store = try TestWorld(fileSystem: disk).open("store")
+    try store.put(noise(700), for: "carried", options: PutOptions(durability: .synced))
+    store.abandon()
+    let found = MemoryDisk(disk.image)
+    let spoiled = Guarded(0)
+    found.onWrite.withLock { handler in
+      handler = { path, _ in
+        // Recovery has read the log by now.
+        guard path == "STORE" else { return }
+        found.onWrite.withLock { $0 = nil }
+        for (path, bytes) in found.image where path.hasPrefix("wal/") {
+          let url = Array("carried".utf8)
+          guard let place = bytes.indices.first(where: { bytes[$0...].starts(with: url) }) else { continue }
+          let file = try? found.openDirectory("", create: false).openDirectory("wal", create: false)
+            .openFile(String(path.dropFirst(4)), .readWrite)
+          #expect(throws: Never.self) { try file?.write([0], at: place) }
+          spoiled.withLock { $0 += 1 }
+        }
+      }
+    }
+    // Other options are in force with a checkpoint.
+    let again = try TestWorld(fileSystem: found, seed: 2).open("store", StoreOptions(byteBudget: 3 << 20))
+    #expect(spoiled.withLock { $0 } == 1)
+    #expect(again["carried"] == noise(700) && again.statistics().lostCount == 0)
+    try again.close()
+  }
+
   @Test func aScanShowsOnlyWhatIsWhole() throws {
     func scan(_ wrong: Wrong) throws -> (records: Int, damage: Int) {
       var found = (records: 0, damage: 0)

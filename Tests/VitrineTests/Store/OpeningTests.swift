@@ -195,6 +195,37 @@ import Testing
     #expect(store["a"] == [1])
     try? store.close()
   }
+
+  /// What cannot be made there, since the folder is gone, is no trouble of the disk.
+  @Test func aPutIntoAFolderThatIsGoneSaysSo() throws {
+    let store = try world.open(folder.store)
+    try store.put([1], for: "a")
+    try FileManager.default.removeItem(atPath: folder.store)
+    var number: UInt64 = 0
+    var error: StoreError?
+    while error == nil, number < 200 {
+      error = storeError { try store.put(noise(20_000, number), for: "\(number)") }
+      number += 1
+    }
+    #expect(error == .storeRemoved)
+    try? store.close()
+  }
+
+  /// In a folder with another `LOCK` somebody else may be at work.
+  @Test func upkeepWritesNoCheckpointBesideAnotherWriter() throws {
+    let store = try world.open(folder.store)
+    try store.put([1], for: "a")
+    let paths = (0..<2).map { "\(folder.store)/checkpoints/\($0).checkpoint" }
+    let before = try paths.map { try Files.read($0) }
+    let lock = folder.store + "/LOCK"
+    try FileManager.default.moveItem(atPath: lock, toPath: folder.path + "/old lock")
+    try Files.write(try Files.read(folder.path + "/old lock"), to: lock)
+    store.core.wantsCheckpoint.store(true, ordering: .relaxed)
+    world.background.run()
+    #expect(try paths.map { try Files.read($0) } == before)
+    try? store.close()
+  }
+
   /// Who takes the new one is a second writer.
   @Test func anotherLockFileInItsPlaceEndsSyncedChanges() throws {
     let store = try world.open(folder.store)

@@ -29,6 +29,21 @@ import Testing
     try store.close()
   }
 
+  @Test func budgetsThatCouldNotBeWrittenDoNotHold() throws {
+    let store = try open(StoreOptions(byteBudget: 3 << 20, entryBudget: 7))
+    disk.onSync.withLock { handler in
+      handler = { path throws(SystemError) in
+        if path.hasPrefix("STORE") { throw SystemError(code: 28, operation: "sync", path: path) }
+      }
+    }
+    #expect(storeError { try store.setBudgets(byteBudget: 4 << 20, entryBudget: 9) } == .noSpace)
+    #expect(store.byteBudget == 3 << 20 && store.statistics().entryBudget == 7)
+    disk.onSync.withLock { $0 = nil }
+    try store.setBudgets(byteBudget: 4 << 20, entryBudget: 9)
+    #expect(store.byteBudget == 4 << 20 && store.statistics().entryBudget == 9)
+    try store.close()
+  }
+
   @Test func losingTheIdentityFileChangesNoOption() throws {
     try open(StoreOptions(byteBudget: 3 << 20, entryBudget: 5)).close()
     var image = disk.image

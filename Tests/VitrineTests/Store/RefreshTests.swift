@@ -288,6 +288,24 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
     #expect(reader["a"] == [1])
   }
 
+  /// Neither has a log that would tell.
+  @Test func theFilesOfAnotherStoreThatWasNeverWrittenToAreNotFollowed() throws {
+    let paths = [folder.store, folder.path + "/other"]
+    for path in paths {
+      try world.open(path, options).abandon()
+      // As its making leaves it, before the first opening begins a log.
+      for index in 0..<CacheFormat.walFileCount {
+        let log = "\(path)/wal/\(WALFileHeader.fileName(index))"
+        try Files.write([UInt8](repeating: 0, count: try Files.read(log).count), to: log)
+      }
+    }
+    let reader = try world.openReadOnly(folder.store)
+    #expect(try !reader.refresh())
+    try exchangeFiles(of: paths[0], for: paths[1])
+    #expect(storeError { try reader.refresh() } == .storeRemoved)
+    try reader.close()
+  }
+
   /// Somebody has put an old copy of the store in its place.
   @Test func aReaderDoesNotGoBackToAnOlderState() throws {
     let (writer, reader) = try open()
