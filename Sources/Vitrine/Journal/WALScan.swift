@@ -162,9 +162,8 @@ package struct WALReplay {
     var keys: Set<KeyHash> = []
     var removesAll = false
     var durable: UInt64 = 0
-    func collect(_ window: LogWindow, from offset: Int, seed: UInt64, after sequence: UInt64) {
+    func collect(_ window: LogWindow, from offset: Int, seed: UInt64) {
       window.forEachFrame(from: offset, seed: seed) { frame, bytes, offset in
-        guard frame.sequence >= sequence else { return }
         durable = max(durable, frame.durableSequence)
         _ = Frame.forEachChange(bytes, at: offset, frame) { change in
           if let key = change.key { keys.insert(key.stored) }
@@ -175,12 +174,13 @@ package struct WALReplay {
     }
     let end = end.sequence
     if let window, let header = scan.file(use: use)?.header {
-      collect(window, from: self.end.offset, seed: header.seed, after: end)
+      // Under one seed numbers rise with offsets: none of these comes before the end.
+      collect(window, from: self.end.offset, seed: header.seed)
     }
     for file in scan.files {
       guard let header = file.header, header.use > use else { continue }
       durable = max(durable, header.durableSequence)
-      collect(LogWindow(file.file), from: WALFileHeader.frameStart, seed: header.seed, after: 0)
+      collect(LogWindow(file.file), from: WALFileHeader.frameStart, seed: header.seed)
     }
     guard isDamaged || durable > end else { return }
     isDamaged = true

@@ -31,7 +31,6 @@ extension StoreCore {
     guard let wal else { throw .readOnly }
     do throws(StoreError) {
       var image = try writeImage(isClean: false)
-      image.covered = wal.nextSequence
       if consumingSequence { image.header.position.sequence += 1 }
       try publish(image)
       if consumingSequence { wal.skipSequence() }

@@ -19,7 +19,6 @@ extension StoreCore {
     let scratch = context.scratch
     scratch.withSpace(header.storedByteCount) { copy.readPayload(of: header, into: $0) ? $0.count : 0 }
     defer { scratch.removeAll(keeping: 4 << 20) }
-    guard scratch.count == header.storedByteCount else { return nil }
     return context.decompress(scratch.bytes, byteCount: header.logicalByteCount)
   }
 }

@@ -112,7 +112,6 @@ extension StoreCore {
     guard try !isDamaged(location), let view = catalog.record(at: location, checks: true),
       let payload = try restoredPayload(of: view.header, at: location)
     else { return nil }
-    if payload != location, copiedPayloads[payload] == nil, try isDamaged(payload) { return nil }
     guard let isPageAligned = catalog.record(at: payload, checks: true)?.header.flags.contains(.pageAligned) else {
       return nil
     }
