@@ -56,6 +56,26 @@ import Testing
     }
   }
 
+  /// A recovery that is killed before leaves it to the next.
+  @Test func theMarkStaysUntilACheckpointHasWhatWasWrittenAnew() throws {
+    let (_, world) = try afterAFailedSync("segments") { try $0.put("unsynced", Workload.bytes(900, 2)) }
+    let first = world.disk.operationCount
+    try open(world).abandon()
+    let header = world.disk.operations.last {
+      $0.index >= first && $0.byteRange == 0..<4096 && $0.path.contains("/checkpoints/")
+    }
+    func isMarked(after moment: Int) throws -> Bool {
+      let left = world.disk.crashStates(after: moment).diskAfterProcessDeath()
+      let lock = try #require(left.contents("\(Workload.path)/LOCK"))
+      return String(decoding: lock, as: UTF8.self).contains("sync-failed")
+    }
+    // Its sync is the operation behind it.
+    for moment in first...(try #require(header).index + 1) {
+      #expect(try isMarked(after: moment), "after \(moment) operations")
+    }
+    #expect(try !isMarked(after: world.disk.operationCount))
+  }
+
   /// With all files of the log in use a recovery begins the last one again, and the next one that one once more.
   @Test func aRecoveryThatIsKilledTwiceFindsNoDamageInTheLog() throws {
     let (work, world) = try afterAFailedSync("segments") { work in

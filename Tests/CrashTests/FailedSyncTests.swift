@@ -41,6 +41,32 @@ import Testing
     }
   }
 
+  /// Whoever has asked for it: what needs no sync is refused, too.
+  @Test func aSyncThatFailsEndsAllWritingWhoeverAsksForIt() throws {
+    let calls: [(folder: String, call: (CacheStore) throws -> Void)] = [
+      ("wal", { try $0.flush() }), ("segments", { try $0.flush() }),
+      ("wal", { try $0.checkpoint() }), ("segments", { try $0.checkpoint() }),
+      ("checkpoints", { try $0.checkpoint() }),
+      (
+        "wal",
+        { store in
+          store.core.upkeepLock.lock()
+          defer { store.core.upkeepLock.unlock() }
+          try store.core.retireDeadSegments()
+        }
+      ),
+    ]
+    for (folder, call) in calls {
+      let work = try Workload()
+      // In two segments, and nothing is left in the first.
+      for key in ["a", "b"] { try work.put(key, Workload.bytes(40_000, key == "a" ? 1 : 2)) }
+      try work.remove("a")
+      work.world.disk.plan(Fault(.syncFile, on: .containing("/\(folder)/"), .loseUnsyncedPages(5)))
+      #expect { try call(work.store) } throws: { isWriteFailed($0) }
+      #expect { try work.store.put([1], for: "later") } throws: { isWriteFailed($0) }
+    }
+  }
+
   /// What no descriptor was left for was not synced, and is not vouched for.
   @Test func whatCannotBeOpenedToBeSyncedIsNotDurable() throws {
     let work = try Workload()

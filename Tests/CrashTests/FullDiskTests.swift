@@ -102,6 +102,36 @@ import VitrineSimulation
     #expect(last.count == number)
   }
 
+  /// Both files have their blocks from the start, also one that was lost and is made anew.
+  @Test(arguments: [false, true]) func checkpointsOfANewStoreNeedNoRoom(_ isMadeAnew: Bool) throws {
+    let work = try Workload(options: StoreOptions(byteBudget: 16 << 20))
+    var (world, store) = (work.world, work.store)
+    try store.put(Workload.bytes(900, 1), for: "k")
+    if isMadeAnew {
+      try store.close()
+      world = world.rebooted(world.disk.copy())
+      #expect(world.disk.remove("\(Workload.path)/checkpoints/0.checkpoint"))
+      store = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment)
+    }
+    world.disk.fillUp(refusingNewNames: true)
+    for number in 0..<400 where store.core.catalog.checkpointByteCount() < store.core.checkpointByteCount {
+      try store.put([], for: "k\(number)")
+    }
+    for _ in 0..<3 { try store.checkpoint() }
+    try store.close()
+  }
+
+  /// Its head has blocks too, before it is known.
+  @Test func aBodyThatIsThereIsCommittedOnAFullDisk() throws {
+    let work = try Workload(options: StoreOptions(byteBudget: 4 << 20))
+    let writer = try work.writer("a", length: nil)
+    try writer.write(Workload.bytes(300_000, 1))
+    work.world.disk.fillUp(refusingNewNames: true)
+    try writer.commit()
+    #expect(work.store.bytes("a") == Workload.bytes(300_000, 1))
+    #expect(Accounts.check(work.store) == nil)
+  }
+
   @Test func aFullDiskStillOpensReadsAndRemoves() throws {
     let work = try Workload()
     for number in 0..<20 { try work.put("k\(number)", Workload.bytes(900, number), synced: true) }

@@ -307,6 +307,7 @@ import Testing
       lowest.withLock { $0[path] = min($0[path] ?? .max, offset) }
     }
     func syncs(_ path: String) { lowest.withLock { $0[path] = nil } }
+    var segments: [String] { lowest.withLock { $0.keys.filter { $0.hasPrefix("segments/") } } }
 
     /// A mark that has passed something which no sync has taken along.
     func passed(_ store: CacheStore) -> String? {
@@ -391,7 +392,7 @@ import Testing
     #expect(isDue.withLock { !$0 } && store["meanwhile"] == noise(900, 2))
     #expect(unsynced.passed(store) == nil)
     try store.flush()
-    #expect(unsynced.passed(store) == nil)
+    #expect(unsynced.passed(store) == nil && unsynced.segments == [])
     disk.onSync.withLock { $0 = nil }
     try store.close()
   }
@@ -427,6 +428,78 @@ import Testing
 
   @Test func aMarkRisesBehindTheSyncOfACheckpoint() throws { try rises { try $0.checkpoint() } }
   @Test func aMarkRisesBehindTheSyncOfAFlush() throws { try rises { try $0.flush() } }
+
+  /// It goes while it is synced.
+  @Test func noMarkRisesForTheSegmentThatHasTheSlotByThen() throws {
+    let unsynced = Unsynced()
+    let store = try open(unsynced)
+    let core = store.core
+    try store.put(noise(40_000, 1), for: "a")
+    try store.put(noise(40_000, 2), for: "in the next segment")
+    let slot = try #require(location(store, CacheKey("a"))).slot
+    let old = try #require(core.catalog.segments.segment(slot))
+    let isDue = Guarded(true)
+    disk.onSync.withLock { handler in
+      handler = { path in
+        unsynced.syncs(path)
+        guard path == "segments/\(old.fileName)",
+          isDue.withLock({ isDue in
+            defer { isDue = false }
+            return isDue
+          })
+        else { return }
+        elsewhere {
+          _ = try? store.remove("a")
+          core.upkeepLock.lock()
+          try? core.retireDeadSegments()
+          core.upkeepLock.unlock()
+          for number: UInt64 in 3..<20 {
+            try? store.put(noise(40_000, number), for: "c")
+            if location(store, CacheKey("c"))?.slot == slot { return }
+          }
+        }
+      }
+    }
+    try store.flush()
+    #expect(location(store, CacheKey("c"))?.slot == slot && core.catalog.segments.segment(slot) !== old)
+    #expect(unsynced.passed(store) == nil)
+    disk.onSync.withLock { $0 = nil }
+    try store.close()
+  }
+
+  /// What a crash had left in its segment is not looked for in the one that has the slot by then.
+  @Test func noMarkPassesARecordOnItsWayInThePlaceOfALeftover() throws {
+    let died = try world.open("store")
+    try died.put(noise(40_000, 1), for: "a")
+    let slot = try #require(location(died, CacheKey("a"))).slot
+    died.abandon()
+    let store = try TestWorld(fileSystem: MemoryDisk(disk.image), seed: 2).open("store")
+    let core = store.core
+    #expect(core.unchecked.contains { $0.slot == slot })
+    try store.remove("a")
+    core.upkeepLock.lock()
+    try core.retireDeadSegments()
+    core.upkeepLock.unlock()
+    var number: UInt64 = 2
+    while core.locked({ !core.openSegments.contains { $0?.slot == slot } }) {
+      try store.put(noise(30_000, number), for: "\(number)")
+      number += 1
+      try #require(number < 40)
+    }
+    let slow = try #require(
+      core.locked {
+        core.openSegments.compactMap { $0 }.first { $0.slot == slot }?
+          .reserve(headByteCount: 128, payloadByteCount: 400, pageAligned: false)
+      })
+    try store.put(noise(9000, 1), for: "behind")
+    try store.checkpoint()
+    #expect(core.catalog.segments.vouchedUpTo(slot) <= slow.offset)
+    core.locked {
+      slow.segment.filled(slow, isCarried: false)
+      slow.segment.pendingCount -= 1
+    }
+    try store.close()
+  }
 
   // MARK: Closing
 
