@@ -6,10 +6,12 @@ import Testing
 
 /// A store is closed while others are at work in it.
 @Suite struct ClosingTests {
+  private func semaphore() -> DispatchSemaphore { DispatchSemaphore(value: 0) }
+
   private func hasEnded(_ semaphore: DispatchSemaphore) -> Bool { semaphore.wait(timeout: .now() + 20) == .success }
 
   private func close(_ store: CacheStore, first: @escaping @Sendable () -> Void = {}) -> DispatchSemaphore {
-    let closed = DispatchSemaphore(value: 0)
+    let closed = semaphore()
     Thread.detachNewThread {
       first()
       try? store.close()
@@ -29,8 +31,15 @@ import Testing
         try store.put(Workload.bytes(20, number), for: CacheKey("k\(number % 8)"))
         number += 1
       }
-      core.upkeepLock.lock()
-      let put = DispatchSemaphore(value: 0)
+      let (put, isHeld, mayClose) = (semaphore(), semaphore(), semaphore())
+      // Who holds a lock lets it go: by another thread's hand that is undefined.
+      let closed = close(store) {
+        core.upkeepLock.lock()
+        isHeld.signal()
+        mayClose.wait()
+        core.upkeepLock.unlock()
+      }
+      isHeld.wait()
       let last = number
       Thread.detachNewThread {
         try? store.put(Workload.bytes(20, last), for: "last")
@@ -40,7 +49,7 @@ import Testing
         core.locked { core.catalog.segments.segments.reduce(0) { $0 + ($1?.pendingCount ?? 0) } }
       }
       while pending() == 0 { usleep(100) }
-      let closed = close(store) { core.upkeepLock.unlock() }
+      mayClose.signal()
       guard hasEnded(closed), hasEnded(put) else {
         Issue.record("they wait for each other")
         return
