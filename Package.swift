@@ -51,7 +51,9 @@ let package = Package(
       swiftSettings: engineSettings),
     // What `ProcessDecoder` starts.
     .executableTarget(name: "vitrine-decoder", dependencies: ["VitrineImages"]),
-    .target(name: "VitrineSimulation", dependencies: ["Vitrine"]),
+    .target(
+      name: "VitrineSimulation", dependencies: ["Vitrine", "CZstd"],
+      resources: [.embedInCode("Workloads/v1-torn.archive")]),
     .target(name: "CacheCtlKit", dependencies: ["Vitrine"]),
     .executableTarget(
       name: "cachectl", dependencies: ["Vitrine", "VitrineSimulation", "CacheCtlKit", images]),

@@ -22,11 +22,13 @@ extension RecordedStore {
     }
   }
 
-  /// What the store does in the background, now.
+  /// What the store does in the background, now: all so far must survive a loss of power, unless the disk failed it. What
+  /// that was short of, memory for a sync or descriptors, it does again a second later.
   public func upkeep() {
     history.flush(isPromise: false) {
+      let strikeCount = world.disk.strikeCount
       evicting { world.background.runAll() }
-      return isWell
+      return isWell && world.disk.strikeCount == strikeCount
     }
   }
 

@@ -35,32 +35,27 @@ import Testing
   }
 
   private func workload(_ golden: GoldenStore) throws -> CrashWorkload {
-    let folder = try TemporaryFolder()
-    try golden.unpack(into: folder.path)
-    var files: [String: [UInt8]] = [:]
-    for name in try FileManager.default.subpathsOfDirectory(atPath: folder.store) {
-      let path = "\(folder.store)/\(name)"
-      var isFolder: ObjCBool = false
-      guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), !isFolder.boolValue else { continue }
-      files["\(RecordedStore.path)/\(name)"] = try Files.read(path)
-    }
-    var workload = CrashWorkload("golden", options: StoreOptions()) { store, numbers in
-      try store.put("new, synced", RecordedStore.bytes(600, 71), synced: true)
-      // What was made from the old original goes.
-      let photo = CacheKey("photo")
-      let changes: [History.Change] = [
-        .put(photo, Content(RecordedStore.bytes(410, 73))), .remove(CacheKey("photo", Style("square-60@2x")!)),
-      ]
-      try store.change(changes, synced: false) { try $0.put(RecordedStore.bytes(410, 73), for: photo) }
-      try store.remove("twin", synced: true)
-      try store.batch(puts: [("new/1", RecordedStore.bytes(300, 81))], removals: ["batch/1/0"], synced: false)
-      store.upkeep()
-      try store.compact()
-      try store.put("later", RecordedStore.bytes(1000 + numbers.below(4000), 82))
-      try store.close()
-    }
-    workload.files = files
+    var workload = CrashWorkload.upgrade(from: try golden.files())
     workload.mayComplain = golden.kind == .rebuilt
     return workload
+  }
+
+  @Test func theExplorerBeginsWithTheFirstOfThem() throws {
+    let first = try #require(GoldenStore.all.first { $0.version == 1 && $0.kind == .torn })
+    #expect(StoreArchive.firstVersion.files == (try first.files()))
+  }
+
+  @Test func whatIsNoArchiveIsRefused() throws {
+    let archive = StoreArchive(files: ["a": [1, 2], "b": []])
+    #expect(StoreArchive(bytes: archive.bytes)?.files == archive.files)
+    #expect(StoreArchive(bytes: []) == nil && StoreArchive(bytes: Array(archive.bytes.dropLast())) == nil)
+  }
+
+  /// `scripts/golden` runs it.
+  @Test(.enabled(if: ProcessInfo.processInfo.environment["VITRINE_GOLDEN_ARCHIVE"] != nil))
+  func theFirstOfThemIsPackedForTheExplorer() throws {
+    let path = try #require(ProcessInfo.processInfo.environment["VITRINE_GOLDEN_ARCHIVE"])
+    let first = try #require(GoldenStore.all.first { $0.version == 1 && $0.kind == .torn })
+    try Files.write(StoreArchive(files: try first.files()).bytes, to: path)
   }
 }

@@ -53,6 +53,14 @@ struct GoldenStore: CustomTestStringConvertible {
     try #require(process.terminationStatus == 0)
   }
 
+  /// Its files, by their paths in it.
+  func files() throws -> [String: [UInt8]] {
+    let folder = try TemporaryFolder()
+    try unpack(into: folder.path)
+    let names = try Files.below(folder.store)
+    return Dictionary(uniqueKeysWithValues: try names.map { ($0, try Files.read("\(folder.store)/\($0)")) })
+  }
+
   /// Everything that the list says; who carries a shared payload only where nothing has changed since.
   func check(_ store: CacheStore, changed: Set<CacheKey> = [], isFresh: Bool = true) throws {
     for entry in entries where !changed.contains(entry.key) {
