@@ -53,6 +53,47 @@ import VitrineSimulation
     #expect(openedCount > 0)
   }
 
+  /// Nor does what follows take the numbers of one that may be readable the next time.
+  @Test func aHeaderThatCannotBeReadIsNotThatOfAFileNeverBegun() throws {
+    var toldCount = 0
+    for occurrence in 1...12 {
+      let work = try Workload()
+      try work.put("k", Workload.bytes(500, 1), synced: true)
+      let later = work.world.rebooted(work.world.disk.crashStates().diskAfterProcessDeath())
+      let options = PutOptions(durability: .synced)
+      let second = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: later.environment)
+      try second.put(Workload.bytes(500, 2), for: "k", options: options)
+      let world = later.rebooted(later.disk.crashStates().diskAfterProcessDeath())
+      world.disk.plan(Fault(.read, on: .containing("/wal/"), occurrence: occurrence, .fail(ErrorCode.inputOutput)))
+      let store = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment)
+      world.disk.removeFaults()
+      let isTold = store.statistics().lastOpen.mayHaveLostRemovals
+      if isTold { toldCount += 1 }
+      #expect(store.bytes("k") == Workload.bytes(500, 2) || isTold, "the call number \(occurrence)")
+      try store.put(Workload.bytes(500, 3), for: "k", options: options)
+      let last = world.rebooted(world.disk.crashStates().diskAfterProcessDeath())
+      let again = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: last.environment)
+      #expect(again.bytes("k") == Workload.bytes(500, 3), "the call number \(occurrence)")
+      #expect(again.statistics().lastOpen.notes == [])
+    }
+    #expect(toldCount > 2)
+  }
+
+  /// A header lies in one sector: no loss of power leaves half of one.
+  @Test func aHeaderThatIsDamagedIsNotThatOfAFileNeverBegun() throws {
+    let work = try Workload()
+    try work.put("k", Workload.bytes(500, 1), synced: true)
+    let world = work.world.rebooted(work.world.disk.crashStates().diskAfterProcessDeath())
+    let second = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment)
+    try second.put(Workload.bytes(500, 2), for: "k", options: PutOptions(durability: .synced))
+    for file in 0..<2 {
+      let left = world.rebooted(world.disk.crashStates().diskAfterProcessDeath())
+      #expect(left.disk.damage("\(Workload.path)/wal/\(file).wal") { $0[70] ^= 1 })
+      let store = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: left.environment)
+      #expect(store.statistics().lastOpen.mayHaveLostRemovals, "the file \(file)")
+    }
+  }
+
   private static let log = "\(Workload.path)/wal/0.wal"
 
   /// Where the frame begins that `change` appends to the log's first file, or its beginning where a later file has it.

@@ -8,14 +8,21 @@ package struct WALScan {
   }
 
   package let files: [Found]
+  /// A header could not be read, or is none: its file may be the one with which the log goes on. No crash leaves half a
+  /// header, which lies in one sector.
+  let hasFailed: Bool
 
-  package init(files: [Found]) { self.files = files }
+  package init(files: [Found], hasFailed: Bool = false) {
+    self.files = files
+    self.hasFailed = hasFailed
+  }
 
   /// Opens every WAL file. One that is not there is left out; one that cannot be read has no header.
   package static func open(
     _ directory: any Directory, store: StoreID, access: FileAccess
   ) throws(SystemError) -> WALScan {
     var files: [Found] = []
+    var hasFailed = false
     for index in 0..<CacheFormat.walFileCount {
       let name = WALFileHeader.fileName(index)
       let file: any File
@@ -26,16 +33,27 @@ package struct WALScan {
         continue
       }
       let status = try file.status()
-      files.append(
-        Found(name: name, file: file, byteCount: status.byteCount, header: header(of: file, store: store)))
+      let header = header(of: file, store: store, &hasFailed)
+      files.append(Found(name: name, file: file, byteCount: status.byteCount, header: header))
     }
-    return WALScan(files: files)
+    return WALScan(files: files, hasFailed: hasFailed)
   }
 
   /// Nil for one that is another store's, or cannot be read.
   static func header(of file: any File, store: StoreID) -> WALFileHeader? {
-    let bytes = (try? file.read(0..<WALFileHeader.byteCount)) ?? []
-    return bytes.withUnsafeBytes { WALFileHeader($0) }.flatMap { $0.store == store ? $0 : nil }
+    var hasFailed = false
+    return header(of: file, store: store, &hasFailed)
+  }
+
+  private static func header(of file: any File, store: StoreID, _ hasFailed: inout Bool) -> WALFileHeader? {
+    guard let bytes = try? file.read(0..<WALFileHeader.byteCount) else {
+      hasFailed = true
+      return nil
+    }
+    let header = bytes.withUnsafeBytes { WALFileHeader($0) }
+    // That of a file never begun is zeros.
+    if header == nil, bytes.contains(where: { $0 != 0 }) { hasFailed = true }
+    return header.flatMap { $0.store == store ? $0 : nil }
   }
 
   package func file(use: UInt64) -> Found? { files.first { $0.header?.use == use } }
@@ -45,8 +63,12 @@ package struct WALScan {
     files.filter { $0.header?.predecessor == use && $0.header!.use > use }.max { $0.header!.use < $1.header!.use }
   }
 
-  package var newestUse: UInt64 { files.compactMap { $0.header?.use }.max() ?? 0 }
-  package var newestOpening: UInt64 { files.compactMap { $0.header?.opening }.max() ?? 0 }
+  package var newestUse: UInt64 { (files.compactMap { $0.header?.use }.max() ?? 0) + unread }
+  package var newestOpening: UInt64 { (files.compactMap { $0.header?.opening }.max() ?? 0) + unread }
+
+  /// A header that could not be read has at most so much higher numbers: it may be readable the next time, and then they
+  /// must be nobody else's.
+  private var unread: UInt64 { hasFailed ? UInt64(CacheFormat.walFileCount) : 0 }
 }
 
 /// What takes the changes of a replayed log.
@@ -87,7 +109,7 @@ package struct WALReplay {
       replay.end = WALPosition(use: header.use, offset: WALFileHeader.frameStart, sequence: header.firstSequence)
     }
     guard var current = first else {
-      if position.use == 0 { return replay }
+      if position.use == 0, !scan.hasFailed { return replay }
       replay.isDamaged = true
       replay.collectLater(scan, behind: position.use, from: nil)
       return replay
@@ -109,7 +131,7 @@ package struct WALReplay {
         current = next
         continue
       }
-      replay.isDamaged = !isConsistent || window.hasFailed
+      replay.isDamaged = !isConsistent || window.hasFailed || scan.hasFailed
       if isClean, isConsistent, next == nil, replay.end == position, header.use == scan.newestUse { break }
       replay.collectLater(scan, behind: header.use, from: window)
       break

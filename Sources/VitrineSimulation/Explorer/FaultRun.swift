@@ -22,12 +22,12 @@ struct FaultRun {
 
   private var mostHarm: Harm { misfortunes.map(\.harm).max() ?? .none }
 
-  /// What is missing was told of.
+  /// What is missing, or has come back, was told of.
   private func harm(_ store: RecordedStore) -> Harm {
     guard mostHarm == .entriesMayMiss else { return mostHarm }
     // Where another one has ended a store without a checkpoint, a log that cannot be read is one that ends early.
     if misfortunes.count > 1 { return .entriesMayBeOlder }
-    return store.hasToldOfLoss ? mostHarm : .none
+    return store.toldHarm
   }
 
   private var events: [WorldEvent] {

@@ -57,6 +57,9 @@ package final class History {
   /// Milliseconds since 1970.
   var now: Int64 { clock.wallMilliseconds() }
 
+  /// Keys that had changes before the history begins, of whose metadata not all that they had is known.
+  var keysFromBefore: Set<CacheKey> = []
+
   init(_ world: SimulatedWorld) {
     disk = world.disk
     clock = world.clock
@@ -321,7 +324,10 @@ package final class History {
   func hasEverPut(_ key: CacheKey, _ content: Content?) -> Bool {
     content == nil
       || steps.contains { step in
-        step.changes.contains { if case .put(key, let put) = $0 { put == content } else { false } }
+        step.changes.contains {
+          guard case .put(key, let put) = $0 else { return false }
+          return put == content || put.bytes == content?.bytes && keysFromBefore.contains(key)
+        }
       }
   }
 

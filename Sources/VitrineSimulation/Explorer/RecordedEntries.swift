@@ -84,8 +84,12 @@ extension RecordedStore {
     func again(_ store: CacheStore) throws -> [History.Change] {
       // Of what was lost the store may still know whose styles it has.
       let isAnother = store.bytes(key).map { $0 != bytes } ?? false
+      // One that was put once more where the original was lost is made from nothing, and stays.
+      let madeFromIt = styles.map { CacheKey(name, $0) }.filter { style in
+        if case .found(let entry) = store.lookup(style) { entry.source != nil } else { true }
+      }
       try put(store)
-      return [.put(key, Content(bytes))] + (isAnother ? outdated : [])
+      return [.put(key, Content(bytes))] + (isAnother ? madeFromIt.map { .remove($0) } : [])
     }
     try change([.put(key, Content(bytes))] + outdated, synced: synced, again: again, put)
   }

@@ -130,9 +130,10 @@ extension RecordedStore {
   public func close() throws {
     // A store that has failed closes without a word, and without making anything durable.
     let isWell = isWell
-    noteWhatWasTold(hasToldOfLoss)
     // Also where its last writes fail.
     isClosed = true
+    // Closing looks at what a crash had left.
+    defer { noteWhatWasTold() }
     try history.flush(isPromise: false) {
       try store.close()
       return isWell
@@ -150,14 +151,18 @@ extension RecordedStore {
     markBeginning()
     if repairs {
       let report = try CacheStore.repair(at: RecordedStore.path, environment: world.environment)
-      noteWhatWasTold(!report.damaged.isEmpty || report.notes.contains(where: RecordedStore.tellsOfLoss))
+      if !report.damaged.isEmpty || report.notes.contains(where: RecordedStore.tellsOfLoss) {
+        toldBefore = max(toldBefore, .entriesMayMiss)
+      }
     }
     try open()
   }
 
   /// Every checkpoint is damaged.
-  package static func loseIndex(_ disk: SimulatedDisk) {
-    for file in disk.filePaths where file.hasPrefix("\(path)/checkpoints/") {
+  package static func loseIndex(_ disk: SimulatedDisk) { wipe("checkpoints", of: disk) }
+
+  static func wipe(_ folder: String, of disk: SimulatedDisk) {
+    for file in disk.filePaths where file.hasPrefix("\(path)/\(folder)/") {
       disk.damage(file) { bytes in for index in bytes.indices { bytes[index] = 0 } }
     }
   }

@@ -24,8 +24,8 @@ public final class RecordedStore {
   private var byteBudget: Int
   private var byteBudgetSince = 0
   private var overAnEarlierBudget: String?
-  /// Whether the store has said in an earlier life that it found something damaged or lost.
-  private var hasToldBefore = false
+  /// What may be wrong by what the store has said in earlier lives.
+  var toldBefore = Harm.none
   /// After how many operations of the disk it was last opened.
   var openedAt = 0
   /// No crash before so many operations of the disk is explored.
@@ -76,10 +76,20 @@ public final class RecordedStore {
   }
 
   private static func noteWhatIsThere(_ world: SimulatedWorld, _ history: History) throws {
-    let aside = world.rebooted(world.disk.copy())
+    // A fault may take the index, or the log: what is left may tell of what came before.
+    for part in ["checkpoints", "wal"] {
+      let older = world.disk.copy()
+      wipe(part, of: older)
+      try note(older, world, history)
+    }
+    try note(world.disk, world, history)
+    history.keysFromBefore = history.keys
+  }
+
+  private static func note(_ disk: SimulatedDisk, _ world: SimulatedWorld, _ history: History) throws {
     let reader = try CacheStore.open(
-      at: path, options: StoreOptions(isReadOnly: true), environment: aside.environment)
-    let keys = Set(try reader.keysInOrder())
+      at: path, options: StoreOptions(isReadOnly: true), environment: world.rebooted(disk.copy()).environment)
+    let keys = history.keys.union(try reader.keysInOrder())
     history.begin(with: Inspection.contents(reader, keys), of: keys)
   }
 
@@ -126,19 +136,24 @@ public final class RecordedStore {
     world.disk.resetMostUsedByteCount()
   }
 
-  /// Whether the store has ever said that it found something damaged or lost: what it gives up, it counts.
-  var hasToldOfLoss: Bool {
+  /// What may be wrong by what the store has ever said: what it gives up, it counts, and that something may have come back,
+  /// it notes.
+  var toldHarm: Harm {
     let statistics = store.statistics()
     let opening = statistics.lastOpen
-    return hasToldBefore || statistics.damagedCount + statistics.lostCount + opening.droppedCount > 0
+    // Segments tell of the newest change of each key, save of removals: none of those has been without the other note.
+    if opening.mayHaveLostRemovals, opening.kind != .rebuilt { return max(toldBefore, .entriesMayBeOlder) }
+    let isLoss =
+      statistics.damagedCount + statistics.lostCount + opening.droppedCount > 0
       || opening.notes.contains(where: RecordedStore.tellsOfLoss)
+    return isLoss ? max(toldBefore, .entriesMayMiss) : toldBefore
   }
 
   /// That an index was built anew costs nothing by itself.
   static func tellsOfLoss(_ note: String) -> Bool { !note.hasPrefix("rebuilt from the segments") }
 
-  /// A life of the store ends, which has told of a loss or not.
-  func noteWhatWasTold(_ isLoss: Bool) { hasToldBefore = hasToldBefore || isLoss }
+  /// A life of the store ends.
+  func noteWhatWasTold() { toldBefore = toldHarm }
 
   /// That the folder has been larger than its budget, in words.
   package var overBudget: String? {

@@ -206,9 +206,11 @@ import Testing
     let done = DispatchSemaphore(value: 0)
     let store = store
     Thread.detachNewThread {
-      let writer = try? store.writer(for: "big", length: 3 << 20)
-      try? writer?.write([1])
-      holder.withLock { $0 = writer }
+      // Nobody else holds it: it goes with the holder's.
+      holder.withLock { writer in
+        writer = try? store.writer(for: "big", length: 3 << 20)
+        try? writer?.write([1])
+      }
       done.signal()
     }
     done.wait()
