@@ -41,6 +41,16 @@ import Testing
     }
   }
 
+  /// Where the log is written, and not stored into memory, its frame may fail.
+  @Test func aChangeWhoseFrameFailsIsSeenByNobody() throws {
+    let work = try Workload(promisesAllocation: false)
+    try work.put("k", Workload.bytes(700, 1), synced: true)
+    work.world.disk.plan(Fault(.write, on: .containing("/wal/"), .fail(ErrorCode.inputOutput)))
+    #expect { try work.store.put(Workload.bytes(700, 2), for: "k") } throws: { isWriteFailed($0) }
+    #expect(work.world.disk.strikeCount == 1)
+    #expect(work.store.bytes("k") == Workload.bytes(700, 1))
+  }
+
   /// Whoever has asked for it: what needs no sync is refused, too.
   @Test func aSyncThatFailsEndsAllWritingWhoeverAsksForIt() throws {
     let calls: [(folder: String, call: (CacheStore) throws -> Void)] = [

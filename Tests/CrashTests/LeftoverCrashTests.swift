@@ -73,6 +73,58 @@ import VitrineSimulation
     #expect(Accounts.check(again) { left.disk.byteCount("\(Workload.path)/segments/\($0)") } == nil)
   }
 
+  /// The same where the process goes on: its next checkpoint tells of the length.
+  @Test func aCutIsSyncedBeforeACheckpointTellsOfIt() throws {
+    let work = try Workload()
+    try work.put("k", Workload.bytes(9000, 1), synced: true)
+    let world = work.world.rebooted(work.world.disk.crashStates().diskAfterProcessDeath())
+    let store = try open(world)
+    try store.checkpoint()
+    let before = world.disk.operationCount
+    store.core.upkeepLock.lock()
+    try store.core.trimSealedSegments()
+    store.core.upkeepLock.unlock()
+    #expect(world.disk.lastOperations(since: before).contains { $0.name == "truncate" })
+    try store.checkpoint()
+    store.abandon()
+    let left = afterLosingPower(world)
+    let again = try open(left)
+    #expect(again.bytes("k") == Workload.bytes(9000, 1))
+    #expect(Accounts.check(again) { left.disk.byteCount("\(Workload.path)/segments/\($0)") } == nil)
+  }
+
+  /// A mark vouches for what ends at it, and for nothing that begins there.
+  @Test func whatBeginsAtAMarkIsChecked() throws {
+    let work = try Workload()
+    try work.put("k", Workload.bytes(9000, 1), synced: true)
+    try work.checkpoint()
+    try work.put("next", Workload.bytes(9000, 2))
+    let world = try afterDamage(to: Workload.bytes(9000, 2), work)
+    let first = try open(world)
+    let core = first.core
+    let place = try #require(
+      (0..<KeyTable.shardCount).flatMap { core.catalog.keys.copy(shard: $0) }.map(\.location).max {
+        $0.offset < $1.offset
+      })
+    #expect(core.catalog.segments.vouchedUpTo(place.slot) == place.offset)
+    // One that a put needs, before upkeep has come to what is unchecked.
+    try core.locked { try core.writeCheckpointLocked(consumingSequence: true) }
+    first.abandon()
+    let last = world.rebooted(world.disk.crashStates().diskAfterProcessDeath())
+    let again = try CacheStore.open(
+      at: Workload.path, options: StoreOptions(verification: .never), environment: last.environment)
+    #expect(again.bytes("next") == nil && again.bytes("k") == Workload.bytes(9000, 1))
+  }
+
+  /// It has the index as a close would leave it; what has been written since, only a close can know.
+  @Test func withoutACloseNoOpeningIsClean() throws {
+    let work = try Workload()
+    try work.put("k", Workload.bytes(9000, 1), synced: true)
+    try work.checkpoint()
+    let world = work.world.rebooted(work.world.disk.crashStates().diskAfterProcessDeath())
+    #expect(try open(world).statistics().lastOpen.kind == .recovered)
+  }
+
   @Test func aCheckpointDropsWhatFailsItsCheck() throws {
     let work = try Workload()
     try work.put("damaged", Workload.bytes(9000, 1))
