@@ -28,14 +28,19 @@ struct ImageClaims {
       whenUnusable: mode & 16 == 0 ? .fail : .recreate)
   }
 
+  private func open(isReadOnly: Bool) -> CacheStore? {
+    let options = options(isReadOnly: isReadOnly)
+    return image.mustOpen ? claims.openAnyhow(options) : claims.open(options)
+  }
+
   func check() {
     let before = world.disk.operationCount
-    let reader = claims.open(options(isReadOnly: true))
+    let reader = open(isReadOnly: true)
     if let reader { claims.read(reader, keys) }
     claims.dump()
     claim(world.disk.operationCount == before, "a reader changed the disk")
     if mode & 32 != 0 { repair() }
-    if let store = claims.open(options(isReadOnly: false)) {
+    if let store = open(isReadOnly: false) {
       claims.read(store, keys)
       claims.change(store, keys)
       claims.read(store, keys)

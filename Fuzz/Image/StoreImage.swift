@@ -10,6 +10,8 @@ struct StoreImage {
   private(set) var mayBeForged = false
   /// Whether records may be damaged, which `verification: .never` believes where a checkpoint vouches for them.
   private(set) var mayHaveBadRecords = false
+  /// Whether the file that says which store this is was left alone, and every file is one.
+  private(set) var mustOpen = true
   private let moment: Int
   private let seals: Bool
   private let paths: [String]
@@ -29,6 +31,7 @@ struct StoreImage {
 
   private mutating func set(_ path: String, _ bytes: [UInt8], isForged: Bool = true) {
     var bytes = bytes
+    if path == CacheFormat.storeFile { mustOpen = false }
     if path.hasPrefix(CacheFormat.segmentsFolder) { mayHaveBadRecords = true }
     if seals, isForged {
       Seal.file(path, &bytes, store: SmallStore.shared.identity.store)
@@ -59,7 +62,9 @@ struct StoreImage {
       set(path, bytes)
     case .cut: set(path, Array(bytes.prefix(place(&input))), isForged: false)
     case .empty: set(path, [])
-    case .remove: world.disk.remove(SmallStore.inStore(path))
+    case .remove:
+      if path == CacheFormat.storeFile { mustOpen = false }
+      world.disk.remove(SmallStore.inStore(path))
     case .exchange:
       let other = paths[input.number(below: paths.count)]
       guard let others = contents(other) else { return }
@@ -75,6 +80,7 @@ struct StoreImage {
     case .content: set(path, input.block())
     case .duplicate: set(next(path, input.byte()), bytes)
     case .folder:
+      mustOpen = false
       world.disk.remove(SmallStore.inStore(path))
       world.disk.setContents(SmallStore.inStore(path) + "/", [])
     case .fill:

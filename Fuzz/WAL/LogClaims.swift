@@ -29,9 +29,9 @@ enum LogClaims {
   private static func use(_ world: SimulatedWorld) {
     let claims = StoreClaims(world, values: StoreClaims.changed(SmallStore.shared.values))
     claims.dump()
-    let reader = claims.open(StoreOptions(verification: .never, isReadOnly: true))
+    let reader = claims.openAnyhow(StoreOptions(verification: .never, isReadOnly: true))
     if let reader { claims.read(reader, SmallStore.shared.keys) }
-    guard let store = claims.open(StoreOptions()) else { return }
+    guard let store = claims.openAnyhow(StoreOptions()) else { return }
     claims.read(store, SmallStore.shared.keys)
     claims.change(store, SmallStore.shared.keys)
     if let reader {
@@ -39,7 +39,7 @@ enum LogClaims {
       claims.read(reader, SmallStore.shared.keys)
     }
     try? store.close()
-    if let again = claims.open(StoreOptions()) { claims.read(again, SmallStore.shared.keys) }
+    if let again = claims.openAnyhow(StoreOptions()) { claims.read(again, SmallStore.shared.keys) }
   }
 
   private static func checkSeals(_ bytes: [UInt8]) {

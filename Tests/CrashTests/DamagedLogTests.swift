@@ -1,6 +1,7 @@
 import Testing
-import Vitrine
 import VitrineSimulation
+
+@testable import Vitrine
 
 /// Rule 9, and checkpoints that are damaged: never a wrong byte, never a removed key in silence.
 @Suite struct DamagedLogTests {
@@ -69,6 +70,8 @@ import VitrineSimulation
       world.disk.removeFaults()
       let isTold = store.statistics().lastOpen.mayHaveLostRemovals
       if isTold { toldCount += 1 }
+      let (unread, next) = (second.core.wal?.active?.header, store.core.wal?.active?.header)
+      #expect(try #require(next).use > #require(unread).use && #require(next).opening > #require(unread).opening)
       #expect(store.bytes("k") == Workload.bytes(500, 2) || isTold, "the call number \(occurrence)")
       try store.put(Workload.bytes(500, 3), for: "k", options: options)
       let last = world.rebooted(world.disk.crashStates().diskAfterProcessDeath())

@@ -41,6 +41,17 @@ import Testing
     }
   }
 
+  @Test func whatAFlushWasShortOfMemoryForTheNextOneSyncs() throws {
+    let work = try Workload()
+    try work.put("k", Workload.bytes(9000, 1))
+    work.world.disk.plan(Fault(.syncFile, on: .containing("/segments/"), .fail(ErrorCode.noMemory)))
+    #expect(throws: StoreError.self) { try work.store.flush() }
+    try work.store.flush()
+    let left = work.world.rebooted(work.world.disk.crashStates().disk(.everythingLost))
+    let again = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: left.environment)
+    #expect(again.bytes("k") == Workload.bytes(9000, 1))
+  }
+
   /// Where the log is written, and not stored into memory, its frame may fail.
   @Test func aChangeWhoseFrameFailsIsSeenByNobody() throws {
     let work = try Workload(promisesAllocation: false)

@@ -5,6 +5,13 @@ import VitrineSimulation
 
 /// Rule 8: opening, removing and reading need no room; putting says so when there is none.
 @Suite struct FullDiskTests {
+  /// A store into memory that the disk has no block for could not be refused.
+  @Test func whereBlocksAreNotPromisedNothingGoesThroughMappings() throws {
+    let work = try Workload(promisesAllocation: false)
+    for number in 0..<40 { try work.put("k\(number)", Workload.bytes(900, number), synced: number % 3 == 0) }
+    #expect(!work.world.disk.operations.contains { $0.name == "store" })
+  }
+
   @Test func aFullDiskMakesPutsEvictAndNothingElseFail() throws {
     let work = try Workload(options: StoreOptions(byteBudget: 4 << 20))
     for number in 0..<60 { try work.put("k\(number)", Workload.bytes(9000, number)) }

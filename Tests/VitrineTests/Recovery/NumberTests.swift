@@ -121,12 +121,12 @@ import Testing
     return bytes + [UInt8](repeating: 0, count: 512)
   }
 
-  private func header(use: UInt64, first: UInt64, predecessor: UInt64 = 0, cut: Int = 0, at sequence: UInt64 = 0)
-    -> WALFileHeader
-  {
+  private func header(
+    use: UInt64, first: UInt64, predecessor: UInt64 = 0, cut: Int = 0, at sequence: UInt64 = 0, durable: UInt64 = 0
+  ) -> WALFileHeader {
     WALFileHeader(
       store: goldenStore, use: use, seed: 77 + use, opening: 3, firstSequence: first, predecessor: predecessor,
-      predecessorCut: cut, predecessorSequence: sequence, durableSequence: 0)
+      predecessorCut: cut, predecessorSequence: sequence, durableSequence: durable)
   }
 
   private static let frameByteCount = 48
@@ -140,9 +140,12 @@ import Testing
 
   private struct Target: ReplayTarget {
     var sequences: [UInt64] = []
+    /// What it does not take.
+    var contradiction: UInt64?
     func expect(changeCount: Int) {}
     func prefetch(_ change: Change) {}
     mutating func apply(_ changes: ArraySlice<Change>, sequence: UInt64, file: WALScan.Found) -> Bool {
+      if sequence == contradiction { return false }
       sequences.append(sequence)
       return true
     }
@@ -178,6 +181,27 @@ import Testing
       #expect(try replayed(gap) == [10], "\(sequences)")
       #expect(try followed(gap) == (1, true), "\(sequences)")
     }
+  }
+
+  @Test func aFrameThatContradictsTheIndexIsDamage() throws {
+    let scan = try scan([logFile(header(use: 1, first: 10), sequences: [10, 11, 12])])
+    for contradiction: UInt64? in [nil, 11, 12] {
+      var target = Target(contradiction: contradiction)
+      let replay = WALReplay.run(
+        scan, from: WALPosition(use: 1, offset: WALFileHeader.frameStart, sequence: 10), into: &target)
+      #expect(replay.isDamaged == (contradiction != nil))
+      #expect(replay.end.sequence == contradiction ?? 13)
+    }
+  }
+
+  /// A file that does not follow where the writer ended may tell that the writer was not the last.
+  @Test func aLaterFileBehindACleanEndIsLookedAt() throws {
+    let end = WALPosition(use: 1, offset: WALFileHeader.frameStart, sequence: 10)
+    let first = logFile(header(use: 1, first: 10), sequences: [])
+    let later = logFile(header(use: 3, first: 40, predecessor: 2, cut: 900, at: 30, durable: 35), sequences: [])
+    var target = Target()
+    #expect(!WALReplay.run(try scan([first]), from: end, isClean: true, into: &target).isDamaged)
+    #expect(WALReplay.run(try scan([first, later]), from: end, isClean: true, into: &target).isDamaged)
   }
 
   @Test func theNextFileCountsOnlyWhereTheOneBeforeWasCut() throws {

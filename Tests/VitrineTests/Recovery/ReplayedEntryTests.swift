@@ -8,7 +8,8 @@ import Testing
 
   private func put(_ offset: Int, payload: Location) -> Change.Put {
     Change.Put(
-      hash: KeyHash(bits: 0x1234_5678_9ABC_0001), location: Location(slot: 1, offset: offset), headUnits: 1, payloadUnits: 2,
+      hash: KeyHash(bits: 0x1234_5678_9ABC_0001), location: Location(slot: 1, offset: offset), headUnits: 1,
+      payloadUnits: 2,
       logicalByteCount: 90, content: content, contentLocation: payload, displaced: nil)
   }
 

@@ -201,6 +201,20 @@ import Testing
     #expect(store["unknown"] == bytes)
   }
 
+  @Test func aBodyOfUnknownLengthGrowsWithinTheBudget() throws {
+    let budget = 2 << 20
+    let store = try TestWorld(fileSystem: MemoryDisk()).open("store", StoreOptions(byteBudget: budget))
+    for number in 0..<40 { try store.put(noise(60_000, UInt64(number)), for: "\(number)") }
+    let writer = try store.writer(for: "body", length: nil)
+    for _ in 0..<12 {
+      try writer.write(noise(50_000))
+      #expect(store.statistics().bytesOnDisk <= budget)
+    }
+    try writer.commit()
+    #expect(store.statistics().evictedCount > 0 && store.bytes("body")?.count == 600_000)
+    try store.close()
+  }
+
   @Test func whoWaitsForAnotherThreadWaitsAWhile() throws {
     let holder = Guarded<BodyWriter?>(nil)
     let done = DispatchSemaphore(value: 0)
