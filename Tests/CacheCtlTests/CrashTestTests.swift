@@ -8,12 +8,12 @@ import Testing
   init() throws { tool = try Tool() }
 
   @Test func aRunHasTheNamesThatScriptsRelyOn() throws {
-    let outcome = try tool.run("crashtest", "--seed", "5", "--states", "64", "--faults", "16", "--json")
+    let outcome = try tool.run("crashtest", "--seed", "5", "--states", "32", "--faults", "8", "--json")
     #expect(outcome.status == 0)
     let report = try #require(try JSONSerialization.jsonObject(with: Data(outcome.text.utf8)) as? [String: Any])
     #expect(report["seed"] as? Int == 5)
     #expect(report["violations"] as? Int == 0, "\((report["found"] as? [[String: Any]] ?? []).map(\.description))")
-    #expect(report["states_distinct"] as? Int ?? 0 >= 64 && report["faults"] as? Int ?? 0 >= 16)
+    #expect(report["states_distinct"] as? Int ?? 0 >= 32 && report["faults"] as? Int ?? 0 >= 8)
     for name in ["seconds", "double_crashes", "found", "workloads", "call_sites"] {
       #expect(report[name] != nil, "\(name)")
     }

@@ -236,6 +236,19 @@ import VitrineSimulation
     #expect(Accounts.check(store) == nil)
   }
 
+  @Test func ofSeveralRecordsOfAKeyARebuildTakesTheNewest() throws {
+    let work = try Workload()
+    for number in 0..<3 { try work.put("k", Workload.bytes(800, number)) }
+    try work.close()
+    let store = try reopened(work) { disk in
+      for path in disk.filePaths where path.contains("/checkpoints/") || path.contains("/wal/") {
+        #expect(disk.remove(path))
+      }
+    }
+    #expect(store.statistics().lastOpen.kind == .rebuilt)
+    #expect(store.bytes("k") == Workload.bytes(800, 2))
+  }
+
   @Test func aDamagedNewestCheckpointCostsNothing() throws {
     let work = try Workload()
     try work.put("a", Workload.bytes(500, 1))

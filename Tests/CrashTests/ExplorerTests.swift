@@ -104,7 +104,10 @@ import Vitrine
     let last = tour.stops.lastIndex { $0.isFirstOfCall } ?? 0
     let others = tour.stops.count { if case .call = $0.misfortune { false } else { true } }
     #expect(last < tour.callCount + others)
+  }
 
+  /// Code that others run under a sanitizer, twelve hundred times.
+  @Test(.enabled(if: Thoroughness.stride == 1)) func everyCallIsStruckInARun() {
     let small = CrashWorkload("small") { store, _ in try store.put("k", RecordedStore.bytes(700, 1), synced: true) }
     let report = CrashExplorer(workloads: [small], seed: 1, states: 0, faults: 1200).run()
     #expect(report.violations.isEmpty && report.calls > 20)

@@ -91,7 +91,9 @@ import Testing
 
   /// In a budget of twice the live bytes, as many puts as overwrite everything three times: each entry three times in a
   /// random order, or any entry each time.
-  @Test(arguments: [EvictionPolicy.lru, .fifo], [true, false])
+  @Test(
+    arguments: RandomRuns.isSanitized ? [.lru] : [EvictionPolicy.lru, .fifo],
+    RandomRuns.isSanitized ? [true] : [true, false])
   func whatIsOverwrittenGivesItsSpaceBack(_ policy: EvictionPolicy, _ isEven: Bool) throws {
     let folder = try TemporaryFolder()
     let (count, size) = (600, 30_000)

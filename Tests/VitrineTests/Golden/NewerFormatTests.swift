@@ -54,6 +54,34 @@ import Testing
     try expectRefused("without STORE")
   }
 
+  @Test func aDamagedNumberInStoreIsNotALaterOneEither() throws {
+    try #require(Self.presents.first).unpack(into: folder.path)
+    var bytes = try Files.read(folder.store + "/STORE")
+    for start in [0, StoreIdentity.secondCopy] { bytes[start + 8] += 1 }
+    try Files.write(bytes, to: folder.store + "/STORE")
+    let store = try CacheStore.open(at: folder.store)
+    #expect(store.count > 20)
+    try store.close()
+  }
+
+  @Test func headersOfALaterVersionAreNone() throws {
+    try #require(Self.presents.first).unpack(into: folder.path)
+    func headerCount(_ folder: String, _ isHeader: (UnsafeRawBufferPointer) -> Bool) throws -> Int {
+      try Files.below("\(self.folder.store)/\(folder)").count { name in
+        try Files.read("\(self.folder.store)/\(folder)/\(name)").withUnsafeBytes(isHeader)
+      }
+    }
+    func counts() throws -> [Int] {
+      [
+        try headerCount("checkpoints") { CheckpointHeader($0) != nil },
+        try headerCount("wal") { WALFileHeader($0) != nil },
+      ]
+    }
+    #expect(try counts().allSatisfy { $0 > 0 })
+    for place in [RaisedVersion.checkpoints, .logs] { try place.apply(to: folder.store) }
+    #expect(try counts() == [0, 0])
+  }
+
   /// Only a whole header tells of a later version; a number that damage has left tells nothing.
   @Test func aDamagedNumberIsNotALaterOne() throws {
     try #require(Self.presents.first).unpack(into: folder.path)

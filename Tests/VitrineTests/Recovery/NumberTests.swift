@@ -151,9 +151,9 @@ import Testing
     }
   }
 
-  private func replayed(_ files: [[UInt8]]) throws -> [UInt64] {
+  private func replayed(_ files: [[UInt8]], from use: UInt64 = 1) throws -> [UInt64] {
     var target = Target()
-    let start = WALPosition(use: 1, offset: WALFileHeader.frameStart, sequence: 10)
+    let start = WALPosition(use: use, offset: WALFileHeader.frameStart, sequence: 10)
     _ = WALReplay.run(try scan(files), from: start, into: &target)
     return target.sequences
   }
@@ -218,6 +218,15 @@ import Testing
     let other = logFile(header(use: 2, first: 13, predecessor: 1, cut: cut, at: 13), sequences: [13])
     #expect(try replayed([first, other]) == [10, 11])
     #expect(try followed([first, other]) == (2, false))
+  }
+
+  @Test func noFileFollowsOneThatIsNewer() throws {
+    let newer = logFile(header(use: 5, first: 10), sequences: [10, 11])
+    let cut = WALFileHeader.frameStart + 2 * Self.frameByteCount
+    for use: UInt64 in [3, 6] {
+      let other = logFile(header(use: use, first: 12, predecessor: 5, cut: cut, at: 12), sequences: [12])
+      #expect(try replayed([newer, other], from: 5) == (use > 5 ? [10, 11, 12] : [10, 11]))
+    }
   }
 
   @Test func nothingBehindACutIsRead() throws {

@@ -35,6 +35,21 @@ import Testing
     #expect(Source(Digest(high: 0x0F0E_0D0C_0B0A_0908, low: 0x0706_0504_0302_0100)) == Source(Array(0..<16)))
   }
 
+  @Test func sourcesAreComparedWhole() throws {
+    let key = CacheKey("a", square)
+    let bytes = noise(16)
+    var (first, last) = (bytes, bytes)
+    first[0] ^= 1
+    last[15] ^= 1
+    for (own, other) in [
+      ([1], [1, 0]), ([1, 0], [1]), (bytes, first), (bytes, last), (bytes, Array(bytes.dropLast())),
+    ] {
+      try store.put([7], for: key, options: named(own))
+      #expect(store.bytes(key, source: Source(own)) == [7])
+      #expect(store.bytes(key, source: Source(other)) == nil, "\(own) is not \(other)")
+    }
+  }
+
   @Test func aNewOriginalTakesWhatWasMadeFromTheOldOne() throws {
     try store.put(noise(900, 1), for: "a")
     try store.put([1], for: "a", style: square)
