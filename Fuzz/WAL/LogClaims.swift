@@ -44,7 +44,8 @@ enum LogClaims {
 
   private static func checkSeals(_ bytes: [UInt8]) {
     guard let header = bytes.withUnsafeBytes({ WALFileHeader($0) }) else { return }
-    LogWindow(MemoryFile(bytes)).forEachFrame(from: WALFileHeader.frameStart, seed: header.seed) { frame, _, offset in
+    let window = LogWindow(MemoryFile(bytes), byteCount: bytes.count)
+    window.forEachFrame(from: WALFileHeader.frameStart, seed: header.seed) { frame, _, offset in
       var sealed = bytes
       claim(Seal.frame(&sealed, at: offset, seed: header.seed) == frame.byteCount, "a frame of another length")
       claim(sealed == bytes, "a frame with a wrong checksum is taken")

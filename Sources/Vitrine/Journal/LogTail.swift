@@ -39,7 +39,7 @@ package struct LogTail {
     // Most often there is nothing, and that is to be found out cheaply.
     let head = (try? found.file.read(end.offset..<end.offset + Frame.headerByteCount)) ?? []
     guard head.withUnsafeBytes({ Frame.byteCount($0) }) != nil else { return true }
-    let window = LogWindow(found.file)
+    let window = LogWindow(found)
     let limit = min(limit ?? window.byteCount, window.byteCount)
     while let (frame, bytes) = window.frame(at: end.offset, before: limit, seed: seed),
       frame.sequence == end.sequence

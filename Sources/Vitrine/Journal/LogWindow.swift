@@ -10,14 +10,14 @@ final class LogWindow {
   private let buffer = ByteBuffer(capacity: 4096)
   private var start = 0
   /// Some of the file could not be read: what seems to end there may go on.
-  private(set) var hasFailed: Bool
+  private(set) var hasFailed = false
 
-  init(_ file: any File) {
+  init(_ file: any File, byteCount: Int) {
     self.file = file
-    let status = try? file.status()
-    byteCount = min(status?.byteCount ?? 0, CacheFormat.largestWALFile)
-    hasFailed = status == nil
+    self.byteCount = min(byteCount, CacheFormat.largestWALFile)
   }
+
+  convenience init(_ found: WALScan.Found) { self.init(found.file, byteCount: found.byteCount) }
 
   /// At least `count` bytes from `offset` on, fewer where the file ends; none where it cannot be read. Valid until the
   /// next call.

@@ -117,7 +117,7 @@ package struct WALReplay {
     while let header = current.header {
       replay.chain.append(header.use)
       replay.durableSequence = max(replay.durableSequence, header.durableSequence)
-      let window = LogWindow(current.file)
+      let window = LogWindow(current)
       let next = scan.successor(of: header.use)
       let limit = min(next?.header?.predecessorCut ?? window.byteCount, window.byteCount)
       target.expect(
@@ -202,7 +202,7 @@ package struct WALReplay {
     for file in scan.files {
       guard let header = file.header, header.use > use else { continue }
       durable = max(durable, header.durableSequence)
-      collect(LogWindow(file.file), from: WALFileHeader.frameStart, seed: header.seed)
+      collect(LogWindow(file), from: WALFileHeader.frameStart, seed: header.seed)
     }
     guard isDamaged || durable > end else { return }
     isDamaged = true

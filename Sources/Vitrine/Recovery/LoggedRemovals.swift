@@ -21,7 +21,7 @@ struct LoggedRemovals {
   init(_ scan: WALScan) {
     for file in scan.files.sorted(by: { $0.header?.use ?? 0 < $1.header?.use ?? 0 }) {
       guard let header = file.header else { continue }
-      LogWindow(file.file).forEachFrame(from: WALFileHeader.frameStart, seed: header.seed) { frame, bytes, offset in
+      LogWindow(file).forEachFrame(from: WALFileHeader.frameStart, seed: header.seed) { frame, bytes, offset in
         _ = Frame.forEachChange(bytes, at: offset, frame) { change in
           note(change, opening: Sequence.opening(frame.sequence))
           return true

@@ -72,7 +72,7 @@ extension CacheStore {
     lines.append(
       "log use=\(header.use) opening=\(header.opening) first=\(header.firstSequence) "
         + "after=\(header.predecessor) cut=\(header.predecessorCut) durable=\(header.durableSequence)")
-    let window = LogWindow(file)
+    let window = LogWindow(file, byteCount: (try? file.status().byteCount) ?? 0)
     var offset = WALFileHeader.frameStart
     while let (frame, bytes) = window.frame(at: offset, before: window.byteCount, seed: header.seed) {
       lines.append(

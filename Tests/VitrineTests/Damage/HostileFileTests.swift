@@ -97,7 +97,7 @@ import Testing
       buffer.append(length)
       buffer.pad(to: 4096)
       let file = SparseFile(Array(buffer.bytes), byteCount: 4096)
-      let window = LogWindow(file)
+      let window = LogWindow(file, byteCount: 4096)
       #expect(window.frame(at: 0, before: window.byteCount, seed: 1) == nil)
       #expect(window.changeCount(from: 0, sequence: 0, before: window.byteCount) == 0)
       #expect(file.readCount == 1)
@@ -106,7 +106,7 @@ import Testing
 
   @Test func aLogFileIsReadNoFurtherThanOneCanBeLong() {
     let file = SparseFile(byteCount: 1 << 42)
-    let window = LogWindow(file)
+    let window = LogWindow(file, byteCount: 1 << 42)
     #expect(window.byteCount == CacheFormat.largestWALFile)
     window.forEachFrame(from: WALFileHeader.frameStart, seed: 1) { _, _, _ in Issue.record("a frame of zeros") }
     #expect(file.readCount < 1000)

@@ -172,7 +172,7 @@ import Testing
     let disk = MemoryDisk(["wal/0.wal": content])
     let file = try disk.openDirectory("", create: false).openDirectory("wal", create: false)
       .openFile("0.wal", .readOnly)
-    let window = LogWindow(file)
+    let window = LogWindow(file, byteCount: content.count)
     let (offset, seed) = (GoldenFrame.offset, GoldenFrame.seed)
     #expect(window.frame(at: offset, before: content.count, seed: seed) != nil)
     #expect(window.frame(at: offset, before: content.count - 1, seed: seed) == nil)

@@ -9,8 +9,10 @@ import Testing
       sequences.flatMap { GoldenFrame.encode([.removeAll, .segmentRetired(slot: 7)], sequence: $0) }
     }
     let log = frames(90...92)
-    let disk = MemoryDisk(["wal/0.wal": log + frames(13...60)])
-    let window = LogWindow(try disk.openDirectory("", create: false).openFile("wal/0.wal", .readOnly))
+    let content = log + frames(13...60)
+    let disk = MemoryDisk(["wal/0.wal": content])
+    let window = LogWindow(
+      try disk.openDirectory("", create: false).openFile("wal/0.wal", .readOnly), byteCount: content.count)
     #expect(window.changeCount(from: 0, sequence: 90, before: window.byteCount) == 6)
     #expect(window.changeCount(from: log.count / 3, sequence: 91, before: window.byteCount) == 4)
     #expect(window.changeCount(from: log.count, sequence: 93, before: window.byteCount) == 0)
@@ -21,7 +23,8 @@ import Testing
   @Test func aFrameIsNotExpectedToHoldMoreThanItsBytesCan() throws {
     let frame = GoldenFrame.encode([.removeAll], sequence: 90, count: Int(UInt32.max))
     let disk = MemoryDisk(["wal/0.wal": frame])
-    let window = LogWindow(try disk.openDirectory("", create: false).openFile("wal/0.wal", .readOnly))
+    let window = LogWindow(
+      try disk.openDirectory("", create: false).openFile("wal/0.wal", .readOnly), byteCount: frame.count)
     let count = window.changeCount(from: 0, sequence: 90, before: window.byteCount)
     #expect(count > 0 && count <= frame.count)
   }

@@ -211,6 +211,25 @@ import Testing
     try? store.close()
   }
 
+  /// A making that was broken off leaves nothing but what is a store's; a lock that says nothing may be anybody's.
+  @Test(arguments: [[UInt8](), [UInt8](repeating: 0, count: 64), Array("their lock".utf8)])
+  func aFolderOfOthersWithALockIsNoStore(_ content: [UInt8]) throws {
+    let isBlank = content.allSatisfy { $0 == 0 }
+    for others in [[], ["a photo.jpg"]] {
+      let path = "\(folder.path)/\(others.count)"
+      try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+      try Files.write(content, to: path + "/LOCK")
+      for name in others { try Files.write([1, 2, 3], to: "\(path)/\(name)") }
+      let error = storeError { try world.open(path).close() }
+      if others.isEmpty && isBlank {
+        #expect(error == nil)
+      } else {
+        #expect({ if case .notAStore? = error { true } else { false } }(), "\(String(describing: error))")
+        #expect(try Files.read(path + "/LOCK") == content && Set(Files.below(path)) == Set(others + ["LOCK"]))
+      }
+    }
+  }
+
   /// In a folder with another `LOCK` somebody else may be at work.
   @Test func upkeepWritesNoCheckpointBesideAnotherWriter() throws {
     let store = try world.open(folder.store)

@@ -191,4 +191,13 @@ import Testing
     }
     #expect(seen == Array(0..<40))
   }
+
+  @Test func aLayoutHasItsLimits() {
+    func isOne(_ width: Int, _ height: Int, _ row: Int? = nil) -> Bool {
+      BitmapLayout(width: width, height: height, bytesPerRow: row, format: .rgba8888) != nil
+    }
+    #expect(isOne(1, 1) && isOne(65_535, 1) && isOne(1, 65_535) && isOne(3, 2, 12) && isOne(3, 2, 1 << 30))
+    for number in [0, -1, 65_536, .min] { #expect(!isOne(number, 1) && !isOne(1, number), "\(number)") }
+    for row in [0, -1, 11, 1 << 30 | 1, .max, .min] { #expect(!isOne(3, 2, row), "\(row)") }
+  }
 }
