@@ -89,11 +89,17 @@ import VitrineSimulation
     let world = work.world.rebooted(work.world.disk.crashStates().diskAfterProcessDeath())
     let second = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment)
     try second.put(Workload.bytes(500, 2), for: "k", options: PutOptions(durability: .synced))
-    for file in 0..<2 {
+    for file in 0..<4 {
       let left = world.rebooted(world.disk.crashStates().diskAfterProcessDeath())
       #expect(left.disk.damage("\(Workload.path)/wal/\(file).wal") { $0[70] ^= 1 })
       let store = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: left.environment)
       #expect(store.statistics().lastOpen.mayHaveLostRemovals, "the file \(file)")
+      try store.close()
+      // It is told once.
+      let last = left.rebooted(left.disk.copy())
+      let again = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: last.environment)
+      #expect(again.statistics().lastOpen.kind == .clean)
+      try again.close()
     }
   }
 

@@ -56,6 +56,15 @@ package struct WALScan {
     return header.flatMap { $0.store == store ? $0 : nil }
   }
 
+  /// Once a checkpoint has taken the place of the log: headers that could not be read, or were none, are zeros from now on,
+  /// so that the next opening does not find the same damage.
+  func forgetWhatIsNoHeader(store: StoreID) {
+    guard hasFailed else { return }
+    for found in files where found.header == nil && WALScan.header(of: found.file, store: store) == nil {
+      try? found.file.write([UInt8](repeating: 0, count: min(found.byteCount, WALFileHeader.byteCount)), at: 0)
+    }
+  }
+
   package func file(use: UInt64) -> Found? { files.first { $0.header?.use == use } }
 
   /// The newest file that says it follows `use`: what an earlier one held behind its cut never counts again.

@@ -158,6 +158,7 @@ extension StoreCore {
       isCheckingLeftovers = true
       defer { isCheckingLeftovers = false }
       try checkpoint()
+      loaded.scan.forgetWhatIsNoHeader(store: identity.store)
     }
     // Payloads that only the log carries may still hold all its files: then they are checked before anything is served.
     if wal.freeCount == 0 { try checkpoint() }
