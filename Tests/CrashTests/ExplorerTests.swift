@@ -106,7 +106,7 @@ import Vitrine
     #expect(last < tour.callCount + others)
   }
 
-  /// Code that others run under a sanitizer, twelve hundred times.
+  /// Twelve hundred runs, of code that other tests bring before a sanitizer.
   @Test(.enabled(if: Thoroughness.stride == 1)) func everyCallIsStruckInARun() {
     let small = CrashWorkload("small") { store, _ in try store.put("k", RecordedStore.bytes(700, 1), synced: true) }
     let report = CrashExplorer(workloads: [small], seed: 1, states: 0, faults: 1200).run()

@@ -52,6 +52,14 @@ import VitrineSimulation
     store.abandon()
   }
 
+  /// Behind a loss of power the value is there, and the accounts count what its file takes.
+  private func expectItsLengthIsRight(_ world: SimulatedWorld) throws {
+    let left = afterLosingPower(world)
+    let again = try open(left)
+    #expect(again.bytes("k") == Workload.bytes(9000, 1))
+    #expect(Accounts.check(again) { left.disk.byteCount("\(Workload.path)/segments/\($0)") } == nil)
+  }
+
   /// A segment that was cut to what it holds has its length back behind a loss of power.
   @Test func aCutThatAProcessMadeIsSyncedBeforeACheckpointTellsOfIt() throws {
     let work = try Workload()
@@ -67,10 +75,7 @@ import VitrineSimulation
     let store = try open(world)
     try store.checkpoint()
     store.abandon()
-    let left = afterLosingPower(world)
-    let again = try open(left)
-    #expect(again.bytes("k") == Workload.bytes(9000, 1))
-    #expect(Accounts.check(again) { left.disk.byteCount("\(Workload.path)/segments/\($0)") } == nil)
+    try expectItsLengthIsRight(world)
   }
 
   /// The same where the process goes on: its next checkpoint tells of the length.
@@ -87,10 +92,7 @@ import VitrineSimulation
     #expect(world.disk.lastOperations(since: before).contains { $0.name == "truncate" })
     try store.checkpoint()
     store.abandon()
-    let left = afterLosingPower(world)
-    let again = try open(left)
-    #expect(again.bytes("k") == Workload.bytes(9000, 1))
-    #expect(Accounts.check(again) { left.disk.byteCount("\(Workload.path)/segments/\($0)") } == nil)
+    try expectItsLengthIsRight(world)
   }
 
   /// A mark vouches for what ends at it, and for nothing that begins there.

@@ -544,6 +544,14 @@ import Testing
 
   // MARK: Group commit
 
+  /// Counts, and answers whether it was the first time.
+  private static func isFirst(_ count: Guarded<Int>) -> Bool {
+    count.withLock { count in
+      count += 1
+      return count == 1
+    }
+  }
+
   /// The kernel tells of a failed sync once. Who waited for that one, and tried again, would be told that all is well.
   @Test func whoWaitsForASyncThatFailsFailsWithIt() throws {
     let store = try world.open("store")
@@ -553,12 +561,7 @@ import Testing
     let done = DispatchSemaphore(value: 0)
     disk.onSync.withLock { handler in
       handler = { path throws(SystemError) in
-        guard path.hasPrefix("wal/"),
-          syncs.withLock({ syncs in
-            syncs += 1
-            return syncs
-          }) == 1
-        else { return }
+        guard path.hasPrefix("wal/"), Self.isFirst(syncs) else { return }
         let appended = wal.appendedSequence
         Thread.detachNewThread {
           let error = storeError {
@@ -591,12 +594,7 @@ import Testing
     let second = Guarded<DispatchSemaphore?>(nil)
     disk.onSync.withLock { handler in
       handler = { path in
-        guard path.hasPrefix("wal/"),
-          syncs.withLock({ syncs in
-            syncs += 1
-            return syncs
-          }) == 1
-        else { return }
+        guard path.hasPrefix("wal/"), Self.isFirst(syncs) else { return }
         // Nothing of this sync is durable yet, nor will what comes now be.
         let appended = wal.appendedSequence
         if wal.durableSequence >= appended { early.withLock { $0.append("durable before its sync") } }
