@@ -37,6 +37,8 @@ import Testing
     "Creation.swift if isOwn { try directory.remove(entry.name) }":
       "MissingFileTests/aStoreThatIsMadeAnewIsMadeAnewAlsoBehindACrash",
     "Creation.swift try directory.remove(name)": "the same",
+    "WALScan.swift try? found.file.write([UInt8](repeating: 0, count: WALFileHeader.byteCount), at: 0)":
+      "takes a damaged log: DamagedLogTests/aHeaderThatIsDamagedIsNotThatOfAFileNeverBegun",
     "SegmentSupply.swift try? folders.segments.remove(name)": "the log has no room just when a segment was made",
     "SegmentSupply.swift try folders.segments.remove(name)": "a file has come that no opening has seen",
     "SegmentSupply.swift file = try folders.segments.openFile(name, .create)": "the same",

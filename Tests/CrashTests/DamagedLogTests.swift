@@ -94,6 +94,14 @@ import VitrineSimulation
       #expect(left.disk.damage("\(Workload.path)/wal/\(file).wal") { $0[70] ^= 1 })
       let store = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: left.environment)
       #expect(store.statistics().lastOpen.mayHaveLostRemovals, "the file \(file)")
+      for crash in left.disk.crashes(mixtures: 2, seed: 1, maximumAlone: 4) {
+        let cut = try CacheStore.open(
+          at: Workload.path, options: StoreOptions(), environment: left.rebooted(crash.disk()).environment)
+        let found = cut.bytes("k")
+        #expect([nil, Workload.bytes(500, 1), Workload.bytes(500, 2)].contains(found), "\(crash)")
+        #expect(cut.statistics().lastOpen.kind != .clean, "\(crash)")
+        cut.abandon()
+      }
       try store.close()
       // It is told once.
       let last = left.rebooted(left.disk.copy())

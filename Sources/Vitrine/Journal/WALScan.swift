@@ -60,8 +60,10 @@ package struct WALScan {
   /// so that the next opening does not find the same damage.
   func forgetWhatIsNoHeader(store: StoreID) {
     guard hasFailed else { return }
-    for found in files where found.header == nil && WALScan.header(of: found.file, store: store) == nil {
-      try? found.file.write([UInt8](repeating: 0, count: min(found.byteCount, WALFileHeader.byteCount)), at: 0)
+    for found in files where found.header == nil && found.byteCount >= WALFileHeader.byteCount {
+      // By now this opening may have begun it.
+      if WALScan.header(of: found.file, store: store) != nil { continue }
+      try? found.file.write([UInt8](repeating: 0, count: WALFileHeader.byteCount), at: 0)
     }
   }
 

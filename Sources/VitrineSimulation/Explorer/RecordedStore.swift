@@ -76,10 +76,11 @@ public final class RecordedStore {
   }
 
   private static func noteWhatIsThere(_ world: SimulatedWorld, _ history: History) throws {
-    // A fault may take the index, or the log: what is left may tell of what came before.
-    for part in ["checkpoints", "wal"] {
+    // A fault may take the index, or the log, or of each so much that both are of no use: what is left may tell of what came
+    // before.
+    for parts in [["checkpoints", "wal"], ["checkpoints"], ["wal"]] {
       let older = world.disk.copy()
-      wipe(part, of: older)
+      for part in parts { wipe(part, of: older) }
       try note(older, world, history)
     }
     try note(world.disk, world, history)
@@ -201,6 +202,8 @@ public final class RecordedStore {
     private let evictedCount: Int
     /// Whoever goes first first.
     private let order: [CacheKey]
+    /// Those that nobody sees go: they have expired, and are there yet.
+    private let expired: [CacheKey]
 
     init(_ recorded: RecordedStore) {
       notedCount = recorded.notedEvictions.count
@@ -209,6 +212,7 @@ public final class RecordedStore {
       evictedCount = recorded.store.statistics().evictedCount
       let keys = (try? recorded.store.keysByRecency()) ?? []
       order = keys.reversed().filter { recorded.store.contains($0) }
+      expired = keys.filter { !recorded.store.contains($0) }
     }
 
     /// Steps that were begun meanwhile have other numbers then.
@@ -216,13 +220,18 @@ public final class RecordedStore {
       let noted = recorded.notedEvictions[notedCount...]
       let count = recorded.store.statistics().evictedCount - evictedCount - noted.count
       guard count > 0 else { return }
-      // An entry may have gone for its own successor.
+      // What is missing and was not touched has gone. Beyond that, an entry may have gone for its own successor. (Of entries
+      // that were used at the same time it is not known who goes first.)
       let touched = recorded.history.keys(since: step)
-      let gone = order.filter {
-        !noted.contains($0) && (touched.contains($0) || !recorded.store.contains($0))
-      }.prefix(count)
+      let candidates = order.filter { !noted.contains($0) }
+      let missing = candidates.filter { !touched.contains($0) && !recorded.store.contains($0) }
+      let left = Set((try? recorded.store.keysByRecency()) ?? [])
+      let unseen = expired.count { !left.contains($0) }
+      let replaced = candidates.filter(touched.contains).prefix(max(0, count - missing.count - unseen))
+      let isGone = Set(missing.prefix(count) + replaced)
+      let gone = order.filter(isGone.contains)
       recorded.notedEvictions += gone
-      recorded.history.evicted(Array(gone), before: step, began: began)
+      recorded.history.evicted(gone, before: step, began: began)
     }
   }
 }
