@@ -37,6 +37,9 @@ import Testing
     "Creation.swift if isOwn { try directory.remove(entry.name) }":
       "MissingFileTests/aStoreThatIsMadeAnewIsMadeAnewAlsoBehindACrash",
     "Creation.swift try directory.remove(name)": "the same",
+    "Creation.swift try folders.root.sync()": "the same",
+    "Creation.swift try folders.checkpoints.remove(CheckpointHeader.fileName(index))": "the same",
+    "Creation.swift try folders.checkpoints.sync()": "the same",
     "WALScan.swift try? found.file.write([UInt8](repeating: 0, count: WALFileHeader.byteCount), at: 0)":
       "takes a damaged log: DamagedLogTests/aHeaderThatIsDamagedIsNotThatOfAFileNeverBegun",
     "SegmentSupply.swift try? folders.segments.remove(name)": "the log has no room just when a segment was made",

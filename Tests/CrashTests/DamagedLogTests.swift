@@ -223,6 +223,30 @@ import VitrineSimulation
     }
   }
 
+  /// Files of a later opening may be among those that are gone: what it has written is not written over.
+  @Test func aStoreWithoutItsLogIsNotAsItWasClosed() throws {
+    let work = try Workload()
+    try work.put("a", Workload.bytes(500, 1))
+    try work.close()
+    let later = work.world.rebooted(work.world.disk.copy())
+    let second = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: later.environment)
+    #expect(second.statistics().lastOpen.kind == .clean)
+    try second.put(Workload.bytes(500, 2), for: "b")
+    let world = later.rebooted(later.disk.copy())
+    for path in world.disk.filePaths where path.contains("/wal/") { #expect(world.disk.remove(path)) }
+    let before = world.disk.copy()
+    let store = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment)
+    let lastOpen = store.statistics().lastOpen
+    #expect(lastOpen.kind == .recovered && lastOpen.mayHaveLostRemovals)
+    #expect(store.bytes("a") == Workload.bytes(500, 1))
+    try store.put(Workload.bytes(500, 3), for: "c")
+    for path in before.filePaths where path.contains("/segments/") {
+      let bytes = try #require(before.contents(path))
+      let hasRecords = bytes.dropFirst(SegmentHeader.byteCount).contains { $0 != 0 }
+      if hasRecords { #expect(world.disk.contents(path) == bytes, "\(path) was written to") }
+    }
+  }
+
   @Test func aTornTailIsNoDamage() throws {
     let work = try Workload()
     try work.put("a", Workload.bytes(500, 1), synced: true)

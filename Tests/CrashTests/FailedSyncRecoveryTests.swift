@@ -108,14 +108,19 @@ import Testing
     #expect(count > 20, "\(count)")
   }
 
-  /// What only looks written may be dropped at any time: then the page shows what is on the disk.
-  @Test func aPageThatIsDroppedInTheMidstIsNotPutAgain() throws {
+  /// What only looks written may be dropped at any time: then the page shows what is on the disk. Put again is what looks
+  /// written as a copy, and in its place where a full disk has no room for one.
+  @Test(arguments: [false, true]) func aPageThatIsDroppedInTheMidstIsNotPutAgain(_ isDiskFull: Bool) throws {
     let value = Workload.bytes(9000, 2)
     let (work, world) = try afterAFailedSync("segments") { try $0.put("unsynced", value) }
+    let path = "\(Workload.path)/segments/\(SegmentHeader.fileName(1))"
     let drop: InterventionPlan.Intervention = { core in
-      guard let inode = core.resolve("\(Workload.path)/segments/\(SegmentHeader.fileName(1))") else { return }
+      // What was written since is dirty, and stays.
+      let isDirty = core.journal.contains { $0.path == path && $0.byteRange?.overlaps(4096..<8192) ?? false }
+      guard !isDirty, let inode = core.resolve(path) else { return }
       core.files[inode]?.write([UInt8](repeating: 0, count: 4096), at: 4096)
     }
+    if isDiskFull { world.disk.fillUp(refusingNewNames: true) }
     let first = world.disk.callCount + 1
     try open(world).abandon()
     let last = world.disk.callCount
@@ -123,6 +128,7 @@ import Testing
     // Before each call to the disk, and then before each look at all of a value.
     for call in first...last + 8 {
       let world = work.world.rebooted(work.world.disk.crashStates().diskAfterProcessDeath())
+      if isDiskFull { world.disk.fillUp(refusingNewNames: true) }
       var environment = world.environment
       if call <= last {
         world.disk.plan(before: call, isHarmless: true, drop)

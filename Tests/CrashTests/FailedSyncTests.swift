@@ -181,6 +181,10 @@ import Testing
       try work.put("k\(number)", Workload.bytes(isDiskFull ? 9000 : 30_000, number), synced: true)
     }
     try work.put("sharer", Workload.bytes(9000, 0))
+    // Nothing but a reference leads to this payload.
+    try work.put("gone", Workload.bytes(9000, 30))
+    try work.put("reference", Workload.bytes(9000, 30))
+    try work.remove("gone")
     let before = Inspection.contents(work.store, work.history.keys)
     work.world.disk.plan(Fault(.syncFile, .loseUnsyncedPages(5)))
     #expect(throws: StoreError.self) { try work.store.flush() }

@@ -85,6 +85,8 @@ import VitrineSimulation
     let world = work.world.rebooted(work.world.disk.crashStates().diskAfterProcessDeath())
     let store = try open(world)
     try store.checkpoint()
+    // Nothing but the cut is a reason to sync it once more.
+    try store.flush()
     let before = world.disk.operationCount
     store.core.upkeepLock.lock()
     try store.core.trimSealedSegments()

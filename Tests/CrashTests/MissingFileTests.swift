@@ -33,14 +33,38 @@ import VitrineSimulation
     withExtendedLifetime(store) {}
   }
 
+  /// Why a store can be made anew.
+  enum Reason: CaseIterable {
+    case nothingTellsWhatItIs
+    /// All its files are whole.
+    case openingsAreUsedUp
+
+    fileprivate func arrange(_ disk: SimulatedDisk) throws {
+      let checkpoints = (0..<2).map { MissingFileTests.path("checkpoints/\($0).checkpoint") }
+      switch self {
+      case .nothingTellsWhatItIs:
+        #expect(disk.damage(MissingFileTests.path("STORE")) { $0 = [UInt8](repeating: 7, count: $0.count) })
+        for path in checkpoints { #expect(disk.remove(path)) }
+      case .openingsAreUsedUp:
+        let headers = checkpoints.compactMap { disk.contents($0)?.withUnsafeBytes { CheckpointHeader($0) } }
+        let newest = try #require(headers.indices.max { headers[$0].generation < headers[$1].generation })
+        var header = headers[newest]
+        header.opening = 1 << 27
+        let bytes = header.encoded()
+        #expect(disk.damage(checkpoints[newest]) { $0.replaceSubrange(0..<bytes.count, with: bytes) })
+      }
+    }
+  }
+
   /// `recreate` is cut off anywhere, and once more tells nothing of what was there before.
-  @Test func aStoreThatIsMadeAnewIsMadeAnewAlsoBehindACrash() throws {
+  @Test(arguments: Reason.allCases) func aStoreThatIsMadeAnewIsMadeAnewAlsoBehindACrash(_ reason: Reason) throws {
     let work = try Workload()
-    try work.put("k", Workload.bytes(3000, 1), synced: true)
+    try work.put("older", Workload.bytes(3000, 1), synced: true)
+    try work.checkpoint()
+    try work.put("newer", Workload.bytes(3000, 3), synced: true)
     try work.close()
     let world = work.world.rebooted(work.world.disk.copy())
-    #expect(world.disk.damage(Self.path("STORE")) { $0 = [UInt8](repeating: 7, count: $0.count) })
-    for index in 0..<2 { #expect(world.disk.remove(Self.path("checkpoints/\(index).checkpoint"))) }
+    try reason.arrange(world.disk)
     let options = StoreOptions(byteBudget: 2 << 20, whenUnusable: .recreate)
     let first = world.disk.operationCount
     let store = try CacheStore.open(at: Workload.path, options: options, environment: world.environment)
@@ -53,7 +77,7 @@ import VitrineSimulation
       guard count % Thoroughness.stride == 0 else { continue }
       let left = world.rebooted(crash.disk())
       let again = try CacheStore.open(at: Workload.path, options: options, environment: left.environment)
-      #expect(again.count == 0 && again.byteBudget == 2 << 20, "\(crash)")
+      try #require(again.count == 0 && again.byteBudget == 2 << 20, "\(crash)")
       try again.put(Workload.bytes(700, 2), for: "new", options: PutOptions(durability: .synced))
       again.abandon()
       let lost = left.rebooted(left.disk.crashStates().disk(.everythingLost))

@@ -1,6 +1,7 @@
 import Testing
-import Vitrine
-import VitrineSimulation
+
+@testable import Vitrine
+@testable import VitrineSimulation
 
 /// The power goes again while recovery is at work, and once more after that.
 @Suite struct RecoveryCrashTests {
@@ -41,6 +42,39 @@ import VitrineSimulation
       try store.put(Workload.bytes(2000, round), for: "r\(round)", options: PutOptions(durability: .synced))
       for earlier in 0...round { #expect(store.bytes("r\(earlier)") == Workload.bytes(2000, earlier)) }
       store.abandon()
+    }
+  }
+
+  /// Rule 7: the process dies behind the write of a checkpoint's header, before its sync. By what memory shows, files of the
+  /// log are free that the checkpoint on the disk needs.
+  @Test(arguments: 1...3) func noLogFileIsUsedAgainBeforeTheCheckpointThatFreesItIsOnTheDisk(_ turns: Int) throws {
+    let work = try Workload()
+    let wal = try #require(work.store.core.wal)
+    var number = 0
+    func turn() throws {
+      let use = wal.position.use
+      while wal.position.use == use {
+        try work.put("k\(number % 8)", Workload.bytes(3000, number), synced: true)
+        number += 1
+      }
+    }
+    for _ in 0..<turns { try turn() }
+    try work.checkpoint()
+    for _ in 0..<2 { try turn() }
+    let before = Inspection.contents(work.store, work.history.keys)
+    try work.checkpoint()
+    let header = try #require(
+      work.world.disk.operations.last { $0.byteRange == 0..<4096 && $0.path.contains("/checkpoints/") })
+    let world = work.world.rebooted(work.world.disk.crashStates(after: header.index + 1).diskAfterProcessDeath())
+    let first = world.disk.operationCount
+    let store = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment)
+    store.abandon()
+    for moment in first...world.disk.operationCount {
+      let left = world.rebooted(world.disk.crashStates(after: moment).disk(.everythingLost))
+      let again = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: left.environment)
+      #expect(Inspection.contents(again, work.history.keys) == before, "after \(moment)")
+      #expect(!again.statistics().lastOpen.mayHaveLostRemovals, "after \(moment)")
+      again.abandon()
     }
   }
 }

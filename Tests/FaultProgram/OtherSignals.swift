@@ -34,6 +34,8 @@ struct OtherSignals {
     let memory = mmap(nil, 8192, PROT_READ, MAP_SHARED, descriptor, 0)!
     expect(ftruncate(descriptor, 0) == 0, "not cut")
     let byte = memory.load(fromByteOffset: 4096, as: UInt8.self)
+    // What nobody wants to know the optimizer does not load.
+    print("read \(byte)")
     expect(isHandled && byte == 0 && handled.load(ordering: .relaxed) == 1, "the fault went nowhere")
     try? store.close()
   }

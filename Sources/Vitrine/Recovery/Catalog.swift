@@ -117,10 +117,9 @@ package final class Catalog: @unchecked Sendable {
       segments.setFirstSequence(firstSequence, slot: slot)
       return true
     case .segmentSealed(let slot, let byteCount):
-      guard let segment = segment(slot) else { return false }
+      guard let segment = segment(slot), segment.tail <= byteCount else { return false }
       segment.state = .sealed
       segment.byteCount = byteCount
-      segment.tail = min(max(segment.tail, SegmentHeader.byteCount), byteCount)
       return true
     case .segmentRetired(let slot):
       guard let segment = segment(slot), segment.liveCount == 0 else { return false }

@@ -83,6 +83,7 @@ extension Catalog {
         let tail = body.next(), let liveUnits = body.next(), let liveCount = body.next(), let vouched = body.next(),
         let first = body.next(), let stream = StreamKind(rawValue: UInt32(truncatingIfNeeded: place >> 32)),
         let state = Segment.State(code: code), byteCount <= 1 << 40, tail <= byteCount, vouched <= byteCount,
+        tail >= SegmentHeader.byteCount,
         liveUnits <= 1 << 40, liveCount <= 1 << 40, id < UInt64(1) << 62
       else { return false }
       let slot = Int(place & 0xFFFF_FFFF)

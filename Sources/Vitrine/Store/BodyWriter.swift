@@ -31,7 +31,7 @@ public final class BodyWriter: Sendable {
     case ended(StoreError)
   }
 
-  private static let gatheredByteCount = 64 << 10
+  static let gatheredByteCount = 64 << 10
 
   fileprivate init(
     _ store: CacheStore, _ target: BodyTarget, length: Int?, isAnybodys: Bool

@@ -32,9 +32,7 @@ extension StoreCore {
   /// Brings a record that the log carries to its place: the same bytes that belong there, so no reader can mind. A
   /// read-only opening does that in memory. Throws when its segment, or that memory, cannot be had now.
   func restore(_ location: Location) throws(SystemError) -> Bool {
-    guard let segment = catalog.segments.segment(location.slot), let storage = segment.storage,
-      location.offset < storage.byteCount
-    else { return false }
+    guard let segment = catalog.segments.segment(location.slot), let storage = segment.storage else { return false }
     if copyOriginal(location, storage) { return true }
     if inline.withLock({ $0[location] == nil }) { return false }
     do throws(SystemError) {
@@ -59,11 +57,13 @@ extension StoreCore {
     return (try? storage.readable().write(bytes, at: location.offset)) != nil
   }
 
-  /// Under the commit lock. What the log holds is written only if it is the record of this very place.
+  /// Under the commit lock. What the log holds is written only if it is the record of this very place, and only as far as
+  /// the segment's file goes: for more of one that was cut short nobody has counted the room.
   func restore(_ location: Location, into file: any File) throws(SystemError) -> Bool {
     guard let record = inline.withLock({ $0[location] }), let bytes = try? record.file.read(record.range),
       bytes.count == record.range.count,
-      let segment = catalog.segments.segment(location.slot), location.offset + bytes.count <= segment.byteCount,
+      let segment = catalog.segments.segment(location.slot),
+      location.offset + bytes.count <= min(segment.byteCount, segment.readableByteCount),
       bytes.withUnsafeBytes({ bytes in
         RecordHeader(bytes)?.isIntact(in: bytes, seed: catalog.segments.seed(location)) ?? false
       })
@@ -79,7 +79,7 @@ extension StoreCore {
   func restoreCarried() throws(SystemError) {
     for location in inline.withLock({ Array($0.keys) }) where !catalog.segments.isVouched(location) {
       guard let segment = catalog.segments.segment(location.slot), segment.state != .retired,
-        let storage = segment.storage, location.offset < storage.byteCount
+        let storage = segment.storage
       else { continue }
       do throws(SystemError) {
         _ = try restore(location, into: try storage.openFile())

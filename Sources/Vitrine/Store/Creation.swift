@@ -126,9 +126,15 @@ struct Creation {
   /// Removes everything that is a store's, and nothing else.
   static func empty(_ folders: StoreFolders) throws(StoreError) {
     do throws(SystemError) {
-      // First what makes it a store, so that a broken removal leaves none.
+      // First what makes it a store, each for good before the next, so that a removal that is broken off leaves what was found
+      // or none. The newest checkpoint goes last: without it, the other one is an older store.
       for name in [CacheFormat.storeFile, Opening.temporaryStoreFile, CacheFormat.countersFile, CacheFormat.tagFile] {
         try removeIfThere(name, folders.root)
+      }
+      try folders.root.sync()
+      for index in try CheckpointSet.open(folders.checkpoints, access: .readOnly).order.reversed() {
+        try folders.checkpoints.remove(CheckpointHeader.fileName(index))
+        try folders.checkpoints.sync()
       }
       for directory in [folders.checkpoints, folders.wal, folders.segments] {
         for entry in try directory.entries() where entry.kind == .file {

@@ -67,5 +67,5 @@ extension StoreCore {
     }
   }
 
-  private func hash(of view: RecordView) -> KeyHash { catalog.hasher.key(view.url, styleTag: view.key.style.tag) }
+  func hash(of view: RecordView) -> KeyHash { catalog.hasher.key(view.url, styleTag: view.key.style.tag) }
 }

@@ -4,22 +4,27 @@ extension StoreCore {
     if isClosed { throw .closed }
     var report = VerificationReport()
     // By place, so that the disk is read in its own order. A blob is read once, however many keys use it.
-    var places: [Location: Needed] = [:]
+    var payloads: [Location: ContentHash] = [:]
     for shard in 0..<ContentTable.shardCount {
       catalog.contents.forEach(shard: shard) {
-        places[ContentTable.location(ofWord: $0)] = .payload(ContentTable.hash(ofWord: $0, shard: shard))
+        payloads[ContentTable.location(ofWord: $0)] = ContentTable.hash(ofWord: $0, shard: shard)
       }
     }
+    var places: [(location: Location, needed: Needed)] = []
     for shard in 0..<KeyTable.shardCount {
-      catalog.keys.forEach(shard: shard) { places[$0.location] = .key($0.hash(shard: shard)) }
+      catalog.keys.forEach(shard: shard) {
+        payloads[$0.location] = nil
+        places.append(($0.location, .key($0.hash(shard: shard))))
+      }
     }
-    let ordered = places.keys.sorted { $0.bits < $1.bits }
+    for (location, content) in payloads { places.append((location, .payload(content))) }
+    places.sort { $0.location.bits < $1.location.bits }
     var wrong: [Location: Wrong] = [:]
     let total = locked { catalog.segments.segments.reduce(0) { $0 + ($1?.tail ?? 0) } }
-    for location in ordered {
-      guard let needed = places[location], let pin = pin(location, needed) else { continue }
+    for (location, needed) in places {
+      guard let pin = pin(location, needed) else { continue }
       defer { pin.release() }
-      wrong[location] = try check(location, needed, &report)
+      if let found = try check(location, needed, &report) { wrong[location] = found }
       progress?(min(report.byteCount, total), total)
     }
     name(wrong, &report)
@@ -62,6 +67,7 @@ extension StoreCore {
   ) throws(StoreError) -> Wrong? {
     var key: CacheKey?
     let outcome = check(location, readsPayload: true) { view in
+      if case .key(let hash) = needed, self.hash(of: view).stored != hash { return false }
       key = view.key
       return true
     }

@@ -501,6 +501,35 @@ import Testing
     try store.close()
   }
 
+  // MARK: Room
+
+  /// Their segments stay until upkeep comes, and each takes room in a checkpoint.
+  @Test func bodiesThatAreAbortedAsTheirSegmentIsMadeLeaveRoomForACheckpoint() throws {
+    let options = StoreOptions(byteBudget: 64 << 20, segmentByteCount: CacheFormat.smallestSegment)
+    let store = try world.open("store", options)
+    let core = store.core
+    // Up to where one more segment needs a longer file.
+    while core.catalog.checkpointByteCount(moreSegments: Catalog.spareSegments + 1) <= core.checkpointByteCount {
+      try core.makeSpares(core.locked { core.spares.count } + 1)
+    }
+    for number in 0..<Catalog.spareSegments + 4 {
+      let writer = try store.writer(for: "k")
+      // More than is gathered in memory.
+      try writer.write(noise(BodyWriter.gatheredByteCount + 1, UInt64(number)))
+      disk.onSync.withLock { handler in
+        handler = { [disk] path in
+          guard path.hasPrefix("segments/") else { return }
+          disk.onSync.withLock { $0 = nil }
+          elsewhere { _ = try? store.removeAll() }
+        }
+      }
+      #expect(storeError { try writer.commit() } == .aborted)
+    }
+    #expect(core.catalog.checkpointByteCount(moreSegments: 0) <= core.checkpointByteCount)
+    try store.checkpoint()
+    try store.close()
+  }
+
   // MARK: Closing
 
   @Test func nobodyOpensAStoreBeforeItsLastCheckpointIsWritten() throws {
@@ -524,8 +553,9 @@ import Testing
     let (isClosed, early) = (Guarded(false), Guarded(false))
     let done = DispatchSemaphore(value: 0)
     disk.onWrite.withLock { handler in
-      handler = { [disk] path, _ in
-        guard path.hasPrefix("segments/") else { return }
+      handler = { [disk] path, offset in
+        // What writes the header of a segment holds a lock for which a close waits too.
+        guard path.hasPrefix("segments/"), offset >= SegmentHeader.byteCount else { return }
         disk.onWrite.withLock { $0 = nil }
         Thread.detachNewThread {
           try? store.close()

@@ -69,6 +69,29 @@ import Testing
     }
   }
 
+  /// What the newer one named may lie behind the end that the older one tells: nothing is written there.
+  @Test func aCleanCheckpointUnderADamagedNewerOneIsNotHowTheStoreWasLeft() throws {
+    var image = try SmallStore.image(clean: true)
+    func header(_ name: String) -> CheckpointHeader? { image[name]?.withUnsafeBytes { CheckpointHeader($0) } }
+    let names = (0..<2).map { CheckpointHeader.fileName($0) }.map { "checkpoints/\($0)" }
+      .sorted { header($0)?.generation ?? 0 > header($1)?.generation ?? 0 }
+    var newer = try #require(header(names[0]))
+    #expect(newer.isClean)
+    newer.generation += 1
+    // Its body is that of the time before.
+    image[names[1]]?.replaceSubrange(0..<CheckpointHeader.byteCount, with: newer.encoded())
+    let disk = MemoryDisk(image)
+    let store = try TestWorld(fileSystem: disk, seed: 7).open("store")
+    #expect(store.statistics().lastOpen.kind == .recovered)
+    for (key, value) in SmallStore.values { #expect(store.bytes(key) == value) }
+    try store.put(noise(700, 11), for: "new")
+    for (name, bytes) in image where name.hasPrefix("segments/") {
+      let hasRecords = bytes.dropFirst(SegmentHeader.byteCount).contains { $0 != 0 }
+      if hasRecords { #expect(disk.image[name] == bytes, "\(name) was written to") }
+    }
+    try store.close()
+  }
+
   private struct Place {
     let name: String
     let offset: Int

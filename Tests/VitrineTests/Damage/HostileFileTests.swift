@@ -104,10 +104,10 @@ import Testing
     }
   }
 
-  @Test func aLogFileIsReadNoFurtherThanOneCanBeLong() {
+  @Test func aLogFileIsReadNoFurtherThanOneCanBeLong() throws {
     let file = SparseFile(byteCount: 1 << 42)
     let window = LogWindow(file, byteCount: 1 << 42)
-    #expect(window.byteCount == CacheFormat.largestWALFile)
+    try #require(window.byteCount == CacheFormat.largestWALFile)
     window.forEachFrame(from: WALFileHeader.frameStart, seed: 1) { _, _, _ in Issue.record("a frame of zeros") }
     #expect(file.readCount < 1000)
   }
@@ -123,11 +123,43 @@ import Testing
     var header = GoldenCheckpoint.emptyHeader()
     try catalog.write(to: file, header: &header) { _ in 0 }
     let read = try #require(Catalog.read(from: file, header: header))
+    // Differences of such fit.
+    try #require(read.useTimes.withLock { $0.readings.allSatisfy { (-1 << 60...1 << 60).contains($0.time) } })
     let now: Int64 = 1_700_000_000_000
     read.useTimes.withLock { times in
       for stamp in 3..<UInt32(UseTimes.most + 8) { times.note(stamp: stamp, time: now + Int64(stamp) * 2000) }
       _ = times.time(of: 2, at: 5)
     }
+  }
+
+  /// A forged reference can tell another length than the payload has that it names: a Blob of that length would show what
+  /// lies behind the payload.
+  @Test(arguments: [2999, 3001, 1 << 20], [ReadMode.mapped, .copied])
+  func aReferenceThatTellsAnotherLengthThanItsPayloadGivesNoBlob(_ byteCount: Int, _ reads: ReadMode) throws {
+    let disk = MemoryDisk()
+    let store = try TestWorld(fileSystem: disk).open("store")
+    for url in ["a", "b"] { try store.put(noise(3000), for: url) }
+    let catalog = store.core.catalog
+    let key = CacheKey("b")
+    let hash = key.url.withUnsafeBytes { catalog.hasher.key($0, styleTag: key.style.tag) }
+    let place = try #require(catalog.keys.find(hash, counts: false) { $0.location })
+    let view = try #require(catalog.record(at: place, checks: true))
+    var header = view.header
+    #expect(!header.carriesPayload)
+    header.storedByteCount = byteCount
+    header.logicalByteCount = byteCount
+    let forged = ByteBuffer()
+    header.encode(
+      into: forged, url: view.url, style: view.style, metadata: view.metadata, payload: .init(start: nil, count: 0),
+      seed: catalog.segments.seed(place))
+    try catalog.file(place.slot)?.write(forged.bytes, at: place.offset)
+    try store.close()
+
+    let again = try TestWorld(fileSystem: disk, seed: 2).open("store", StoreOptions(reads: reads))
+    #expect(again.blob("b") == nil && !again.contains("b") && again.statistics().damagedCount == 1)
+    let whole = try #require(again.blob("a"))
+    #expect(whole.withBytes { $0.withUnsafeBytes { Array($0) } } == noise(3000) && !whole.isDamaged)
+    try again.close()
   }
 
   /// A forged log can enter a key without the blob that its record carries. A change of its metadata would have to share

@@ -43,8 +43,8 @@ import Testing
 
   @Test(
     arguments: [
-      (1, 1 << 62), (1, .max), (2, 1 << 41), (2, .max), (3, 3), (4, 0x10001), (4, .max), (5, 1 << 41), (5, .max),
-      (6, 1 << 41), (6, .max), (7, 0x10001), (7, .max), (0, 1 << 16), (0, 0x7FFF_FFFF), (0, 7 << 32),
+      (1, 1 << 62), (1, .max), (2, 1 << 41), (2, .max), (3, 3), (4, 127), (4, 0x10001), (4, .max), (5, 1 << 41),
+      (5, .max), (6, 1 << 41), (6, .max), (7, 0x10001), (7, .max), (0, 1 << 16), (0, 0x7FFF_FFFF), (0, 7 << 32),
     ] as [(Int, UInt64)])
   func aSegmentOutsideItsBoundsIsRefused(_ word: Int, _ value: UInt64) throws {
     #expect(try !isTaken { $0[word] = value })
@@ -256,11 +256,42 @@ import Testing
     }
     #expect(!takes(put(4096 - 192)), "behind the segment's end")
     #expect(takes(put(4096 - 256)))
+    #expect(!takes(.segmentSealed(slot: 0, byteCount: 4096 - 64)), "sealed before the end of what is in it")
     #expect(!takes(.segmentRetired(slot: 0)), "something lives in it")
     let move = Change.Move(
       from: Location(slot: 0, offset: 4096 - 256), to: Location(slot: 0, offset: 4096 - 192), key: GoldenChange.hash,
       content: nil, headUnits: 2, copiedHeadUnits: 2, payloadUnits: 2)
     #expect(!takes(.moved(move)), "a copy behind the segment's end")
+  }
+
+  /// Where they are many, the entries of one URL go in one pass.
+  @Test(arguments: [1, 15, 16, 40])
+  func removalsOfStylesThatAreNotThereEndAReplay(_ count: Int) throws {
+    func place(_ style: Int) -> Location { Location(slot: 0, offset: 128 * (1 + style)) }
+    func hash(_ style: Int) -> KeyHash { KeyHash(url: GoldenChange.hash.bits, styleTag: UInt16(style)) }
+    func content(_ style: Int) -> ContentHash { ContentHash(bits: UInt64(1 + style) << 40) }
+    func removal(_ style: Int) -> Change {
+      .remove(
+        hash(style),
+        Change.Displaced(
+          location: place(style), headUnits: 1, logicalByteCount: 1, content: content(style),
+          contentLocation: place(style), payloadUnits: 1))
+    }
+    func takes(_ removals: [Change]) throws -> Bool {
+      let catalog = try #require(Catalog(identity: StoreIdentityFormatTests.identity))
+      let puts = (0..<count).map { style in
+        Change.put(
+          Change.Put(
+            hash: hash(style), location: place(style), headUnits: 1, payloadUnits: 1, logicalByteCount: 1,
+            content: content(style), contentLocation: place(style), displaced: nil))
+      }
+      #expect(catalog.apply([.segmentMade(slot: 0, id: 1, byteCount: 65_536)], sequence: 1, isChecked: false))
+      #expect(catalog.apply(puts, sequence: 2, isChecked: false))
+      return catalog.apply(removals, sequence: 3, isChecked: false)
+    }
+    #expect(try takes((0..<count).map(removal)))
+    #expect(try !takes((1...count).map(removal)), "the last one is not there")
+    #expect(try !takes((0..<count).map(removal) + [removal(0)]), "one goes twice")
   }
 
   @Test func nothingIsReadBehindWhatIsMapped() throws {

@@ -120,6 +120,16 @@ struct GoldenCheckpoint {
     }
   }
 
+  /// Whatever the copy of `STORE` in it says.
+  @Test func aHeaderOfAnotherVersionIsNone() throws {
+    var header = try GoldenCheckpoint.make().header
+    for version in [CacheFormat.version, 0, CacheFormat.version + 1, .max] {
+      header.version = version
+      let isTaken = header.encoded().withUnsafeBytes { CheckpointHeader($0) } != nil
+      #expect(isTaken == (version == CacheFormat.version), "\(version)")
+    }
+  }
+
   @Test func aChangedOrShortBodyIsRefused() throws {
     let bytes = try GoldenCheckpoint.make().bytes
     expectRefusals(of: bytes, covered: 4096..<bytes.count) { GoldenCheckpoint.read($0) != nil }

@@ -54,6 +54,25 @@ enum GoldenFrame {
     expectRefusals(of: frame, covered: 0..<frame.count) { GoldenFrame.parse($0) != nil }
   }
 
+  /// Format 1 knows no parts: alone, one is half of a change.
+  @Test func aFrameInPartsIsNone() {
+    func isTaken(part: UInt16, of parts: UInt16) -> Bool {
+      let buffer = ByteBuffer()
+      buffer.append(GoldenFrame.encode([.removeAll]))
+      buffer.set(part, at: 36)
+      buffer.set(parts, at: 38)
+      let checksum = Checksum.of(
+        UnsafeRawBufferPointer(rebasing: buffer.bytes[0..<16]), UnsafeRawBufferPointer(rebasing: buffer.bytes[24...]),
+        seed: Checksum.seed(GoldenFrame.seed, UInt64(GoldenFrame.offset)))
+      buffer.set(checksum, at: 16)
+      return GoldenFrame.parse(Array(buffer.bytes)) != nil
+    }
+    #expect(isTaken(part: 0, of: 1))
+    for (part, parts) in [(0, 0), (0, 2), (1, 1), (1, 2), (0, 257), (256, 1)] as [(UInt16, UInt16)] {
+      #expect(!isTaken(part: part, of: parts), "\(part) of \(parts)")
+    }
+  }
+
   @Test func aFrameUnderAnotherSeedOrAtAnotherPlaceIsNone() {
     let frame = GoldenFrame.encode([.removeAll])
     (frame + noise(100)).withUnsafeBytes { bytes in

@@ -38,4 +38,66 @@ import Testing
     #expect(least >= 1)
     try store.close()
   }
+
+  /// Their room is made first, at the cost of entries.
+  @Test func theFilesOfTheIndexNeverTakeWhatTheBudgetHasNot() throws {
+    let store = try TestWorld(fileSystem: MemoryDisk()).open("store", StoreOptions(byteBudget: 2 << 20))
+    for number in 0..<80 { try store.put(noise(30_000, UInt64(number)), for: "large \(number)") }
+    let core = store.core
+    #expect(core.locked { core.ledger.missing(200_000) } > 0)
+    let before = store.statistics().evictedCount
+    try core.growCheckpoints(moreKeys: 10_000)
+    #expect(core.checkpointByteCount > 200_000 && store.statistics().evictedCount > before)
+    #expect(core.locked { core.ledger.missing(0) } <= 0)
+    try store.close()
+  }
+
+  /// However few keys there are: each segment takes room in them too.
+  @Test func theFilesOfTheIndexGrowBeforeASegmentIsMade() throws {
+    let options = StoreOptions(byteBudget: 64 << 20, segmentByteCount: CacheFormat.smallestSegment)
+    let store = try TestWorld(fileSystem: MemoryDisk()).open("store", options)
+    let core = store.core
+    let before = core.checkpointByteCount
+    while core.checkpointByteCount == before {
+      try core.makeSpares(core.locked { core.spares.count } + 1)
+      try #require(core.catalog.checkpointByteCount(moreSegments: 0) <= core.checkpointByteCount)
+    }
+    try store.checkpoint()
+    try store.close()
+  }
+
+  /// Of a log that is full, the payloads that it alone has are checked and synced before anything is served.
+  @Test func aRecoveryLeavesALogFileFree() throws {
+    let (disk, count) = try fullLog(.synced)
+    let store = try TestWorld(fileSystem: disk, seed: 2).open("store", StoreOptions())
+    let wal = try #require(store.core.wal)
+    #expect(wal.freeCount >= 1)
+    for number in 0..<count where number >= count - 8 {
+      #expect(store["\(number % 400)"] == noise(700, UInt64(number)))
+    }
+    try store.close()
+  }
+
+  /// Where a checkpoint frees the log without it, nobody waits for that.
+  @Test func aFullLogIsNoReasonToReadAllThatACrashLeft() throws {
+    let (disk, _) = try fullLog(.buffered)
+    let store = try TestWorld(fileSystem: disk, seed: 2).open("store", StoreOptions())
+    #expect(try #require(store.core.wal).freeCount >= 1 && !store.core.unchecked.isEmpty)
+    try store.close()
+  }
+
+  /// What a process has left that died with one log file free, and of how many puts.
+  private func fullLog(_ durability: Durability) throws -> (MemoryDisk, Int) {
+    let disk = MemoryDisk()
+    let store = try TestWorld(fileSystem: disk).open("store", StoreOptions(byteBudget: 8 << 20))
+    let wal = try #require(store.core.wal)
+    var number = 0
+    while wal.freeCount > 1 || wal.room > 2048 {
+      try store.put(noise(700, UInt64(number)), for: "\(number % 400)", options: PutOptions(durability: durability))
+      number += 1
+    }
+    #expect(wal.freeCount == 1)
+    store.abandon()
+    return (MemoryDisk(disk.image), number)
+  }
 }

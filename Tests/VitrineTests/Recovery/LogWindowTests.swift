@@ -28,4 +28,25 @@ import Testing
     let count = window.changeCount(from: 0, sequence: 90, before: window.byteCount)
     #expect(count > 0 && count <= frame.count)
   }
+  /// Cut short since its length was told, or on a disk that does not give the rest.
+  @Test func aSearchForFramesEndsWhereTheFileGivesNoMore() throws {
+    let content = GoldenFrame.file(GoldenFrame.encode([.removeAll]))
+    let disk = MemoryDisk(["wal/0.wal": content])
+    let file = try disk.openDirectory("", create: false).openFile("wal/0.wal", .readOnly)
+    let (told, readCount) = (content.count + 4096, Guarded(0))
+    disk.onRead.withLock { handler in
+      handler = { _, _ in
+        let count = readCount.withLock { count in
+          count += 1
+          return count
+        }
+        // For a search that would never end.
+        if count == 100 { #expect(throws: Never.self) { try file.allocate(byteCount: told) } }
+      }
+    }
+    var found: [Int] = []
+    let window = LogWindow(file, byteCount: told)
+    window.forEachFrame(from: 0, seed: GoldenFrame.seed) { _, _, place in found.append(place) }
+    #expect(found == [GoldenFrame.offset] && readCount.withLock { $0 } < 5)
+  }
 }

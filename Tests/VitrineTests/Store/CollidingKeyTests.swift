@@ -97,6 +97,21 @@ import Testing
     try exercise(CacheKey("a", one), CacheKey("a", other), world, try world.open("store"))
   }
 
+  /// In a record, style and metadata lie side by side: where the one ends only its length tells.
+  @Test func aStyleThatBeginsWithAnotherIsNotTheOther() throws {
+    let world = TestWorld(fileSystem: MemoryDisk())
+    let short = Style("style")!
+    let long = try #require(
+      (0..<1 << 20).lazy.compactMap { Style("style-\($0)") }.first { $0.tag == short.tag })
+    try exercise(CacheKey("a", long), CacheKey("a", short), world, try world.open("store"))
+    let rest = Array(long.name.utf8.dropFirst(short.name.utf8.count))
+    let store = try world.open("store")
+    try store.put(noise(300), for: CacheKey("a", short), options: PutOptions(metadata: rest))
+    #expect(try !store.remove(CacheKey("a", long)))
+    look(CacheKey("a", short), CacheKey("a", long), in: store, (noise(300), nil), "the metadata goes on as the other")
+    try store.close()
+  }
+
   /// A first read checks the record that it finds: whose it is, before what became of it.
   @Test(arguments: [Verification.firstRead, .always])
   func damageOfAnotherKeysRecordIsNotThisKeys(_ verification: Verification) throws {

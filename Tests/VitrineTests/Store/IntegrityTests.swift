@@ -221,4 +221,24 @@ import Testing
     #expect(store.statistics().blobCount == 0 && store.statistics().liveByteCount == 0)
     try store.close()
   }
+
+  /// An index that was forged may name a whole record in the place of another key's. No get gives that.
+  @Test func aRecordInThePlaceOfAnotherKeysIsNamed() throws {
+    let store = try world.open("store")
+    try store.put(noise(300, 1), for: "a")
+    try store.put(noise(300, 2), for: "b")
+    let keys = store.core.catalog.keys
+    func entry(_ url: String) throws -> (KeyHash, Location) {
+      let key = CacheKey(url)
+      let hash = key.url.withUnsafeBytes { store.core.catalog.hasher.key($0, styleTag: key.style.tag) }
+      return (hash, try #require(keys.find(hash, counts: false) { $0.location }))
+    }
+    let (a, b) = (try entry("a"), try entry("b"))
+    #expect(keys.move(a.0, from: a.1, to: b.1))
+    let report = try store.verify()
+    #expect(report.damaged.map(\.reason) == ["another key is there"] && report.damaged.first?.offset == b.1.offset)
+    #expect(report.damaged.first?.key == nil, "b is as it should be")
+    #expect(store["b"] == noise(300, 2) && store["a"] == nil)
+    store.abandon()
+  }
 }

@@ -143,6 +143,37 @@ import Testing
     try again.close()
   }
 
+  enum Use: CaseIterable { case get, replace, walk, checkpoint }
+
+  /// The ledger has counted the files as they were found.
+  @Test(arguments: Use.allCases) func whatTheLogCarriesMakesNoShortFileLonger(_ use: Use) throws {
+    let disk = MemoryDisk()
+    let store = try TestWorld(fileSystem: disk).open("store")
+    try store.put(noise(700, 1), for: "whole", options: PutOptions(durability: .synced))
+    try store.put(noise(3000, 2), for: "cut", options: PutOptions(durability: .synced))
+    store.abandon()
+    var image = disk.image
+    let (path, payload) = try #require(
+      image.lazy.compactMap { path, bytes in
+        path.hasPrefix("segments/") ? bytes.firstRange(of: noise(3000, 2)).map { (path, $0) } : nil
+      }.first)
+    // In the payload, in the head, and before the record.
+    for count in [payload.upperBound - 1, payload.lowerBound + 1, payload.lowerBound - 100, payload.lowerBound - 128] {
+      image[path] = Array(disk.image[path]![..<count])
+      let found = MemoryDisk(image)
+      let again = try TestWorld(fileSystem: found, seed: 2).open("store")
+      switch use {
+      case .get: #expect(again["cut"] == nil)
+      case .replace: try again.put(noise(500, 3), for: "cut")
+      case .walk: again.forEachEntry { _ in true }
+      case .checkpoint: try again.checkpoint()
+      }
+      #expect(found.image[path]?.count == count, "cut to \(count)")
+      #expect(again["whole"] == noise(700, 1) && again["cut"] == (use == .replace ? noise(500, 3) : nil))
+      try again.close()
+    }
+  }
+
   @Test func aScanShowsOnlyWhatIsWhole() throws {
     func scan(_ wrong: Wrong) throws -> (records: Int, damage: Int) {
       var found = (records: 0, damage: 0)

@@ -332,6 +332,29 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
     for name in try Files.below(other) { try Files.write(Files.read("\(other)/\(name)"), to: "\(folder)/\(name)") }
   }
 
+  /// A forged log: what is damage to an opening, a reader does not enter either.
+  @Test(arguments: [false, true])
+  func aSegmentThatNoWriterWouldMakeIsNotFollowed(_ isSlotTaken: Bool) throws {
+    let (writer, reader) = try open()
+    try writer.put([1], for: "a")
+    #expect(try reader.refresh())
+    let segments = writer.core.catalog.segments.segments
+    let change =
+      isSlotTaken
+      ? Change.segmentMade(slot: try #require(segments.firstIndex { $0 != nil }), id: 1000, byteCount: 65_536)
+      : .segmentMade(slot: segments.count, id: 1000, byteCount: SegmentHeader.byteCount - 1)
+    let frame = ByteBuffer()
+    Frame.begin(frame)
+    change.encode(into: frame)
+    _ = try #require(writer.core.wal).append(frame, changeCount: 1)
+    guard case .unreadable? = storeError({ try reader.refresh() }) else {
+      Issue.record("it was entered")
+      return
+    }
+    #expect(reader["a"] == [1])
+    writer.abandon()
+  }
+
   /// Between the look at the log's headers and the reading of its frames: what an opening finds is whole all the same.
   @Test func anOpeningUnderWhichTheLogIsBegunAnewMissesNothing() throws {
     let disk = MemoryDisk()

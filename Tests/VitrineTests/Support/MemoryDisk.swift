@@ -1,3 +1,5 @@
+import Testing
+
 @testable import Vitrine
 
 /// A disk in memory whose whole content is a value: tests change it as they like and open it again, thousands of times
@@ -190,6 +192,8 @@ private final class MemoryHandle: File, @unchecked Sendable {
   }
 
   func map(byteCount: Int, writable: Bool) -> Mapping {
+    // Pages behind the end of a real file raise a signal.
+    #expect(byteCount <= roundUp(file.count, to: 4096), "\(path) is mapped further than it goes")
     let file = file
     return Mapping(start: file.memory.start, byteCount: byteCount) { withExtendedLifetime(file) {} }
   }
