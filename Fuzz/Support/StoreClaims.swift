@@ -44,6 +44,10 @@ package struct StoreClaims {
   // MARK: Reading
 
   package func read(_ store: CacheStore, _ keys: [CacheKey]) {
+    // First, since a get takes out what it finds damaged.
+    let report = try? store.verify()
+    let listed = (try? store.keysInOrder()) ?? []
+    if let report { claimAgrees(report, listed, store) }
     for key in keys {
       if let bytes = store.bytes(key) { claimIsPut(bytes, key) }
       if case .found(let info) = store.lookup(key) {
@@ -61,12 +65,24 @@ package struct StoreClaims {
       if let values { claim(values[info.key] != nil, "a key that nobody put: \(info.key.urlText)") }
       return true
     }
-    let all = (try? store.keysInOrder()) ?? []
-    claim(zip(all, all.dropFirst()).allSatisfy { $0 <= $1 }, "keys out of their order")
+    claim(zip(listed, listed.dropFirst()).allSatisfy { $0 <= $1 }, "keys out of their order")
     _ = try? store.keysByRecency()
-    _ = try? store.verify()
     _ = store.statistics()
     _ = store.segmentContents()
+  }
+
+  /// Where `verify` names nothing, everything that is listed can be read, or has expired; and nothing can that it names.
+  private func claimAgrees(_ report: VerificationReport, _ listed: [CacheKey], _ store: CacheStore) {
+    let problems = report.damaged + report.lost
+    if problems.isEmpty {
+      for key in listed where store.bytes(key) == nil {
+        claim(store.lookup(key) == .expired, "verify is content, and \(key.urlText) \(key.style) gives nothing")
+      }
+    }
+    guard store.core.verification != .never else { return }
+    for case let key? in problems.map(\.key) {
+      claim(store.bytes(key) == nil, "verify names \(key.urlText) \(key.style), which can be read")
+    }
   }
 
   // MARK: Changing

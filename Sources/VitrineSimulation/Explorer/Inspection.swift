@@ -302,8 +302,8 @@ package struct Inspection {
         if !changes.isEmpty { made.append((changes, step.isSynced)) }
       } catch StoreError.tooLarge where step.hasFailed || history.hasOtherBudgets {
         continue
-      } catch StoreError.noSpace where step.hasFailed {
-        // As before: a batch that needs more than the budget has.
+      } catch StoreError.noSpace where step.hasFailed || history.hasOtherBudgets && step.changes.count > 1 {
+        // A batch that needs more than a budget has, as before, or than the smaller one has.
         continue
       } catch {
         throw Wrong(text: "\(step.changes.prefix(2)), made once more: \(error)")

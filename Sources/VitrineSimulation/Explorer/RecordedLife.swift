@@ -49,6 +49,7 @@ extension RecordedStore {
 
   /// Changes the budget of entries, 0 for none; a smaller one evicts.
   public func setEntryBudget(_ count: Int) throws {
+    history.hasOtherBudgets = true
     try attempt { try evicting { try store.setBudgets(entryBudget: count) } }
   }
 
