@@ -42,6 +42,24 @@ import Vitrine
     #expect(judge([kept: after[kept]!])?.contains("lent is missing") == true)
   }
 
+  @Test func aSyncedChangeOfNothingPromisesNothing() throws {
+    let work = try Workload()
+    try work.put("k", Workload.bytes(700, 1))
+    try work.batch(puts: [], synced: true)
+    let moment = work.world.disk.operationCount
+    #expect(work.history.judge([:], crashedAfter: moment, powerLost: true) == nil)
+    try work.put("l", Workload.bytes(700, 2), synced: true)
+    #expect(work.history.judge([:], crashedAfter: work.world.disk.operationCount, powerLost: true) != nil)
+  }
+
+  /// Made once more, it is more than there may be by now.
+  @Test func aBatchBeyondALaterBudgetOfEntriesMayBeRefused() throws {
+    let work = try Workload()
+    try work.batch(puts: (0..<4).map { ("k\($0)", Workload.bytes(700, $0)) })
+    try work.setEntryBudget(1)
+    #expect(inspect(work) == nil)
+  }
+
   /// Once something was evicted, that excuses nothing which goes later.
   @Test func whatGoesWithoutAnEvictionIsMissedInAStoreThatHasEvicted() throws {
     let work = try Workload(options: StoreOptions(byteBudget: 1 << 20, entryBudget: 3))

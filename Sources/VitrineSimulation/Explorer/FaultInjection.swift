@@ -33,7 +33,8 @@ struct FaultInjection: CustomStringConvertible {
       case .limit: .fail(ErrorCode.fileTooLarge)
       case .interrupted: .fail(ErrorCode.interrupted)
       case .torn: .failAfterWriting(byteCount: occurrence * 37 % 700, ErrorCode.inputOutput)
-      case .lost: .loseUnsyncedPages(ErrorCode.inputOutput)
+      // Where blocks are given out late, a sync may want for room, and the pages are as lost.
+      case .lost: .loseUnsyncedPages(occurrence % 3 == 2 ? ErrorCode.noSpace : ErrorCode.inputOutput)
       case .misdirected: .misdirect(byteCount: 4096 * (1 + occurrence % 9))
       case .short: .readShort(byteCount: occurrence * 13 % 300)
       case .flip: .flipBit(byte: occurrence * 7919, bit: occurrence & 7)

@@ -109,7 +109,9 @@ package final class History {
     nextID += 1
     return Step(
       id: StepID(number: nextID), changes: changes,
-      again: again ?? { try History.make(changes, in: $0, synced ? .synced : .buffered) }, isSynced: synced,
+      again: again ?? { try History.make(changes, in: $0, synced ? .synced : .buffered) },
+      // Where there is nothing to change nothing is promised, of what came before neither.
+      isSynced: synced && !changes.isEmpty,
       began: began, clock: (clock.wallMilliseconds(), clock.stepCount), acknowledged: acknowledged)
   }
 
@@ -334,7 +336,7 @@ package final class History {
   /// Whether any change that began after a moment was acknowledged as safe from a loss of power.
   func hasPromisedDurability(after moment: Int) -> Bool {
     flushes.contains { $0.isPromise && $0.began > moment }
-      || steps.contains { $0.isSynced && !$0.changes.isEmpty && $0.began > moment && $0.acknowledged != nil }
+      || steps.contains { $0.isSynced && $0.began > moment && $0.acknowledged != nil }
   }
 
   /// The steps that had begun and may have been lost, or the last three, in their order; so many at most, the newest.

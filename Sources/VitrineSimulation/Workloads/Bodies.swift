@@ -10,7 +10,8 @@ extension CrashWorkload {
   ) { store, numbers in
     try store.put("k0", RecordedStore.bytes(700, 1), synced: true)
     let stalled = try store.writer("k1", length: numbers.chance(50) ? 90_000 : nil)
-    try? stalled.write(RecordedStore.bytes(30_000 + numbers.below(50_000), 2))
+    let begun = RecordedStore.bytes(30_000 + numbers.below(50_000), 2)
+    try? store.evicting { try stalled.write(begun) }
     for number in 0..<4 {
       let name = "k\(numbers.below(3))"
       // Gathered in memory; beside others in a segment; one by itself.
@@ -19,7 +20,8 @@ extension CrashWorkload {
       switch numbers.below(4) {
       case 0:
         let broken = try store.writer(name, length: numbers.chance(50) ? bytes.count + 1 : nil)
-        try? broken.write(bytes)
+        // A disk that refuses a segment costs entries.
+        try? store.evicting { try broken.write(bytes) }
         broken.abandon()
       case 1: try store.put(name, RecordedStore.bytes(numbers.below(3000), 20 + number), synced: numbers.chance(50))
       default:
