@@ -5,13 +5,13 @@ import Testing
 
 /// What another thread does between two steps of a change, made to happen just there: while the disk is at work.
 @Suite struct InterleavingTests {
-  private let disk = MemoryDisk()
-  private let world: TestWorld
+  let disk = MemoryDisk()
+  let world: TestWorld
 
   init() { world = TestWorld(fileSystem: disk) }
 
   /// Runs `body` on a thread of its own, and waits for it.
-  private func elsewhere(_ body: @escaping @Sendable () -> Void) {
+  func elsewhere(_ body: @escaping @Sendable () -> Void) {
     let done = DispatchSemaphore(value: 0)
     Thread.detachNewThread {
       body()
@@ -21,7 +21,7 @@ import Testing
   }
 
   /// Runs `body` once, elsewhere, when the next record is about to be written to a segment.
-  private func beforeTheNextRecord(_ body: @escaping @Sendable (_ path: String, _ offset: Int) -> Void) {
+  func beforeTheNextRecord(_ body: @escaping @Sendable (_ path: String, _ offset: Int) -> Void) {
     let isDue = Guarded(true)
     disk.onWrite.withLock { handler in
       handler = { [disk] path, offset in
@@ -39,7 +39,7 @@ import Testing
     }
   }
 
-  private func location(_ store: CacheStore, _ key: CacheKey) -> Location? {
+  func location(_ store: CacheStore, _ key: CacheKey) -> Location? {
     let hash = key.url.withUnsafeBytes { store.core.catalog.hasher.key($0, styleTag: key.style.tag) }
     return store.core.catalog.keys.find(hash, counts: false) { $0.location }
   }
@@ -234,273 +234,6 @@ import Testing
     try again.close()
   }
 
-  // MARK: Syncs
-
-  /// The kernel tells one of two syncs that they failed. The other's checkpoint would vouch for what is not on the disk.
-  @Test func noSyncCountsBesideOneThatFails() throws {
-    let store = try world.open("store")
-    try store.put(noise(3000, 1), for: "a")
-    let segments = store.core.catalog.segments.segments
-    let segment = try #require(segments.compactMap { $0 }.first { $0.liveCount > 0 }).fileName
-    let outcome = Guarded<StoreError?>(nil)
-    let done = DispatchSemaphore(value: 0)
-    disk.onSync.withLock { handler in
-      handler = { [disk] path throws(SystemError) in
-        guard path == "segments/\(segment)" else { return }
-        disk.onSync.withLock { $0 = nil }
-        Thread.detachNewThread {
-          do throws(StoreError) { try store.checkpoint() } catch { outcome.withLock { $0 = error } }
-          done.signal()
-        }
-        // Time for the whole of it, were it to go on.
-        if done.wait(timeout: .now() + 0.3) == .success { done.signal() }
-        throw SystemError(code: 5, operation: "sync", path: path)
-      }
-    }
-    #expect(throws: StoreError.self) {
-      try store.put(noise(40_000, 2), for: "b", options: PutOptions(durability: .synced))
-    }
-    done.wait()
-    #expect({ if case .writeFailed? = outcome.withLock({ $0 }) { true } else { false } }())
-    try? store.close()
-  }
-
-  /// The kernel tells an error once: who waits for a sync of the log that fails must not be told of the next one's success.
-  @Test func whoWaitsForASyncOfTheLogThatFailsIsRefused() throws {
-    let store = try world.open("store")
-    let wal = try #require(store.core.wal)
-    let outcome = Guarded<StoreError?>(nil)
-    let done = DispatchSemaphore(value: 0)
-    disk.onSync.withLock { handler in
-      handler = { [disk] path throws(SystemError) in
-        guard path.hasPrefix("wal/") else { return }
-        disk.onSync.withLock { $0 = nil }
-        let appended = wal.appendedSequence
-        Thread.detachNewThread {
-          do throws(StoreError) {
-            try store.put(noise(400, 2), for: "second", options: PutOptions(durability: .synced))
-          } catch {
-            outcome.withLock { $0 = error }
-          }
-          done.signal()
-        }
-        // It has stored its frame, and waits.
-        while wal.appendedSequence == appended { usleep(100) }
-        usleep(20_000)
-        throw SystemError(code: 5, operation: "sync", path: path)
-      }
-    }
-    #expect(throws: StoreError.self) {
-      try store.put(noise(400, 1), for: "first", options: PutOptions(durability: .synced))
-    }
-    done.wait()
-    #expect({ if case .writeFailed? = outcome.withLock({ $0 }) { true } else { false } }())
-    try? store.close()
-  }
-
-  // MARK: Marks
-
-  /// What was written to each file since its last sync began, by the lowest place.
-  private final class Unsynced: Sendable {
-    private let lowest = Guarded<[String: Int]>([:])
-    func wrote(_ path: String, _ offset: Int) {
-      lowest.withLock { $0[path] = min($0[path] ?? .max, offset) }
-    }
-    func syncs(_ path: String) { lowest.withLock { $0[path] = nil } }
-    var segments: [String] { lowest.withLock { $0.keys.filter { $0.hasPrefix("segments/") } } }
-
-    /// A mark that has passed something which no sync has taken along.
-    func passed(_ store: CacheStore) -> String? {
-      let segments = store.core.catalog.segments
-      for case let segment? in store.core.locked({ segments.segments }) {
-        let offset = lowest.withLock { $0["segments/\(segment.fileName)"] } ?? .max
-        let mark = segments.vouchedUpTo(segment.slot)
-        if mark > offset { return "\(segment.fileName) is vouched for up to \(mark), and unsynced from \(offset) on" }
-      }
-      return nil
-    }
-  }
-
-  private func open(_ unsynced: Unsynced) throws -> CacheStore {
-    let store = try world.open("store")
-    disk.onWrite.withLock { $0 = { path, offset in unsynced.wrote(path, offset) } }
-    disk.onSync.withLock { $0 = { path in unsynced.syncs(path) } }
-    return store
-  }
-
-  /// A checkpoint comes when the next record is about to be written: where that begins, and up to where its segment is
-  /// vouched for then.
-  private func markOfACheckpointBeforeTheNextRecord(
-    _ store: CacheStore
-  ) -> Guarded<(offset: Int, vouched: Int)?> {
-    let mark = Guarded<(offset: Int, vouched: Int)?>(nil)
-    beforeTheNextRecord { path, offset in
-      try? store.checkpoint()
-      let segment = store.core.locked { store.core.catalog.segments.segments.compactMap { $0 } }
-        .first { path.hasSuffix($0.fileName) }
-      mark.withLock { $0 = segment.map { (offset, store.core.catalog.segments.vouchedUpTo($0.slot)) } }
-    }
-    return mark
-  }
-
-  @Test func noMarkPassesARecordThatIsBeingWritten() throws {
-    let unsynced = Unsynced()
-    let store = try open(unsynced)
-    try store.put(noise(700, 1), for: "before")
-    let mark = markOfACheckpointBeforeTheNextRecord(store)
-    try store.put(noise(3000, 2), for: "late")
-    let found = try #require(mark.withLock { $0 })
-    #expect(found.vouched == found.offset, "what is before it is vouched for, and it is not")
-    try store.close()
-  }
-
-  /// Its payload is there long before its head.
-  @Test func noMarkPassesABodyThatIsBeingCommitted() throws {
-    let unsynced = Unsynced()
-    let store = try open(unsynced)
-    try store.put(noise(700, 1), for: "before")
-    let writer = try store.writer(for: "body", length: 100_000)
-    try writer.write(noise(100_000, 2))
-    let mark = markOfACheckpointBeforeTheNextRecord(store)
-    try writer.commit()
-    let found = try #require(mark.withLock { $0 })
-    #expect(found.vouched <= found.offset)
-    try store.close()
-  }
-
-  /// A record comes while `call` syncs the segments.
-  private func comesWhileSyncing(_ call: (CacheStore) throws -> Void) throws {
-    let unsynced = Unsynced()
-    let store = try open(unsynced)
-    try store.put(noise(700, 1), for: "before")
-    let isDue = Guarded(true)
-    disk.onSync.withLock { handler in
-      handler = { path in
-        unsynced.syncs(path)
-        guard path.hasPrefix("segments/"),
-          isDue.withLock({ isDue in
-            defer { isDue = false }
-            return isDue
-          })
-        else {
-          return
-        }
-        elsewhere { try? store.put(noise(900, 2), for: "meanwhile") }
-      }
-    }
-    try call(store)
-    #expect(isDue.withLock { !$0 } && store["meanwhile"] == noise(900, 2))
-    #expect(unsynced.passed(store) == nil)
-    try store.flush()
-    #expect(unsynced.passed(store) == nil && unsynced.segments == [])
-    disk.onSync.withLock { $0 = nil }
-    try store.close()
-  }
-
-  @Test func noMarkPassesARecordThatCameDuringTheSyncOfACheckpoint() throws {
-    try comesWhileSyncing { try $0.checkpoint() }
-  }
-
-  @Test func noMarkPassesARecordThatCameDuringAFlush() throws {
-    try comesWhileSyncing { try $0.flush() }
-  }
-
-  /// Who shares what lies below a mark waits for no sync of it.
-  private func rises(_ call: (CacheStore) throws -> Void) throws {
-    let unsynced = Unsynced()
-    let store = try open(unsynced)
-    try store.put(noise(700, 1), for: "a")
-    let passed = Guarded<[String]>([])
-    disk.onSync.withLock { handler in
-      handler = { path in
-        // It has not happened yet.
-        if path.hasPrefix("segments/"), let mark = unsynced.passed(store) { passed.withLock { $0.append(mark) } }
-        unsynced.syncs(path)
-      }
-    }
-    try call(store)
-    #expect(passed.withLock { $0 } == [])
-    let place = try #require(location(store, CacheKey("a")))
-    #expect(store.core.catalog.segments.isVouched(place))
-    disk.onSync.withLock { $0 = nil }
-    try store.close()
-  }
-
-  @Test func aMarkRisesBehindTheSyncOfACheckpoint() throws { try rises { try $0.checkpoint() } }
-  @Test func aMarkRisesBehindTheSyncOfAFlush() throws { try rises { try $0.flush() } }
-
-  /// It goes while it is synced.
-  @Test func noMarkRisesForTheSegmentThatHasTheSlotByThen() throws {
-    let unsynced = Unsynced()
-    let store = try open(unsynced)
-    let core = store.core
-    try store.put(noise(40_000, 1), for: "a")
-    try store.put(noise(40_000, 2), for: "in the next segment")
-    let slot = try #require(location(store, CacheKey("a"))).slot
-    let old = try #require(core.catalog.segments.segment(slot))
-    let isDue = Guarded(true)
-    disk.onSync.withLock { handler in
-      handler = { path in
-        unsynced.syncs(path)
-        guard path == "segments/\(old.fileName)",
-          isDue.withLock({ isDue in
-            defer { isDue = false }
-            return isDue
-          })
-        else { return }
-        elsewhere {
-          _ = try? store.remove("a")
-          core.upkeepLock.lock()
-          try? core.retireDeadSegments()
-          core.upkeepLock.unlock()
-          for number: UInt64 in 3..<20 {
-            try? store.put(noise(40_000, number), for: "c")
-            if location(store, CacheKey("c"))?.slot == slot { return }
-          }
-        }
-      }
-    }
-    try store.flush()
-    #expect(location(store, CacheKey("c"))?.slot == slot && core.catalog.segments.segment(slot) !== old)
-    #expect(unsynced.passed(store) == nil)
-    disk.onSync.withLock { $0 = nil }
-    try store.close()
-  }
-
-  /// What a crash had left in its segment is not looked for in the one that has the slot by then.
-  @Test func noMarkPassesARecordOnItsWayInThePlaceOfALeftover() throws {
-    let died = try world.open("store")
-    try died.put(noise(40_000, 1), for: "a")
-    let slot = try #require(location(died, CacheKey("a"))).slot
-    died.abandon()
-    let store = try TestWorld(fileSystem: MemoryDisk(disk.image), seed: 2).open("store")
-    let core = store.core
-    #expect(core.unchecked.contains { $0.slot == slot })
-    try store.remove("a")
-    core.upkeepLock.lock()
-    try core.retireDeadSegments()
-    core.upkeepLock.unlock()
-    var number: UInt64 = 2
-    while core.locked({ !core.openSegments.contains { $0?.slot == slot } }) {
-      try store.put(noise(30_000, number), for: "\(number)")
-      number += 1
-      try #require(number < 40)
-    }
-    let slow = try #require(
-      core.locked {
-        core.openSegments.compactMap { $0 }.first { $0.slot == slot }?
-          .reserve(headByteCount: 128, payloadByteCount: 400, pageAligned: false)
-      })
-    try store.put(noise(9000, 1), for: "behind")
-    try store.checkpoint()
-    #expect(core.catalog.segments.vouchedUpTo(slot) <= slow.offset)
-    core.locked {
-      slow.segment.filled(slow, isCarried: false)
-      slow.segment.pendingCount -= 1
-    }
-    try store.close()
-  }
-
   // MARK: Room
 
   /// Their segments stay until upkeep comes, and each takes room in a checkpoint.
@@ -570,85 +303,5 @@ import Testing
     #expect(storeError { try store.put(noise(700, 1), for: "a") } == .closed)
     done.wait()
     #expect(early.withLock { !$0 })
-  }
-
-  // MARK: Group commit
-
-  /// Counts, and answers whether it was the first time.
-  private static func isFirst(_ count: Guarded<Int>) -> Bool {
-    count.withLock { count in
-      count += 1
-      return count == 1
-    }
-  }
-
-  /// The kernel tells of a failed sync once. Who waited for that one, and tried again, would be told that all is well.
-  @Test func whoWaitsForASyncThatFailsFailsWithIt() throws {
-    let store = try world.open("store")
-    let wal = try #require(store.core.wal)
-    let syncs = Guarded(0)
-    let outcome = Guarded<StoreError?>(nil)
-    let done = DispatchSemaphore(value: 0)
-    disk.onSync.withLock { handler in
-      handler = { path throws(SystemError) in
-        guard path.hasPrefix("wal/"), Self.isFirst(syncs) else { return }
-        let appended = wal.appendedSequence
-        Thread.detachNewThread {
-          let error = storeError {
-            try store.put(noise(400, 2), for: "second", options: PutOptions(durability: .synced))
-          }
-          outcome.withLock { $0 = error }
-          done.signal()
-        }
-        // The second put has stored its frame, and waits.
-        while wal.appendedSequence == appended { usleep(100) }
-        usleep(20_000)
-        throw SystemError(code: 5, operation: "sync", path: path)
-      }
-    }
-    let first = storeError { try store.put(noise(400, 1), for: "first", options: PutOptions(durability: .synced)) }
-    #expect(done.wait(timeout: .now() + 20) == .success)
-    for error in [first, outcome.withLock { $0 }] {
-      #expect({ if case .writeFailed? = error { true } else { false } }(), "\(String(describing: error))")
-    }
-    #expect(syncs.withLock { $0 } == 1)
-    disk.onSync.withLock { $0 = nil }
-    try? store.close()
-  }
-
-  /// Who comes while a sync is under way waits for the next one: the one under way may have begun before its frame.
-  @Test func aFrameIsDurableByASyncThatBeganBehindIt() throws {
-    let store = try world.open("store")
-    let wal = try #require(store.core.wal)
-    let (syncs, early) = (Guarded(0), Guarded<[String]>([]))
-    let second = Guarded<DispatchSemaphore?>(nil)
-    disk.onSync.withLock { handler in
-      handler = { path in
-        guard path.hasPrefix("wal/"), Self.isFirst(syncs) else { return }
-        // Nothing of this sync is durable yet, nor will what comes now be.
-        let appended = wal.appendedSequence
-        if wal.durableSequence >= appended { early.withLock { $0.append("durable before its sync") } }
-        let done = DispatchSemaphore(value: 0)
-        second.withLock { $0 = done }
-        Thread.detachNewThread {
-          try? store.put(noise(400, 2), for: "second", options: PutOptions(durability: .synced))
-          if syncs.withLock({ $0 }) < 2 { early.withLock { $0.append("acknowledged by a sync from before") } }
-          done.signal()
-        }
-        // The second put has stored its frame, and waits.
-        while wal.appendedSequence == appended { usleep(100) }
-        usleep(20_000)
-        if done.wait(timeout: .now()) == .success {
-          early.withLock { $0.append("acknowledged while the sync was under way") }
-          done.signal()
-        }
-      }
-    }
-    try store.put(noise(400, 1), for: "first", options: PutOptions(durability: .synced))
-    let done = try #require(second.withLock { $0 })
-    #expect(done.wait(timeout: .now() + 20) == .success)
-    #expect(early.withLock { $0 } == [] && syncs.withLock { $0 } >= 2)
-    disk.onSync.withLock { $0 = nil }
-    try store.close()
   }
 }

@@ -1,0 +1,114 @@
+import Foundation
+import Testing
+
+@testable import Vitrine
+
+/// Who comes while a sync is under way, and who while one fails.
+extension InterleavingTests {
+  /// The kernel tells one of two syncs that they failed. The other's checkpoint would vouch for what is not on the disk.
+  @Test func noSyncCountsBesideOneThatFails() throws {
+    let store = try world.open("store")
+    try store.put(noise(3000, 1), for: "a")
+    let segments = store.core.catalog.segments.segments
+    let segment = try #require(segments.compactMap { $0 }.first { $0.liveCount > 0 }).fileName
+    let outcome = Guarded<StoreError?>(nil)
+    let done = DispatchSemaphore(value: 0)
+    disk.onSync.withLock { handler in
+      handler = { [disk] path throws(SystemError) in
+        guard path == "segments/\(segment)" else { return }
+        disk.onSync.withLock { $0 = nil }
+        Thread.detachNewThread {
+          do throws(StoreError) { try store.checkpoint() } catch { outcome.withLock { $0 = error } }
+          done.signal()
+        }
+        // Time for the whole of it, were it to go on.
+        if done.wait(timeout: .now() + 0.3) == .success { done.signal() }
+        throw SystemError(code: 5, operation: "sync", path: path)
+      }
+    }
+    #expect(throws: StoreError.self) {
+      try store.put(noise(40_000, 2), for: "b", options: PutOptions(durability: .synced))
+    }
+    done.wait()
+    #expect({ if case .writeFailed? = outcome.withLock({ $0 }) { true } else { false } }())
+    try? store.close()
+  }
+
+  /// Counts, and answers whether it was the first time.
+  private static func isFirst(_ count: Guarded<Int>) -> Bool {
+    count.withLock { count in
+      count += 1
+      return count == 1
+    }
+  }
+
+  /// The kernel tells of a failed sync once. Who waited for that one, and tried again, would be told that all is well.
+  @Test func whoWaitsForASyncThatFailsFailsWithIt() throws {
+    let store = try world.open("store")
+    let wal = try #require(store.core.wal)
+    let syncs = Guarded(0)
+    let outcome = Guarded<StoreError?>(nil)
+    let done = DispatchSemaphore(value: 0)
+    disk.onSync.withLock { handler in
+      handler = { path throws(SystemError) in
+        guard path.hasPrefix("wal/"), Self.isFirst(syncs) else { return }
+        let appended = wal.appendedSequence
+        Thread.detachNewThread {
+          let error = storeError {
+            try store.put(noise(400, 2), for: "second", options: PutOptions(durability: .synced))
+          }
+          outcome.withLock { $0 = error }
+          done.signal()
+        }
+        // The second put has stored its frame, and waits.
+        while wal.appendedSequence == appended { usleep(100) }
+        usleep(20_000)
+        throw SystemError(code: 5, operation: "sync", path: path)
+      }
+    }
+    let first = storeError { try store.put(noise(400, 1), for: "first", options: PutOptions(durability: .synced)) }
+    #expect(done.wait(timeout: .now() + 20) == .success)
+    for error in [first, outcome.withLock { $0 }] {
+      #expect({ if case .writeFailed? = error { true } else { false } }(), "\(String(describing: error))")
+    }
+    #expect(syncs.withLock { $0 } == 1)
+    disk.onSync.withLock { $0 = nil }
+    try? store.close()
+  }
+
+  /// Who comes while a sync is under way waits for the next one: the one under way may have begun before its frame.
+  @Test func aFrameIsDurableByASyncThatBeganBehindIt() throws {
+    let store = try world.open("store")
+    let wal = try #require(store.core.wal)
+    let (syncs, early) = (Guarded(0), Guarded<[String]>([]))
+    let second = Guarded<DispatchSemaphore?>(nil)
+    disk.onSync.withLock { handler in
+      handler = { path in
+        guard path.hasPrefix("wal/"), Self.isFirst(syncs) else { return }
+        // Nothing of this sync is durable yet, nor will what comes now be.
+        let appended = wal.appendedSequence
+        if wal.durableSequence >= appended { early.withLock { $0.append("durable before its sync") } }
+        let done = DispatchSemaphore(value: 0)
+        second.withLock { $0 = done }
+        Thread.detachNewThread {
+          try? store.put(noise(400, 2), for: "second", options: PutOptions(durability: .synced))
+          if syncs.withLock({ $0 }) < 2 { early.withLock { $0.append("acknowledged by a sync from before") } }
+          done.signal()
+        }
+        // The second put has stored its frame, and waits.
+        while wal.appendedSequence == appended { usleep(100) }
+        usleep(20_000)
+        if done.wait(timeout: .now()) == .success {
+          early.withLock { $0.append("acknowledged while the sync was under way") }
+          done.signal()
+        }
+      }
+    }
+    try store.put(noise(400, 1), for: "first", options: PutOptions(durability: .synced))
+    let done = try #require(second.withLock { $0 })
+    #expect(done.wait(timeout: .now() + 20) == .success)
+    #expect(early.withLock { $0 } == [] && syncs.withLock { $0 } >= 2)
+    disk.onSync.withLock { $0 = nil }
+    try store.close()
+  }
+}
