@@ -333,18 +333,11 @@ import Testing
   @Test func aCheckpointWhoseSyncFailedIsOnTheDiskBeforeTheOtherOneGoes() throws {
     let work = try Workload()
     var number = 0
-    func turn() throws {
-      let use = try #require(work.store.core.wal).position.use
-      while try #require(work.store.core.wal).position.use == use {
-        try work.put("k\(number % 8)", Workload.bytes(3000, number), synced: true)
-        number += 1
-      }
-    }
     for _ in 0..<2 {
-      for _ in 0..<2 { try turn() }
+      for _ in 0..<2 { try work.turnLog(&number) }
       try work.checkpoint()
     }
-    for _ in 0..<2 { try turn() }
+    for _ in 0..<2 { try work.turnLog(&number) }
     try work.remove("k0", synced: true)
     work.world.disk.plan(Fault(.syncFile, on: .containing("/checkpoints/"), .loseUnsyncedPages(5)))
     #expect { try work.store.checkpoint() } throws: { isWriteFailed($0) }

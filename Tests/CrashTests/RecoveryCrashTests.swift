@@ -49,18 +49,10 @@ import Testing
   /// log are free that the checkpoint on the disk needs.
   @Test(arguments: 1...3) func noLogFileIsUsedAgainBeforeTheCheckpointThatFreesItIsOnTheDisk(_ turns: Int) throws {
     let work = try Workload()
-    let wal = try #require(work.store.core.wal)
     var number = 0
-    func turn() throws {
-      let use = wal.position.use
-      while wal.position.use == use {
-        try work.put("k\(number % 8)", Workload.bytes(3000, number), synced: true)
-        number += 1
-      }
-    }
-    for _ in 0..<turns { try turn() }
+    for _ in 0..<turns { try work.turnLog(&number) }
     try work.checkpoint()
-    for _ in 0..<2 { try turn() }
+    for _ in 0..<2 { try work.turnLog(&number) }
     let before = Inspection.contents(work.store, work.history.keys)
     try work.checkpoint()
     let header = try #require(

@@ -1,6 +1,7 @@
 import Testing
-import Vitrine
 import VitrineSimulation
+
+@testable import Vitrine
 
 /// What these tests do to a store is written down, and then looked at in every state that a crash could leave.
 typealias Workload = RecordedStore
@@ -27,5 +28,15 @@ extension RecordedStore {
     #expect(failures.isEmpty, "\(failures.joined(separator: "\n"))", sourceLocation: location)
     #expect(count > 30, sourceLocation: location)
     #expect(world.disk.misuse.isEmpty, sourceLocation: location)
+  }
+
+  /// Puts values of 3,000 bytes under eight names until the log goes on in its next file; `number` counts them.
+  func turnLog(_ number: inout Int) throws {
+    let wal = try #require(store.core.wal)
+    let use = wal.position.use
+    while wal.position.use == use {
+      try put("k\(number % 8)", Workload.bytes(3000, number), synced: true)
+      number += 1
+    }
   }
 }

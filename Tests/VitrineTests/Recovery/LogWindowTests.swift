@@ -28,6 +28,7 @@ import Testing
     let count = window.changeCount(from: 0, sequence: 90, before: window.byteCount)
     #expect(count > 0 && count <= frame.count)
   }
+
   /// Cut short since its length was told, or on a disk that does not give the rest.
   @Test func aSearchForFramesEndsWhereTheFileGivesNoMore() throws {
     let content = GoldenFrame.file(GoldenFrame.encode([.removeAll]))
