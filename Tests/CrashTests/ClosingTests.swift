@@ -8,7 +8,7 @@ import Testing
 @Suite struct ClosingTests {
   private func semaphore() -> DispatchSemaphore { DispatchSemaphore(value: 0) }
 
-  private func hasEnded(_ semaphore: DispatchSemaphore) -> Bool { semaphore.wait(timeout: .now() + 20) == .success }
+  private func hasEnded(_ semaphore: DispatchSemaphore) -> Bool { semaphore.wait(timeout: .now() + 60) == .success }
 
   private func close(_ store: CacheStore, first: @escaping @Sendable () -> Void = {}) -> DispatchSemaphore {
     let closed = semaphore()

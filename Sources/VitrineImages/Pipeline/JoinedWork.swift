@@ -39,8 +39,12 @@
 
     /// How many different things are under way.
     var count: Int { state.withLock { $0.jobs.count } }
-    /// How many wait for them.
-    var waiterCount: Int { state.withLock { $0.jobs.values.reduce(0) { $0 + $1.waiters.count } } }
+    /// How many wait for them; not those who have joined and are on their way to wait.
+    var waiterCount: Int {
+      state.withLock { state in
+        state.jobs.values.reduce(0) { $0 + $1.waiters.values.count { $0.continuation != nil } }
+      }
+    }
 
     /// The value for `key`: of the work that is under way, else of `work`, which is begun. `interest` is the caller's own, if
     /// its priority may still change.
@@ -48,10 +52,7 @@
       for key: Key, interest: Interest, _ work: @escaping @Sendable (Interest) async throws -> Value
     ) async throws -> Value {
       let (waiter, job) = join(key, interest.priority)
-      interest.follow { [weak self, weak interest] _ in
-        guard let interest else { return }
-        self?.takePriority(of: waiter, interest, key, job)
-      }
+      interest.follow { self.takePriority(of: waiter, $0, key, job) }
       await withTaskCancellationHandler {
         await withCheckedContinuation { continuation in
           // The first who is there to wait begins it: whoever asked first may have left again.
@@ -151,7 +152,7 @@
 
     private struct State {
       var priority: Priority
-      var followers: [@Sendable (Priority) -> Void] = []
+      var followers: [@Sendable (Interest) -> Void] = []
     }
 
     private let state: Locked<State>
@@ -161,22 +162,20 @@
     var priority: Priority { state.withLock { $0.priority } }
 
     func set(_ priority: Priority) {
-      let followers = state.withLock { state -> [@Sendable (Priority) -> Void] in
+      let followers = state.withLock { state -> [@Sendable (Interest) -> Void] in
         if state.priority == priority { return [] }
         state.priority = priority
         return state.followers
       }
-      for follower in followers { follower(priority) }
+      for follower in followers { follower(self) }
     }
 
-    /// Calls `follower` with every change from now on, on the thread that makes it, and once at once. Of two changes at a time
-    /// the later one may be told first: who must not end with the wrong one asks for ``priority`` where they keep it.
-    func follow(_ follower: @escaping @Sendable (Priority) -> Void) {
-      let now = state.withLock { state in
-        state.followers.append(follower)
-        return state.priority
-      }
-      follower(now)
+    /// Calls `follower` with this at every change from now on, on the thread that makes it, and once at once. Of two changes
+    /// at a time the later one may be told first: who must not end with the wrong one asks for ``priority`` where they keep it.
+    /// What `follower` holds is held as long as this; it must not hold this.
+    func follow(_ follower: @escaping @Sendable (Interest) -> Void) {
+      state.withLock { $0.followers.append(follower) }
+      follower(self)
     }
   }
 #endif

@@ -97,11 +97,10 @@
     var runningCount: Int { state.withLock { $0.places.heldCount } }
 
     private func follow(_ interest: Interest, _ ticket: Ticket) {
-      interest.follow { [weak self, weak interest] _ in
-        guard let self, let interest else { return }
+      interest.follow { interest in
         // Asked for with the lock held: of two changes at a time the later one may be told first.
-        state.withLock { $0.places.setPriority(interest.priority, of: ticket.number) }
-        admit()
+        self.state.withLock { $0.places.setPriority(interest.priority, of: ticket.number) }
+        self.admit()
       }
     }
 

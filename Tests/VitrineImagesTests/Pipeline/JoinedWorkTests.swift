@@ -44,8 +44,8 @@
       try await until { controlled.begun == 1 }
       // Told between a joining and its waiting: there the work ends.
       let hasEnded = Locked(false)
-      controlled.state.withLock { $0.interest }?.follow { priority in
-        if priority != .high { return }
+      controlled.state.withLock { $0.interest }?.follow { interest in
+        if interest.priority != .high { return }
         controlled.finish(.success(7))
         holdUp { work.count == 0 }
         hasEnded.withLock { $0 = work.count == 0 }
@@ -139,7 +139,7 @@
       let (work, controlled) = (Work(), Controlled())
       let interest = Interest(.normal)
       // Told first, and changes it again before the work hears of the first change.
-      interest.follow { [weak interest] in if $0 == .low { interest?.set(.high) } }
+      interest.follow { if $0.priority == .low { $0.set(.high) } }
       let task = ask(work, controlled, "a", interest)
       try await until { controlled.priority == .normal }
       interest.set(.low)

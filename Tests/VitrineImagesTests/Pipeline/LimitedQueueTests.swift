@@ -159,7 +159,7 @@
       let holder = await occupy(queue)
       let interest = Interest(.normal)
       // Told first, and changes it again before the queue hears of the first change.
-      interest.follow { [weak interest] in if $0 == .preheating { interest?.set(.normal) } }
+      interest.follow { if $0.priority == .preheating { $0.set(.normal) } }
       let hasRun = Locked(false)
       let task = Task { try await queue.run(interest) { hasRun.withLock { $0 = true } } }
       try await until { queue.begunWaitingCount == 1 }

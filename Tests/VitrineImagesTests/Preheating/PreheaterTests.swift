@@ -205,12 +205,12 @@
 
     @Test func whatIsWantedAgainWithinTheGraceGoesOn() async throws {
       let loads = Loads()
-      let preheater = Preheater(limit: 1, graceMilliseconds: 100, load: loads.load)
+      let preheater = Preheater(limit: 1, graceMilliseconds: 2000, load: loads.load)
       preheater.start(requests(["a"]))
       try await until { loads.begun == ["a"] }
       preheater.stop(requests(["a"]))
       preheater.start(requests(["a", "b"]))
-      try await Task.sleep(nanoseconds: 200_000_000)
+      try await Task.sleep(nanoseconds: 2_500_000_000)
       #expect(loads.begun == ["a"] && loads.state.withLock { $0.cancelled.isEmpty })
       loads.end("a")
       try await until { loads.begun == ["a", "b"] }
@@ -219,7 +219,7 @@
       loads.end("b")
       preheater.start(requests(["c"]))
       try await until { loads.begun == ["a", "b", "c"] }
-      try await Task.sleep(nanoseconds: 200_000_000)
+      try await Task.sleep(nanoseconds: 2_500_000_000)
       #expect(loads.state.withLock { $0.cancelled.isEmpty && $0.open == ["c"] })
       loads.end("c")
     }

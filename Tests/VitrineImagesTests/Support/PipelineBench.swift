@@ -43,7 +43,7 @@
 
   /// Waits for something that comes soon; it has failed when it does not.
   func until(_ condition: () throws -> Bool) async throws {
-    for _ in 0..<40_000 {
+    for _ in 0..<120_000 {
       if try condition() { return }
       try await Task.sleep(nanoseconds: 500_000)
     }

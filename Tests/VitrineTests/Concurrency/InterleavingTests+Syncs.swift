@@ -67,7 +67,7 @@ extension InterleavingTests {
       }
     }
     let first = storeError { try store.put(noise(400, 1), for: "first", options: PutOptions(durability: .synced)) }
-    #expect(done.wait(timeout: .now() + 20) == .success)
+    #expect(done.wait(timeout: .now() + 60) == .success)
     for error in [first, outcome.withLock { $0 }] {
       #expect({ if case .writeFailed? = error { true } else { false } }(), "\(String(describing: error))")
     }
@@ -106,7 +106,7 @@ extension InterleavingTests {
     }
     try store.put(noise(400, 1), for: "first", options: PutOptions(durability: .synced))
     let done = try #require(second.withLock { $0 })
-    #expect(done.wait(timeout: .now() + 20) == .success)
+    #expect(done.wait(timeout: .now() + 60) == .success)
     #expect(early.withLock { $0 } == [] && syncs.withLock { $0 } >= 2)
     disk.onSync.withLock { $0 = nil }
     try store.close()
