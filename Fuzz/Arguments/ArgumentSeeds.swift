@@ -9,7 +9,9 @@ enum ArgumentSeeds {
     "500MB", "1.5GiB", "64KiB", "9223372036854775kB", "8388608TiB", "0.9TB", "99999999999999999999",
     "9223372036854775807", "60x40:BGRA8888", "65536x1:Gray8",
     "image/jpeg", "lru", "fifo", "square-60@2x", "", "-1", "0", "4294967295",
-    "batches:3:crash:always:12:lost-7", "compaction:1:fault:sync:3:EIO",
+    "puts:3:crash:always:12:lost", "puts:0:crash:first-read:7:death", "puts:0:crash:never:12:torn.3.99:8:mixture.5",
+    "compaction:1:fault:sync:3:io", "compaction:1:fault:write:3:torn+event:filled:30",
+    "batches:1:fault:damage:7:at-rest",
   ]
 
   static func all() -> [[UInt8]] {

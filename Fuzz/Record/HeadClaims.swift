@@ -7,6 +7,7 @@ import Synchronization
 enum HeadClaims {
   static func check(_ bytes: UnsafeRawBufferPointer) {
     _ = SegmentHeader(bytes)
+    glanceUnchecked(bytes)
     // A head may reach the parser alone, with a segment of any length behind it.
     for available in [bytes.count, bytes.count + 64, 1 << 26] {
       guard let header = RecordHeader(head: bytes, available: available) else { continue }
@@ -25,7 +26,25 @@ enum HeadClaims {
     }
   }
 
-  /// The quick look of a hit finds the same places.
+  /// The quick look of a hit comes before any check: what it names lies in the bytes, whatever they are.
+  private static func glanceUnchecked(_ bytes: UnsafeRawBufferPointer) {
+    guard bytes.count >= RecordHeader.fixedByteCount, let start = bytes.baseAddress else { return }
+    let flags = RecordHeader.Flags(rawValue: start.u16(6))
+    var offset = RecordHeader.fixedByteCount
+    for flag in [RecordHeader.Flags.layout, .source] where flags.contains(flag) { offset += 16 }
+    if flags.contains(.pieces) {
+      offset += 8 * RecordHeader.pieceCount(Int(min(start.u64(48), UInt64(RecordHeader.largestPayload))))
+    }
+    let (urlByteCount, styleByteCount) = (Int(start.u32(80)), Int(start.u16(92)))
+    guard offset + urlByteCount + styleByteCount <= bytes.count else { return }
+    let url = part(bytes, offset, urlByteCount)
+    let style = part(bytes, offset + urlByteCount, styleByteCount)
+    guard let glance = RecordGlance(bytes, url: url, style: style) else { return }
+    if glance.carriesPayload { touch(glance.payload) }
+    if let source = Source([1, 2, 3]) { _ = glance.has(source) }
+  }
+
+  /// It finds the same places as a full read.
   private static func glance(
     _ bytes: UnsafeRawBufferPointer, _ header: RecordHeader, _ url: UnsafeRawBufferPointer,
     _ style: UnsafeRawBufferPointer

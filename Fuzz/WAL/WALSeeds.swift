@@ -29,7 +29,40 @@ enum WALSeeds {
       }
       for file in files { seeds += frames(file) }
     }
-    return seeds
+    return seeds + changes()
+  }
+
+  /// A frame for each kind of change, with another number in each field.
+  private static func changes() -> [[UInt8]] {
+    func place(_ number: Int) -> Location { Location(slot: number & 1, offset: (2 + number) * Unit.byteCount) }
+    let displaced = Change.Displaced(
+      location: place(3), headUnits: 4, logicalByteCount: 500, content: ContentHash(bits: 6), contentLocation: place(7),
+      payloadUnits: 8)
+    var put = Change.Put(
+      hash: KeyHash(bits: 9), location: place(10), headUnits: 2, payloadUnits: 3, logicalByteCount: 130,
+      content: ContentHash(bits: 11), contentLocation: place(12), displaced: nil)
+    var changes: [Change] = [.put(put)]
+    put.displaced = displaced
+    put.expires = true
+    changes += [
+      .put(put), .remove(KeyHash(bits: 13), displaced), .removeAll, .segmentMade(slot: 2, id: 14, byteCount: 1 << 16),
+      .segmentOpened(slot: 1, stream: .bitmaps, firstSequence: 15), .segmentSealed(slot: 1, byteCount: 4096),
+      .segmentRetired(slot: 1),
+    ]
+    for (key, content) in [
+      (KeyHash(bits: 16), nil), (nil, ContentHash(bits: 17)), (KeyHash(bits: 16), ContentHash(bits: 17)),
+    ] {
+      changes.append(
+        .moved(
+          Change.Move(
+            from: place(18), to: place(19), key: key, content: content, headUnits: 5, copiedHeadUnits: 6,
+            payloadUnits: 7)))
+    }
+    return changes.map { change in
+      let buffer = ByteBuffer()
+      change.encode(into: buffer)
+      return [2, 1] + Array(buffer.bytes)
+    }
   }
 
   private static func frames(_ file: [UInt8]) -> [[UInt8]] {
