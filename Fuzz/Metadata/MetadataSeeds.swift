@@ -14,7 +14,8 @@ enum MetadataSeeds {
       }
       writer.append(shape)
       writer.append([0xC0, 0xB0, 0x02, 3, 1, 2, 3, 1, 16, 12, 64, 5])
-      writer.append([0xF4, 0x61, 1, 1, 0x7F])
+      // Other metadata, of a length about the limits.
+      writer.append([0xF0 | shape / 3 & 7, 0x61, 1, 1, 0x7F])
       seeds.append(writer.bytes)
     }
     for count: UInt8 in 0xF0...0xF7 { seeds.append([0, count, 0x61, 4, 0x61, 0x62, 0x63, 0x64, count, 0x61, 0, 9]) }

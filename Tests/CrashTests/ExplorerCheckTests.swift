@@ -80,7 +80,7 @@ import Vitrine
     var found = Inspection.contents(work.store, work.history.keys)
     func judge(_ evictedCount: Int) -> String? {
       work.history.judge(
-        found, crashedAfter: work.world.disk.operationCount, powerLost: true, evictedCount: evictedCount)
+        found, crashedAfter: work.world.disk.operationCount, powerLost: true, missingCount: evictedCount)
     }
     found[CacheKey("k1")] = nil
     #expect(judge(0)?.contains("k1 is missing") == true && judge(1) == nil)

@@ -8,12 +8,19 @@ public struct CrashReport: Sendable {
     public var states = 0
     /// Looks at them: an image is looked at again where something else is expected of it.
     public var looks = 0
+    /// Moments of its first round, each behind an operation of the disk; and how many of them were cut off in all the ways
+    /// that there are.
+    public var moments = 0
+    public var momentsCut = 0
     /// Faults that struck.
     public var faults = 0
     /// Calls that its first round makes to the disk when nothing goes wrong.
     public var calls = 0
     /// How many of them have gone wrong, each in a run of its own.
     public var callsStruck = 0
+    /// In how many ways all of them together can go wrong, and how many of those were tried.
+    public var ways = 0
+    public var waysTried = 0
     /// Whether further rounds gave no image that was not seen.
     public var hasRunDry = false
   }
@@ -63,6 +70,14 @@ public struct CrashReport: Sendable {
   public var calls: Int { workloads.reduce(0) { $0 + $1.calls } }
   /// Over all workloads.
   public var callsStruck: Int { workloads.reduce(0) { $0 + $1.callsStruck } }
+  /// Over all workloads.
+  public var moments: Int { workloads.reduce(0) { $0 + $1.moments } }
+  /// Over all workloads.
+  public var momentsCut: Int { workloads.reduce(0) { $0 + $1.momentsCut } }
+  /// Over all workloads.
+  public var ways: Int { workloads.reduce(0) { $0 + $1.ways } }
+  /// Over all workloads.
+  public var waysTried: Int { workloads.reduce(0) { $0 + $1.waysTried } }
 
   /// Of each workload, unless its share is smaller.
   static let fewestStates = 5000

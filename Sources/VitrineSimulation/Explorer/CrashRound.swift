@@ -10,8 +10,9 @@ struct CrashRound {
   /// Told where it is before each look.
   var enter: (CrashPlace) -> Void = { _ in }
 
-  /// Of every so many states the recovery is cut off too, somewhere, if it does what others have done.
-  private static let doubleStride = 120
+  /// Of every so many states the recovery is cut off too, somewhere, if it does what others have done. Of no multiple of the
+  /// modes and the ways, so that each of them has its turn.
+  private static let doubleStride = 121
   /// Of the states that such a cut-off recovery leaves, so many at most are looked at.
   private static let mostSeconds = 12
 
@@ -28,23 +29,30 @@ struct CrashRound {
     let pass = task.pass ?? (0, board.divide(task, cuts: all.count))
     let first = (pass.number + Int(seed % UInt64(pass.count))) % pass.count
     let moments = stride(from: first, to: all.count, by: pass.count).map { all[$0] }
-    var number = Int(mixed(seed, UInt64(pass.number)) % 60)
+    var number = Int(mixed(seed, UInt64(pass.number)) % UInt64(CrashRound.doubleStride * 18))
     var newImages = 0
     var cuts: [Int: Int] = [:]
     var lastDeath = -1
+    var (momentCount, isWhole) = (0, true)
+    var lastMoment = -1
     for crash in store.crashes(
       mixtures: 4, seed: seed, maximumAlone: round == 0 ? .max : 5, maximumAloneNowAndThen: 64, after: moments)
     {
-      guard board.isWanted(index) else { break }
+      guard board.isWanted(index) else {
+        isWhole = false
+        break
+      }
       let moment = crash.operationCount
+      if lastMoment != moment { momentCount += 1 }
+      lastMoment = moment
       guard let isNewImage = board.enter(index, crash) else { continue }
       number += 1
       newImages += isNewImage ? 1 : 0
       cuts[moment, default: 0] += 1
       let isSample = number % CrashRound.doubleStride == 0
-      // No mode may serve what was not put.
+      // No mode may serve what was not put. Each is looked at in every way, in turn.
       let verification = [Verification.firstRead, .always, .never][number % 3]
-      let extras = Inspection.Extras.each[number % Inspection.Extras.each.count].union(.always)
+      let extras = Inspection.Extras.each[number / 3 % Inspection.Extras.each.count].union(.always)
       look(
         Cut(place: .init(operationCount: moment, policy: crash.policy), description: "\(crash)", disk: crash.disk),
         store, verification, extras, board, index, isSample: isSample)
@@ -58,6 +66,7 @@ struct CrashRound {
         store, verification, .always, board, index, isSample: isSample)
     }
     board.cover(store.world.disk.operations, cuts)
+    if round == 0 { board.noteMoments(index, of: all.count, cut: momentCount - (isWhole ? 0 : 1)) }
     board.endPass(index, newImages: newImages)
   }
 
@@ -151,7 +160,7 @@ struct CrashRound {
     let extras: Inspection.Extras = second.operationCount % 4 == 0 ? .always : []
     return Inspection(
       history: store.history, moment: recovery.first.place.operationCount, powerLost: second.policy != nil,
-      verification: verification, isAfterFault: workload.hasFaults, evictedCount: before.evictedCount,
+      verification: verification, isAfterFault: workload.hasFaults, missingCount: before.evictedCount,
       predecessor: recovery.predecessor(of: second, before), extras: self.extras(extras))
   }
 

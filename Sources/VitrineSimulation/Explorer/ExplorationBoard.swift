@@ -177,8 +177,23 @@ final class ExplorationBoard: Sendable {
     }
   }
 
-  /// So many calls does the first round of a workload make.
-  func noteCalls(_ count: Int, _ workload: Int) { state.withLock { $0.report.workloads[workload].calls = count } }
+  /// Of the moments of a workload's first round so many more were cut off in all ways.
+  func noteMoments(_ workload: Int, of count: Int, cut: Int) {
+    state.withLock {
+      $0.report.workloads[workload].moments = count
+      $0.report.workloads[workload].momentsCut += max(0, cut)
+    }
+  }
+
+  /// So many calls does the first round of a workload make, which can go wrong in so many ways together.
+  func noteCalls(_ count: Int, ways: Int, _ workload: Int) {
+    state.withLock {
+      $0.report.workloads[workload].calls = count
+      $0.report.workloads[workload].ways = ways
+    }
+  }
+  /// One of these ways was tried.
+  func countWay(_ workload: Int) { state.withLock { $0.report.workloads[workload].waysTried += 1 } }
   /// One of them has gone wrong, which had not before.
   func countCall(_ workload: Int) { state.withLock { $0.report.workloads[workload].callsStruck += 1 } }
 

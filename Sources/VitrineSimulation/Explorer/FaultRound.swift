@@ -28,7 +28,7 @@ struct FaultRound {
       return board.giveUpFaults(index)
     }
     let tour = FaultTour(plain.world.disk, seed: seed)
-    if round == 0, task.part == 0 { board.noteCalls(tour.callCount, index) }
+    if round == 0, task.part == 0 { board.noteCalls(tour.callCount, ways: tour.wayCount, index) }
     let all = tour.stops
     let part = min(task.part * FaultRound.partCount, all.count)..<min((task.part + 1) * FaultRound.partCount, all.count)
     var count = 0
@@ -39,6 +39,7 @@ struct FaultRound {
         count += 1
         if round == 0, stop.isFirstOfCall { board.countCall(index) }
       }
+      if round == 0, case .call = stop.misfortune { board.countWay(index) }
       if number % 8 == 7 {
         // Also with another one.
         var numbers = SplitMix64(seed: mixed(seed, UInt64(number)))

@@ -30,6 +30,15 @@ struct FaultRun {
     return store.toldHarm
   }
 
+  /// As many entries may be missing for what the disk did not give as the store has said.
+  private func losses(_ store: RecordedStore) -> Int { harm(store) == .none ? 0 : store.toldLosses }
+
+  /// Each mode in turn. What is wrong on the disk for good is only found by those that check.
+  private func verification(_ moment: Int) -> Verification {
+    let modes: [Verification] = mostHarm == .pagesAreWrong ? [.firstRead, .always] : [.firstRead, .always, .never]
+    return modes[Int(mixed(seed, UInt64(moment)) % UInt64(modes.count))]
+  }
+
   private var events: [WorldEvent] {
     misfortunes.compactMap { if case .event(let event) = $0 { event } else { nil } }
   }
@@ -81,7 +90,7 @@ struct FaultRun {
     if store.isClosed || harm == .pagesAreWrong { return nil }
     return store.history.judge(
       Inspection.contents(store.store, store.history.keys), crashedAfter: store.world.disk.operationCount,
-      powerLost: false, harm: harm
+      powerLost: false, harm: harm, missingCount: losses(store)
     ).map { "while it is open: \($0)" }
   }
 
@@ -91,8 +100,9 @@ struct FaultRun {
     func wrong(_ moment: Int, _ policy: CrashPolicy?) -> String? {
       let states = disk.crashStates(after: moment)
       let inspection = Inspection(
-        history: store.history, moment: moment, powerLost: policy != nil, isAfterFault: true,
-        harm: harm(store), extras: mostHarm == .none ? [] : .mayComplain)
+        history: store.history, moment: moment, powerLost: policy != nil, verification: verification(moment),
+        isAfterFault: true, harm: harm(store), missingCount: losses(store),
+        extras: mostHarm == .none ? [] : .mayComplain)
       let left = policy.map(states.disk) ?? states.diskAfterProcessDeath()
       return inspection.run(store.world.rebooted(left))
         .map { "after \(moment) operations, \(policy.map { "power lost, \($0)" } ?? "the process died"): \($0)" }

@@ -11,6 +11,8 @@ struct FaultTour {
 
   let stops: [Stop]
   let callCount: Int
+  /// In which all the calls can go wrong.
+  let wayCount: Int
 
   init(_ disk: SimulatedDisk, seed: UInt64) {
     var numbers = SplitMix64(seed: seed)
@@ -35,6 +37,7 @@ struct FaultTour {
       }
     }
     callCount = first.count - otherCount
+    wayCount = callCount + rest.count
     stops = first.shuffled(using: &numbers) + rest.shuffled(using: &numbers)
   }
 }

@@ -215,9 +215,10 @@ package final class History {
 
   /// Contracts 2 to 4: what survives is the state after one of the steps from the last durable one to the last begun
   /// one, with any of those that failed or without; only a payload that was never synced may read as nothing. Answers what
-  /// is wrong, or nil. Expiries hold by the clock as it is now.
+  /// is wrong, or nil. So many entries may be missing by what the store has said of evictions and losses. Expiries hold by
+  /// the clock as it is now.
   func judge(
-    _ found: [CacheKey: Content], crashedAfter moment: Int, powerLost: Bool, harm: Harm = .none, evictedCount: Int = 0
+    _ found: [CacheKey: Content], crashedAfter moment: Int, powerLost: Bool, harm: Harm = .none, missingCount: Int = 0
   ) -> String? {
     if let wrong = expired(found) { return wrong }
     if harm >= .entriesMayBeOlder { return neverPut(found) }
@@ -232,8 +233,7 @@ package final class History {
         for index in 0..<durable where !omitted.contains(index) { apply(index, to: &state) }
         var next = durable
         while true {
-          let mayMiss = harm > .none ? Int.max : evictedCount
-          guard let complaint = difference(found, state, flushed: flushed, powerLost: powerLost, mayMiss: mayMiss)
+          guard let complaint = difference(found, state, flushed: flushed, powerLost: powerLost, mayMiss: missingCount)
           else {
             return nil
           }

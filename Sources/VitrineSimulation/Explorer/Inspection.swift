@@ -10,8 +10,8 @@ package struct Inspection {
   /// Recovery may have something to say then.
   let isAfterFault: Bool
   private let harm: Harm
-  /// So many entries may have gone to make room, of which the history knows nothing.
-  private let evictedCount: Int
+  /// So many entries may have gone to make room, or for what the disk did not give, of which the history knows nothing.
+  private let missingCount: Int
   private let predecessor: Predecessor?
   let extras: Extras
 
@@ -24,7 +24,7 @@ package struct Inspection {
 
   package init(
     history: History, moment: Int, powerLost: Bool, verification: Verification = .firstRead, isAfterFault: Bool = false,
-    harm: Harm = .none, evictedCount: Int = 0, predecessor: Predecessor? = nil, extras: Extras = []
+    harm: Harm = .none, missingCount: Int = 0, predecessor: Predecessor? = nil, extras: Extras = []
   ) {
     self.history = history
     keys = history.keys
@@ -33,7 +33,7 @@ package struct Inspection {
     self.verification = verification
     self.isAfterFault = isAfterFault
     self.harm = harm
-    self.evictedCount = evictedCount
+    self.missingCount = missingCount
     self.predecessor = predecessor
     self.extras = extras
   }
@@ -163,7 +163,7 @@ package struct Inspection {
   func judge(_ found: [CacheKey: Content], evictedSince: Int = 0) throws {
     try expectNothing(
       history.judge(
-        found, crashedAfter: moment, powerLost: powerLost, harm: harm, evictedCount: evictedCount + evictedSince))
+        found, crashedAfter: moment, powerLost: powerLost, harm: harm, missingCount: missingCount + evictedSince))
   }
 
   static let extra = CacheKey("after the crash")

@@ -154,6 +154,7 @@ extension RecordedStore {
       let report = try CacheStore.repair(at: RecordedStore.path, environment: world.environment)
       if !report.damaged.isEmpty || report.notes.contains(where: RecordedStore.tellsOfLoss) {
         toldBefore = max(toldBefore, .entriesMayMiss)
+        lossesBefore += RecordedStore.anyNumber
       }
     }
     try open()

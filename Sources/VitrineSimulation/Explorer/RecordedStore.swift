@@ -26,6 +26,8 @@ public final class RecordedStore {
   private var overAnEarlierBudget: String?
   /// What may be wrong by what the store has said in earlier lives.
   var toldBefore = Harm.none
+  /// How many entries it has said to have lost in earlier lives.
+  var lossesBefore = 0
   /// After how many operations of the disk it was last opened.
   var openedAt = 0
   /// No crash before so many operations of the disk is explored.
@@ -144,17 +146,29 @@ public final class RecordedStore {
     let opening = statistics.lastOpen
     // Segments tell of the newest change of each key, save of removals: none of those has been without the other note.
     if opening.mayHaveLostRemovals, opening.kind != .rebuilt { return max(toldBefore, .entriesMayBeOlder) }
-    let isLoss =
-      statistics.damagedCount + statistics.lostCount + opening.droppedCount > 0
-      || opening.notes.contains(where: RecordedStore.tellsOfLoss)
-    return isLoss ? max(toldBefore, .entriesMayMiss) : toldBefore
+    return toldLosses > 0 ? max(toldBefore, .entriesMayMiss) : toldBefore
   }
+
+  /// How many entries may be missing by what the store has ever said: as many as it has counted, and any number where it
+  /// notes that something could not be read.
+  var toldLosses: Int {
+    let statistics = store.statistics()
+    let opening = statistics.lastOpen
+    let noted = opening.notes.contains(where: RecordedStore.tellsOfLoss) ? RecordedStore.anyNumber : 0
+    return lossesBefore + statistics.damagedCount + statistics.lostCount + opening.droppedCount + noted
+  }
+
+  /// More than a workload has, and far from the ends of the numbers.
+  static let anyNumber = 1 << 40
 
   /// That an index was built anew costs nothing by itself.
   static func tellsOfLoss(_ note: String) -> Bool { !note.hasPrefix("rebuilt from the segments") }
 
   /// A life of the store ends.
-  func noteWhatWasTold() { toldBefore = toldHarm }
+  func noteWhatWasTold() {
+    toldBefore = toldHarm
+    lossesBefore = toldLosses
+  }
 
   /// That the folder has been larger than its budget, in words.
   package var overBudget: String? {

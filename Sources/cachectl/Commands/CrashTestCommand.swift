@@ -27,10 +27,11 @@ enum CrashTestCommand: Command {
         + "repeats it are printed, and also where the store traps, or does nothing for two minutes. What was not reached is "
         + "listed at the end.",
       "Workloads: \(CrashWorkload.all.map { "\($0.name) (\($0.summary))" }.joined(separator: "; ")).",
-      "Of each workload's first round every call to the disk goes wrong first in one way, then in the others: of how many "
-        + "calls so many were struck stands behind the faults.",
+      "Of each workload's first round every moment is cut off in all ways, and every call to the disk goes wrong, first in one "
+        + "way, then in the others, as far as its share of states and faults goes: the table says of how many moments, calls "
+        + "and ways so many were cut, struck and tried.",
       "With --json: seed, seconds, states_distinct, looks, double_crashes, recoveries, recoveries_left_out, faults, "
-        + "fault_pairs, calls, calls_struck, not_reached (a list of lines), violations (a number), found (a list of place, "
+        + "fault_pairs, calls, calls_struck, moments, moments_cut, ways, ways_tried, not_reached (a list of lines), violations (a number), found (a list of place, "
         + "again, text, story), workloads, call_sites, faults_by_kind.",
     ],
     examples: [

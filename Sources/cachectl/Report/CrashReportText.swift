@@ -5,19 +5,19 @@ import VitrineSimulation
 enum CrashReportText {
   static func text(_ report: CrashReport) -> String {
     var text = "seed \(report.seed), \(Quantity.duration(seconds: Int(report.seconds.rounded())))\n\n"
-    var table = Table([.left, .right, .right, .right, .right, .right, .right])
-    table.add(["workload", "rounds", "states", "looks", "faults", "calls struck", "of"])
-    for workload in report.workloads {
-      table.add([
-        workload.name, Quantity.count(workload.rounds), Quantity.count(workload.states),
-        Quantity.count(workload.looks), Quantity.count(workload.faults), Quantity.count(workload.callsStruck),
-        Quantity.count(workload.calls),
-      ])
-    }
+    var table = Table([.left] + [Table.Alignment](repeating: .right, count: 10))
     table.add([
-      "together", "", Quantity.count(report.states), Quantity.count(report.looks), Quantity.count(report.faults),
-      Quantity.count(report.callsStruck), Quantity.count(report.calls),
+      "workload", "rounds", "states", "looks", "moments cut", "of", "faults", "calls struck", "of", "ways tried", "of",
     ])
+    func add(_ name: String, _ counts: Int...) { table.add([name] + counts.map(Quantity.count)) }
+    for workload in report.workloads {
+      add(
+        workload.name, workload.rounds, workload.states, workload.looks, workload.momentsCut, workload.moments,
+        workload.faults, workload.callsStruck, workload.calls, workload.waysTried, workload.ways)
+    }
+    add(
+      "together", report.workloads.reduce(0) { $0 + $1.rounds }, report.states, report.looks, report.momentsCut,
+      report.moments, report.faults, report.callsStruck, report.calls, report.waysTried, report.ways)
     text += table.text(indentation: "  ")
     var sites = Table([.left, .left, .left, .right, .right])
     sites.add(["cut off at", "", "", "before", "behind"])
@@ -63,6 +63,8 @@ enum CrashReportText {
       ("recoveries", .int(report.recoveries)), ("recoveries_left_out", .int(report.recoveriesLeftOut)),
       ("faults", .int(report.faults)), ("fault_pairs", .int(report.faultPairs)),
       ("calls", .int(report.calls)), ("calls_struck", .int(report.callsStruck)),
+      ("moments", .int(report.moments)), ("moments_cut", .int(report.momentsCut)),
+      ("ways", .int(report.ways)), ("ways_tried", .int(report.waysTried)),
       ("not_reached", .array(report.shortfalls.map { .string($0) })),
       ("violations", .int(report.violations.count)),
       (
@@ -82,7 +84,8 @@ enum CrashReportText {
             .object([
               ("name", .string($0.name)), ("rounds", .int($0.rounds)), ("states", .int($0.states)),
               ("looks", .int($0.looks)), ("faults", .int($0.faults)), ("calls", .int($0.calls)),
-              ("calls_struck", .int($0.callsStruck)),
+              ("calls_struck", .int($0.callsStruck)), ("moments", .int($0.moments)),
+              ("moments_cut", .int($0.momentsCut)), ("ways", .int($0.ways)), ("ways_tried", .int($0.waysTried)),
             ])
           })
       ),
