@@ -14,10 +14,22 @@ import Testing
     #expect(report["seed"] as? Int == 5)
     #expect(report["violations"] as? Int == 0, "\((report["found"] as? [[String: Any]] ?? []).map(\.description))")
     #expect(report["states_distinct"] as? Int ?? 0 >= 32 && report["faults"] as? Int ?? 0 >= 8)
-    for name in ["seconds", "double_crashes", "found", "workloads", "call_sites"] {
+    for name in [
+      "seconds", "double_crashes", "recoveries", "recoveries_left_out", "looks", "fault_pairs", "calls", "calls_struck",
+      "moments", "moments_cut", "ways", "ways_tried", "not_reached", "found", "workloads", "call_sites",
+      "faults_by_kind",
+    ] {
       #expect(report[name] != nil, "\(name)")
     }
     #expect(try FileManager.default.contentsOfDirectory(atPath: tool.folder.path).allSatisfy { $0.hasPrefix(".") })
+  }
+
+  @Test func whatIsRequiredAndNotReachedInTheTimeFails() throws {
+    let words = ["crashtest", "--seed", "5", "--states", "90000", "--faults", "90000", "--time", "1"]
+    let partial = try tool.run(words)
+    #expect(partial.status == 0 && partial.text.contains("not reached") && partial.text.contains(" states of 90000"))
+    let whole = try tool.run(words + ["--require"])
+    #expect(whole.status == 1 && whole.text.contains("violations        0"))
   }
 
   @Test func aReportForPeopleSaysWhatWasDone() throws {

@@ -71,8 +71,11 @@ enum CrashTestCommand: Command {
       watch: { thread, place in watch.enter(place, thread) })
     line.clear()
     try output.write(arguments.has(.json) ? CrashReportText.json(report).line : CrashReportText.text(report))
-    let isShort = arguments.has(required) && !report.shortfalls.isEmpty
-    return report.violations.isEmpty && !isShort ? .done : .problemFound
+    return status(report, isRequired: arguments.has(required))
+  }
+
+  static func status(_ report: CrashReport, isRequired: Bool) -> ExitStatus {
+    report.violations.isEmpty && (!isRequired || report.shortfalls.isEmpty) ? .done : .problemFound
   }
 
   private static func look(_ explorer: CrashExplorer, _ place: String, _ output: Output) throws -> ExitStatus {

@@ -1,0 +1,54 @@
+import CacheCtlKit
+import Foundation
+import Testing
+import Vitrine
+
+@testable import VitrineSimulation
+@testable import cachectl
+
+/// What is told of a state in which something is not as promised.
+@Suite struct CrashTestReportTests {
+  /// Puts something of which the history knows nothing.
+  private static let liar = CrashWorkload("liar") { store, _ in
+    try store.put("told", RecordedStore.bytes(700, 1), synced: true)
+    try store.store.put(RecordedStore.bytes(90, 2), for: "untold", options: PutOptions(durability: .synced))
+  }
+
+  @Test func aViolationHasItsStoryAndTheCommandThatRepeatsIt() throws {
+    let explorer = CrashExplorer(workloads: [Self.liar], seed: 3, states: 60, faults: 0)
+    let report = explorer.run()
+    let violation = try #require(report.violations.first)
+    #expect(violation.place.hasPrefix("liar:0:crash:") && violation.text.contains("untold"))
+    #expect(violation.story.contains { $0.contains("put 700 bytes as told") })
+    #expect(violation.story.contains { $0.hasPrefix("disk: ") })
+
+    let again = "cachectl crashtest --seed 3 --repeat '\(violation.place)'"
+    let text = CrashReportText.text(report)
+    #expect(
+      text.contains("seed 3,") && text.contains("VIOLATION: \(violation.text)\n") && text.contains("again: \(again)\n"))
+    for line in violation.story { #expect(text.contains("  \(line)\n")) }
+    let json = try #require(
+      try JSONSerialization.jsonObject(with: Data(CrashReportText.json(report).line.utf8)) as? [String: Any])
+    #expect(json["violations"] as? Int == report.violations.count && json["seed"] as? Int == 3)
+    let found = try #require((json["found"] as? [[String: Any]])?.first)
+    #expect(found["again"] as? String == again && found["text"] as? String == violation.text)
+    #expect(found["story"] as? [String] == violation.story)
+
+    let repeated = try #require(try explorer.repeat(violation.place))
+    #expect(violation.text.hasSuffix(repeated.text), "\(repeated.text)")
+    #expect(CrashReportText.text(repeated, seed: 3).hasPrefix("VIOLATION: "))
+  }
+
+  @Test func theExitStatusIsThatOfAProblem() throws {
+    let bad = CrashExplorer(workloads: [Self.liar], seed: 3, states: 60, faults: 0).run()
+    #expect(CrashTestCommand.status(bad, isRequired: false) == .problemFound)
+    let honest = CrashWorkload("honest") { store, _ in
+      try store.put("told", RecordedStore.bytes(700, 1), synced: true)
+    }
+    var good = CrashExplorer(workloads: [honest], seed: 3, states: 20, faults: 0).run()
+    #expect(good.shortfalls == [] && CrashTestCommand.status(good, isRequired: true) == .done)
+    good.statesWanted = 1 << 20
+    #expect(!good.shortfalls.isEmpty && CrashTestCommand.status(good, isRequired: true) == .problemFound)
+    #expect(CrashTestCommand.status(good, isRequired: false) == .done)
+  }
+}
