@@ -36,7 +36,9 @@ struct PlantedDamage: CustomStringConvertible {
     for readOnly in [true, false] {
       do {
         let damaged = try open(world, hit.disk.copy(), readOnly: readOnly)
-        if let wrong = wrong(damaged, hit, extents, before, history) { return .wrong("\(hit.what): \(wrong)") }
+        if let wrong = wrong(damaged, hit, extents, before, history, isReadOnly: readOnly) {
+          return .wrong("\(hit.what): \(wrong)")
+        }
         try damaged.close()
       } catch {
         return .wrong("\(hit.what): \(error)")
@@ -125,7 +127,8 @@ struct PlantedDamage: CustomStringConvertible {
   // MARK: Looking
 
   private func wrong(
-    _ store: CacheStore, _ hit: Hit, _ extents: [LiveExtent], _ before: [CacheKey: Content], _ history: History
+    _ store: CacheStore, _ hit: Hit, _ extents: [LiveExtent], _ before: [CacheKey: Content], _ history: History,
+    isReadOnly: Bool
   ) -> String? {
     let report: VerificationReport
     do { report = try store.verify() } catch { return "verify: \(error)" }
@@ -166,7 +169,14 @@ struct PlantedDamage: CustomStringConvertible {
         problem.file == hit.file
         && (!isInSegment || problem.offset == 0 || struck.contains { $0.start == problem.offset })
         || problem.key.map(keys.contains) ?? false
-      if !isItsOwn, !saysSo { return "verify names what was not struck: \(problem)" }
+      let isExcused = saysSo && (!isInSegment || problem.file == hit.file)
+      if !isItsOwn, !isExcused { return "verify names what was not struck: \(problem)" }
+    }
+    // An opening for writing makes it whole.
+    for copy in [0, StoreIdentity.secondCopy] where isReadOnly && hit.file == CacheFormat.storeFile {
+      guard hit.overlaps(copy..<copy + StoreIdentity.byteCount) else { continue }
+      let isNamed = report.damaged.contains { $0.file == hit.file && $0.offset == copy }
+      if !isNamed { return "verify does not name the copy of the identity at \(copy): \(report.damaged)" }
     }
     return nil
   }

@@ -44,6 +44,8 @@
       try await until { controlled.begun == 1 }
       // Told between a joining and its waiting: there the work ends.
       let hasEnded = Locked(false)
+      // Whom the interest tells holds it otherwise.
+      defer { controlled.state.withLock { $0.interest = nil } }
       controlled.state.withLock { $0.interest }?.follow { interest in
         if interest.priority != .high { return }
         controlled.finish(.success(7))
