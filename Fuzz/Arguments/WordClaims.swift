@@ -13,6 +13,10 @@ enum WordClaims {
     if let size = Size.parse(text) {
       let whole = Int(text.prefix { $0.isASCII && $0.isNumber }) ?? 0
       claim(size >= whole && Size.parse("\(size)") == size, "'\(printable(word))' is a size of \(size)")
+      let unit = text.drop { $0.isASCII && ($0.isNumber || $0 == ".") }
+      if let next = Size.parse("\(whole &+ 1)\(unit)") {
+        claim(size <= next, "'\(printable(word))' is a size of \(size), above the next whole one")
+      }
     }
     if let digest = Digest(text) { claim(Digest("\(digest)") == digest, "a digest is another") }
     if let style = Style(text) { claim(style.name == text, "a style is another") }

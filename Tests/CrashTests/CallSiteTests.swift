@@ -42,8 +42,10 @@ import Testing
     "Creation.swift try folders.checkpoints.sync()": "the same",
     "WALScan.swift try? found.file.write([UInt8](repeating: 0, count: WALFileHeader.byteCount), at: 0)":
       "takes a damaged log: DamagedLogTests/aHeaderThatIsDamagedIsNotThatOfAFileNeverBegun",
-    "SegmentSupply.swift try? folders.segments.remove(name)": "the log has no room just when a segment was made",
-    "SegmentSupply.swift try folders.segments.remove(name)": "a file has come that no opening has seen",
+    "SegmentSupply.swift try? folders.segments.remove(name)":
+      "a coincidence: SegmentSupplyCrashTests/theLogIsFullWhenASegmentWasMade",
+    "SegmentSupply.swift try folders.segments.remove(name)":
+      "somebody else's file: SegmentSupplyCrashTests/aFileUnderTheNextSegmentsNameGoes",
     "SegmentSupply.swift file = try folders.segments.openFile(name, .create)": "the same",
   ]
 
