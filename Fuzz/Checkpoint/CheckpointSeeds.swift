@@ -26,11 +26,19 @@ enum CheckpointSeeds {
     for moment in SmallStore.shared.moments {
       for (path, bytes) in moment.files where path.hasSuffix(".checkpoint") && bytes.contains(where: { $0 != 0 }) {
         let short = shortened(bytes)
-        seeds += [[0] + short, [1] + short]
+        seeds += [[0] + short, [1] + short, [0] + withOneUnitMore(short)]
         for count: UInt64 in [10_000_000, (1 << 32) - 1, 1 << 38, 1 << 63] { seeds += hostile(short, count) }
       }
     }
     return seeds + words()
+  }
+
+  /// Nothing contradicts it but the checksum of its block.
+  private static func withOneUnitMore(_ short: [UInt8]) -> [UInt8] {
+    var bytes = short
+    let liveUnits = used + CheckpointHeader.blockHeaderByteCount + 5 * 8
+    Seal.put(Seal.word(bytes, liveUnits) + 1, &bytes, at: liveUnits)
+    return bytes
   }
 
   /// Counts that no file has: in the head, with a body of as many words, and in the body.
