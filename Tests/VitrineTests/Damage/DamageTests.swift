@@ -92,6 +92,27 @@ import Testing
     try store.close()
   }
 
+  /// What lay behind the end of its file is counted and said at once, and not when somebody asks for it.
+  @Test func entriesBehindTheEndOfAShortSegmentAreToldByTheOpening() throws {
+    let disk = MemoryDisk()
+    let store = try TestWorld(fileSystem: disk).open("store")
+    for number in 0..<3 { try store.put(noise(3000, UInt64(number)), for: "k\(number)") }
+    let core = store.core
+    let hash = CacheKey("k1").url.withUnsafeBytes { core.catalog.hasher.key($0, styleTag: Style.original.tag) }
+    let place = try #require(core.catalog.keys.find(hash, counts: false) { $0.location })
+    let name = "segments/\(try #require(core.catalog.segments.segment(place.slot)).fileName)"
+    try store.close()
+
+    var image = disk.image
+    image[name] = Array(try #require(image[name]).prefix(place.offset))
+    let again = try TestWorld(fileSystem: MemoryDisk(image), seed: 7).open("store")
+    let opening = again.statistics().lastOpen
+    #expect(again.count == 1 && opening.droppedCount == 2)
+    #expect(opening.notes.contains { $0.hasPrefix(name.dropFirst("segments/".count)) && $0.contains("bytes short") })
+    #expect(again["k0"] == noise(3000, 0) && again["k1"] == nil && again["k2"] == nil)
+    try again.close()
+  }
+
   private struct Place {
     let name: String
     let offset: Int
