@@ -74,6 +74,8 @@ public final class RecordedStore {
     isTolerant = true
     store = try CacheStore.open(at: RecordedStore.path, options: options, environment: world.environment)
     history.begin(with: Inspection.contents(store, keys), of: keys)
+    // What is there may have been put under a larger budget.
+    history.hasOtherBudgets = true
     markBeginning()
   }
 
