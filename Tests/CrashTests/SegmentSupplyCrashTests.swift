@@ -6,8 +6,8 @@ import Testing
 /// Segments are made while something comes between that no workload brings about.
 @Suite struct SegmentSupplyCrashTests {
   private func removals(_ work: Workload) -> Int {
-    work.world.disk.operations.count {
-      $0.name == "remove" && "\($0.site.map { "\($0)" } ?? "")".hasPrefix("SegmentSupply")
+    work.world.disk.operations.count { operation in
+      operation.name == "remove" && operation.site.map { "\($0)".hasPrefix("SegmentSupply") } == true
     }
   }
 

@@ -6,15 +6,11 @@
   @testable import VitrineImages
 
   @Suite(.serialized) struct ProcessDecoderTests {
-    private static func decoder(_ change: (inout ProcessDecoder.Options) -> Void = { _ in }) -> ProcessDecoder {
+    private func decoder(_ change: (inout ProcessDecoder.Options) -> Void = { _ in }) -> ProcessDecoder {
       var options = ProcessDecoder.Options()
       options.limits.milliseconds = 60_000
       change(&options)
       return ProcessDecoder(executable: Programs.decoder, options: options)
-    }
-
-    private func decoder(_ change: (inout ProcessDecoder.Options) -> Void = { _ in }) -> ProcessDecoder {
-      Self.decoder(change)
     }
 
     private static func files() throws -> [[UInt8]] {
@@ -164,7 +160,7 @@
         await #expect(processExitsWith: .success) {
           func descriptors() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd") }
           func round(_ number: Int) throws -> DecodedImage {
-            let decoder = Self.decoder { $0.processCount = 1 }
+            let decoder = ProcessDecoderTests().decoder { $0.processCount = 1 }
             let image = try decoder.decode(JPEGFile.gray)
             var processes = decoder.processIdentifiers
             if number % 2 == 0 { for id in processes { kill(id, SIGKILL) } }
