@@ -18,7 +18,7 @@ import Testing
   /// Calls through the seam, by their names and whom they are made of; what has another meaning elsewhere is told from it
   /// by its arguments.
   private static let calls = [
-    #"\.(sync|syncName|truncate|rename|didStore)\("#, #"\.allocate\(byteCount: byteCount\)"#,
+    #"\.(sync|syncName|truncate|rename|didStore)\("#, #"\.allocate\(byteCount: (status\.)?byteCount\)"#,
     #"\.allocate\(byteCount: Counters"#,
     #"\.openFile\(.*\.create\)"#, #"\.openDirectory\(.*create: (create|!)"#,
     #"(folders\.\w+|root|directory)\.remove\("#, #"([fF]ile|tag|counters)\.write\("#, #"active\.file\."#,
@@ -79,7 +79,7 @@ import Testing
       note(store.world.disk)
       for moment in stride(from: store.moments.lowerBound + round, through: store.moments.upperBound, by: 12) {
         let states = store.world.disk.crashStates(after: moment)
-        for policy: CrashPolicy? in [nil, .everythingLost] {
+        for policy: CrashPolicy? in [nil, round % 2 == 0 ? .everythingLost : .onlyBlocksLost] {
           let cut = Cut(
             place: .init(operationCount: moment, policy: policy), description: "",
             disk: { policy.map(states.disk) ?? states.diskAfterProcessDeath() })

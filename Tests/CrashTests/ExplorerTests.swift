@@ -61,7 +61,8 @@ import Vitrine
   @Test func everyPlaceAndPolicyReadsAsItIsWritten() throws {
     let policies: [CrashPolicy] = [
       .everythingKept, .everythingLost, .onlyLost(7), .onlyKept(0), .onlyTorn(12, seed: .max), .inodeLost(3),
-      .inodeKept(4), .onlyNamesKept, .onlyContentKept, .onlyLengthsKept, .onlyLengthsLost, .mixture(seed: 99),
+      .inodeKept(4), .onlyNamesKept, .onlyContentKept, .onlyLengthsKept, .onlyLengthsLost, .onlyBlocksLost,
+      .mixture(seed: 99),
       .moments(seed: 0),
     ]
     for word in ["puts:3:crash:never:41:death", "puts:3:crash:never:41:death:60:lost"] {

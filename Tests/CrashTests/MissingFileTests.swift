@@ -123,10 +123,19 @@ import VitrineSimulation
     #expect(world.disk.remove(path))
     let store = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment)
     #expect(store.bytes("a") == Workload.bytes(500, 1))
+    #expect(store.statistics().bytesOnDisk == world.disk.usedByteCount)
     let there = try #require(world.disk.contents(path))
     let disk = world.disk.crashStates().disk(.everythingLost)
     #expect(disk.contents(path)?.count == there.count)
     if name == "STORE" { #expect(disk.contents(path) == there) }
+    store.abandon()
+    // Cut off while its file has a length and no blocks yet, the next one gives it those.
+    for moment in 1...world.disk.operationCount {
+      let left = world.rebooted(world.disk.crashStates(after: moment).disk(.onlyBlocksLost))
+      let again = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: left.environment)
+      #expect(again.bytes("a") == Workload.bytes(500, 1))
+      #expect(again.statistics().bytesOnDisk == left.disk.usedByteCount, "behind \(moment) operations")
+    }
   }
 
   /// Whoever made it anew died before its name was durable; what is written into it afterwards is acknowledged.

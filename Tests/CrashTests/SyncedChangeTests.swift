@@ -210,6 +210,51 @@ import Testing
     }
   }
 
+  /// A length that reached the disk without its blocks: an opening gives the file its blocks, for good, before anything
+  /// counts on them; and where the disk is full by then, nothing does.
+  @Test func checkpointFilesThatGrewWithoutBlocksAreNotCountedOn() throws {
+    let work = try Workload(options: StoreOptions(byteBudget: 8 << 20))
+    let core = work.store.core
+    var count = 0
+    while core.catalog.checkpointByteCount(moreKeys: 1) <= core.checkpointByteCount {
+      try work.store.put([UInt8(truncatingIfNeeded: count)], for: "k\(count)")
+      count += 1
+    }
+    try work.store.flush()
+    let first = work.world.disk.operationCount
+    try work.store.put([1], for: "one more", options: Self.synced)
+    let grown = work.world.disk.operations.filter { $0.index >= first && $0.name == "allocate" }
+    #expect(grown.count == 2)
+    for operation in grown {
+      let disk = work.world.disk.crashStates(after: operation.index + 1).disk(.onlyBlocksLost)
+      for isFull in [true, false] {
+        let world = work.world.rebooted(disk.copy())
+        if isFull { world.disk.fillUp(refusingNewNames: true) }
+        let store = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment)
+        for slot in store.core.checkpoints.slots {
+          let status = try slot.file?.status()
+          #expect((status?.allocatedByteCount ?? 0) >= slot.byteCount)
+        }
+        for number in 0..<20 {
+          do {
+            try store.put([2], for: "more \(number)", options: Self.synced)
+          } catch {
+            #expect(isFull && error == .noSpace)
+          }
+        }
+        if !isFull {
+          #expect(store.statistics().bytesOnDisk == world.disk.usedByteCount)
+          let left = world.rebooted(world.disk.crashStates().disk(.everythingLost))
+          left.disk.fillUp(refusingNewNames: true)
+          let again = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: left.environment)
+          #expect(again.count == store.count && again.bytes("more 19") == [2])
+        }
+        for _ in 0..<2 { try store.checkpoint() }
+        try store.close()
+      }
+    }
+  }
+
   /// Their blocks are there since they grew.
   @Test func aCheckpointNeedsNoRoomOnTheDisk() throws {
     let work = try Workload(options: StoreOptions(byteBudget: 8 << 20))

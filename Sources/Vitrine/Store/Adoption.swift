@@ -37,6 +37,7 @@ struct Adoption {
           ? found!.file
           : Creation.makeLogFile(
             name, folders.wal, byteCount: loaded.identity.walFileByteCount)
+        if isWhole { try Adoption.fillHoles(file, in: folders.wal) }
         let log = WAL.LogFile(
           name: name, file: file, byteCount: isWhole ? found!.byteCount : loaded.identity.walFileByteCount,
           isMapped: folders.wal.promisesAllocation)
@@ -94,14 +95,31 @@ struct Adoption {
     return ends
   }
 
+  /// Rule 8: the blocks of log and checkpoints are there before they are written to. A loss of power may leave the length
+  /// alone of a file that was being made or grew, and so do tools that copy no zeros. Answers how much of the file may
+  /// be counted on, which on a full disk is what it has.
+  @discardableResult
+  static func fillHoles(_ file: any File, in directory: any Directory) throws(SystemError) -> Int {
+    let status = try file.status()
+    guard directory.promisesAllocation, status.allocatedByteCount < status.byteCount else { return status.byteCount }
+    do throws(SystemError) {
+      try file.allocate(byteCount: status.byteCount)
+    } catch {
+      guard SystemCode.isNoSpace(error.code) else { throw error }
+      return status.allocatedByteCount
+    }
+    try file.sync()
+    return status.byteCount
+  }
+
   static func ledger(_ loaded: LoadedStore, _ folders: StoreFolders, _ wal: WAL?) -> Ledger {
     var ledger = Ledger(budget: loaded.identity.byteBudget, account: loaded.catalog.segments.account)
     for directory in folders.all { ledger.folders += (try? directory.status().allocatedByteCount) ?? 4096 }
-    for name in [CacheFormat.storeFile, CacheFormat.lockFile, CacheFormat.countersFile, CacheFormat.tagFile] {
-      let status = try? folders.root.openFile(name, .readOnly).status()
-      ledger.fixed += status?.chargedByteCount ?? 0
+    ledger.fixed = fixedByteCount(folders.root)
+    // An opening for writing has made those anew that were missing.
+    for file in wal?.files.map(\.file) ?? loaded.scan.files.map(\.file) {
+      ledger.wal += (try? file.status().chargedByteCount) ?? 0
     }
-    for file in loaded.scan.files { ledger.wal += (try? file.file.status().chargedByteCount) ?? 0 }
     ledger.checkpoints = loaded.checkpoint.slots.reduce(0) { $0 + $1.allocatedByteCount }
     for case let segment? in loaded.catalog.segments.segments where segment.state != .retired {
       ledger.segments += segment.allocatedByteCount
@@ -110,6 +128,12 @@ struct Adoption {
       ledger.orphans += (try? folders.segments.openFile(name, .readOnly).status().chargedByteCount) ?? 0
     }
     return ledger
+  }
+
+  /// What the files of the folder itself take.
+  static func fixedByteCount(_ root: any Directory) -> Int {
+    let names = [CacheFormat.storeFile, CacheFormat.lockFile, CacheFormat.countersFile, CacheFormat.tagFile]
+    return names.reduce(0) { $0 + ((try? root.openFile($1, .readOnly).status().chargedByteCount) ?? 0) }
   }
 }
 
@@ -149,7 +173,10 @@ extension StoreCore {
       }
     }
     try makeMissingCheckpoints()
-    if isChanged || loaded.storeFileNeedsHealing { try write(identity) }
+    if isChanged || loaded.storeFileNeedsHealing {
+      try write(identity)
+      ledger.fixed = Adoption.fixedByteCount(folders.root)
+    }
     if isMarked { try writeAnewWhatNobodyVouchesFor() }
     if wal.freeCount == 0 || isMarked || isChanged || loaded.kind == .rebuilt || loaded.mayHaveLostRemovals
       || loaded.droppedCount > 0
@@ -204,11 +231,15 @@ extension StoreCore {
   private func makeMissingCheckpoints() throws(StoreError) {
     let needed = catalog.checkpointByteCount(moreSegments: 0)
     do throws(SystemError) {
-      for index in checkpoints.slots.indices
-      where checkpoints.slots[index].file == nil || checkpoints.slots[index].byteCount < needed {
-        var existing = checkpoints.slots[index].file
-        if existing == nil { existing = try Creation.fresh(CheckpointHeader.fileName(index), folders.checkpoints) }
-        guard let file = existing else { continue }
+      for index in checkpoints.slots.indices {
+        let file: any File
+        if let existing = checkpoints.slots[index].file {
+          checkpoints.slots[index].byteCount = try Adoption.fillHoles(existing, in: folders.checkpoints)
+          if checkpoints.slots[index].byteCount >= needed { continue }
+          file = existing
+        } else {
+          file = try Creation.fresh(CheckpointHeader.fileName(index), folders.checkpoints)
+        }
         let byteCount = max(needed, checkpoints.slots.map(\.byteCount).max() ?? 0)
         try file.allocate(byteCount: byteCount)
         try file.sync()

@@ -13,6 +13,7 @@ extension CrashPolicy {
     case .onlyContentKept: "contents"
     case .onlyLengthsKept: "lengths"
     case .onlyLengthsLost: "no-lengths"
+    case .onlyBlocksLost: "no-blocks"
     case .mixture(let seed): "mixture.\(seed)"
     case .moments(let seed): "moments.\(seed)"
     }
@@ -35,6 +36,7 @@ extension CrashPolicy {
     case ("contents", 0): self = .onlyContentKept
     case ("lengths", 0): self = .onlyLengthsKept
     case ("no-lengths", 0): self = .onlyLengthsLost
+    case ("no-blocks", 0): self = .onlyBlocksLost
     case ("mixture", 1): self = .mixture(seed: numbers[0])
     case ("moments", 1): self = .moments(seed: numbers[0])
     default: return nil

@@ -17,6 +17,8 @@ package enum CrashPolicy: Sendable, Hashable {
   /// Files have their new lengths and none of the new bytes, or the bytes and the old lengths and blocks.
   case onlyLengthsKept
   case onlyLengthsLost
+  /// Files have their new lengths and bytes, and no blocks but those that were written.
+  case onlyBlocksLost
   /// Each change is kept, lost or torn by itself; of one that alters bytes, length and allocation, each part by
   /// itself. Some seeds favour keeping, some losing, some take whole files one way.
   case mixture(seed: UInt64)
@@ -37,6 +39,7 @@ package enum CrashPolicy: Sendable, Hashable {
     case .onlyContentKept: change.isName ? .lost : .kept
     case .onlyLengthsKept: Fate(bytes: .lost, length: .kept, keepsAllocation: true, keepsName: true)
     case .onlyLengthsLost: Fate(bytes: .kept, length: .lost, keepsAllocation: false, keepsName: true)
+    case .onlyBlocksLost: Fate(bytes: .kept, length: .kept, keepsAllocation: false, keepsName: true)
     case .mixture(let seed): CrashPolicy.mixed(change, seed)
     case .moments(let seed): CrashPolicy.ofAMoment(change, seed)
     }

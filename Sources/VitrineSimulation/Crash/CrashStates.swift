@@ -27,8 +27,8 @@ package struct CrashStates: Sendable {
   func surviving(_ policy: CrashPolicy) -> DiskState { state.surviving(policy) }
 
   /// The policies worth trying here: all kept, all lost, each change lost, kept and torn alone, each file and folder
-  /// alone, names without contents and the reverse, lengths without bytes and the reverse, and `mixtures` drawn from the
-  /// seed. `maximumAlone` bounds the changes taken one by one: the newest half of that number, and as many more drawn from
+  /// alone, names without contents and the reverse, lengths without bytes and the reverse, lengths without blocks, and
+  /// `mixtures` drawn from the seed. `maximumAlone` bounds the changes taken one by one: the newest half of that number, and as many more drawn from
   /// the rest. At one moment of eight, drawn too, it is the larger `maximumAloneNowAndThen`.
   package func policies(
     mixtures: Int, seed: UInt64, maximumAlone: Int = .max, maximumAloneNowAndThen: Int = 0,
@@ -52,7 +52,7 @@ package struct CrashStates: Sendable {
       policies.append(.onlyNamesKept)
       policies.append(.onlyContentKept)
     }
-    policies += [.onlyLengthsKept, .onlyLengthsLost]
+    policies += [.onlyLengthsKept, .onlyLengthsLost, .onlyBlocksLost]
     for number in 0..<Swift.max(mixtures, 0) {
       let drawn = mixed(here, UInt64(number) &+ 0x2_0000_0000)
       policies.append(number % 3 == 2 ? .moments(seed: drawn) : .mixture(seed: drawn))

@@ -254,7 +254,7 @@ package struct Inspection {
     try expectNothing(wrong, when)
   }
 
-  private func expectInsideBudget(_ store: CacheStore, _ world: SimulatedWorld, _ usedAtFirst: Int) throws {
+  func expectInsideBudget(_ store: CacheStore, _ world: SimulatedWorld, _ usedAtFirst: Int) throws {
     let (told, budget) = (store.statistics().bytesOnDisk, store.statistics().byteBudget)
     // What a crash brings back beyond the budget goes with the first upkeep; until then LOCK and COUNTERS may need a page.
     let most = usedAtFirst > budget - 2 * Page.byteCount ? usedAtFirst + 2 * Page.byteCount : budget
@@ -273,12 +273,14 @@ package struct Inspection {
 
   /// The making was broken off: nothing was ever acknowledged, and opening makes it anew.
   private func checkUnmade(_ world: SimulatedWorld) throws {
+    let usedAtFirst = world.disk.usedByteCount
     let store = try open(world)
     try judge(Inspection.contents(store, keys))
     try store.put([1], for: "after", options: PutOptions(durability: .synced))
     world.background.runAll()
     try expectListed([CacheKey("after")], store)
     try expectAccounts(store, world, "made anew: ")
+    try expectInsideBudget(store, world, usedAtFirst)
     try expectNobodysFilesAreGone(store, world)
     store.abandon()
     let again = try open(world.rebooted(world.disk.crashStates().disk(.everythingLost)))

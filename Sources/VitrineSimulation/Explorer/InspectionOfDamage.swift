@@ -5,6 +5,7 @@ extension Inspection {
   func checkDamaged(_ world: SimulatedWorld) throws {
     let seen = try readOnly(world)
     try judge(seen.contents)
+    let usedAtFirst = world.disk.usedByteCount
     let store = try open(world)
     let found = Inspection.contents(store, keys)
     try judge(found)
@@ -18,6 +19,7 @@ extension Inspection {
       throw Wrong(text: "verify names \(key.urlText), and a get gives it")
     }
     try expectNothing(Accounts.check(store, besideDamage: true), "beside damage: ")
+    try expectInsideBudget(store, world, usedAtFirst)
     try store.close()
     let again = try open(world)
     let now = Inspection.contents(again, keys)
