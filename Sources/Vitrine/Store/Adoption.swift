@@ -172,7 +172,7 @@ extension StoreCore {
         }
       }
     }
-    try makeMissingCheckpoints()
+    try mendCheckpointFiles()
     if isChanged || loaded.storeFileNeedsHealing {
       try write(identity)
       ledger.fixed = Adoption.fixedByteCount(folders.root)
@@ -227,8 +227,8 @@ extension StoreCore {
     }
   }
 
-  /// A checkpoint file that was lost is made again, at the length of the other.
-  private func makeMissingCheckpoints() throws(StoreError) {
+  /// A checkpoint file that was lost is made again, at the length of the other; one without blocks gets them.
+  private func mendCheckpointFiles() throws(StoreError) {
     let needed = catalog.checkpointByteCount(moreSegments: 0)
     do throws(SystemError) {
       for index in checkpoints.slots.indices {
