@@ -210,53 +210,6 @@ import Testing
     }
   }
 
-  /// A length that reached the disk without its blocks: an opening gives the file its blocks, for good, before anything
-  /// counts on them; and where the disk is full by then, nothing does.
-  @Test func checkpointFilesThatGrewWithoutBlocksAreNotCountedOn() throws {
-    let work = try Workload(options: StoreOptions(byteBudget: 8 << 20))
-    let core = work.store.core
-    var count = 0
-    while core.catalog.checkpointByteCount(moreKeys: 1) <= core.checkpointByteCount {
-      try work.store.put([UInt8(truncatingIfNeeded: count)], for: "k\(count)")
-      count += 1
-    }
-    try work.store.flush()
-    let first = work.world.disk.operationCount
-    try work.store.put([1], for: "one more", options: Self.synced)
-    let grown = work.world.disk.operations.filter { $0.index >= first && $0.name == "allocate" }
-    #expect(grown.count == 2)
-    for operation in grown {
-      let disk = work.world.disk.crashStates(after: operation.index + 1).disk(.onlyBlocksLost)
-      for isFull in [true, false] {
-        let world = work.world.rebooted(disk.copy())
-        if isFull { world.disk.fillUp(refusingNewNames: true) }
-        let store = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment)
-        for slot in store.core.checkpoints.slots {
-          let status = try slot.file?.status()
-          #expect((status?.allocatedByteCount ?? 0) >= slot.byteCount)
-        }
-        if !isFull {
-          #expect(store.statistics().bytesOnDisk == world.disk.usedByteCount)
-          let left = try world.disk.crashStates().disk(.everythingLost).openDirectory(Workload.path, create: false)
-          let files = try left.openDirectory("checkpoints", create: false)
-          for name in ["0.checkpoint", "1.checkpoint"] {
-            let status = try files.openFile(name, .readOnly).status()
-            #expect(status.allocatedByteCount >= status.byteCount)
-          }
-        }
-        for number in 0..<20 {
-          do {
-            try store.put([2], for: "more \(number)", options: Self.synced)
-          } catch {
-            #expect(isFull && error == .noSpace)
-          }
-        }
-        for _ in 0..<2 { try store.checkpoint() }
-        try store.close()
-      }
-    }
-  }
-
   /// Their blocks are there since they grew.
   @Test func aCheckpointNeedsNoRoomOnTheDisk() throws {
     let work = try Workload(options: StoreOptions(byteBudget: 8 << 20))

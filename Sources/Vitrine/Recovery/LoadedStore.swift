@@ -38,10 +38,24 @@ package struct CheckpointSet {
   package struct Slot {
     package var file: (any File)?
     package var header: CheckpointHeader?
-    package var byteCount: Int
-    package var allocatedByteCount: Int
+    /// Bytes from its start that may be counted on: of the length that a crash has left, only what has blocks, where the file
+    /// system promises them.
+    package var room: Int
+    /// What the ledger has of it.
+    package var chargedByteCount: Int
+
+    /// Behind an allocation and its sync. Answers how much more the file takes.
+    mutating func noteRoom(_ allocated: Int) throws(SystemError) -> Int {
+      guard let file else { return 0 }
+      let before = chargedByteCount
+      chargedByteCount = try file.status().chargedByteCount
+      room = max(room, allocated)
+      return chargedByteCount - before
+    }
   }
   package var slots: [Slot]
+  /// What a checkpoint may take in either file.
+  var room: Int { slots.map(\.room).min() ?? 0 }
   /// Of a checkpoint that a later version has written.
   package var newerVersion: UInt32?
   /// Which one the catalog came from.
@@ -87,11 +101,9 @@ package struct CheckpointSet {
       let bytes = (try? file?.read(0..<CheckpointHeader.byteCount)) ?? []
       let header = bytes.withUnsafeBytes { CheckpointHeader($0) }
       newerVersion = bytes.withUnsafeBytes { CheckpointHeader.newerVersion($0) } ?? newerVersion
-      let status = try file?.status()
-      slots.append(
-        Slot(
-          file: file, header: header, byteCount: status?.byteCount ?? 0,
-          allocatedByteCount: status?.chargedByteCount ?? 0))
+      let status = try file?.status() ?? FileStatus(byteCount: 0, allocatedByteCount: 0)
+      let room = directory.promisesAllocation ? min(status.byteCount, status.allocatedByteCount) : status.byteCount
+      slots.append(Slot(file: file, header: header, room: room, chargedByteCount: status.chargedByteCount))
     }
     return CheckpointSet(slots: slots, newerVersion: newerVersion)
   }

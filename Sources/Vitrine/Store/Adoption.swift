@@ -37,7 +37,6 @@ struct Adoption {
           ? found!.file
           : Creation.makeLogFile(
             name, folders.wal, byteCount: loaded.identity.walFileByteCount)
-        if isWhole { try Adoption.fillHoles(file, in: folders.wal) }
         let log = WAL.LogFile(
           name: name, file: file, byteCount: isWhole ? found!.byteCount : loaded.identity.walFileByteCount,
           isMapped: folders.wal.promisesAllocation)
@@ -95,23 +94,6 @@ struct Adoption {
     return ends
   }
 
-  /// Rule 8: the blocks of log and checkpoints are there before they are written to. A loss of power may leave the length
-  /// alone of a file that was being made or grew, and so do tools that copy no zeros. Answers how much of the file may
-  /// be counted on, which on a full disk is what it has.
-  @discardableResult
-  static func fillHoles(_ file: any File, in directory: any Directory) throws(SystemError) -> Int {
-    let status = try file.status()
-    guard directory.promisesAllocation, status.allocatedByteCount < status.byteCount else { return status.byteCount }
-    do throws(SystemError) {
-      try file.allocate(byteCount: status.byteCount)
-    } catch {
-      guard SystemCode.isNoSpace(error.code) else { throw error }
-      return status.allocatedByteCount
-    }
-    try file.sync()
-    return status.byteCount
-  }
-
   static func ledger(_ loaded: LoadedStore, _ folders: StoreFolders, _ wal: WAL?) -> Ledger {
     var ledger = Ledger(budget: loaded.identity.byteBudget, account: loaded.catalog.segments.account)
     for directory in folders.all { ledger.folders += (try? directory.status().allocatedByteCount) ?? 4096 }
@@ -120,7 +102,7 @@ struct Adoption {
     for file in wal?.files.map(\.file) ?? loaded.scan.files.map(\.file) {
       ledger.wal += (try? file.status().chargedByteCount) ?? 0
     }
-    ledger.checkpoints = loaded.checkpoint.slots.reduce(0) { $0 + $1.allocatedByteCount }
+    ledger.checkpoints = loaded.checkpoint.slots.reduce(0) { $0 + $1.chargedByteCount }
     for case let segment? in loaded.catalog.segments.segments where segment.state != .retired {
       ledger.segments += segment.allocatedByteCount
     }
@@ -175,7 +157,7 @@ extension StoreCore {
     try mendCheckpointFiles()
     if isChanged || loaded.storeFileNeedsHealing {
       try write(identity)
-      ledger.fixed = Adoption.fixedByteCount(folders.root)
+      ledger.fixed = max(ledger.fixed, Adoption.fixedByteCount(folders.root))
     }
     if isMarked { try writeAnewWhatNobodyVouchesFor() }
     if wal.freeCount == 0 || isMarked || isChanged || loaded.kind == .rebuilt || loaded.mayHaveLostRemovals
@@ -227,33 +209,36 @@ extension StoreCore {
     }
   }
 
-  /// A checkpoint file that was lost is made again, at the length of the other; one without blocks gets them.
+  /// A checkpoint file that was lost is made again, with the room of the other; one that has too little gets more. On a
+  /// full disk a copy that was made without zeros opens as it is.
   private func mendCheckpointFiles() throws(StoreError) {
     let needed = catalog.checkpointByteCount(moreSegments: 0)
     do throws(SystemError) {
-      for index in checkpoints.slots.indices {
+      for index in checkpoints.slots.indices
+      where checkpoints.slots[index].file == nil || checkpoints.slots[index].room < needed {
         let file: any File
         if let existing = checkpoints.slots[index].file {
-          checkpoints.slots[index].byteCount = try Adoption.fillHoles(existing, in: folders.checkpoints)
-          if checkpoints.slots[index].byteCount >= needed { continue }
           file = existing
         } else {
           file = try Creation.fresh(CheckpointHeader.fileName(index), folders.checkpoints)
         }
-        let byteCount = max(needed, checkpoints.slots.map(\.byteCount).max() ?? 0)
-        try file.allocate(byteCount: byteCount)
+        let room = max(needed, checkpoints.slots.map(\.room).max() ?? 0)
+        do throws(SystemError) {
+          try file.allocate(byteCount: room)
+        } catch {
+          guard SystemCode.isNoSpace(error.code), try file.status().byteCount >= needed else { throw error }
+          checkpoints.slots[index].room = needed
+          continue
+        }
         try file.sync()
         try folders.checkpoints.sync()
-        let status = try file.status()
-        ledger.checkpoints += status.chargedByteCount - checkpoints.slots[index].allocatedByteCount
         checkpoints.slots[index].file = file
-        checkpoints.slots[index].byteCount = status.byteCount
-        checkpoints.slots[index].allocatedByteCount = status.chargedByteCount
+        ledger.checkpoints += try checkpoints.slots[index].noteRoom(room)
       }
     } catch {
       throw SystemCode.isNoSpace(error.code) ? .noSpace : .system(error)
     }
-    checkpointByteCount = checkpoints.slots.map(\.byteCount).min() ?? 0
+    checkpointByteCount = checkpoints.room
   }
 }
 

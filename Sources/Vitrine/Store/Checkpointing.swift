@@ -186,23 +186,19 @@ extension StoreCore {
 
   func grow(to byteCount: Int) throws(StoreError) {
     var difference = 0
-    for slot in checkpoints.slots { difference += max(0, byteCount - slot.byteCount) }
+    for slot in checkpoints.slots { difference += max(0, roundUp(byteCount, to: 4096) - slot.chargedByteCount) }
     try makeRoom(for: difference)
     do throws(SystemError) {
       for index in checkpoints.slots.indices {
         guard let file = checkpoints.slots[index].file else { continue }
         try file.allocate(byteCount: byteCount)
         try file.sync()
-        let status = try file.status()
-        locked {
-          ledger.checkpoints += status.chargedByteCount - checkpoints.slots[index].allocatedByteCount
-        }
-        checkpoints.slots[index].byteCount = status.byteCount
-        checkpoints.slots[index].allocatedByteCount = status.chargedByteCount
+        let growth = try checkpoints.slots[index].noteRoom(byteCount)
+        locked { ledger.checkpoints += growth }
       }
     } catch {
       throw writeError(error)
     }
-    locked { checkpointByteCount = checkpoints.slots.map(\.byteCount).min() ?? 0 }
+    locked { checkpointByteCount = checkpoints.room }
   }
 }

@@ -62,10 +62,10 @@ struct Creation {
     try root.sync()
   }
 
-  /// An empty index in the first file; the second has its room.
+  /// An empty index in the first file, which makes a store of all that is there: the second has its room before.
   private func makeCheckpoints(_ identity: StoreIdentity) throws(SystemError) {
     let byteCount = CheckpointHeader.fileByteCount(keys: 0, blobs: 0, segments: 0, largeCounts: 0)
-    for index in 0..<2 {
+    for index in [1, 0] {
       let file = try fresh(CheckpointHeader.fileName(index), folders.checkpoints)
       try file.allocate(byteCount: byteCount)
       if index == 0 {

@@ -115,7 +115,7 @@ final class StoreCore: @unchecked Sendable {
     checkpoints = loaded.checkpoint
     orphans = loaded.orphans
     inline = Guarded(loaded.inline)
-    checkpointByteCount = loaded.checkpoint.slots.map(\.byteCount).min() ?? 0
+    checkpointByteCount = loaded.checkpoint.room
     lastCheckpoint.nanoseconds = environment.clock.monotonicNanoseconds()
     lastCheckpointMilliseconds = loaded.checkpoint.current.flatMap { loaded.checkpoint.slots[$0].header?.made }
     countersFile = wal == nil ? nil : try? folders.root.openFile(CacheFormat.countersFile, .readWrite)

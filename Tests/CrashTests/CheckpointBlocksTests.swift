@@ -1,0 +1,131 @@
+import Testing
+import VitrineSimulation
+
+@testable import Vitrine
+
+/// Rule 8: a checkpoint finds its room, or is not counted on to find it, also where a file has a length without blocks.
+@Suite struct CheckpointBlocksTests {
+  private static let paths = (0..<2).map { "\(Workload.path)/checkpoints/\($0).checkpoint" }
+
+  private static func open(_ world: SimulatedWorld) throws -> CacheStore {
+    try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment)
+  }
+
+  private static func expectBlocks(_ store: CacheStore) throws {
+    for slot in store.core.checkpoints.slots {
+      let status = try slot.file?.status()
+      #expect((status?.allocatedByteCount ?? 0) >= slot.room)
+    }
+    #expect(store.core.checkpointByteCount == store.core.checkpoints.slots.map(\.room).min())
+  }
+
+  /// Fills a store until the next key makes its checkpoint files grow, and answers the disks that a loss of power leaves
+  /// behind the growing of each, with its length and without its blocks.
+  private static func grownWithoutBlocks(_ work: Workload) throws -> (count: Int, disks: [SimulatedDisk]) {
+    let core = work.store.core
+    var count = 0
+    while core.catalog.checkpointByteCount(moreKeys: 1) <= core.checkpointByteCount {
+      try work.store.put([UInt8(truncatingIfNeeded: count)], for: "k\(count)")
+      count += 1
+    }
+    try work.store.flush()
+    let first = work.world.disk.operationCount
+    try work.store.put([1], for: "one more", options: PutOptions(durability: .synced))
+    let grown = work.world.disk.operations.filter { $0.index >= first && $0.name == "allocate" }
+    #expect(grown.map(\.path) == paths)
+    return (count, grown.map { work.world.disk.crashStates(after: $0.index + 1).disk(.onlyBlocksLost) })
+  }
+
+  @Test(arguments: [false, true]) func aLengthWithoutBlocksIsNotCountedOn(_ isFull: Bool) throws {
+    let work = try Workload(options: StoreOptions(byteBudget: 8 << 20))
+    let (count, disks) = try Self.grownWithoutBlocks(work)
+    for disk in disks {
+      let world = work.world.rebooted(disk)
+      if isFull { world.disk.fillUp(refusingNewNames: true) }
+      let store = try Self.open(world)
+      try Self.expectBlocks(store)
+      #expect(store.count == count && store.bytes("k7") == [7])
+      do {
+        try store.put([2], for: "one more", options: PutOptions(durability: .synced))
+        #expect(!isFull)
+      } catch {
+        #expect(isFull && error == .noSpace)
+      }
+      for _ in 0..<2 { try store.checkpoint() }
+      world.disk.setCapacity(.max)
+      try store.put([3], for: "another", options: PutOptions(durability: .synced))
+      try Self.expectBlocks(store)
+      world.disk.fillUp(refusingNewNames: true)
+      for _ in 0..<2 { try store.checkpoint() }
+      try store.close()
+      #expect(world.disk.misuse.isEmpty)
+      #expect(try Self.open(world).bytes("another") == [3])
+    }
+  }
+
+  /// A file that grows again, to less than the length that a crash has left it.
+  @Test func whatHasBlocksIsCountedOnUpToThere() throws {
+    let disk = SimulatedWorld().disk
+    let file = try disk.openDirectory("/folder", create: true).openFile("0.checkpoint", .create)
+    try file.truncate(to: 10 * 4096)
+    var slot = CheckpointSet.Slot(file: file, header: nil, room: 4096, chargedByteCount: 10 * 4096)
+    try file.allocate(byteCount: 3 * 4096)
+    // Its length was charged already.
+    #expect(try slot.noteRoom(3 * 4096) == 0 && slot.room == 3 * 4096)
+    try file.allocate(byteCount: 12 * 4096)
+    #expect(try slot.noteRoom(12 * 4096) == 2 * 4096 && slot.room == 12 * 4096)
+  }
+
+  /// A making that is cut off and finds no room afterwards leaves no store, or one that has all its room.
+  @Test func aStoreThatWasBegunNeedsNoRoomForCheckpoints() throws {
+    let begun = SimulatedWorld()
+    _ = try CacheStore.open(
+      at: Workload.path, options: StoreOptions(byteBudget: 1 << 20), environment: begun.environment)
+    let last = try #require(begun.disk.operations.first { $0.name == "rename" }).index
+    var openedCount = 0
+    for moment in 1...last {
+      for policy: CrashPolicy in [.everythingLost, .onlyBlocksLost] {
+        let world = begun.rebooted(begun.disk.crashStates(after: moment).disk(policy))
+        // For `LOCK` and `STORE`, and nothing else.
+        world.disk.setCapacity(world.disk.usedByteCount + 4 * 4096)
+        guard let store = try? Self.open(world) else { continue }
+        openedCount += 1
+        world.disk.fillUp()
+        for _ in 0..<2 { try store.checkpoint() }
+        try store.close()
+      }
+    }
+    #expect(openedCount > 0)
+  }
+
+  /// Tools that copy no zeros leave files whose blocks are not all there.
+  @Test func aCopyWithHolesOpensOnAFullDisk() throws {
+    let work = try Workload(options: StoreOptions(byteBudget: 8 << 20))
+    for number in 0..<40 { try work.store.put([UInt8(number)], for: "k\(number)") }
+    try work.store.close()
+    let world = work.world.rebooted(work.world.disk.copy())
+    let folder = try world.disk.openDirectory("\(Workload.path)/checkpoints", create: false)
+    for path in Self.paths {
+      let bytes = try #require(world.disk.contents(path))
+      #expect(world.disk.remove(path))
+      let file = try folder.openFile(String(path.suffix(12)), .create)
+      try file.truncate(to: bytes.count)
+      for offset in stride(from: 0, to: bytes.count, by: 4096) {
+        let page = Array(bytes[offset..<min(offset + 4096, bytes.count)])
+        if page.contains(where: { $0 != 0 }) { try file.write(page, at: offset) }
+      }
+      try file.sync()
+      #expect(try file.status().allocatedByteCount < bytes.count)
+    }
+    try folder.sync()
+    world.disk.fillUp(refusingNewNames: true)
+    let store = try Self.open(world)
+    #expect(store.count == 40)
+    #expect(try store.remove("k7", durability: .synced))
+    try store.close()
+    world.disk.setCapacity(.max)
+    let again = try Self.open(world)
+    #expect(again.count == 39 && again.bytes("k8") == [8])
+    try Self.expectBlocks(again)
+  }
+}
