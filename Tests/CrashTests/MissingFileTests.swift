@@ -113,6 +113,27 @@ import VitrineSimulation
     #expect(wholeCount > 0)
   }
 
+  /// What another process has begun and left is made anew by its name, before anything makes a store of it.
+  @Test func aMakingThatIsBegunAnewHasAllItsRoom() throws {
+    let begun = SimulatedWorld()
+    let options = StoreOptions(byteBudget: 1 << 20)
+    _ = try CacheStore.open(at: Workload.path, options: options, environment: begun.environment)
+    let counters = try #require(begun.disk.operations.first { $0.path == Self.path("COUNTERS") })
+    for death in counters.index...counters.index + 3 {
+      let world = begun.rebooted(begun.disk.crashStates(after: death).diskAfterProcessDeath())
+      let first = world.disk.operationCount
+      _ = try CacheStore.open(at: Workload.path, options: options, environment: world.environment)
+      for moment in first...world.disk.operationCount {
+        let left = world.rebooted(world.disk.crashStates(after: moment).disk(.everythingLost))
+        let store = try CacheStore.open(at: Workload.path, options: options, environment: left.environment)
+        try store.put([1], for: "a", options: PutOptions(durability: .synced))
+        left.background.runAll()
+        try store.flush()
+        #expect(store.statistics().bytesOnDisk == left.disk.usedByteCount, "died after \(death), lost after \(moment)")
+      }
+    }
+  }
+
   @Test(arguments: ["STORE", "wal/3.wal", "checkpoints/0.checkpoint", "checkpoints/1.checkpoint"])
   func aFileThatAnOpeningHasMadeAnewIsDurable(_ name: String) throws {
     let work = try Workload()

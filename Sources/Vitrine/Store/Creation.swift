@@ -42,6 +42,8 @@ struct Creation {
     let counters = try fresh(CacheFormat.countersFile, folders.root)
     try counters.allocate(byteCount: Counters.byteCount)
     try counters.sync()
+    // These too have their names before there is a checkpoint, which would make a store of what is there.
+    try folders.root.sync()
     for index in 0..<CacheFormat.walFileCount {
       try Creation.makeLogFile(WALFileHeader.fileName(index), folders.wal, byteCount: walFileByteCount)
     }
