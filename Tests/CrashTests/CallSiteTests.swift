@@ -36,7 +36,7 @@ import Testing
     "Adoption.swift try file.sync()": "the same",
     "Adoption.swift try folders.checkpoints.sync()": "the same",
     "Checkpointing.swift try file.allocate(byteCount: byteCount)":
-      "takes 1,024 keys: SyncedChangeTests/checkpointFilesThatHaveGrownKeepTheirLength",
+      "takes 1,024 keys: CheckpointBlocksTests/checkpointFilesThatHaveGrownKeepTheirLength",
     "Checkpointing.swift try file.sync()": "the same",
     "Creation.swift if isOwn { try directory.remove(entry.name) }":
       "MissingFileTests/aStoreThatIsMadeAnewIsMadeAnewAlsoBehindACrash",

@@ -1,16 +1,18 @@
 import Testing
-import VitrineSimulation
 
 @testable import Vitrine
+@testable import VitrineSimulation
 
 /// Rule 8: a checkpoint finds its room, or is not counted on to find it, also where a file has a length without blocks.
 @Suite struct CheckpointBlocksTests {
   private static let paths = (0..<2).map { "\(Workload.path)/checkpoints/\($0).checkpoint" }
+  private static let synced = PutOptions(durability: .synced)
 
   private static func open(_ world: SimulatedWorld) throws -> CacheStore {
     try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment)
   }
 
+  /// What is counted on is there.
   private static func expectBlocks(_ store: CacheStore) throws {
     for slot in store.core.checkpoints.slots {
       let status = try slot.file?.status()
@@ -19,9 +21,8 @@ import VitrineSimulation
     #expect(store.core.checkpointByteCount == store.core.checkpoints.slots.map(\.room).min())
   }
 
-  /// Fills a store until the next key makes its checkpoint files grow, and answers the disks that a loss of power leaves
-  /// behind the growing of each, with its length and without its blocks.
-  private static func grownWithoutBlocks(_ work: Workload) throws -> (count: Int, disks: [SimulatedDisk]) {
+  /// Puts keys until the next one makes the checkpoint files grow, and answers how many.
+  private static func fill(_ work: Workload) throws -> Int {
     let core = work.store.core
     var count = 0
     while core.catalog.checkpointByteCount(moreKeys: 1) <= core.checkpointByteCount {
@@ -29,31 +30,69 @@ import VitrineSimulation
       count += 1
     }
     try work.store.flush()
-    let first = work.world.disk.operationCount
-    try work.store.put([1], for: "one more", options: PutOptions(durability: .synced))
-    let grown = work.world.disk.operations.filter { $0.index >= first && $0.name == "allocate" }
-    #expect(grown.map(\.path) == paths)
-    return (count, grown.map { work.world.disk.crashStates(after: $0.index + 1).disk(.onlyBlocksLost) })
+    return count
   }
 
+  /// A checkpoint may need their room before anything else syncs them. The power goes behind each step of the growing.
+  @Test func checkpointFilesThatHaveGrownKeepTheirLength() throws {
+    let work = try Workload(options: StoreOptions(byteBudget: 8 << 20))
+    func lengths(_ disk: SimulatedDisk) -> [Int] { Self.paths.map { disk.contents($0)?.count ?? 0 } }
+    let before = lengths(work.world.disk)
+    let count = try Self.fill(work)
+    work.markBeginning()
+    try work.store.put([1], for: "one more", options: Self.synced)
+    let grown = lengths(work.world.disk)
+    #expect(grown[0] > before[0] && grown[1] > before[1])
+    #expect(lengths(work.world.disk.crashStates().disk(.everythingLost)) == grown)
+
+    let sites = work.world.disk.operations.filter { $0.index >= work.moments.lowerBound }.map(\.site)
+    #expect(sites.count { $0.map { "\($0)".hasPrefix("Checkpointing.swift") } == true } >= 4)
+    for crash in work.crashes(mixtures: 2, seed: 7, maximumAlone: 2) {
+      let world = work.world.rebooted(crash.disk())
+      let store = try Self.open(world)
+      #expect(store.count >= count && store.bytes("k7") == [7], "\(crash)")
+      try store.put([2], for: "another", options: Self.synced)
+      try store.checkpoint()
+      #expect(
+        store.bytes("k\(count - 1)") == [UInt8(truncatingIfNeeded: count - 1)] && world.disk.misuse.isEmpty, "\(crash)")
+      try store.close()
+    }
+  }
+
+  /// Their blocks are there since they grew.
+  @Test func aCheckpointNeedsNoRoomOnTheDisk() throws {
+    let work = try Workload(options: StoreOptions(byteBudget: 8 << 20))
+    for number in 0..<5000 { try work.store.put([UInt8(truncatingIfNeeded: number)], for: "k\(number)") }
+    work.world.disk.fillUp()
+    for _ in 0..<2 { try work.store.checkpoint() }
+    try work.store.remove("k7", durability: .synced)
+    #expect(work.store.count == 4999)
+  }
+
+  /// Behind a loss of power that left their length, also on a disk that is full by then.
   @Test(arguments: [false, true]) func aLengthWithoutBlocksIsNotCountedOn(_ isFull: Bool) throws {
     let work = try Workload(options: StoreOptions(byteBudget: 8 << 20))
-    let (count, disks) = try Self.grownWithoutBlocks(work)
-    for disk in disks {
+    let count = try Self.fill(work)
+    let first = work.world.disk.operationCount
+    try work.store.put([1], for: "one more", options: Self.synced)
+    let grown = work.world.disk.operations.filter { $0.index >= first && $0.name == "allocate" }
+    #expect(grown.map(\.path) == Self.paths)
+    for operation in grown {
+      let disk = work.world.disk.crashStates(after: operation.index + 1).disk(.onlyBlocksLost)
       let world = work.world.rebooted(disk)
       if isFull { world.disk.fillUp(refusingNewNames: true) }
       let store = try Self.open(world)
       try Self.expectBlocks(store)
       #expect(store.count == count && store.bytes("k7") == [7])
       do {
-        try store.put([2], for: "one more", options: PutOptions(durability: .synced))
+        try store.put([2], for: "one more", options: Self.synced)
         #expect(!isFull)
       } catch {
         #expect(isFull && error == .noSpace)
       }
       for _ in 0..<2 { try store.checkpoint() }
       world.disk.setCapacity(.max)
-      try store.put([3], for: "another", options: PutOptions(durability: .synced))
+      try store.put([3], for: "another", options: Self.synced)
       try Self.expectBlocks(store)
       world.disk.fillUp(refusingNewNames: true)
       for _ in 0..<2 { try store.checkpoint() }

@@ -176,47 +176,4 @@ import Testing
     work.world.background.runAll()
     #expect(try left(work).bytes("a") == Workload.bytes(700, 21))
   }
-
-  /// A checkpoint may need their room before anything else syncs them. The power goes behind each step of the growing.
-  @Test func checkpointFilesThatHaveGrownKeepTheirLength() throws {
-    let work = try Workload(options: StoreOptions(byteBudget: 8 << 20))
-    let paths = (0..<2).map { "\(Workload.path)/checkpoints/\($0).checkpoint" }
-    func lengths(_ disk: SimulatedDisk) -> [Int] { paths.map { disk.contents($0)?.count ?? 0 } }
-    let before = lengths(work.world.disk)
-    let core = work.store.core
-    var count = 0
-    while core.catalog.checkpointByteCount(moreKeys: 1) <= core.checkpointByteCount {
-      try work.store.put([UInt8(truncatingIfNeeded: count)], for: "k\(count)")
-      count += 1
-    }
-    try work.store.flush()
-    work.markBeginning()
-    try work.store.put([1], for: "one more", options: Self.synced)
-    let grown = lengths(work.world.disk)
-    #expect(grown[0] > before[0] && grown[1] > before[1])
-    #expect(lengths(work.world.disk.crashStates().disk(.everythingLost)) == grown)
-
-    let sites = work.world.disk.operations.filter { $0.index >= work.moments.lowerBound }.map(\.site)
-    #expect(sites.count { $0.map { "\($0)".hasPrefix("Checkpointing.swift") } == true } >= 4)
-    for crash in work.crashes(mixtures: 2, seed: 7, maximumAlone: 2) {
-      let world = work.world.rebooted(crash.disk())
-      let store = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment)
-      #expect(store.count >= count && store.bytes("k7") == [7], "\(crash)")
-      try store.put([2], for: "another", options: Self.synced)
-      try store.checkpoint()
-      #expect(
-        store.bytes("k\(count - 1)") == [UInt8(truncatingIfNeeded: count - 1)] && world.disk.misuse.isEmpty, "\(crash)")
-      try store.close()
-    }
-  }
-
-  /// Their blocks are there since they grew.
-  @Test func aCheckpointNeedsNoRoomOnTheDisk() throws {
-    let work = try Workload(options: StoreOptions(byteBudget: 8 << 20))
-    for number in 0..<5000 { try work.store.put([UInt8(truncatingIfNeeded: number)], for: "k\(number)") }
-    work.world.disk.fillUp()
-    for _ in 0..<2 { try work.store.checkpoint() }
-    try work.store.remove("k7", durability: .synced)
-    #expect(work.store.count == 4999)
-  }
 }
