@@ -73,7 +73,7 @@ import Vitrine
     work.world.disk.foldHistory()
     try work.replace("a", Workload.bytes(600, 2), outdating: styles, synced: true)
     try work.put("a", Workload.bytes(90, 3), style: styles[0], synced: true)
-    work.explore(mixtures: 2, maximumAlone: 2)
+    work.explore(mixtures: 4, maximumAlone: 2)
   }
 
   @Test func aBatchSurvivesWholeOrNotAtAll() throws {

@@ -16,7 +16,7 @@
     private let writes: KeyedWrites
     private let loads: LimitedQueue
     /// Bodies that are on their way, or have come and are not decoded yet: where decoding falls behind, downloads wait.
-    private let bodies: LimitedQueue
+    let bodies: LimitedQueue
     private let now: @Sendable () -> Int64
     let joined = JoinedWork<Download, Found>()
     private let arrivals = Arrivals<Download>()

@@ -240,7 +240,11 @@
       let bench = try PipelineBench(GatedLoader(["asked": photo, "preheated": photo]))
       let pipeline = bench.pipeline { $0.preheatingPauseMilliseconds = 1 }
       #expect(pipeline.configuration.keeps == .automatic)
-      for style in styles { _ = try await pipeline.image(for: request("asked", style)) }
+      for style in styles {
+        _ = try await pipeline.image(for: request("asked", style))
+        // Who comes while what was downloaded is still held shares it.
+        try await until { pipeline.pictures.originals.bodies.runningCount == 0 }
+      }
       #expect(bench.loader.loads.count == 2 && !bench.store.contains("asked"))
       pipeline.startPreheating([request("preheated", styles[0])])
       try await untilIdle(pipeline)
