@@ -150,7 +150,7 @@ import VitrineSimulation
     #expect(disk.contents(path)?.count == there.count)
     if name == "STORE" { #expect(disk.contents(path) == there) }
     store.abandon()
-    // Cut off while its file has a length and no blocks yet, it goes on with that one.
+    // Cut off while that file has a length and no blocks yet: the next opening goes on with it.
     for moment in 1...world.disk.operationCount {
       let left = world.rebooted(world.disk.crashStates(after: moment).disk(.onlyBlocksLost))
       let again = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: left.environment)

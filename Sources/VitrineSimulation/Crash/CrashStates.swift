@@ -28,8 +28,8 @@ package struct CrashStates: Sendable {
 
   /// The policies worth trying here: all kept, all lost, each change lost, kept and torn alone, each file and folder
   /// alone, names without contents and the reverse, lengths without bytes and the reverse, lengths without blocks, and
-  /// `mixtures` drawn from the seed. `maximumAlone` bounds the changes taken one by one: the newest half of that number, and as many more drawn from
-  /// the rest. At one moment of eight, drawn too, it is the larger `maximumAloneNowAndThen`.
+  /// `mixtures` drawn from the seed. `maximumAlone` bounds the changes taken one by one: the newest half of that number,
+  /// and as many more drawn from the rest. At one moment of eight, drawn too, it is the larger `maximumAloneNowAndThen`.
   package func policies(
     mixtures: Int, seed: UInt64, maximumAlone: Int = .max, maximumAloneNowAndThen: Int = 0,
     takesFilesAlone: Bool = true
