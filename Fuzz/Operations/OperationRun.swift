@@ -315,8 +315,10 @@ final class OperationRun {
     try? reader?.close()
     reader = nil
     recorded = always(what) { try RecordedStore(recovering: left, keys: OperationValues.keys) }
-    // What a crash brings back beyond the budget goes with the first upkeep.
-    if store.statistics().bytesOnDisk > store.statistics().byteBudget { recorded.upkeep() }
+    // What a crash brings back beyond the budget goes with the first upkeep. What has expired was not read above: what the
+    // log alone has of it waits for upkeep too.
+    let isOver = store.statistics().bytesOnDisk > store.statistics().byteBudget
+    if isOver || OperationValues.keys.contains(where: { store.lookup($0) == .expired }) { recorded.upkeep() }
     firstMoment = recorded.firstMoment
   }
 }

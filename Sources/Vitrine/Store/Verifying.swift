@@ -60,16 +60,19 @@ extension StoreCore {
     let reason: String
     /// Whose record it is; nil where only others need it, and where it cannot be told.
     let key: CacheKey?
+    /// Whether those who share its payload are without it too.
+    var concernsSharers = true
   }
 
   private func check(
     _ location: Location, _ needed: Needed, _ report: inout VerificationReport
   ) throws(StoreError) -> Wrong? {
     var key: CacheKey?
+    var isOther = false
     let outcome = check(location, readsPayload: true) { view in
-      if case .key(let hash) = needed, self.hash(of: view).stored != hash { return false }
-      key = view.key
-      return true
+      if case .key(let hash) = needed { isOther = self.hash(of: view).stored != hash }
+      if !isOther { key = view.key }
+      return !isOther
     }
     report.recordCount += 1
     switch outcome {
@@ -93,7 +96,13 @@ extension StoreCore {
       guard locked({ isStillThere(location, needed) }) else { return nil }
       // The record may be that of a key which has something else by now.
       if case .payload = needed { key = nil }
-      return Wrong(reason: reason, key: key)
+      guard isOther else { return Wrong(reason: reason, key: key) }
+      // Its payload was not looked at yet, which others may share.
+      return switch check(location, readsPayload: true) {
+      case .intact: Wrong(reason: reason, key: nil, concernsSharers: false)
+      case .damaged(let reason): Wrong(reason: reason, key: nil)
+      case .unavailable(let error): throw .system(error)
+      }
     }
   }
 
@@ -107,7 +116,7 @@ extension StoreCore {
         guard let pin = pin(entry.location, .key(entry.hash(shard: shard))) else { continue }
         defer { pin.release() }
         guard let record = catalog.record(at: entry.location, checks: true), !record.header.carriesPayload,
-          let payload = locked({ catalog.payloadLocation(of: record.header) }), wrong[payload] != nil
+          let payload = locked({ catalog.payloadLocation(of: record.header) }), wrong[payload]?.concernsSharers == true
         else { continue }
         sharers[payload, default: []].append(record.key)
       }

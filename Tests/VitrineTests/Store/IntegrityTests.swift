@@ -227,18 +227,31 @@ import Testing
     let store = try world.open("store")
     try store.put(noise(300, 1), for: "a")
     try store.put(noise(300, 2), for: "b")
-    let keys = store.core.catalog.keys
-    func entry(_ url: String) throws -> (KeyHash, Location) {
-      let key = CacheKey(url)
-      let hash = key.url.withUnsafeBytes { store.core.catalog.hasher.key($0, styleTag: key.style.tag) }
-      return (hash, try #require(keys.find(hash, counts: false) { $0.location }))
-    }
-    let (a, b) = (try entry("a"), try entry("b"))
-    #expect(keys.move(a.0, from: a.1, to: b.1))
+    try store.put(noise(300, 2), for: "c")
+    let (a, b) = (try entry("a", store), try entry("b", store))
+    #expect(store.core.catalog.keys.move(a.0, from: a.1, to: b.1))
     let report = try store.verify()
     #expect(report.damaged.map(\.reason) == ["another key is there"] && report.damaged.first?.offset == b.1.offset)
-    #expect(report.damaged.first?.key == nil, "b is as it should be")
-    #expect(store["b"] == noise(300, 2) && store["a"] == nil)
+    #expect(report.damaged.first?.key == nil, "b is as it should be, and c, which shares its payload")
+    #expect(store["b"] == noise(300, 2) && store["c"] == noise(300, 2) && store["a"] == nil)
     store.abandon()
+  }
+
+  /// The same, where the payload is damaged too, and nobody but those who share it needs it.
+  @Test func whoSharesADamagedPayloadBehindAnotherKeysRecordIsNamed() throws {
+    let store = try spoiled("plain", .firstRead)
+    let (zstd, plain) = (try entry("zstd", store), try entry("plain", store))
+    try store.put(noise(50, 9), for: "plain")
+    #expect(store.core.catalog.keys.move(zstd.0, from: zstd.1, to: plain.1))
+    let report = try store.verify()
+    #expect(report.damaged.filter { $0.offset == plain.1.offset }.map(\.key) == [CacheKey("twin")])
+    #expect(store["twin"] == nil && store["zstd"] == nil)
+    store.abandon()
+  }
+
+  private func entry(_ url: String, _ store: CacheStore) throws -> (KeyHash, Location) {
+    let key = CacheKey(url)
+    let hash = key.url.withUnsafeBytes { store.core.catalog.hasher.key($0, styleTag: key.style.tag) }
+    return (hash, try #require(store.core.catalog.keys.find(hash, counts: false) { $0.location }))
   }
 }
