@@ -57,6 +57,7 @@ final class OperationRun {
     for (blob, bytes) in blobs { claim(copy(blob) == bytes && !blob.isDamaged, "a Blob has changed") }
     bodies.removeAll()
     always("closing and opening again") { try recorded.reopen() }
+    settle()
     expectTheHistory()
     claim(always("verify") { try store.verify().isOK }, "verify finds damage")
     always("closing") { try recorded.close() }
@@ -72,6 +73,13 @@ final class OperationRun {
     }
     if let wrong = Accounts.check(store) { fail(wrong) }
     claim(store.statistics().bytesOnDisk <= store.statistics().byteBudget, "\(doing): over the budget")
+  }
+
+  /// What a crash brings back beyond the budget, or an opening with a smaller one finds, goes with the first upkeep. What has
+  /// expired nobody reads: what the log alone has of it waits for upkeep too.
+  private func settle() {
+    let isOver = store.statistics().bytesOnDisk > store.statistics().byteBudget
+    if isOver || OperationValues.keys.contains(where: { store.lookup($0) == .expired }) { recorded.upkeep() }
   }
 
   private func fail(_ wrong: String) -> Never {
@@ -315,10 +323,7 @@ final class OperationRun {
     try? reader?.close()
     reader = nil
     recorded = always(what) { try RecordedStore(recovering: left, keys: OperationValues.keys) }
-    // What a crash brings back beyond the budget goes with the first upkeep. What has expired was not read above: what the
-    // log alone has of it waits for upkeep too.
-    let isOver = store.statistics().bytesOnDisk > store.statistics().byteBudget
-    if isOver || OperationValues.keys.contains(where: { store.lookup($0) == .expired }) { recorded.upkeep() }
+    settle()
     firstMoment = recorded.firstMoment
   }
 }
