@@ -84,7 +84,7 @@ crash: setup ## Cut a simulated store off everywhere: STATES=200000 FAULTS=24000
 	@echo 'Building (release) ...'
 	@$(RELEASE) --product cachectl
 	@"$$($(RELEASE) --show-bin-path)/cachectl" crashtest --seed '$(SEED)' --states '$(STATES)' \
-	  --faults '$(FAULTS)' --time '$(TIME)' $(if $(PARTIAL),,--require)
+	  --faults '$(FAULTS)' --time '$(TIME)' $(if $(PARTIAL),--require-some,--require)
 
 kill: setup ## Kill a writer on the real disk again and again, and look for what it promised: ROUNDS=300 [SEED=7]
 	@echo 'Building (release) ...'

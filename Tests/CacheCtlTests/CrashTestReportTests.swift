@@ -51,5 +51,13 @@ import Vitrine
     good.statesWanted = 1 << 20
     #expect(!good.shortfalls.isEmpty && CrashTestCommand.status(good, isRequired: true) == .problemFound)
     #expect(CrashTestCommand.status(good, isRequired: false) == .done)
+    // Some of it is what there is of each workload at least.
+    #expect(good.untouched == [] && CrashTestCommand.status(good, isRequired: false, areSomeRequired: true) == .done)
+    good.faultsWanted = 1
+    #expect(good.untouched == ["honest: no fault"])
+    #expect(CrashTestCommand.status(good, isRequired: false, areSomeRequired: true) == .problemFound)
+    good.workloads[0].hasOwnFaults = true
+    good.workloads[0].states = 0
+    #expect(good.untouched == ["honest: no state"] && CrashReportText.text(good).contains("untouched         honest: no"))
   }
 }

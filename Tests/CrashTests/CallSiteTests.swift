@@ -31,10 +31,6 @@ import Testing
 
   /// What no workload comes to, and what does.
   private static let elsewhere: [String: String] = [
-    "Adoption.swift try file.allocate(byteCount: room)":
-      "takes a checkpoint file that is lost: MissingFileTests/aFileThatAnOpeningHasMadeAnewIsDurable",
-    "Adoption.swift try file.sync()": "the same",
-    "Adoption.swift try folders.checkpoints.sync()": "the same",
     "Checkpointing.swift try file.allocate(byteCount: byteCount)":
       "takes 1,024 keys: CheckpointBlocksTests/checkpointFilesThatHaveGrownKeepTheirLength",
     "Checkpointing.swift try file.sync()": "the same",
@@ -48,9 +44,6 @@ import Testing
       "takes a damaged log: DamagedLogTests/aHeaderThatIsDamagedIsNotThatOfAFileNeverBegun",
     "SegmentSupply.swift try? folders.segments.remove(name)":
       "a coincidence: SegmentSupplyCrashTests/theLogIsFullWhenASegmentWasMade",
-    "SegmentSupply.swift try folders.segments.remove(name)":
-      "somebody else's file: SegmentSupplyCrashTests/aFileUnderTheNextSegmentsNameGoes",
-    "SegmentSupply.swift file = try folders.segments.openFile(name, .create)": "the same",
   ]
 
   private static func lines() throws -> [Line] {

@@ -76,14 +76,19 @@ import Vitrine
         #expect(CrashPlace("\(place)").map { "\($0)" } == "\(place)")
       }
     }
-    for stop in FaultTour(try Workload().world.disk, seed: 3).stops.shuffled().prefix(200) {
-      let pair = CrashPlace(workload: "puts", round: 0, event: .fault([stop.misfortune, stop.misfortune]))
-      #expect(CrashPlace("\(pair)").map { "\($0)" } == "\(pair)")
+    for stop in FaultTour([try Workload().world.disk], seed: 3).stops.shuffled().prefix(200) {
+      for promises in [true, false] {
+        let pair = CrashPlace(
+          workload: "puts", round: 0,
+          event: .fault([stop.misfortune, stop.misfortune], promisesAllocation: promises))
+        #expect(CrashPlace("\(pair)").map { "\($0)" } == "\(pair)")
+      }
     }
     for call in DiskCall.allCases {
       for effect in FaultInjection.effects(of: call) {
         let place = CrashPlace(
-          workload: "puts", round: 0, event: .fault([.call(.init(call: call, occurrence: 5, effect: effect))]))
+          workload: "puts", round: 0,
+          event: .fault([.call(.init(call: call, occurrence: 5, effect: effect))], promisesAllocation: true))
         #expect(CrashPlace("\(place)").map { "\($0)" } == "\(place)")
       }
     }
@@ -92,25 +97,34 @@ import Vitrine
 
   /// Every call of a workload goes wrong in some way before one goes wrong in another.
   @Test func everyCallIsStruck() throws {
-    let work = try Workload()
-    try work.put("k", Workload.bytes(700, 1), synced: true)
-    let disk = work.world.disk
-    let tour = FaultTour(disk, seed: 5)
-    let first = tour.stops.filter(\.isFirstOfCall).map {
-      "\($0.misfortune)".split(separator: ":").prefix(2).joined(separator: ":")
+    let works = try [true, false].map { promises in
+      let work = try Workload(promisesAllocation: promises)
+      try work.put("k", Workload.bytes(700, 1), synced: true)
+      return work
     }
-    let calls = DiskCall.allCases.flatMap { call in (0..<disk.callCount(call)).map { "\(call):\($0 + 1)" } }
+    let disks = works.map(\.world.disk)
+    let tour = FaultTour(disks, seed: 5)
+    let first = tour.stops.filter(\.isFirstOfCall).map {
+      "\($0.promisesAllocation) " + "\($0.misfortune)".split(separator: ":").prefix(2).joined(separator: ":")
+    }
+    let calls = disks.flatMap { disk in
+      DiskCall.allCases.flatMap { call in
+        (0..<disk.callCount(call)).map { "\(disk.promisesAllocation) \(call):\($0 + 1)" }
+      }
+    }
     #expect(first.count == tour.callCount && first.sorted() == calls.sorted())
-    #expect(Set(tour.stops.map { "\($0.misfortune)" }).count == tour.stops.count)
+    #expect(Set(tour.stops.map { "\($0.promisesAllocation) \($0.misfortune)" }).count == tour.stops.count)
+    // What a frame is written by is a call on one of the two alone.
+    #expect(disks[0].callCount(.write) < disks[1].callCount(.write))
     let last = tour.stops.lastIndex { $0.isFirstOfCall } ?? 0
     let others = tour.stops.count { if case .call = $0.misfortune { false } else { true } }
     #expect(last < tour.callCount + others)
   }
 
-  /// Twelve hundred runs, of code that other tests bring before a sanitizer.
+  /// Some two thousand runs, of code that other tests bring before a sanitizer.
   @Test(.enabled(if: Thoroughness.stride == 1)) func everyCallIsStruckInARun() {
     let small = CrashWorkload("small") { store, _ in try store.put("k", RecordedStore.bytes(700, 1), synced: true) }
-    let report = CrashExplorer(workloads: [small], seed: 1, states: 0, faults: 1200).run()
+    let report = CrashExplorer(workloads: [small], seed: 1, states: 0, faults: 2000).run()
     #expect(report.violations.isEmpty && report.calls > 20)
     #expect(report.callsStruck == report.calls)
   }

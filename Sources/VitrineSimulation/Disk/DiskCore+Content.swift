@@ -32,6 +32,15 @@ extension DiskCore {
     _ file: LiveFile, _ part: Int, into buffer: UnsafeMutableRawBufferPointer, at offset: Int
   ) {
     let earlier = state(after: initial.operationCount + journal.count * part / 256).files[file.number]?.live
+    var (buffer, offset) = (buffer, offset)
+    // In every second place of one sector alone.
+    if part % 2 == 1, !buffer.isEmpty {
+      let sectors = offset / 512...(offset + buffer.count - 1) / 512
+      let sector = sectors.lowerBound + part / 2 % sectors.count
+      let range = max(offset, sector * 512)..<min(offset + buffer.count, sector * 512 + 512)
+      buffer = UnsafeMutableRawBufferPointer(rebasing: buffer[range.lowerBound - offset..<range.upperBound - offset])
+      offset = range.lowerBound
+    }
     let count = earlier?.read(into: buffer, at: offset) ?? 0
     UnsafeMutableRawBufferPointer(rebasing: buffer[count...]).initializeMemory(as: UInt8.self, repeating: 0)
   }
@@ -76,7 +85,9 @@ extension DiskCore {
       try record(.write(file.number, offset: offset, bytes: bytes), path)
       change(file) { $0.write(bytes, at: offset) }
     }
-    if let code { throw failure(code, "write", path) }
+    guard let code else { return }
+    if count == first.count + second.count { wholeFailedWrites.insert(operationCount - 1) }
+    throw failure(code, "write", path)
   }
 
   mutating func allocate(_ file: LiveFile, _ byteCount: Int, _ path: String) throws(SystemError) {

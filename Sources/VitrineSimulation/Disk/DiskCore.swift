@@ -16,6 +16,8 @@ struct DiskCore {
   var interventions = InterventionPlan()
   var calls: [DiskCall: Int] = [:]
   var misuse: [String] = []
+  /// The numbers of writes that did all that they were to do, and of which the caller heard that they failed.
+  var wholeFailedWrites: Set<Int> = []
   var stopsAfter: Int?
   /// Where the call under way comes from.
   var caller: CallSite?

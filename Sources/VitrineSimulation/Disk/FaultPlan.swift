@@ -35,7 +35,8 @@ package struct Fault: Sendable {
     case readShort(byteCount: Int)
     /// A read answers one wrong bit, in the byte at that position of what it read (modulo its length).
     case flipBit(byte: Int, bit: Int)
-    /// A read answers what the file held at an earlier moment: after that part, in 256, of all operations so far.
+    /// A read answers what the file held at an earlier moment: after that part, in 256, of all operations so far. Where that is
+    /// odd, in one sector of it alone.
     case readStale(part: Int)
     /// A read or a write goes so many bytes further on in the file, or back to its start where there is nothing.
     case misdirect(byteCount: Int)

@@ -78,6 +78,10 @@ package final class SimulatedDisk: FileSystem {
 
   /// What was carried out, oldest first, since the disk was made or its history folded.
   package var operations: [DiskOperation] { core.withLock { $0.journal } }
+  /// Writes that did all that they were to do, and of which the caller heard that they failed.
+  var wholeFailedWrites: [DiskOperation] {
+    core.withLock { core in core.journal.filter { core.wholeFailedWrites.contains($0.index) } }
+  }
 
   /// Those that were carried out after the first `count` of the disk's life.
   package func lastOperations(since count: Int) -> ArraySlice<DiskOperation> {

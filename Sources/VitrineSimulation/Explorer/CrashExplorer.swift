@@ -77,8 +77,9 @@ public struct CrashExplorer: Sendable {
     case .crash(let first, let second, let verification):
       wrong = CrashRound(workload: workload, round: place.round, seed: seed, board: nil)
         .look(first, second, verification)
-    case .fault(let misfortunes):
-      wrong = FaultRound(workload: workload, round: place.round, seed: seed, board: nil).look(misfortunes)
+    case .fault(let misfortunes, let promisesAllocation):
+      wrong = FaultRound(workload: workload, round: place.round, seed: seed, board: nil)
+        .look(misfortunes, promisesAllocation: promisesAllocation)
     }
     return wrong.map { CrashViolation(place: "\(place)", text: $0.text, story: $0.story) }
   }

@@ -11,7 +11,7 @@ struct CrashPlace: CustomStringConvertible {
   enum Event {
     /// A loss of power; the second one in the middle of the recovery from the first.
     case crash(Moment, second: Moment?, Verification)
-    case fault([Misfortune])
+    case fault([Misfortune], promisesAllocation: Bool)
   }
 
   let workload: String
@@ -25,7 +25,8 @@ struct CrashPlace: CustomStringConvertible {
   }
 
   /// `WORKLOAD:ROUND:crash:VERIFICATION:MOMENT:POLICY[:MOMENT:POLICY]` or
-  /// `WORKLOAD:ROUND:fault:MISFORTUNE[+MISFORTUNE]`, each of three words such as `write:12:torn`, `event:filled:300`.
+  /// `WORKLOAD:ROUND:fault:MISFORTUNE[+MISFORTUNE]`, each of three words such as `write:12:torn`, `event:filled:300`; with
+  /// `cow-fault` on a disk that promises no blocks, as those do not that copy on write.
   init?(_ text: String) {
     let parts = text.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
     guard parts.count >= 6, let round = Int(parts[1]), round >= 0 else { return nil }
@@ -39,13 +40,13 @@ struct CrashPlace: CustomStringConvertible {
       let second = parts.count == 8 ? CrashPlace.moment(parts[6...7]) : nil
       if parts.count == 8, second == nil { return nil }
       event = .crash(first, second: second, verification)
-    case "fault":
+    case "fault", "cow-fault":
       let words = parts[3...].joined(separator: ":").split(separator: "+", omittingEmptySubsequences: false)
       let misfortunes = words.compactMap { word in
         Misfortune(words: word.split(separator: ":", omittingEmptySubsequences: false).map(String.init))
       }
       guard misfortunes.count == words.count, misfortunes.count <= 2 else { return nil }
-      event = .fault(misfortunes)
+      event = .fault(misfortunes, promisesAllocation: parts[2] == "fault")
     default:
       return nil
     }
@@ -70,8 +71,9 @@ struct CrashPlace: CustomStringConvertible {
       let moments = [first] + (second.map { [$0] } ?? [])
       return "\(workload):\(round):crash:\(word)"
         + moments.map { ":\($0.operationCount):\($0.policy?.word ?? CrashPlace.death)" }.joined()
-    case .fault(let misfortunes):
-      return "\(workload):\(round):fault:" + misfortunes.map(\.description).joined(separator: "+")
+    case .fault(let misfortunes, let promisesAllocation):
+      return "\(workload):\(round):\(promisesAllocation ? "fault" : "cow-fault"):"
+        + misfortunes.map(\.description).joined(separator: "+")
     }
   }
 }

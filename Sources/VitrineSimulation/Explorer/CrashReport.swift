@@ -4,7 +4,10 @@ public struct CrashReport: Sendable {
   public struct Workload: Sendable {
     public var name: String
     public var rounds = 0
-    /// Distinct durable images looked at: those that differ in nothing but the bytes of what was written are one.
+    /// Those of them of which nothing can be said, since the order of what several threads did is not known.
+    public var roundsLeftOut = 0
+    /// Distinct durable images looked at, which no other workload had come to: those that differ in nothing but the bytes of what was
+    /// written are one.
     public var states = 0
     /// Looks at them: an image is looked at again where something else is expected of it.
     public var looks = 0
@@ -21,6 +24,8 @@ public struct CrashReport: Sendable {
     /// In how many ways all of them together can go wrong, and how many of those were tried.
     public var ways = 0
     public var waysTried = 0
+    /// Whether its disk fails by its own plan, and no other faults come.
+    public var hasOwnFaults = false
     /// Whether further rounds gave no image that was not seen.
     public var hasRunDry = false
   }
@@ -63,6 +68,8 @@ public struct CrashReport: Sendable {
   /// Over all workloads.
   public var states: Int { workloads.reduce(0) { $0 + $1.states } }
   /// Over all workloads.
+  public var roundsLeftOut: Int { workloads.reduce(0) { $0 + $1.roundsLeftOut } }
+  /// Over all workloads.
   public var looks: Int { workloads.reduce(0) { $0 + $1.looks } }
   /// Over all workloads.
   public var faults: Int { workloads.reduce(0) { $0 + $1.faults } }
@@ -92,12 +99,23 @@ public struct CrashReport: Sendable {
       let why = workload.hasRunDry ? ", and has no more" : ""
       lines.append("\(workload.name): \(workload.states) states of \(fewest)\(why)")
     }
-    // Where the share of each is as large as that.
-    let share = faultsWanted / max(1, workloads.count)
-    for workload in workloads where workload.calls <= share && workload.callsStruck < workload.calls {
+    for workload in workloads where needsEachCall(workload) && workload.callsStruck < workload.calls {
       lines.append("\(workload.name): \(workload.callsStruck) of \(workload.calls) calls struck")
     }
     return lines
+  }
+
+  /// Whether each call of its first round is to go wrong: where there are no more than three times its share of the faults.
+  func needsEachCall(_ workload: Workload) -> Bool {
+    workload.calls <= 3 * (faultsWanted / max(1, workloads.count))
+  }
+
+  /// Workloads that had no state or no fault of those that were aimed at, a line each.
+  public var untouched: [String] {
+    workloads.flatMap { workload in
+      (workload.states == 0 && statesWanted > 0 ? ["\(workload.name): no state"] : [])
+        + (workload.faults == 0 && faultsWanted > 0 && !workload.hasOwnFaults ? ["\(workload.name): no fault"] : [])
+    }
   }
 }
 

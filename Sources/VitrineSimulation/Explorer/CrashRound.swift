@@ -24,7 +24,7 @@ struct CrashRound {
     let (store, wrong) = record()
     if let wrong { board.add(violation(begin, nil, .firstRead, wrong.text, wrong.story)) }
     guard let store, wrong == nil else { return board.giveUpStates(index) }
-    if store.isUncertain { return }
+    if store.isUncertain { return board.noteUncertain(index) }
     let all = Array(store.moments)
     let pass = task.pass ?? (0, board.divide(task, cuts: all.count))
     let first = (pass.number + Int(seed % UInt64(pass.count))) % pass.count
@@ -106,7 +106,7 @@ struct CrashRound {
     var extras = extras
     // What a failed sync has taken from the log is damage of the disk, and may be called so.
     if workload.mayComplain || workload.hasFaults { extras.insert(.mayComplain) }
-    if !promisesAllocation { extras.remove(.opensFull) }
+    if !promisesAllocation || workload.needsRoomToOpen { extras.remove(.opensFull) }
     return extras
   }
 
@@ -126,7 +126,6 @@ struct CrashRound {
       let text = "\(first.description): a recovery failed: \(error)"
       return board.add(violation(first.place, start, verification, text, story(store, first.place.operationCount)))
     }
-    if recovery.isUnmarked { return }
     let operations = recovery.world.disk.operations
     if !isSample, board.hasSeenRecovery(kind, operations) { return }
     let isNew = board.enterRecovery(kind, operations, 3 * operations.count)
@@ -160,7 +159,8 @@ struct CrashRound {
     let extras: Inspection.Extras = second.operationCount % 4 == 0 ? .always : []
     return Inspection(
       history: store.history, moment: recovery.first.place.operationCount, powerLost: second.policy != nil,
-      verification: verification, isAfterFault: workload.hasFaults, missingCount: before.evictedCount,
+      verification: verification, isAfterFault: workload.hasFaults,
+      harm: recovery.isUnmarked && second.policy != nil ? .entriesMayBeOlder : .none, missingCount: before.evictedCount,
       predecessor: recovery.predecessor(of: second, before), extras: self.extras(extras))
   }
 

@@ -28,6 +28,8 @@ public struct CrashWorkload: Sendable {
   public let includesMaking: Bool
   /// Whether an opening may have something to tell, as after damage.
   var mayComplain = false
+  /// Whether an opening makes files anew, for which a full disk has no room.
+  var needsRoomToOpen = false
   /// Whether the disk fails in it, by its own plan: what the store refuses does not end it, an opening may have something to
   /// tell, and may evict, and no other faults come.
   var hasFaults = false

@@ -55,6 +55,7 @@ struct CutRecovery {
   /// What must be there behind a second crash: all that a loss of power had left, since nothing of it was unsynced; and
   /// when the store had been closed, all that it had then.
   func predecessor(of second: CrashPlace.Moment, _ before: Before) -> Inspection.Predecessor? {
+    if isUnmarked { return nil }
     if isClosed, second.operationCount == world.disk.operationCount {
       return seen(world.disk.copy()).map { Inspection.Predecessor(contents: $0.contents, evictedCount: 0) }
     }

@@ -64,7 +64,7 @@ final class ExplorationBoard: Sendable {
     var numbers = SplitMix64(seed: explorer.seed)
     order = explorer.workloads.indices.shuffled(using: &numbers)
     let report = CrashReport(
-      seed: explorer.seed, workloads: explorer.workloads.map { CrashReport.Workload(name: $0.name) },
+      seed: explorer.seed, workloads: explorer.workloads.map { CrashReport.Workload(name: $0.name, hasOwnFaults: $0.hasFaults) },
       statesWanted: max(0, explorer.states), faultsWanted: max(0, explorer.faults))
     state = Guarded(
       State(
@@ -120,11 +120,12 @@ final class ExplorationBoard: Sendable {
 
   func wantsFaults(_ workload: Int) -> Bool { state.withLock { !isOver($0) && wantsFaults($0, workload) } }
 
-  /// Its share, and every call of its first round where the share is meant for as many.
+  /// Its share, and every call of its first round where there are not too many for it.
   private func wantsFaults(_ state: State, _ index: Int) -> Bool {
     let workload = state.report.workloads[index]
     return workload.faults < faultsEach
-      || workload.calls <= faultsEach && workload.callsStruck < workload.calls && state.faultTasks[index].round == 0
+      || state.report.needsEachCall(workload) && workload.callsStruck < workload.calls
+        && state.faultTasks[index].round == 0
   }
 
   /// One pass cuts so many operations, then others have their turn.
@@ -157,6 +158,9 @@ final class ExplorationBoard: Sendable {
       if state.barrenPasses[workload] >= ExplorationBoard.mostBarrenPasses { state.runDry(workload) }
     }
   }
+
+  /// A round in which the order of what several threads did is not known: nothing can be said of what is left.
+  func noteUncertain(_ workload: Int) { state.withLock { $0.report.workloads[workload].roundsLeftOut += 1 } }
 
   /// Rounds of it give nothing that was not seen.
   func giveUpStates(_ workload: Int) { state.withLock { $0.runDry(workload) } }
@@ -200,10 +204,11 @@ final class ExplorationBoard: Sendable {
   /// Enters a state, and whether its image is new. Nil when it was looked at already and the same was expected of it.
   func enter(_ workload: Int, _ crash: Crash) -> Bool? {
     let isNew = state.withLock { state -> Bool? in
-      let image = mixed(crash.fingerprint, UInt64(workload))
-      guard state.looks.insert(mixed(image, UInt64(crash.expected))).inserted else { return nil }
+      let look = mixed(mixed(crash.fingerprint, UInt64(workload)), UInt64(crash.expected))
+      guard state.looks.insert(look).inserted else { return nil }
       state.report.workloads[workload].looks += 1
-      let isNew = state.images.insert(image).inserted
+      // Two workloads may come to the same disk.
+      let isNew = state.images.insert(crash.fingerprint).inserted
       if isNew { state.report.workloads[workload].states += 1 }
       return isNew
     }

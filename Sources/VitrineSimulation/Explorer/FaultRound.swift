@@ -1,6 +1,7 @@
 import Vitrine
 
-/// One round of a workload, run again and again with one thing going wrong, or two.
+/// One round of a workload, run again and again with one thing going wrong, or two, on a disk that promises its blocks and on
+/// one that does not: there what is stored through mappings else is written by calls, which can fail.
 struct FaultRound {
   let workload: CrashWorkload
   let round: Int
@@ -19,15 +20,20 @@ struct FaultRound {
     let start = CrashPlace(workload: workload.name, round: round, event: .crash(begin, second: nil, .firstRead))
     enter(start)
     guard let board else { return }
-    let plain: RecordedStore
+    // Held, since a store that is let go makes calls.
+    let plain: [RecordedStore]
     do {
-      plain = try workload.make(seed: seed)
-      try workload.run(plain, seed: seed)
+      plain = try [true, false].map { promisesAllocation in
+        let store = try workload.make(seed: seed, promisesAllocation: promisesAllocation)
+        try workload.run(store, seed: seed)
+        return store
+      }
     } catch {
       board.add(CrashViolation(place: "\(start)", text: "without any fault: \(error)", story: []))
       return board.giveUpFaults(index)
     }
-    let tour = FaultTour(plain.world.disk, seed: seed)
+    let tour = FaultTour(plain.map(\.world.disk), seed: seed)
+    withExtendedLifetime(plain) {}
     if round == 0, task.part == 0 { board.noteCalls(tour.callCount, ways: tour.wayCount, index) }
     let all = tour.stops
     let part = min(task.part * FaultRound.partCount, all.count)..<min((task.part + 1) * FaultRound.partCount, all.count)
@@ -35,7 +41,10 @@ struct FaultRound {
     for number in part {
       guard board.wantsFaults(index) else { return }
       let stop = all[number]
-      if ([stop.misfortune] + stop.others).contains(where: { look([$0], index, board) }) {
+      let isStruck = ([stop.misfortune] + stop.others).contains {
+        look([$0], stop.promisesAllocation, index, board)
+      }
+      if isStruck {
         count += 1
         if round == 0, stop.isFirstOfCall { board.countCall(index) }
       }
@@ -44,21 +53,20 @@ struct FaultRound {
         // Also with another one.
         var numbers = SplitMix64(seed: mixed(seed, UInt64(number)))
         let pair = [stop.misfortune, all[numbers.below(all.count)].misfortune]
-        if look(pair, index, board) { count += 2 }
+        if look(pair, stop.promisesAllocation, index, board) { count += 2 }
       }
     }
     board.endPart(task, struck: count, isLast: part.upperBound == all.count)
   }
 
-  private func place(_ misfortunes: [Misfortune]) -> CrashPlace {
-    CrashPlace(workload: workload.name, round: round, event: .fault(misfortunes))
-  }
-
   /// Answers whether all of them struck.
-  private func look(_ misfortunes: [Misfortune], _ index: Int, _ board: ExplorationBoard) -> Bool {
-    let place = place(misfortunes)
+  private func look(
+    _ misfortunes: [Misfortune], _ promisesAllocation: Bool, _ index: Int, _ board: ExplorationBoard
+  ) -> Bool {
+    let event = CrashPlace.Event.fault(misfortunes, promisesAllocation: promisesAllocation)
+    let place = CrashPlace(workload: workload.name, round: round, event: event)
     enter(place)
-    guard let outcome = outcome(misfortunes) else { return false }
+    guard let outcome = outcome(misfortunes, promisesAllocation) else { return false }
     board.count(misfortunes, index)
     if let wrong = outcome.wrong {
       board.add(CrashViolation(place: "\(place)", text: wrong, story: outcome.story))
@@ -66,18 +74,20 @@ struct FaultRound {
     return true
   }
 
-  func look(_ misfortunes: [Misfortune]) -> (text: String, story: [String])? {
-    guard let outcome = outcome(misfortunes), let wrong = outcome.wrong else { return nil }
+  func look(_ misfortunes: [Misfortune], promisesAllocation: Bool) -> (text: String, story: [String])? {
+    guard let outcome = outcome(misfortunes, promisesAllocation), let wrong = outcome.wrong else { return nil }
     return (wrong, outcome.story)
   }
 
   /// Nil when one of them struck nothing.
-  private func outcome(_ misfortunes: [Misfortune]) -> (wrong: String?, story: [String])? {
+  private func outcome(
+    _ misfortunes: [Misfortune], _ promisesAllocation: Bool
+  ) -> (wrong: String?, story: [String])? {
     var world: SimulatedWorld?
     let run = FaultRun(misfortunes, seed: seed)
     let store: RecordedStore
     do {
-      store = try workload.make(seed: seed, isTolerant: true) {
+      store = try workload.make(seed: seed, isTolerant: true, promisesAllocation: promisesAllocation) {
         world = $0
         run.plan($0)
       }

@@ -30,8 +30,14 @@ struct FaultRun {
     return store.toldHarm
   }
 
-  /// As many entries may be missing for what the disk did not give as the store has said.
-  private func losses(_ store: RecordedStore) -> Int { harm(store) == .none ? 0 : store.toldLosses }
+  /// As many entries may be missing for what the disk did not give as the store has said, and those whose eviction stands in
+  /// a frame that is whole though its write failed.
+  private func losses(_ store: RecordedStore) -> Int {
+    let unheard = store.world.disk.wholeFailedWrites.reduce(0) { count, operation in
+      count + operation.logged.count { if case .remove = $0 { true } else { false } }
+    }
+    return unheard + (harm(store) == .none ? 0 : store.toldLosses)
+  }
 
   /// Each mode in turn. What is wrong on the disk for good is only found by those that check.
   private func verification(_ moment: Int) -> Verification {
@@ -122,8 +128,9 @@ struct FaultRun {
 
   /// On a full disk removals work, and puts do again once there is room.
   private func onFullDisk(_ store: RecordedStore) -> String? {
+    // Where blocks are not promised, a frame of the log needs room too.
     guard misfortunes.count == 1, let event = events.first, event.kind == .filled || event.kind == .crowded,
-      !store.isClosed
+      !store.isClosed, store.world.disk.promisesAllocation
     else { return nil }
     let key = store.history.keys.filter { store.store.contains($0) }.min()
     do {

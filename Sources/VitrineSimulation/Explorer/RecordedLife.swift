@@ -43,8 +43,10 @@ extension RecordedStore {
   /// Changes the budget of bytes; a smaller one evicts.
   public func setByteBudget(_ byteCount: Int) throws {
     try attempt { try evicting { try store.setBudgets(byteBudget: byteCount) } }
-    // Where the disk failed the store may have the old one, or shrink no further.
-    noteBudget(isTolerant ? max(store.statistics().byteBudget, world.disk.usedByteCount) : byteCount)
+    // Where the disk failed the store may have the old one, or shrink no further. Of what it has counted not all may have
+    // blocks yet.
+    let told = store.statistics()
+    noteBudget(isTolerant ? max(told.byteBudget, told.bytesOnDisk, world.disk.usedByteCount) : byteCount)
   }
 
   /// Changes the budget of entries, 0 for none; a smaller one evicts.
@@ -167,6 +169,29 @@ extension RecordedStore {
     for file in disk.filePaths where file.hasPrefix("\(path)/\(folder)/") {
       disk.damage(file) { bytes in for index in bytes.indices { bytes[index] = 0 } }
     }
+  }
+
+  /// Takes from a closed store the checkpoint's file that nothing hangs on, and opens it, which makes that file anew.
+  func loseOlderCheckpointAndReopen() throws {
+    let flushCount = history.flushes.count
+    try close()
+    // What was not closed well may need both.
+    if history.flushes.count == flushCount { return try open() }
+    let folder = "\(RecordedStore.path)/checkpoints"
+    let files = world.rebooted(world.disk.copy()).environment.fileSystem
+    // Others may have taken the folder.
+    let found = try? CheckpointSet.open(files.openDirectory(folder, create: false), access: .readOnly)
+    guard let newest = found?.order.first else { return try open() }
+    for index in 0...1 where index != newest { world.disk.remove("\(folder)/\(CheckpointHeader.fileName(index))") }
+    markBeginning()
+    try open()
+  }
+
+  /// Somebody puts a file under the name that the next segment will have, where the folder is still there.
+  func takeNextSegmentsName(_ bytes: [UInt8]) {
+    guard world.disk.contents("\(RecordedStore.path)/\(CacheFormat.storeFile)") != nil else { return }
+    let name = SegmentHeader.fileName(store.catalog.nextSegment)
+    world.disk.setContents("\(RecordedStore.path)/\(CacheFormat.segmentsFolder)/\(name)", bytes)
   }
 
   private var isWell: Bool { (try? store.requireWell()) != nil }

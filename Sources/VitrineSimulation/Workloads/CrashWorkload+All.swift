@@ -3,7 +3,7 @@ extension CrashWorkload {
   public static let all: [CrashWorkload] = [
     making, puts, extremes, sharing, removals, batches, largeBatch, metadata, sources, bodies, drawings, eviction,
     entries, filling, compaction, logTurns, budgets, reopening,
-    threads, readers, ages, repair, upgrade, failedSyncs, fullDisk,
+    threads, readers, ages, repair, mending, upgrade, failedSyncs, fullDisk,
   ]
 }
 

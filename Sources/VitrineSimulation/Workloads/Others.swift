@@ -51,6 +51,29 @@ extension CrashWorkload {
     try store.put("last", RecordedStore.bytes(90, 99), synced: true)
   }
 
+  static let mending: CrashWorkload = {
+    var workload = CrashWorkload(
+      "mending", summary: "a checkpoint's file is lost while it is closed, and a segment's name is taken while it is open"
+    ) { store, numbers in
+      func put(_ count: Int, _ from: Int) throws {
+        for number in from..<from + count {
+          try store.put(
+            "k\(numbers.below(5))", RecordedStore.bytes(numbers.size() / 3, number), synced: numbers.chance(40))
+        }
+      }
+      try put(4, 0)
+      if numbers.chance(50) { try store.checkpoint() }
+      try store.loseOlderCheckpointAndReopen()
+      try put(3, 10)
+      store.takeNextSegmentsName(RecordedStore.bytes(numbers.below(9000), 20))
+      try store.put("large", RecordedStore.bytes(50_000 + numbers.below(50_000), 21), synced: numbers.chance(50))
+      if numbers.chance(50) { try store.checkpoint() }
+      try put(2, 30)
+    }
+    workload.needsRoomToOpen = true
+    return workload
+  }()
+
   /// Without removals and overwriting: segments alone do not tell of those.
   static let repair: CrashWorkload = {
     var workload = CrashWorkload(

@@ -10,12 +10,13 @@ enum CrashTestCommand: Command {
   private static let workload = Option("workload", value: "NAME", "only this one of those below")
   private static let time = Option("time", value: "SECONDS", "stop after so long, whatever is left")
   private static let required = Option("require", "fail where that many were not reached in the time")
+  private static let some = Option("require-some", "fail where the time was too short for some of the workloads")
   private static let threads = Option("threads", value: "N", "how many at once (as many as there are processors)")
   private static let place = Option("repeat", value: "PLACE", "look again at what a violation names; needs its --seed")
 
   static let specification = CommandSpecification(
     name: "crashtest", summary: "cut a store off everywhere, and see what is left", positionals: [],
-    options: [seed, states, faults, workload, time, required, threads, place, .json],
+    options: [seed, states, faults, workload, time, required, some, threads, place, .json],
     notes: [
       "Runs workloads on a simulated disk, in memory: no store of yours is touched. After each operation of the disk the "
         + "power goes, in all the ways that may leave something else behind; in each state the store is opened, and what "
@@ -31,7 +32,8 @@ enum CrashTestCommand: Command {
         + "way, then in the others, as far as its share of states and faults goes: the table says of how many moments, calls "
         + "and ways so many were cut, struck and tried.",
       "With --json: seed, seconds, states_distinct, looks, double_crashes, recoveries, recoveries_left_out, faults, "
-        + "fault_pairs, calls, calls_struck, moments, moments_cut, ways, ways_tried, not_reached (a list of lines), violations (a number), found (a list of place, "
+        + "fault_pairs, calls, calls_struck, moments, moments_cut, ways, ways_tried, rounds_left_out, "
+        + "not_reached and untouched (lists of lines), violations (a number), found (a list of place, "
         + "again, text, story), workloads, call_sites, faults_by_kind.",
     ],
     examples: [
@@ -71,11 +73,12 @@ enum CrashTestCommand: Command {
       watch: { thread, place in watch.enter(place, thread) })
     line.clear()
     try output.write(arguments.has(.json) ? CrashReportText.json(report).line : CrashReportText.text(report))
-    return status(report, isRequired: arguments.has(required))
+    return status(report, isRequired: arguments.has(required), areSomeRequired: arguments.has(some))
   }
 
-  static func status(_ report: CrashReport, isRequired: Bool) -> ExitStatus {
-    report.violations.isEmpty && (!isRequired || report.shortfalls.isEmpty) ? .done : .problemFound
+  static func status(_ report: CrashReport, isRequired: Bool, areSomeRequired: Bool = false) -> ExitStatus {
+    let isReached = (!isRequired || report.shortfalls.isEmpty) && (!areSomeRequired || report.untouched.isEmpty)
+    return report.violations.isEmpty && isReached ? .done : .problemFound
   }
 
   private static func look(_ explorer: CrashExplorer, _ place: String, _ output: Output) throws -> ExitStatus {

@@ -38,7 +38,11 @@ enum CrashReportText {
     text += "recoveries cut    \(Quantity.count(report.recoveries)), each behind every operation; "
     text += "\(Quantity.count(report.recoveriesLeftOut)) left out\n"
     text += "faults injected   \(Quantity.count(report.faults))\n"
+    if report.roundsLeftOut > 0 {
+      text += "rounds left out   \(Quantity.count(report.roundsLeftOut)), in which threads came in an order that is not known\n"
+    }
     text += "violations        \(Quantity.count(report.violations.count))\n"
+    for line in report.untouched { text += "untouched         \(line)\n" }
     for line in report.shortfalls { text += "not reached       \(line)\n" }
     for violation in report.violations { text += "\n" + self.text(violation, seed: report.seed) }
     return text
@@ -65,6 +69,8 @@ enum CrashReportText {
       ("calls", .int(report.calls)), ("calls_struck", .int(report.callsStruck)),
       ("moments", .int(report.moments)), ("moments_cut", .int(report.momentsCut)),
       ("ways", .int(report.ways)), ("ways_tried", .int(report.waysTried)),
+      ("rounds_left_out", .int(report.roundsLeftOut)),
+      ("untouched", .array(report.untouched.map { .string($0) })),
       ("not_reached", .array(report.shortfalls.map { .string($0) })),
       ("violations", .int(report.violations.count)),
       (
