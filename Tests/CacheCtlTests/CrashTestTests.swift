@@ -16,7 +16,8 @@ import Testing
     #expect(report["states_distinct"] as? Int ?? 0 >= 32 && report["faults"] as? Int ?? 0 >= 8)
     for name in [
       "seconds", "double_crashes", "recoveries", "recoveries_left_out", "looks", "fault_pairs", "calls", "calls_struck",
-      "moments", "moments_cut", "ways", "ways_tried", "rounds_left_out", "untouched", "not_reached", "found", "workloads", "call_sites",
+      "moments", "moments_cut", "ways", "ways_tried", "rounds_left_out", "untouched", "not_reached", "found",
+      "workloads", "call_sites",
       "faults_by_kind",
     ] {
       #expect(report[name] != nil, "\(name)")

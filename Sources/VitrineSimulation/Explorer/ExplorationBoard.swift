@@ -64,7 +64,8 @@ final class ExplorationBoard: Sendable {
     var numbers = SplitMix64(seed: explorer.seed)
     order = explorer.workloads.indices.shuffled(using: &numbers)
     let report = CrashReport(
-      seed: explorer.seed, workloads: explorer.workloads.map { CrashReport.Workload(name: $0.name, hasOwnFaults: $0.hasFaults) },
+      seed: explorer.seed,
+      workloads: explorer.workloads.map { CrashReport.Workload(name: $0.name, hasOwnFaults: $0.hasFaults) },
       statesWanted: max(0, explorer.states), faultsWanted: max(0, explorer.faults))
     state = Guarded(
       State(

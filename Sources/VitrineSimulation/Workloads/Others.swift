@@ -53,7 +53,8 @@ extension CrashWorkload {
 
   static let mending: CrashWorkload = {
     var workload = CrashWorkload(
-      "mending", summary: "a checkpoint's file is lost while it is closed, and a segment's name is taken while it is open"
+      "mending",
+      summary: "a checkpoint's file is lost while it is closed, and a segment's name is taken while it is open"
     ) { store, numbers in
       func put(_ count: Int, _ from: Int) throws {
         for number in from..<from + count {

@@ -39,7 +39,7 @@ enum CrashReportText {
     text += "\(Quantity.count(report.recoveriesLeftOut)) left out\n"
     text += "faults injected   \(Quantity.count(report.faults))\n"
     if report.roundsLeftOut > 0 {
-      text += "rounds left out   \(Quantity.count(report.roundsLeftOut)), in which threads came in an order that is not known\n"
+      text += "rounds left out   \(Quantity.count(report.roundsLeftOut)), with threads in an order that is not known\n"
     }
     text += "violations        \(Quantity.count(report.violations.count))\n"
     for line in report.untouched { text += "untouched         \(line)\n" }

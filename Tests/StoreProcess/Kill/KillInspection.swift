@@ -69,7 +69,8 @@ struct KillInspection {
   }
 
   private mutating func readOnly() throws -> [KillValue?] {
-    let reader = try CacheStore.open(at: plan.store, options: StoreOptions(isReadOnly: true))
+    let reader = try CacheStore.open(
+      at: plan.store, options: StoreOptions(verification: plan.verification, isReadOnly: true))
     let found = try contents(reader)
     try expect(history.judge(found, mayMiss: plan.evicts).first.map { "a reader: \($0)" })
     let statistics = reader.statistics()

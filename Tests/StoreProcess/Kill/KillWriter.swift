@@ -45,10 +45,13 @@ final class KillWriter: @unchecked Sendable {
       (self.operations, self.removesAll, self.evicts) = (operations, removesAll, evicts)
     }
 
-    /// Small segments and a small log, so that both turn all the time.
+    /// Small segments and a small log, so that both turn all the time. Each mode of verification has its turn.
     var options: StoreOptions {
-      StoreOptions(byteBudget: byteBudget, segmentByteCount: 256 << 10, waitForLockMilliseconds: 5000)
+      StoreOptions(
+        byteBudget: byteBudget, segmentByteCount: 256 << 10, verification: verification, waitForLockMilliseconds: 5000)
     }
+
+    var verification: Verification { [.firstRead, .always, .never][life % 3] }
   }
 
   private let plan: Plan
