@@ -42,7 +42,7 @@ import Testing
     "Creation.swift try folders.checkpoints.sync()": "the same",
     "WALScan.swift try? found.file.write([UInt8](repeating: 0, count: WALFileHeader.byteCount), at: 0)":
       "takes a damaged log: DamagedLogTests/aHeaderThatIsDamagedIsNotThatOfAFileNeverBegun",
-    "SegmentSupply.swift try? folders.segments.remove(name)":
+    "SegmentSupply.swift try folders.segments.remove(name)":
       "a coincidence: SegmentSupplyCrashTests/theLogIsFullWhenASegmentWasMade",
   ]
 

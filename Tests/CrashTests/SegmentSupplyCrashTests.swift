@@ -23,6 +23,34 @@ import Testing
     work.explore()
   }
 
+  /// The file of a segment can neither be finished nor removed: it counts until it can.
+  @Test(arguments: [
+    Fault(.map, on: .containing("/segments/"), .fail(ErrorCode.noMemory)),
+    Fault(.write, on: .containing("/segments/"), .fail(ErrorCode.noSpace)),
+  ])
+  func aFileThatCannotBeRemovedCountsUntilItIs(_ fault: Fault) throws {
+    let work = try Workload()
+    try work.put("kept", Workload.bytes(700, 1), synced: true)
+    let before = work.store.statistics().bytesOnDisk
+    work.world.disk.plan(fault)
+    work.world.disk.plan(Fault(.remove, isLasting: true, .fail(ErrorCode.inputOutput)))
+    #expect(throws: StoreError.self) { try work.store.put(Workload.bytes(100_000, 3), for: "large") }
+    #expect(work.world.disk.strikeCount > 1 && work.store.statistics().bytesOnDisk > before)
+    for _ in 0..<2 {
+      #expect(work.store.statistics().bytesOnDisk == work.world.disk.usedByteCount)
+      work.upkeep()
+    }
+    work.world.disk.removeFaults()
+    work.upkeep()
+    #expect(work.store.statistics().bytesOnDisk == work.world.disk.usedByteCount)
+    let named = Set(work.store.statistics().segments.map(\.file))
+    let prefix = "\(Workload.path)/segments/"
+    let there = work.world.disk.filePaths.filter { $0.hasPrefix(prefix) }.map { String($0.dropFirst(prefix.count)) }
+    #expect(named == Set(there))
+    try work.put("large", Workload.bytes(100_000, 3), synced: true)
+    #expect(work.store.bytes("kept") == Workload.bytes(700, 1))
+  }
+
   /// The segment just made has no frame that names it: its file goes, and a checkpoint makes room.
   @Test func theLogIsFullWhenASegmentWasMade() throws {
     let work = try Workload()

@@ -126,9 +126,16 @@ extension StoreCore {
     } catch {
       throw fail(error)
     }
-    for name in orphans { try? folders.segments.remove(name) }
-    orphans.removeAll()
-    locked { ledger.orphans = 0 }
+    orphans = orphans.filter { name in
+      do throws(SystemError) {
+        try folders.segments.remove(name)
+        return false
+      } catch {
+        return error.code != SystemError.missing
+      }
+    }
+    // What stays counts as before, whatever of it has gone.
+    if orphans.isEmpty { locked { ledger.orphans = 0 } }
   }
 }
 

@@ -152,7 +152,10 @@ extension StoreCore {
       opening: Sequence.opening(firstSequence), made: environment.clock.wallMilliseconds())
     let name = SegmentHeader.fileName(id)
     let made = try makeFileOnFullDisk(name, header, byteCount, evicts: evicts && evictsOnFullDisk)
-    let segment = try locked { () throws(StoreError) -> Segment? in
+    var segment: Segment?
+    // Also where it throws.
+    defer { if segment == nil { removeUnnamed(name, byteCount: made.allocated) } }
+    segment = try locked { () throws(StoreError) -> Segment? in
       try requireWritable()
       guard let slot = catalog.segments.takeSlot() else { throw .noSpace }
       guard try record([.segmentMade(slot: slot, id: id, byteCount: byteCount)]),
@@ -171,10 +174,7 @@ extension StoreCore {
       bytesWritten.wrappingAdd(SegmentHeader.byteCount, ordering: .relaxed)
       return segment
     }
-    if segment == nil {
-      try? folders.segments.remove(name)
-      try writeCheckpoint()
-    }
+    if segment == nil { try writeCheckpoint() }
     return segment
   }
 
@@ -188,11 +188,28 @@ extension StoreCore {
       do throws(SystemError) {
         return try makeFile(name, header, byteCount)
       } catch {
-        try? folders.segments.remove(name)
         failure = writeError(error)
+        // An orphan's name is not for a segment.
+        guard removeUnnamed(name, byteCount: byteCount) else { throw failure }
       }
       guard case .noSpace = failure, !hasGivenBack, try giveBack(byteCount) else { throw failure }
       hasGivenBack = true
+    }
+  }
+
+  /// Removes a file of so many bytes that no frame names. False when it stays: then it counts, and is an orphan as those
+  /// are that a crash leaves.
+  @discardableResult
+  private func removeUnnamed(_ name: String, byteCount: Int) -> Bool {
+    do throws(SystemError) {
+      try folders.segments.remove(name)
+      return true
+    } catch {
+      if error.code == SystemError.missing { return true }
+      let taken = (try? folders.segments.openFile(name, .readOnly).status().chargedByteCount) ?? byteCount
+      orphans.append(name)
+      locked { ledger.orphans += taken }
+      return false
     }
   }
 
