@@ -32,7 +32,8 @@ extension StoreCore {
   /// Brings a record that the log carries to its place: the same bytes that belong there, so no reader can mind. A
   /// read-only opening does that in memory. Throws when its segment, or that memory, cannot be had now.
   func restore(_ location: Location) throws(SystemError) -> Bool {
-    guard let segment = catalog.segments.segment(location.slot), let storage = segment.storage else { return false }
+    guard !isForkedChild, let segment = catalog.segments.segment(location.slot), let storage = segment.storage
+    else { return false }
     if copyOriginal(location, storage) { return true }
     if inline.withLock({ $0[location] == nil }) { return false }
     do throws(SystemError) {
@@ -97,7 +98,8 @@ extension StoreCore {
   func drop(_ hash: KeyHash, _ location: Location, in segment: UInt64? = nil) -> Bool {
     let isLost = isFromBefore(location)
     // What is being closed has its index to write yet: nothing goes from that without its frame.
-    if isClosing { return false }
+    // In a forked child nobody may ever let the commit lock go.
+    if isClosing || isForkedChild { return false }
     if isReadOnly || (try? requireWritable()) == nil {
       // The entry may have moved on meanwhile: then nothing was lost.
       let wasThere = locked {

@@ -3,7 +3,10 @@ import Testing
 @testable import Vitrine
 
 /// A record and what it is made of.
-struct GoldenRecord {
+struct GoldenRecord: CustomTestStringConvertible {
+  /// Without the payload, which may have a mebibyte.
+  var testDescription: String { "\(header.kind), \(header.encoding), \(header.flags)" }
+
   var header: RecordHeader
   var url = Array("https://example.com/a.jpg".utf8)
   var style = Array("square-60@2x".utf8)
