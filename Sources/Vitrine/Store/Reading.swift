@@ -134,7 +134,7 @@ extension StoreCore {
         skip += 1
       case .damaged:
         pin.release()
-        absence = .damaged
+        if isThere(hash, slot.location, segment) { absence = .damaged }
         if !drop(hash, slot.location, in: segment) { skip += 1 }
       case .expired:
         pin.release()
@@ -150,7 +150,7 @@ extension StoreCore {
         return Borrow(.unavailable)
       case .own(let view):
         if let borrow = lend(view, hash, slot.location, pin) { return borrow }
-        absence = .damaged
+        if isThere(hash, slot.location, segment) { absence = .damaged }
         if !drop(hash, slot.location, in: segment) { skip += 1 }
       case .elsewhere(let header):
         pin.release()
@@ -159,11 +159,16 @@ extension StoreCore {
         } catch {
           return Borrow(.unavailable)
         }
-        absence = .damaged
+        if isThere(hash, slot.location, segment) { absence = .damaged }
         if !drop(hash, slot.location, in: segment) { skip += 1 }
       }
     }
     return Borrow(absence)
+  }
+
+  /// Whether what could not be read is still the key's: what was removed meanwhile may have lost its file with its name.
+  private func isThere(_ hash: KeyHash, _ location: Location, _ segment: UInt64) -> Bool {
+    catalog.keys.find(hash, location) && isStill(segment, location)
   }
 
   private enum Examination {
