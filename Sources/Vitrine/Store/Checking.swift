@@ -118,7 +118,7 @@ extension StoreCore {
     }
   }
 
-  /// Under the commit lock.
+  /// Whether a slot is still that segment's: for good under the commit lock, else for now.
   func isStill(_ segment: UInt64?, _ location: Location) -> Bool {
     segment.map { $0 == catalog.segments.id(location.slot) } ?? true
   }

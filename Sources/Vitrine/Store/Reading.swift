@@ -120,6 +120,11 @@ extension StoreCore {
     var absence = Borrow.Outcome.missing
     var skip = 0
     var turns = 0
+    func giveUp(_ location: Location, in segment: UInt64) {
+      // What was removed meanwhile may have lost its file with its name: that is no damage.
+      if catalog.keys.find(hash, location), isStill(segment, location) { absence = .damaged }
+      if !drop(hash, location, in: segment) { skip += 1 }
+    }
     while turns < 1 << 20,
       let (slot, pin) = catalog.keys.find(
         hash, skip: skip, counts: false, { slot in (slot, self.catalog.segments.pin(slot.location.slot)) })
@@ -134,8 +139,7 @@ extension StoreCore {
         skip += 1
       case .damaged:
         pin.release()
-        if isThere(hash, slot.location, segment) { absence = .damaged }
-        if !drop(hash, slot.location, in: segment) { skip += 1 }
+        giveUp(slot.location, in: segment)
       case .expired:
         pin.release()
         return Borrow(.expired)
@@ -150,8 +154,7 @@ extension StoreCore {
         return Borrow(.unavailable)
       case .own(let view):
         if let borrow = lend(view, hash, slot.location, pin) { return borrow }
-        if isThere(hash, slot.location, segment) { absence = .damaged }
-        if !drop(hash, slot.location, in: segment) { skip += 1 }
+        giveUp(slot.location, in: segment)
       case .elsewhere(let header):
         pin.release()
         do throws(SystemError) {
@@ -159,16 +162,10 @@ extension StoreCore {
         } catch {
           return Borrow(.unavailable)
         }
-        if isThere(hash, slot.location, segment) { absence = .damaged }
-        if !drop(hash, slot.location, in: segment) { skip += 1 }
+        giveUp(slot.location, in: segment)
       }
     }
     return Borrow(absence)
-  }
-
-  /// Whether what could not be read is still the key's: what was removed meanwhile may have lost its file with its name.
-  private func isThere(_ hash: KeyHash, _ location: Location, _ segment: UInt64) -> Bool {
-    catalog.keys.find(hash, location) && isStill(segment, location)
   }
 
   private enum Examination {

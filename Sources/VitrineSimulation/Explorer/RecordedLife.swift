@@ -146,10 +146,8 @@ extension RecordedStore {
   /// Takes the index away from a closed store, as damage does, and builds it anew from the segments: by `cachectl repair`,
   /// or by the next opening. Removed keys may come back then, so none should have been removed.
   public func loseIndexAndReopen(repairs: Bool) throws {
-    let flushCount = history.flushes.count
-    try close()
     // What the segments do not have yet, they could not give back.
-    if history.flushes.count == flushCount { return try open() }
+    if try !closeWell() { return try open() }
     RecordedStore.loseIndex(world.disk)
     markBeginning()
     if repairs {
@@ -173,10 +171,8 @@ extension RecordedStore {
 
   /// Takes from a closed store the checkpoint's file that nothing hangs on, and opens it, which makes that file anew.
   func loseOlderCheckpointAndReopen() throws {
-    let flushCount = history.flushes.count
-    try close()
     // What was not closed well may need both.
-    if history.flushes.count == flushCount { return try open() }
+    if try !closeWell() { return try open() }
     let folder = "\(RecordedStore.path)/checkpoints"
     let files = world.rebooted(world.disk.copy()).environment.fileSystem
     // Others may have taken the folder.
@@ -192,6 +188,13 @@ extension RecordedStore {
     guard world.disk.contents("\(RecordedStore.path)/\(CacheFormat.storeFile)") != nil else { return }
     let name = SegmentHeader.fileName(store.catalog.nextSegment)
     world.disk.setContents("\(RecordedStore.path)/\(CacheFormat.segmentsFolder)/\(name)", bytes)
+  }
+
+  /// Closes the store. Answers whether all that there was is durable.
+  private func closeWell() throws -> Bool {
+    let flushCount = history.flushes.count
+    try close()
+    return history.flushes.count > flushCount
   }
 
   private var isWell: Bool { (try? store.requireWell()) != nil }
