@@ -57,7 +57,7 @@ package final class Catalog: @unchecked Sendable {
   }
 
   /// From so many on, entries of one URL are taken out in one pass.
-  private static let manyStyles = 16
+  static let manyStyles = 16
 
   /// Removals of one URL's entries.
   private func remove(_ removals: some Collection<Change>, of hash: KeyHash, sequence: UInt64) -> Bool {

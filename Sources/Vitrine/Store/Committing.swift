@@ -74,6 +74,7 @@ extension StoreCore {
       var sequence = wal.nextSequence - 1
       if !changes.isEmpty {
         guard try makeRoom(bound) else { return .needsCheckpoint }
+        try requireAccepted(changes)
         Frame.begin(frame)
         encode(changes, of: operations)
         sequence = try append(changes.count)
@@ -96,6 +97,7 @@ extension StoreCore {
       guard let wal else { throw .readOnly }
       if try obstacle(operations) != nil { return nil }
       let (changes, removedCount) = changes(of: operations)
+      try requireAccepted(changes)
       try apply(changes, sequence: wal.nextSequence)
       try writeCheckpointLocked(consumingSequence: true)
       settle(operations)
@@ -116,39 +118,37 @@ extension StoreCore {
 
   /// What the operations come to, and how many keys will go.
   private func changes(of operations: [PendingOperation]) -> (changes: [Change], removedCount: Int) {
-    var changes: [Change] = []
-    changes.reserveCapacity(operations.count)
+    var changes = FrameChanges(capacity: operations.count)
     var removedCount = 0
     for operation in operations {
       if case .removeStyles = operation.kind {
         forEachStyle(operation.url, operation.hash) { hash, location, view in
-          changes.append(.remove(hash, catalog.displaced(at: location)))
+          changes.remove(hash, location, from: catalog)
           if view != nil { removedCount += 1 }
         }
         continue
       }
       let (found, damaged) = find(operation.hash, operation.url, operation.style)
-      for location in damaged { changes.append(.remove(operation.hash, catalog.displaced(at: location))) }
-      let displaced = found.map { catalog.displaced(at: $0) }
+      for location in damaged { changes.remove(operation.hash, location, from: catalog) }
       switch operation.kind {
       case .remove:
-        guard let displaced else { continue }
-        changes.append(.remove(operation.hash, displaced))
+        guard let found else { continue }
+        changes.remove(operation.hash, found, from: catalog)
         removedCount += 1
       case .removeStyles: break
       case .put(let reservation, let headUnits, let payloadUnits, let shared, _):
-        changes.append(
-          .put(
-            Change.Put(
-              hash: operation.hash, location: reservation.location, headUnits: headUnits,
-              payloadUnits: payloadUnits, logicalByteCount: operation.logicalByteCount,
-              content: catalog.hasher.content(operation.digest),
-              contentLocation: shared?.location ?? reservation.location, displaced: displaced,
-              expires: operation.due != nil)))
+        changes.put(
+          Change.Put(
+            hash: operation.hash, location: reservation.location, headUnits: headUnits,
+            payloadUnits: payloadUnits, logicalByteCount: operation.logicalByteCount,
+            content: catalog.hasher.content(operation.digest),
+            contentLocation: shared?.location ?? reservation.location, displaced: nil,
+            expires: operation.due != nil),
+          replacing: found, in: catalog)
       }
     }
     appendOutdated(operations, &changes)
-    return (changes, removedCount)
+    return (changes.list, removedCount)
   }
 
   /// Puts come in the operations' order, so the records that the frame carries are found by walking along.
@@ -176,6 +176,12 @@ extension StoreCore {
     }
   }
 
+  /// A frame that replay could not follow would end the log for every later opening, so none is written.
+  private func requireAccepted(_ changes: [Change]) throws(StoreError) {
+    if catalog.accepts(changes) { return }
+    throw .system(SystemError(code: 22, operation: "change", path: "index"))
+  }
+
   /// An index that cannot follow the log, for want of memory, ends all writing: the next opening replays the log.
   func apply(_ changes: [Change], sequence: UInt64) throws(StoreError) {
     if !catalog.apply(changes, sequence: sequence, isChecked: true) {
@@ -196,6 +202,7 @@ extension StoreCore {
   /// Writes a frame of changes to segments. Under the commit lock; false when the log has no room for it.
   func record(_ changes: [Change]) throws(StoreError) -> Bool {
     guard try makeRoom(Frame.headerByteCount + changes.count * 128) else { return false }
+    try requireAccepted(changes)
     Frame.begin(frame)
     for change in changes { change.encode(into: frame) }
     let sequence = try append(changes.count)

@@ -88,21 +88,21 @@ extension StoreCore {
     let now = environment.clock.wallMilliseconds()
     let clock = catalog.keys.clock.now
     let before = catalog.liveByteCount
-    var changes: [Change] = []
+    var changes = FrameChanges(capacity: victims.count)
     var ages: [Int64] = []
     for victim in victims {
-      guard let location = location(victim) else { continue }
+      // Of two victims with one hash and one stamp, the place of the first is found twice.
+      guard let location = location(victim), changes.remove(victim.hash, location, from: catalog) else { continue }
       let used = catalog.useTimes.withLock { $0.time(of: victim.stamp, at: clock) } ?? now
-      changes.append(.remove(victim.hash, catalog.displaced(at: location)))
       ages.append(max(0, now &- used))
     }
-    if changes.isEmpty { return .evicted(entries: 0, bytes: 0) }
-    guard try record(changes) else { return .needsCheckpoint }
+    if changes.list.isEmpty { return .evicted(entries: 0, bytes: 0) }
+    guard try record(changes.list) else { return .needsCheckpoint }
     // What many of them shared has died once.
     let bytes = before - catalog.liveByteCount
     evictor.record.byteCount += bytes
     for age in ages { evictor.record.note(ageMilliseconds: age) }
-    return .evicted(entries: changes.count, bytes: bytes)
+    return .evicted(entries: changes.list.count, bytes: bytes)
   }
 
   private func bringIn(_ victim: Victim) {

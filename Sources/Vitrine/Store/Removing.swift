@@ -87,15 +87,14 @@ extension StoreCore {
   func tryToRemove(_ names: some Collection<RecordName>) throws(StoreError) -> Int? {
     try locked { () throws(StoreError) in
       try requireWritable()
-      var changes: [Change] = []
-      changes.reserveCapacity(names.count)
+      var changes = FrameChanges(capacity: names.count)
       for name in names where catalog.keys.find(name.hash, name.location) {
         // By its number too: the place may have been given to another record of the key.
         guard catalog.record(at: name.location, checks: false)?.header.sequence == name.sequence else { continue }
-        changes.append(.remove(name.hash, catalog.displaced(at: name.location)))
+        changes.remove(name.hash, name.location, from: catalog)
       }
-      if changes.isEmpty { return 0 }
-      return try record(changes) ? changes.count : nil
+      if changes.list.isEmpty { return 0 }
+      return try record(changes.list) ? changes.list.count : nil
     }
   }
 

@@ -19,12 +19,10 @@ extension StoreCore {
 
   /// Appends the removal of everything that was made from originals which the puts in `changes` replace. Under the
   /// commit lock. Looks at each entry of those URLs once.
-  func appendOutdated(_ operations: [PendingOperation], _ changes: inout [Change]) {
-    let count = changes.count
-    var taken: Set<Location> = []
+  func appendOutdated(_ operations: [PendingOperation], _ changes: inout FrameChanges) {
     var next = 0
-    for index in 0..<count {
-      guard case .put(let put) = changes[index] else { continue }
+    for index in changes.list.indices {
+      guard case .put(let put) = changes.list[index] else { continue }
       while operations[next].location != put.location { next += 1 }
       guard Style.isOriginal(operations[next].style, tag: put.hash.styleTag), put.displaced?.content != put.content
       else { continue }
@@ -35,9 +33,7 @@ extension StoreCore {
         {
           return
         }
-        // What the operations themselves displace goes once.
-        if taken.isEmpty { taken = Set(changes[..<count].compactMap { $0.displaced?.location }) }
-        if taken.insert(location).inserted { changes.append(.remove(hash, catalog.displaced(at: location))) }
+        changes.remove(hash, location, from: catalog)
       }
     }
   }

@@ -39,6 +39,7 @@ struct PlantedDamage: CustomStringConvertible {
         if let wrong = wrong(damaged, hit, extents, before, history, isReadOnly: readOnly) {
           return .wrong("\(hit.what): \(wrong)")
         }
+        if !readOnly { try writeOn(damaged, history) }
         try damaged.close()
       } catch {
         return .wrong("\(hit.what): \(error)")
@@ -51,6 +52,15 @@ struct PlantedDamage: CustomStringConvertible {
     try CacheStore.open(
       at: RecordedStore.path, options: StoreOptions(verification: .always, isReadOnly: readOnly),
       environment: world.rebooted(disk).environment)
+  }
+
+  /// Damage ends no writing: batches replace and remove what was struck.
+  private func writeOn(_ store: CacheStore, _ history: History) throws {
+    var batch = WriteBatch()
+    for key in history.keys.sorted() { batch.put([1, 2, 3], for: key) }
+    do throws(StoreError) { try store.write(batch) } catch .noSpace {}
+    _ = try store.removeMany(history.keys.sorted())
+    try store.requireWell()
   }
 
   // MARK: Damaging

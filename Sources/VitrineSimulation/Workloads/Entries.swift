@@ -60,9 +60,12 @@ extension CrashWorkload {
       let name = numbers.chance(50) ? "a/\(number)" : "b/\(number)"
       try store.put(name, RecordedStore.bytes(numbers.size() / 3, number), synced: numbers.chance(30))
     }
-    let small = Style("small") ?? .original
-    for name in ["a/0", "b/1"] {
-      try store.put(name, RecordedStore.bytes(numbers.size() / 4, 60), style: small, synced: numbers.chance(50))
+    // Two styles with one tag: the index alone cannot tell them apart.
+    let small = Style("square-63") ?? .original
+    for style in [small, Style("square-320") ?? .original] {
+      for name in ["a/0", "b/1"] {
+        try store.put(name, RecordedStore.bytes(numbers.size() / 4, 60), style: style, synced: numbers.chance(50))
+      }
     }
     for name in ["a/2", "b/2"] { store.hold(name) }
     try store.remove("a/\(numbers.below(8))", synced: numbers.chance(50))

@@ -30,6 +30,7 @@ final class ModelRun {
     self.survivor = survivor
     values = RandomValues(
       random: SeededRandom(seed: seed), segmentByteCount: options.segmentByteCount ?? 65_536)
+    values.hasEqualTags = seed % 3 == 2 && options.entryBudget == nil
     store = try world.open(path, options)
     model.asks = { [unowned self] in self.store.contains($0) }
     model.maximumAge = options.maximumAgeMilliseconds ?? 0
@@ -247,7 +248,7 @@ final class ModelRun {
   private func removeSome() throws {
     switch values.random.below(5) {
     case 0:
-      let style = RandomValues.styles[values.random.below(4)]
+      let style = values.styles[values.random.below(4)]
       #expect(try store.removeAll(style: style) == model.remove { key, _ in key.style == style }, comment)
     case 1:
       let prefix = Array("https://example.com/\(values.random.below(3))".utf8)

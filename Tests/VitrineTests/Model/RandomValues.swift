@@ -6,7 +6,12 @@ struct RandomValues {
   /// About what a segment holds: values reach past it.
   let segmentByteCount: Int
 
+  /// Two styles with one tag: a use of one may be noted of the other, so not where the order of evictions is compared.
+  var hasEqualTags = false
+
   static let styles = ["original", "square-60@2x", "w320", "t"].map { Style($0)! }
+  private static let equalTags = ["original", "square-60@2x", "square-63", "square-320"].map { Style($0)! }
+  var styles: [Style] { hasEqualTags ? Self.equalTags : Self.styles }
 
   mutating func key() -> CacheKey {
     let url: [UInt8]
@@ -17,7 +22,7 @@ struct RandomValues {
     case 3..<10: url = Array("https://other.example/\(random.below(8))?q=é".utf8)
     default: url = Array("https://example.com/\(random.below(25)).jpg".utf8)
     }
-    return CacheKey(bytes: url, Self.styles[random.below(Self.styles.count)])
+    return CacheKey(bytes: url, styles[random.below(styles.count)])
   }
 
   mutating func value() -> (bytes: [UInt8], layout: BitmapLayout?) {
