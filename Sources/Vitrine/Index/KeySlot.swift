@@ -7,6 +7,8 @@ package struct KeyHash: Hashable, Sendable {
 
   @inline(__always) var shard: Int { Int(bits >> 58) }
   @inline(__always) var urlTag: UInt32 { UInt32(truncatingIfNeeded: bits >> 26) }
+  /// All that the hash tells of the URL.
+  var urlBits: UInt64 { bits & ~0xFFFF }
   @inline(__always) var styleTag: UInt16 { UInt16(truncatingIfNeeded: bits) }
   /// As far as the index tells URLs apart.
   func isSameURL(_ other: KeyHash) -> Bool { bits >> 26 == other.bits >> 26 }

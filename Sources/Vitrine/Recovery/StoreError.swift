@@ -20,7 +20,8 @@ public enum StoreError: Error, Sendable, Equatable {
   case closed
   /// The store was opened for reading only.
   case readOnly
-  /// Everything was removed while a body was arriving or a bitmap being drawn: what was begun before does not appear.
+  /// The key was removed while a body was arriving or a bitmap was being drawn: a value that was begun before the removal
+  /// does not appear after it.
   case aborted
   /// The folder was removed or replaced while the store was open.
   case storeRemoved
@@ -45,7 +46,7 @@ extension StoreError: CustomStringConvertible {
     case .noSuchStore(let path): "there is no store at \(path)"
     case .closed: "the store is closed"
     case .readOnly: "the store is open for reading only"
-    case .aborted: "everything was removed while the value was on its way"
+    case .aborted: "the key was removed while the value was arriving"
     case .storeRemoved: "the store's folder was removed or replaced"
     case .unreadable(let path, let reason): "the store at \(path) cannot be read: \(reason)"
     case .system(let error): "\(error)"

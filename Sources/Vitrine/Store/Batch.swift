@@ -14,6 +14,8 @@ public struct WriteBatch: Sendable {
   }
 
   private(set) var operations: [Operation] = []
+  /// Keys that a later operation puts, after one that removes them.
+  private(set) var removedBefore: Set<CacheKey> = []
 
   public init() {}
 
@@ -24,14 +26,19 @@ public struct WriteBatch: Sendable {
 
   public mutating func remove(_ key: CacheKey) { operations.append(.remove(key)) }
 
-  /// Only the last operation of each key, in their order.
+  /// Only the last operation of each key, in their order. That a key was removed before is noted, since it counts against
+  /// bodies that are under way.
   var withoutOverwritten: WriteBatch {
     var last: [CacheKey: Int] = [:]
     for (index, operation) in operations.enumerated() { last[operation.key] = index }
     guard last.count < operations.count else { return self }
     var batch = WriteBatch()
-    for (index, operation) in operations.enumerated() where last[operation.key] == index {
-      batch.operations.append(operation)
+    for (index, operation) in operations.enumerated() {
+      if last[operation.key] == index {
+        batch.operations.append(operation)
+      } else if case .remove(let key) = operation {
+        batch.removedBefore.insert(key)
+      }
     }
     return batch
   }
@@ -127,7 +134,7 @@ extension StoreCore {
         pending.append(
           PendingOperation(
             hash: catalog.hasher.key(url, styleTag: key.style.tag), url: url, style: arena.copy(key.style.bytes),
-            digest: Digest(high: 0, low: 0), logicalByteCount: 0, kind: .remove))
+            digest: Digest(high: 0, low: 0), logicalByteCount: 0, abortsBodies: true, kind: .remove))
       case .put(let key, let bytes, let options):
         let url = arena.copy(key.url)
         let style = arena.copy(key.style.bytes)
@@ -164,7 +171,9 @@ extension StoreCore {
             }
           }
         }
-        pending.append(try result.get())
+        var placed = try result.get()
+        placed.abortsBodies = batch.removedBefore.contains(key)
+        pending.append(placed)
       }
     }
   }

@@ -39,7 +39,7 @@ public final class BodyWriter: Sendable {
     self.store = store
     self.target = target
     self.length = length
-    state = Guarded(State(body: try store.core.begin(isAnybodys: isAnybodys)))
+    state = Guarded(State(body: try store.core.begin(target, length: length, isAnybodys: isAnybodys)))
   }
 
   deinit { abandon() }
@@ -53,7 +53,7 @@ public final class BodyWriter: Sendable {
   /// drawings that are under way hold at most an eighth of the budget together, but the one that got room first is always
   /// admitted. Beyond that the call waits for others, at most 5 seconds, not at all when it would wait for writers that
   /// only its own thread has used, and throws `noSpace` then. Throws `invalidArgument` beyond the declared length,
-  /// `tooLarge` beyond 1 GiB, `aborted` after ``CacheStore/removeAll(durability:)``, and what a put throws.
+  /// `tooLarge` beyond 1 GiB, `aborted` after a removal of the key, and what a put throws.
   public func write(_ bytes: borrowing RawSpan) throws(StoreError) {
     let isWritten = try bytes.withUnsafeBytes { bytes throws(StoreError) in try write(bytes, waits: true) }
     if !isWritten { throw .noSpace }
@@ -64,12 +64,15 @@ public final class BodyWriter: Sendable {
 
   /// Makes the value the key's own, as a put of all the pieces would, and ends the writer.
   ///
-  /// Throws `invalidArgument` when fewer bytes came than were declared, or when the writer has ended before. Waits for the
-  /// disk when `synced`, and for a body of unknown length that is kept in the file it grew in.
+  /// Throws `invalidArgument` when fewer bytes came than were declared, or when the writer has ended before, and `aborted`
+  /// when the key was removed after the writer was made, alone or with others (``CacheStore/remove(_:durability:)``). Waits
+  /// for the disk when `synced`, and for a body of unknown length that is kept in the file it grew in.
   public func commit() throws(StoreError) {
     try state.withLock { state throws(StoreError) in
       try ending(&state) { state throws(StoreError) in
         try store.core.requireWritable()
+        // Before a segment is made for it. What counts is the look in the commit itself.
+        if store.core.locked({ state.body.isAborted }) { throw .aborted }
         if let length, state.receivedByteCount < length {
           throw .invalidArgument("\(length) bytes were declared, and \(state.receivedByteCount) came")
         }
@@ -96,13 +99,14 @@ public final class BodyWriter: Sendable {
     try state.withLock { state throws(StoreError) in
       try ending(&state) { state throws(StoreError) in
         try store.core.requireWritable()
+        let total = state.receivedByteCount + bytes.count
         let isAborted = store.core.locked { () -> Bool in
           state.body.touch()
+          state.body.receivedByteCount = total
           return state.body.isAborted
         }
         if isAborted { throw .aborted }
         if bytes.isEmpty { return true }
-        let total = state.receivedByteCount + bytes.count
         if let length, total > length {
           throw .invalidArgument("\(length) bytes were declared, and at least \(total) came")
         }

@@ -235,6 +235,9 @@ public final class CacheStore: Sendable {
   // MARK: Removing
 
   /// Removes one entry; answers whether there was one. Works on a full disk.
+  ///
+  /// A removal, of whatever form, also counts against the bodies and drawings of its keys that were begun before: their
+  /// commit throws `aborted`. Those that are begun later are not touched, nor is any by eviction or expiry.
   @discardableResult
   public func remove(
     _ url: String, style: Style = .original, durability: Durability? = nil
@@ -272,6 +275,8 @@ public final class CacheStore: Sendable {
   public func removeAll(style: Style, durability: Durability? = nil) throws(StoreError) -> Int {
     try core.removeAll(durability: durability) { view, _ in
       style.bytes.withUnsafeBytes { $0.elementsEqual(view.style) }
+    } orBody: { body, _ in
+      body.target.key.style == style
     }
   }
 
@@ -284,15 +289,27 @@ public final class CacheStore: Sendable {
   /// The same for a prefix in bytes.
   @discardableResult
   public func removeAll(prefix: [UInt8], durability: Durability? = nil) throws(StoreError) -> Int {
-    try core.removeAll(durability: durability) { view, _ in view.url.starts(with: prefix) }
+    try core.removeAll(durability: durability) { view, _ in
+      view.url.starts(with: prefix)
+    } orBody: { body, _ in
+      body.target.key.url.starts(with: prefix)
+    }
   }
 
   /// Removes every entry that `predicate` picks; as ``removeAll(style:durability:)``, and copies each entry's metadata.
+  ///
+  /// The predicate is also asked about each body and drawing that is under way, as the entry that it would become: with a
+  /// digest of zero, and the declared length or the number of bytes received. A body that it picks is aborted.
   @discardableResult
   public func removeAll(
     durability: Durability? = nil, where predicate: (EntryInfo) -> Bool
   ) throws(StoreError) -> Int {
-    try core.removeAll(durability: durability) { predicate(core.info($0, $1)) }
+    let now = core.environment.clock.wallMilliseconds()
+    return try core.removeAll(durability: durability) {
+      predicate(core.info($0, $1))
+    } orBody: {
+      predicate(EntryInfo($0, receivedByteCount: $1, at: now))
+    }
   }
 
   /// Removes everything: one frame. The space comes back as soon as no get has it borrowed.

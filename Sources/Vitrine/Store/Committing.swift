@@ -81,6 +81,7 @@ extension StoreCore {
         noteInline(operations)
         try apply(changes, sequence: sequence)
       }
+      abortBodies(of: operations)
       settle(operations)
       return .done(Committed(sequence: sequence, removedCount: removedCount))
     }
@@ -100,6 +101,7 @@ extension StoreCore {
       try requireAccepted(changes)
       try apply(changes, sequence: wal.nextSequence)
       try writeCheckpointLocked(consumingSequence: true)
+      abortBodies(of: operations)
       settle(operations)
       return Committed(sequence: 0, removedCount: removedCount)
     }

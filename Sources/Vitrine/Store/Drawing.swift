@@ -8,7 +8,7 @@ extension CacheStore {
   /// Costs a mapping of the bitmap's pages and one pass for the digest. Drawings and bodies in pieces hold at most an
   /// eighth of the budget together, but one of them is always admitted; beyond that a drawing waits for others, at most
   /// 5 seconds, not at all when it would wait for its own thread, and throws `noSpace` then. Throws `aborted` when
-  /// everything was removed meanwhile, `tooLarge` above 1 GiB, and what ``put(_:for:options:)`` throws. Safe from any
+  /// the key was removed meanwhile, alone or with others, `tooLarge` above 1 GiB, and what ``put(_:for:options:)`` throws. Safe from any
   /// thread. `options.layout` is not used.
   public func draw<R>(
     _ key: CacheKey, layout: BitmapLayout, options: PutOptions = PutOptions(),
@@ -70,7 +70,7 @@ extension StoreCore {
     var options = options
     options.layout = layout
     let target = BodyTarget(key: key, options: options)
-    let drawing = try begin(isAnybodys: false)
+    let drawing = try begin(target, length: layout.byteCount, isAnybodys: false)
     defer { end(drawing) }
     guard try lend(target, byteCount: layout.byteCount, to: drawing, waits: waits) else { return nil }
     guard let room = drawing.room, let file = room.segment.file else { throw StoreError.closed }

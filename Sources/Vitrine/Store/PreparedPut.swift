@@ -95,6 +95,8 @@ struct PendingOperation {
   var others: [Location] = []
   /// For what came in pieces or was drawn: it must not have been aborted.
   var body: UnfinishedBody?
+  /// Bodies of its key that were begun before must not be committed any more.
+  var abortsBodies = false
   var kind: Kind
 
   /// The payload that was stored for `put`, for others of the same commit to share; nil where it shares one itself.

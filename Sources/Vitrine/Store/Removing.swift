@@ -1,6 +1,9 @@
 extension StoreCore {
-  /// Removes the entries of many keys in one frame; answers how many there were.
-  func remove(_ keys: [CacheKey], durability: Durability?) throws(StoreError) -> Int {
+  /// Removes the entries of many keys in one frame; answers how many there were. `abortsBodies` when the keys were
+  /// named, and not found by looking at their entries.
+  func remove(
+    _ keys: [CacheKey], durability: Durability?, abortsBodies: Bool = true
+  ) throws(StoreError) -> Int {
     try requireWritable()
     if keys.isEmpty { return 0 }
     var seen: Set<CacheKey> = []
@@ -11,7 +14,7 @@ extension StoreCore {
       bytes += key.style.bytes
     }
     let result: Result<Committed?, StoreError> = bytes.withUnsafeBytes { bytes in
-      let pending = removals(of: keys, in: bytes)
+      let pending = removals(of: keys, in: bytes, abortsBodies: abortsBodies)
       do throws(StoreError) {
         return .success(try commit(pending, moreKeys: 0))
       } catch {
@@ -24,7 +27,9 @@ extension StoreCore {
     return committed.removedCount
   }
 
-  private func removals(of keys: [CacheKey], in bytes: UnsafeRawBufferPointer) -> [PendingOperation] {
+  private func removals(
+    of keys: [CacheKey], in bytes: UnsafeRawBufferPointer, abortsBodies: Bool
+  ) -> [PendingOperation] {
     var pending: [PendingOperation] = []
     pending.reserveCapacity(keys.count)
     var offset = 0
@@ -38,7 +43,7 @@ extension StoreCore {
       pending.append(
         PendingOperation(
           hash: catalog.hasher.key(url, styleTag: key.style.tag), url: url, style: style,
-          digest: Digest(high: 0, low: 0), logicalByteCount: 0, kind: .remove))
+          digest: Digest(high: 0, low: 0), logicalByteCount: 0, abortsBodies: abortsBodies, kind: .remove))
     }
     return pending
   }
@@ -49,7 +54,7 @@ extension StoreCore {
     let result: Result<Committed?, StoreError> = url.withUnsafeBytes { url in
       let operation = PendingOperation(
         hash: catalog.hasher.key(url, styleTag: 0), url: url, style: UnsafeRawBufferPointer(start: nil, count: 0),
-        digest: Digest(high: 0, low: 0), logicalByteCount: 0, kind: .removeStyles)
+        digest: Digest(high: 0, low: 0), logicalByteCount: 0, abortsBodies: true, kind: .removeStyles)
       do throws(StoreError) { return .success(try commit([operation], moreKeys: 0)) } catch { return .failure(error) }
     }
     guard let committed = try result.get() else { return 0 }
@@ -62,9 +67,13 @@ extension StoreCore {
   var largestRemoval: Int { max(1, min(10_000, (wal?.capacity ?? 0) / 256)) }
 
   /// Removes what `isWanted` picks, in frames of at most 10,000 keys: each of them all or nothing. Collects no more keys
-  /// than that at a time.
-  func removeAll(durability: Durability?, where isWanted: (RecordView, KeySlot) -> Bool) throws(StoreError) -> Int {
+  /// than that at a time. Bodies that `isWantedBody` picks are aborted first.
+  func removeAll(
+    durability: Durability?, where isWanted: (RecordView, KeySlot) -> Bool,
+    orBody isWantedBody: (UnfinishedBody, _ receivedByteCount: Int) -> Bool
+  ) throws(StoreError) -> Int {
     try requireWritable()
+    try abortBodies(where: isWantedBody)
     let step = largestRemoval
     var keys: [CacheKey] = []
     var removed = 0
@@ -72,11 +81,11 @@ extension StoreCore {
       guard isWanted(view, slot) else { return true }
       keys.append(view.key)
       guard keys.count == step else { return true }
-      removed += try remove(keys, durability: .buffered)
+      removed += try remove(keys, durability: .buffered, abortsBodies: false)
       keys.removeAll(keepingCapacity: true)
       return true
     }
-    removed += try remove(keys, durability: .buffered)
+    removed += try remove(keys, durability: .buffered, abortsBodies: false)
     // One wait for the disk: the log's order makes all frames durable with the last.
     if (durability ?? identity.durability) == .synced { try acknowledgeSynced((wal?.appendedSequence ?? 1) - 1) }
     return removed

@@ -3,8 +3,13 @@ extension StoreCore {
   /// Removes every entry whose URL begins with `prefix` and whose URL's hash is not among `hashes`. 64 bits of a hash
   /// under the store's secret: two URLs with one hash keep too much, and never too little.
   func retain(only hashes: Set<UInt64>, prefix: [UInt8], durability: Durability?) throws(StoreError) -> Int {
-    try removeAll(durability: durability) { view, _ in
-      view.url.starts(with: prefix) && !hashes.contains(catalog.hasher.wholeURL(view.url))
+    func isWanted(_ url: UnsafeRawBufferPointer) -> Bool {
+      url.starts(with: prefix) && !hashes.contains(catalog.hasher.wholeURL(url))
+    }
+    return try removeAll(durability: durability) { view, _ in
+      isWanted(view.url)
+    } orBody: { body, _ in
+      body.target.key.url.withUnsafeBytes(isWanted)
     }
   }
 }

@@ -1,35 +1,3 @@
-/// A value that takes its time: a body that arrives in pieces, or a bitmap that is being drawn.
-///
-/// Guarded by the store's commit lock.
-final class UnfinishedBody: @unchecked Sendable {
-  fileprivate let number: UInt64
-  /// Its place in the order in which bodies got room; nil before the first bytes.
-  fileprivate var turn: UInt64?
-  /// Bytes of the disk that were admitted for it.
-  fileprivate(set) var heldByteCount = 0
-  /// The room of a segment that it fills.
-  var room: Reservation?
-  /// The file that it grows in, where its length is not known.
-  var stagedFile: StagedFile?
-  /// Everything was removed since it was begun.
-  fileprivate(set) var isAborted = false
-  /// The thread that alone has worked on it so far; nil when there were several.
-  private var thread: ThreadContext.Token?
-
-  fileprivate init(number: UInt64, isAnybodys: Bool) {
-    self.number = number
-    thread = isAnybodys ? nil : ThreadContext.current.token
-  }
-
-  /// Notes who works on it.
-  func touch() {
-    if !isOwn { thread = nil }
-  }
-
-  /// Whether only the calling thread can end it.
-  fileprivate var isOwn: Bool { thread === ThreadContext.current.token }
-}
-
 /// All unfinished bodies of a store, and who of them may have room.
 ///
 /// Together they hold at most an eighth of the budget, however many stall; but the one that got room first may always
@@ -38,22 +6,50 @@ final class UnfinishedBody: @unchecked Sendable {
 /// microseconds and are neither counted nor made to wait. Guarded by the store's commit lock.
 struct UnfinishedBodies {
   private var bodies: [UInt64: UnfinishedBody] = [:]
+  /// By the hash of their URLs, so that a removal finds those of its key without looking at all.
+  private var byURL: [UInt64: [UInt64: UnfinishedBody]] = [:]
   private var nextNumber: UInt64 = 1
 
-  mutating func begin(isAnybodys: Bool) -> UnfinishedBody {
+  mutating func begin(_ target: BodyTarget, _ hash: KeyHash, length: Int?, isAnybodys: Bool) -> UnfinishedBody {
     defer { nextNumber += 1 }
-    let body = UnfinishedBody(number: nextNumber, isAnybodys: isAnybodys)
+    let body = UnfinishedBody(target, hash, length: length, number: nextNumber, isAnybodys: isAnybodys)
     bodies[body.number] = body
+    byURL[hash.urlBits, default: [:]][body.number] = body
     return body
   }
 
-  mutating func end(_ body: UnfinishedBody) { bodies[body.number] = nil }
+  mutating func end(_ body: UnfinishedBody) {
+    bodies[body.number] = nil
+    byURL[body.hash.urlBits]?[body.number] = nil
+    if byURL[body.hash.urlBits]?.isEmpty == true { byURL[body.hash.urlBits] = nil }
+  }
 
+  var isEmpty: Bool { bodies.isEmpty }
   var all: some Collection<UnfinishedBody> { bodies.values }
 
-  func abortAll() {
-    for body in bodies.values { body.isAborted = true }
+  // MARK: Removals
+
+  /// A removal counts against every body that was begun before it: what was asked to go does not come back with a commit.
+  mutating func abort(_ body: UnfinishedBody) {
+    if bodies[body.number] != nil { body.isAborted = true }
   }
+
+  mutating func abortAll() {
+    for body in Array(bodies.values) { abort(body) }
+  }
+
+  /// Aborts the bodies of a key, or those of all styles of a URL.
+  mutating func abort(_ hash: KeyHash, url: UnsafeRawBufferPointer, style: UnsafeRawBufferPointer?) {
+    for body in candidates(hash)
+    where body.has(url: url) && style.map({ body.has(style: $0) }) ?? true {
+      abort(body)
+    }
+  }
+
+  /// The bodies whose URL has this hash.
+  func candidates(_ hash: KeyHash) -> [UnfinishedBody] { byURL[hash.urlBits].map { Array($0.values) } ?? [] }
+
+  // MARK: Room
 
   private var holders: some Collection<UnfinishedBody> { bodies.values.lazy.filter { $0.heldByteCount > 0 } }
 
@@ -92,10 +88,36 @@ struct UnfinishedBodies {
 
 extension StoreCore {
   /// `isAnybodys` when calls about it come from threads that nobody chose.
-  func begin(isAnybodys: Bool) throws(StoreError) -> UnfinishedBody {
+  func begin(_ target: BodyTarget, length: Int?, isAnybodys: Bool) throws(StoreError) -> UnfinishedBody {
+    let hash = target.key.url.withUnsafeBytes { catalog.hasher.key($0, styleTag: target.key.style.tag) }
+    return try locked { () throws(StoreError) in
+      try requireWritable()
+      return unfinished.begin(target, hash, length: length, isAnybodys: isAnybodys)
+    }
+  }
+
+  /// Aborts the bodies that `isWanted`, which is asked under no lock. Before a removal looks at the entries: a body that
+  /// was committed meanwhile is an entry by then.
+  func abortBodies(where isWanted: (UnfinishedBody, _ receivedByteCount: Int) -> Bool) throws(StoreError) {
+    let bodies = locked { unfinished.isEmpty ? [] : unfinished.all.map { ($0, $0.receivedByteCount) } }
+    let wanted = bodies.filter(isWanted)
+    if wanted.isEmpty { return }
     try locked { () throws(StoreError) in
       try requireWritable()
-      return unfinished.begin(isAnybodys: isAnybodys)
+      for (body, _) in wanted { unfinished.abort(body) }
+    }
+  }
+
+  /// Aborts the bodies of the keys that the operations remove. Under the commit lock, in the hold in which the removal
+  /// happens, so that no commit comes between the two.
+  func abortBodies(of operations: [PendingOperation]) {
+    if unfinished.isEmpty { return }
+    for operation in operations where operation.abortsBodies {
+      if case .removeStyles = operation.kind {
+        unfinished.abort(operation.hash, url: operation.url, style: nil)
+      } else {
+        unfinished.abort(operation.hash, url: operation.url, style: operation.style)
+      }
     }
   }
 

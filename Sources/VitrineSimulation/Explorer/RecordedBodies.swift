@@ -41,6 +41,13 @@ extension RecordedStore {
     try change(changes, synced: synced, again: again) { _ in try writer.commit() }
   }
 
+  /// Commits a body whose key was removed after it had begun: nothing may change. One that was refused room has ended.
+  public func commitRemoved(_ writer: BodyWriter) throws {
+    try attempt {
+      do { try writer.commit() } catch StoreError.aborted, StoreError.noSpace {}
+    }
+  }
+
   /// Begins to draw so many rows of 64 bytes, and breaks off in the middle: nothing may change.
   public func breakOffDrawing(_ name: String, rows: Int) throws {
     struct BrokenOff: Error {}

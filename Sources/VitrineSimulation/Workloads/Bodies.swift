@@ -31,6 +31,18 @@ extension CrashWorkload {
       }
       if numbers.chance(20) { try store.checkpoint() }
     }
+    let removed = try store.writer("k0", length: numbers.chance(50) ? 70_000 : nil)
+    try? store.evicting { try removed.write(RecordedStore.bytes(70_000, 30)) }
+    let isSynced = numbers.chance(50)
+    switch numbers.below(5) {
+    case 0: try store.remove("k0", synced: isSynced)
+    case 1: try store.removeMany(["k1", "k0"], synced: isSynced)
+    case 2: try store.removeAllStyles("k0", synced: isSynced)
+    case 3: try store.removeAll(prefix: "k", synced: isSynced)
+    default: try store.removeAll(synced: isSynced) { $0.urlText == "k0" }
+    }
+    try store.commitRemoved(removed)
+    try store.write("k0", RecordedStore.bytes(300, 31), isLengthKnown: true, synced: numbers.chance(50))
     withExtendedLifetime(stalled) {}
   }
 
