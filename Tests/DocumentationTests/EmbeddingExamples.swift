@@ -124,6 +124,10 @@ private func removing(store: CacheStore, url: String, square: Style) throws {
   try store.removeAll { $0.byteCount > 10_000_000 }
 }
 
+private func erasing(store: CacheStore) throws {
+  try store.remove("https://example.org/private.jpg", erases: true)
+}
+
 private func retaining(store: CacheStore, currentURLs: [String]) throws {
   let removed = try store.retain(only: currentURLs, prefix: "https://example.org/")
   print(removed)

@@ -2,11 +2,11 @@
 ///
 /// What is read is what is checked and what is copied: through the file, not the mapping, so that a bad page is an error.
 final class RecordCopier {
-  private let buffer = ByteBuffer()
+  private let window = SegmentWindow()
   private let headBuffer = ByteBuffer()
+  /// The record that was read, from its head's first byte on.
+  private var bytes = UnsafeRawBufferPointer(start: nil, count: 0)
   private(set) var header: RecordHeader?
-
-  private static let firstRead = 64 << 10
 
   /// Reads the record at `offset` of a file and checks all of it. False when it fails, in whatever way.
   func read(
@@ -14,13 +14,22 @@ final class RecordCopier {
     digest: (@Sendable (UnsafeRawBufferPointer) -> Digest)?
   ) -> Bool {
     header = nil
-    let reader = HeadReader(file: file, offset: offset, available: available)
-    guard let found = try? reader.read(into: buffer, first: RecordCopier.firstRead) else { return false }
-    let end = found.carriesPayload ? found.payloadOffset + found.storedByteCount : found.payloadOffset
-    if buffer.count < end, (try? file.read(into: buffer, count: end, at: offset)) == nil { return false }
-    guard buffer.count >= end, found.isIntact(in: buffer.bytes, seed: seed), found.sequence >= firstSequence else {
-      return false
+    // The log may bring the record back before it is read again.
+    defer { if header == nil { window.forget() } }
+    func read(_ count: Int) -> Bool {
+      guard let found = try? window.bytes(of: file, at: offset, count: count, before: offset + available) else {
+        return false
+      }
+      bytes = found
+      return true
     }
+    guard read(RecordHeader.fixedByteCount), bytes.count >= RecordHeader.fixedByteCount else { return false }
+    if let wanted = HeadReader.wanted(bytes, available: available), !read(wanted) { return false }
+    guard let found = RecordHeader(head: bytes, available: available) else { return false }
+    let end = found.carriesPayload ? found.payloadOffset + found.storedByteCount : found.payloadOffset
+    guard bytes.count >= end || read(end), bytes.count >= end, found.isIntact(in: bytes, seed: seed),
+      found.sequence >= firstSequence
+    else { return false }
     if found.carriesPayload, !isIntact(found, digest) { return false }
     header = found
     return true
@@ -30,7 +39,7 @@ final class RecordCopier {
     _ header: RecordHeader, _ digest: (@Sendable (UnsafeRawBufferPointer) -> Digest)?
   ) -> Bool {
     let stored = UnsafeRawBufferPointer(
-      rebasing: buffer.bytes[header.payloadOffset..<header.payloadOffset + header.storedByteCount])
+      rebasing: bytes[header.payloadOffset..<header.payloadOffset + header.storedByteCount])
     guard header.encoding == .zstd else { return (digest?(stored) ?? Digest(of: stored)) == header.digest }
     let context = ThreadContext.current
     guard let value = context.decompress(stored, byteCount: header.logicalByteCount) else { return false }
@@ -43,7 +52,7 @@ final class RecordCopier {
   var isPageAligned: Bool { header?.isPlacedOnPage ?? false }
   /// As it is stored; empty where the record carries none.
   var payload: UnsafeRawBufferPointer {
-    guard let header, let payload = RecordView(header: header, bytes: buffer.bytes).payload else {
+    guard let header, let payload = RecordView(header: header, bytes: bytes).payload else {
       return UnsafeRawBufferPointer(start: nil, count: 0)
     }
     return payload
@@ -55,12 +64,12 @@ final class RecordCopier {
   /// its new place.
   func makeHead(payloadOffset: Int, seed: UInt64) {
     guard let header else { return }
-    let view = RecordView(header: header, bytes: buffer.bytes)
+    let view = RecordView(header: header, bytes: bytes)
     var copy = header
     copy.payloadOffset = payloadOffset
     headBuffer.removeAll()
     copy.encode(
       into: headBuffer, url: view.url, style: view.style, metadata: view.metadata,
-      payload: UnsafeRawBufferPointer(start: nil, count: 0), pieces: header.pieces(in: buffer.bytes), seed: seed)
+      payload: UnsafeRawBufferPointer(start: nil, count: 0), pieces: header.pieces(in: bytes), seed: seed)
   }
 }

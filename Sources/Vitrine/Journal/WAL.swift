@@ -6,7 +6,7 @@ import Synchronization
 /// only the log's own monitor, so that callers share one sync (group commit) while others append.
 package final class WAL: @unchecked Sendable {
   package final class LogFile {
-    package enum State { case free, active, filled }
+    package enum State { case free, active, filled, erasing }
     package let name: String
     package let file: any File
     package let byteCount: Int
@@ -17,11 +17,15 @@ package final class WAL: @unchecked Sendable {
     @exclusivity(unchecked) package var header: WALFileHeader?
     /// Rule 6: payloads that frames in this file carry, as the highest end of one in each segment.
     package var inlineEnds: [UInt64: Int] = [:]
+    /// Bytes from the start that may hold frames, also of earlier uses; everything behind is zeros.
+    fileprivate var writtenEnd: Int
 
-    package init(name: String, file: any File, byteCount: Int, isMapped: Bool) {
+    /// `isNew`: the file holds nothing but zeros.
+    package init(name: String, file: any File, byteCount: Int, isMapped: Bool, isNew: Bool = false) {
       self.name = name
       self.file = file
       self.byteCount = byteCount
+      writtenEnd = isNew ? 0 : byteCount
       let mapping = isMapped ? try? file.map(byteCount: byteCount, writable: true) : nil
       mapping?.guardPages(isWritable: true)
       pages = mapping.map { PopulatedPages($0) }
@@ -123,6 +127,7 @@ package final class WAL: @unchecked Sendable {
       predecessor: cut.use, predecessorCut: cut.offset, predecessorSequence: cut.sequence,
       durableSequence: durable.load(ordering: .relaxed))
     try next.file.write(header.encoded(), at: 0)
+    if let active { active.writtenEnd = max(active.writtenEnd, offset) }
     nextUse += 1
     next.header = header
     next.inlineEnds = [:]
@@ -180,6 +185,37 @@ package final class WAL: @unchecked Sendable {
       file.state = .free
     }
   }
+
+  // MARK: Erasing
+
+  /// Takes a free file that may hold frames of an earlier use, so that no frame goes there; nil when no free file does.
+  /// Under the commit lock. ``erase(_:)`` must follow, then ``putBack(_:isErased:)``.
+  package func takeForErasing() -> LogFile? {
+    guard let file = files.first(where: { $0.state == .free && $0.writtenEnd > 0 }) else { return nil }
+    file.state = .erasing
+    return file
+  }
+
+  /// Overwrites a file that was taken with zeros, header included, and syncs it. A crash on the way harms nothing: a
+  /// durable checkpoint covers the file, so no recovery reads its frames. O(file length); takes no lock.
+  package func erase(_ taken: LogFile) throws(SystemError) {
+    let zeros = [UInt8](repeating: 0, count: min(taken.writtenEnd, 1 << 20))
+    for offset in stride(from: 0, to: taken.writtenEnd, by: max(zeros.count, 1)) {
+      try taken.file.write(Array(zeros.prefix(taken.writtenEnd - offset)), at: offset)
+    }
+    try taken.sync()
+  }
+
+  /// The file is free again. Under the commit lock.
+  package func putBack(_ taken: LogFile, isErased: Bool) {
+    taken.state = .free
+    guard isErased else { return }
+    taken.writtenEnd = 0
+    taken.header = nil
+  }
+
+  /// Whether a file that is not in use may hold frames of an earlier use. Under the commit lock.
+  package var holdsOldFrames: Bool { files.contains { $0.state != .active && $0.writtenEnd > 0 } }
 
   // MARK: Durability (any thread)
 

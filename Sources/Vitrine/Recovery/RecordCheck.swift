@@ -15,7 +15,7 @@ struct RecordCheck {
     case unavailable(SystemError)
   }
 
-  private static let firstRead = 16 << 10
+  private static let firstRead = 4 << 10
 
   /// Reads the head, and the payload when `readsPayload`. `withHead` sees a whole head before the payload is read, and
   /// answers false for a record of another key.

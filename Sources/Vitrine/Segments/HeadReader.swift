@@ -11,14 +11,18 @@ package struct HeadReader {
     guard available > 0 else { return nil }
     try file.read(into: buffer, count: min(available, first), at: offset)
     if let header = RecordHeader(head: buffer.bytes, available: available) { return header }
-    // The head's own fields say how long it is, before they can be trusted.
-    guard let p = buffer.bytes.baseAddress, buffer.count >= RecordHeader.fixedByteCount,
-      p.u32(0) == RecordHeader.magic
-    else { return nil }
-    let wanted = min(Int(p.u32(88)), HeadReader.longest, available)
-    guard wanted > buffer.count else { return nil }
+    guard let wanted = HeadReader.wanted(buffer.bytes, available: available) else { return nil }
     try file.read(into: buffer, count: wanted, at: offset)
     return RecordHeader(head: buffer.bytes, available: available)
+  }
+
+  /// How long a head is that `bytes` hold only in part; nil where no record begins or all of the head is there. The head's own
+  /// field says so before it can be trusted, so the answer is bounded by the longest head there is.
+  static func wanted(_ bytes: UnsafeRawBufferPointer, available: Int) -> Int? {
+    guard let p = bytes.baseAddress, bytes.count >= RecordHeader.fixedByteCount, p.u32(0) == RecordHeader.magic
+    else { return nil }
+    let wanted = min(Int(p.u32(88)), longest, available)
+    return wanted > bytes.count ? wanted : nil
   }
 
   /// No head is longer, with the room before its payload.

@@ -39,7 +39,7 @@ struct Adoption {
             name, folders.wal, byteCount: loaded.identity.walFileByteCount)
         let log = WAL.LogFile(
           name: name, file: file, byteCount: isWhole ? found!.byteCount : loaded.identity.walFileByteCount,
-          isMapped: folders.wal.promisesAllocation)
+          isMapped: folders.wal.promisesAllocation, isNew: !isWhole)
         if isWhole, let header = found?.header, loaded.chain.contains(header.use),
           !(isEmptyTail && header.use == loaded.end.use)
         {

@@ -91,8 +91,12 @@ public struct AsyncCacheStore: Sendable {
 
   /// Removes one entry; answers whether there was one.
   @discardableResult
-  public func remove(_ key: CacheKey, durability: Durability? = nil) async throws(StoreError) -> Bool {
-    try await AsyncCacheStore.run { () throws(StoreError) in try store.remove(key, durability: durability) }
+  public func remove(
+    _ key: CacheKey, durability: Durability? = nil, erases: Bool = false
+  ) async throws(StoreError) -> Bool {
+    try await AsyncCacheStore.run { () throws(StoreError) in
+      try store.remove(key, durability: durability, erases: erases)
+    }
   }
 
   /// Removes the entries of many keys together; answers how many there were.

@@ -238,36 +238,55 @@ public final class CacheStore: Sendable {
   ///
   /// A removal, of whatever form, also counts against the bodies and drawings of its keys that were begun before: their
   /// commit throws `aborted`. Those that are begun later are not touched, nor is any by eviction or expiry.
+  ///
+  /// Its bytes stay in the store's files until compaction reaches them. With `erases`, they are gone when the call returns, as
+  /// ``compact(progress:)`` says: every dead record and every old frame of the log goes, not only those of this key, also where
+  /// there was no entry. That costs a compaction of the whole store, makes the removal durable, and throws `system` (EBUSY)
+  /// while unfinished bodies or drawings keep a segment from being copied; the entry is removed then. What readers and Blobs
+  /// hold, also in other processes, stays on the disk without a name until they let it go. The device itself may keep the
+  /// blocks of unlinked files.
   @discardableResult
   public func remove(
-    _ url: String, style: Style = .original, durability: Durability? = nil
+    _ url: String, style: Style = .original, durability: Durability? = nil, erases: Bool = false
   ) throws(StoreError) -> Bool {
-    try remove(CacheKey(url, style), durability: durability)
+    try remove(CacheKey(url, style), durability: durability, erases: erases)
   }
 
   /// The same for a whole key.
   @discardableResult
-  public func remove(_ key: CacheKey, durability: Durability? = nil) throws(StoreError) -> Bool {
-    try removeMany([key], durability: durability) > 0
+  public func remove(
+    _ key: CacheKey, durability: Durability? = nil, erases: Bool = false
+  ) throws(StoreError) -> Bool {
+    try removeMany([key], durability: durability, erases: erases) > 0
   }
 
-  /// Removes the entries of many keys together; answers how many there were. One frame and at most one sync.
+  /// Removes the entries of many keys together; answers how many there were. One frame and at most one sync. `erases` means
+  /// what it means for one key.
   @discardableResult
-  public func removeMany(_ keys: [CacheKey], durability: Durability? = nil) throws(StoreError) -> Int {
-    try core.remove(keys, durability: durability)
+  public func removeMany(
+    _ keys: [CacheKey], durability: Durability? = nil, erases: Bool = false
+  ) throws(StoreError) -> Int {
+    guard erases else { return try core.remove(keys, durability: durability) }
+    return try core.erasing { () throws(StoreError) in try core.remove(keys, durability: .synced) }
   }
 
   /// Removes all styles of a URL together, which are found without a scan; answers how many there were. One frame; where
   /// the log cannot hold it, a checkpoint, for which other writers wait.
+  /// `erases` means what it means for ``remove(_:style:durability:erases:)``.
   @discardableResult
-  public func removeAllStyles(_ url: String, durability: Durability? = nil) throws(StoreError) -> Int {
-    try removeAllStyles(bytes: Array(url.utf8), durability: durability)
+  public func removeAllStyles(
+    _ url: String, durability: Durability? = nil, erases: Bool = false
+  ) throws(StoreError) -> Int {
+    try removeAllStyles(bytes: Array(url.utf8), durability: durability, erases: erases)
   }
 
   /// The same for a URL in bytes.
   @discardableResult
-  public func removeAllStyles(bytes url: [UInt8], durability: Durability? = nil) throws(StoreError) -> Int {
-    try core.removeStyles(url, durability: durability)
+  public func removeAllStyles(
+    bytes url: [UInt8], durability: Durability? = nil, erases: Bool = false
+  ) throws(StoreError) -> Int {
+    guard erases else { return try core.removeStyles(url, durability: durability) }
+    return try core.erasing { () throws(StoreError) in try core.removeStyles(url, durability: .synced) }
   }
 
   /// Removes every entry of a style; answers how many there were. Looks at each entry's record once: O(entries).

@@ -27,10 +27,14 @@ extension CacheStore {
     try core.setBudgets(byteBudget: byteBudget, entryBudget: entryBudget)
   }
 
-  /// Makes the folder as small as it gets without giving up an entry: copies what lives together until at most 2 % of it
-  /// lie dead beside it, but for the segments that still take records. `progress` is called after each segment's worth with
-  /// the bytes copied and, about, the bytes in all; when it answers false, compaction ends early, and nothing is lost. In it
-  /// every call on this store is allowed. O(store); reads go on, and so do writers, who may wait for a segment's copying.
+  /// Makes the folder as small as it gets without giving up an entry: copies what lives out of every segment in which
+  /// something is dead, unlinks those segments, and overwrites the log's old frames with zeros. After it, no file of the store
+  /// holds bytes of entries that were removed before (``CompactionReport/isErased``). A key whose bytes another key shares
+  /// keeps its URL beside those bytes.
+  ///
+  /// `progress` is called after each segment's worth with the bytes copied and, about, the bytes in all; when it answers false,
+  /// compaction ends early, and nothing is lost. In it every call on this store is allowed. O(store), and a write of the log's
+  /// length; reads go on, and so do writers, which may wait for a segment's copying.
   public func compact(progress: (Int, Int) -> Bool = { _, _ in true }) throws(StoreError) -> CompactionReport {
     try core.compact(progress: progress)
   }

@@ -14,15 +14,17 @@ extension StoreCore {
   }
 
   /// Takes the sparsest segments apart, as many as fit into the room for copies. Nil when none is worth it: none of which
-  /// at least the given share is dead, and that fits. Under the upkeep lock.
+  /// at least the given share is dead, and that fits. Only segments with a number below `end` count. Under the upkeep lock.
   ///
   /// `goesOn` is asked before each record, with the upkeep lock held; after a no, what was copied so far is moved, and the
   /// rest stays.
-  func compactOnce(leastDead: Double, goesOn: () -> Bool = { true }) throws(StoreError) -> CompactionStep? {
+  func compactOnce(
+    leastDead: Double, olderThan end: UInt64 = .max, goesOn: () -> Bool = { true }
+  ) throws(StoreError) -> CompactionStep? {
     try requireWritable(closing: true)
     // Whoever writes entries anew goes by where they lie.
     if mistrustsEarlierRecords { return nil }
-    guard let plan = locked({ compactionPlan(leastDead: leastDead) }) else { return nil }
+    guard let plan = locked({ compactionPlan(leastDead: leastDead, olderThan: end) }) else { return nil }
     let records = liveRecords(in: plan.slots)
     var step = CompactionStep()
     try moveAway(records, to: plan.target, &step, goesOn)
@@ -62,8 +64,11 @@ extension StoreCore {
     }
   }
 
-  private func compactionPlan(leastDead: Double) -> CompactionPlan? {
-    let loads = compactable().filter { Double($0.deadByteCount) >= leastDead * Double($0.byteCount) }
+  private func compactionPlan(leastDead: Double, olderThan end: UInt64) -> CompactionPlan? {
+    let loads = compactable().filter {
+      $0.deadByteCount > 0 && Double($0.deadByteCount) >= leastDead * Double($0.byteCount)
+        && catalog.segments.id($0.slot) < end
+    }
     let spare = spares.map { $0.byteCount - SegmentHeader.byteCount }.max() ?? 0
     return CompactionPlan(loads) { stream in
       // Of two rooms one is counted: how a record that does not fit at the end of the first divides them is not known.

@@ -12,5 +12,8 @@ public struct CompactionReport: Sendable {
   public var seconds = 0.0
   /// `progress` said to stop; what was done so far is kept.
   public var isInterrupted = false
+  /// No file of the store holds bytes of entries that were removed, overwritten or evicted before the call. False when it
+  /// was interrupted, and while unfinished bodies or drawings keep a segment from being copied.
+  public var isErased = false
   public init() {}
 }

@@ -41,6 +41,7 @@ extension StoreCore {
     }
     for slot in gone {
       catalog.segments.segment(slot)?.liveCount = 0
+      catalog.segments.segment(slot)?.liveUnits = 0
       depart(slot, follower)
     }
     follower.begin(loaded, slots: slots)

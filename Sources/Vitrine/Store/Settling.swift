@@ -57,8 +57,11 @@ extension StoreCore {
 
   // MARK: All of it
 
-  /// Copies until at most a fiftieth of what lives is dead beside it, in segments that take no more records.
-  func compact(progress: (Int, Int) -> Bool) throws(StoreError) -> CompactionReport {
+  /// Copies until nothing dead lies in the segments that are there now, and erases the log's old frames, which makes readers
+  /// that follow the log begin anew.
+  func compact(
+    erasesLog: Bool = true, progress: (Int, Int) -> Bool
+  ) throws(StoreError) -> CompactionReport {
     let started = environment.clock.monotonicNanoseconds()
     var report = CompactionReport()
     try underUpkeep { () throws(StoreError) in
@@ -68,31 +71,43 @@ extension StoreCore {
     }
     defer { underUpkeep { compactionCount -= 1 } }
     try underUpkeep { () throws(StoreError) in
+      try sealOpenSegments { holdsDeadRecords($0) }
       try retireDeadSegments()
       try trimSealedSegments()
       try checkLeftovers()
     }
-    let all = locked { compactable().filter(isWorthCopying).reduce(0) { $0 + $1.liveByteCount } }
+    // What other threads kill from here on is for the next compaction, or this one would never end beside them.
+    let (end, all) = locked {
+      (catalog.nextSegment, compactable().filter(isWorthCopying).reduce(0) { $0 + $1.liveByteCount })
+    }
     var done = 0
     var isStuck = false
     report.isInterrupted = !progress(0, all)
     while !report.isInterrupted, !isStuck {
       let step = try underUpkeep { () throws(StoreError) -> CompactionStep? in
         try requireWritable()
-        if locked({ isSmallEnough }) { return nil }
+        guard locked({ compactable().contains { isWorthCopying($0) && catalog.segments.id($0.slot) < end } }) else {
+          return nil
+        }
         try makeCopySpare()
-        return try compactOnce(leastDead: StoreCore.leastDeadShare)
+        return try compactOnce(leastDead: 0, olderThan: end)
       }
       guard let step else { break }
       done += step.byteCount
       report.recordsMoved += step.recordCount
       report.recordsDropped += step.droppedCount
-      isStuck = step.segmentCount == 0
+      isStuck = step.segmentCount == 0 && step.recordCount == 0
       report.isInterrupted = !progress(min(done, all), all)
     }
     try underUpkeep { () throws(StoreError) in
       try retireDeadSegments()
       try trimSealedSegments()
+      if !report.isInterrupted, erasesLog {
+        let isCompact = locked {
+          !catalog.segments.segments.contains { $0.map { $0.id < end && holdsDeadRecords($0) } ?? false }
+        }
+        report.isErased = try eraseLog() && isCompact
+      }
       // Room for copies that took more than the copying gained.
       if locked({ ledger.total > report.bytesBefore }) {
         try sealOpenSegments { $0.stream == $0.stream.copies }
@@ -106,15 +121,12 @@ extension StoreCore {
     return report
   }
 
-  private static let leastDeadShare = 0.015
+  private func isWorthCopying(_ load: SegmentLoad) -> Bool { load.deadByteCount > 0 }
 
-  private func isWorthCopying(_ load: SegmentLoad) -> Bool {
-    Double(load.deadByteCount) >= StoreCore.leastDeadShare * Double(load.byteCount)
-  }
-
-  /// Under the commit lock.
-  private var isSmallEnough: Bool {
-    compactable().reduce(0) { $0 + $1.deadByteCount } * 50 <= catalog.liveByteCount
+  /// Whether records lie in the segment that nothing needs. Under the commit lock.
+  private func holdsDeadRecords(_ segment: Segment) -> Bool {
+    guard segment.state == .open || segment.state == .sealed else { return false }
+    return segment.tail - SegmentHeader.byteCount > (segment.liveUnits + segment.boundUnits) * Unit.byteCount
   }
 
   /// A spare for copies, where there is none and room for one without taking it from an entry.

@@ -6,14 +6,15 @@ enum CompactCommand: Command {
     name: "compact", summary: "give the space of dead records back", positionals: [.required("STORE")],
     options: [.json],
     notes: [
-      "Copies what lives together and lets the rest go, until at most 2 % of what lives is dead beside it, not counting "
-        + "the few segments that still take records. Keeps every entry. Needs little room: a segment's worth where there "
-        + "is one, else what room is left. Nobody else may have the store open for writing; readers may.",
+      "Copies what lives out of every segment in which something is dead, unlinks those segments, and overwrites old "
+        + "frames of the log. Keeps every entry. Afterwards no file of the store holds bytes of removed entries. Needs "
+        + "little room: a segment's worth where there is one, else what room is left. No other process may have the store "
+        + "open for writing; readers may.",
       "SIGINT (Ctrl-C) or SIGTERM ends it early, after the step it is at: what is done stays done, and the exit status "
         + "is 3. A second one ends it at once, and that, or SIGKILL at any time, is safe too. Records that fail their "
         + "check are dropped with their entries; the exit status is 1 then.",
       "With --json: bytes_before and bytes_after (of the folder, on the disk), records_moved, records_dropped, seconds, "
-        + "interrupted.",
+        + "interrupted, erased (no file holds bytes of removed entries).",
     ],
     examples: [.init("cachectl compact photos.cache", "make it as small as it gets")])
 
@@ -39,6 +40,7 @@ enum CompactCommand: Command {
       ("bytes_before", .int(report.bytesBefore)), ("bytes_after", .int(report.bytesAfter)),
       ("records_moved", .int(report.recordsMoved)), ("records_dropped", .int(report.recordsDropped)),
       ("seconds", .rounded(report.seconds, places: 3)), ("interrupted", .bool(report.isInterrupted)),
+      ("erased", .bool(report.isErased)),
     ])
   }
 

@@ -3,18 +3,22 @@ import Vitrine
 
 enum RemoveCommand: Command {
   private static let allStyles = Option("all-styles", "every style of URL")
+  private static let erase = Option("erase", "compact afterwards, so that no file holds removed bytes")
 
   static let specification = CommandSpecification(
     name: "rm", summary: "remove one key, all styles of a URL, or a prefix",
-    positionals: [.required("STORE"), .optional("URL")], options: [.style, allStyles, .prefix, .json],
-    forms: ["STORE URL [--style S | --all-styles] [--json]", "STORE --prefix P [--json]"],
+    positionals: [.required("STORE"), .optional("URL")], options: [.style, allStyles, .prefix, erase, .json],
+    forms: ["STORE URL [--style S | --all-styles] [--erase] [--json]", "STORE --prefix P [--erase] [--json]"],
     notes: [
+      "Removed bytes stay in the store's files until compaction reaches them. --erase compacts the store at once (see "
+        + "cachectl help compact).",
       "A URL that is not there is exit status 1; a prefix that nothing begins with is not. An empty prefix removes "
-        + "everything."
+        + "everything.",
     ],
     examples: [
       .init("cachectl rm photos.cache https://example.org/a.jpg --all-styles", "forget a picture"),
       .init("cachectl rm photos.cache --prefix https://example.org/", "forget a site"),
+      .init("cachectl rm photos.cache https://example.org/a.jpg --erase", "forget a picture and wipe its bytes"),
     ])
 
   static func run(_ arguments: Arguments, _ output: Output) throws -> ExitStatus {
@@ -40,6 +44,9 @@ enum RemoveCommand: Command {
         count = try removeAllStyles(url!, from: store)
       } else {
         count = try store.remove(CacheKey(bytes: url!, style)) ? 1 : 0
+      }
+      if arguments.has(erase), try !store.compact().isErased {
+        throw Failure("removed, but bytes of removed entries are left in the store's files", status: .problemFound)
       }
       if arguments.has(.json) {
         try output.write(JSON.object([("removed", .int(count))]))

@@ -15,6 +15,8 @@ final class MemoryDisk: FileSystem, @unchecked Sendable {
   let onSync = Guarded<(@Sendable (String) throws(SystemError) -> Void)?>(nil)
   /// Called with a file's path and the place before something is written there.
   let onWrite = Guarded<(@Sendable (_ path: String, _ offset: Int) -> Void)?>(nil)
+  /// Bytes that reads of files have given so far.
+  let readByteCount = Guarded(0)
   /// Called with a file's path and the place before something is read there.
   let onRead = Guarded<(@Sendable (_ path: String, _ offset: Int) -> Void)?>(nil)
 
@@ -163,6 +165,7 @@ private final class MemoryHandle: File, @unchecked Sendable {
     file.disk?.onRead.withLock { $0 }?(path, offset)
     let count = min(buffer.count, max(0, file.count - offset))
     if count > 0 { buffer.baseAddress!.copyMemory(from: file.memory.start + offset, byteCount: count) }
+    file.disk?.readByteCount.withLock { $0 += count }
     return count
   }
 
