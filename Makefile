@@ -3,7 +3,8 @@
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
 .NOTPARALLEL:
-.PHONY: help setup run build engine test similarity bench-images crash kill stress mutants sanitize lint format fuzz coverage \
+.PHONY: help setup run build engine test similarity bench-images crash kill stress mutants sanitize \
+  sanitize-thread sanitize-address lint format fuzz coverage \
   docs clean
 
 # The crash backtracer of the toolchain can hang a run that nobody watches.
@@ -108,9 +109,13 @@ mutants: setup ## Plant mistakes in the engine, one at a time, and see that each
 
 # Under Address Sanitizer optimized: the tests take a third of the time. Not so the others: of inlined code that copies on write
 # Thread Sanitizer sees the reads, and not the count of references that orders them.
-sanitize: setup ## Run all tests under Thread Sanitizer, then under Address Sanitizer (leaks too)
+sanitize: sanitize-thread sanitize-address ## Run all tests under Thread Sanitizer, then under Address Sanitizer (leaks too)
+
+sanitize-thread: setup ## Run all tests under Thread Sanitizer
 	@echo '== Thread Sanitizer'
 	@VITRINE_SANITIZED=1 TSAN_OPTIONS="halt_on_error=1:$${TSAN_OPTIONS:-}" scripts/test --sanitize=thread --scratch-path '$(TSAN_BUILD)'
+
+sanitize-address: setup ## Run all tests under Address Sanitizer
 	@echo '== Address Sanitizer'
 	@VITRINE_SANITIZED=1 LSAN_OPTIONS="suppressions=$(CURDIR)/scripts/leaks.supp:print_suppressions=0:$${LSAN_OPTIONS:-}" \
 	  ASAN_OPTIONS="suppressions=$(CURDIR)/scripts/address.supp:$${ASAN_OPTIONS:-}" \
