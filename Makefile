@@ -34,6 +34,7 @@ INPUT ?=
 ONLY ?=
 PARTIAL ?=
 SCENE ?=
+LOADS ?=
 SECONDS_OF_STRESS := $(if $(filter command line environment override,$(origin SECONDS)),$(SECONDS),60)
 
 SOURCES := Sources Tests Fuzz Benchmarks Package.swift
@@ -50,7 +51,7 @@ help: ## Print this list
 	@echo
 	@echo '  make run PHOTOS=~/Pictures     your own pictures instead of made ones'
 	@echo '  make fuzz TARGET=record TIME=60'
-	@echo '  make stress SECONDS=600'
+	@echo '  make stress SECONDS=600 LOADS="stalled giants"'
 	@echo '  make crash TIME=60 SEED=7 PARTIAL=1'
 	@echo '  make kill ROUNDS=1000 SEED=7'
 	@echo '  make mutants ONLY=rule-4'
@@ -95,7 +96,7 @@ kill: setup ## Kill a writer on the real disk again and again, and look for what
 stress: setup ## Readers beside writers that evict and compact, all checked, in numbers: SECONDS=60
 	@echo 'Building (release) ...'
 	@$(RELEASE) --product store-process
-	@"$$($(RELEASE) --show-bin-path)/store-process" stress '$(SECONDS_OF_STRESS)'
+	@"$$($(RELEASE) --show-bin-path)/store-process" stress $(LOADS) '$(SECONDS_OF_STRESS)'
 
 bench-images: setup ## Measure what showing pictures costs, as tables: [PHOTOS=folder] [SCENE=list]
 	@echo 'Building (release) ...' >&2

@@ -49,8 +49,9 @@ import Vitrine
   }
 
   /// The short form of `make stress`: no time is looked at.
-  @Test func readersBesideWritersThatEvictAndCompactSeeWhatWasPut() throws {
-    let (status, report) = try StoreProcess.run(["stress", "3", folder.path + "/stress", "\(4 << 20)"])
+  @Test(arguments: [([], 4 << 20), (["stalled"], 16 << 20)])
+  func readersBesideWritersThatEvictAndCompactSeeWhatWasPut(_ loads: [String], _ budget: Int) throws {
+    let (status, report) = try StoreProcess.run(["stress"] + loads + ["3", folder.path + "/stress", "\(budget)"])
     #expect(status == 0, "\(report)")
     #expect(!FileManager.default.fileExists(atPath: folder.path + "/stress"))
   }

@@ -12,6 +12,8 @@ final class PromiseRun: @unchecked Sendable {
     var seconds = 60.0
     var budget = 64 << 20
     var folder: String
+    var hasStalledClients = false
+    var hasGiantBatches = false
     static let readers = 2
     static let writers = 2
     /// Values take about three times the budget, so most puts evict.
@@ -59,9 +61,12 @@ final class PromiseRun: @unchecked Sendable {
     phase.store(Phase.load.rawValue, ordering: .relaxed)
     let writers = (0..<Plan.writers).map { index in SystemThread { self.write(index) } }
     let compactor = SystemThread { self.compact() }
+    let stalled = plan.hasStalledClients ? StalledClients(store) { self.isOver } : nil
+    let giants = plan.hasGiantBatches ? GiantBatches(store, budget: plan.budget) { self.isOver } : nil
     sample(until: monotonicNanoseconds() + UInt64((plan.seconds - idle) * 1e9))
     phase.store(Phase.over.rawValue, ordering: .relaxed)
     for thread in readers + writers + [compactor] { thread.join() }
+    for text in (stalled?.join() ?? []) + (giants?.join() ?? []) { fail(text) }
     finish(reader)
     try reopen()
     return results.withLock { $0 }

@@ -1,14 +1,18 @@
 import Glibc
 import Vitrine
 
-/// `stress SECONDS [FOLDER [BUDGET]]`: exit status 0 when every promise was kept, 1 for a violation, 2 for wrong usage,
-/// 3 when it could not run. The folder must not exist, and is gone afterwards unless a promise was broken.
+/// `stress [LOAD…] SECONDS [FOLDER [BUDGET]]`: exit status 0 when every promise was kept, 1 for a violation, 2 for wrong
+/// usage, 3 when it could not run. The load `stalled` is a thousand clients that send nothing (``StalledClients``),
+/// `giants` are batches of more than half of the budget side by side (``GiantBatches``). The folder must not exist, and is gone afterwards unless a promise was broken.
 enum StressCommand {
   static func run(_ words: [String]) -> CInt {
-    guard (1...3).contains(words.count), let seconds = Double(words[0]), (1...1e6).contains(seconds),
+    let loads = Set(words).intersection(["stalled", "giants"])
+    let words = words.filter { !loads.contains($0) }
+    guard (1...3).contains(words.count), let seconds = Double(words[0]),
+      (1...1e6).contains(seconds),
       let budget = words.count < 3 ? 64 << 20 : Int(words[2]), budget >= 1 << 20
     else {
-      emit("usage: store-process stress SECONDS [FOLDER [BUDGET]]")
+      emit("usage: store-process stress [stalled] [giants] SECONDS [FOLDER [BUDGET]]")
       return 2
     }
     let folder = words.count > 1 ? words[1] : "/var/tmp/vitrine-stress-\(getpid())"
@@ -16,7 +20,9 @@ enum StressCommand {
       emit("\(folder): \(String(cString: strerror(errno)))")
       return 3
     }
-    let plan = PromiseRun.Plan(seconds: seconds, budget: budget, folder: "\(folder)/store")
+    let plan = PromiseRun.Plan(
+      seconds: seconds, budget: budget, folder: "\(folder)/store", hasStalledClients: loads.contains("stalled"),
+      hasGiantBatches: loads.contains("giants"))
     do {
       let results = try PromiseRun(plan).run()
       emit(results.text(plan))

@@ -31,6 +31,23 @@ package protocol Clock: AnyObject, Sendable {
   /// Nanoseconds since some moment; never steps back.
   func monotonicNanoseconds() -> UInt64
   func sleep(milliseconds: Int)
+  /// Waits until `monitor` is signaled, for at most so long; may return earlier. Its lock is held before and after.
+  func wait(on monitor: Monitor, milliseconds: Int)
+  /// As ``sleep(milliseconds:)``, for a task. Throws when it is cancelled.
+  func suspend(milliseconds: Int) async throws
+}
+
+extension Clock {
+  /// For a clock that moves only when it is told to: the time passes in short steps, between which others may signal.
+  package func wait(on monitor: Monitor, milliseconds: Int) {
+    monitor.unlock()
+    sleep(milliseconds: min(milliseconds, 2))
+    monitor.lock()
+  }
+
+  package func suspend(milliseconds: Int) async throws {
+    try await Task.sleep(nanoseconds: UInt64(milliseconds) * 1_000_000)
+  }
 }
 
 package protocol Entropy: AnyObject, Sendable {

@@ -26,6 +26,7 @@ final class POSIXClock: Clock {
   }
 
   func sleep(milliseconds: Int) { usleep(UInt32(milliseconds) * 1000) }
+  func wait(on monitor: Monitor, milliseconds: Int) { monitor.wait(milliseconds: milliseconds) }
 }
 
 final class POSIXEntropy: Entropy {

@@ -6,8 +6,8 @@ public struct AsyncBodyWriter: Sendable {
   /// As ``BodyWriter/write(_:)-([UInt8])``. Throws `CancellationError` when the task is cancelled while it waits for room;
   /// the piece was not written then.
   public func write(_ bytes: [UInt8]) async throws {
-    try await AsyncCacheStore.patiently {
-      try bytes.withUnsafeBytes { try writer.write($0, waits: false) } ? () : nil
+    try await writer.store.asynchronous.patiently {
+      try bytes.withUnsafeBytes { try writer.write($0, waits: false) }.map { .waits($0) } ?? .done(())
     }
   }
 

@@ -96,6 +96,13 @@ extension StoreCore {
     let extent = batch.largestExtent(in: self, segmentByteCount: segment)
     if extent > room { throw .tooLarge(byteCount: extent, limit: room) }
     let durability = durability ?? identity.durability
+    func commit() throws(StoreError) -> Committed { try placeAndCommit(batch, durability) }
+    let committed = try extent > segment ? placing(extent, commit) : commit()
+    bytesPut.wrappingAdd(total, ordering: .relaxed)
+    if durability == .synced { try acknowledgeSynced(committed.sequence) }
+  }
+
+  private func placeAndCommit(_ batch: WriteBatch, _ durability: Durability) throws(StoreError) -> Committed {
     while true {
       let arena = KeyArena()
       var pending: [PendingOperation] = []
@@ -108,10 +115,7 @@ extension StoreCore {
       }
       let committed = try commit(pending, moreKeys: batch.count)
       withExtendedLifetime(arena) {}
-      guard let committed else { continue }
-      bytesPut.wrappingAdd(total, ordering: .relaxed)
-      if durability == .synced { try acknowledgeSynced(committed.sequence) }
-      return
+      if let committed { return committed }
     }
   }
 

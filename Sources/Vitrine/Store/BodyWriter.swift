@@ -11,7 +11,7 @@
 /// `Sendable`: may be used from any thread, by one at a time, since pieces have an order; calls are serialized. It keeps
 /// its store open.
 public final class BodyWriter: Sendable {
-  private let store: CacheStore
+  let store: CacheStore
   private let target: BodyTarget
   /// The length that was declared, in bytes.
   public let length: Int?
@@ -51,12 +51,13 @@ public final class BodyWriter: Sendable {
   ///
   /// The first bytes of a body of more than 64 KiB reserve its room, and so do later ones of unknown length: bodies and
   /// drawings that are under way hold at most an eighth of the budget together, but the one that got room first is always
-  /// admitted. Beyond that the call waits for others, at most 5 seconds, not at all when it would wait for writers that
-  /// only its own thread has used, and throws `noSpace` then. Throws `invalidArgument` beyond the declared length,
-  /// `tooLarge` beyond 1 GiB, `aborted` after a removal of the key, and what a put throws.
+  /// admitted. Beyond that the call waits for others, in the order of the calls, at most 5 seconds, not at all when it would
+  /// wait for writers that only its own thread has used, and throws `noSpace` then. So it does where a body of undeclared
+  /// length would evict more than an eighth of the budget. Throws `invalidArgument` beyond the declared length,
+  /// `tooLarge` beyond 1 GiB and beyond what the budget can hold, `aborted` after a removal of the key, and what a put throws.
   public func write(_ bytes: borrowing RawSpan) throws(StoreError) {
-    let isWritten = try bytes.withUnsafeBytes { bytes throws(StoreError) in try write(bytes, waits: true) }
-    if !isWritten { throw .noSpace }
+    let waiter = try bytes.withUnsafeBytes { bytes throws(StoreError) in try write(bytes, waits: true) }
+    if waiter != nil { throw .noSpace }
   }
 
   /// The same for an array.
@@ -94,28 +95,28 @@ public final class BodyWriter: Sendable {
 
   // MARK: Writing
 
-  /// False where it would have to wait and `waits` forbids it; then nothing was written.
-  func write(_ bytes: UnsafeRawBufferPointer, waits: Bool) throws(StoreError) -> Bool {
+  /// Answers what to wait for where it may not wait itself; then nothing was written.
+  func write(_ bytes: UnsafeRawBufferPointer, waits: Bool) throws(StoreError) -> RoomWaiter? {
     try state.withLock { state throws(StoreError) in
       try ending(&state) { state throws(StoreError) in
         try store.core.requireWritable()
         let total = state.receivedByteCount + bytes.count
         let isAborted = store.core.locked { () -> Bool in
-          state.body.touch()
+          store.core.admissions.touch(state.body)
           state.body.receivedByteCount = total
           return state.body.isAborted
         }
         if isAborted { throw .aborted }
-        if bytes.isEmpty { return true }
+        if bytes.isEmpty { return nil }
         if let length, total > length {
           throw .invalidArgument("\(length) bytes were declared, and at least \(total) came")
         }
         if total > RecordHeader.largestPayload {
           throw .tooLarge(byteCount: total, limit: RecordHeader.largestPayload)
         }
-        guard try take(bytes, total, &state, waits: waits) else { return false }
+        if let waiter = try take(bytes, total, &state, waits: waits) { return waiter }
         state.receivedByteCount = total
-        return true
+        return nil
       }
     }
   }
@@ -141,22 +142,22 @@ public final class BodyWriter: Sendable {
 
   private func take(
     _ bytes: UnsafeRawBufferPointer, _ total: Int, _ state: inout State, waits: Bool
-  ) throws(StoreError) -> Bool {
+  ) throws(StoreError) -> RoomWaiter? {
     let core = store.core
     switch state.sink {
     case .ended(let error): throw error
     case .memory(let gathered):
       if max(total, length ?? 0) <= BodyWriter.gatheredByteCount {
         gathered.append(bytes)
-        return true
+        return nil
       }
       if let length {
-        guard try core.lend(target, byteCount: length, to: state.body, waits: waits) else { return false }
+        if let waiter = try core.lend(byteCount: length, to: state.body, waits: waits) { return waiter }
         guard let room = core.locked({ state.body.room }), let file = room.segment.file else { throw .closed }
         state.sink = .room(file, start: room.offset + room.payloadOffset, BodyDigest())
       } else {
         let staged = try core.stage(target, for: state.body)
-        guard try core.grow(staged, toHold: total, for: state.body, waits: waits) else { return false }
+        if let waiter = try core.grow(staged, toHold: total, for: state.body, waits: waits) { return waiter }
         let digest = BodyDigest()
         try store(gathered.bytes, in: staged.file, at: staged.payloadOffset, digest)
         state.sink = .staged(staged, digest)
@@ -165,10 +166,10 @@ public final class BodyWriter: Sendable {
     case .room(let file, let start, let digest):
       try store(bytes, in: file, at: start + state.receivedByteCount, digest)
     case .staged(let staged, let digest):
-      guard try core.grow(staged, toHold: total, for: state.body, waits: waits) else { return false }
+      if let waiter = try core.grow(staged, toHold: total, for: state.body, waits: waits) { return waiter }
       try store(bytes, in: staged.file, at: staged.payloadOffset + state.receivedByteCount, digest)
     }
-    return true
+    return nil
   }
 
   private func store(

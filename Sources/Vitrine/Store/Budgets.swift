@@ -37,6 +37,7 @@ extension StoreCore {
     locked {
       current = changed
       ledger.budget = changed.byteBudget
+      admitNext()
     }
     blobLimit.store(changed.byteBudget / 8, ordering: .relaxed)
     try shrink()

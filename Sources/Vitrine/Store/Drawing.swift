@@ -8,13 +8,15 @@ extension CacheStore {
   /// Costs a mapping of the bitmap's pages and one pass for the digest. Drawings and bodies in pieces hold at most an
   /// eighth of the budget together, but one of them is always admitted; beyond that a drawing waits for others, at most
   /// 5 seconds, not at all when it would wait for its own thread, and throws `noSpace` then. Throws `aborted` when
-  /// the key was removed meanwhile, alone or with others, `tooLarge` above 1 GiB, and what ``put(_:for:options:)`` throws. Safe from any
-  /// thread. `options.layout` is not used.
+  /// the key was removed meanwhile, alone or with others, `tooLarge` above 1 GiB, and what ``put(_:for:options:)`` throws.
+  /// Safe from any thread. `options.layout` is not used.
   public func draw<R>(
     _ key: CacheKey, layout: BitmapLayout, options: PutOptions = PutOptions(),
     _ body: (inout MutableRawSpan, BitmapLayout) throws -> R
   ) throws -> R {
-    guard let result = try core.draw(key, layout, options, waits: true, body) else { throw StoreError.noSpace }
+    guard case .done(let result) = try Drawing(core, key, layout, options).draw(waits: true, body) else {
+      throw StoreError.noSpace
+    }
     return result
   }
 
@@ -32,66 +34,74 @@ extension CacheStore {
 }
 
 extension AsyncCacheStore {
-  /// As ``CacheStore/draw(_:layout:options:_:)``, with `body` on a thread of the pool.
+  /// As ``CacheStore/draw(_:layout:options:_:)``, with `body` on a thread of the pool. Throws `CancellationError` when the
+  /// task is cancelled while the drawing waits for room.
   public func draw<R: Sendable>(
     _ key: CacheKey, layout: BitmapLayout, options: PutOptions = PutOptions(),
     _ body: @escaping @Sendable (inout MutableRawSpan, BitmapLayout) throws -> R
   ) async throws -> R {
-    try await AsyncCacheStore.patiently {
-      try store.core.draw(key, layout, options, waits: false, body)
-    }
+    let drawing = try Drawing(store.core, key, layout, options)
+    return try await patiently { try drawing.draw(waits: false, body) }
   }
 
-  /// Tries again while `body` answers nil because others hold the room. The waiting is done off the pool's few threads,
-  /// which those others may need.
-  static func patiently<R: Sendable>(_ body: @escaping @Sendable () throws -> R?) async throws -> R {
-    let pause = 5
-    var waited = 0
+  /// Makes an attempt, and another after each wait that it asks for. No thread waits.
+  func patiently<R: Sendable>(_ attempt: @escaping @Sendable () throws -> RoomAttempt<R>) async throws -> R {
     while true {
-      let result: Result<R?, any Error> = await BlockingPool.shared.run { Result { try body() } }
-      if let done = try result.get() { return done }
-      guard waited < StoreCore.longestWaitMilliseconds else { throw StoreError.noSpace }
-      try await Task.sleep(nanoseconds: UInt64(pause) * 1_000_000)
-      waited += pause
+      let result: Result<RoomAttempt<R>, any Error> = await BlockingPool.shared.run { Result { try attempt() } }
+      switch try result.get() {
+      case .done(let value): return value
+      case .waits(let waiter): try await store.core.wait(for: waiter)
+      }
     }
   }
 }
 
-extension StoreCore {
-  /// Nil where it would have to wait and `waits` forbids it.
-  func draw<R>(
-    _ key: CacheKey, _ layout: BitmapLayout, _ options: PutOptions, waits: Bool,
-    _ body: (inout MutableRawSpan, BitmapLayout) throws -> R
-  ) throws -> R? {
-    try requireWritable()
+/// A bitmap that is being drawn. Whatever ends it, its room is given back.
+final class Drawing: Sendable {
+  private let core: StoreCore
+  private let layout: BitmapLayout
+  private let drawing: UnfinishedBody
+
+  init(
+    _ core: StoreCore, _ key: CacheKey, _ layout: BitmapLayout, _ options: PutOptions
+  ) throws(StoreError) {
+    try core.requireWritable()
     guard layout.byteCount <= RecordHeader.largestPayload else {
-      throw StoreError.tooLarge(byteCount: layout.byteCount, limit: RecordHeader.largestPayload)
+      throw .tooLarge(byteCount: layout.byteCount, limit: RecordHeader.largestPayload)
     }
     var options = options
     options.layout = layout
-    let target = BodyTarget(key: key, options: options)
-    let drawing = try begin(target, length: layout.byteCount, isAnybodys: false)
-    defer { end(drawing) }
-    guard try lend(target, byteCount: layout.byteCount, to: drawing, waits: waits) else { return nil }
+    self.core = core
+    self.layout = layout
+    drawing = try core.begin(
+      BodyTarget(key: key, options: options), length: layout.byteCount, isAnybodys: true)
+  }
+
+  deinit { core.end(drawing) }
+
+  /// Draws and commits, on one thread, once there is room.
+  func draw<R>(
+    waits: Bool, _ body: (inout MutableRawSpan, BitmapLayout) throws -> R
+  ) throws -> RoomAttempt<R> {
+    core.locked { core.admissions.touch(drawing, takesOver: true) }
+    if let waiter = try core.lend(byteCount: layout.byteCount, to: drawing, waits: waits) { return .waits(waiter) }
+    defer { core.end(drawing) }
     guard let room = drawing.room, let file = room.segment.file else { throw StoreError.closed }
     let start = room.offset + room.payloadOffset
-    guard
-      let canvas = Canvas(
-        file, start..<start + layout.byteCount, isMapped: mapsForWriting)
-    else {
+    guard let canvas = Canvas(file, start..<start + layout.byteCount, isMapped: core.mapsForWriting) else {
       throw StoreError.system(SystemError(code: 12, operation: "draw", path: room.segment.fileName))
     }
     var span = canvas.bytes.mutableBytes
     let result = try body(&span, layout)
-    do throws(SystemError) { try canvas.commit() } catch { throw writeError(error) }
-    bytesWritten.wrappingAdd(layout.byteCount, ordering: .relaxed)
+    do throws(SystemError) { try canvas.commit() } catch { throw core.writeError(error) }
+    core.bytesWritten.wrappingAdd(layout.byteCount, ordering: .relaxed)
     let drawn = UnsafeRawBufferPointer(canvas.bytes)
-    try target.withPut(self) { put throws(StoreError) in
+    try drawing.target.withPut(core) { put throws(StoreError) in
       var put = put
-      put.carry(drawn, environment.digest?(drawn) ?? Digest(of: drawn))
-      try self.put(put, durability: options.durability, body: drawing)
+      put.carry(drawn, core.environment.digest?(drawn) ?? Digest(of: drawn))
+      try core.put(put, durability: drawing.target.options.durability, body: drawing)
     }
     withExtendedLifetime(canvas) {}
-    return result
+    return .done(result)
   }
 }

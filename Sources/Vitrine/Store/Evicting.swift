@@ -28,6 +28,15 @@ extension StoreCore {
     return gone
   }
 
+  /// The same for at most `most` bytes, of which those that died are taken off.
+  func evict(byteCount: Int, most: inout Int) throws(StoreError) -> Int {
+    if most <= 0 { return 0 }
+    if most == .max { return try evict(byteCount: byteCount) }
+    let before = locked { evictor.record.byteCount }
+    defer { most -= locked { evictor.record.byteCount } - before }
+    return try evict(byteCount: min(byteCount, most))
+  }
+
   /// Makes room for so many new entries, where the number of entries is limited. Takes no lock of upkeep, which may be
   /// busy for long.
   func evictEntries(toAdmit new: Int) throws(StoreError) {

@@ -5,7 +5,13 @@ extension StoreCore {
   /// Makes the ledger admit `byteCount` more. Throws `noSpace` when all that may go has gone, and it still does not. Under
   /// the upkeep lock, which must stay held until the bytes are taken.
   func makeRoom(for byteCount: Int) throws(StoreError) {
-    guard try makeRoom(until: { ledger.missing(byteCount) }) else { throw .noSpace }
+    var all = Int.max
+    try makeRoom(for: byteCount, evicting: &all)
+  }
+
+  /// The same at the cost of entries of `most` bytes, of which those that went are taken off.
+  func makeRoom(for byteCount: Int, evicting most: inout Int) throws(StoreError) {
+    guard try makeRoom(evicting: &most, until: { ledger.missing(byteCount) }) else { throw .noSpace }
   }
 
   /// Gives so many bytes back to a full disk, at the cost of entries. False when there are not as many.
@@ -18,7 +24,8 @@ extension StoreCore {
     }
     // A disk that others have filled is not made roomy by a few entries: they stay.
     if most < byteCount { return false }
-    return try makeRoom { ledger.total - goal }
+    var all = Int.max
+    return try makeRoom(evicting: &all) { ledger.total - goal }
   }
 
   /// Milliseconds to wait for bytes that are about to be free, before entries go for the lack of them: those that a thread
@@ -26,7 +33,7 @@ extension StoreCore {
   private static let patience = (reads: 100, syncs: 2000)
 
   /// Frees bytes until none are `missing`, which is asked under the commit lock. False when there are no more to be had.
-  private func makeRoom(until missing: () -> Int) throws(StoreError) -> Bool {
+  private func makeRoom(evicting most: inout Int, until missing: () -> Int) throws(StoreError) -> Bool {
     var waited = 0
     while locked(missing) > 0 {
       try removeOrphans()
@@ -38,13 +45,13 @@ extension StoreCore {
         waited += 1
         continue
       }
-      guard try reclaim(missing) else { return false }
+      guard try reclaim(missing, evicting: &most) else { return false }
     }
     return true
   }
 
   /// One step towards room: false when there is none to be made.
-  private func reclaim(_ missing: () -> Int) throws(StoreError) -> Bool {
+  private func reclaim(_ missing: () -> Int, evicting most: inout Int) throws(StoreError) -> Bool {
     try trimSealedSegments()
     let (missing, dead, allowance) = locked {
       (
@@ -55,27 +62,8 @@ extension StoreCore {
     if missing <= 0 { return true }
     // The more is dead, the less has to be copied for what is gained; the more may be dead, the fewer entries fit.
     if dead >= allowance, let step = try compactOnce(leastDead: 1.0 / 64), step.segmentCount > 0 { return true }
-    if try evict(byteCount: max(allowance - dead, min(missing, allowance))) > 0 { return true }
-    // Nothing is left that could be forgotten: what little is dead between what others are still writing.
+    if try evict(byteCount: max(allowance - dead, min(missing, allowance)), most: &most) > 0 { return true }
+    // Nothing is left that may be forgotten: what little is dead between what others are still writing.
     return (try compactOnce(leastDead: 1.0 / 64)?.segmentCount ?? 0) > 0
-  }
-
-  /// How long a change waits for room that others hold.
-  static let longestWaitMilliseconds = 5000
-
-  /// Called where there is no room: waits a moment for others to give back what they hold, or throws `noSpace` where
-  /// nobody but the caller holds anything, or it has been too long. Under no lock.
-  func waitForRoom(_ waited: inout Int) throws(StoreError) {
-    guard waited < StoreCore.longestWaitMilliseconds, othersHoldRoom() else { throw .noSpace }
-    let pause = 2
-    environment.clock.sleep(milliseconds: pause)
-    waited += pause
-  }
-
-  private func othersHoldRoom() -> Bool {
-    if locked({ !unfinished.areOwn }) { return true }
-    upkeepLock.lock()
-    defer { upkeepLock.unlock() }
-    return retiring.contains { catalog.segments.isPinnedByOthers($0.slot) }
   }
 }

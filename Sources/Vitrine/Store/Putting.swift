@@ -77,16 +77,31 @@ extension StoreCore {
   func put(_ put: PreparedPut, durability: Durability?, body: UnfinishedBody? = nil) throws(StoreError) {
     try requireWritable()
     let durability = durability ?? identity.durability
-    // Another thread may store the same bytes, or take the shared ones away, between looking and committing.
-    while true {
-      var pending = try place(put, durability: durability, body: body)
-      pending.body = body
-      if let committed = try commit([pending], moreKeys: 1) {
-        bytesPut.wrappingAdd(put.logicalByteCount, ordering: .relaxed)
-        if durability == .synced { try acknowledgeSynced(committed.sequence) }
-        return
+    func commit() throws(StoreError) -> Committed {
+      // Another thread may store the same bytes, or take the shared ones away, between looking and committing.
+      while true {
+        var pending = try place(put, durability: durability, body: body)
+        pending.body = body
+        if let committed = try self.commit([pending], moreKeys: 1) { return committed }
       }
     }
+    let extent = try body == nil ? extentOfItsOwn(put) : 0
+    let committed = try extent > 0 ? placing(extent, commit) : commit()
+    bytesPut.wrappingAdd(put.logicalByteCount, ordering: .relaxed)
+    if durability == .synced { try acknowledgeSynced(committed.sequence) }
+  }
+
+  /// Bytes of the segment that a put gets for itself, 0 where it goes to one with others. Throws `tooLarge` where even an
+  /// empty store has no room for it.
+  private func extentOfItsOwn(_ put: PreparedPut) throws(StoreError) -> Int {
+    let byteCount = put.stored.count
+    // No segment is smaller; a head that makes the difference does not matter here.
+    if byteCount < CacheFormat.smallestSegment { return 0 }
+    let extent = largestExtent(put.headByteCount(isReference: false), byteCount, put.isPageAligned)
+    let (segment, limit) = locked { (segmentByteCount, largestValue(overhead: extent - byteCount)) }
+    if extent <= segment { return 0 }
+    if byteCount > limit { throw .tooLarge(byteCount: byteCount, limit: limit) }
+    return extent
   }
 
   /// Reserves room, fills it, and makes it durable where the frame will not carry it. The room that `body` lends holds

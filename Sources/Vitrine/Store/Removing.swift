@@ -137,7 +137,7 @@ extension StoreCore {
         guard try record(changes) else { return false }
         // The log's own copies are of no more use; their places will be given anew.
         openSegments = Array(repeating: nil, count: openSegments.count)
-        unfinished.abortAll()
+        abortAllBodies()
         inline.withLock { $0.removeAll() }
         sequence = (wal?.nextSequence ?? 1) - 1
         return true

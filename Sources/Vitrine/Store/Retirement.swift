@@ -110,6 +110,8 @@ extension StoreCore {
           segment.isDirty = true
           segment.owesSync = true
           segment.allocatedByteCount = allocated
+          admissions.noteLength(of: segment)
+          admitNext()
         }
       } catch {
         throw writeError(error)

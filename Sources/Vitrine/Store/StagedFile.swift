@@ -11,6 +11,8 @@ final class StagedFile: @unchecked Sendable {
   fileprivate var byteCount = 0
   /// Bytes of the disk that it takes, as the ledger counts them.
   fileprivate var allocatedByteCount = 0
+  /// Bytes of entries that have gone for it.
+  fileprivate var evictedByteCount = 0
   /// It is a segment by now, and goes the way of all segments.
   fileprivate var isNamed = false
 
@@ -52,32 +54,48 @@ extension StoreCore {
     return staged
   }
 
-  /// Gives the file room for so many bytes of payload. False where that would mean to wait and `waits` forbids it.
+  /// Gives the file room for so many bytes of payload, and for some ahead where there is room; answers what to wait for
+  /// when it may not wait itself.
   func grow(
     _ staged: StagedFile, toHold payloadByteCount: Int, for body: UnfinishedBody, waits: Bool
-  ) throws(StoreError) -> Bool {
-    let needed = staged.payloadOffset + payloadByteCount
-    if needed <= staged.byteCount { return true }
-    let step = max(64 << 10, staged.byteCount / 4)
-    let byteCount = roundUp(max(needed, staged.byteCount + step), to: 4096)
-    let more = byteCount - staged.byteCount
-    guard try admit(body, more, waits: waits) else { return false }
+  ) throws(StoreError) -> RoomWaiter? {
+    let needed = roundUp(staged.payloadOffset + payloadByteCount, to: 4096)
+    if needed <= staged.byteCount { return nil }
+    let limit = locked { largestValue(overhead: staged.payloadOffset) }
+    if payloadByteCount > limit { throw .tooLarge(byteCount: payloadByteCount, limit: limit) }
+    let ahead = max(needed, roundUp(staged.byteCount + max(64 << 10, staged.byteCount / 4), to: 4096))
+    let before = staged.byteCount
+    if let waiter = try admit(body, ahead - before, waits: waits) { return waiter }
     do throws(StoreError) {
-      try extend(staged, to: byteCount)
+      try extend(staged, to: ahead)
+      return nil
     } catch {
-      locked { unfinished.dismiss(body, more) }
+      guard case .noSpace = error, needed < ahead else {
+        dismiss(body, ahead - before)
+        throw error
+      }
+    }
+    dismiss(body, ahead - needed)
+    do throws(StoreError) {
+      try extend(staged, to: needed)
+    } catch {
+      dismiss(body, needed - before)
       throw error
     }
-    return true
+    return nil
   }
 
-  /// Under the upkeep lock, so that the ledger's answer still holds when the blocks are taken.
+  /// Under the upkeep lock, so that the ledger's answer still holds when the blocks are taken. The length of the body is
+  /// not known, so at most an eighth of the budget is evicted for it. Beyond that it may have room that is free.
   private func extend(_ staged: StagedFile, to byteCount: Int) throws(StoreError) {
     upkeepLock.lock()
     defer { upkeepLock.unlock() }
     try requireWritable()
     let more = byteCount - staged.byteCount
-    try makeRoom(for: more)
+    var most = max(0, locked { ledger.budget / 8 } - staged.evictedByteCount)
+    let before = most
+    defer { staged.evictedByteCount += before - most }
+    try makeRoom(for: more, evicting: &most)
     do throws(SystemError) {
       try staged.file.allocate(byteCount: byteCount)
       staged.byteCount = byteCount
@@ -163,7 +181,7 @@ extension StoreCore {
         headByteCount: headByteCount, payloadByteCount: put.stored.count, pageAligned: put.isPageAligned)
       {
         segment.lend(room)
-        body.room = room
+        admissions.lend(room, to: body)
       }
       if try !record([.segmentSealed(slot: slot, byteCount: segment.byteCount)]) { segment.state = .sealed }
       return true

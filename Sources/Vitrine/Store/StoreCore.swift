@@ -42,6 +42,7 @@ final class StoreCore: @unchecked Sendable {
   @exclusivity(unchecked) var openSegments: [Segment?] = Array(repeating: nil, count: 5)
   @exclusivity(unchecked) var spares: [Segment] = []
   @exclusivity(unchecked) var unfinished = UnfinishedBodies()
+  @exclusivity(unchecked) var admissions = Admissions()
   let frame = ByteBuffer(capacity: 64 << 10)
   /// Room that both checkpoint files have for the index.
   @exclusivity(unchecked) var checkpointByteCount: Int

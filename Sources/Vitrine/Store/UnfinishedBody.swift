@@ -8,10 +8,14 @@ final class UnfinishedBody: @unchecked Sendable {
   let length: Int?
   let number: UInt64
   var receivedByteCount = 0
-  /// Its place in the order in which bodies got room; nil before the first bytes.
-  var turn: UInt64?
+  /// Its place in the order in which bodies got room, while it holds any.
+  var turn: UInt64 = 0
   /// Bytes of the disk that were admitted for it.
   var heldByteCount = 0
+  /// Those of them that were admitted while it waited, and that it has not asked for again yet.
+  var unusedByteCount = 0
+  /// Its request for more room, while that waits.
+  var waiter: RoomWaiter?
   /// The room of a segment that it fills.
   var room: Reservation?
   /// The file that it grows in, where its length is not known.
@@ -19,7 +23,7 @@ final class UnfinishedBody: @unchecked Sendable {
   /// Its key was removed after it had begun, so it must not be committed.
   var isAborted = false
   /// The thread that alone has worked on it so far; nil when there were several.
-  private var thread: ThreadContext.Token?
+  var thread: ThreadContext.Token?
 
   init(_ target: BodyTarget, _ hash: KeyHash, length: Int?, number: UInt64, isAnybodys: Bool) {
     self.target = target
@@ -29,14 +33,7 @@ final class UnfinishedBody: @unchecked Sendable {
     thread = isAnybodys ? nil : ThreadContext.current.token
   }
 
-  /// Notes who works on it.
-  func touch() {
-    if !isOwn { thread = nil }
-  }
-
-  /// Whether only the calling thread can end it.
-  var isOwn: Bool { thread === ThreadContext.current.token }
-
+  var threadID: ObjectIdentifier? { thread.map { ObjectIdentifier($0) } }
   func has(url: UnsafeRawBufferPointer) -> Bool { url.elementsEqual(target.key.url) }
   func has(style: UnsafeRawBufferPointer) -> Bool { style.elementsEqual(target.key.style.bytes) }
 }

@@ -67,6 +67,7 @@ extension StoreCore {
       return
     }
     guard markClosing() else { return }
+    locked { admissions.refuseAll(.closed) }
     background.withLock { $0 }?.stop()
     // Some of them may be about to take the upkeep lock.
     if (try? requireWritable(closing: true)) != nil { waitForPuts() }

@@ -1,0 +1,31 @@
+/// Elements in the order in which they came, each with a number by which it is taken out again.
+///
+/// The first is at hand; taking one out is a binary search and a move of those behind it.
+struct NumberedLine<Element> {
+  private var elements: [(number: UInt64, element: Element)] = []
+  private var nextNumber: UInt64 = 1
+
+  var first: Element? { elements.first?.element }
+  var isEmpty: Bool { elements.isEmpty }
+  var count: Int { elements.count }
+  var all: some Collection<Element> { elements.lazy.map(\.element) }
+
+  /// Answers the number of the new last element.
+  mutating func append(_ element: Element) -> UInt64 {
+    defer { nextNumber += 1 }
+    elements.append((nextNumber, element))
+    return nextNumber
+  }
+
+  /// Nil when it has gone already.
+  @discardableResult
+  mutating func remove(_ number: UInt64) -> Element? {
+    var (low, high) = (0, elements.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if elements[middle].number < number { low = middle + 1 } else { high = middle }
+    }
+    guard low < elements.count, elements[low].number == number else { return nil }
+    return elements.remove(at: low).element
+  }
+}
