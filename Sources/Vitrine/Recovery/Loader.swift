@@ -15,9 +15,19 @@ package struct Loader {
 
   /// `identity` is what `STORE` said, if it could be read.
   package func load(identity stored: StoreIdentity?, rebuilding: Bool = false) throws(StoreError) -> LoadedStore {
-    var checkpoints = try system { () throws(SystemError) in
-      try CheckpointSet.open(folders.checkpoints, access: access)
+    guard let loaded = try load(identity: stored, rebuilding: rebuilding, besideWriter: nil) else {
+      throw .unreadable(path: folders.root.path, reason: "its checkpoints change while it is being opened")
     }
+    return loaded
+  }
+
+  /// `besideWriter` is given where another process may be changing the files: then nil when a checkpoint was replaced
+  /// while it was read, which is no damage and no reason to read all segments.
+  func load(
+    identity stored: StoreIdentity?, rebuilding: Bool = false, besideWriter: WriterBeside?
+  ) throws(StoreError) -> LoadedStore? {
+    var checkpoints = try openCheckpoints()
+    let headers = checkpoints.slots.map(\.header)
     let fromCheckpoint = checkpoints.order.first.flatMap { checkpoints.slots[$0].header?.identity }
     guard let identity = stored ?? fromCheckpoint else {
       throw .unreadable(path: folders.root.path, reason: "neither STORE nor a checkpoint can be read")
@@ -26,25 +36,36 @@ package struct Loader {
     for index in checkpoints.slots.indices where checkpoints.slots[index].header?.identity.store != identity.store {
       checkpoints.slots[index].header = nil
     }
-    let scan = try system { () throws(SystemError) in
-      try WALScan.open(folders.wal, store: identity.store, access: access)
-    }
     if !rebuilding {
       for index in checkpoints.order {
         guard let header = checkpoints.slots[index].header, let file = checkpoints.slots[index].file,
-          let catalog = Catalog.read(from: file, header: header)
+          let catalog = besideWriter.map({ $0.readCatalog(from: file, header) })
+            ?? Catalog.read(from: file, header: header)
         else { continue }
         checkpoints.current = index
-        let loaded = replay(catalog, header, identity, scan, checkpoints, isNewest: index == checkpoints.order.first)
-        if let loaded {
+        // Beside a writer the log is looked at as late as can be: less of it has been taken away.
+        let scan = try openLog(identity)
+        let replayed = replay(catalog, header, identity, scan, checkpoints, isNewest: index == checkpoints.order.first)
+        if var loaded = replayed {
+          if besideWriter != nil { try catchUp(&loaded) }
           return try finish(loaded, storeFileNeedsHealing: stored == nil || !stored!.hasSameOptions(as: identity))
         }
       }
     }
+    if besideWriter != nil, try openCheckpoints().slots.map(\.header) != headers { return nil }
+    let scan = try openLog(identity)
     var loaded = try Rebuild(folders: folders, identity: identity, scan: scan, access: access)
       .run(checkpoints: checkpoints)
     loaded.newestOpening = max(loaded.newestOpening, newestOpening(checkpoints, scan))
     return try finish(loaded, storeFileNeedsHealing: stored == nil)
+  }
+
+  private func openCheckpoints() throws(StoreError) -> CheckpointSet {
+    try system { () throws(SystemError) in try CheckpointSet.open(folders.checkpoints, access: access) }
+  }
+
+  private func openLog(_ identity: StoreIdentity) throws(StoreError) -> WALScan {
+    try system { () throws(SystemError) in try WALScan.open(folders.wal, store: identity.store, access: access) }
   }
 
   private func newestOpening(_ checkpoints: CheckpointSet, _ scan: WALScan) -> UInt64 {
@@ -116,14 +137,56 @@ package struct Loader {
     return loaded
   }
 
+  /// A segment that was opened already stays as it is.
+  private func open(_ segment: Segment, _ catalog: Catalog) throws(SystemError) {
+    if segment.isAttached { return }
+    try segment.open(
+      in: folders.segments, access: access, maps: mapsSegments, account: account ?? catalog.segments.account)
+  }
+
+  /// Opens what the log leads to beside a writer. A segment without a file was retired by a later frame, which moved its
+  /// records first, or removed them: so the log is read on until every segment has its file. Where that leads nowhere,
+  /// what is missing counts as missing.
+  private func catchUp(_ loaded: inout LoadedStore) throws(StoreError) {
+    let catalog = loaded.catalog
+    for _ in 0..<Loader.mostCatchingUp {
+      var isMissing = false
+      for case let segment? in catalog.segments.segments where segment.state != .retired {
+        do throws(SystemError) {
+          try open(segment, catalog)
+        } catch {
+          guard error.code == SystemError.missing else { throw .system(error) }
+          isMissing = true
+        }
+      }
+      if !isMissing || loaded.distrusted != nil { return }
+      let scan = try openLog(loaded.identity)
+      var target = Replaying(catalog: catalog, inline: loaded.inline)
+      catalog.isReplaying = true
+      let replay = WALReplay.run(scan, from: loaded.end, into: &target)
+      catalog.isReplaying = false
+      loaded.inline = target.inline
+      loaded.replayedCount += replay.changeCount
+      loaded.end = replay.end
+      if replay.isDamaged || replay.frameCount == 0 { return }
+      loaded.isClean = false
+      loaded.kind = .recovered
+      loaded.scan = scan
+      loaded.chain += replay.chain.filter { !loaded.chain.contains($0) }
+      loaded.durableSequence = max(loaded.durableSequence, replay.durableSequence)
+      loaded.newestOpening = max(loaded.newestOpening, scan.newestOpening)
+    }
+  }
+
+  private static let mostCatchingUp = 10
+
   private func attach(_ segment: Segment, _ loaded: inout LoadedStore) throws(StoreError) {
     let catalog = loaded.catalog
     var problem: String?
     var mapped = 0
     var isWhole = false
     do throws(SystemError) {
-      try segment.open(
-        in: folders.segments, access: access, maps: mapsSegments, account: account ?? catalog.segments.account)
+      try open(segment, catalog)
       mapped = segment.readableByteCount
       isWhole = mapped >= segment.byteCount
       if !isWhole {

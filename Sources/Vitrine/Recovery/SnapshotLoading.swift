@@ -1,13 +1,32 @@
+/// How a checkpoint is read that a writer may be replacing.
+struct WriterBeside {
+  /// A checkpoint that was replaced while it was read, block after block, is copied whole before the next try looks at its
+  /// blocks: the copy is faster than any writer, which writes the other file first and syncs it.
+  let copiesFirst: Bool
+
+  /// No longer checkpoint is held in memory beside the index made from it: 40 million entries.
+  private static let mostCopied = 1 << 30
+
+  func readCatalog(from file: any File, _ header: CheckpointHeader) -> Catalog? {
+    guard copiesFirst, header.leastFileByteCount <= WriterBeside.mostCopied,
+      let copy = try? file.copied(byteCount: header.leastFileByteCount)
+    else { return Catalog.read(from: file, header: header) }
+    return Catalog.read(from: MappedFile(copy, isPrivate: false), header: header)
+  }
+}
+
 extension Loader {
   private static let mostAttempts = 50
 
-  /// The state of a store that somebody may be writing to. A view that reaches the position of the newest checkpoint is
-  /// whole: the log was not taken away from under it. What looks like damage may be a writer at work, a frame half
+  /// The state of a store that another process may be writing to. A view that reaches the position of the newest
+  /// checkpoint is whole: the log was not taken away from under it. Damage may be a writer at work, such as a frame half
   /// written or a segment just retired; it counts once it is found twice in a row and nothing has moved between.
   package func loadSnapshot(identity: StoreIdentity?, clock: any Clock) throws(StoreError) -> LoadedStore {
     var previous: (end: WALPosition, generation: UInt64)?
     for attempt in 0..<Loader.mostAttempts {
-      let loaded = try load(identity: identity)
+      guard let loaded = try load(identity: identity, besideWriter: WriterBeside(copiesFirst: attempt > 0)) else {
+        continue
+      }
       let newest = try newestCheckpoint()
       let isSuspect = loaded.mayHaveLostRemovals || loaded.droppedCount > 0 || loaded.kind == .rebuilt
       if !isSuspect, loaded.end.sequence >= newest?.position.sequence ?? 0 { return loaded }
