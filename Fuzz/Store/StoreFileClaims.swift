@@ -33,7 +33,9 @@ enum StoreFileClaims {
   private static func fields(_ copy: ArraySlice<UInt8>) -> [UInt8] {
     var bytes = Array(copy.prefix(StoreIdentity.byteCount))
     // Larger numbers are taken for the largest.
-    for field in [240, 272, 280] { Seal.put(min(Seal.word(bytes, field), UInt64(Int.max)), &bytes, at: field) }
+    for (field, most) in [(232, CacheFormat.largestBudget), (240, Int.max), (272, Int.max), (280, Int.max)] {
+      Seal.put(min(Seal.word(bytes, field), UInt64(most)), &bytes, at: field)
+    }
     // Between them stands what no reader looks at, and behind them the checksum.
     return Array(bytes[..<12] + bytes[16..<267] + bytes[272..<288])
   }

@@ -24,7 +24,8 @@ package struct StoreIdentity: Sendable, Equatable {
   package var generation: UInt64 = 1
   /// What URL hashes are taken under.
   package var secret: [UInt8]
-  package var byteBudget: Int
+  /// At most ``CacheFormat/largestBudget``, whatever it is set to: the reader of `STORE` takes everything that is written.
+  package var byteBudget: Int { didSet { byteBudget = min(byteBudget, CacheFormat.largestBudget) } }
   package var entryBudget: Int
   package var segmentByteCount: Int
   package var walFileByteCount: Int
@@ -42,7 +43,7 @@ package struct StoreIdentity: Sendable, Equatable {
   ) {
     self.store = store
     self.secret = secret
-    self.byteBudget = byteBudget
+    self.byteBudget = min(byteBudget, CacheFormat.largestBudget)
     self.entryBudget = entryBudget
     self.segmentByteCount = segmentByteCount
     self.walFileByteCount = walFileByteCount
@@ -56,6 +57,8 @@ package struct StoreIdentity: Sendable, Equatable {
     /// Whole, but of a version this library does not know.
     case newer(UInt32)
     case damaged
+
+    var isValid: Bool { if case .valid = self { true } else { false } }
   }
 
   package static func read(_ bytes: UnsafeRawBufferPointer) -> Reading {
@@ -77,13 +80,22 @@ package struct StoreIdentity: Sendable, Equatable {
     identity.maximumAge = Int64(clamping: p.u64(272))
     identity.maximumIdle = Int64(clamping: p.u64(280))
     identity.policy = policy
-    guard identity.byteBudget >= CacheFormat.smallestBudget, identity.byteBudget < 1 << 60,
-      identity.compressionLevel <= 19, identity.generation < UInt64(1) << 62,
+    guard identity.byteBudget >= CacheFormat.smallestBudget, identity.compressionLevel <= 19,
+      identity.generation < UInt64(1) << 62,
       identity.segmentByteCount == 0
         || (CacheFormat.smallestSegment...CacheFormat.largestSegment).contains(identity.segmentByteCount),
       (CacheFormat.smallestWALFile...CacheFormat.largestWALFile).contains(identity.walFileByteCount)
     else { return .damaged }
     return .valid(identity)
+  }
+
+  /// Both copies in a `STORE` file. Reads no more than the format has, however long the file is.
+  package static func copies(in file: any File) -> [Reading] {
+    let bytes = (try? file.read(0..<fileByteCount)) ?? []
+    return [0, secondCopy].map { offset in
+      guard offset + byteCount <= bytes.count else { return .damaged }
+      return bytes.withUnsafeBytes { read(UnsafeRawBufferPointer(rebasing: $0[offset...])) }
+    }
   }
 
   package func encoded() -> [UInt8] {
@@ -123,6 +135,8 @@ package struct StoreIdentity: Sendable, Equatable {
 package enum CacheFormat {
   package static let version: UInt32 = 1
   package static let smallestBudget = 1 << 20
+  /// Sums of what the ledger counts, and of a budget, fit below the largest number with room to spare.
+  package static let largestBudget = 1 << 60 - 1
   package static let smallestWALFile = 32 << 10
   package static let largestWALFile = 64 << 20
   package static let smallestSegment = 64 << 10

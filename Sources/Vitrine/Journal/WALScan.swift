@@ -34,7 +34,8 @@ package struct WALScan {
       }
       let status = try file.status()
       let header = header(of: file, store: store, &hasFailed)
-      files.append(Found(name: name, file: file, byteCount: status.byteCount, header: header))
+      let byteCount = min(status.byteCount, CacheFormat.largestWALFile)
+      files.append(Found(name: name, file: file, byteCount: byteCount, header: header))
     }
     return WALScan(files: files, hasFailed: hasFailed)
   }

@@ -152,6 +152,12 @@ package struct ByteReader {
 @inline(__always)
 package func roundUp(_ value: Int, to alignment: Int) -> Int { (value + alignment - 1) & ~(alignment - 1) }
 
+/// Whether all bytes are zero.
+func isZero(_ bytes: UnsafeRawBufferPointer) -> Bool {
+  guard let start = bytes.baseAddress, bytes.count > 0 else { return true }
+  return bytes[0] == 0 && memcmp(start, start + 1, bytes.count - 1) == 0
+}
+
 @inline(__always)
 func equalBytes(_ a: UnsafeRawPointer, _ b: UnsafeRawBufferPointer) -> Bool {
   b.count == 0 || memcmp(a, b.baseAddress!, b.count) == 0

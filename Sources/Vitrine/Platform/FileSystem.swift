@@ -12,6 +12,15 @@ package protocol FileSystem: AnyObject, Sendable {
   func syncName(ofFolder path: String, from site: CallSite) throws(SystemError)
 }
 
+/// The path of the folder that holds the name at the end of `path`.
+func parentPath(of path: String) -> String {
+  var parent = path[...]
+  while parent.count > 1, parent.last == "/" { parent.removeLast() }
+  while let last = parent.last, last != "/" { parent.removeLast() }
+  while parent.count > 1, parent.last == "/" { parent.removeLast() }
+  return parent.isEmpty ? "." : String(parent)
+}
+
 /// A folder held open. Names are single components; none is ever followed through a symbolic link.
 package protocol Directory: AnyObject, Sendable {
   /// For messages.
@@ -70,8 +79,10 @@ package struct FileStatus: Sendable, Equatable {
 
   /// What counts against a budget. A file system that promises no blocks gives a file those of its length when they are
   /// written, which is too late to make room.
-  package var chargedByteCount: Int {
-    allocatedByteCount >= byteCount ? allocatedByteCount : roundUp(byteCount, to: 4096)
+  /// Of a longer file than `limit`, which its format does not allow, the rest counts only where it has blocks.
+  package func chargedByteCount(atMost limit: Int) -> Int {
+    let byteCount = min(byteCount, limit)
+    return allocatedByteCount >= byteCount ? allocatedByteCount : roundUp(byteCount, to: 4096)
   }
 }
 
@@ -158,10 +169,5 @@ extension File {
     }
     if let failure { throw failure }
     return bytes
-  }
-
-  /// The whole file, or its first `limit` bytes.
-  package func readAll(limit: Int = .max) throws(SystemError) -> [UInt8] {
-    try read(0..<Swift.min(status().byteCount, limit))
   }
 }

@@ -46,10 +46,7 @@ package final class POSIXFileSystem: FileSystem {
 
   /// Its parent is synced, where that can be opened at all.
   package func syncName(ofFolder path: String, from site: CallSite) throws(SystemError) {
-    var parent = path[...]
-    while parent.count > 1, parent.last == "/" { parent.removeLast() }
-    while let last = parent.last, last != "/" { parent.removeLast() }
-    let name = parent.isEmpty ? "." : String(parent)
+    let name = parentPath(of: path)
     let descriptor = retrying { open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
     guard descriptor >= 0 else { return }
     defer { close(descriptor) }

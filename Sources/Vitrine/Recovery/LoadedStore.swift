@@ -48,8 +48,8 @@ package struct CheckpointSet {
     mutating func noteRoom(_ allocated: Int) throws(SystemError) -> Int {
       guard let file else { return 0 }
       let before = chargedByteCount
-      chargedByteCount = try file.status().chargedByteCount
       room = max(room, allocated)
+      chargedByteCount = try file.status().chargedByteCount(atMost: room)
       return chargedByteCount - before
     }
   }
@@ -103,7 +103,8 @@ package struct CheckpointSet {
       newerVersion = bytes.withUnsafeBytes { CheckpointHeader.newerVersion($0) } ?? newerVersion
       let status = try file?.status() ?? FileStatus(byteCount: 0, allocatedByteCount: 0)
       let room = directory.promisesAllocation ? min(status.byteCount, status.allocatedByteCount) : status.byteCount
-      slots.append(Slot(file: file, header: header, room: room, chargedByteCount: status.chargedByteCount))
+      slots.append(
+        Slot(file: file, header: header, room: room, chargedByteCount: status.chargedByteCount(atMost: room)))
     }
     return CheckpointSet(slots: slots, newerVersion: newerVersion)
   }

@@ -59,7 +59,7 @@ package struct Rebuild {
     for (index, id) in ids.enumerated() {
       progress?(index, ids.count)
       let opened = try system { () throws(SystemError) in try open(id) }
-      guard let (file, byteCount) = opened, byteCount > SegmentHeader.byteCount, let slot = catalog.segments.takeSlot()
+      guard let (file, length) = opened, length > SegmentHeader.byteCount, let slot = catalog.segments.takeSlot()
       else { continue }
       catalog.nextSegment = max(catalog.nextSegment, id &+ 1)
       let bytes = (try? file.read(0..<SegmentHeader.byteCount)) ?? []
@@ -68,6 +68,7 @@ package struct Rebuild {
         catalog.segments.giveBack(slot: slot)
         continue
       }
+      let byteCount = SegmentHeader.bound(length, store: identity.store, segment: id, head: head)
       let segment = Segment(
         id: id, slot: slot, byteCount: byteCount, stream: head?.stream ?? .originals, state: .sealed,
         tail: SegmentHeader.byteCount)

@@ -100,8 +100,8 @@ package final class Segment: @unchecked Sendable {
     let readable = min(status.byteCount, byteCount)
     let mapping = maps && readable > 0 ? try file.map(byteCount: readable, writable: false) : nil
     attach(
-      file: file, in: directory, mapping: mapping, byteCount: readable, allocatedByteCount: status.chargedByteCount,
-      account: account, access: access)
+      file: file, in: directory, mapping: mapping, byteCount: readable,
+      allocatedByteCount: status.chargedByteCount(atMost: byteCount), account: account, access: access)
   }
 
   /// Bytes of its file that may be read.

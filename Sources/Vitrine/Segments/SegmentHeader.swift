@@ -79,6 +79,20 @@ package struct SegmentHeader: Sendable, Equatable {
     return Array(buffer.bytes)
   }
 
+  /// No segment's file is longer: a value of the largest size with the longest head, which takes far less than 1 MiB.
+  package static let largestFileByteCount = RecordHeader.largestPayload + 1 << 20
+
+  /// How far a segment's file may hold records that is `byteCount` bytes long: anything may have been appended to it.
+  package static func bound(_ byteCount: Int, store: StoreID, segment: UInt64, head: SegmentHeader?) -> Int {
+    let isOwn = head?.store == store && head?.segment == segment
+    return min(byteCount, largestFileByteCount, isOwn ? head!.fileByteCount : .max)
+  }
+
+  /// What a segment's file counts in the budget that nothing refers to.
+  package static func charge(of file: any File) throws(SystemError) -> Int {
+    try file.status().chargedByteCount(atMost: largestFileByteCount)
+  }
+
   /// The name of a segment's file in `segments/`.
   package static func fileName(_ segment: UInt64) -> String { hexadecimal(segment) + ".segment" }
 

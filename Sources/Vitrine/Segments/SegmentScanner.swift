@@ -41,19 +41,26 @@ package struct SegmentScanner {
     var windowCount = 0
     var offset = SegmentHeader.byteCount
     var end = offset
+    /// Reads on where `count` bytes from `offset` on are not in the window, and the file has more.
+    func load(atLeast count: Int) -> Bool {
+      let windowEnd = windowStart + windowCount
+      if offset >= windowStart, offset + count <= windowEnd || windowEnd == byteCount { return false }
+      windowStart = offset
+      windowCount = fill(window, at: offset, byteCount: byteCount, damage)
+      return true
+    }
     while offset + RecordHeader.fixedByteCount <= byteCount {
-      if offset < windowStart || offset + SegmentScanner.largestHead > windowStart + windowCount,
-        !(offset >= windowStart && windowStart + windowCount == byteCount)
-      {
-        windowStart = offset
-        windowCount = fill(window, at: offset, byteCount: byteCount, damage)
-        if windowCount == 0 { break }
+      // Where nothing was written, and in a hole of the file, no record begins.
+      if load(atLeast: RecordHeader.fixedByteCount), isZero(UnsafeRawBufferPointer(rebasing: window[..<windowCount])) {
+        offset += roundUp(windowCount, to: Unit.byteCount)
+        continue
       }
-      let rest = UnsafeRawBufferPointer(rebasing: window[(offset - windowStart)..<windowCount])
-      guard rest.count >= 4, let start = rest.baseAddress, start.u32(0) == RecordHeader.magic else {
+      guard UnsafeRawPointer(window.baseAddress!).u32(offset - windowStart) == RecordHeader.magic else {
         offset += Unit.byteCount
         continue
       }
+      _ = load(atLeast: SegmentScanner.largestHead)
+      let rest = UnsafeRawBufferPointer(rebasing: window[(offset - windowStart)..<windowCount])
       // The head must lie in the window, the payload only in the file.
       guard let header = RecordHeader(head: rest, available: byteCount - offset),
         header.isIntact(in: rest, seed: RecordHeader.seed(store: store, segment: segment, offset: offset))

@@ -38,7 +38,7 @@ struct Adoption {
           : Creation.makeLogFile(
             name, folders.wal, byteCount: loaded.identity.walFileByteCount)
         let log = WAL.LogFile(
-          name: name, file: file, byteCount: isWhole ? found!.byteCount : loaded.identity.walFileByteCount,
+          name: name, file: file, byteCount: min(isWhole ? found!.byteCount : .max, loaded.identity.walFileByteCount),
           isMapped: folders.wal.promisesAllocation, isNew: !isWhole)
         if isWhole, let header = found?.header, loaded.chain.contains(header.use),
           !(isEmptyTail && header.use == loaded.end.use)
@@ -100,14 +100,14 @@ struct Adoption {
     ledger.fixed = fixedByteCount(folders.root)
     // An opening for writing has made those anew that were missing.
     for file in wal?.files.map(\.file) ?? loaded.scan.files.map(\.file) {
-      ledger.wal += (try? file.status().chargedByteCount) ?? 0
+      ledger.wal += (try? file.status().chargedByteCount(atMost: loaded.identity.walFileByteCount)) ?? 0
     }
     ledger.checkpoints = loaded.checkpoint.slots.reduce(0) { $0 + $1.chargedByteCount }
     for case let segment? in loaded.catalog.segments.segments where segment.state != .retired {
       ledger.segments += segment.allocatedByteCount
     }
     for name in loaded.orphans {
-      ledger.orphans += (try? folders.segments.openFile(name, .readOnly).status().chargedByteCount) ?? 0
+      ledger.orphans += (try? SegmentHeader.charge(of: folders.segments.openFile(name, .readOnly))) ?? 0
     }
     return ledger
   }
@@ -115,7 +115,9 @@ struct Adoption {
   /// What the files of the folder itself take.
   static func fixedByteCount(_ root: any Directory) -> Int {
     let names = [CacheFormat.storeFile, CacheFormat.lockFile, CacheFormat.countersFile, CacheFormat.tagFile]
-    return names.reduce(0) { $0 + ((try? root.openFile($1, .readOnly).status().chargedByteCount) ?? 0) }
+    // `STORE` is the longest of them.
+    let limit = StoreIdentity.fileByteCount
+    return names.reduce(0) { $0 + ((try? root.openFile($1, .readOnly).status().chargedByteCount(atMost: limit)) ?? 0) }
   }
 }
 
@@ -227,7 +229,7 @@ extension StoreCore {
           try file.allocate(byteCount: room)
         } catch {
           guard SystemCode.isNoSpace(error.code), try file.status().byteCount >= needed else { throw error }
-          checkpoints.slots[index].room = needed
+          ledger.checkpoints += try checkpoints.slots[index].noteRoom(needed)
           continue
         }
         try file.sync()

@@ -21,8 +21,8 @@ extension CacheStore {
   public func checkpoint() throws(StoreError) { try core.checkpoint() }
 
   /// Changes the budgets; nil leaves one as it is. They are durable before they hold, and hold when this returns: a smaller
-  /// one evicts and compacts at once, which may take as long as copying a good part of the store. Throws `storeRemoved`
-  /// when the folder has gone.
+  /// one evicts and compacts at once, which may take as long as copying a good part of the store. A byte budget above
+  /// ``StoreOptions/largestByteBudget`` is taken as that. Throws `storeRemoved` when the folder has gone.
   public func setBudgets(byteBudget: Int? = nil, entryBudget: Int? = nil) throws(StoreError) {
     try core.setBudgets(byteBudget: byteBudget, entryBudget: entryBudget)
   }

@@ -26,6 +26,7 @@ struct Creation {
     try folders.root.sync()
     var budget = options.byteBudget ?? 0
     if budget == 0 { budget = Sizing.defaultBudget(available: try folders.root.availableByteCount()) }
+    budget = min(budget, CacheFormat.largestBudget)
     let walFileByteCount = Sizing.walFileByteCount(budget: budget)
     var identity = StoreIdentity(
       store: StoreID(low: try environment.entropy.integer(), high: try environment.entropy.integer()),

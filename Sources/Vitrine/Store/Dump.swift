@@ -47,7 +47,8 @@ extension CacheStore {
     lines.append(
       "segment \(header.segment) stream=\(header.stream.name) bytes=\(header.fileByteCount) opening=\(header.opening)")
     var found: [(Int, String)] = []
-    let byteCount = try file.status().byteCount
+    let byteCount = SegmentHeader.bound(
+      try file.status().byteCount, store: header.store, segment: header.segment, head: header)
     _ = SegmentScanner(file: file, store: header.store, segment: header.segment).records(
       byteCount: byteCount,
       { record in

@@ -56,7 +56,7 @@ enum Sizing {
   /// twentieth of the budget, and less where the store itself (`own`, and four segments being filled) takes so much that
   /// they would get less than 87 %.
   static func deadAllowance(budget: Int, own: Int, segmentByteCount: Int) -> Int {
-    max(min(budget / 20, budget * 13 / 100 - own - 4 * segmentByteCount), segmentByteCount)
+    max(min(budget / 20, budget / 100 * 13 - own - 4 * segmentByteCount), segmentByteCount)
   }
 
   static let defaultBudgetLimit = 2 << 30

@@ -9,7 +9,7 @@ enum LockFile {
   }
 
   static func isOursOrBlank(_ file: any File) -> Bool {
-    let bytes = (try? file.readAll(limit: byteCount + 1)) ?? []
+    let bytes = (try? file.read(0..<byteCount + 1)) ?? []
     return read(file).isOurs || (bytes.count <= byteCount && bytes.allSatisfy { $0 == 0 })
   }
 

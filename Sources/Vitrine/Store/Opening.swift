@@ -54,10 +54,19 @@ struct Opening {
     do throws(SystemError) {
       return try environment.fileSystem.openDirectory(path, create: !options.isReadOnly && options.createsIfMissing)
     } catch {
-      if error.code == SystemError.missing { throw .noSuchStore(path: path) }
+      if error.code == SystemError.missing { throw missingFolder }
       if error.code == 20 { throw .notAStore(path: path, reason: "it is not a folder") }
       throw .system(error)
     }
+  }
+
+  /// The store's folder is made on wish, and its parent never.
+  private var missingFolder: StoreError {
+    let parent = parentPath(of: path)
+    guard !options.isReadOnly, options.createsIfMissing,
+      (try? environment.fileSystem.openDirectory(parent, create: false)) == nil
+    else { return .noSuchStore(path: path) }
+    return .system(SystemError(code: SystemError.missing, operation: "create the store's folder in", path: parent))
   }
 
   // MARK: What is there
@@ -133,13 +142,10 @@ struct Opening {
 
   /// The newest whole copy. Nil when both are damaged.
   private func readIdentity(_ root: any Directory) throws(StoreError) -> StoreIdentity? {
-    guard let file = try openIfReadable(CacheFormat.storeFile, root),
-      let bytes = try? file.read(0..<StoreIdentity.fileByteCount)
-    else { return nil }
+    guard let file = try openIfReadable(CacheFormat.storeFile, root) else { return nil }
     var found: StoreIdentity?
     var newer: UInt32?
-    for offset in [0, StoreIdentity.secondCopy] where offset + StoreIdentity.byteCount <= bytes.count {
-      let reading = bytes.withUnsafeBytes { StoreIdentity.read(UnsafeRawBufferPointer(rebasing: $0[offset...])) }
+    for reading in StoreIdentity.copies(in: file) {
       switch reading {
       case .valid(let identity):
         if identity.generation > found?.generation ?? 0 { found = identity }
@@ -153,13 +159,7 @@ struct Opening {
 
   private func hasBothCopies(_ root: any Directory) throws(StoreError) -> Bool {
     let file = try openIfReadable(CacheFormat.storeFile, root)
-    let bytes = (try? file?.readAll()) ?? []
-    return [0, StoreIdentity.secondCopy].allSatisfy { offset in
-      guard offset + StoreIdentity.byteCount <= bytes.count else { return false }
-      let reading = bytes.withUnsafeBytes { StoreIdentity.read(UnsafeRawBufferPointer(rebasing: $0[offset...])) }
-      if case .valid = reading { return true }
-      return false
-    }
+    return file.map { StoreIdentity.copies(in: $0).allSatisfy(\.isValid) } ?? false
   }
 
   // MARK: Reading only
@@ -168,7 +168,9 @@ struct Opening {
     let identity: StoreIdentity?
     switch try examine(root) {
     case .store(let found): identity = found
-    case .begun: return try openUnfinished(root, started)
+    case .begun:
+      if try hasSegments(root) { throw isWithoutIndex }
+      return try openUnfinished(root, started)
     case .empty: throw .notAStore(path: path, reason: "the folder is empty")
     }
     let folders = try openFolders(root, create: false)
@@ -219,11 +221,7 @@ struct Opening {
     let folders = try openFolders(root, create: true)
     switch content {
     case .empty, .begun:
-      if try hasSegments(folders) {
-        throw .unreadable(path: path, reason: "STORE and all checkpoints are missing")
-      }
-      // Rule 8: its block stays, so that later openings, and the mark of a failed sync, need no room for it.
-      try system { () throws(SystemError) in try lockFile.sync() }
+      if try hasSegments(root) { throw isWithoutIndex }
       try Creation(folders: folders, options: options, environment: environment).run()
       guard let identity = try readIdentity(root) else {
         throw .unreadable(path: path, reason: "the store just made cannot be read")
@@ -234,35 +232,18 @@ struct Opening {
     }
   }
 
-  private func hasSegments(_ folders: StoreFolders) throws(StoreError) -> Bool {
-    try system { () throws(SystemError) in try folders.segments.entries() }
-      .contains { SegmentHeader.segment(ofFile: $0.name) != nil }
+  /// What is in such segments was a store once, which must not pass for an empty one.
+  private var isWithoutIndex: StoreError {
+    .unreadable(path: path, reason: "STORE and all checkpoints are missing or damaged")
   }
 
-  private func takeLock(_ root: any Directory) throws(StoreError) -> any File {
-    var waited = 0
-    while true {
-      let file = try system { () throws(SystemError) -> any File in
-        do throws(SystemError) {
-          return try root.openFile(CacheFormat.lockFile, .readWrite)
-        } catch {
-          guard error.code == SystemError.missing else { throw error }
-          let file = try root.openFile(CacheFormat.lockFile, .create)
-          try file.write(LockFile.contents(isMarked: false), at: 0)
-          return file
-        }
-      }
-      if try system({ () throws(SystemError) in try file.tryLock() }) {
-        let isMarked = LockFile.read(file).isMarked
-        try system { () throws(SystemError) in try file.write(LockFile.contents(isMarked: isMarked), at: 0) }
-        return file
-      }
-      guard waited < options.waitForLockMilliseconds else {
-        throw .locked(processID: LockFile.read(file).processID)
-      }
-      let pause = min(20, options.waitForLockMilliseconds - waited)
-      environment.clock.sleep(milliseconds: pause)
-      waited += pause
+  private func hasSegments(_ root: any Directory) throws(StoreError) -> Bool {
+    do throws(SystemError) {
+      return try root.openDirectory(CacheFormat.segmentsFolder, create: false).entries()
+        .contains { SegmentHeader.segment(ofFile: $0.name) != nil }
+    } catch {
+      if error.code == SystemError.missing { return false }
+      throw .system(error)
     }
   }
 

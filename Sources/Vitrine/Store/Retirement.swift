@@ -103,7 +103,7 @@ extension StoreCore {
       guard let file = segment.file else { continue }
       do throws(SystemError) {
         if try file.status().byteCount > byteCount { try file.truncate(to: byteCount) }
-        let allocated = try file.status().chargedByteCount
+        let allocated = try file.status().chargedByteCount(atMost: byteCount)
         locked {
           ledger.segments += allocated - segment.allocatedByteCount
           segment.byteCount = byteCount

@@ -206,7 +206,7 @@ extension StoreCore {
       return true
     } catch {
       if error.code == SystemError.missing { return true }
-      let taken = (try? folders.segments.openFile(name, .readOnly).status().chargedByteCount) ?? byteCount
+      let taken = (try? SegmentHeader.charge(of: folders.segments.openFile(name, .readOnly))) ?? byteCount
       orphans.append(name)
       locked { ledger.orphans += taken }
       return false
@@ -242,7 +242,7 @@ extension StoreCore {
     let mapping = reads == .mapped ? try file.map(byteCount: byteCount, writable: false) : nil
     let window = mapsForWriting ? FillWindow(file: file, byteCount: byteCount) : nil
     return MadeFile(
-      file: file, mapping: mapping, window: window, allocated: try file.status().chargedByteCount,
+      file: file, mapping: mapping, window: window, allocated: try file.status().chargedByteCount(atMost: byteCount),
       folderGrowth: try folders.segments.status().allocatedByteCount - before)
   }
 }

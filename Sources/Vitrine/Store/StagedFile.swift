@@ -106,7 +106,7 @@ extension StoreCore {
   }
 
   private func account(_ staged: StagedFile) throws(SystemError) {
-    let allocated = try staged.file.status().chargedByteCount
+    let allocated = try staged.file.status().chargedByteCount(atMost: staged.byteCount)
     locked {
       ledger.segments += allocated - staged.allocatedByteCount
       staged.allocatedByteCount = allocated

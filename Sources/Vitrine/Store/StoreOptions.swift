@@ -1,10 +1,13 @@
 /// How a store is opened. What belongs to the store is kept in it: nil keeps what is stored (or takes the default for
 /// a new store), a value changes and stores it.
 public struct StoreOptions: Sendable {
+  /// The largest byte budget of a store: 2^60 - 1 bytes.
+  public static let largestByteBudget = CacheFormat.largestBudget
+
   // Kept in the store.
 
   /// The most bytes the whole folder may take on the disk, at least 1 MiB. Default: a tenth of the free disk, at most
-  /// 2 GiB.
+  /// 2 GiB. A value above ``largestByteBudget`` is taken as that.
   public var byteBudget: Int?
   /// The most entries; 0 for no limit. Default: no limit.
   public var entryBudget: Int?

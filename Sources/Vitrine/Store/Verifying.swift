@@ -171,15 +171,10 @@ extension StoreCore {
     }
     // Nobody may be changing the budgets meanwhile.
     upkeepLock.lock()
-    let store = (try? folders.root.openFile(CacheFormat.storeFile, .readOnly).readAll()) ?? []
+    let copies = (try? folders.root.openFile(CacheFormat.storeFile, .readOnly)).map(StoreIdentity.copies(in:))
     upkeepLock.unlock()
-    for offset in [0, StoreIdentity.secondCopy] {
-      let isWhole = store.withUnsafeBytes { bytes in
-        guard offset + StoreIdentity.byteCount <= bytes.count else { return false }
-        if case .valid = StoreIdentity.read(UnsafeRawBufferPointer(rebasing: bytes[offset...])) { return true }
-        return false
-      }
-      if !isWhole { problem(CacheFormat.storeFile, offset, "a copy of the store's identity fails its check") }
+    for (index, offset) in [0, StoreIdentity.secondCopy].enumerated() where copies?[index].isValid != true {
+      problem(CacheFormat.storeFile, offset, "a copy of the store's identity fails its check")
     }
     for note in lastOpen.notes where isReadOnly && lastOpen.kind != .clean { problem(".", 0, note) }
   }

@@ -1,4 +1,5 @@
 import Testing
+import VitrineSimulation
 
 @testable import Vitrine
 
