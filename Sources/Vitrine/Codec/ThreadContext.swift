@@ -17,6 +17,10 @@ final class ThreadContext {
   let head = ByteBuffer(capacity: 1024)
   let compressed = ByteBuffer(capacity: 4096)
   let scratch = ByteBuffer(capacity: 32 << 10)
+  /// While set, a change on this thread notes the frame to wait for, and does not wait (``StoreCore/upToFrame(_:)``).
+  var leavesFrames = false
+  /// The newest frame that was not waited for.
+  var frameLeft: UInt64?
 
   static var current: ThreadContext {
     if let value = vitrine_thread_value() {

@@ -11,85 +11,89 @@
 final class BlockingPool: @unchecked Sendable {
   static let shared = BlockingPool()
 
-  private static let mostThreads = 4
   private static let idleMilliseconds = 5000
 
+  private let mostThreads: Int
   private let monitor = Monitor()
   // Guarded by `monitor`.
-  private var jobs: [() -> Void] = []
-  private var next = 0
+  private var jobs = JobQueue()
   private var threadCount = 0
-  private var idleCount = 0
+  /// Threads that wait for a job. One that was woken counts until it takes one.
+  private var waitingCount = 0
+
+  init(mostThreads: Int = 4) { self.mostThreads = mostThreads }
 
   func run<R, E: Error>(_ body: @escaping @Sendable () -> Result<R, E>) async -> Result<R, E>
   where R: Sendable {
+    await run { finish in finish(body()) }
+  }
+
+  /// Runs `body` on a thread of the pool. The result is that given to `finish`, which `body` or a later job calls once.
+  func run<R, E: Error>(
+    _ body: @escaping @Sendable (_ finish: @escaping @Sendable (Result<R, E>) -> Void) -> Void
+  ) async -> Result<R, E> where R: Sendable {
     // Handed over under a lock: the continuation orders the two threads as well, but where Thread Sanitizer cannot see it.
     let result = Guarded<Result<R, E>?>(nil)
     await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
       submit {
-        let value = body()
-        result.withLock { $0 = value }
-        continuation.resume()
+        body { value in
+          result.withLock { $0 = value }
+          continuation.resume()
+        }
       }
     }
     return result.withLock { $0! }
   }
 
-  private func submit(_ job: @escaping () -> Void) {
+  /// Runs `job` on a thread of the pool, behind all that were submitted before.
+  func submit(_ job: @escaping @Sendable () -> Void) {
     monitor.lock()
     jobs.append(job)
-    if idleCount == 0, threadCount < BlockingPool.mostThreads, startThread() { threadCount += 1 }
+    // A waiting thread is good for one job, which may be an earlier one.
+    if jobs.count > waitingCount, threadCount < mostThreads, startThread() { threadCount += 1 }
     let isStranded = threadCount == 0
-    monitor.signalAll()
+    monitor.signal()
     monitor.unlock()
     // Without a single thread the caller has to do it: late is better than never.
     if isStranded { drain() }
   }
 
   private func startThread() -> Bool {
+    let context = Unmanaged.passRetained(self)
     #if os(Linux)
       var thread = pthread_t()
-      let result = pthread_create(&thread, nil, { BlockingPool.main($0) }, nil)
+      let result = pthread_create(&thread, nil, { BlockingPool.main($0) }, context.toOpaque())
     #else
       var created: pthread_t?
-      let result = pthread_create(&created, nil, { BlockingPool.main($0) }, nil)
-      guard let thread = created else { return false }
+      let result = pthread_create(&created, nil, { BlockingPool.main($0) }, context.toOpaque())
+      let thread = created ?? pthread_self()
     #endif
-    guard result == 0 else { return false }
+    guard result == 0 else {
+      context.release()
+      return false
+    }
     pthread_detach(thread)
     return true
   }
 
-  private static func main(_: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-    shared.work()
+  private static func main(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+    if let context { Unmanaged<BlockingPool>.fromOpaque(context).takeRetainedValue().work() }
     return nil
-  }
-
-  private func take() -> (() -> Void)? {
-    guard next < jobs.count else { return nil }
-    defer {
-      next += 1
-      if next == jobs.count {
-        jobs.removeAll(keepingCapacity: true)
-        next = 0
-      }
-    }
-    return jobs[next]
   }
 
   private func work() {
     monitor.lock()
     while true {
-      if let job = take() {
+      if let job = jobs.take() {
         monitor.unlock()
         job()
         monitor.lock()
         continue
       }
-      idleCount += 1
+      waitingCount += 1
       monitor.wait(milliseconds: BlockingPool.idleMilliseconds)
-      idleCount -= 1
-      if next >= jobs.count { break }
+      waitingCount -= 1
+      if jobs.count == 0 { break }
     }
     threadCount -= 1
     monitor.unlock()
@@ -98,10 +102,38 @@ final class BlockingPool: @unchecked Sendable {
   private func drain() {
     while true {
       monitor.lock()
-      let job = take()
+      let job = jobs.take()
       monitor.unlock()
       guard let job else { return }
       job()
     }
+  }
+}
+
+extension BlockingPool {
+  /// For tests: whether a thread waits for work.
+  var hasWaitingThread: Bool {
+    monitor.lock()
+    defer { monitor.unlock() }
+    return waitingCount > 0
+  }
+}
+
+/// First in, first out. Keeps nothing of a job that was taken.
+private struct JobQueue {
+  private var incoming: [@Sendable () -> Void] = []
+  /// The oldest last.
+  private var outgoing: [@Sendable () -> Void] = []
+
+  var count: Int { incoming.count + outgoing.count }
+
+  mutating func append(_ job: @escaping @Sendable () -> Void) { incoming.append(job) }
+
+  mutating func take() -> (@Sendable () -> Void)? {
+    if outgoing.isEmpty {
+      outgoing = incoming.reversed()
+      incoming = []
+    }
+    return outgoing.popLast()
   }
 }

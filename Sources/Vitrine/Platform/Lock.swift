@@ -77,6 +77,8 @@ package final class Monitor: @unchecked Sendable {
   /// Call with the lock held; it is held again on return.
   package func wait() { pthread_cond_wait(condition, mutex.mutex) }
   package func signalAll() { pthread_cond_broadcast(condition) }
+  /// Wakes one of the threads that wait.
+  package func signal() { pthread_cond_signal(condition) }
 
   /// Like ``wait()``, for at most so long.
   package func wait(milliseconds: Int) {

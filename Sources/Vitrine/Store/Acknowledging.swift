@@ -3,6 +3,11 @@ extension StoreCore {
   /// Waits until the frame is durable. 0 stands for a change that a checkpoint has made durable.
   func acknowledgeSynced(_ sequence: UInt64) throws(StoreError) {
     guard let wal else { throw .readOnly }
+    let context = ThreadContext.current
+    if context.leavesFrames {
+      context.frameLeft = max(context.frameLeft ?? 0, sequence)
+      return
+    }
     if sequence > 0 {
       do throws(SystemError) { try wal.makeDurable(below: sequence + 1) } catch { throw fail(error) }
     }

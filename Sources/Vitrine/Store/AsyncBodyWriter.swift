@@ -13,7 +13,7 @@ public struct AsyncBodyWriter: Sendable {
 
   /// As ``BodyWriter/commit()``.
   public func commit() async throws(StoreError) {
-    try await AsyncCacheStore.run { () throws(StoreError) in try writer.commit() }
+    try await AsyncCacheStore.change(writer.store) { () throws(StoreError) in try writer.commit() }
   }
 
   /// As ``BodyWriter/abandon()``.

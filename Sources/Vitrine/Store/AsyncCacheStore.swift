@@ -2,6 +2,8 @@
 /// library's own, so that the cooperative pool is never blocked. About 10 µs a call on top; what a call costs otherwise,
 /// and what it throws, is said where ``CacheStore`` has it. Any task may call them, at any time.
 ///
+/// A call that waits for the disk holds no thread: any number of `synced` changes share one sync.
+///
 /// A call that has begun is not cancelled: its change happens whole. Those that take long and can stop half-way
 /// (``compact(progress:)``, ``idle(while:)``) do so when their task is cancelled. A long call keeps one of the pool's few
 /// threads for as long as it takes.
@@ -52,19 +54,19 @@ public struct AsyncCacheStore: Sendable {
   public func put(
     _ bytes: [UInt8], for key: CacheKey, options: PutOptions = PutOptions()
   ) async throws(StoreError) {
-    try await AsyncCacheStore.run { () throws(StoreError) in try store.put(bytes, for: key, options: options) }
+    try await change { () throws(StoreError) in try store.put(bytes, for: key, options: options) }
   }
 
   /// Stores many values: all of them or none.
   public func putMany(
     _ entries: [(key: CacheKey, bytes: [UInt8], options: PutOptions)], durability: Durability? = nil
   ) async throws(StoreError) {
-    try await AsyncCacheStore.run { () throws(StoreError) in try store.putMany(entries, durability: durability) }
+    try await change { () throws(StoreError) in try store.putMany(entries, durability: durability) }
   }
 
   /// Makes the changes of a batch: all of them or none.
   public func write(_ batch: WriteBatch, durability: Durability? = nil) async throws(StoreError) {
-    try await AsyncCacheStore.run { () throws(StoreError) in try store.write(batch, durability: durability) }
+    try await change { () throws(StoreError) in try store.write(batch, durability: durability) }
   }
 
   /// Replaces an entry's metadata; false when there is no entry.
@@ -72,7 +74,7 @@ public struct AsyncCacheStore: Sendable {
   public func setMetadata(
     _ metadata: [UInt8], for key: CacheKey, durability: Durability? = nil
   ) async throws(StoreError) -> Bool {
-    try await AsyncCacheStore.run { () throws(StoreError) in
+    try await change { () throws(StoreError) in
       try store.setMetadata(metadata, for: key, durability: durability)
     }
   }
@@ -82,7 +84,7 @@ public struct AsyncCacheStore: Sendable {
   public func setExpiration(
     _ milliseconds: Int64?, for key: CacheKey, durability: Durability? = nil
   ) async throws(StoreError) -> Bool {
-    try await AsyncCacheStore.run { () throws(StoreError) in
+    try await change { () throws(StoreError) in
       try store.setExpiration(milliseconds, for: key, durability: durability)
     }
   }
@@ -94,27 +96,28 @@ public struct AsyncCacheStore: Sendable {
   public func remove(
     _ key: CacheKey, durability: Durability? = nil, erases: Bool = false
   ) async throws(StoreError) -> Bool {
-    try await AsyncCacheStore.run { () throws(StoreError) in
-      try store.remove(key, durability: durability, erases: erases)
-    }
+    let body = { @Sendable () throws(StoreError) in try store.remove(key, durability: durability, erases: erases) }
+    // To erase means to copy segments, which relies on the removal.
+    if erases { return try await AsyncCacheStore.run(body) }
+    return try await change(body)
   }
 
   /// Removes the entries of many keys together; answers how many there were.
   @discardableResult
   public func removeMany(_ keys: [CacheKey], durability: Durability? = nil) async throws(StoreError) -> Int {
-    try await AsyncCacheStore.run { () throws(StoreError) in try store.removeMany(keys, durability: durability) }
+    try await change { () throws(StoreError) in try store.removeMany(keys, durability: durability) }
   }
 
   /// Removes all styles of a URL together; answers how many there were.
   @discardableResult
   public func removeAllStyles(_ url: String, durability: Durability? = nil) async throws(StoreError) -> Int {
-    try await AsyncCacheStore.run { () throws(StoreError) in try store.removeAllStyles(url, durability: durability) }
+    try await change { () throws(StoreError) in try store.removeAllStyles(url, durability: durability) }
   }
 
   /// Removes every entry of a style; answers how many there were. O(entries).
   @discardableResult
   public func removeAll(style: Style, durability: Durability? = nil) async throws(StoreError) -> Int {
-    try await AsyncCacheStore.run { () throws(StoreError) in
+    try await change { () throws(StoreError) in
       try store.removeAll(style: style, durability: durability)
     }
   }
@@ -122,7 +125,7 @@ public struct AsyncCacheStore: Sendable {
   /// Removes every entry whose URL begins with `prefix`; answers how many there were. O(entries).
   @discardableResult
   public func removeAll(prefix: String, durability: Durability? = nil) async throws(StoreError) -> Int {
-    try await AsyncCacheStore.run { () throws(StoreError) in
+    try await change { () throws(StoreError) in
       try store.removeAll(prefix: prefix, durability: durability)
     }
   }
@@ -139,10 +142,33 @@ public struct AsyncCacheStore: Sendable {
 
   /// Removes everything.
   public func removeAll(durability: Durability? = nil) async throws(StoreError) {
-    try await AsyncCacheStore.run { () throws(StoreError) in try store.removeAll(durability: durability) }
+    try await change { () throws(StoreError) in try store.removeAll(durability: durability) }
   }
 
   // MARK: The pool
+
+  private func change<R: Sendable>(
+    _ body: @escaping @Sendable () throws(StoreError) -> R
+  ) async throws(StoreError) -> R {
+    try await AsyncCacheStore.change(store, body)
+  }
+
+  /// Runs a change of `store` on a thread of the pool. The wait for the disk, where it has one, takes no thread: changes
+  /// that wait share a sync, however many they are. `body` calls nothing of the user's.
+  static func change<R: Sendable>(
+    _ store: CacheStore, _ body: @escaping @Sendable () throws(StoreError) -> R
+  ) async throws(StoreError) -> R {
+    let result: Result<R, StoreError> = await BlockingPool.shared.run { finish in
+      do throws(StoreError) {
+        let (result, frame) = try store.core.upToFrame(body)
+        guard let frame else { return finish(.success(result)) }
+        store.core.acknowledgeSynced(frame) { finish($0.map { result }) }
+      } catch {
+        finish(.failure(error))
+      }
+    }
+    return try result.get()
+  }
 
   static func run<R: Sendable>(
     _ body: @escaping @Sendable () throws(StoreError) -> R

@@ -46,6 +46,8 @@ final class StoreCore: @unchecked Sendable {
   let frame = ByteBuffer(capacity: 64 << 10)
   /// Room that both checkpoint files have for the index.
   @exclusivity(unchecked) var checkpointByteCount: Int
+  /// Of this opening, by number: the newest checkpoint whose image was begun, and the newest that was published.
+  var checkpointCount = (begun: 0, published: 0)
 
   // Guarded by upkeepLock.
   var checkpoints: CheckpointSet
@@ -65,6 +67,8 @@ final class StoreCore: @unchecked Sendable {
   /// Calls of `compact` that are under way.
   var compactionCount = 0
 
+  /// What async calls wait for.
+  let awaited = Guarded(AwaitedFrames())
   let inline: Guarded<[Location: InlineRecord]>
   /// Set while a store is taken over on which a sync had failed: records of earlier openings are not shared.
   var mistrustsEarlierRecords = false
