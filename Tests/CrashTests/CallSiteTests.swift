@@ -18,7 +18,7 @@ import Testing
   /// Calls through the seam, by their names and whom they are made of; what has another meaning elsewhere is told from it
   /// by its arguments.
   private static let calls = [
-    #"\.(sync|syncName|truncate|rename|didStore)\("#, #"\.allocate\(byteCount: (byteCount|room)\)"#,
+    #"\.(sync|syncName|truncate|rename|didStore|writeZeros)\("#, #"\.allocate\(byteCount: (byteCount|room)\)"#,
     #"\.allocate\(byteCount: Counters"#,
     #"\.openFile\(.*\.create\)"#, #"\.openDirectory\(.*create: (create|!)"#,
     #"(folders\.\w+|root|directory)\.remove\("#, #"([fF]ile|tag|counters)\.write\("#, #"active\.file\."#,

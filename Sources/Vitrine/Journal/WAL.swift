@@ -13,6 +13,8 @@ package final class WAL: @unchecked Sendable {
     /// Where frames are stored without a call, if the file system promises that its blocks are there: the file was
     /// written whole when it was made.
     private let pages: PopulatedPages?
+    /// Bytes of frames since the last sync.
+    private let filled = Atomic<Int>(0)
     @exclusivity(unchecked) package var state = State.free
     @exclusivity(unchecked) package var header: WALFileHeader?
     /// Rule 6: payloads that frames in this file carry, as the highest end of one in each segment.
@@ -32,14 +34,21 @@ package final class WAL: @unchecked Sendable {
     }
 
     private static let largestStore = 2048
+    /// Fewer bytes between two syncs are a trickle. A small file has small folios.
+    private var leastFilled: Int { min(64 << 10, byteCount / 32) }
     /// Little, since a sync writes what was populated.
     private static let ahead = 16 << 10
 
-    fileprivate func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(SystemError) {
-      // A frame with a payload is about to be synced, and pages that a mapping dirtied are slower to sync.
+    /// A store into a mapping dirties the whole folio under it, up to 1 MiB, and the next sync writes all of that; a
+    /// positioned write dirties its own blocks. So only a burst of frames goes through the mapping. A frame that
+    /// `awaitsSync` never does.
+    fileprivate func write(
+      _ bytes: UnsafeRawBufferPointer, at offset: Int, awaitsSync: Bool
+    ) throws(SystemError) {
       let range = offset..<offset + bytes.count
-      guard let pages, let start = bytes.baseAddress, bytes.count <= LogFile.largestStore,
-        pages.covers(range) || pages.move(to: range, ahead: LogFile.ahead)
+      let before = filled.wrappingAdd(bytes.count, ordering: .relaxed).oldValue
+      guard let pages, let start = bytes.baseAddress, bytes.count <= LogFile.largestStore, !awaitsSync,
+        before >= leastFilled, pages.covers(range) || pages.move(to: range, ahead: LogFile.ahead)
       else {
         return try file.write(bytes, at: offset)
       }
@@ -54,6 +63,7 @@ package final class WAL: @unchecked Sendable {
     }
 
     fileprivate func sync() throws(SystemError) {
+      filled.store(0, ordering: .relaxed)
       pages?.retreat()
       try file.sync()
     }
@@ -142,7 +152,10 @@ package final class WAL: @unchecked Sendable {
   }
 
   /// Writes the frame in `buffer`, begun by ``Frame/begin(_:)``, and answers its number. There must be room for it.
-  package func append(_ buffer: ByteBuffer, changeCount: Int) throws(SystemError) -> UInt64 {
+  /// `awaitsSync`: the caller makes the frame durable next.
+  package func append(
+    _ buffer: ByteBuffer, changeCount: Int, awaitsSync: Bool = false
+  ) throws(SystemError) -> UInt64 {
     guard let active, let header = active.header else {
       throw SystemError(code: 9, operation: "append to the log", path: "wal")
     }
@@ -153,7 +166,7 @@ package final class WAL: @unchecked Sendable {
     precondition(buffer.count <= room, "the caller made room")
     // A reader in another process that sees the frame sees what it names.
     atomicMemoryFence(ordering: .releasing)
-    try active.write(buffer.bytes, at: offset)
+    try active.write(buffer.bytes, at: offset, awaitsSync: awaitsSync)
     offset += buffer.count
     written.wrappingAdd(buffer.count, ordering: .relaxed)
     nextSequence += 1

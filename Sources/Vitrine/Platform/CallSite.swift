@@ -88,6 +88,10 @@ extension File {
     try result.get()
   }
 
+  package func writeZeros(byteCount: Int, file: String = #fileID, line: Int = #line) throws(SystemError) {
+    try writeZeros(byteCount: byteCount, from: CallSite(file, line))
+  }
+
   package func allocate(byteCount: Int, file: String = #fileID, line: Int = #line) throws(SystemError) {
     try allocate(byteCount: byteCount, from: CallSite(file, line))
   }

@@ -99,6 +99,8 @@ package protocol File: AnyObject, Sendable {
   func write(
     _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer, at offset: Int, from site: CallSite
   ) throws(SystemError)
+  /// Writes zeros to `[0, byteCount)`, in such a way that a few bytes changed there later make the system write few.
+  func writeZeros(byteCount: Int, from site: CallSite) throws(SystemError)
   /// Gives the file blocks for `[0, byteCount)` and at least that length, so that writes there need no more room.
   /// Where the file system cannot allocate, only the length is set.
   func allocate(byteCount: Int, from site: CallSite) throws(SystemError)
@@ -122,6 +124,21 @@ package protocol File: AnyObject, Sendable {
 }
 
 extension File {
+  package func writeZeros(byteCount: Int, from site: CallSite) throws(SystemError) {
+    try writeZeros(byteCount: byteCount, pieceByteCount: 1 << 20, from: site)
+  }
+
+  func writeZeros(byteCount: Int, pieceByteCount: Int, from site: CallSite) throws(SystemError) {
+    guard let memory = PageMemory(byteCount: pieceByteCount) else {
+      throw SystemError(code: 12, operation: "write zeros", path: path)
+    }
+    defer { memory.free() }
+    for start in stride(from: 0, to: byteCount, by: pieceByteCount) {
+      let zeros = UnsafeRawBufferPointer(start: memory.start, count: min(pieceByteCount, byteCount - start))
+      try write(zeros, UnsafeRawBufferPointer(start: nil, count: 0), at: start, from: site)
+    }
+  }
+
   /// Nothing, where there is nothing to spare.
   package func writeBack(_ range: Range<Int>) throws(SystemError) {}
 

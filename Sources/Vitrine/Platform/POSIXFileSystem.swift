@@ -236,6 +236,12 @@ final class POSIXFile: File {
     }
   }
 
+  /// Page by page: the system caches a large write in large folios. Accounts of dirty memory, and stores through a
+  /// mapping, then take a whole folio for each byte that changes.
+  func writeZeros(byteCount: Int, from site: CallSite) throws(SystemError) {
+    try writeZeros(byteCount: byteCount, pieceByteCount: 4096, from: site)
+  }
+
   func allocate(byteCount: Int, from site: CallSite) throws(SystemError) {
     let result = vitrine_allocate(descriptor, Int64(byteCount))
     if result == 0 { return }

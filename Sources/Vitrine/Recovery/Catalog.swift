@@ -17,6 +17,8 @@ package final class Catalog: @unchecked Sendable {
   /// What of the records in all segments is needed. O(segments).
   package var liveByteCount: Int { segments.segments.reduce(0) { $0 + ($1?.liveUnits ?? 0) } * Unit.byteCount }
   package var nextSegment: UInt64 = 1
+  /// See ``takeHasEmptiedSegments()``.
+  @exclusivity(unchecked) private var hasEmptiedSegments = false
   /// When the keys' stamps were given.
   package let useTimes = Guarded(UseTimes())
 
@@ -98,6 +100,7 @@ package final class Catalog: @unchecked Sendable {
       blobCount = 0
       logicalByteCount = 0
       for case let segment? in segments.segments {
+        if segment.liveCount > 0, segment.state == .sealed { hasEmptiedSegments = true }
         segment.liveUnits = 0
         segment.liveCount = 0
         segment.lastKill = sequence
@@ -120,6 +123,7 @@ package final class Catalog: @unchecked Sendable {
       guard let segment = segment(slot), segment.tail <= byteCount else { return false }
       segment.state = .sealed
       segment.byteCount = byteCount
+      if segment.liveCount == 0 { hasEmptiedSegments = true }
       return true
     case .segmentRetired(let slot):
       guard let segment = segment(slot), segment.liveCount == 0 else { return false }
@@ -205,6 +209,13 @@ package final class Catalog: @unchecked Sendable {
     // A damaged record does not tell its size; the last one out settles the account.
     segment.liveUnits = segment.liveCount == 0 ? 0 : max(0, segment.liveUnits - units)
     segment.lastKill = max(segment.lastKill, sequence)
+    if segment.liveCount == 0, segment.state == .sealed { hasEmptiedSegments = true }
+  }
+
+  /// Whether a change since the last call has left a sealed segment without anything live.
+  func takeHasEmptiedSegments() -> Bool {
+    defer { hasEmptiedSegments = false }
+    return hasEmptiedSegments
   }
 
   /// Enters a key that a scan of the segments found, and its blob when it is the first to use it.

@@ -113,7 +113,7 @@ extension StoreCore {
         locked { settle(pending) }
         throw error
       }
-      let committed = try commit(pending, moreKeys: batch.count)
+      let committed = try commit(pending, moreKeys: batch.count, awaitsSync: durability == .synced)
       withExtendedLifetime(arena) {}
       if let committed { return committed }
     }

@@ -3,12 +3,27 @@
 // (rule 4); until then the other file counts. It vouches for the records below each segment's mark, which is raised
 // only by a sync of what this opening wrote or checked.
 extension StoreCore {
+  /// Writes a checkpoint. One that another thread began after this call, and published, does as well.
   func checkpoint() throws(StoreError) {
     // Before the lock: in a forked child nobody may ever let it go.
     try requireWritable()
+    let begun = locked { checkpointCount.begun }
+    try checkpoint { checkpointCount.published > begun }
+  }
+
+  /// Frees log files for a change that found no room. Of many threads that wait here one writes a checkpoint: the others
+  /// try their changes again after any that was published meanwhile.
+  func makeLogRoom() throws(StoreError) {
+    try requireWritable()
+    let published = locked { checkpointCount.published }
+    try checkpoint { checkpointCount.published > published || (wal?.freeCount ?? 0) >= 2 }
+  }
+
+  /// `isNeedless` is asked with both locks held.
+  private func checkpoint(unless isNeedless: () -> Bool) throws(StoreError) {
     upkeepLock.lock()
     defer { upkeepLock.unlock() }
-    try writeCheckpoint()
+    if !locked(isNeedless) { try writeCheckpoint() }
     try requireNamed()
   }
 
@@ -51,6 +66,8 @@ extension StoreCore {
   /// An image written but not yet published.
   private struct Image {
     let index: Int
+    /// As `checkpointCount` counts.
+    let number: Int
     var header: CheckpointHeader
     /// Frames below this number have to be durable first.
     var covered: UInt64
@@ -64,6 +81,7 @@ extension StoreCore {
   /// Under the commit lock; takes no sync.
   private func writeImage(isClean: Bool) throws(StoreError) -> Image {
     guard let wal else { throw .readOnly }
+    checkpointCount.begun += 1
     let index = checkpoints.current == 0 ? 1 : 0
     guard let file = checkpoints.slots[index].file, catalog.checkpointByteCount(moreSegments: 0) <= checkpointByteCount
     else {
@@ -95,7 +113,9 @@ extension StoreCore {
       throw fail(error)
     }
     bytesWritten.wrappingAdd(header.bodyWordCount * 8, ordering: .relaxed)
-    return Image(index: index, header: header, covered: header.position.sequence, hits: hits, marks: marks)
+    return Image(
+      index: index, number: checkpointCount.begun, header: header, covered: header.position.sequence, hits: hits,
+      marks: marks)
   }
 
   func isUnchecked(_ segment: Segment) -> Bool { unchecked.contains { $0.slot == segment.slot } }
@@ -124,6 +144,7 @@ extension StoreCore {
   /// vouch for. Under the commit lock.
   private func releaseLog(_ image: Image) {
     lastCheckpointMilliseconds = image.header.made
+    checkpointCount.published = image.number
     var ends: [UInt64: Int] = [:]
     for case let segment? in catalog.segments.segments where segment.liveCount > 0 {
       ends[segment.id] = catalog.segments.vouchedUpTo(segment.slot)

@@ -4,20 +4,23 @@ extension StoreCore {
   /// Makes the operations happen, together: one frame, then the index. Answers the frame's number, or nil when a put
   /// has to be placed again because what it shares has gone or what it carries is shared by now.
   ///
-  /// The operations are of different keys: what one does never depends on another of them.
-  func commit(_ operations: [PendingOperation], moreKeys: Int) throws(StoreError) -> Committed? {
+  /// The operations are of different keys: what one does never depends on another of them. `awaitsSync`: the caller makes
+  /// the frame durable next.
+  func commit(
+    _ operations: [PendingOperation], moreKeys: Int, awaitsSync: Bool = false
+  ) throws(StoreError) -> Committed? {
     var bound = 256
     for operation in operations { bound += operation.largestEncoding }
     do throws(StoreError) {
       while true {
-        switch try commitOnce(operations, bound) {
+        switch try commitOnce(operations, bound, awaitsSync) {
         case .done(let committed):
           return committed
         case .placeAgain:
           locked { settle(operations) }
           return nil
         case .needsCheckpoint:
-          try checkpoint()
+          try makeLogRoom()
         case .needsRoomForIndex:
           try growCheckpoints(moreKeys: moreKeys)
         case .needsEviction(let new):
@@ -49,6 +52,8 @@ extension StoreCore {
     let sequence: UInt64
     /// Keys that were there and are no longer.
     let removedCount: Int
+    /// Nothing lives any more in some sealed segment: upkeep can give its space back.
+    let emptiesSegment: Bool
   }
 
   private enum CommitOutcome {
@@ -61,7 +66,9 @@ extension StoreCore {
     case exceedsLog
   }
 
-  private func commitOnce(_ operations: [PendingOperation], _ bound: Int) throws(StoreError) -> CommitOutcome {
+  private func commitOnce(
+    _ operations: [PendingOperation], _ bound: Int, _ awaitsSync: Bool
+  ) throws(StoreError) -> CommitOutcome {
     try locked { () throws(StoreError) in
       try requireWritable()
       guard let wal else { throw .readOnly }
@@ -77,13 +84,15 @@ extension StoreCore {
         try requireAccepted(changes)
         Frame.begin(frame)
         encode(changes, of: operations)
-        sequence = try append(changes.count)
+        sequence = try append(changes.count, awaitsSync: awaitsSync)
         noteInline(operations)
         try apply(changes, sequence: sequence)
       }
       abortBodies(of: operations)
       settle(operations)
-      return .done(Committed(sequence: sequence, removedCount: removedCount))
+      return .done(
+        Committed(
+          sequence: sequence, removedCount: removedCount, emptiesSegment: catalog.takeHasEmptiedSegments()))
     }
   }
 
@@ -103,7 +112,8 @@ extension StoreCore {
       try writeCheckpointLocked(consumingSequence: true)
       abortBodies(of: operations)
       settle(operations)
-      return Committed(sequence: 0, removedCount: removedCount)
+      return Committed(
+        sequence: 0, removedCount: removedCount, emptiesSegment: catalog.takeHasEmptiedSegments())
     }
   }
 
@@ -192,10 +202,10 @@ extension StoreCore {
   }
 
   /// Writes the frame that was begun. Under the commit lock.
-  func append(_ changeCount: Int) throws(StoreError) -> UInt64 {
+  func append(_ changeCount: Int, awaitsSync: Bool = false) throws(StoreError) -> UInt64 {
     guard let wal else { throw .readOnly }
     do throws(SystemError) {
-      return try wal.append(frame, changeCount: changeCount)
+      return try wal.append(frame, changeCount: changeCount, awaitsSync: awaitsSync)
     } catch {
       throw fail(error)
     }

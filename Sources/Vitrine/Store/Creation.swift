@@ -105,13 +105,7 @@ struct Creation {
   static func makeLogFile(_ name: String, _ directory: any Directory, byteCount: Int) throws(SystemError) -> any File {
     let file = try fresh(name, directory)
     try file.allocate(byteCount: byteCount)
-    let zeros = [UInt8](repeating: 0, count: min(byteCount, 1 << 20))
-    var offset = 0
-    while offset < byteCount {
-      let count = min(zeros.count, byteCount - offset)
-      try file.write(Array(zeros[..<count]), at: offset)
-      offset += count
-    }
+    try file.writeZeros(byteCount: byteCount)
     try file.sync()
     return file
   }

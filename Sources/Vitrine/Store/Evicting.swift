@@ -46,7 +46,7 @@ extension StoreCore {
       if excess <= 0 { return }
       switch try evictSome(byteCount: .max, count: excess, missed: &missed) {
       case .none: throw .noSpace
-      case .needsCheckpoint: try checkpoint()
+      case .needsCheckpoint: try makeLogRoom()
       case .evicted: break
       }
     }

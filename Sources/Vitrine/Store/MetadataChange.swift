@@ -70,7 +70,7 @@ extension StoreCore {
       do throws(StoreError) {
         var pending = try place(put, sharing: shared, durability: durability, written: header.written, isChange: true)
         pending.expected = slot.location
-        return .success(try commit([pending], moreKeys: 1)?.sequence)
+        return .success(try commit([pending], moreKeys: 1, awaitsSync: durability == .synced)?.sequence)
       } catch {
         return .failure(error)
       }

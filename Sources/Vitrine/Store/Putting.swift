@@ -82,7 +82,7 @@ extension StoreCore {
       while true {
         var pending = try place(put, durability: durability, body: body)
         pending.body = body
-        if let committed = try self.commit([pending], moreKeys: 1) { return committed }
+        if let committed = try self.commit([pending], moreKeys: 1, awaitsSync: durability == .synced) { return committed }
       }
     }
     let extent = try body == nil ? extentOfItsOwn(put) : 0

@@ -13,17 +13,18 @@ extension StoreCore {
       bytes += key.url
       bytes += key.style.bytes
     }
+    let isSynced = (durability ?? identity.durability) == .synced
     let result: Result<Committed?, StoreError> = bytes.withUnsafeBytes { bytes in
       let pending = removals(of: keys, in: bytes, abortsBodies: abortsBodies)
       do throws(StoreError) {
-        return .success(try commit(pending, moreKeys: 0))
+        return .success(try commit(pending, moreKeys: 0, awaitsSync: isSynced))
       } catch {
         return .failure(error)
       }
     }
     guard let committed = try result.get() else { return 0 }
-    if (durability ?? identity.durability) == .synced { try acknowledgeSynced(committed.sequence) }
-    wake()
+    if isSynced { try acknowledgeSynced(committed.sequence) }
+    if committed.emptiesSegment { wake() }
     return committed.removedCount
   }
 
@@ -51,15 +52,20 @@ extension StoreCore {
   /// Removes every style of a URL together: one frame, or a checkpoint where they are more than the log holds.
   func removeStyles(_ url: [UInt8], durability: Durability?) throws(StoreError) -> Int {
     try requireWritable()
+    let isSynced = (durability ?? identity.durability) == .synced
     let result: Result<Committed?, StoreError> = url.withUnsafeBytes { url in
       let operation = PendingOperation(
         hash: catalog.hasher.key(url, styleTag: 0), url: url, style: UnsafeRawBufferPointer(start: nil, count: 0),
         digest: Digest(high: 0, low: 0), logicalByteCount: 0, abortsBodies: true, kind: .removeStyles)
-      do throws(StoreError) { return .success(try commit([operation], moreKeys: 0)) } catch { return .failure(error) }
+      do throws(StoreError) {
+        return .success(try commit([operation], moreKeys: 0, awaitsSync: isSynced))
+      } catch {
+        return .failure(error)
+      }
     }
     guard let committed = try result.get() else { return 0 }
-    if (durability ?? identity.durability) == .synced { try acknowledgeSynced(committed.sequence) }
-    wake()
+    if isSynced { try acknowledgeSynced(committed.sequence) }
+    if committed.emptiesSegment { wake() }
     return committed.removedCount
   }
 
@@ -119,7 +125,7 @@ extension StoreCore {
         return try record([.remove(hash, displaced)]) ? true : nil
       }
       if let done { return done }
-      try checkpoint()
+      try makeLogRoom()
     }
   }
 
@@ -127,6 +133,7 @@ extension StoreCore {
   func removeAll(durability: Durability?) throws(StoreError) {
     try requireWritable()
     var sequence: UInt64 = 0
+    var emptiesSegment = false
     while true {
       let isDone = try locked { () throws(StoreError) in
         try requireWritable()
@@ -140,13 +147,14 @@ extension StoreCore {
         abortAllBodies()
         inline.withLock { $0.removeAll() }
         sequence = (wal?.nextSequence ?? 1) - 1
+        emptiesSegment = catalog.takeHasEmptiedSegments()
         return true
       }
       if isDone { break }
-      try checkpoint()
+      try makeLogRoom()
     }
     if (durability ?? identity.durability) == .synced { try acknowledgeSynced(sequence) }
-    wake()
+    if emptiesSegment { wake() }
   }
 }
 

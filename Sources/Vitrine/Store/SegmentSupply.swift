@@ -30,7 +30,7 @@ extension StoreCore {
         switch attempt {
         case .done(let reservation, let sequence): return (reservation, sequence)
         case .again: break
-        case .needsCheckpoint: try checkpoint()
+        case .needsCheckpoint: try makeLogRoom()
         case .needsSpare: try makeSpares(StoreCore.sparesKept + 1)
         case .needsSingle:
           let made = try makeSingle(

@@ -32,17 +32,21 @@ final class SeededEntropy: Entropy, @unchecked Sendable {
 /// Upkeep that runs when it is told to, on the caller's thread.
 final class ManualBackground: BackgroundWork, @unchecked Sendable {
   private let tasks = Guarded<[Task]>([])
+  /// How often a store has asked for a round.
+  let wakeCount = Guarded(0)
 
   final class Task: BackgroundTask, @unchecked Sendable {
     fileprivate let step = Guarded<(@Sendable () -> Void)?>(nil)
-    func wake() {}
+    private let wakeCount: Guarded<Int>
+    fileprivate init(_ wakeCount: Guarded<Int>) { self.wakeCount = wakeCount }
+    func wake() { wakeCount.withLock { $0 += 1 } }
     func stop() { step.withLock { $0 = nil } }
   }
 
   func start(
     name: String, intervalMilliseconds: Int, step: @escaping @Sendable () -> Void
   ) -> any BackgroundTask {
-    let task = Task()
+    let task = Task(wakeCount)
     task.step.withLock { $0 = step }
     tasks.withLock { $0.append(task) }
     return task

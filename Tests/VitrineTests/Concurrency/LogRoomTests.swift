@@ -1,0 +1,111 @@
+import Foundation
+import Testing
+
+@testable import Vitrine
+
+/// Many threads that find the log full.
+@Suite struct LogRoomTests {
+  let disk = MemoryDisk()
+  let world: TestWorld
+  static let threadCount = 16
+
+  init() { world = TestWorld(fileSystem: disk) }
+
+  /// Until the next put finds no room in the log.
+  private func fillLog(_ store: CacheStore, _ wal: WAL) throws {
+    var index = 0
+    while wal.freeCount >= 2 || wal.room >= 448 {
+      try store.put(noise(16, UInt64(index % 8)), for: "k\(index % 8)")
+      index += 1
+    }
+  }
+
+  /// Holds the first sync of a checkpoint until `body` has run on so many threads up to where they wait, and counts them.
+  private func duringCheckpoint(
+    threads: Int, _ body: @escaping @Sendable (Int) -> Void
+  ) -> (checkpoints: Guarded<Int>, done: DispatchSemaphore) {
+    let checkpoints = Guarded(0)
+    let done = DispatchSemaphore(value: 0)
+    let records = Guarded(0)
+    disk.onWrite.withLock { handler in
+      handler = { path, offset in
+        if path.hasPrefix("segments/"), offset >= SegmentHeader.byteCount { records.withLock { $0 += 1 } }
+      }
+    }
+    disk.onSync.withLock { handler in
+      handler = { path in
+        guard path.hasPrefix("checkpoints/") else { return }
+        let isFirst = checkpoints.withLock { checkpoints in
+          checkpoints += 1
+          return checkpoints == 1
+        }
+        guard isFirst else { return }
+        let wanted = records.withLock { $0 } + threads
+        for thread in 0..<threads {
+          Thread.detachNewThread {
+            body(thread)
+            done.signal()
+          }
+        }
+        // They have placed their records, and find no room for their frames.
+        let deadline = Date.now + 60
+        while records.withLock({ $0 }) < wanted, Date.now < deadline { usleep(100) }
+        usleep(20_000)
+      }
+    }
+    return (checkpoints, done)
+  }
+
+  @Test func threadsThatFindTheLogFullWriteOneCheckpoint() throws {
+    // One segment holds all records, which are written by calls.
+    let store = try world.open(
+      "store", StoreOptions(byteBudget: 8 << 20, segmentByteCount: 1 << 20, reads: .copied))
+    let wal = try #require(store.core.wal)
+    try fillLog(store, wal)
+    let errors = Guarded<[StoreError]>([])
+    let (checkpoints, done) = duringCheckpoint(threads: Self.threadCount) { thread in
+      if let error = storeError({ try store.put(noise(16, UInt64(100 + thread)), for: "t\(thread)") }) {
+        errors.withLock { $0.append(error) }
+      }
+    }
+    try store.put(noise(16, 99), for: "first")
+    for _ in 0..<Self.threadCount { #expect(done.wait(timeout: .now() + 60) == .success) }
+    #expect(checkpoints.withLock { $0 } == 1 && errors.withLock { $0 } == [])
+    #expect((0..<Self.threadCount).allSatisfy { store["t\($0)"] == noise(16, UInt64(100 + $0)) })
+    disk.onSync.withLock { $0 = nil }
+    disk.onWrite.withLock { $0 = nil }
+    #expect(try store.verify().isOK)
+    try store.close()
+  }
+
+  /// A checkpoint that began before a call may lack changes made before the call.
+  @Test func aCheckpointAskedForDuringAnotherIsWritten() throws {
+    let store = try world.open("store")
+    try store.put(noise(16), for: "a")
+    let checkpoints = Guarded(0)
+    let (isAsked, done) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    disk.onSync.withLock { handler in
+      handler = { path in
+        guard path.hasPrefix("checkpoints/") else { return }
+        let isFirst = checkpoints.withLock { checkpoints in
+          checkpoints += 1
+          return checkpoints == 1
+        }
+        guard isFirst else { return }
+        Thread.detachNewThread {
+          isAsked.signal()
+          try? store.checkpoint()
+          done.signal()
+        }
+        isAsked.wait()
+        usleep(20_000)
+      }
+    }
+    try store.checkpoint()
+    #expect(done.wait(timeout: .now() + 60) == .success)
+    #expect(checkpoints.withLock { $0 } == 2)
+    disk.onSync.withLock { $0 = nil }
+    try store.checkpoint()
+    try store.close()
+  }
+}
