@@ -25,6 +25,8 @@ package final class Catalog: @unchecked Sendable {
   /// What the log told of the entries that were replayed.
   @exclusivity(unchecked) private var replayed = ReplayedEntries()
   @exclusivity(unchecked) package var isReplaying = false
+  /// What the thread that holds the commit lock has read before.
+  @exclusivity(unchecked) package var heads: HeadsAhead?
 
   package init?(identity: StoreIdentity) {
     guard let segments = SegmentTable(store: identity.store) else { return nil }
@@ -297,23 +299,30 @@ package final class Catalog: @unchecked Sendable {
 
   /// Where the payload of a reference lies; nil when it is gone or damaged beyond finding.
   package func payloadLocation(of header: RecordHeader) -> Location? {
+    payloadLocation(of: header) { record(at: $0, checks: true) }
+  }
+
+  private func payloadLocation(of header: RecordHeader, _ record: (Location) -> RecordView?) -> Location? {
     var found: [Location] = []
     contents.candidates(hasher.content(header.digest)) { location in
       found.append(location)
       return true
     }
     return found.first { location in
-      guard let other = record(at: location, checks: true)?.header else { return false }
+      guard let other = record(location)?.header else { return false }
       return other.digest == header.digest && other.origin == header.origin
     }
   }
 
   /// What goes when the entry at `location` goes: as its records tell, else as the log told when it was replayed. When
-  /// neither does, the segment's account stays too high until its last record goes.
+  /// neither does, the segment's account stays too high until its last record goes. Under the commit lock.
   package func displaced(at location: Location) -> Change.Displaced {
-    if let header = record(at: location, checks: true)?.header {
+    if let header = lockedRecord(at: location, checks: true)?.header {
       let content = hasher.content(header.digest)
-      let known = header.carriesPayload ? location : payloadLocation(of: header) ?? told(location)?.contentLocation
+      let known =
+        header.carriesPayload
+        ? location
+        : payloadLocation(of: header) { lockedRecord(at: $0, checks: true) } ?? told(location)?.contentLocation
       return Change.Displaced(
         location: location, headUnits: header.headUnits, logicalByteCount: header.logicalByteCount, content: content,
         contentLocation: known ?? location, payloadUnits: known.map(payloadUnits) ?? 0)
@@ -334,10 +343,13 @@ package final class Catalog: @unchecked Sendable {
   }
 
   private func payloadUnits(_ location: Location) -> Int {
-    record(at: location, checks: true)?.header.payloadUnits ?? told(location)?.payloadUnits ?? 0
+    lockedRecord(at: location, checks: true)?.header.payloadUnits ?? told(location)?.payloadUnits ?? 0
   }
 
   private func told(_ location: Location) -> Change.Displaced? { replayed.entry(at: location) }
+
+  /// By slot, from where on replayed frames tell of records there.
+  package func leastReplayedOffsets() -> [Int: Int] { replayed.leastOffsets() }
 
   /// Everything that was replayed has been checked: the records speak for themselves now.
   package func forgetReplayed() { replayed = ReplayedEntries() }

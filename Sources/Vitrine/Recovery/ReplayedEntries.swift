@@ -22,6 +22,16 @@ struct ReplayedEntries {
     movedPayloads[move.from, default: []].append((entries.count, moveCount, move.to))
   }
 
+  /// By slot, the least offset of a record that was put.
+  func leastOffsets() -> [Int: Int] {
+    var offsets: [Int: Int] = [:]
+    for entry in entries {
+      let slot = entry.location.slot
+      offsets[slot] = min(offsets[slot] ?? .max, entry.location.offset)
+    }
+    return offsets
+  }
+
   /// What the entry at `location` took, its payload where it is by now.
   mutating func entry(at location: Location) -> Change.Displaced? {
     if indices.isEmpty {

@@ -1,6 +1,6 @@
 /// The head of a record, read from its file, and where its payload is to be had. Never changes once it is read.
 package final class RecordCopy: @unchecked Sendable {
-  let head = ByteBuffer()
+  let head: ByteBuffer
   private let file: any File
   private let offset: Int
 
@@ -9,6 +9,14 @@ package final class RecordCopy: @unchecked Sendable {
   private init(file: any File, offset: Int) {
     self.file = file
     self.offset = offset
+    head = ByteBuffer()
+  }
+
+  private init(file: any File, offset: Int, head bytes: Slice<UnsafeRawBufferPointer>) {
+    self.file = file
+    self.offset = offset
+    head = ByteBuffer(capacity: bytes.count)
+    head.append(UnsafeRawBufferPointer(rebasing: bytes))
   }
 
   /// Nil when no record begins there, or the file ends within it.
@@ -17,6 +25,11 @@ package final class RecordCopy: @unchecked Sendable {
     let reader = HeadReader(file: file, offset: offset, available: available)
     guard let header = try reader.read(into: copy.head, first: firstRead) else { return nil }
     return RecordView(header: header, copy: copy)
+  }
+
+  /// The same with no more than the first `byteCount` bytes in memory.
+  package func trimmed(to byteCount: Int) -> RecordCopy {
+    RecordCopy(file: file, offset: offset, head: head.bytes.prefix(byteCount))
   }
 
   /// Fills `space` with the payload as stored; false when the file ends before, or cannot be read.

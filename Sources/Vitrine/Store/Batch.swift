@@ -152,7 +152,7 @@ extension StoreCore {
                 put.source = own
                 put.followsOriginal = false
               } else if put.followsOriginal {
-                put.follow(sourceOfOriginal(url, put.hash, restores: true))
+                put.follow(sourceOfOriginal(url, put.hash))
               }
               let twin = earlier[put.digest]?.first { twin in
                 guard twin.layout == put.layout, case .put(_, let other, _) = batch.operations[twin.operation] else {

@@ -13,7 +13,7 @@ extension StoreCore {
     for operation in operations { bound += operation.largestEncoding }
     do throws(StoreError) {
       while true {
-        switch try commitOnce(operations, bound, awaitsSync) {
+        switch try commitOnce(operations, bound, readAhead(operations), awaitsSync: awaitsSync) {
         case .done(let committed):
           return committed
         case .placeAgain:
@@ -67,9 +67,9 @@ extension StoreCore {
   }
 
   private func commitOnce(
-    _ operations: [PendingOperation], _ bound: Int, _ awaitsSync: Bool
+    _ operations: [PendingOperation], _ bound: Int, _ heads: HeadsAhead?, awaitsSync: Bool
   ) throws(StoreError) -> CommitOutcome {
-    try locked { () throws(StoreError) in
+    try locked(with: heads) { () throws(StoreError) in
       try requireWritable()
       guard let wal else { throw .readOnly }
       if let outcome = try obstacle(operations) { return outcome }
@@ -102,7 +102,7 @@ extension StoreCore {
     upkeepLock.lock()
     defer { upkeepLock.unlock() }
     try prepareCheckpoint()
-    return try locked { () throws(StoreError) in
+    return try locked(with: readAhead(operations)) { () throws(StoreError) in
       try requireWritable()
       guard let wal else { throw .readOnly }
       if try obstacle(operations) != nil { return nil }
@@ -245,16 +245,12 @@ extension StoreCore {
     for operation in operations {
       guard case .put(_, _, _, let shared, _) = operation.kind else { continue }
       if let expected = operation.expected, find(operation) != expected { return false }
-      if let original = operation.original,
-        sourceOfOriginal(operation.url, operation.hash, restores: false) != original
-      {
-        return false
-      }
+      if let original = operation.original, sourceOfOriginal(operation) != original { return false }
       if let shared {
         // By its number too: the place may have been given to another record meanwhile, even to one of these.
         if own[shared.location] != shared.origin,
           catalog.contents.count(catalog.hasher.content(operation.digest), shared.location) == 0
-            || catalog.record(at: shared.location, checks: false)?.header.origin != shared.origin
+            || catalog.lockedRecord(at: shared.location, checks: false)?.header.origin != shared.origin
         {
           return false
         }
@@ -263,6 +259,17 @@ extension StoreCore {
       }
     }
     return true
+  }
+
+  /// The source that a put gets which follows its original, as it is now.
+  private func sourceOfOriginal(_ operation: PendingOperation) -> Source? {
+    let original = Style.original
+    let hash = KeyHash(url: operation.hash.bits, styleTag: original.tag)
+    return original.bytes.withUnsafeBytes { style in
+      find(hash, operation.url, style).location.flatMap { location in
+        (catalog.lockedRecord(at: location, checks: false)?.header.digest).map { Source($0) }
+      }
+    }
   }
 
   private func recordNumbers(_ operations: [PendingOperation]) -> [Location: UInt64] {
@@ -278,7 +285,7 @@ extension StoreCore {
   private func isSharedByNow(_ operation: PendingOperation) -> Bool {
     var isShared = false
     catalog.contents.candidates(catalog.hasher.content(operation.digest)) { location in
-      guard let header = catalog.record(at: location, checks: false)?.header,
+      guard let header = catalog.lockedRecord(at: location, checks: false)?.header,
         header.digest == operation.digest, !operation.others.contains(location)
       else { return true }
       isShared = true
@@ -322,7 +329,7 @@ extension StoreCore {
 
   /// The record at a location, written back from the log if it has to be. Under the commit lock.
   func restoredRecord(at location: Location, checks: Bool = true) -> RecordView? {
-    if let view = catalog.record(at: location, checks: checks) { return view }
+    if let view = catalog.lockedRecord(at: location, checks: checks) { return view }
     guard let file = catalog.segments.segment(location.slot)?.file, (try? restore(location, into: file)) == true else {
       return nil
     }

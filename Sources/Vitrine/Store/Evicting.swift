@@ -66,11 +66,13 @@ extension StoreCore {
     let guess = min(count, max(1, min(byteCount / average, mostEvictions)))
     let insists = missed >= StoreCore.mostMisses
     let victims = insists ? [] : evictor.next(guess, in: catalog.keys)
-    // Whoever was not asked for for long lies on the disk: its head is read before anybody waits for it.
-    for victim in victims { bringIn(victim) }
+    let heads = readAhead(
+      victims.lazy.compactMap { victim in
+        self.catalog.keys.location(of: victim.hash, stamp: victim.stamp).map { (victim.hash, $0) }
+      })
     let outcome: Eviction
     do throws(StoreError) {
-      outcome = try locked { () throws(StoreError) in
+      outcome = try locked(with: heads) { () throws(StoreError) in
         try requireWritable()
         if !insists {
           return try evict(victims) { catalog.keys.location(of: $0.hash, stamp: $0.stamp) }
@@ -112,14 +114,6 @@ extension StoreCore {
     evictor.record.byteCount += bytes
     for age in ages { evictor.record.note(ageMilliseconds: age) }
     return .evicted(entries: changes.list.count, bytes: bytes)
-  }
-
-  private func bringIn(_ victim: Victim) {
-    guard let location = catalog.keys.location(of: victim.hash, stamp: victim.stamp) else { return }
-    let pinned = catalog.keys.withEntry(victim.hash, location) { catalog.segments.pin($0.location.slot) }
-    guard let pin = pinned else { return }
-    _ = catalog.record(at: location, checks: true)
-    pin.release()
   }
 
   /// Keeps ages from coming round: after 2^30 uses since the last time.

@@ -42,9 +42,10 @@ extension StoreCore {
     defer { pin.release() }
     guard let view = catalog.record(at: slot.location, checks: true) else { return nil }
     let header = view.header
-    let (isThere, payload) = locked {
-      (catalog.keys.find(hash, slot.location), catalog.payloadLocation(of: header))
-    }
+    // Seldom elsewhere than where the borrow has found it.
+    let (isThere, payload) =
+      pinnedPayload(of: header).map { (catalog.keys.find(hash, slot.location), $0) }
+      ?? locked { (catalog.keys.find(hash, slot.location), catalog.payloadLocation(of: header)) }
     guard isThere else { return .success(nil) }
     guard let payload else {
       // An entry whose payload is listed nowhere: only a forged log makes one. No frame could ever share it.
@@ -75,6 +76,13 @@ extension StoreCore {
         return .failure(error)
       }
     }
+  }
+
+  /// Where a record's payload lies, looked up under no lock.
+  private func pinnedPayload(of header: RecordHeader) -> Location? {
+    guard let (payload, pin) = try? pinPayload(of: header, checks: false) else { return nil }
+    pin.release()
+    return payload
   }
 
   /// The entry of a key and a pin on its record.

@@ -110,7 +110,7 @@ extension StoreCore {
     _ put: PreparedPut, durability: Durability, body: UnfinishedBody? = nil
   ) throws(StoreError) -> PendingOperation {
     var put = put
-    if put.followsOriginal { put.follow(sourceOfOriginal(put.url, put.hash, restores: true)) }
+    if put.followsOriginal { put.follow(sourceOfOriginal(put.url, put.hash)) }
     let (shared, others) = findShared(put)
     let written = put.written ?? environment.clock.wallMilliseconds()
     var pending = try place(

@@ -100,12 +100,13 @@ extension StoreCore {
   /// Removes those of the entries that are still there as they were named, in one frame; answers how many, or nil when
   /// the log has no room for it now.
   func tryToRemove(_ names: some Collection<RecordName>) throws(StoreError) -> Int? {
-    try locked { () throws(StoreError) in
+    let heads = readAhead(names.lazy.map { ($0.hash, $0.location) })
+    return try locked(with: heads) { () throws(StoreError) in
       try requireWritable()
       var changes = FrameChanges(capacity: names.count)
       for name in names where catalog.keys.find(name.hash, name.location) {
         // By its number too: the place may have been given to another record of the key.
-        guard catalog.record(at: name.location, checks: false)?.header.sequence == name.sequence else { continue }
+        guard catalog.lockedRecord(at: name.location, checks: false)?.header.sequence == name.sequence else { continue }
         changes.remove(name.hash, name.location, from: catalog)
       }
       if changes.list.isEmpty { return 0 }

@@ -3,14 +3,14 @@
 // with another digest therefore takes those entries with it, in its own frame, so that no crash can part them; and a
 // put that follows its original is placed again when that has changed before the commit. A hit pays nothing for it.
 extension StoreCore {
-  /// The source that an entry of this URL gets by default now. `restores`: also from a record that so far stands only in
-  /// the log, which takes the commit lock.
-  func sourceOfOriginal(_ url: UnsafeRawBufferPointer, _ hash: KeyHash, restores: Bool) -> Source? {
+  /// The source that an entry of this URL gets by default now. A record that so far stands only in the log is restored, which
+  /// takes the commit lock.
+  func sourceOfOriginal(_ url: UnsafeRawBufferPointer, _ hash: KeyHash) -> Source? {
     let original = Style.original
     let hash = KeyHash(url: hash.bits, styleTag: original.tag)
     return original.bytes.withUnsafeBytes { style in
       guard
-        let (slot, pin) = pinRecord(url, style, hash) ?? (restores ? pinRestored(url, style, hash) : nil)
+        let (slot, pin) = pinRecord(url, style, hash) ?? pinRestored(url, style, hash)
       else { return nil }
       defer { pin.release() }
       return (catalog.record(at: slot.location, checks: false)?.header.digest).map { Source($0) }
