@@ -67,6 +67,8 @@ package protocol BackgroundTask: AnyObject, Sendable {
   func wake()
   /// Waits for a running step (unless called from it) and ends the task.
   func stop()
+  /// Ends the task without waiting: a running step goes on to its end, and none begins after it.
+  func end()
 }
 
 extension Entropy {

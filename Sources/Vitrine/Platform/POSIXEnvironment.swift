@@ -110,6 +110,13 @@ private final class POSIXBackgroundTask: BackgroundTask, @unchecked Sendable {
     state.monitor.unlock()
   }
 
+  func end() {
+    state.monitor.lock()
+    state.isStopped = true
+    state.monitor.signalAll()
+    state.monitor.unlock()
+  }
+
   func stop() {
     state.monitor.lock()
     state.isStopped = true

@@ -31,6 +31,8 @@ package struct LoadedStore {
 package struct InlineRecord {
   package let file: any File
   package let range: Range<Int>
+  /// It was written to its place since.
+  package var isRestored = false
 }
 
 /// The two checkpoint files.

@@ -46,8 +46,7 @@ struct Adoption {
           log.header = header
           log.state = .filled
           replayed.append(log)
-          // Until a checkpoint vouches for what lies in it, it stays.
-          log.inlineEnds = inlineEnds(file)
+          // It stays until a checkpoint covers it, which has brought what it carries to its place (rule 6).
         }
         files.append(log)
       }
@@ -83,15 +82,6 @@ struct Adoption {
   /// The newest file of the chain when it holds no frame: it can be begun again.
   private var isEmptyTail: Bool {
     loaded.end.offset == WALFileHeader.frameStart && loaded.chain.count > 1
-  }
-
-  private func inlineEnds(_ file: any File) -> [UInt64: Int] {
-    var ends: [UInt64: Int] = [:]
-    for (location, record) in loaded.inline where record.file === file {
-      let segment = loaded.catalog.segments.id(location.slot)
-      ends[segment] = max(ends[segment] ?? 0, location.offset + record.range.count)
-    }
-    return ends
   }
 
   static func ledger(_ loaded: LoadedStore, _ folders: StoreFolders, _ wal: WAL?) -> Ledger {
@@ -147,9 +137,11 @@ extension StoreCore {
       } else if !changes.isEmpty {
         _ = try locked { () throws(StoreError) in try record(changes) }
       }
+      let told = catalog.leastReplayedOffsets()
       for segment in segments where segment.state == .sealed && segment.isAttached {
         if segment.tail > catalog.segments.vouchedUpTo(segment.slot) {
-          unchecked.append((segment.slot, segment.tail))
+          let toldFrom = told[segment.slot] ?? .max
+          unchecked.append(Leftover(slot: segment.slot, id: segment.id, end: segment.tail, toldFrom: toldFrom))
           // Of what the process before has written, nobody knows that it is on the disk: a flush is for all that there is.
           segment.isDirty = true
           segment.owesSync = true
@@ -165,14 +157,11 @@ extension StoreCore {
     if wal.freeCount == 0 || isMarked || isChanged || loaded.kind == .rebuilt || loaded.mayHaveLostRemovals
       || loaded.droppedCount > 0
     {
-      // What is left unchecked stays unvouched for: checking it may need the log, which this is to free.
-      isCheckingLeftovers = true
-      defer { isCheckingLeftovers = false }
+      // What is left unchecked stays unvouched for.
       try checkpoint()
       loaded.scan.forgetWhatIsNoHeader(store: identity.store)
     }
-    // Payloads that only the log carries may still hold all its files: then they are checked before anything is served.
-    if wal.freeCount == 0 { try checkpoint() }
+    locked { if unchecked.isEmpty { catalog.forgetReplayed() } }
     // What was used since the last checkpoint was used before now.
     noteUseTime()
     if isMarked {

@@ -30,18 +30,21 @@ extension StoreCore {
   }
 
   /// Brings a record that the log carries to its place: the same bytes that belong there, so no reader can mind. A
-  /// read-only opening does that in memory. Throws when its segment, or that memory, cannot be had now.
+  /// read-only opening does that in memory. Throws when its segment, or that memory, cannot be had now. Reads the log under
+  /// no lock.
   func restore(_ location: Location) throws(SystemError) -> Bool {
     guard !isForkedChild, let segment = catalog.segments.segment(location.slot), let storage = segment.storage
     else { return false }
     if copyOriginal(location, storage) { return true }
-    if inline.withLock({ $0[location] == nil }) { return false }
+    guard let bytes = carried(location) else { return false }
     do throws(SystemError) {
       return try locked { () throws(SystemError) in
-        guard isReadOnly else { return try restore(location, into: try storage.openFile()) }
+        // Behind a close the segment may be another opening's; behind a checkpoint the log may have other bytes by now.
+        guard isReadOnly || !isClosed, inline.withLock({ $0[location] != nil }) else { return false }
+        guard isReadOnly else { return try write(bytes, carriedFor: location, into: try storage.openFile()) }
         try storage.mapPrivately()
         catalog.segments.remap(segment)
-        return try restore(location, into: try storage.readable())
+        return try write(bytes, carriedFor: location, into: try storage.readable())
       }
     } catch {
       if error.code == SystemError.missing { return false }
@@ -58,12 +61,26 @@ extension StoreCore {
     return (try? storage.readable().write(bytes, at: location.offset)) != nil
   }
 
+  /// The same where the commit lock is held.
+  func restore(_ location: Location, into file: any File) throws(SystemError) -> Bool {
+    guard let bytes = carried(location) else { return false }
+    return try write(bytes, carriedFor: location, into: file)
+  }
+
+  /// The record that a frame carries for a location.
+  private func carried(_ location: Location) -> [UInt8]? {
+    guard let record = inline.withLock({ $0[location] }), let bytes = try? record.file.read(record.range),
+      bytes.count == record.range.count
+    else { return nil }
+    return bytes
+  }
+
   /// Under the commit lock. What the log holds is written only if it is the record of this very place, and only as far as
   /// the segment's file goes: for more of one that was cut short nobody has counted the room.
-  func restore(_ location: Location, into file: any File) throws(SystemError) -> Bool {
-    guard let record = inline.withLock({ $0[location] }), let bytes = try? record.file.read(record.range),
-      bytes.count == record.range.count,
-      let segment = catalog.segments.segment(location.slot),
+  private func write(
+    _ bytes: [UInt8], carriedFor location: Location, into file: any File
+  ) throws(SystemError) -> Bool {
+    guard let segment = catalog.segments.segment(location.slot),
       location.offset + bytes.count <= min(segment.byteCount, segment.readableByteCount),
       bytes.withUnsafeBytes({ bytes in
         RecordHeader(bytes)?.isIntact(in: bytes, seed: catalog.segments.seed(location)) ?? false
@@ -76,17 +93,13 @@ extension StoreCore {
   }
 
   /// Brings all that only the log is known to have to its place. Before a checkpoint whose position passes the frames
-  /// that carry it: behind that position no recovery looks for it (rule 3). Under the commit lock.
+  /// that carry it: behind that position no recovery looks for it (rule 3). Once for each record, since the checkpoint syncs
+  /// it. Takes the commit lock for one record at a time.
   func restoreCarried() throws(SystemError) {
-    for location in inline.withLock({ Array($0.keys) }) where !catalog.segments.isVouched(location) {
-      guard let segment = catalog.segments.segment(location.slot), segment.state != .retired,
-        let storage = segment.storage
-      else { continue }
-      do throws(SystemError) {
-        _ = try restore(location, into: try storage.openFile())
-      } catch {
-        if error.code != SystemError.missing { throw error }
-      }
+    let locations = inline.withLock { inline in inline.filter { !$0.value.isRestored }.map(\.key) }
+    for location in locations {
+      if !catalog.segments.isVouched(location) { _ = try restore(location) }
+      inline.withLock { $0[location]?.isRestored = true }
     }
   }
 

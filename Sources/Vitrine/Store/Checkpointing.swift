@@ -21,6 +21,8 @@ extension StoreCore {
 
   /// `isNeedless` is asked with both locks held.
   private func checkpoint(unless isNeedless: () -> Bool) throws(StoreError) {
+    // Before the lock, so that no other call waits for what this reads.
+    try prepareCheckpoint()
     upkeepLock.lock()
     defer { upkeepLock.unlock() }
     if !locked(isNeedless) { try writeCheckpoint() }
@@ -57,10 +59,12 @@ extension StoreCore {
     }
   }
 
-  /// Checks what earlier openings left unchecked. Under the upkeep lock.
+  /// Reads what a checkpoint needs while leftovers are unchecked: payloads that only replayed frames carry, and the heads of
+  /// records that replayed frames name. No more than the log holds, and once for each opening.
   func prepareCheckpoint() throws(StoreError) {
     try requireWritable(closing: true)
-    try checkLeftovers()
+    do throws(SystemError) { try restoreCarried() } catch { throw writeError(error) }
+    try findHeadless()
   }
 
   /// An image written but not yet published.
@@ -87,12 +91,7 @@ extension StoreCore {
     else {
       throw .noSpace
     }
-    do throws(SystemError) {
-      try restoreCarried()
-      try dropHeadless()
-    } catch {
-      throw writeError(error)
-    }
+    dropHeadless()
     var header = CheckpointHeader(
       isClean: isClean, generation: checkpoints.takeGeneration(opening: wal.opening), position: wal.position,
       opening: wal.opening, nextRecord: nextRecord, made: environment.clock.wallMilliseconds(),
@@ -141,7 +140,8 @@ extension StoreCore {
   }
 
   /// Rules 4 and 6: log files before the checkpoint may be used again, but for those with payloads that it does not
-  /// vouch for. Under the commit lock.
+  /// vouch for. What replayed frames carried for unchecked segments was written to its place and synced: the log's copies
+  /// are of no more use. Under the commit lock.
   private func releaseLog(_ image: Image) {
     lastCheckpointMilliseconds = image.header.made
     checkpointCount.published = image.number
@@ -150,10 +150,7 @@ extension StoreCore {
       ends[segment.id] = catalog.segments.vouchedUpTo(segment.slot)
     }
     wal?.release(before: image.header.position.use) { segment, end in ends[segment].map { $0 >= end } ?? true }
-    inline.withLock { inline in
-      guard !inline.isEmpty else { return }
-      inline = inline.filter { !catalog.segments.isVouched($0.key) }
-    }
+    inline.withLock { $0.removeAll() }
   }
 
   /// Makes what was written to segments durable, but for what the log carries, and raises their marks to where

@@ -55,7 +55,7 @@ extension StoreCore {
   func compactable() -> [SegmentLoad] {
     catalog.segments.segments.compactMap { segment in
       guard let segment, segment.state == .sealed, segment.liveCount > 0, segment.pendingCount == 0,
-        segment.unfilled.isEmpty, segment.stream != .single, !isUnchecked(segment)
+        segment.unfilled.isEmpty, segment.stream != .single
       else { return nil }
       return SegmentLoad(
         slot: segment.slot, stream: segment.stream,
@@ -77,7 +77,7 @@ extension StoreCore {
   }
 
   /// A record of which something is needed.
-  private struct LiveRecord {
+  struct LiveRecord {
     let location: Location
     /// Nil when another record is its key's by now.
     var key: KeyHash?
@@ -86,7 +86,7 @@ extension StoreCore {
   }
 
   /// What is needed in some segments, by style, then as it lies there. Looks once at every entry of the index.
-  private func liveRecords(in slots: [Int]) -> [LiveRecord] {
+  func liveRecords(in slots: [Int]) -> [LiveRecord] {
     var isWanted = [Bool](repeating: false, count: (slots.max() ?? 0) + 1)
     for slot in slots { isWanted[slot] = true }
     func wants(_ location: Location) -> Bool { location.slot < isWanted.count && isWanted[location.slot] }
@@ -196,8 +196,11 @@ extension StoreCore {
   /// Compaction drops what fails its check: every entry that needs it. Answers how many.
   private func dropUnreadable(_ record: LiveRecord) throws(StoreError) -> Int {
     let before = locked { catalog.keyCount }
-    if let key = record.key { try drop([(key, record.location)]) }
-    if let content = record.content { try dropSharers(content, record.location) }
+    if let key = record.key {
+      let segment = catalog.segments.id(record.location.slot)
+      try drop([LostEntry(hash: key, location: record.location, segment: segment)])
+    }
+    if let content = record.content { try drop(sharers(of: [(content, record.location)])) }
     return max(0, before - locked { catalog.keyCount })
   }
 

@@ -3,12 +3,7 @@
 extension StoreCore {
   func writeAnewWhatNobodyVouchesFor() throws(StoreError) {
     mistrustsEarlierRecords = true
-    // All of them are checked here.
-    isCheckingLeftovers = true
-    defer {
-      mistrustsEarlierRecords = false
-      isCheckingLeftovers = false
-    }
+    defer { mistrustsEarlierRecords = false }
     try writeAnew(unvouchedKeys())
     // What lives there was checked, and is about to be synced.
     locked { unchecked.removeAll() }

@@ -288,6 +288,7 @@ struct Opening {
       ) { [weak core] in core?.upkeep() }
     }
     core.background.withLock { $0 = task }
+    try core.startCheckingLeftovers()
     return core
   }
 

@@ -36,7 +36,7 @@ extension CacheStore {
     for segment in core.locked({ core.catalog.segments.segments.compactMap { $0 } }) {
       progress?(done, report.segmentCount)
       done += 1
-      for (hash, location) in core.keys(slot: segment.slot, from: 0, to: .max) {
+      for (hash, location) in core.keys(slot: segment.slot) {
         report.recordCount += 1
         let outcome = core.check(location, readsPayload: true)
         if case .unavailable(let error) = outcome { throw .system(error) }
@@ -51,6 +51,7 @@ extension CacheStore {
     }
     progress?(done, report.segmentCount)
     report.entryCount = core.locked { core.catalog.keyCount }
+    try core.checkLeftovers()
     try core.close()
     // Also what the opening and the checkpoint met on their way.
     let givenUp = core.damagedCount.load(ordering: .relaxed) + core.lostCount.load(ordering: .relaxed)

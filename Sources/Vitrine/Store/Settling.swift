@@ -43,6 +43,7 @@ extension StoreCore {
   func idle(_ goesOn: () -> Bool) throws(StoreError) -> Bool {
     try requireWritable()
     upkeep(isIdle: true)
+    try? checkLeftovers()
     while goesOn() {
       let hasMade = try underUpkeep { () throws(StoreError) in
         try requireWritable()
@@ -74,8 +75,8 @@ extension StoreCore {
       try sealOpenSegments { holdsDeadRecords($0) }
       try retireDeadSegments()
       try trimSealedSegments()
-      try checkLeftovers()
     }
+    try checkLeftovers()
     // What other threads kill from here on is for the next compaction, or this one would never end beside them.
     let (end, all) = locked {
       (catalog.nextSegment, compactable().filter(isWorthCopying).reduce(0) { $0 + $1.liveByteCount })

@@ -27,6 +27,8 @@ final class StoreCore: @unchecked Sendable {
   let upkeepLock = RawLock()
   let syncLock = RawLock()
   let commitLock = RawLock()
+  /// Held by the one check of leftovers that is under way; taken before all others.
+  let leftoverLock = RawLock()
 
   /// As it was opened: all options but the budgets hold as they are here.
   let identity: StoreIdentity
@@ -48,14 +50,16 @@ final class StoreCore: @unchecked Sendable {
   @exclusivity(unchecked) var checkpointByteCount: Int
   /// Of this opening, by number: the newest checkpoint whose image was begun, and the newest that was published.
   var checkpointCount = (begun: 0, published: 0)
+  /// Entries of replayed frames whose records' heads are lost, once they have been looked for.
+  var headless: [LostEntry] = []
+  var hasFoundHeadless = false
 
   // Guarded by upkeepLock.
   var checkpoints: CheckpointSet
   var orphans: [String]
-  /// Segments of earlier openings whose unvouched records are still to be checked: slot and end. Changed under both
-  /// locks, so either is enough to look.
-  var unchecked: [(slot: Int, end: Int)] = []
-  var isCheckingLeftovers = false
+  /// Segments of earlier openings whose unvouched records are still to be checked. Changed under both locks, so either is
+  /// enough to look.
+  var unchecked: [Leftover] = []
   /// Unlinked segments that a reader still had pinned.
   var retiring: [Segment] = []
   /// What was let go of lately.
@@ -76,6 +80,8 @@ final class StoreCore: @unchecked Sendable {
   let expiry: ExpiryWatch
   let evictor: Evictor
   let background = Guarded<(any BackgroundTask)?>(nil)
+  /// Checks leftovers, until there are none.
+  let leftoverTask = Guarded<(any BackgroundTask)?>(nil)
 
   private let status = Atomic<UInt8>(0)
   private let failure = Guarded<SystemError?>(nil)
@@ -128,7 +134,11 @@ final class StoreCore: @unchecked Sendable {
   }
 
   deinit {
-    if !isForkedChild { background.withLock { $0 }?.stop() }
+    if !isForkedChild {
+      leftoverTask.withLock { $0 }?.end()
+      background.withLock { $0 }?.stop()
+    }
+    leftoverLock.destroy()
     upkeepLock.destroy()
     syncLock.destroy()
     commitLock.destroy()

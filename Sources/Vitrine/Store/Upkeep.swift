@@ -16,10 +16,10 @@ extension StoreCore {
     if isBusy, locked({ openSegments.contains { $0 != nil } }) { try? makeSpares(2, isAhead: true) }
     round { () throws(StoreError) in try removeOrphans() }
     try? flushGently()
+    if wantsCheckpoint.load(ordering: .relaxed) { try? prepareCheckpoint() }
     round { () throws(StoreError) in
       if wantsCheckpoint.load(ordering: .relaxed) || isRecencyOld { try writeCheckpoint() }
     }
-    round { () throws(StoreError) in try checkLeftovers() }
     round { () throws(StoreError) in try dropExpired() }
     liftOldStamps()
     round { () throws(StoreError) in try shrink() }
@@ -51,11 +51,15 @@ extension StoreCore {
   /// Makes everything acknowledged before it survive loss of power: payloads first, then the frames that name them.
   func flush() throws(StoreError) {
     try requireWritable()
+    try makeAllDurable()
+    try requireNamed()
+  }
+
+  private func makeAllDurable() throws(StoreError) {
     guard let wal else { throw .readOnly }
     let appended = wal.appendedSequence
     try syncSegments()
     do throws(SystemError) { try wal.makeDurable(below: appended) } catch { throw fail(error) }
-    try requireNamed()
   }
 
   // MARK: Closing
@@ -68,9 +72,11 @@ extension StoreCore {
     }
     guard markClosing() else { return }
     locked { admissions.refuseAll(.closed) }
+    leftoverTask.withLock { $0 }?.end()
     background.withLock { $0 }?.stop()
     // Some of them may be about to take the upkeep lock.
     if (try? requireWritable(closing: true)) != nil { waitForPuts() }
+    checkFewLeftovers()
     upkeepLock.lock()
     defer { upkeepLock.unlock() }
     defer {
@@ -86,8 +92,27 @@ extension StoreCore {
     try? removeOrphans()
     try? retireDeadSegments()
     try? trimSealedSegments()
-    try writeCheckpoint(isClean: true)
+    try writeLast()
   }
+
+  /// What closing leaves. With leftovers unchecked no checkpoint says that the store was closed well, and one that would
+  /// have to read their heads first is not written at all: the log has everything, and the next opening goes on from there.
+  private func writeLast() throws(StoreError) {
+    let (isClean, isPrepared) = locked { (unchecked.isEmpty, hasFoundHeadless) }
+    if !isClean, !isPrepared { return try makeAllDurable() }
+    try writeCheckpoint(isClean: isClean)
+  }
+
+  /// Checks what is left of leftovers where that is little and nobody is at it, so that a short opening behind a crash ends
+  /// with a clean close.
+  private func checkFewLeftovers() {
+    guard uncheckedByteCount <= StoreCore.fewLeftovers, leftoverLock.tryLock() else { return }
+    defer { leftoverLock.unlock() }
+    try? checkAllLeftovers(closing: true)
+  }
+
+  /// Bytes that a close may read.
+  private static let fewLeftovers = 1 << 20
 }
 
 extension StoreCore {
@@ -101,6 +126,7 @@ extension StoreCore {
 
   /// Lets the store go as the death of the process would: nothing is written.
   func abandon() {
+    leftoverTask.withLock { $0 }?.stop()
     background.withLock { $0 }?.stop()
     if markClosed() { releaseLock() }
   }

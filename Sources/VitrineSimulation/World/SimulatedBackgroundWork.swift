@@ -116,6 +116,16 @@ private final class SimulatedBackgroundTask: BackgroundTask, @unchecked Sendable
     return true
   }
 
+  func end() {
+    let ended = monitor.withLock { () -> (@Sendable () -> Void)? in
+      let ended = step
+      step = nil
+      return ended
+    }
+    withExtendedLifetime(ended) {}
+    work.drop(self)
+  }
+
   func stop() {
     let ended = monitor.withLock { () -> (@Sendable () -> Void)? in
       let ended = step

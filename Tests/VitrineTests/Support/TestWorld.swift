@@ -41,6 +41,7 @@ final class ManualBackground: BackgroundWork, @unchecked Sendable {
     fileprivate init(_ wakeCount: Guarded<Int>) { self.wakeCount = wakeCount }
     func wake() { wakeCount.withLock { $0 += 1 } }
     func stop() { step.withLock { $0 = nil } }
+    func end() { stop() }
   }
 
   func start(

@@ -1,0 +1,164 @@
+import Foundation
+import Testing
+
+@testable import Vitrine
+
+/// The check of what a crash left holds no lock while it reads, so no call of the store waits for it.
+@Suite struct LeftoverCheckTests {
+  private static let size = 100_000
+
+  /// What a process leaves that dies with so many large values, and where their records begin.
+  private func crashImage(_ count: Int) throws -> (image: MemoryDisk.Image, records: Set<Int>) {
+    let disk = MemoryDisk()
+    let store = try TestWorld(fileSystem: disk).open("store", StoreOptions(byteBudget: 32 << 20))
+    for number in 0..<count { try store.put(noise(Self.size, UInt64(number)), for: "k\(number)") }
+    try store.put(noise(700, 99), for: "carried", options: PutOptions(durability: .synced))
+    var records: Set<Int> = []
+    for shard in 0..<KeyTable.shardCount {
+      store.core.catalog.keys.forEach(shard: shard) { records.insert($0.location.offset) }
+    }
+    store.abandon()
+    return (disk.image, records)
+  }
+
+  /// A check that stands still in the middle of a payload until it is let go.
+  private final class HeldCheck: Sendable {
+    private let thread = Guarded<ObjectIdentifier?>(nil)
+    let isReading = DispatchSemaphore(value: 0)
+    private let mayGoOn = DispatchSemaphore(value: 0)
+    private let hasEnded = DispatchSemaphore(value: 0)
+
+    init(_ store: CacheStore, _ disk: MemoryDisk, _ records: Set<Int>) {
+      let isDue = Guarded(true)
+      disk.onRead.withLock { handler in
+        handler = { [isReading, mayGoOn, thread] path, offset in
+          guard thread.withLock({ $0 }) == ObjectIdentifier(Thread.current), path.hasPrefix("segments/"),
+            !records.contains(offset),
+            isDue.withLock({ isDue in
+              defer { isDue = false }
+              return isDue
+            })
+          else { return }
+          isReading.signal()
+          mayGoOn.wait()
+        }
+      }
+      Thread.detachNewThread { [hasEnded, thread] in
+        thread.withLock { $0 = ObjectIdentifier(Thread.current) }
+        try? store.core.checkLeftovers()
+        hasEnded.signal()
+      }
+      isReading.wait()
+    }
+
+    func letGo() {
+      mayGoOn.signal()
+      hasEnded.wait()
+    }
+  }
+
+  @Test(.timeLimit(.minutes(2)), arguments: [false, true]) func noCallWaitsForTheCheck(_ checkpoints: Bool) throws {
+    let (image, records) = try crashImage(8)
+    let disk = MemoryDisk(image)
+    let store = try TestWorld(fileSystem: disk, seed: 2).open("store", StoreOptions())
+    #expect(!store.core.unchecked.isEmpty)
+    let held = HeldCheck(store, disk, records)
+    // Enough for several new segments.
+    for number in 0..<12 { try store.put(noise(60_000, UInt64(50 + number)), for: "new\(number)") }
+    try store.put(noise(900, 70), for: "k2", options: PutOptions(durability: .synced))
+    try store.flush()
+    if checkpoints { try store.checkpoint() }
+    #expect(try store.remove("k1") && store.removeMany([CacheKey("k3"), CacheKey("k4")]) == 2)
+    #expect(store["k5"] == noise(Self.size, 5))
+    store.core.upkeep()
+    #expect(!store.core.unchecked.isEmpty)
+    try store.close()
+    // Behind the close the check changes nothing, whatever it finds.
+    let closed = disk.image
+    held.letGo()
+    #expect(disk.image == closed)
+
+    let world = TestWorld(fileSystem: MemoryDisk(closed), seed: 3)
+    let again = try world.open("store", StoreOptions())
+    #expect(again.statistics().lastOpen.kind == .recovered)
+    func look(_ store: CacheStore) {
+      for number in [0, 5, 6, 7] { #expect(store["k\(number)"] == noise(Self.size, UInt64(number))) }
+      for number in [1, 3, 4] { #expect(store["k\(number)"] == nil) }
+      #expect(store["k2"] == noise(900, 70) && store["carried"] == noise(700, 99))
+      for number in 0..<12 { #expect(store["new\(number)"] == noise(60_000, UInt64(50 + number))) }
+    }
+    look(again)
+    world.background.run()
+    #expect(again.core.unchecked.isEmpty)
+    try again.close()
+    let last = try world.open("store", StoreOptions())
+    #expect(last.statistics().lastOpen.kind == .clean)
+    look(last)
+    #expect(try last.verify().isOK)
+    try last.close()
+  }
+
+  /// A segment that is taken apart while a record of it is being read is neither vouched for nor missed.
+  @Test(.timeLimit(.minutes(2))) func segmentThatGoesDuringTheCheckIsPassedBy() throws {
+    let (image, records) = try crashImage(8)
+    let disk = MemoryDisk(image)
+    let store = try TestWorld(fileSystem: disk, seed: 2).open("store", StoreOptions())
+    let held = HeldCheck(store, disk, records)
+    let before = store.core.unchecked.count
+    try store.removeAll()
+    try store.core.underUpkeep { () throws(StoreError) in try store.core.retireDeadSegments() }
+    #expect(store.core.unchecked.count < before)
+    for number in 0..<4 { try store.put(noise(90_000, UInt64(20 + number)), for: "new\(number)") }
+    held.letGo()
+    #expect(store.core.unchecked.isEmpty && store.count == 4)
+    for number in 0..<4 { #expect(store["new\(number)"] == noise(90_000, UInt64(20 + number))) }
+    try store.close()
+  }
+
+  /// A close reads no more than a little of what is unchecked.
+  @Test func closeLeavesManyLeftoversToTheNextOpening() throws {
+    let disk = MemoryDisk(try crashImage(30).image)
+    let world = TestWorld(fileSystem: disk, seed: 2)
+    let store = try world.open("store", StoreOptions())
+    try store.put(noise(300, 50), for: "new")
+    let reads = Guarded(0)
+    disk.onRead.withLock { handler in
+      handler = { path, _ in if path.hasPrefix("segments/") { reads.withLock { $0 += 1 } } }
+    }
+    try store.close()
+    #expect(reads.withLock { $0 } == 0)
+    let again = try world.open("store", StoreOptions())
+    #expect(again.statistics().lastOpen.kind == .recovered && again["new"] == noise(300, 50))
+    for number in 0..<30 { #expect(again["k\(number)"] == noise(Self.size, UInt64(number))) }
+    again.core.upkeep()
+    try again.core.checkLeftovers()
+    try again.close()
+    #expect(try world.open("store", StoreOptions()).statistics().lastOpen.kind == .clean)
+  }
+
+  @Test func closeChecksFewLeftovers() throws {
+    let world = TestWorld(fileSystem: MemoryDisk(try crashImage(2).image), seed: 2)
+    try world.open("store", StoreOptions()).close()
+    #expect(try world.open("store", StoreOptions()).statistics().lastOpen.kind == .clean)
+  }
+
+  @Test func checkReadsUnderNoLock() throws {
+    let (image, _) = try crashImage(8)
+    let disk = MemoryDisk(image)
+    let store = try TestWorld(fileSystem: disk, seed: 2).open("store", StoreOptions())
+    let core = store.core
+    let heldReads = Guarded(0)
+    disk.onRead.withLock { handler in
+      handler = { path, _ in
+        guard path.hasPrefix("segments/") else { return }
+        for lock in [core.upkeepLock, core.commitLock] {
+          if lock.tryLock() { lock.unlock() } else { heldReads.withLock { $0 += 1 } }
+        }
+      }
+    }
+    try core.checkLeftovers()
+    #expect(heldReads.withLock { $0 } == 0 && core.unchecked.isEmpty)
+    disk.onRead.withLock { $0 = nil }
+    try store.close()
+  }
+}
