@@ -54,6 +54,12 @@ void vitrine_note_limits(void) {
   __atomic_store_n(&size_limited, limited, __ATOMIC_RELAXED);
 }
 
+int64_t vitrine_descriptor_limit(void) {
+  struct rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur > INT64_MAX) return INT64_MAX;
+  return (int64_t)limit.rlim_cur;
+}
+
 int vitrine_allocate(int descriptor, int64_t count) {
   vitrine_note_limits();
   sigset_t old;

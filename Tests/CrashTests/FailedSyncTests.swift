@@ -107,7 +107,7 @@ import Testing
     #expect(try again.verify().isOK)
   }
 
-  /// The same beyond the 256 segments whose files stay open: memory shows what they hold, and that is all.
+  /// The same where more segments were written than files stay open: memory shows what they hold, and that is all.
   @Test func withoutADescriptorForItsSyncASegmentIsNotVouchedFor() throws {
     let work = try Workload(options: StoreOptions(byteBudget: 64 << 20, segmentByteCount: 65_536))
     var bytes = Workload.bytes(60_000, 1)

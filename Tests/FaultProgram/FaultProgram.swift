@@ -25,6 +25,8 @@ import Vitrine
     case "sent-ignored": try OtherSignals(folder: folder).send(ignored: true)
     case "descriptors": try NoDescriptors(folder: folder, reads: .mapped).run()
     case "descriptors-copied": try NoDescriptors(folder: folder, reads: .copied).run()
+    case "few-descriptors": try FewDescriptors(folder: folder, limit: 256, count: 1800, byteCount: 33_000).run()
+    case "quarter-gibibyte": try FewDescriptors(folder: folder, limit: 1024, count: 4474, byteCount: 60_000).run()
     case "synced-folders": try SyncedFolders(folder: folder).run()
     default: fail("no scene \(arguments[1])")
     }

@@ -47,6 +47,8 @@ int vitrine_random(void *buffer, size_t count);
 bool vitrine_promises_allocation(int descriptor);
 // Reads the process's file size limit anew; call it when a file is opened.
 void vitrine_note_limits(void);
+// The soft limit of descriptors that the process may have open.
+int64_t vitrine_descriptor_limit(void);
 // pwritev of two ranges with SIGXFSZ turned into EFBIG. Bytes written or -errno.
 int64_t vitrine_write2(int descriptor, const void *first, size_t first_count, const void *second,
                        size_t second_count, int64_t offset);

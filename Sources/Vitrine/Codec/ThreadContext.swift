@@ -4,6 +4,9 @@ import CZstd
 /// What a thread keeps between calls: zstd contexts, which are dear to make, and buffers for heads and for
 /// decompressed or copied values, one for each level of nested borrows.
 ///
+/// A thread keeps little of what a large value took: at most ``mostKept`` of each buffer and ``mostKeptOfValue`` of the
+/// compressor and of each of ``levelsKept`` values.
+///
 /// Invariant: reached only from its own thread, through ``current``; freed when the thread ends.
 final class ThreadContext {
   private var compressor: OpaquePointer?
@@ -14,6 +17,9 @@ final class ThreadContext {
   /// Tells threads apart: no later thread has it while somebody holds it.
   let token = Token()
   final class Token: Sendable {}
+  static let mostKept = 1 << 20
+  static let mostKeptOfValue = 4 << 20
+  static let levelsKept = 2
   let head = ByteBuffer(capacity: 1024)
   let compressed = ByteBuffer(capacity: 4096)
   let scratch = ByteBuffer(capacity: 32 << 10)
@@ -38,7 +44,14 @@ final class ThreadContext {
     if let decompressor { ZSTD_freeDCtx(decompressor) }
   }
 
-  /// The bytes compressed into this thread's buffer; nil when that does not save an eighth.
+  /// Bytes that the thread keeps now.
+  var retainedByteCount: Int {
+    (compressor.map { ZSTD_sizeof_CCtx($0) } ?? 0) + (decompressor.map { ZSTD_sizeof_DCtx($0) } ?? 0)
+      + ([head, compressed, scratch] + values).reduce(0) { $0 + $1.capacity }
+  }
+
+  /// The bytes compressed into this thread's buffer, which stay until ``releaseCompressed()`` or the next call; nil when
+  /// that does not save an eighth.
   func compress(_ bytes: UnsafeRawBufferPointer, level: Int) -> UnsafeRawBufferPointer? {
     if compressor == nil { compressor = ZSTD_createCCtx() }
     guard let compressor else { return nil }
@@ -51,8 +64,16 @@ final class ThreadContext {
       written = ZSTD_isError(result) == 0 ? result : 0
       return written
     }
+    // At high levels it takes tens of megabytes for a large value.
+    if ZSTD_sizeof_CCtx(compressor) > ThreadContext.mostKeptOfValue {
+      ZSTD_freeCCtx(compressor)
+      self.compressor = nil
+    }
+    if written == 0 { releaseCompressed() }
     return written > 0 ? compressed.bytes : nil
   }
+
+  func releaseCompressed() { compressed.removeAll(keeping: ThreadContext.mostKept) }
 
   /// Decompresses exactly `byteCount` bytes into a buffer that stays until ``releaseValue()``; nil when the bytes are
   /// not what was compressed. A length that they cannot have allocates nothing.
@@ -83,7 +104,7 @@ final class ThreadContext {
       return isWhole ? byteCount : 0
     }
     guard isWhole else {
-      value.removeAll(keeping: 4 << 20)
+      value.removeAll(keeping: ThreadContext.mostKeptOfValue)
       return nil
     }
     depth += 1
@@ -92,6 +113,7 @@ final class ThreadContext {
 
   func releaseValue() {
     depth -= 1
-    values[depth].removeAll(keeping: 4 << 20)
+    values[depth].removeAll(keeping: ThreadContext.mostKeptOfValue)
+    if depth >= ThreadContext.levelsKept { values.removeLast(values.count - depth) }
   }
 }

@@ -69,6 +69,14 @@ package final class ContentTable: @unchecked Sendable {
     vitrine_prefetch(address)
   }
 
+  /// As ``KeyTable/passLocks()``.
+  func passLocks() {
+    for shard in 0..<ContentTable.shardCount {
+      shards[shard].lock.lock()
+      shards[shard].lock.unlock()
+    }
+  }
+
   /// Calls `body` under the shard's lock with the location of each blob that the hash fits, until it answers false.
   @inline(__always)
   package func candidates(_ hash: ContentHash, _ body: (Location) -> Bool) {

@@ -75,6 +75,11 @@ package final class KeyTable: @unchecked Sendable {
     return body(shard)
   }
 
+  /// Takes and gives back each shard's lock: what readers did under one before, such as pinning, is seen after this.
+  func passLocks() {
+    for shard in 0..<KeyTable.shardCount { withShard(shard) { _ in } }
+  }
+
   /// Where the first entry stands that the hash fits and `isMeant`. Under the shard's lock.
   @inline(__always)
   func placeOf(_ hash: KeyHash, _ shard: UnsafeMutablePointer<Shard>, where isMeant: (KeySlot) -> Bool) -> Int? {

@@ -38,7 +38,7 @@ package final class ByteBuffer: @unchecked Sendable {
     set { state.pointee.memory = newValue }
   }
   @inline(__always)
-  private var capacity: Int {
+  package private(set) var capacity: Int {
     get { state.pointee.capacity }
     set { state.pointee.capacity = newValue }
   }

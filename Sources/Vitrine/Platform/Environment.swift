@@ -5,23 +5,40 @@ package struct Environment: Sendable {
   package var clock: any Clock
   package var entropy: any Entropy
   package var background: any BackgroundWork
+  package var resources: Resources
   /// Replaces the digest of blobs; only tests set it, to plant a collision.
   package var digest: (@Sendable (UnsafeRawBufferPointer) -> Digest)?
 
   package init(
     fileSystem: any FileSystem, clock: any Clock, entropy: any Entropy, background: any BackgroundWork,
+    resources: Resources = Resources(),
     digest: (@Sendable (UnsafeRawBufferPointer) -> Digest)? = nil
   ) {
     self.fileSystem = fileSystem
     self.clock = clock
     self.entropy = entropy
     self.background = background
+    self.resources = resources
     self.digest = digest
   }
 
   /// This process, on this machine.
   package static let posix = Environment(
-    fileSystem: POSIXFileSystem(), clock: POSIXClock(), entropy: POSIXEntropy(), background: POSIXBackgroundWork())
+    fileSystem: POSIXFileSystem(), clock: POSIXClock(), entropy: POSIXEntropy(), background: POSIXBackgroundWork(),
+    resources: Resources(files: .ofProcess()))
+}
+
+/// The most that stores take of things that a process has few of.
+package struct Resources: Sendable {
+  /// Shared by all stores of an environment.
+  package let files: FileCache
+  /// The most segments of one store that are mapped at a time. Linux allows a process 65,530 mappings.
+  package var mappedSegments: Int
+
+  package init(files: FileCache = FileCache(), mappedSegments: Int = 16_384) {
+    self.files = files
+    self.mappedSegments = mappedSegments
+  }
 }
 
 /// Both clocks may be coarse (a few milliseconds): they are read on the hot path.

@@ -9,6 +9,7 @@ public struct SystemError: Error, Sendable, Equatable {
 
   package static let missing: Int32 = 2
   package static let exists: Int32 = 17
+  package static let noMemory: Int32 = 12
 
   package init(code: Int32, operation: String, path: String) {
     self.code = code

@@ -118,9 +118,11 @@ package struct StoreFolders: Sendable {
   package let wal: any Directory
   package let checkpoints: any Directory
   package let segments: any Directory
+  package let resources: Resources
 
-  package init(root: any Directory, create: Bool) throws(SystemError) {
+  package init(root: any Directory, create: Bool, resources: Resources = Resources()) throws(SystemError) {
     self.root = root
+    self.resources = resources
     wal = try root.openDirectory(CacheFormat.walFolder, create: create)
     checkpoints = try root.openDirectory(CacheFormat.checkpointsFolder, create: create)
     segments = try root.openDirectory(CacheFormat.segmentsFolder, create: create)
@@ -129,9 +131,18 @@ package struct StoreFolders: Sendable {
   /// A store that has no folders of its own yet: nothing is in them.
   package init(unfinished root: any Directory) {
     self.root = root
+    resources = Resources()
     wal = root
     checkpoints = root
     segments = root
+  }
+
+  /// A segment file that is open now, and is opened again by its name when it is needed later.
+  package func cached(
+    _ file: any File, segment id: UInt64, access: FileAccess, isKept: Bool = false
+  ) -> CachedFile {
+    CachedFile(
+      file, name: SegmentHeader.fileName(id), in: segments, access: access, cache: resources.files, isKept: isKept)
   }
 
   package var all: [any Directory] { [root, wal, checkpoints, segments] }

@@ -125,9 +125,12 @@ package struct Loader {
     var loaded = loaded
     loaded.storeFileNeedsHealing = storeFileNeedsHealing
     var known: Set<String> = []
-    for case let segment? in loaded.catalog.segments.segments where segment.state != .retired {
+    let segments = loaded.catalog.segments.segments.compactMap { $0 }.filter { $0.state != .retired }
+    loaded.catalog.segments.mappedLimit = folders.resources.mappedSegments
+    let oldest = oldestMapped(loaded.catalog)
+    for segment in segments {
       known.insert(segment.fileName)
-      try attach(segment, &loaded)
+      try attach(segment, mappedFrom: oldest, &loaded)
     }
     if let replay = loaded.distrusted { loaded.droppedCount += drop(replay, loaded.catalog) }
     let entries = try system { () throws(SystemError) in try folders.segments.entries() }
@@ -137,11 +140,18 @@ package struct Loader {
     return loaded
   }
 
-  /// A segment that was opened already stays as it is.
-  private func open(_ segment: Segment, _ catalog: Catalog) throws(SystemError) {
+  /// A segment that was opened already stays as it is. Of more than may be mapped, those from number `oldest` on are.
+  private func open(_ segment: Segment, mappedFrom oldest: UInt64, _ catalog: Catalog) throws(SystemError) {
     if segment.isAttached { return }
     try segment.open(
-      in: folders.segments, access: access, maps: mapsSegments, account: account ?? catalog.segments.account)
+      in: folders, access: access, maps: mapsSegments && segment.id >= oldest,
+      account: account ?? catalog.segments.account)
+  }
+
+  /// The number of the oldest segment that is mapped where there are more than may be.
+  private func oldestMapped(_ catalog: Catalog) -> UInt64 {
+    let numbers = catalog.segments.segments.compactMap { $0 }.filter { $0.state != .retired }.map(\.id)
+    return numbers.sorted(by: >).prefix(folders.resources.mappedSegments).last ?? 0
   }
 
   /// Opens what the log leads to beside a writer. A segment without a file was retired by a later frame, which moved its
@@ -151,9 +161,10 @@ package struct Loader {
     let catalog = loaded.catalog
     for _ in 0..<Loader.mostCatchingUp {
       var isMissing = false
+      let oldest = oldestMapped(catalog)
       for case let segment? in catalog.segments.segments where segment.state != .retired {
         do throws(SystemError) {
-          try open(segment, catalog)
+          try open(segment, mappedFrom: oldest, catalog)
         } catch {
           guard error.code == SystemError.missing else { throw .system(error) }
           isMissing = true
@@ -180,13 +191,15 @@ package struct Loader {
 
   private static let mostCatchingUp = 10
 
-  private func attach(_ segment: Segment, _ loaded: inout LoadedStore) throws(StoreError) {
+  private func attach(
+    _ segment: Segment, mappedFrom oldest: UInt64, _ loaded: inout LoadedStore
+  ) throws(StoreError) {
     let catalog = loaded.catalog
     var problem: String?
     var mapped = 0
     var isWhole = false
     do throws(SystemError) {
-      try open(segment, catalog)
+      try open(segment, mappedFrom: oldest, catalog)
       mapped = segment.readableByteCount
       isWhole = mapped >= segment.byteCount
       if !isWhole {

@@ -31,6 +31,7 @@ struct RecordCheck {
 
   private func check(_ readsPayload: Bool, _ withHead: (RecordView) -> Bool) throws(SystemError) -> Outcome {
     let scratch = ThreadContext.current.scratch
+    defer { scratch.removeAll(keeping: ThreadContext.mostKept) }
     let reader = HeadReader(file: file, offset: offset, available: available)
     guard let header = try reader.read(into: scratch, first: RecordCheck.firstRead) else {
       return .damaged("no record is there")

@@ -8,11 +8,11 @@ import Synchronization
 /// Any thread; ranges are those of reservations, which never overlap, and it is closed once there are none. Only for file systems that promise the blocks of
 /// an allocated file.
 package final class FillWindow: @unchecked Sendable {
-  private let file: any File
+  /// Only where stores are announced: a mapping needs no open file.
+  private let announced: (any File)?
   /// Nil once closed. `lock` keeps a sync from reaching for what is being unmapped.
   private var pages: PopulatedPages?
   private let lock: RawLock
-  private let announces: Bool
   /// Bytes filled since the last sync.
   private let filled = Atomic<Int>(0)
 
@@ -26,11 +26,10 @@ package final class FillWindow: @unchecked Sendable {
   package init?(file: any File, byteCount: Int) {
     guard byteCount >= FillWindow.smallestSegment, let mapping = try? file.map(byteCount: byteCount, writable: true)
     else { return nil }
-    self.file = file
+    announced = file.announcesStores ? file : nil
     lock = RawLock()
     mapping.guardPages(isWritable: true)
     pages = PopulatedPages(mapping)
-    announces = file.announcesStores
   }
 
   /// Stores a record's two parts at `offset`. False when it has to be written instead.
@@ -46,12 +45,12 @@ package final class FillWindow: @unchecked Sendable {
         return false
       }
     }
-    if announces { file.willStore(range) }
+    announced?.willStore(range)
     if let start = head.baseAddress { (mapping.start + offset).copyMemory(from: start, byteCount: head.count) }
     if let start = payload.baseAddress {
       (mapping.start + offset + head.count).copyMemory(from: start, byteCount: payload.count)
     }
-    if announces { file.didStore(range) }
+    announced?.didStore(range)
     // Into a file that was cut short, the guard has let it store nowhere.
     return !mapping.isDamaged(UnsafeRawBufferPointer(start: mapping.start + offset, count: range.count))
   }

@@ -14,9 +14,6 @@ package final class Segment: @unchecked Sendable {
 
   package let id: UInt64
   package let slot: Int
-  /// Most segments keep their file open; beyond so many, one that is not being written is opened when it is needed, so
-  /// that a large store does not use up the process's descriptors.
-  private static let mostHeldFiles = 256
   /// Nil when the file is missing, and while recovery has not come to it yet.
   @exclusivity(unchecked) package private(set) var storage: SegmentStorage?
 
@@ -28,6 +25,14 @@ package final class Segment: @unchecked Sendable {
 
   /// The same for those to whom the reason matters: nothing may count as synced, say, because no descriptor was left.
   package func openFile() throws(SystemError) -> (any File)? { try storage?.openFile() }
+
+  /// The same, where a segment without a file is an error.
+  package func requireFile() throws(SystemError) -> any File {
+    guard let file = try openFile() else {
+      throw SystemError(code: SystemError.missing, operation: "open", path: fileName)
+    }
+    return file
+  }
 
   /// Whether zeros stand in place of some page of its mapping: then nothing more is to be written into it.
   @inline(__always)
@@ -42,7 +47,7 @@ package final class Segment: @unchecked Sendable {
   /// Bytes of the disk that it takes, as the ledger counts them.
   package var allocatedByteCount = 0
   package var stream: StreamKind
-  @exclusivity(unchecked) package var state: State
+  @exclusivity(unchecked) package var state: State { didSet { if state != oldValue { keepFile() } } }
   /// Where the next reservation begins.
   @exclusivity(unchecked) package var tail: Int
   @exclusivity(unchecked) package var liveUnits = 0
@@ -54,15 +59,19 @@ package final class Segment: @unchecked Sendable {
   /// Offsets of reservations that are not filled yet.
   @exclusivity(unchecked) package var unfilled: [Int] = []
   /// Reservations that are neither committed nor abandoned yet.
-  @exclusivity(unchecked) package var pendingCount = 0
+  @exclusivity(unchecked) package var pendingCount = 0 {
+    didSet { if state == .sealed, (pendingCount == 0) != (oldValue == 0) { keepFile() } }
+  }
   /// Of the pending ones, those that are filled over a longer time, by a body in pieces or a drawing.
   package private(set) var lentCount = 0
   /// The highest mark that was taken; see ``takeMark()``.
   private var passedUpTo = 0
   /// Written to since its last sync.
-  @exclusivity(unchecked) package var isDirty = false
+  @exclusivity(unchecked) package var isDirty = false { didSet { if isDirty != oldValue { keepFile() } } }
   /// A flush has taken its debt over and has not synced it yet: until then it is as unsynced as before.
-  @exclusivity(unchecked) package var isBeingFlushed = false
+  @exclusivity(unchecked) package var isBeingFlushed = false {
+    didSet { if isBeingFlushed != oldValue { keepFile() } }
+  }
   /// Written to since its last sync with something that no frame of the log carries.
   @exclusivity(unchecked) package var owesSync = false
   /// The last frame that took a record of it away, or moved one (rule 5).
@@ -80,28 +89,43 @@ package final class Segment: @unchecked Sendable {
   deinit { syncLock.destroy() }
 
   package func attach(
-    file: any File, in directory: any Directory, mapping: Mapping?, byteCount: Int, allocatedByteCount: Int,
-    account: StorageAccount, access: FileAccess
+    file: CachedFile, mapping: Mapping?, byteCount: Int, allocatedByteCount: Int, account: StorageAccount,
+    access: FileAccess
   ) {
-    storage = SegmentStorage(
-      file: file, name: fileName, in: directory, access: access,
-      keepsFile: slot < Segment.mostHeldFiles || (access == .readWrite && (state == .open || state == .spare)),
-      mapping: mapping,
-      byteCount: byteCount, account: account)
+    storage = SegmentStorage(file: file, access: access, mapping: mapping, byteCount: byteCount, account: account)
     self.allocatedByteCount = allocatedByteCount
+    keepFile()
   }
 
-  /// Opens its file, and maps it when `maps`, as far as the file goes and the segment may.
+  /// While it takes records its file stays open, so that they need no descriptor. Such segments are few.
+  private func keepFile() {
+    guard let storage, storage.access == .readWrite else { return }
+    storage.keepFile(
+      state == .open || state == .spare, isUnsynced: isDirty || isBeingFlushed || pendingCount > 0)
+  }
+
+  /// Opens its file, and maps it when `maps`, as far as the file goes and the segment may. Where the process has no
+  /// mapping left, it is as one that is not to be mapped.
   package func open(
-    in directory: any Directory, access: FileAccess, maps: Bool, account: StorageAccount
+    in folders: StoreFolders, access: FileAccess, maps: Bool, account: StorageAccount
   ) throws(SystemError) {
-    let file = try directory.openFile(fileName, access)
+    let file = try folders.segments.openFile(fileName, access)
     let status = try file.status()
     let readable = min(status.byteCount, byteCount)
-    let mapping = maps && readable > 0 ? try file.map(byteCount: readable, writable: false) : nil
     attach(
-      file: file, in: directory, mapping: mapping, byteCount: readable,
+      file: folders.cached(file, segment: id, access: access),
+      mapping: maps && readable > 0 ? try Segment.map(file, byteCount: readable) : nil, byteCount: readable,
       allocatedByteCount: status.chargedByteCount(atMost: byteCount), account: account, access: access)
+  }
+
+  /// Nil where the process has no mapping left.
+  package static func map(_ file: any File, byteCount: Int) throws(SystemError) -> Mapping? {
+    do throws(SystemError) {
+      return try file.map(byteCount: byteCount, writable: false)
+    } catch {
+      guard error.code == SystemError.noMemory else { throw error }
+      return nil
+    }
   }
 
   /// Bytes of its file that may be read.

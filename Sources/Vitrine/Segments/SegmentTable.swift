@@ -8,9 +8,10 @@ import Synchronization
 /// pinned: readers pin (``pin(_:)``) under the same shard lock under which they found the location. Everything else is
 /// guarded by the commit lock.
 ///
-/// A descriptor is 64 bytes: address of the mapping (0 without one), bytes to be read, offset below which live records are known to be on
-/// the disk (atomic), segment id, the first sequence number that counts (older records are leftovers of an opening whose
-/// frames were lost), and what the file has room for.
+/// A descriptor is 64 bytes: address of the mapping (atomic; 0 without one), bytes to be read (atomic), offset below which live
+/// records are known to be on the disk (atomic), segment id, the first sequence number that counts (older records are
+/// leftovers of an opening whose frames were lost), what the file has room for, and how often a reader has missed the
+/// mapping (atomic). The address may go and come back while records are live: see ``MappingWindow``.
 ///
 /// Invariant: `descriptors` has `slotLimit` of them, zeroed at first, until deinit.
 package final class SegmentTable: @unchecked Sendable {
@@ -27,6 +28,10 @@ package final class SegmentTable: @unchecked Sendable {
   /// By slot.
   @exclusivity(unchecked) package private(set) var segments: [Segment?] = []
   private var freeSlots: [Int] = []
+  private var turn = 0
+  /// The most segments that are mapped at a time, and how many are.
+  package var mappedLimit = Int.max
+  package private(set) var mappedCount = 0
   package let store: StoreID
   /// What Blobs and unlinked segments take.
   package let account = StorageAccount()
@@ -55,20 +60,35 @@ package final class SegmentTable: @unchecked Sendable {
     return Pin(level: vitrine_pin(address), address: address)
   }
 
+  @inline(__always)
+  private func startWord(_ slot: Int) -> UnsafeMutablePointer<Atomic<UInt>> {
+    address(slot).assumingMemoryBound(to: Atomic<UInt>.self)
+  }
+
+  @inline(__always)
+  private func start(_ slot: Int) -> UnsafeRawPointer? {
+    UnsafeRawPointer(bitPattern: startWord(slot).pointee.load(ordering: .acquiring))
+  }
+
   /// The bytes from `location` to its segment's end; empty when the segment is not mapped that far.
   @inline(__always)
   package func bytes(at location: Location) -> UnsafeRawBufferPointer {
-    let descriptor = address(location.slot)
-    let mapped = descriptor.load(fromByteOffset: 8, as: Int.self)
-    guard let start = descriptor.load(as: UnsafeRawPointer?.self), location.offset < mapped else {
+    // The address first: the file may have been cut before it was mapped again.
+    guard let start = start(location.slot), case let count = available(at: location), count > 0 else {
       return UnsafeRawBufferPointer(start: nil, count: 0)
     }
-    return UnsafeRawBufferPointer(start: start + location.offset, count: mapped - location.offset)
+    return UnsafeRawBufferPointer(start: start + location.offset, count: count)
   }
 
   /// Bytes from `location` to its segment's end, mapped or not.
+  @inline(__always)
   package func available(at location: Location) -> Int {
-    max(0, address(location.slot).load(fromByteOffset: 8, as: Int.self) - location.offset)
+    max(0, readable(location.slot).pointee.load(ordering: .relaxed) - location.offset)
+  }
+
+  @inline(__always)
+  private func readable(_ slot: Int) -> UnsafeMutablePointer<Atomic<Int>> {
+    (address(slot) + 8).assumingMemoryBound(to: Atomic<Int>.self)
   }
 
   @inline(__always)
@@ -83,9 +103,7 @@ package final class SegmentTable: @unchecked Sendable {
 
   /// Fetches the line where a record begins; harmless when it is gone by now.
   package func prefetch(_ location: Location) {
-    if let start = address(location.slot).load(as: UnsafeRawPointer?.self) {
-      vitrine_prefetch(start + location.offset)
-    }
+    if let start = start(location.slot) { vitrine_prefetch(start + location.offset) }
   }
 
   package func vouchedUpTo(_ slot: Int) -> Int { vouched(slot).pointee.load(ordering: .relaxed) }
@@ -157,9 +175,8 @@ package final class SegmentTable: @unchecked Sendable {
     }
     freeSlots.removeAll { $0 == segment.slot }
     let descriptor = address(segment.slot)
-    let storage = segment.storage
-    descriptor.storeBytes(of: storage?.mapping.map { UnsafeRawPointer($0.start) }, as: UnsafeRawPointer?.self)
-    descriptor.storeBytes(of: storage?.byteCount ?? 0, toByteOffset: 8, as: Int.self)
+    readable(segment.slot).pointee.store(segment.storage?.byteCount ?? 0, ordering: .relaxed)
+    show(segment.storage?.mapping, slot: segment.slot)
     vouched(segment.slot).pointee.store(vouchedUpTo, ordering: .relaxed)
     descriptor.storeBytes(of: segment.id, toByteOffset: 24, as: UInt64.self)
     descriptor.storeBytes(of: firstSequence, toByteOffset: 32, as: UInt64.self)
@@ -169,8 +186,30 @@ package final class SegmentTable: @unchecked Sendable {
 
   /// Shows a segment through what its storage maps now.
   package func remap(_ segment: Segment) {
-    let start = segment.storage?.mapping.map { UnsafeRawPointer($0.start) }
-    address(segment.slot).storeBytes(of: start, as: UnsafeRawPointer?.self)
+    show(segment.storage?.mapping, slot: segment.slot)
+  }
+
+  /// Shows a segment through a mapping, or through none. Under the commit lock.
+  package func show(_ mapping: Mapping?, slot: Int) {
+    if let mapping { readable(slot).pointee.min(mapping.byteCount, ordering: .relaxed) }
+    let before = startWord(slot).pointee.exchange(UInt(bitPattern: mapping?.start), ordering: .releasing)
+    mappedCount += (mapping == nil ? 0 : 1) - (before == 0 ? 0 : 1)
+    misses(slot).pointee.store(0, ordering: .relaxed)
+  }
+
+  package func isMapped(_ slot: Int) -> Bool { startWord(slot).pointee.load(ordering: .relaxed) != 0 }
+
+  private func misses(_ slot: Int) -> UnsafeMutablePointer<Atomic<Int>> {
+    (address(slot) + 48).assumingMemoryBound(to: Atomic<Int>.self)
+  }
+
+  /// Counts a read that found the segment not mapped. Answers how many there were since it was.
+  package func countMiss(_ slot: Int) -> Int { misses(slot).pointee.wrappingAdd(1, ordering: .relaxed).newValue }
+
+  /// Each segment in turn. Under the commit lock.
+  package func nextInTurn() -> Segment? {
+    turn = turn + 1 < segments.count ? turn + 1 : 0
+    return turn < segments.count ? segments[turn] : nil
   }
 
   /// What a segment has room for, 0 for a slot without one; cheap enough to ask for every entry of an index.
@@ -193,8 +232,8 @@ package final class SegmentTable: @unchecked Sendable {
     lock.lock()
     defer { lock.unlock() }
     let descriptor = address(slot)
-    descriptor.storeBytes(of: nil, as: UnsafeRawPointer?.self)
-    descriptor.storeBytes(of: 0, toByteOffset: 8, as: Int.self)
+    show(nil, slot: slot)
+    readable(slot).pointee.store(0, ordering: .relaxed)
     descriptor.storeBytes(of: 0, toByteOffset: 40, as: Int.self)
     segments[slot] = nil
   }

@@ -38,7 +38,7 @@ extension StoreCore {
       if let file = try segment.openFile() { try body(file) }
     } catch {
       // Without a name it was retired meanwhile; without a descriptor nothing happened, and a later call may succeed.
-      if error.code == SystemError.missing { return }
+      if error.code == SystemError.missing, locked({ segment.state == .retired }) { return }
       throw SystemCode.isShortage(error.code) ? .system(error) : fail(error)
     }
   }

@@ -147,6 +147,7 @@ extension StoreCore {
             do throws(StoreError) {
               var put = try prepare(
                 value, url: url, style: key.style, styleBytes: style, metadata: metadata, options: options)
+              defer { put.release() }
               if key.style == .original { originals[key.url] = Source(put.digest) }
               if put.followsOriginal, let own = originals[key.url] {
                 put.source = own

@@ -33,10 +33,11 @@ struct BodyTarget: Sendable {
     try key.url.span.bytes.withUnsafeBytes { url throws(StoreError) in
       try key.style.bytes.span.bytes.withUnsafeBytes { style throws(StoreError) in
         try options.metadata.span.bytes.withUnsafeBytes { metadata throws(StoreError) in
-          try body(
-            core.prepare(
-              value, url: url, style: key.style, styleBytes: style, metadata: metadata, options: options,
-              compresses: compresses))
+          let prepared = try core.prepare(
+            value, url: url, style: key.style, styleBytes: style, metadata: metadata, options: options,
+            compresses: compresses)
+          defer { prepared.release() }
+          return try body(prepared)
         }
       }
     }

@@ -26,7 +26,7 @@ public final class BodyWriter: Sendable {
   private enum Sink {
     case memory(ByteBuffer)
     /// Straight to the room that the body was lent.
-    case room(any File, start: Int, BodyDigest)
+    case room(Segment, start: Int, BodyDigest)
     case staged(StagedFile, BodyDigest)
     case ended(StoreError)
   }
@@ -153,29 +153,35 @@ public final class BodyWriter: Sendable {
       }
       if let length {
         if let waiter = try core.lend(byteCount: length, to: state.body, waits: waits) { return waiter }
-        guard let room = core.locked({ state.body.room }), let file = room.segment.file else { throw .closed }
-        state.sink = .room(file, start: room.offset + room.payloadOffset, BodyDigest())
+        guard let room = core.locked({ state.body.room }) else { throw .closed }
+        state.sink = .room(room.segment, start: room.offset + room.payloadOffset, BodyDigest())
       } else {
         let staged = try core.stage(target, for: state.body)
         if let waiter = try core.grow(staged, toHold: total, for: state.body, waits: waits) { return waiter }
         let digest = BodyDigest()
-        try store(gathered.bytes, in: staged.file, at: staged.payloadOffset, digest)
+        try store(gathered.bytes, at: staged.payloadOffset, digest, in: staged.openFile)
         state.sink = .staged(staged, digest)
       }
       return try take(bytes, total, &state, waits: waits)
-    case .room(let file, let start, let digest):
-      try store(bytes, in: file, at: start + state.receivedByteCount, digest)
+    case .room(let segment, let start, let digest):
+      try store(bytes, at: start + state.receivedByteCount, digest, in: segment.requireFile)
     case .staged(let staged, let digest):
       if let waiter = try core.grow(staged, toHold: total, for: state.body, waits: waits) { return waiter }
-      try store(bytes, in: staged.file, at: staged.payloadOffset + state.receivedByteCount, digest)
+      try store(bytes, at: staged.payloadOffset + state.receivedByteCount, digest, in: staged.openFile)
     }
     return nil
   }
 
   private func store(
-    _ bytes: UnsafeRawBufferPointer, in file: any File, at offset: Int, _ digest: BodyDigest
+    _ bytes: UnsafeRawBufferPointer, at offset: Int, _ digest: BodyDigest,
+    in file: () throws(SystemError) -> any File
   ) throws(StoreError) {
-    do throws(SystemError) { try file.write(bytes, at: offset) } catch { throw store.core.writeError(error) }
+    do throws(SystemError) {
+      let file = try file()
+      try file.write(bytes, at: offset)
+    } catch {
+      throw store.core.writeError(error)
+    }
     store.core.bytesWritten.wrappingAdd(bytes.count, ordering: .relaxed)
     digest.update(bytes)
   }
@@ -188,12 +194,12 @@ public final class BodyWriter: Sendable {
     case .ended(let error): throw error
     case .memory(let gathered):
       try put(of: gathered.bytes, state.body)
-    case .room(let file, let start, let digest):
+    case .room(let segment, let start, let digest):
       guard let room = core.locked({ state.body.room }) else { throw .closed }
       let rest = core.catalog.segments.bytes(at: room.location)
       let place = room.payloadOffset..<room.payloadOffset + state.receivedByteCount
       let mapped = place.upperBound <= rest.count ? UnsafeRawBufferPointer(rebasing: rest[place]) : nil
-      try withValue(mapped, in: file, at: start, state.receivedByteCount) { value throws(StoreError) in
+      try withValue(mapped, at: start, state.receivedByteCount, in: segment.requireFile) { value throws(StoreError) in
         try put(value, digest, state.body)
       }
     case .staged(let staged, let digest):
@@ -206,10 +212,10 @@ public final class BodyWriter: Sendable {
       defer { withExtendedLifetime(mapping) {} }
       let mapped = UnsafeRawBufferPointer(
         start: mapping.start + staged.payloadOffset, count: state.receivedByteCount)
-      try withValue(mapped, in: staged.file, at: staged.payloadOffset, mapped.count) { value throws(StoreError) in
+      try withValue(mapped, at: staged.payloadOffset, mapped.count, in: staged.openFile) { value throws(StoreError) in
         let head = try target.withPut(core) { $0.headByteCount(storedByteCount: value.count) }
         if core.largestExtent(head, value.count, target.options.isPageAligned) <= core.segmentByteCount {
-          try put(of: value, state.body, received: digest, in: staged.file)
+          try put(of: value, state.body, received: digest)
         } else {
           try put(value, digest, state.body) { put throws(StoreError) in
             if core.findShared(put).shared == nil { try core.name(staged, put, mapping: mapping, for: state.body) }
@@ -221,32 +227,29 @@ public final class BodyWriter: Sendable {
 
   /// Lends what was received where it lies, or read into memory by a store that touches no mapping.
   private func withValue(
-    _ mapped: UnsafeRawBufferPointer?, in file: any File, at offset: Int, _ byteCount: Int,
+    _ mapped: UnsafeRawBufferPointer?, at offset: Int, _ byteCount: Int, in file: () throws(SystemError) -> any File,
     _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void
   ) throws(StoreError) {
-    if store.core.reads == .mapped {
-      guard let mapped else { throw .closed }
-      return try body(mapped)
-    }
+    if store.core.reads == .mapped, let mapped { return try body(mapped) }
     guard let memory = PageMemory(byteCount: byteCount) else {
-      throw .system(SystemError(code: 12, operation: "read", path: file.path))
+      throw .system(SystemError(code: SystemError.noMemory, operation: "read back", path: store.path))
     }
     defer { memory.free() }
     let space = UnsafeMutableRawBufferPointer(start: memory.start, count: byteCount)
     let count: Int
-    do throws(SystemError) { count = try file.read(into: space, at: offset) } catch { throw .system(error) }
-    guard count == byteCount else { throw .writeFailed(SystemError(code: 5, operation: "read", path: file.path)) }
+    do throws(SystemError) { count = try file().read(into: space, at: offset) } catch { throw .system(error) }
+    guard count == byteCount else { throw .writeFailed(SystemError(code: 5, operation: "read back", path: store.path)) }
     try body(UnsafeRawBufferPointer(space))
   }
 
   /// As any put. What was received and lay in a file meanwhile is put only if it came back the same.
   private func put(
-    of value: UnsafeRawBufferPointer, _ body: UnfinishedBody, received: BodyDigest? = nil, in file: (any File)? = nil
+    of value: UnsafeRawBufferPointer, _ body: UnfinishedBody, received: BodyDigest? = nil
   ) throws(StoreError) {
     let expected = store.core.environment.digest == nil ? received?.finish().digest : nil
     try target.withPut(store.core, of: value) { put throws(StoreError) in
       if let expected, put.digest != expected {
-        throw .system(SystemError(code: 5, operation: "read back", path: file?.path ?? ""))
+        throw .system(SystemError(code: 5, operation: "read back", path: store.path))
       }
       try store.core.put(put, durability: target.options.durability, body: body)
     }

@@ -161,9 +161,9 @@ extension StoreCore {
     let dirty = locked {
       catalog.segments.segments.compactMap { segment -> (Segment, Int)? in
         guard let segment, segment.owesSync, segment.state != .retired, isWanted(segment) else { return nil }
+        segment.isBeingFlushed = true
         segment.isDirty = false
         segment.owesSync = false
-        segment.isBeingFlushed = true
         return (segment, segment.takeMark())
       }
     }

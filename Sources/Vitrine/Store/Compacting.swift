@@ -128,12 +128,10 @@ extension StoreCore {
     _ goesOn: () -> Bool
   ) throws(StoreError) {
     let copier = RecordCopier()
-    var files: [Int: any File] = [:]
     for record in records where goesOn() {
       let location = record.location
       // One that cannot be opened now is left for later.
-      guard let file = files[location.slot] ?? catalog.segments.segment(location.slot)?.file else { break }
-      files[location.slot] = file
+      guard let file = catalog.segments.segment(location.slot)?.file else { break }
       guard try read(location, file, copier), let header = copier.header else {
         step.droppedCount += try dropUnreadable(record)
         continue

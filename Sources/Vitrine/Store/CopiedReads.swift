@@ -18,7 +18,7 @@ extension StoreCore {
     }
     let scratch = context.scratch
     scratch.withSpace(header.storedByteCount) { copy.readPayload(of: header, into: $0) ? $0.count : 0 }
-    defer { scratch.removeAll(keeping: 4 << 20) }
+    defer { scratch.removeAll(keeping: ThreadContext.mostKept) }
     return context.decompress(scratch.bytes, byteCount: header.logicalByteCount)
   }
 }

@@ -86,7 +86,8 @@ final class Drawing: Sendable {
     core.locked { core.admissions.touch(drawing, takesOver: true) }
     if let waiter = try core.lend(byteCount: layout.byteCount, to: drawing, waits: waits) { return .waits(waiter) }
     defer { core.end(drawing) }
-    guard let room = drawing.room, let file = room.segment.file else { throw StoreError.closed }
+    guard let room = drawing.room else { throw StoreError.closed }
+    let file = try system { () throws(SystemError) in try room.segment.requireFile() }
     let start = room.offset + room.payloadOffset
     guard let canvas = Canvas(file, start..<start + layout.byteCount, isMapped: core.mapsForWriting) else {
       throw StoreError.system(SystemError(code: 12, operation: "draw", path: room.segment.fileName))

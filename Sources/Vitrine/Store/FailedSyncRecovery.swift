@@ -126,6 +126,7 @@ extension StoreCore {
       var put = try prepare(
         borrow.bytes, url: url, style: info.key.style, styleBytes: style, metadata: metadata, options: options,
         compresses: twin == nil)
+      defer { put.release() }
       // A page that is clean may be dropped at any time, and then shows what is on the disk: once more, now that it was read.
       if put.digest != view.header.digest || catalog.record(at: location, checks: true) == nil { return nil }
       put.source = info.source

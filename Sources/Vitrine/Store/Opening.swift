@@ -199,7 +199,7 @@ struct Opening {
 
   private func openFolders(_ root: any Directory, create: Bool) throws(StoreError) -> StoreFolders {
     do throws(SystemError) {
-      return try StoreFolders(root: root, create: create)
+      return try StoreFolders(root: root, create: create, resources: environment.resources)
     } catch {
       if error.code == 20 || error.code == 40 {
         throw .notAStore(path: path, reason: "a file or a link is where a folder should be (\(error.path))")

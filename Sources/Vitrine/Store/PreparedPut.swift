@@ -30,6 +30,11 @@ struct PreparedPut {
   /// Checksums of the pieces of `stored` where they are known already; else they are taken from it.
   var pieces: [UInt64] = []
 
+  /// Gives back what the thread has of a large value. The put is used up.
+  func release() {
+    if encoding == .zstd { ThreadContext.current.releaseCompressed() }
+  }
+
   mutating func follow(_ source: Source?) {
     self.source = source
     original = .some(source)

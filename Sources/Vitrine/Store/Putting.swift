@@ -65,10 +65,10 @@ extension StoreCore {
     let metadata = options.metadata.span.bytes
     try styleBytes.withUnsafeBytes { styleBytes throws(StoreError) in
       try metadata.withUnsafeBytes { metadata throws(StoreError) in
-        try put(
-          prepare(
-            value, url: url, style: style, styleBytes: styleBytes, metadata: metadata, options: options),
-          durability: options.durability)
+        let prepared = try prepare(
+          value, url: url, style: style, styleBytes: styleBytes, metadata: metadata, options: options)
+        defer { prepared.release() }
+        try put(prepared, durability: options.durability)
       }
     }
   }
@@ -181,9 +181,7 @@ extension StoreCore {
     let window = awaitsSync ? nil : reservation.window
     if !(window?.store(head, payload, at: reservation.offset) ?? false) {
       do throws(SystemError) {
-        guard let file = reservation.segment.file else {
-          throw SystemError(code: 9, operation: "write", path: reservation.segment.fileName)
-        }
+        let file = try reservation.segment.requireFile()
         try file.write(head, payload, at: reservation.offset)
       } catch {
         failed = error

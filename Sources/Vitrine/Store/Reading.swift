@@ -130,6 +130,7 @@ extension StoreCore {
         hash, skip: skip, counts: false, { slot in (slot, self.catalog.segments.pin(slot.location.slot)) })
     {
       turns += 1
+      mapAgain(slot.location.slot)
       // Once the pin is let go, the slot may be given to another segment.
       let segment = catalog.segments.id(slot.location.slot)
       let outcome = examine(slot, hash, url, style, source, counts)
@@ -228,6 +229,7 @@ extension StoreCore {
   ) throws(SystemError) -> Borrow? {
     let isTrusted = isTrusted(slot)
     guard let (location, pin) = try pinPayload(of: reference, checks: !isTrusted) else { return nil }
+    mapAgain(location.slot)
     let isTrustedHere = isTrusted && (slot.flags.contains(.checked) || catalog.segments.isVouched(location))
     do throws(SystemError) {
       if !isTrustedHere {

@@ -107,7 +107,7 @@ extension StoreCore {
       id: id, slot: slot, byteCount: byteCount, stream: .spare, state: .spare, tail: SegmentHeader.byteCount)
     do throws(SystemError) {
       try segment.open(
-        in: folders.segments, access: .readOnly, maps: reads == .mapped, account: catalog.segments.account)
+        in: folders, access: .readOnly, maps: reads == .mapped, account: catalog.segments.account)
     } catch {
       if error.code != SystemError.missing {
         locked { catalog.segments.giveBack(slot: slot) }
@@ -119,6 +119,7 @@ extension StoreCore {
       catalog.nextSegment = max(catalog.nextSegment, id &+ 1)
       ledger.segments += segment.allocatedByteCount
     }
+    trimMappings()
     return segment
   }
 

@@ -17,6 +17,7 @@ extension StoreCore {
       try replaceCatalog(loaded, follower)
       lastCheckpointMilliseconds = loaded.checkpoint.current.flatMap { loaded.checkpoint.slots[$0].header?.made }
     }
+    trimMappings()
     checkpoints = loaded.checkpoint
     forgetDeparted(follower)
   }

@@ -165,8 +165,8 @@ extension StoreCore {
         return nil
       }
       segment.attach(
-        file: made.file, in: folders.segments, mapping: made.mapping, byteCount: byteCount,
-        allocatedByteCount: made.allocated, account: catalog.segments.account, access: .readWrite)
+        file: folders.cached(made.file, segment: id, access: .readWrite, isKept: true), mapping: made.mapping,
+        byteCount: byteCount, allocatedByteCount: made.allocated, account: catalog.segments.account, access: .readWrite)
       segment.window = made.window
       catalog.segments.insert(segment, vouchedUpTo: 0, firstSequence: nextRecord)
       ledger.segments += made.allocated
@@ -174,7 +174,7 @@ extension StoreCore {
       bytesWritten.wrappingAdd(SegmentHeader.byteCount, ordering: .relaxed)
       return segment
     }
-    if segment == nil { try writeCheckpoint() }
+    if segment == nil { try writeCheckpoint() } else { trimMappings() }
     return segment
   }
 
@@ -239,7 +239,7 @@ extension StoreCore {
     try file.write(header.encoded(), at: 0)
     try file.sync()
     try folders.segments.sync()
-    let mapping = reads == .mapped ? try file.map(byteCount: byteCount, writable: false) : nil
+    let mapping = reads == .mapped ? try Segment.map(file, byteCount: byteCount) : nil
     let window = mapsForWriting ? FillWindow(file: file, byteCount: byteCount) : nil
     return MadeFile(
       file: file, mapping: mapping, window: window, allocated: try file.status().chargedByteCount(atMost: byteCount),

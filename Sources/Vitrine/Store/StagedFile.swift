@@ -5,7 +5,7 @@
 /// one writer that made it, under that writer's lock; `allocatedByteCount` and `isNamed` also under the commit lock.
 final class StagedFile: @unchecked Sendable {
   fileprivate let id: UInt64
-  let file: any File
+  private let file: CachedFile
   let payloadOffset: Int
   /// Bytes that it has room for.
   fileprivate var byteCount = 0
@@ -16,17 +16,27 @@ final class StagedFile: @unchecked Sendable {
   /// It is a segment by now, and goes the way of all segments.
   fileprivate var isNamed = false
 
-  fileprivate init(id: UInt64, file: any File, payloadOffset: Int) {
+  fileprivate init(id: UInt64, file: CachedFile, payloadOffset: Int) {
     self.id = id
     self.file = file
     self.payloadOffset = payloadOffset
+    file.syncBeforeClosing(true)
   }
+
+  /// To be used at once, and not to be kept: there may be many bodies.
+  func openFile() throws(SystemError) -> any File { try file.open() }
 
   fileprivate var name: String { SegmentHeader.fileName(id) }
 
+  fileprivate func attach(to segment: Segment, mapping: Mapping?, byteCount: Int, account: StorageAccount) {
+    segment.attach(
+      file: file, mapping: mapping, byteCount: byteCount, allocatedByteCount: allocatedByteCount, account: account,
+      access: .readWrite)
+  }
+
   /// Shows the payload, and everything before it.
   func map(payloadByteCount: Int) throws(SystemError) -> Mapping {
-    let mapping = try file.map(byteCount: roundUp(payloadOffset + payloadByteCount, to: 4096), writable: false)
+    let mapping = try openFile().map(byteCount: roundUp(payloadOffset + payloadByteCount, to: 4096), writable: false)
     mapping.guardPages(isWritable: false)
     return mapping
   }
@@ -49,7 +59,8 @@ extension StoreCore {
       throw writeError(error)
     }
     let staged = StagedFile(
-      id: id, file: file, payloadOffset: roundUp(SegmentHeader.byteCount + head, to: 4096))
+      id: id, file: folders.cached(file, segment: id, access: .readWrite),
+      payloadOffset: roundUp(SegmentHeader.byteCount + head, to: 4096))
     locked { body.stagedFile = staged }
     return staged
   }
@@ -97,7 +108,7 @@ extension StoreCore {
     defer { staged.evictedByteCount += before - most }
     try makeRoom(for: more, evicting: &most)
     do throws(SystemError) {
-      try staged.file.allocate(byteCount: byteCount)
+      try staged.openFile().allocate(byteCount: byteCount)
       staged.byteCount = byteCount
       try account(staged)
     } catch {
@@ -106,7 +117,7 @@ extension StoreCore {
   }
 
   private func account(_ staged: StagedFile) throws(SystemError) {
-    let allocated = try staged.file.status().chargedByteCount(atMost: staged.byteCount)
+    let allocated = try staged.openFile().status().chargedByteCount(atMost: staged.byteCount)
     locked {
       ledger.segments += allocated - staged.allocatedByteCount
       staged.allocatedByteCount = allocated
@@ -141,10 +152,11 @@ extension StoreCore {
       stream: .spare, store: identity.store, segment: staged.id, fileByteCount: mapping.byteCount,
       opening: Sequence.opening(firstSequence), made: environment.clock.wallMilliseconds())
     do throws(SystemError) {
-      try staged.file.write(header.encoded(), at: 0)
-      if staged.byteCount > mapping.byteCount { try staged.file.truncate(to: mapping.byteCount) }
+      let file = try staged.openFile()
+      try file.write(header.encoded(), at: 0)
+      if staged.byteCount > mapping.byteCount { try file.truncate(to: mapping.byteCount) }
       staged.byteCount = mapping.byteCount
-      try staged.file.sync()
+      try file.sync()
       try folders.segments.sync()
       try account(staged)
     } catch {
@@ -152,6 +164,7 @@ extension StoreCore {
     }
     bytesWritten.wrappingAdd(SegmentHeader.byteCount, ordering: .relaxed)
     while try !enter(staged, put, mapping, body) { try writeCheckpoint() }
+    trimMappings()
   }
 
   /// False when the log has no room.
@@ -171,10 +184,9 @@ extension StoreCore {
         return false
       }
       staged.isNamed = true
-      segment.attach(
-        file: staged.file, in: folders.segments, mapping: reads == .mapped ? mapping : nil,
-        byteCount: mapping.byteCount, allocatedByteCount: staged.allocatedByteCount,
-        account: catalog.segments.account, access: .readWrite)
+      staged.attach(
+        to: segment, mapping: reads == .mapped ? mapping : nil, byteCount: mapping.byteCount,
+        account: catalog.segments.account)
       catalog.segments.insert(segment, vouchedUpTo: 0, firstSequence: nextRecord)
       segment.tail = staged.payloadOffset - roundUp(headByteCount, to: Unit.byteCount)
       if let room = segment.reserve(

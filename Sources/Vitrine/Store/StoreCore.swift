@@ -129,6 +129,8 @@ final class StoreCore: @unchecked Sendable {
     checkpointByteCount = loaded.checkpoint.room
     lastCheckpoint.nanoseconds = environment.clock.monotonicNanoseconds()
     lastCheckpointMilliseconds = loaded.checkpoint.current.flatMap { loaded.checkpoint.slots[$0].header?.made }
+    catalog.segments.mappedLimit = folders.resources.mappedSegments
+    folders.resources.files.storeOpened()
     countersFile = wal == nil ? nil : try? folders.root.openFile(CacheFormat.countersFile, .readWrite)
     earlier = counters
   }
@@ -139,6 +141,7 @@ final class StoreCore: @unchecked Sendable {
       background.withLock { $0 }?.stop()
     }
     leftoverLock.destroy()
+    folders.resources.files.storeClosed()
     upkeepLock.destroy()
     syncLock.destroy()
     commitLock.destroy()

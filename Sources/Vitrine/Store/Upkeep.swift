@@ -28,6 +28,7 @@ extension StoreCore {
     if !isIdle { round { () throws(StoreError) in try settle() } }
     try? flushGently()
     try? flush()
+    round { () throws(StoreError) in trimMappings() }
   }
 
   /// Stamps live in checkpoints: when a minute of hits would be forgotten by a crash, it is time for one. Under the upkeep

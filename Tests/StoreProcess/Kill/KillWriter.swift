@@ -51,6 +51,9 @@ final class KillWriter: @unchecked Sendable {
         byteBudget: byteBudget, segmentByteCount: 256 << 10, verification: verification, waitForLockMilliseconds: 5000)
     }
 
+    /// It may open far fewer files than there are segments.
+    var isScarce: Bool { life % 3 == 1 }
+
     var verification: Verification { [.firstRead, .always, .never][life % 3] }
   }
 
@@ -67,6 +70,7 @@ final class KillWriter: @unchecked Sendable {
   /// Answers the exit status, if it lives so long.
   static func run(_ words: [String]) -> CInt {
     guard let plan = Plan(words) else { return 2 }
+    if plan.isScarce { lowerDescriptorLimit(to: 160) }
     do {
       say(.opening)
       let writer = try KillWriter(plan)
@@ -84,6 +88,13 @@ final class KillWriter: @unchecked Sendable {
       say(.wrong("\(error)"))
       return 3
     }
+  }
+
+  private static func lowerDescriptorLimit(to count: Int) {
+    var limit = rlimit()
+    getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    limit.rlim_cur = min(limit.rlim_cur, rlim_t(count))
+    if setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) != 0 { say(.wrong("no limit of descriptors")) }
   }
 
   private static func say(_ message: KillMessage) { emit(message.line) }

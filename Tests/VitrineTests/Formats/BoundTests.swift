@@ -301,7 +301,9 @@ import VitrineSimulation
     let file = try folder.openFile("x", .readOnly)
     let segment = Segment(id: 1, slot: 0, byteCount: 65_536, stream: .originals, state: .sealed, tail: 65_536)
     segment.attach(
-      file: file, in: folder, mapping: try file.map(byteCount: 4096, writable: false), byteCount: 4096,
+      file: CachedFile(
+        file, name: "x", in: folder, access: .readOnly, cache: FileCache(), isKept: false),
+      mapping: try file.map(byteCount: 4096, writable: false), byteCount: 4096,
       allocatedByteCount: 4096, account: catalog.segments.account, access: .readOnly)
     catalog.segments.insert(segment, vouchedUpTo: 0, firstSequence: 0)
     #expect(catalog.segments.bytes(at: Location(slot: 0, offset: 4032)).count == 64)

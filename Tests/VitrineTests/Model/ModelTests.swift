@@ -9,11 +9,23 @@ import Testing
   @Test(arguments: RandomRuns.seeds([21, 22]))
   func aStoreThatMapsNothingGivesTheSame(_ seed: UInt64) throws { try run(seed, .copied) }
 
-  private func run(_ seed: UInt64, _ reads: ReadMode) throws {
+  /// Fewer descriptors and mappings than segments: files are closed and opened again, and segments unmapped and mapped.
+  @Test(arguments: RandomRuns.seeds([31, 32, 33]))
+  func storeWithFewDescriptorsAndMappingsGivesTheSame(_ seed: UInt64) throws { try run(seed, .mapped, isScarce: true) }
+
+  @Test(arguments: RandomRuns.seeds([41]))
+  func storeThatMapsNothingWithFewDescriptorsGivesTheSame(_ seed: UInt64) throws {
+    try run(seed, .copied, isScarce: true)
+  }
+
+  private func run(_ seed: UInt64, _ reads: ReadMode, isScarce: Bool = false) throws {
     let disk = MemoryDisk()
+    func resources() -> Resources {
+      isScarce ? Resources(files: FileCache { 0 }, mappedSegments: 3) : Resources()
+    }
     let current = Guarded(disk)
     let run = try ModelRun(
-      seed: seed, world: TestWorld(fileSystem: disk, seed: seed), path: "store",
+      seed: seed, world: TestWorld(fileSystem: disk, seed: seed, resources: resources()), path: "store",
       options: StoreOptions(
         byteBudget: (2 << 20) << Int(seed % 3), entryBudget: seed % 4 == 3 ? 40 : nil,
         segmentByteCount: 65_536 << Int(seed % 2),
@@ -22,7 +34,9 @@ import Testing
       let copy = MemoryDisk(current.withLock { $0 }.image)
       current.withLock { $0 = copy }
       return (
-        TestWorld(fileSystem: copy, seed: seed &+ copy.image.values.reduce(0) { $0 &+ UInt64($1.count) }),
+        TestWorld(
+          fileSystem: copy, seed: seed &+ copy.image.values.reduce(0) { $0 &+ UInt64($1.count) },
+          resources: resources()),
         "store"
       )
     }

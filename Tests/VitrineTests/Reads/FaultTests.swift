@@ -12,6 +12,11 @@ import Testing
     #expect(outcome.reason == .exit && outcome.status == 0, "\(scene): \(outcome.status) \(outcome.text)")
   }
 
+  @Test func storeOfManySegmentsTakesAQuarterOfTheDescriptorLimit() throws {
+    let outcome = try runProgram("vitrine-faults", "few-descriptors")
+    #expect(outcome.reason == .exit && outcome.status == 0, "\(outcome.status) \(outcome.text)")
+  }
+
   @Test func aNewStoresFoldersAreSyncedAndTheOneAboveIt() throws {
     let outcome = try runProgram("vitrine-faults", "synced-folders")
     #expect(outcome.reason == .exit && outcome.status == 0, "\(outcome.status) \(outcome.text)")

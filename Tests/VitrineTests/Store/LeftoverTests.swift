@@ -101,7 +101,8 @@ import Testing
         let segment = Segment(
           id: 7, slot: 0, byteCount: bytes.count, stream: .originals, state: .sealed, tail: bytes.count)
         segment.attach(
-          file: file, in: folder, mapping: isMapped ? try file.map(byteCount: bytes.count, writable: false) : nil,
+          file: CachedFile(file, name: "x", in: folder, access: .readOnly, cache: FileCache(), isKept: false),
+          mapping: isMapped ? try file.map(byteCount: bytes.count, writable: false) : nil,
           byteCount: bytes.count, allocatedByteCount: 4096, account: catalog.segments.account, access: .readOnly)
         catalog.segments.insert(segment, vouchedUpTo: 0, firstSequence: wrong.firstSequence)
         isShown = catalog.record(at: Location(slot: 0, offset: 128), checks: checks) != nil

@@ -65,9 +65,10 @@ struct TestWorld {
   let background = ManualBackground()
   var environment: Environment
 
-  init(fileSystem: any FileSystem = POSIXFileSystem(), seed: UInt64 = 1) {
+  init(fileSystem: any FileSystem = POSIXFileSystem(), seed: UInt64 = 1, resources: Resources = Resources()) {
     environment = Environment(
-      fileSystem: fileSystem, clock: clock, entropy: SeededEntropy(seed: seed), background: background)
+      fileSystem: fileSystem, clock: clock, entropy: SeededEntropy(seed: seed), background: background,
+      resources: resources)
   }
 
   func open(_ path: String, _ options: StoreOptions = StoreOptions(byteBudget: 4 << 20)) throws -> CacheStore {
