@@ -45,7 +45,8 @@ public final class CacheStore: Sendable {
   }
 
   /// Makes everything durable, writes a checkpoint and lets the store go. Closing twice is harmless; so is not closing,
-  /// but for a longer next opening. Gets that are running finish.
+  /// but for a longer next opening. Gets that are running finish. While more than 1 MiB of what a crash left is unchecked, the
+  /// log may stand in for the checkpoint: closing does not wait for that check.
   public func close() throws(StoreError) { try core.close() }
 
   // MARK: Reading

@@ -12,10 +12,10 @@ extension StoreCore {
       case .removeStyles: readStyles(of: operation.hash, heads)
       case .remove: _ = readEntry(of: operation, heads)
       case .put(_, _, _, let shared, _):
-        let own = readEntry(of: operation, heads)
-        if Style.isOriginal(operation.style, tag: operation.hash.styleTag), own?.digest != operation.digest {
-          // A new original takes with it what was made from the old one.
-          readStyles(of: operation.hash, heads)
+        if Style.isOriginal(operation.style, tag: operation.hash.styleTag) {
+          readStyles(beside: operation, heads)
+        } else {
+          _ = readEntry(of: operation, heads)
         }
         // Where segments are mapped, the put has just looked at these.
         guard let heads else { continue }
@@ -77,9 +77,20 @@ extension StoreCore {
   }
 
   private func readStyles(of hash: KeyHash, _ heads: HeadsAhead?) {
+    for (hash, location) in styles(of: hash) { readEntry(hash, location, heads) }
+  }
+
+  /// A new original takes with it what was made from the old one.
+  private func readStyles(beside original: PendingOperation, _ heads: HeadsAhead?) {
+    let styles = styles(of: original.hash)
+    if styles.count > 1, readEntry(of: original, heads)?.digest == original.digest { return }
+    for (hash, location) in styles { readEntry(hash, location, heads) }
+  }
+
+  private func styles(of hash: KeyHash) -> [(KeyHash, Location)] {
     var found: [(KeyHash, Location)] = []
     catalog.keys.forEachStyle(hash) { found.append(($1, $0.location)) }
-    for (hash, location) in found { readEntry(hash, location, heads) }
+    return found
   }
 
   private func readEntry(_ hash: KeyHash, _ location: Location, _ heads: HeadsAhead?) {

@@ -65,7 +65,8 @@ extension StoreCore {
 
   // MARK: Closing
 
-  /// Writes everything, a clean checkpoint last, and lets the store go. Reads that still stand may finish.
+  /// Makes everything durable, by a clean checkpoint unless leftovers of a crash are unchecked, and lets the store go. Reads
+  /// that still stand may finish.
   func close() throws(StoreError) {
     if isForkedChild || isReadOnly {
       _ = markClosed()
