@@ -16,6 +16,7 @@ struct vitrine_thread {
 };
 
 _Thread_local vitrine_thread *vitrine_thread_current;
+_Thread_local vitrine_stamps vitrine_thread_stamps[VITRINE_STAMP_SLOTS];
 
 static _Atomic(vitrine_thread *) threads;
 static pthread_key_t thread_key;

@@ -49,7 +49,7 @@ import Vitrine
   }
 
   /// The short form of `make stress`: no time is looked at.
-  @Test(arguments: [([], 4 << 20), (["stalled"], 16 << 20)])
+  @Test(arguments: [([], 4 << 20), (["stalled"], 16 << 20), (["styles"], 4 << 20)])
   func readersBesideWritersThatEvictAndCompactSeeWhatWasPut(_ loads: [String], _ budget: Int) throws {
     let (status, report) = try StoreProcess.run(["stress"] + loads + ["3", folder.path + "/stress", "\(budget)"])
     #expect(status == 0, "\(report)")

@@ -14,6 +14,9 @@ final class PromiseRun: @unchecked Sendable {
     var folder: String
     var hasStalledClients = false
     var hasGiantBatches = false
+    /// One URL has very many styles.
+    var hasCrowd = false
+    static let styleCount = 100_000
     static let readers = 2
     static let writers = 2
     /// Values take about three times the budget, so most puts evict.
@@ -62,10 +65,12 @@ final class PromiseRun: @unchecked Sendable {
     let writers = (0..<Plan.writers).map { index in SystemThread { self.write(index) } }
     let compactor = SystemThread { self.compact() }
     let stalled = plan.hasStalledClients ? StalledClients(store) { self.isOver } : nil
+    let crowder = plan.hasCrowd ? SystemThread { self.crowd() } : nil
     let giants = plan.hasGiantBatches ? GiantBatches(store, budget: plan.budget) { self.isOver } : nil
     sample(until: monotonicNanoseconds() + UInt64((plan.seconds - idle) * 1e9))
     phase.store(Phase.over.rawValue, ordering: .relaxed)
     for thread in readers + writers + [compactor] { thread.join() }
+    crowder?.join()
     for text in (stalled?.join() ?? []) + (giants?.join() ?? []) { fail(text) }
     finish(reader)
     try reopen()
@@ -193,6 +198,34 @@ final class PromiseRun: @unchecked Sendable {
         fail("compaction failed: \(error)")
       }
       for _ in 0..<20 where !isOver { usleep(100_000) }
+    }
+    results.withLock { $0.add(own) }
+  }
+
+  /// One URL with very many styles. Its original changes when all of them were put: no style outlives that.
+  private func crowd() {
+    var own = PromiseResults()
+    var turn = 0
+    func style(_ turn: Int) -> Style { Style("w\(turn % Plan.styleCount)") ?? .original }
+    func value(_ turn: Int) -> [UInt8] { Array("\(turn)".utf8) }
+    while !isOver {
+      let isOriginal = turn % Plan.styleCount == 0
+      let key = CacheKey("crowd", isOriginal ? .original : style(turn))
+      do throws(StoreError) {
+        try store.put(value(turn), for: key)
+        own.changeCount += 1
+        if let bytes = store.bytes(key), bytes != value(turn) { fail("foreign bytes under \(key.style.name)") }
+        for earlier in max(1, turn - 100)..<max(1, turn) where isOriginal {
+          // One that was put while there was no original has no source.
+          guard case .found(let entry) = store.lookup(CacheKey("crowd", style(earlier))), let source = entry.source,
+            case .found(let original) = store.lookup(key)
+          else { continue }
+          if source != Source(original.digest) { fail("a style outlives its original") }
+        }
+        turn += 1
+      } catch {
+        if error == .noSpace { own.refusedCount += 1 } else { fail("a put of a style failed: \(error)") }
+      }
     }
     results.withLock { $0.add(own) }
   }

@@ -100,6 +100,24 @@ bool vitrine_is_pinned_by_others(uintptr_t low, uintptr_t high);
 void *vitrine_thread_value(void);
 void vitrine_set_thread_value(void *value, void (*destroy)(void *));
 
+// Stamps ---------------------------------------------------------------------------------------------------------
+// Stamps of a recency clock that a thread has taken and not given out yet. They count only for the generation under
+// which they were taken; generations of different clocks differ.
+typedef struct {
+  uint64_t generation;
+  uint32_t next;
+  uint32_t left;
+  uint32_t size;
+} vitrine_stamps;
+
+enum { VITRINE_STAMP_SLOTS = 4 };
+extern _Thread_local vitrine_stamps vitrine_thread_stamps[VITRINE_STAMP_SLOTS];
+
+// The calling thread's place for stamps of a generation.
+static inline vitrine_stamps *vitrine_this_threads_stamps(uint64_t generation) {
+  return &vitrine_thread_stamps[generation % VITRINE_STAMP_SLOTS];
+}
+
 // Bus errors -----------------------------------------------------------------------------------------------------
 // A page of a mapped file that the disk cannot deliver, or that lies behind the end of a file cut short, raises SIGBUS
 // on touch. Mappings are listed here; once the guard is installed, such a page is replaced by one of zeros and marked.

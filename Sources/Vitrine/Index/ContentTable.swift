@@ -304,6 +304,13 @@ package final class ContentTable: @unchecked Sendable {
     for place in 0..<shard.pointee.capacity where shard.pointee.slots[place] != 0 { body(shard.pointee.slots[place]) }
   }
 
+  /// A copy of the words of a shard.
+  package func copy(shard index: Int) -> [UInt64] {
+    var words: [UInt64] = []
+    forEach(shard: index) { words.append($0) }
+    return words
+  }
+
   package static func hash(ofWord word: UInt64, shard: Int) -> ContentHash {
     ContentHash(bits: UInt64(shard) << 58 | tag(word) << 34)
   }

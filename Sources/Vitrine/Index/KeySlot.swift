@@ -10,8 +10,8 @@ package struct KeyHash: Hashable, Sendable {
   /// All that the hash tells of the URL.
   var urlBits: UInt64 { bits & ~0xFFFF }
   @inline(__always) var styleTag: UInt16 { UInt16(truncatingIfNeeded: bits) }
-  /// As far as the index tells URLs apart.
-  func isSameURL(_ other: KeyHash) -> Bool { bits >> 26 == other.bits >> 26 }
+  /// All styles of a URL have this one, as far as the index tells URLs apart.
+  var ofURL: KeyHash { KeyHash(bits: bits & (~0 << 26)) }
   /// The ten bits between tag and style are not kept: what the table gives back has zeros there.
   @inline(__always) package var stored: KeyHash { KeyHash(bits: bits & ~(0x3FF << 16)) }
 }
@@ -59,6 +59,7 @@ package struct KeySlot: Sendable {
     get { UInt32(truncatingIfNeeded: word1 >> 32) }
     set { word1 = word1 & 0xFFFF_FFFF | UInt64(newValue) << 32 }
   }
+  @inline(__always) var styleTag: UInt16 { UInt16(truncatingIfNeeded: word0 >> 48) }
   @inline(__always) func matches(_ hash: KeyHash) -> Bool {
     urlTag == hash.urlTag && UInt16(truncatingIfNeeded: word0 >> 48) == hash.styleTag
   }

@@ -2,52 +2,83 @@
 extension KeyTable {
   /// Notes a use; does nothing when the entry has moved on.
   package func touch(_ hash: KeyHash, _ location: Location) {
-    withShard(hash.shard) { shard in
-      if let place = placeOf(hash, location, shard) { shard.pointee.slots[place].stamp = clock.tick() }
-    }
+    withShard(hash.shard) { shard in slot(of: hash, location, shard)?.pointee.stamp = clock.tick() }
   }
 
   /// Where the entry's record lies that was used last when the clock gave `stamp`; nil when it was used since, or has
   /// gone.
   package func location(of hash: KeyHash, stamp: UInt32) -> Location? {
-    withShard(hash.shard) { shard in
-      placeOf(hash, shard) { $0.stamp == stamp }.map { shard.pointee.slots[$0].location }
-    }
+    withShard(hash.shard) { shard in slot(of: hash, shard) { $0.stamp == stamp }?.pointee.location }
   }
 
-  /// Gives entries that were not used for the last 2^31 uses stamps of just that age, in their order, so that no age comes
-  /// round. `readings` of the clock are lifted along with them, so that what was used before one of them still was: answers
-  /// their new stamps. O(entries), and a sort of the old ones. Calls must not overlap.
+  /// Gives entries that were not used for the last 2^31 stamps younger ones, in their order, so that no age comes round.
+  /// Answers how, for the clock's readings: those are lifted after the entries, so that on the way an entry is said to have
+  /// been used later than it was, never earlier. A checkpoint that is written on the way may have the order of such entries
+  /// wrong. Two passes over the entries, 320 KiB of memory. Calls must not overlap.
   @discardableResult
-  package func liftOldStamps(readings: [UInt32] = []) -> [UInt32: UInt32] {
-    let now = clock.now
-    let limit: UInt32 = 1 << 31
-    var old: [(hash: KeyHash?, stamp: UInt32, age: UInt32)] = []
-    for stamp in readings {
-      let age = RecencyClock.age(of: stamp, at: now)
-      if age > limit { old.append((nil, stamp, age)) }
-    }
+  package func liftOldStamps() -> LiftedStamps {
+    var lifted = LiftedStamps(now: clock.now)
+    for index in 0..<KeyTable.shardCount { forEach(shard: index) { lifted.note($0.stamp) } }
+    lifted.layOut()
     for index in 0..<KeyTable.shardCount {
-      forEach(shard: index) { slot in
-        let age = RecencyClock.age(of: slot.stamp, at: now)
-        if age > limit { old.append((slot.hash(shard: index), slot.stamp, age)) }
-      }
-    }
-    // Whoever was used just when a reading was taken was used by then.
-    old.sort { $0.age != $1.age ? $0.age < $1.age : $0.hash == nil && $1.hash != nil }
-    var lifted: [UInt32: UInt32] = [:]
-    // From the youngest on, so that on the way too nobody is passed.
-    for (rank, entry) in old.enumerated() {
-      let new = now &- limit &- UInt32(truncatingIfNeeded: rank)
-      if let hash = entry.hash { restamp(hash, entry.stamp, new) } else { lifted[entry.stamp] = new }
+      withShard(index) { shard in forEachSlot(shard) { $0.pointee.stamp = lifted.stamp(of: $0.pointee.stamp) } }
     }
     return lifted
   }
+}
 
-  private func restamp(_ hash: KeyHash, _ stamp: UInt32, _ new: UInt32) {
-    withShard(hash.shard) { shard in
-      guard let place = placeOf(hash, shard, where: { $0.stamp == stamp }) else { return }
-      shard.pointee.slots[place].stamp = new
+/// Younger stamps for old ones. Ages above `limit` are counted in ranges of 2^15; ranges in which no entry lies are left out.
+/// The order of the entries stays. When more than a quarter of the ranges have entries, stamps that lie within 2 or 4 of each
+/// other may become equal. Lifted ages are below `limit` + 2^29 + 2, so that 2^30 more stamps leave them below
+/// ``RecencyClock/oldestAge``.
+package struct LiftedStamps {
+  static let limit: UInt32 = 1 << 31
+  private static let rangeBits: UInt32 = 15
+  private static let rangeCount = 1 << 16
+  private static let mostLifted = 1 << 29
+
+  private let now: UInt32
+  private var isTaken = [Bool](repeating: false, count: rangeCount)
+  /// For each range, the age above `limit` at which it begins.
+  private var starts: [UInt32] = []
+  /// By how many bits an age within its range is shortened.
+  private var shift: UInt32 = 0
+
+  init(now: UInt32) { self.now = now }
+
+  /// How far above the limit an age is; nil for one that is not.
+  @inline(__always)
+  private func excess(of stamp: UInt32) -> UInt32? {
+    let age = RecencyClock.age(of: stamp, at: now)
+    return age > LiftedStamps.limit ? age &- LiftedStamps.limit &- 1 : nil
+  }
+
+  mutating func note(_ stamp: UInt32) {
+    if let excess = excess(of: stamp) { isTaken[Int(excess >> LiftedStamps.rangeBits)] = true }
+  }
+
+  mutating func layOut() {
+    let taken = isTaken.count { $0 }
+    while (taken << LiftedStamps.rangeBits) >> shift > LiftedStamps.mostLifted { shift += 1 }
+    var start: UInt32 = 0
+    starts = isTaken.map { isTaken in
+      defer { if isTaken { start += 1 << (LiftedStamps.rangeBits - shift) } }
+      return start
     }
+  }
+
+  /// The stamp of an entry, as it is now.
+  func stamp(of stamp: UInt32) -> UInt32 { lifted(stamp, roundsUp: false) }
+
+  /// The stamp of a reading. An entry that was used after the reading never becomes one that was used before it.
+  func reading(_ stamp: UInt32) -> UInt32 { lifted(stamp, roundsUp: true) }
+
+  @inline(__always)
+  private func lifted(_ stamp: UInt32, roundsUp: Bool) -> UInt32 {
+    guard let excess = excess(of: stamp) else { return stamp }
+    let range = Int(excess >> LiftedStamps.rangeBits)
+    let within = isTaken[range] ? excess & (1 << LiftedStamps.rangeBits - 1) : 0
+    let short = (within + (roundsUp ? 1 << shift - 1 : 0)) >> shift
+    return now &- LiftedStamps.limit &- 1 &- starts[range] &- short
   }
 }

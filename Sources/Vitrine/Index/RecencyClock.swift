@@ -1,36 +1,81 @@
+import CVitrineSystem
 import Synchronization
 
-/// Numbers uses: whatever is used gets a stamp, one more than all before.
+/// Numbers uses: each use gets a stamp. Within a thread, a later use has a higher stamp. Between threads that holds for
+/// uses with a call of ``endBlocks()`` between them.
 ///
-/// Stamps have 32 bits and come round, so what counts is an age: how many uses ago a stamp was given. Ages stay below
-/// ``oldestAge`` because ``KeyTable/liftOldStamps()`` is called before 2^30 uses have gone by since the last time.
+/// Stamps have 32 bits and come round, so what counts is an age: how many stamps ago a stamp was given. Ages stay below
+/// ``oldestAge`` because ``KeyTable/liftOldStamps()`` is called before 2^30 stamps have gone by since the last time.
 ///
-/// Any thread may tick; a tick is one atomic addition, on a cache line of its own.
+/// Any thread may tick. A thread takes blocks of stamps from the shared counter, of 1, 2, 4 and up to ``largestBlock``
+/// stamps, so that few hits write to memory that threads share. ``endBlocks()`` makes all blocks void; their remaining
+/// stamps are skipped, at most as many as were given.
 package final class RecencyClock: @unchecked Sendable {
   /// Above it, an age says that the stamp was given after the moment it is compared with.
   package static let oldestAge = UInt32.max - 1 << 24
+  package static let largestBlock: UInt32 = 64
   private static let lineByteCount = 128
+  private static let generations = Atomic<UInt64>(0)
 
+  /// Each on a cache line of its own.
   private let counter: UnsafeMutablePointer<Atomic<UInt32>>
+  private let generation: UnsafeMutablePointer<Atomic<UInt64>>
+  /// Whether threads take more than one stamp at a time. Without it, stamps are in order between all threads. Set before
+  /// the clock is used.
+  @exclusivity(unchecked) package var givesBlocks = false
 
-  init() {
-    let line = UnsafeMutableRawPointer.allocate(
-      byteCount: RecencyClock.lineByteCount, alignment: RecencyClock.lineByteCount)
-    counter = line.bindMemory(to: Atomic<UInt32>.self, capacity: 1)
+  package init() {
+    func line() -> UnsafeMutableRawPointer {
+      .allocate(byteCount: RecencyClock.lineByteCount, alignment: RecencyClock.lineByteCount)
+    }
+    counter = line().bindMemory(to: Atomic<UInt32>.self, capacity: 1)
     counter.initialize(to: Atomic(0))
+    generation = line().bindMemory(to: Atomic<UInt64>.self, capacity: 1)
+    generation.initialize(to: Atomic(0))
+    endBlocks()
   }
 
-  deinit { counter.deallocate() }
+  deinit {
+    counter.deallocate()
+    generation.deallocate()
+  }
 
+  /// The highest stamp that was taken, by a block or alone.
   package var now: UInt32 { counter.pointee.load(ordering: .relaxed) }
 
   @inline(__always)
-  package func tick() -> UInt32 { counter.pointee.wrappingAdd(1, ordering: .relaxed).newValue }
+  package func tick() -> UInt32 {
+    guard givesBlocks else { return counter.pointee.wrappingAdd(1, ordering: .relaxed).newValue }
+    let current = generation.pointee.load(ordering: .relaxed)
+    let block = vitrine_this_threads_stamps(current)!
+    guard block.pointee.generation == current, block.pointee.left > 0 else { return takeBlock(block, current) }
+    block.pointee.left &-= 1
+    block.pointee.next &+= 1
+    return block.pointee.next
+  }
+
+  @inline(never)
+  private func takeBlock(_ block: UnsafeMutablePointer<vitrine_stamps>, _ current: UInt64) -> UInt32 {
+    let size =
+      block.pointee.generation == current ? min(block.pointee.size &* 2, RecencyClock.largestBlock) : 1
+    let first = counter.pointee.wrappingAdd(size, ordering: .relaxed).oldValue &+ 1
+    block.pointee = vitrine_stamps(generation: current, next: first, left: size &- 1, size: size)
+    return first
+  }
+
+  /// Stamps of later ticks are above all stamps that were taken before the call.
+  package func endBlocks() {
+    let next = RecencyClock.generations.wrappingAdd(1, ordering: .relaxed).newValue
+    generation.pointee.store(next, ordering: .relaxed)
+  }
 
   /// For a store that goes on from where another opening was.
-  package func set(_ now: UInt32) { counter.pointee.store(now, ordering: .relaxed) }
+  package func set(_ now: UInt32) {
+    counter.pointee.store(now, ordering: .relaxed)
+    endBlocks()
+  }
 
-  /// How many uses before `now` a stamp was given; 0 for one given after it.
+  /// How many stamps before `now` a stamp was given; 0 for one given after it.
   @inline(__always)
   package static func age(of stamp: UInt32, at now: UInt32) -> UInt32 {
     let age = now &- stamp

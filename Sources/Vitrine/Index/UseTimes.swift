@@ -2,7 +2,8 @@
 /// Memory only; the time is told to it.
 ///
 /// Readings lie a second apart. At most 512 are kept: beyond that the one goes whose neighbours lie closest for its age,
-/// so that what is long ago is told less exactly, to a few parts in a hundred. Guarded by its owner.
+/// so that what is long ago is told less exactly, to a few parts in a hundred. Guarded by its owner
+/// (``SharedUseTimes``).
 package struct UseTimes: Sendable, Equatable {
   package struct Reading: Sendable, Equatable {
     package var stamp: UInt32
@@ -48,20 +49,27 @@ package struct UseTimes: Sendable, Equatable {
     readings.remove(at: index)
   }
 
-  /// Gives readings other stamps, by those that they have.
-  mutating func lift(_ stamps: [UInt32: UInt32]) {
-    for index in readings.indices { readings[index].stamp = stamps[readings[index].stamp] ?? readings[index].stamp }
+  /// Gives readings other stamps.
+  mutating func lift(_ lifted: (UInt32) -> UInt32) {
+    for index in readings.indices { readings[index].stamp = lifted(readings[index].stamp) }
   }
 
   /// A moment by which the use that gave `stamp` had happened; nil when that is not noted yet. O(log readings).
   package func time(of stamp: UInt32, at now: UInt32) -> Int64? {
+    let index = UseTimes.index(of: stamp, at: now, count: readings.count) { readings[$0].stamp }
+    return index < readings.count ? readings[index].time : nil
+  }
+
+  /// The first of `count` readings that was taken when `stamp` had been given; `count` when there is none.
+  @inline(__always)
+  static func index(of stamp: UInt32, at now: UInt32, count: Int, _ reading: (Int) -> UInt32) -> Int {
     let age = RecencyClock.age(of: stamp, at: now)
     var low = 0
-    var high = readings.count
+    var high = count
     while low < high {
       let middle = (low + high) / 2
-      if RecencyClock.age(of: readings[middle].stamp, at: now) > age { low = middle + 1 } else { high = middle }
+      if RecencyClock.age(of: reading(middle), at: now) > age { low = middle + 1 } else { high = middle }
     }
-    return low < readings.count ? readings[low].time : nil
+    return low
   }
 }

@@ -224,10 +224,6 @@ package struct WALReplay {
 }
 
 extension Change {
-  func isRemoval(ofURL hash: KeyHash) -> Bool {
-    if case .remove(let other, _) = self { other.isSameURL(hash) } else { false }
-  }
-
   /// The key that the change touches.
   package var key: KeyHash? {
     switch self {

@@ -52,9 +52,14 @@ package protocol Clock: AnyObject, Sendable {
   func wait(on monitor: Monitor, milliseconds: Int)
   /// As ``sleep(milliseconds:)``, for a task. Throws when it is cancelled.
   func suspend(milliseconds: Int) async throws
+  /// Whether threads run beside each other by this clock. Where they do not, a run must repeat in all its parts, however
+  /// threads take turns.
+  var isShared: Bool { get }
 }
 
 extension Clock {
+  package var isShared: Bool { false }
+
   /// For a clock that moves only when it is told to: the time passes in short steps, between which others may signal.
   package func wait(on monitor: Monitor, milliseconds: Int) {
     monitor.unlock()

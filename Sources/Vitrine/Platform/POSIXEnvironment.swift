@@ -9,6 +9,8 @@ import CVitrineSystem
 #endif
 
 final class POSIXClock: Clock {
+  var isShared: Bool { true }
+
   func wallMilliseconds() -> Int64 {
     var now = timespec()
     #if os(Linux)

@@ -40,9 +40,11 @@ package struct PageMemory: @unchecked Sendable {
 
   private static let largestAllocated = 8192
 
-  /// Nil when there is no memory left. `isAligned`: at a page, as memory that stands for a file's must be.
-  package init?(byteCount: Int, isAligned: Bool = true) {
-    self.byteCount = roundUp(max(byteCount, 1), to: 4096)
+  /// Nil when there is no memory left. `isAligned`: at a page, as memory that stands for a file's must be. `isExact`: a few
+  /// bytes take no more than those, for memory of which there is one piece for each URL.
+  package init?(byteCount: Int, isAligned: Bool = true, isExact: Bool = false) {
+    let isSmall = isExact && !isAligned && byteCount <= PageMemory.largestAllocated
+    self.byteCount = roundUp(max(byteCount, 1), to: isSmall ? 16 : 4096)
     isMapped = isAligned || self.byteCount > PageMemory.largestAllocated
     if !isMapped {
       guard let memory = calloc(1, self.byteCount) else { return nil }

@@ -20,7 +20,7 @@ package final class Catalog: @unchecked Sendable {
   /// See ``takeHasEmptiedSegments()``.
   @exclusivity(unchecked) private var hasEmptiedSegments = false
   /// When the keys' stamps were given.
-  package let useTimes = Guarded(UseTimes())
+  package let useTimes = SharedUseTimes()
 
   /// What the log told of the entries that were replayed.
   @exclusivity(unchecked) private var replayed = ReplayedEntries()
@@ -46,38 +46,8 @@ package final class Catalog: @unchecked Sendable {
     for change in changes {
       if case .put(let put) = change, !claim(put) { return false }
     }
-    var index = changes.startIndex
-    while index != changes.endIndex {
-      if case .remove(let hash, _) = changes[index] {
-        let run = changes[index...].prefix { $0.isRemoval(ofURL: hash) }
-        guard remove(run, of: hash, sequence: sequence) else { return false }
-        index = run.endIndex
-      } else {
-        guard apply(changes[index], sequence: sequence, isChecked: isChecked) else { return false }
-        changes.formIndex(after: &index)
-      }
-    }
-    return true
-  }
-
-  /// From so many on, entries of one URL are taken out in one pass.
-  static let manyStyles = 16
-
-  /// Removals of one URL's entries.
-  private func remove(_ removals: some Collection<Change>, of hash: KeyHash, sequence: UInt64) -> Bool {
-    let isMany = removals.count >= Catalog.manyStyles
-    if isMany {
-      let locations = Set(removals.compactMap { $0.displaced?.location })
-      let count = keys.removeStyles(of: hash, at: locations)
-      keyCount -= count
-      guard count == removals.count else { return false }
-    }
-    for case .remove(let hash, let displaced) in removals {
-      if !isMany {
-        guard keys.remove(hash, displaced.location) else { return false }
-        keyCount -= 1
-      }
-      release(displaced, sequence: sequence)
+    for change in changes {
+      guard apply(change, sequence: sequence, isChecked: isChecked) else { return false }
     }
     return true
   }
@@ -93,8 +63,11 @@ package final class Catalog: @unchecked Sendable {
     switch change {
     case .put(let put):
       return enter(put, sequence: sequence, isChecked: isChecked)
-    case .remove(let hash, _):
-      return remove(CollectionOfOne(change), of: hash, sequence: sequence)
+    case .remove(let hash, let displaced):
+      guard keys.remove(hash, displaced.location) else { return false }
+      keyCount -= 1
+      release(displaced, sequence: sequence)
+      return true
     case .removeAll:
       keys.removeAll()
       contents.removeAll()

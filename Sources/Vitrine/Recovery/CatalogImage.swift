@@ -33,26 +33,27 @@ extension Catalog {
     }
     var keyCount = 0
     for shard in 0..<KeyTable.shardCount {
-      writer.append(UInt64(keys.count(shard: shard)))
-      keys.forEach(shard: shard) { entry in
-        keyCount += 1
+      // Under the shard's lock only words are copied; gets do not wait for writes.
+      let entries = keys.copy(shard: shard)
+      keyCount += entries.count
+      writer.append(UInt64(entries.count))
+      for entry in entries {
         writer.append(entry.kept.word0)
         writer.append(entry.kept.word1)
       }
     }
     var blobCount = 0
     for shard in 0..<ContentTable.shardCount {
-      writer.append(UInt64(contents.count(shard: shard)))
-      contents.forEach(shard: shard) { word in
-        blobCount += 1
-        writer.append(word)
-      }
+      let words = contents.copy(shard: shard)
+      blobCount += words.count
+      writer.append(UInt64(words.count))
+      for word in words { writer.append(word) }
     }
     for (location, count) in contents.largeCounts {
       writer.append(location.bits)
       writer.append(UInt64(count))
     }
-    let readings = useTimes.withLock { $0.readings }
+    let readings = useTimes.readings(at: keys.clock)
     for reading in readings {
       writer.append(UInt64(reading.stamp))
       writer.append(UInt64(bitPattern: reading.time))

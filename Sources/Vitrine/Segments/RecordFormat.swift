@@ -110,6 +110,14 @@ package struct RecordHeader: Sendable, Equatable {
   /// What the record takes in its segment.
   package var byteCount: Int { (headUnits + payloadUnits) * Unit.byteCount }
 
+  /// Whether this record carries the payload that `reference` names: by digest and by the number of the record that first
+  /// carried it. All that a reference tells of its payload must be as it is there; a forged one may tell anything.
+  package func isPayload(of reference: RecordHeader) -> Bool {
+    carriesPayload && digest == reference.digest && origin == reference.origin
+      && logicalByteCount == reference.logicalByteCount && storedByteCount == reference.storedByteCount
+      && encoding == reference.encoding && layout == reference.layout
+  }
+
   /// Whether its payload was to begin on a page.
   package var isPlacedOnPage: Bool { carriesPayload && flags.contains(.pageAligned) }
 

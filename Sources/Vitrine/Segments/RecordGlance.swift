@@ -44,8 +44,50 @@ struct RecordGlance {
     let offset = RecordHeader.fixedByteCount + (flags & RecordHeader.Flags.layout.rawValue != 0 ? 16 : 0)
     return start.u64(offset) == source.low && start.u64(offset + 8) == source.high
   }
+  /// What a reference tells of its payload.
+  @inline(__always) var payloadName: PayloadName { PayloadName(start) }
   @inline(__always) var logicalByteCount: Int { Int(truncatingIfNeeded: start.u64(56)) }
   @inline(__always) var payload: UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(start: start + Int(start.u32(88)), count: Int(truncatingIfNeeded: start.u64(48)))
+  }
+}
+
+/// By what a reference knows the record that carries its payload (``RecordHeader/isPayload(of:)``), as it stands in both.
+struct PayloadName: Equatable {
+  let digest: Digest
+  let origin: UInt64
+  private let stored: UInt64
+  private let logical: UInt64
+  private let encoding: UInt8
+  private let layout: (low: UInt64, high: UInt64)
+
+  /// `p`: where a record begins, of which all before the URL is there.
+  @inline(__always)
+  fileprivate init(_ p: UnsafeRawPointer) {
+    digest = Digest(high: p.u64(40), low: p.u64(32))
+    origin = p.u64(24)
+    stored = p.u64(48)
+    logical = p.u64(56)
+    encoding = p.u8(5)
+    let hasLayout = p.u16(6) & RecordHeader.Flags.layout.rawValue != 0
+    let offset = RecordHeader.fixedByteCount
+    layout = hasLayout ? (p.u64(offset), p.u64(offset + 8)) : (0, 0)
+  }
+
+  /// The payload of the record that `bytes` begin with, if it is the one that is named and lies there as a get gives it.
+  func payload(in bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
+    guard bytes.count >= RecordHeader.fixedByteCount, let p = bytes.baseAddress, p.u32(0) == RecordHeader.magic,
+      p.u8(4) == RecordHeader.Kind.payload.rawValue, encoding != Encoding.zstd.rawValue, stored == logical
+    else { return nil }
+    let offset = Int(p.u32(88))
+    guard offset >= RecordHeader.fixedByteCount + 16, offset <= bytes.count, stored <= UInt64(bytes.count - offset),
+      self == PayloadName(p)
+    else { return nil }
+    return UnsafeRawBufferPointer(start: p + offset, count: Int(stored))
+  }
+
+  static func == (a: PayloadName, b: PayloadName) -> Bool {
+    a.digest == b.digest && a.origin == b.origin && a.stored == b.stored && a.logical == b.logical
+      && a.encoding == b.encoding && a.layout == b.layout
   }
 }

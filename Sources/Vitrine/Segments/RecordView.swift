@@ -34,6 +34,11 @@ package struct RecordView {
     UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + count])
   }
 
+  /// Whether it is a style of this URL.
+  package func has(url: UnsafeRawBufferPointer) -> Bool {
+    header.urlByteCount == url.count && equalBytes(bytes.baseAddress! + header.urlOffset, url)
+  }
+
   @inline(__always)
   package func has(url: UnsafeRawBufferPointer, style: UnsafeRawBufferPointer) -> Bool {
     header.urlByteCount == url.count && header.styleByteCount == style.count

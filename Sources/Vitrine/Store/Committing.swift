@@ -11,9 +11,13 @@ extension StoreCore {
   ) throws(StoreError) -> Committed? {
     var bound = 256
     for operation in operations { bound += operation.largestEncoding }
+    var crowds: Crowds = [:]
+    var looks = 0
     do throws(StoreError) {
       while true {
-        switch try commitOnce(operations, bound, readAhead(operations), awaitsSync: awaitsSync) {
+        switch try commitOnce(
+          operations, bound, readAhead(operations), crowds, looks: looks, awaitsSync: awaitsSync)
+        {
         case .done(let committed):
           return committed
         case .placeAgain:
@@ -25,8 +29,13 @@ extension StoreCore {
           try growCheckpoints(moreKeys: moreKeys)
         case .needsEviction(let new):
           try evictEntries(toAdmit: new)
+        case .needsLook:
+          crowds = try lookAtCrowds(operations)
+          looks += 1
+        case .needsStyleEviction(let url, let count):
+          if try evictStyles(of: url, count) == 0 { looks += 1 }
         case .exceedsLog:
-          if let committed = try commitByCheckpoint(operations) { return committed }
+          if let committed = try commitByCheckpoint(operations, crowds) { return committed }
         }
       }
     } catch {
@@ -40,10 +49,7 @@ extension StoreCore {
     for operation in operations {
       if case .put(let reservation, _, _, _, _) = operation.kind { reservation.segment.pendingCount -= 1 }
       // After the index has it: a sweep that begins in between meets the entry, one after it the note.
-      if let due = operation.due {
-        expiry.note(due)
-        noteUseTime()
-      }
+      if let due = operation.due { expiry.note(due) }
     }
   }
 
@@ -63,17 +69,23 @@ extension StoreCore {
     case needsRoomForIndex
     /// For so many new entries.
     case needsEviction(Int)
+    /// At the entries of a URL whose original is put.
+    case needsLook
+    /// Of so many styles of a URL.
+    case needsStyleEviction(KeyHash, Int)
     case exceedsLog
   }
 
   private func commitOnce(
-    _ operations: [PendingOperation], _ bound: Int, _ heads: HeadsAhead?, awaitsSync: Bool
+    _ operations: [PendingOperation], _ bound: Int, _ heads: HeadsAhead?, _ crowds: Crowds, looks: Int,
+    awaitsSync: Bool
   ) throws(StoreError) -> CommitOutcome {
     try locked(with: heads) { () throws(StoreError) in
       try requireWritable()
       guard let wal else { throw .readOnly }
-      if let outcome = try obstacle(operations) { return outcome }
-      let (changes, removedCount) = changes(of: operations)
+      if let outcome = try obstacle(operations, looks) { return outcome }
+      if needsLook(operations, crowds, looks: looks) { return .needsLook }
+      let (changes, removedCount) = changes(of: operations, crowds)
       // Each operation has its share already; a removal takes 56 bytes.
       let bound = bound + max(0, changes.count - operations.count) * 64
       if bound > wal.capacity { return .exceedsLog }
@@ -98,15 +110,17 @@ extension StoreCore {
 
   /// A batch larger than the log commits by a checkpoint (rule 8): no frame may come between it and the changes, so
   /// everybody waits until it is durable. Nil when something has to be done first.
-  func commitByCheckpoint(_ operations: [PendingOperation]) throws(StoreError) -> Committed? {
+  func commitByCheckpoint(
+    _ operations: [PendingOperation], _ crowds: Crowds = [:]
+  ) throws(StoreError) -> Committed? {
     upkeepLock.lock()
     defer { upkeepLock.unlock() }
     try prepareCheckpoint()
     return try locked(with: readAhead(operations)) { () throws(StoreError) in
       try requireWritable()
       guard let wal else { throw .readOnly }
-      if try obstacle(operations) != nil { return nil }
-      let (changes, removedCount) = changes(of: operations)
+      if try obstacle(operations, StoreCore.mostLooks) != nil { return nil }
+      let (changes, removedCount) = changes(of: operations, crowds)
       try requireAccepted(changes)
       try apply(changes, sequence: wal.nextSequence)
       try writeCheckpointLocked(consumingSequence: true)
@@ -118,18 +132,23 @@ extension StoreCore {
   }
 
   /// What keeps the operations from being committed now.
-  private func obstacle(_ operations: [PendingOperation]) throws(StoreError) -> CommitOutcome? {
+  private func obstacle(_ operations: [PendingOperation], _ looks: Int) throws(StoreError) -> CommitOutcome? {
     let puts = operations.count { if case .put = $0.kind { true } else { false } }
     guard puts > 0 else { return nil }
     if operations.contains(where: { $0.body?.isAborted == true }) { throw .aborted }
     if !isStillRight(operations) { return .placeAgain }
     let new = try newEntries(operations, puts)
     if entryBudget > 0, catalog.keyCount + new > entryBudget { return .needsEviction(new) }
+    if looks < StoreCore.mostLooks, let excess = excessStyles(operations) {
+      return .needsStyleEviction(excess.url, excess.count)
+    }
     return catalog.checkpointByteCount(moreKeys: puts) <= checkpointByteCount ? nil : .needsRoomForIndex
   }
 
   /// What the operations come to, and how many keys will go.
-  private func changes(of operations: [PendingOperation]) -> (changes: [Change], removedCount: Int) {
+  private func changes(
+    of operations: [PendingOperation], _ crowds: Crowds
+  ) -> (changes: [Change], removedCount: Int) {
     var changes = FrameChanges(capacity: operations.count)
     var removedCount = 0
     for operation in operations {
@@ -159,7 +178,7 @@ extension StoreCore {
           replacing: found, in: catalog)
       }
     }
-    appendOutdated(operations, &changes)
+    appendOutdated(operations, crowds, &changes)
     return (changes.list, removedCount)
   }
 
@@ -196,6 +215,7 @@ extension StoreCore {
 
   /// An index that cannot follow the log, for want of memory, ends all writing: the next opening replays the log.
   func apply(_ changes: [Change], sequence: UInt64) throws(StoreError) {
+    noteUseTime()
     if !catalog.apply(changes, sequence: sequence, isChecked: true) {
       throw fail(SystemError(code: 12, operation: "enter", path: "index"))
     }

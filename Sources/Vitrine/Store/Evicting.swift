@@ -52,7 +52,7 @@ extension StoreCore {
     }
   }
 
-  private enum Eviction {
+  enum Eviction {
     case none
     case evicted(entries: Int, bytes: Int)
     case needsCheckpoint
@@ -95,16 +95,15 @@ extension StoreCore {
   }
 
   /// Removes those of the victims that `location` still finds, in one frame. Under the commit lock.
-  private func evict(_ victims: [Victim], at location: (Victim) -> Location?) throws(StoreError) -> Eviction {
+  func evict(_ victims: [Victim], at location: (Victim) -> Location?) throws(StoreError) -> Eviction {
     let now = environment.clock.wallMilliseconds()
-    let clock = catalog.keys.clock.now
     let before = catalog.liveByteCount
     var changes = FrameChanges(capacity: victims.count)
     var ages: [Int64] = []
     for victim in victims {
       // Of two victims with one hash and one stamp, the place of the first is found twice.
       guard let location = location(victim), changes.remove(victim.hash, location, from: catalog) else { continue }
-      let used = catalog.useTimes.withLock { $0.time(of: victim.stamp, at: clock) } ?? now
+      let used = catalog.useTimes.time(of: victim.stamp, at: catalog.keys.clock) ?? now
       ages.append(max(0, now &- used))
     }
     if changes.list.isEmpty { return .evicted(entries: 0, bytes: 0) }
@@ -114,6 +113,30 @@ extension StoreCore {
     evictor.record.byteCount += bytes
     for age in ages { evictor.record.note(ageMilliseconds: age) }
     return .evicted(entries: changes.list.count, bytes: bytes)
+  }
+
+  /// Evicts entries wherever they are in the policy's order, if they are still where they were found. Takes the commit lock
+  /// for each frame, and none before. Answers how many went.
+  @discardableResult
+  func evict(_ victims: [Victim]) throws(StoreError) -> Int {
+    var rest = victims[...]
+    var gone = 0
+    while !rest.isEmpty {
+      let part = Array(rest.prefix(mostEvictions))
+      let heads = readAhead(part.map { ($0.hash, $0.location) })
+      let outcome = try locked(with: heads) { () throws(StoreError) in
+        try requireWritable()
+        return try evict(part) { catalog.keys.find($0.hash, $0.location) ? $0.location : nil }
+      }
+      switch outcome {
+      case .needsCheckpoint: try makeLogRoom()
+      case .evicted(let count, _):
+        gone += count
+        rest = rest.dropFirst(part.count)
+      case .none: rest = rest.dropFirst(part.count)
+      }
+    }
+    return gone
   }
 
   /// Keeps ages from coming round: after 2^30 uses since the last time.

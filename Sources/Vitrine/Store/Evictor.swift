@@ -38,10 +38,8 @@ final class Evictor: @unchecked Sendable {
     if let lifted, now &- lifted < 1 << 30 { return }
     lifted = now
     queue = []
-    let readings = catalog.useTimes.withLock { $0.readings }
-    // The entries first: on the way they are said to have been used later than they were, never earlier.
-    let stamps = catalog.keys.liftOldStamps(readings: readings.map(\.stamp))
-    catalog.useTimes.withLock { $0.lift(stamps) }
+    let stamps = catalog.keys.liftOldStamps()
+    catalog.useTimes.withLock { $0.lift(stamps.reading) }
   }
 
   /// Takes back those that have not gone, which are next again.

@@ -59,30 +59,28 @@ extension StoreCore {
   /// When an entry was last used, in milliseconds since 1970, to the minute or less exactly (``UseTimes``): never said to
   /// be longer ago than it is.
   func lastUse(of slot: KeySlot, at now: Int64) -> Int64 {
-    catalog.useTimes.withLock { $0.time(of: slot.stamp, at: catalog.keys.clock.now) } ?? now
+    catalog.useTimes.time(of: slot.stamp, at: catalog.keys.clock) ?? now
   }
 
   /// The same for whoever asks about an entry; nil where the policy notes no use. What a read-only opening has no time for
   /// was put after the checkpoint that it goes by.
   func useTime(of slot: KeySlot, written: Int64) -> Int64? {
     guard evictor.order.countsHits else { return nil }
-    let noted = catalog.useTimes.withLock { $0.time(of: slot.stamp, at: catalog.keys.clock.now) }
+    let noted = catalog.useTimes.time(of: slot.stamp, at: catalog.keys.clock)
     let now = environment.clock.wallMilliseconds()
     return min(now, max(written, noted ?? (isReadOnly ? written : now)))
   }
 
-  /// Notes the use of an entry on whose last use it hangs whether it expires.
+  /// Notes the use of an entry that could only be told from a miss by its record. ``noteUseTime()`` came before.
   func noteUse(_ hash: KeyHash, _ location: Location) {
-    guard evictor.order.countsHits else { return }
-    catalog.keys.touch(hash, location)
-    noteUseTime()
+    if countsHits { catalog.keys.touch(hash, location) }
   }
 
-  /// Notes what time it is now by the recency clock.
+  /// Notes what time it is, before uses at this time get their stamps. Takes a lock once for each time that the clock
+  /// shows, and once every second at the least (``upkeep(isIdle:)``).
+  @inline(__always)
   func noteUseTime() {
-    let stamp = catalog.keys.clock.now
-    let now = environment.clock.wallMilliseconds()
-    catalog.useTimes.withLock { $0.note(stamp: stamp, time: now) }
+    catalog.useTimes.note(environment.clock.wallMilliseconds(), at: catalog.keys.clock)
   }
 
   /// How long ago a moment was, at least 0.

@@ -47,6 +47,9 @@ struct Opening {
     for case let age? in [options.maximumAgeMilliseconds, options.maximumIdleMilliseconds] where age < 0 {
       throw .invalidArgument("an age limit is 0 for none, or milliseconds, not \(age)")
     }
+    if let count = options.maximumStylesPerURL, count < 1 {
+      throw .invalidArgument("a URL may have 1 style or more, not \(count)")
+    }
     if path.isEmpty || path.utf8.contains(0) { throw .invalidArgument("a store needs a path") }
   }
 
@@ -304,10 +307,12 @@ struct Opening {
     let lastOpen = StoreStatistics.LastOpen(
       kind: loaded.kind, milliseconds: Double(elapsed) / 1e6, replayedCount: loaded.replayedCount,
       droppedCount: loaded.droppedCount, mayHaveLostRemovals: loaded.mayHaveLostRemovals, notes: loaded.notes)
-    return StoreCore(
+    let core = StoreCore(
       environment: environment, folders: folders, loaded: loaded, wal: wal, lockFile: lockFile,
       verification: options.verification, reads: options.reads, lastOpen: lastOpen, firstSequence: firstSequence,
       ledger: Adoption.ledger(loaded, folders, wal), counters: Counters.read(from: folders.root) ?? Counters())
+    core.maximumStyles = options.maximumStylesPerURL
+    return core
   }
 
   // MARK: Beginning anew

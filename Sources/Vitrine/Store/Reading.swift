@@ -15,10 +15,12 @@ extension StoreCore {
     _ url: UnsafeRawBufferPointer, _ style: UnsafeRawBufferPointer, _ hash: KeyHash, source: Source? = nil, counts: Bool
   ) -> Borrow {
     if isClosed { return Borrow(.closed) }
+    if counts, countsHits { noteUseTime() }
     // The store keeps its tables; a hit counts no references to them, which all readers would share.
     let segments = Unmanaged.passUnretained(catalog.segments)
-    let found = Unmanaged.passUnretained(catalog.keys)._withUnsafeGuaranteedRef { keys in
-      keys.find(hash, counts: counts, isAsked: source != nil) { slot in
+    let keys = Unmanaged.passUnretained(catalog.keys)
+    let found = keys._withUnsafeGuaranteedRef {
+      $0.find(hash, counts: counts, isAsked: source != nil) { slot in
         (slot, segments._withUnsafeGuaranteedRef { $0.pin(slot.location.slot) })
       }
     }
@@ -33,7 +35,6 @@ extension StoreCore {
           if counts { catalog.keys.correctHitToMiss(hash) }
           return Borrow(.expired)
         }
-        if counts, source == nil { noteUse(hash, slot.location) }
       }
       if let source, !glance.has(source) {
         let drops = counts && glance.hasNamedSource
@@ -43,12 +44,19 @@ extension StoreCore {
         if drops { dropOutdated(hash, slot.location, sequence: sequence) }
         return Borrow(.outdated)
       }
-      if counts, source != nil { noteUse(hash, slot.location) }
+      if counts, !keys._withUnsafeGuaranteedRef({ $0.stampsAtOnce(slot, isAsked: source != nil) }) {
+        noteUse(hash, slot.location)
+      }
       if glance.carriesPayload, glance.encoding != Encoding.zstd.rawValue {
         let payload = glance.payload
         // Asked after all fields were read. Once zeros stand in place of any page, the slow look decides, which knows
         // where they are.
         if !BusErrors.haveHappened { return Borrow(payload, of: hash, at: slot.location, pin: pin) }
+      } else if !glance.carriesPayload {
+        let name = glance.payloadName
+        // Pins are given back in reverse order, so this one goes before the payload's is taken.
+        pin.release()
+        return borrowShared(name, slot, hash) ?? borrowSlowly(url, style, hash, source, counts)
       }
     }
     pin.release()
@@ -202,12 +210,9 @@ extension StoreCore {
       guard view.has(url: url, style: style) else { return .otherKey }
       if view.header.expiration != 0 || limitsAge {
         if hasExpired(view.header.lifetime, slot) { return .expired }
-        if counts, source == nil { noteUse(hash, slot.location) }
       }
-      if let source {
-        if view.header.source != source { return .outdated(view.header) }
-        if counts { noteUse(hash, slot.location) }
-      }
+      if let source, view.header.source != source { return .outdated(view.header) }
+      if counts, !catalog.keys.stampsAtOnce(slot, isAsked: source != nil) { noteUse(hash, slot.location) }
       return view.header.carriesPayload ? .own(view) : .elsewhere(view.header)
     } catch {
       return .unavailable
@@ -221,6 +226,20 @@ extension StoreCore {
     }
     defer { pin.release() }
     return copyToThread(view, pin).map { Borrow($0, of: hash, at: location, pin: pin, isCopied: true) }
+  }
+
+  /// The payload that another record carries, where it was checked and can be lent as it lies. Apart, as
+  /// ``borrowSlowly(_:_:_:_:_:)``.
+  @inline(never)
+  private func borrowShared(_ name: PayloadName, _ slot: KeySlot, _ hash: KeyHash) -> Borrow? {
+    guard let (location, pin) = pinCandidate(catalog.hasher.content(name.digest), skip: 0) else { return nil }
+    if slot.flags.contains(.checked) || catalog.segments.isVouched(location),
+      let payload = name.payload(in: catalog.segments.bytes(at: location)), !BusErrors.haveHappened
+    {
+      return Borrow(payload, of: hash, at: slot.location, pin: pin)
+    }
+    pin.release()
+    return nil
   }
 
   /// The payload that another record carries. Throws when a file cannot be opened now.
@@ -258,13 +277,12 @@ extension StoreCore {
     let content = catalog.hasher.content(reference.digest)
     var skip = 0
     var unavailable: SystemError?
-    func isMeant(_ header: RecordHeader) -> Bool {
-      header.digest == reference.digest && header.origin == reference.origin
-    }
     while let (location, pin) = pinCandidate(content, skip: skip) {
-      if !checks, let view = catalog.record(at: location, checks: true), isMeant(view.header) { return (location, pin) }
+      if !checks, let view = catalog.record(at: location, checks: true), view.header.isPayload(of: reference) {
+        return (location, pin)
+      }
       let outcome = check(location, readsPayload: false)
-      if case .intact(let header, _) = outcome, isMeant(header) { return (location, pin) }
+      if case .intact(let header, _) = outcome, header.isPayload(of: reference) { return (location, pin) }
       pin.release()
       if case .unavailable(let error) = outcome { unavailable = error }
       // With one gone from before them, the others are found one earlier.

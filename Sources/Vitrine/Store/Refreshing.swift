@@ -127,6 +127,7 @@ extension StoreCore {
 
   /// Under the commit lock. False when the changes do not fit.
   private func enter(_ changes: [Change], _ follower: Follower) -> Bool {
+    noteUseTime()
     guard catalog.advance(by: changes) else { return false }
     for case .segmentRetired(let slot) in changes { depart(slot, follower) }
     return true

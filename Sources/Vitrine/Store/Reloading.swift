@@ -36,6 +36,7 @@ extension StoreCore {
     // again, once the commit lock is free (`drop`).
     catalog.contents.exchange(with: new.contents)
     catalog.keys.exchange(with: new.keys)
+    catalog.useTimes.replace(with: new.useTimes)
     catalog.takeCounts(of: new)
     inline.withLock { inline in
       inline = Dictionary(uniqueKeysWithValues: loaded.inline.map { (place($0.key), $0.value) })

@@ -73,12 +73,17 @@ final class StoreCore: @unchecked Sendable {
 
   /// What async calls wait for.
   let awaited = Guarded(AwaitedFrames())
+  /// The most styles of a URL beside its original; nil for no limit. Set before the store serves.
+  @exclusivity(unchecked) var maximumStyles: Int?
+
   let inline: Guarded<[Location: InlineRecord]>
   /// Set while a store is taken over on which a sync had failed: records of earlier openings are not shared.
   var mistrustsEarlierRecords = false
   let countersFile: (any File)?
   let expiry: ExpiryWatch
   let evictor: Evictor
+  /// As the evictor's order says.
+  let countsHits: Bool
   let background = Guarded<(any BackgroundTask)?>(nil)
   /// Checks leftovers, until there are none.
   let leftoverTask = Guarded<(any BackgroundTask)?>(nil)
@@ -120,7 +125,9 @@ final class StoreCore: @unchecked Sendable {
     compaction = counters.compaction
     published = Guarded(counters)
     // Where it hangs on its last use whether an entry expires, uses are noted once that has been seen.
-    catalog.keys.stampsHits = evictor.order.countsHits && loaded.identity.maximumIdle == 0
+    countsHits = evictor.order.countsHits
+    catalog.keys.stampsHits = countsHits && loaded.identity.maximumIdle == 0
+    catalog.keys.clock.givesBlocks = environment.clock.isShared
     self.ledger = ledger
     nextRecord = firstSequence
     checkpoints = loaded.checkpoint

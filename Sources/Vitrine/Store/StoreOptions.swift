@@ -43,6 +43,11 @@ public struct StoreOptions: Sendable {
   public var waitForLockMilliseconds = 0
   /// What happens when the store cannot be read. Default: `fail`.
   public var whenUnusable = UnusableStorePolicy.fail
+  /// The most styles of one URL beside its original, at least 1. A put of one style more evicts the least recently used
+  /// other style of that URL, and counts it as evicted. A batch with more styles of one URL than this keeps all of its own.
+  /// A URL that has more at opening keeps them until the next put of a new style. For servers that let their clients choose
+  /// styles. Such a put looks at the stamps of all styles of its URL. Default: no limit.
+  public var maximumStylesPerURL: Int?
 
   public init(
     byteBudget: Int? = nil, entryBudget: Int? = nil, durability: Durability? = nil, segmentByteCount: Int? = nil,
@@ -50,7 +55,7 @@ public struct StoreOptions: Sendable {
     policy: EvictionPolicy? = nil, verification: Verification = .firstRead,
     reads: ReadMode = .mapped,
     isReadOnly: Bool = false, createsIfMissing: Bool = true, waitForLockMilliseconds: Int = 0,
-    whenUnusable: UnusableStorePolicy = .fail
+    whenUnusable: UnusableStorePolicy = .fail, maximumStylesPerURL: Int? = nil
   ) {
     self.byteBudget = byteBudget
     self.entryBudget = entryBudget
@@ -66,6 +71,7 @@ public struct StoreOptions: Sendable {
     self.createsIfMissing = createsIfMissing
     self.waitForLockMilliseconds = waitForLockMilliseconds
     self.whenUnusable = whenUnusable
+    self.maximumStylesPerURL = maximumStylesPerURL
   }
 }
 

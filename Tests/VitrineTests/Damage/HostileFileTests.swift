@@ -189,6 +189,43 @@ import Testing
     try again.close()
   }
 
+  /// Whatever a reference tells of its payload that is not so, no call gives bytes for it.
+  @Test(arguments: [Verification.firstRead, .always, .never], 0..<3)
+  func aForgedReferenceIsDamagedForEveryCall(_ verification: Verification, _ forgery: Int) throws {
+    func afterForging() throws -> CacheStore {
+      let disk = MemoryDisk()
+      let store = try TestWorld(fileSystem: disk).open("store")
+      for url in ["a", "b"] {
+        // Its payload has room behind it, and is a bitmap where a layout is forged.
+        let layout = BitmapLayout(width: 15, height: 50, bytesPerRow: 60, format: .rgba8888)
+        try store.put(noise(3000), for: CacheKey(url), options: PutOptions(layout: forgery == 2 ? layout : nil))
+      }
+      try store.put(noise(9000, 3), for: "c")
+      try forge("b", in: store) { header in
+        switch forgery {
+        case 0: header.storedByteCount = 2999
+        case 1: header.storedByteCount = 3001
+        default: header.layout = BitmapLayout(width: 5, height: 150, bytesPerRow: 20, format: .rgba8888)
+        }
+        header.logicalByteCount = header.storedByteCount
+      }
+      try store.close()
+      return try TestWorld(fileSystem: disk, seed: 2).open(
+        "store", StoreOptions(verification: verification, reads: forgery == 1 ? .copied : .mapped))
+    }
+    let calls: [(CacheStore) -> Bool] = [
+      { $0["b"] != nil }, { $0.blob("b") != nil },
+      { if case .found = $0.lookup("b") { true } else { false } },
+      { $0.get("b") { $0.byteCount } != nil },
+    ]
+    for call in calls {
+      let store = try afterForging()
+      #expect(!call(store) && store.lookup("b") == .missing && store.statistics().damagedCount == 1)
+      #expect(store["a"] == noise(3000))
+      try store.close()
+    }
+  }
+
   /// A forged log can enter a key without the blob that its record carries. A change of its metadata would have to share
   /// that blob, and found it gone again and again.
   @Test func anEntryWhosePayloadIsListedNowhereGoesWhenItIsChanged() throws {

@@ -1,3 +1,5 @@
+import Foundation
+import Synchronization
 import Testing
 
 @testable import Vitrine
@@ -43,9 +45,138 @@ import Testing
     let keys = table([1, 2, 0x1000_0000, 0x4000_0001, 0xBFFF_FFFF], now: now)
     keys.liftOldStamps()
     let lifted = order(keys)
-    let limit = now &- 1 << 31
-    #expect(lifted == [limit - 2, limit - 1, limit, 0x4000_0001, 0xBFFF_FFFF])
+    #expect(lifted.suffix(2) == [0x4000_0001, 0xBFFF_FFFF] && Set(lifted).count == 5)
+    #expect(lifted.allSatisfy { now &- $0 < 1 << 31 + 1 << 29 + 2 })
     #expect(StampOrder(countsHits: true).next(9, in: keys).first?.hash == KeyHash(bits: 0).stored)
+  }
+
+  /// Few old stamps keep their order exactly, many to within four uses. Ages stay far from coming round.
+  @Test(arguments: [1000, 60_000])
+  func liftedStampsKeepTheirOrder(_ count: Int) {
+    var random = SeededRandom(seed: 6)
+    let now: UInt32 = 0x7000_0000
+    let ages = (0..<count).map { _ in UInt32(random.below(Int(RecencyClock.oldestAge))) }
+    var lifted = LiftedStamps(now: now)
+    for age in ages { lifted.note(now &- age) }
+    lifted.layOut()
+    let pairs = ages.sorted().map { ($0, RecencyClock.age(of: lifted.stamp(of: now &- $0), at: now)) }
+    for (a, b) in zip(pairs, pairs.dropFirst()) {
+      #expect(a.1 <= b.1 && (a.1 < b.1 || b.0 - a.0 < (count < 10_000 ? 1 : 4)))
+    }
+    #expect(pairs.allSatisfy { $0.1 <= $0.0 && $0.1 < 1 << 31 + 1 << 29 + 2 })
+    // A use after a reading is never taken for one before it, and one before it seldom for one after it.
+    for _ in 0..<2000 {
+      let reading = UInt32(random.below(Int(RecencyClock.oldestAge)))
+      let age = RecencyClock.age(of: lifted.reading(now &- reading), at: now)
+      let younger = pairs.last { $0.0 < reading }
+      let older = pairs.first { $0.0 >= reading + 4 }
+      #expect(younger.map { $0.1 < age } ?? true)
+      #expect(older.map { $0.1 >= age } ?? true)
+    }
+  }
+
+  @Test func stampsOfAThreadAreInOrderAndTakeFewSharedAdditions() {
+    let clock = RecencyClock()
+    clock.givesBlocks = true
+    var additions = 0
+    var last: UInt32 = 0
+    for _ in 0..<10_000 {
+      let before = clock.now
+      let stamp = clock.tick()
+      #expect(stamp > last && stamp <= clock.now)
+      last = stamp
+      if clock.now != before { additions += 1 }
+    }
+    // 1, 2, 4 to 64, then 64 each.
+    #expect(additions <= 6 + 10_000 / 64 + 1)
+    // Without blocks, each is one.
+    let exact = RecencyClock()
+    for expected in 1...100 as ClosedRange<UInt32> { #expect(exact.tick() == expected && exact.now == expected) }
+  }
+
+  @Test func usesOfTwoThreadsAreInOrderWhenTimeHasPassedBetween() throws {
+    let clock = RecencyClock()
+    clock.givesBlocks = true
+    let times = SharedUseTimes()
+    /// One use each, in turns, each at its own time.
+    func use(at time: Int64) -> UInt32 {
+      let stamp = Guarded<UInt32>(0)
+      let thread = Thread {
+        for _ in 0..<5 {
+          times.note(time, at: clock)
+          stamp.withLock { $0 = clock.tick() }
+        }
+      }
+      thread.start()
+      while !thread.isFinished { usleep(100) }
+      return stamp.withLock { $0 }
+    }
+    var last: UInt32 = 0
+    for time in 1...20 as ClosedRange<Int64> {
+      times.note(time, at: clock)
+      let own = clock.tick()
+      let other = use(at: time)
+      #expect(own > last && other > last)
+      last = max(own, other)
+      #expect(times.time(of: own, at: clock) == time && times.time(of: other, at: clock) == time)
+    }
+    // Unused stamps are skipped, no more than were given.
+    #expect(clock.now <= 2 * 20 * 6 * 2)
+  }
+
+  /// Each use is dated exactly while it is recent, however long nothing happens after it.
+  @Test func usesAreDatedByTheTimeToldWithThem() throws {
+    let clock = RecencyClock()
+    clock.givesBlocks = true
+    let times = SharedUseTimes()
+    #expect(times.time(of: clock.now, at: clock) == nil)
+    var uses: [(stamp: UInt32, time: Int64)] = []
+    for time in [10, 10, 11, 1500, 1500, 3_600_000, 3_600_000, 7_200_000] as [Int64] {
+      times.note(time, at: clock)
+      uses.append((clock.tick(), time))
+    }
+    for (stamp, time) in uses {
+      let told = try #require(times.time(of: stamp, at: clock))
+      #expect(told >= time && told - time <= UseTimes.interval)
+    }
+    // Nothing but time passes: the last use stays where it was.
+    times.note(9_000_000, at: clock)
+    #expect(times.time(of: uses.last!.stamp, at: clock) == 7_200_000)
+    // A checkpoint's readings tell the same.
+    let later = SharedUseTimes()
+    later.withLock { $0 = UseTimes(times.readings(at: clock)) }
+    for (stamp, _) in uses { #expect(later.time(of: stamp, at: clock) == times.time(of: stamp, at: clock)) }
+    // A clock that is set back.
+    times.note(5_000_000, at: clock)
+    let stamp = clock.tick()
+    #expect(times.time(of: stamp, at: clock) == 5_000_000)
+    #expect(times.withLock { $0.readings.allSatisfy { $0.time <= 7_200_000 } })
+  }
+
+  /// Threads note, use and date at the same time: what a thread has just used was used by now, and not before it began.
+  @Test func datesAreRightWhileReadingsAreTaken() async {
+    let clock = RecencyClock()
+    clock.givesBlocks = true
+    let times = SharedUseTimes()
+    final class Wall: Sendable { let now = Atomic<Int64>(1) }
+    let wall = Wall()
+    await withTaskGroup(of: Void.self) { group in
+      for _ in 0..<4 {
+        group.addTask {
+          for round in 0..<20_000 {
+            if round % 7 == 0 { wall.now.wrappingAdd(400, ordering: .sequentiallyConsistent) }
+            let began = wall.now.load(ordering: .sequentiallyConsistent)
+            times.note(began, at: clock)
+            let stamp = clock.tick()
+            guard let told = times.time(of: stamp, at: clock) else {
+              Issue.record("not dated")
+              return
+            }
+            #expect(told <= wall.now.load(ordering: .sequentiallyConsistent))
+          }
+        }
+      }
+    }
   }
 
   @Test func timesOfUseAreNeverSaidToBeLongerAgoThanTheyAre() {

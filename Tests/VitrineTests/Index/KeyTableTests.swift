@@ -39,13 +39,12 @@ import Testing
         known.append((hash, location.bits))
       case 5 where step >= 3000:
         guard let old else { continue }
-        // Some of one URL's entries, in one pass.
+        // Some of one URL's entries.
         let url = known[old].0
-        let chosen = known.indices.filter { known[$0].0.isSameURL(url) && random.chance(60) }
-        let locations = Set(chosen.map { Location(bits: known[$0].1) })
-        #expect(table.removeStyles(of: url, at: locations) == chosen.count)
+        let chosen = known.indices.filter { known[$0].0.ofURL == url.ofURL && random.chance(60) }
         for index in chosen.reversed() {
           let (hash, bits) = known.remove(at: index)
+          #expect(table.remove(hash, Location(bits: bits)))
           model.entries[hash]?.remove(bits)
           if model.entries[hash] == [] { model.entries[hash] = nil }
         }
@@ -127,6 +126,131 @@ import Testing
       #expect((0..<64).reduce(0) { $0 + table.count(shard: $1) } == 5000, "round \(round)")
       table.removeAll()
       #expect(all(table).isEmpty)
+    }
+  }
+
+  /// Two URLs with hundreds of styles each in one shard, and changes of all kinds.
+  @Test(arguments: RandomRuns.seeds([4, 5]))
+  func crowdedURLsGiveWhatADictionaryGives(_ seed: UInt64) {
+    var random = SeededRandom(seed: seed)
+    var table = KeyTable()
+    var model: [Location: (hash: KeyHash, stamp: UInt32)] = [:]
+    var known: [Location] = []
+    let urls = (0..<3).map { UInt64(7) << 58 | UInt64($0 * 40) << 26 }
+    for step in 0..<12_000 {
+      let location = Location(bits: UInt64(step + 1))
+      known.append(location)
+      // The location of this step names no entry yet.
+      let old = random.chance(60) ? known[random.below(known.count)] : location
+      guard let entry = model[old] else {
+        if old != location {
+          known.removeAll { $0 == old }
+          continue
+        }
+        // The last URL has few.
+        let hash = KeyHash(
+          bits: urls[random.below(random.chance(5) ? 3 : 2)] | UInt64(random.below(step < 6000 ? 300 : 3)))
+        let before = table.lastChange(hash)
+        #expect(table.insert(KeySlot(hash, location, []), hash))
+        #expect(before == nil || table.lastChange(hash) != before)
+        model[location] = (hash, 0)
+        continue
+      }
+      let before = table.lastChange(entry.hash)
+      switch random.below(8) {
+      case 0:
+        #expect(table.move(entry.hash, from: old, to: location))
+        model[location] = entry
+        model[old] = nil
+        #expect(before == nil || table.lastChange(entry.hash) != before)
+      case 1:
+        var slot = KeySlot(entry.hash, location, [])
+        slot.stamp = entry.stamp
+        #expect(table.replace(entry.hash, old, with: slot))
+        model[location] = entry
+        model[old] = nil
+        #expect(before == nil || table.lastChange(entry.hash) != before)
+      case 2:
+        table.touch(entry.hash, old)
+        model[old]?.stamp = table.clock.now
+        #expect(table.location(of: entry.hash, stamp: table.clock.now) == old && table.lastChange(entry.hash) == before)
+      case 3:
+        table.setChecked(entry.hash, old)
+        #expect(table.withEntry(entry.hash, old) { $0.flags.contains(.checked) } == true)
+      case 4 where random.chance(3):
+        // As a checkpoint writes and reads it.
+        let other = KeyTable()
+        for shard in 0..<KeyTable.shardCount {
+          var entries = table.copy(shard: shard)[...]
+          #expect(other.fill(shard: shard, count: entries.count) { entries.popFirst() })
+        }
+        other.clock.set(table.clock.now)
+        table = other
+      case 5 where random.chance(3):
+        let other = KeyTable()
+        other.exchange(with: table)
+        table = other
+      case 6 where random.chance(2):
+        let gone = known.filter { model[$0]?.hash.ofURL == entry.hash.ofURL && random.chance(70) }
+        for location in gone {
+          #expect(model[location].map { table.remove($0.hash, location) } == true)
+          model[location] = nil
+        }
+      default:
+        #expect(table.remove(entry.hash, old) && !table.find(entry.hash, old))
+        model[old] = nil
+      }
+      if step % 1000 == 999 {
+        let repeating = RandomRuns.repeating(seed, "KeyTable")
+        let found = table.copy(shard: 7)
+        #expect(found.count == model.count && table.count(shard: 7) == model.count, "\(repeating)")
+        for slot in found { #expect(model[slot.location]?.hash == slot.hash(shard: 7), "\(repeating)") }
+        for (location, entry) in model { #expect(table.find(entry.hash, location), "\(repeating)") }
+        for url in urls {
+          let hash = KeyHash(bits: url)
+          let styles = model.filter { $0.value.hash.ofURL == hash.ofURL }
+          var seen: Set<Location> = []
+          table.forEachStyle(hash) { slot, _ in seen.insert(slot.location) }
+          #expect(seen == Set(styles.keys), "\(repeating)")
+          #expect(table.styleCount(hash, without: 1) == styles.values.count { $0.hash.bits & 0xFFFF != 1 })
+        }
+      }
+    }
+    table.relocate { slot, _ in (Location(bits: slot.location.bits + 1 << 20), []) }
+    for (location, entry) in model { #expect(table.find(entry.hash, Location(bits: location.bits + 1 << 20))) }
+    table.removeAll()
+    #expect(table.count(shard: 7) == 0 && table.lastChange(KeyHash(bits: urls[0])) == nil)
+  }
+
+  /// Neither its own styles nor other URLs pay for a URL with very many styles, however the table was filled.
+  @Test func aLookupPassesFewEntriesBesideAHundredThousandStyles() {
+    let count = RandomRuns.isSanitized ? 20_000 : 100_000
+    var random = SeededRandom(seed: 8)
+    let table = KeyTable()
+    let crowded = random.next()
+    for style in 0..<count {
+      let hash = KeyHash(url: crowded, styleTag: UInt16(random.below(1 << 16)))
+      #expect(table.insert(KeySlot(hash, Location(bits: UInt64(style + 1)), []), hash))
+    }
+    // Beside it in its shard.
+    var others: [KeyHash] = []
+    for index in 0..<1000 {
+      let hash = KeyHash(bits: (crowded & (~0 << 58)) | (random.next() >> 6))
+      #expect(table.insert(KeySlot(hash, Location(bits: UInt64(count + index + 1)), []), hash))
+      others.append(hash)
+    }
+    let filled = KeyTable()
+    for shard in 0..<KeyTable.shardCount {
+      var entries = table.copy(shard: shard)[...]
+      #expect(filled.fill(shard: shard, count: entries.count) { entries.popFirst() })
+    }
+    for table in [table, filled] {
+      let own = (0..<1000).map { _ in
+        table.probeLength(KeyHash(url: crowded, styleTag: UInt16(random.below(1 << 16))))
+      }
+      #expect(own.reduce(0, +) / own.count < 512 && own.max()! < 2000)
+      let beside = others.map { table.probeLength($0) }
+      #expect(beside.reduce(0, +) / beside.count < 256 && beside.max()! < 1100)
     }
   }
 }

@@ -1,0 +1,115 @@
+import Synchronization
+
+/// The readings of the recency clock as all threads of a store see them. The time is told to it.
+///
+/// Each use is preceded by ``note(_:at:)`` with the time of the use. Most calls find that time noted already and write
+/// nothing. The first call with another time takes a reading: all stamps given so far belong to uses of the time noted
+/// before. So every use is dated by the time told with it, to the readings that are kept (``UseTimes``).
+///
+/// Any thread may call. Dating a stamp takes no lock: it reads a published copy of the readings, and reads it again if
+/// that has changed meanwhile.
+package final class SharedUseTimes: @unchecked Sendable {
+  private struct State {
+    var times = UseTimes()
+    /// The time of the uses since the last reading; nil before the first use of an opening.
+    var current: Int64?
+  }
+
+  /// `Int64.min` for none.
+  private let current = Atomic<Int64>(.min)
+  private let state = Guarded(State())
+
+  // Invariant: `version` is odd while `state` is being published; else `count` pairs of stamp and time are whole.
+  private let version = Atomic<UInt64>(0)
+  private let count = Atomic<Int>(0)
+  private let words: UnsafeMutablePointer<Atomic<UInt64>>
+  private static let wordCount = 2 * (UseTimes.most + 1)
+  /// Attempts to read the copy before the lock is taken.
+  private static let mostAttempts = 8
+
+  package init() {
+    words = .allocate(capacity: SharedUseTimes.wordCount)
+    for index in 0..<SharedUseTimes.wordCount { (words + index).initialize(to: Atomic(0)) }
+  }
+
+  deinit { words.deallocate() }
+
+  /// Notes that the uses that follow happen at `time`, in milliseconds since 1970. Call before the use gets its stamp.
+  @inline(__always)
+  package func note(_ time: Int64, at clock: RecencyClock) {
+    // A stamp that is given after this load is above the reading that came with the time.
+    if current.load(ordering: .acquiring) != time { takeReading(time, clock) }
+  }
+
+  @inline(never)
+  private func takeReading(_ time: Int64, _ clock: RecencyClock) {
+    state.withLock { state in
+      // A thread may come late with a time read before; its use counts as one of the later time.
+      if let current = state.current, time <= current, time >= current &- UseTimes.interval { return }
+      // Else a thread could give a stamp from before the reading to a use after it.
+      clock.endBlocks()
+      // What is set back was in the future.
+      state.times.note(stamp: clock.now, time: min(state.current ?? time, time))
+      state.current = time
+      publish(state.times)
+      current.store(time, ordering: .releasing)
+    }
+  }
+
+  /// A moment by which the use that gave `stamp` had happened; nil when none is noted. O(log readings).
+  package func time(of stamp: UInt32, at clock: RecencyClock) -> Int64? {
+    let now = clock.now
+    for _ in 0..<SharedUseTimes.mostAttempts {
+      let before = version.load(ordering: .acquiring)
+      if before & 1 == 1 { continue }
+      // Before the readings: a use that follows a later reading is dated by a later time, never by an earlier one.
+      let latest = current.load(ordering: .relaxed)
+      let count = count.load(ordering: .relaxed)
+      let found = UseTimes.index(of: stamp, at: now, count: count) { UInt32(truncatingIfNeeded: word(2 * $0)) }
+      let time = found < count ? Int64(bitPattern: word(2 * found + 1)) : latest
+      atomicMemoryFence(ordering: .acquiring)
+      if version.load(ordering: .relaxed) == before { return time == .min ? nil : time }
+    }
+    return state.withLock { $0.times.time(of: stamp, at: now) ?? $0.current }
+  }
+
+  private func word(_ index: Int) -> UInt64 { words[index].load(ordering: .relaxed) }
+
+  private func publish(_ times: UseTimes) {
+    version.wrappingAdd(1, ordering: .relaxed)
+    atomicMemoryFence(ordering: .releasing)
+    for (index, reading) in times.readings.prefix(UseTimes.most + 1).enumerated() {
+      words[2 * index].store(UInt64(reading.stamp), ordering: .relaxed)
+      words[2 * index + 1].store(UInt64(bitPattern: reading.time), ordering: .relaxed)
+    }
+    count.store(min(times.readings.count, UseTimes.most + 1), ordering: .relaxed)
+    version.wrappingAdd(1, ordering: .releasing)
+  }
+
+  /// Calls `body` with the readings, and publishes what it leaves.
+  package func withLock<R, E: Error>(_ body: (inout UseTimes) throws(E) -> R) throws(E) -> R {
+    try state.withLock { state throws(E) in
+      defer { publish(state.times) }
+      return try body(&state.times)
+    }
+  }
+
+  /// For a table that took the entries of another one.
+  package func replace(with other: SharedUseTimes) {
+    let times = other.state.withLock { $0.times }
+    state.withLock { state in
+      state = State(times: times)
+      current.store(.min, ordering: .relaxed)
+      publish(times)
+    }
+  }
+
+  /// The readings for a checkpoint, with one for the uses since the last.
+  package func readings(at clock: RecencyClock) -> [UseTimes.Reading] {
+    state.withLock { state in
+      var times = state.times
+      if let current = state.current { times.note(stamp: clock.now, time: current) }
+      return times.readings
+    }
+  }
+}

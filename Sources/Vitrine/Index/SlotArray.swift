@@ -1,0 +1,148 @@
+/// Entries by open addressing with linear probing. Capacities are not powers of two but grow by a quarter: at 85 % most and
+/// 68 % least full, an entry takes 19 to 24 bytes. Deleting shifts the run back, so there are no tombstones (Knuth, TAOCP 3,
+/// 6.4, algorithm R).
+///
+/// Invariant: `slots` has room for `capacity` places, `count` of them are taken, and at least one is empty when `capacity`
+/// is not 0. The owner guards it by a lock, and calls `free()` once at the end.
+struct SlotArray {
+  /// Which part of an entry says where it stands.
+  enum Order {
+    case url, style
+  }
+
+  /// A table would hold 2^32 places before tags stop telling places apart.
+  private static let mostPlaces = 1 << 31
+
+  private(set) var slots = UnsafeMutablePointer<KeySlot>(bitPattern: 16)!
+  private var memory: PageMemory?
+  private(set) var capacity = 0
+  private(set) var count = 0
+  private let order: Order
+
+  init(order: Order) { self.order = order }
+
+  mutating func free() {
+    memory?.free()
+    self = SlotArray(order: order)
+  }
+
+  // MARK: Places
+
+  /// Where a probe for a URL or a style begins. `capacity` is not 0.
+  @inline(__always)
+  func home(_ word: UInt32) -> Int { Int(truncatingIfNeeded: (UInt64(word) &* UInt64(capacity)) >> 32) }
+
+  @inline(__always)
+  private func home(of slot: KeySlot) -> Int { home(order == .url ? slot.urlTag : slot.styleWord) }
+
+  @inline(__always)
+  func next(_ place: Int) -> Int { place + 1 == capacity ? 0 : place + 1 }
+
+  /// The first entry from a home on that the hash fits and `isMeant`.
+  @inline(__always)
+  func place(from word: UInt32, _ hash: KeyHash, where isMeant: (KeySlot) -> Bool) -> Int? {
+    guard capacity > 0 else { return nil }
+    var place = home(word)
+    while !slots[place].isEmpty {
+      let slot = slots[place]
+      if slot.matches(hash), isMeant(slot) { return place }
+      place = next(place)
+    }
+    return nil
+  }
+
+  /// Entries that a lookup passes, from a home on, to find that there is nothing behind them.
+  func runLength(from word: UInt32) -> Int {
+    guard capacity > 0 else { return 0 }
+    var (place, length) = (home(word), 0)
+    while !slots[place].isEmpty {
+      length += 1
+      place = next(place)
+    }
+    return length
+  }
+
+  @inline(__always)
+  func forEach(_ body: (UnsafeMutablePointer<KeySlot>) -> Void) {
+    for place in 0..<capacity where !slots[place].isEmpty { body(slots + place) }
+  }
+
+  // MARK: Changing
+
+  enum Insertion {
+    case done
+    /// The URL has as many entries as it may have.
+    case crowded
+    case noMemory
+  }
+
+  /// Enters an entry unless there are `most` of its URL between its home and the first empty place.
+  @inline(__always)
+  mutating func insert(_ slot: KeySlot, most: Int = .max) -> Insertion {
+    if count + 1 > capacity * 85 / 100, !grow(to: count + 1) { return .noMemory }
+    return place(slot, most: most) ? .done : .crowded
+  }
+
+  @inline(__always)
+  private mutating func place(_ slot: KeySlot, most: Int) -> Bool {
+    var place = home(of: slot)
+    var left = most
+    while !slots[place].isEmpty {
+      if slots[place].urlTag == slot.urlTag { left -= 1 }
+      place = next(place)
+    }
+    if left <= 0 { return false }
+    slots[place] = slot
+    count += 1
+    return true
+  }
+
+  /// Makes room for so many entries in all.
+  mutating func grow(to count: Int) -> Bool {
+    let wanted = max(capacity * 5 / 4, count * 100 / 85 + 2)
+    guard wanted < SlotArray.mostPlaces,
+      let memory = PageMemory(byteCount: wanted * 16, isAligned: false, isExact: order == .style)
+    else { return false }
+    var grown = SlotArray(order: order)
+    grown.memory = memory
+    grown.capacity = memory.byteCount / 16
+    grown.slots = memory.start.bindMemory(to: KeySlot.self, capacity: grown.capacity)
+    forEach { _ = grown.place($0.pointee, most: .max) }
+    self.memory?.free()
+    self = grown
+    return true
+  }
+
+  /// Makes room for so many more, where it can be had.
+  mutating func reserve(_ more: Int) {
+    if count + more > capacity * 85 / 100 { _ = grow(to: count + more) }
+  }
+
+  mutating func remove(at found: Int) {
+    var hole = found
+    var place = found
+    while true {
+      place = next(place)
+      if slots[place].isEmpty { break }
+      // An entry may fill the hole unless its home lies behind the hole (cyclically).
+      let home = home(of: slots[place])
+      let reaches = hole <= place ? (home <= hole || home > place) : (home <= hole && home > place)
+      if reaches {
+        slots[hole] = slots[place]
+        hole = place
+      }
+    }
+    slots[hole] = KeySlot(word0: 0, word1: 0)
+    count -= 1
+  }
+}
+
+extension KeySlot {
+  /// The style's tag, where a URL's hash has its tag: in the upper bits.
+  @inline(__always) fileprivate var styleWord: UInt32 { UInt32(truncatingIfNeeded: word0 >> 48) << 16 }
+}
+
+extension KeyHash {
+  /// As in an entry.
+  @inline(__always) var styleWord: UInt32 { UInt32(styleTag) << 16 }
+}
