@@ -24,6 +24,9 @@ extension Option {
     "policy", value: EvictionPolicy.allCases.map(\.name).joined(separator: "|"),
     "change who goes first when the store is full: used (lru) or put (fifo) longest ago")
   static let sync = Option("sync", "survive loss of power before going on")
+  static let reads = Option(
+    "reads", value: ReadMode.byName.map(\.name).joined(separator: "|"),
+    "read the store's files through shared mappings (mapped, the default) or through calls only (copied)")
   static let prefix = Option("prefix", value: "P", "only keys whose URL begins with P")
 }
 

@@ -21,6 +21,8 @@ enum Stores {
   private static func open<R>(
     _ arguments: Arguments, _ options: StoreOptions, _ body: (CacheStore) throws -> R
   ) throws -> R {
+    var options = options
+    if let reads = try arguments.reads(.reads) { options.reads = reads }
     let store = try CacheStore.open(at: path(arguments), options: options)
     let result: R
     do {

@@ -54,6 +54,8 @@ enum Tool {
         try output.write(HelpText.text(for: command.specification))
         return .done
       }
+      // A file that another program cuts short under a mapping is then an error of one read or change.
+      try CacheStore.installBusErrorGuard()
       return try command.run(arguments, output)
     }
   }
@@ -68,7 +70,8 @@ enum Tool {
       Diagnostics.write(UsageError(reason, command: command).report)
       return .usage
     default:
-      Diagnostics.write("\(subject): \(error)\n")
+      let hint = (error as? StoreError).flatMap { ReadMode.hint(for: $0) } ?? ""
+      Diagnostics.write("\(subject): \(error)\(hint)\n")
       return .couldNotRun
     }
   }

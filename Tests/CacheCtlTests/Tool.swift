@@ -78,6 +78,30 @@ final class Tool {
     return Outcome(status: process.terminationStatus, output: read(".killed") ?? Data(), diagnostics: "")
   }
 
+  /// Runs the tool, whose output is more than a pipe holds, and calls `meanwhile` after its first line. The tool waits for
+  /// its output to be read then, at the latest. The status of a tool that a signal ended is the negated signal.
+  func runStalled(_ arguments: [String], meanwhile: () throws -> Void) throws -> Outcome {
+    let process = process(arguments)
+    let (out, err) = (Pipe(), Pipe())
+    process.standardInput = FileHandle.nullDevice
+    process.standardOutput = out
+    process.standardError = err
+    try process.run()
+    var output = Data()
+    while !output.contains(UInt8(ascii: "\n")) {
+      let next = out.fileHandleForReading.readData(ofLength: 1)
+      if next.isEmpty { break }
+      output += next
+    }
+    try meanwhile()
+    output += out.fileHandleForReading.readDataToEndOfFile()
+    let diagnostics = String(decoding: err.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    let status = process.terminationStatus
+    return Outcome(
+      status: process.terminationReason == .exit ? status : -status, output: output, diagnostics: diagnostics)
+  }
+
   func run(_ arguments: [String], input: Data = Data()) throws -> Outcome {
     let process = process(arguments)
     let (out, err, stdin) = (Pipe(), Pipe(), folder.appendingPathComponent(".stdin"))

@@ -118,4 +118,52 @@ import Testing
     #expect(store.bytes("k")?.count == 100_000)
     try store.close()
   }
+
+  /// The tool relies on it: an ordinary put of a closed store is as durable as a synced one.
+  @Test func bufferedChangesOfAClosedStoreSurvivePowerLoss() throws {
+    let work = try Workload()
+    let store = work.store
+    try store.put(Workload.bytes(700, 1), for: "removed", options: PutOptions(durability: .synced))
+    for number in 0..<40 { try store.put(Workload.bytes(number * 977 % 30_000, number), for: "k\(number)") }
+    try store.remove("removed")
+    try store.close()
+    let disk = work.world.disk
+    var count = 0
+    for crash in disk.crashes(mixtures: 8, seed: 3, maximumAlone: 40, after: [disk.operationCount]) {
+      count += 1
+      let left = work.world.rebooted(crash.disk())
+      let again = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: left.environment)
+      #expect(again.count == 40 && again.bytes("removed") == nil, "\(crash)")
+      for number in 0..<40 {
+        #expect(again.bytes("k\(number)") == Workload.bytes(number * 977 % 30_000, number), "\(crash)")
+      }
+      again.abandon()
+    }
+    #expect(count > 0)
+  }
+
+  /// Nothing else tells the caller that a sync in the background has failed.
+  @Test(arguments: [DiskCall.syncFile, .write]) func closingAfterAFailureInTheBackgroundThrows(_ call: DiskCall) throws {
+    let work = try Workload()
+    let store = work.store
+    try store.put(Workload.bytes(9000, 1), for: "k")
+    work.world.disk.plan(Fault(call, on: .anywhere, .fail(ErrorCode.inputOutput)))
+    if call == .write { store.core.wantsCheckpoint.store(true, ordering: .relaxed) }
+    work.world.background.runAll()
+    work.world.disk.removeFaults()
+    #expect(throws: StoreError.self) { try store.close() }
+    #expect(store.lookup("k") == .closed)
+    #expect(throws: Never.self) { try store.close() }
+  }
+
+  @Test func closingInAFolderThatWasTakenAwayThrows() throws {
+    for isNoticed in [false, true] {
+      let work = try Workload()
+      try work.put("k", Workload.bytes(500, 1))
+      work.world.disk.move(Workload.path, to: "/elsewhere")
+      if isNoticed { #expect(throws: StoreError.storeRemoved) { try work.store.flush() } }
+      #expect(throws: StoreError.storeRemoved) { try work.store.close() }
+      #expect(work.store.lookup("k") == .closed)
+    }
+  }
 }

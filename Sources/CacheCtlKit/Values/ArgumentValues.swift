@@ -46,6 +46,15 @@ extension Arguments {
     return policy
   }
 
+  public func reads(_ option: Option) throws(UsageError) -> ReadMode? {
+    guard let word = value(option) else { return nil }
+    guard let found = ReadMode.byName.first(where: { word.elementsEqual($0.name.utf8) }) else {
+      let names = ReadMode.byName.map(\.name).joined(separator: " or ")
+      throw fail("--\(option.name): '\(printable(word))' is not a way of reading (\(names))")
+    }
+    return found.mode
+  }
+
   /// The moment a time to live of so many seconds ends, in milliseconds since 1970.
   public func expiration(_ option: Option, nowMilliseconds: Int64) throws(UsageError) -> Int64? {
     guard let seconds = try count(option) else { return nil }
@@ -85,5 +94,20 @@ extension Arguments {
 
   private func side(_ text: Substring) -> Int? {
     text.allSatisfy { $0.isASCII && $0.isNumber } ? Int(text) : nil
+  }
+}
+
+extension ReadMode {
+  /// As a command line has them.
+  public static let byName: [(name: String, mode: ReadMode)] = [("mapped", .mapped), ("copied", .copied)]
+
+  /// Text to append to an error of a mapping that the system refused, as some network and FUSE file systems do; nil for
+  /// every other error.
+  public static func hint(for error: StoreError) -> String? {
+    switch error {
+    case .system(let error) where error.operation == "map", .writeFailed(let error) where error.operation == "map":
+      "; the system refused a shared mapping, and --reads copied needs none"
+    default: nil
+    }
   }
 }

@@ -47,6 +47,10 @@ public final class CacheStore: Sendable {
   /// Makes everything durable, writes a checkpoint and lets the store go. Closing twice is harmless; so is not closing,
   /// but for a longer next opening. Gets that are running finish. While more than 1 MiB of what a crash left is unchecked, the
   /// log may stand in for the checkpoint: closing does not wait for that check.
+  ///
+  /// A return without an error means that every acknowledged change survives loss of power. Throws `writeFailed` after a
+  /// failed write or sync, also an earlier one in the background, and `storeRemoved` when the folder was removed or
+  /// replaced. The store is closed in any case.
   public func close() throws(StoreError) { try core.close() }
 
   // MARK: Reading

@@ -225,7 +225,8 @@ final class StoreCore: @unchecked Sendable {
   /// An error of a write that is not one of the log: no room is the caller's matter, all else ends writing.
   func writeError(_ error: SystemError) -> StoreError {
     if SystemCode.isNoSpace(error.code) { return .noSpace }
-    return SystemCode.isShortage(error.code) ? .system(error) : fail(error)
+    // A refused mapping leaves the disk as it was.
+    return SystemCode.isShortage(error.code) || error.operation == "map" ? .system(error) : fail(error)
   }
 
   /// Runs `body` with the commit lock held.

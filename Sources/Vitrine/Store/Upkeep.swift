@@ -87,7 +87,8 @@ extension StoreCore {
         releaseLock()
       }
     }
-    guard (try? requireWritable(closing: true)) != nil else { return }
+    // The caller takes the return of this call for durability.
+    try requireWritable(closing: true)
     publishCounters()
     waitForPuts()
     dropStagedFiles()
@@ -95,6 +96,7 @@ extension StoreCore {
     try? retireDeadSegments()
     try? trimSealedSegments()
     try writeLast()
+    try requireNamed()
   }
 
   /// What closing leaves. With leftovers unchecked no checkpoint says that the store was closed well, and one that would

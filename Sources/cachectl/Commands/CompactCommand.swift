@@ -4,7 +4,7 @@ import Vitrine
 enum CompactCommand: Command {
   static let specification = CommandSpecification(
     name: "compact", summary: "give the space of dead records back", positionals: [.required("STORE")],
-    options: [.json],
+    options: [.reads, .json],
     notes: [
       "Copies what lives out of every segment in which something is dead, unlinks those segments, and overwrites old "
         + "frames of the log. Keeps every entry. Afterwards no file of the store holds bytes of removed entries. Needs "

@@ -5,7 +5,7 @@ import Vitrine
 enum ExportCommand: Command {
   static let specification = CommandSpecification(
     name: "export", summary: "write every value into a folder, one file each",
-    positionals: [.required("STORE"), .required("FOLDER")], options: [.json],
+    positionals: [.required("STORE"), .required("FOLDER")], options: [.reads, .json],
     notes: [
       "FOLDER is made when it is missing. A key's file is FOLDER/STYLE/URL, the URL cut at its slashes. Nothing is "
         + "written outside FOLDER whatever a URL says, symbolic links inside it are not followed, and a file that is "

@@ -7,7 +7,7 @@ enum GetCommand: Command {
 
   static let specification = CommandSpecification(
     name: "get", summary: "write one value to stdout or into a file",
-    positionals: [.required("STORE"), .required("URL")], options: [.style, output],
+    positionals: [.required("STORE"), .required("URL")], options: [.style, output, .reads],
     notes: [
       "The bytes come out as they were put, checked against their digest. Where there is nothing to give, the exit "
         + "status is 1, stderr says why (missing, expired, damaged or lost), and FILE is not touched."

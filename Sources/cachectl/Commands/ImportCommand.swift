@@ -9,13 +9,15 @@ enum ImportCommand: Command {
   static let specification = CommandSpecification(
     name: "import", summary: "store every file of a folder",
     positionals: [.required("STORE"), .required("FOLDER")],
-    options: [urlPrefix, .budget, .entries, .policy, .sync, .json],
+    options: [urlPrefix, .budget, .entries, .policy, .sync, .reads, .json],
     notes: [
       "The URL of a file is the prefix and its path within FOLDER, byte for byte. The content type comes from the "
         + "file's first bytes, else from its name, and is kept as put keeps it. A store that is not there is made. "
         + "Budgets and policy are kept in the store, as with put.",
       "Symbolic links and special files are skipped and named on stderr. So are files that cannot be read or stored; "
         + "the exit status is 1 then.",
+      "An exit status of 0 or 1 means that every stored file survives loss of power: closing the store makes everything "
+        + "durable. With --sync, that holds for each file as soon as its line is written, also when the import is killed.",
       "With --json, one object a line (url, bytes), written out as soon as that file's put has returned.",
     ],
     examples: [

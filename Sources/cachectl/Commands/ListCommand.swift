@@ -4,7 +4,7 @@ import Vitrine
 enum ListCommand: Command {
   static let specification = CommandSpecification(
     name: "ls", summary: "list the keys, in order", positionals: [.required("STORE")],
-    options: [.prefix, Option("style", value: "S", "only keys of this style"), .json],
+    options: [.prefix, Option("style", value: "S", "only keys of this style"), .reads, .json],
     notes: [
       "With --json, one object a line: url, style, bytes, stored_bytes, encoding, digest, shared, content_type, "
         + "written_ms and expires_ms (milliseconds since 1970), bitmap. A URL that is not UTF-8 also has url_base64, "

@@ -11,11 +11,13 @@ enum PutCommand: Command {
   static let specification = CommandSpecification(
     name: "put", summary: "store one value, from a file or stdin",
     positionals: [.required("STORE"), .required("URL"), .optional("FILE")],
-    options: [.style, bitmap, type, ttl, .sync, .budget, .entries, .policy, .json],
+    options: [.style, bitmap, type, ttl, .sync, .budget, .entries, .policy, .reads, .json],
     notes: [
       "Without FILE, or with '-', the bytes come from stdin. A store that is not there is made. A value that was there "
         + "under URL and style is replaced. Budgets and policy are kept in the store, for everybody and until they are "
         + "changed again; a new store begins with a tenth of the free disk, no limit of entries, and lru.",
+      "An exit status of 0 means that the value survives loss of power, with and without --sync: closing the store makes "
+        + "everything durable. With --sync the put itself has waited for the disk, before the store is closed.",
       "Formats of bitmaps: " + PixelFormat.allCases.map(\.name).joined(separator: ", ") + ".",
       "The content type goes into the entry's metadata as one line, 'content-type: MIME'. Metadata of cachectl is "
         + "lines of that form, each ended by a line feed.",

@@ -7,13 +7,18 @@ enum RemoveCommand: Command {
 
   static let specification = CommandSpecification(
     name: "rm", summary: "remove one key, all styles of a URL, or a prefix",
-    positionals: [.required("STORE"), .optional("URL")], options: [.style, allStyles, .prefix, erase, .json],
-    forms: ["STORE URL [--style S | --all-styles] [--erase] [--json]", "STORE --prefix P [--erase] [--json]"],
+    positionals: [.required("STORE"), .optional("URL")],
+    options: [.style, allStyles, .prefix, erase, .reads, .json],
+    forms: [
+      "STORE URL [--style S | --all-styles] [--erase] [--reads mapped|copied] [--json]",
+      "STORE --prefix P [--erase] [--reads mapped|copied] [--json]",
+    ],
     notes: [
       "Removed bytes stay in the store's files until compaction reaches them. --erase compacts the store at once (see "
         + "cachectl help compact).",
       "A URL that is not there is exit status 1; a prefix that nothing begins with is not. An empty prefix removes "
         + "everything.",
+      "An exit status of 0 means that the removal survives loss of power: closing the store makes everything durable.",
     ],
     examples: [
       .init("cachectl rm photos.cache https://example.org/a.jpg --all-styles", "forget a picture"),

@@ -5,7 +5,7 @@ enum StatCommand: Command {
   static let specification = CommandSpecification(
     name: "stat", summary: "what a store holds, and how it lies on the disk",
     positionals: [.required("STORE")],
-    options: [.json],
+    options: [.reads, .json],
     notes: [
       "Works while another process writes. It looks at every key, though at no value.",
       "What the store has done (hits, evicted, compaction, bytes written) is told by its writer about every second, and "

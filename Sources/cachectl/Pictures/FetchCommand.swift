@@ -22,7 +22,7 @@
       name: "fetch", summary: "load pictures by HTTP, in styles, through the store",
       positionals: [.required("STORE"), .several("URL")],
       options: [
-        style, output, key, .cache, header, keep, timeout, .budget, .entries, .policy, .json,
+        style, output, key, .cache, header, keep, timeout, .budget, .entries, .policy, .reads, .json,
       ],
       notes: [
         "A picture comes from the store where it is kept in that style, else it is made from the original in the store, "

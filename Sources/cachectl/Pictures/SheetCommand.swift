@@ -13,7 +13,7 @@
       name: "sheet", summary: "draw what is in a store as one picture",
       positionals: [.required("STORE")],
       options: [
-        output, Option("style", value: "S", "only keys of this style"), .prefix, limit, side, .json,
+        output, Option("style", value: "S", "only keys of this style"), .prefix, limit, side, .reads, .json,
       ],
       notes: [
         "A contact sheet: pictures and bitmaps in rows, what was used last first, and under each its URL (shortened), its "
