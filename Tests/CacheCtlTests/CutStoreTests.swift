@@ -26,11 +26,11 @@ import Vitrine
     }
   }
 
-  /// Each line names a URL of 4 KB, so the pipe is full long before the last file.
+  /// Each line names a URL of 3 KB, so the pipe is full long before the last file.
   @Test(arguments: [["--reads", "mapped"], ["--reads", "copied"], ["--sync"], []])
   func importIntoFilesThatAreCutShortEndsWithAStatus(_ options: [String]) throws {
     try fillFolder()
-    let prefix = String(repeating: "u", count: 4000)
+    let prefix = String(repeating: "u", count: 3000)
     let outcome = try tool.runStalled(
       ["import", "s", "in", "--url-prefix", prefix, "--budget", "4MiB", "--json"] + options, meanwhile: cut)
     #expect([0, 1, 3].contains(outcome.status), "\(outcome.status) \(outcome.diagnostics)")
@@ -41,7 +41,7 @@ import Vitrine
   @Test(arguments: ["mapped", "copied"])
   func exportOfFilesThatAreCutShortNamesWhatIsDamaged(_ reads: String) throws {
     try fillFolder()
-    let prefix = String(repeating: "u", count: 4000)
+    let prefix = String(repeating: "u", count: 3000)
     #expect(try tool.run("import", "s", "in", "--url-prefix", prefix, "--budget", "4MiB").status == 0)
     let outcome = try tool.runStalled(["export", "s", "out", "--json", "--reads", reads], meanwhile: cut)
     #expect(outcome.status == 1, "\(outcome.status) \(outcome.diagnostics)")

@@ -82,10 +82,12 @@ final class Tool {
   /// its output to be read then, at the latest. The status of a tool that a signal ended is the negated signal.
   func runStalled(_ arguments: [String], meanwhile: () throws -> Void) throws -> Outcome {
     let process = process(arguments)
-    let (out, err) = (Pipe(), Pipe())
+    let out = Pipe()
+    let diagnostics = folder.appendingPathComponent(".stderr").path
+    _ = FileManager.default.createFile(atPath: diagnostics, contents: nil)
     process.standardInput = FileHandle.nullDevice
     process.standardOutput = out
-    process.standardError = err
+    process.standardError = FileHandle(forWritingAtPath: diagnostics)
     try process.run()
     var output = Data()
     while !output.contains(UInt8(ascii: "\n")) {
@@ -95,11 +97,11 @@ final class Tool {
     }
     try meanwhile()
     output += out.fileHandleForReading.readDataToEndOfFile()
-    let diagnostics = String(decoding: err.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
     process.waitUntilExit()
     let status = process.terminationStatus
     return Outcome(
-      status: process.terminationReason == .exit ? status : -status, output: output, diagnostics: diagnostics)
+      status: process.terminationReason == .exit ? status : -status, output: output,
+      diagnostics: String(decoding: read(".stderr") ?? Data(), as: UTF8.self))
   }
 
   func run(_ arguments: [String], input: Data = Data()) throws -> Outcome {

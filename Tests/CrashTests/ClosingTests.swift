@@ -143,11 +143,13 @@ import Testing
   }
 
   /// Nothing else tells the caller that a sync in the background has failed.
-  @Test(arguments: [DiskCall.syncFile, .write]) func closingAfterAFailureInTheBackgroundThrows(_ call: DiskCall) throws {
+  @Test(arguments: [DiskCall.syncFile, .write]) func closingAfterAFailureInTheBackgroundThrows(_ call: DiskCall) throws
+  {
     let work = try Workload()
     let store = work.store
     try store.put(Workload.bytes(9000, 1), for: "k")
-    work.world.disk.plan(Fault(call, on: .anywhere, .fail(ErrorCode.inputOutput)))
+    work.world.disk.plan(
+      Fault(call, on: .containing(call == .write ? "/checkpoints/" : "/"), .fail(ErrorCode.inputOutput)))
     if call == .write { store.core.wantsCheckpoint.store(true, ordering: .relaxed) }
     work.world.background.runAll()
     work.world.disk.removeFaults()

@@ -67,15 +67,44 @@ import VitrineSimulation
 
   /// What is asked before a sync says nothing of the folder that it has reached.
   @Test func nothingCountsAsDurableInAFolderThatGoesDuringTheSync() throws {
+    let calls: [(CacheStore) throws -> Void] = [
+      { try $0.put([1], for: "a", options: PutOptions(durability: .synced)) },
+      { try $0.remove("before", durability: .synced) }, { try $0.removeAll(durability: .synced) },
+      { try $0.flush() }, { try $0.checkpoint() }, { try $0.setBudgets(entryBudget: 7) }, { try $0.close() },
+    ]
+    for call in calls {
+      let work = try Workload()
+      try work.put("before", Workload.bytes(500, 1))
+      work.world.disk.planDuringSync(1, isDurable: true) { [disk = work.world.disk] in
+        disk.move(Workload.path, to: "/elsewhere")
+      }
+      #expect(throws: StoreError.storeRemoved) { try call(work.store) }
+      #expect(work.world.disk.contents("/elsewhere/STORE") != nil)
+    }
+  }
+
+  /// Adapters conceal what they could not store. A store that can still write keeps it.
+  @Test func aRefusedKeyIsConcealedOnlyAfterAFailure() throws {
     let work = try Workload()
-    try work.put("before", Workload.bytes(500, 1))
-    work.world.disk.planDuringSync(1, isDurable: true) { [disk = work.world.disk] in
-      disk.move(Workload.path, to: "/elsewhere")
-    }
-    #expect(throws: StoreError.storeRemoved) {
-      try work.store.put([1], for: "a", options: PutOptions(durability: .synced))
-    }
-    #expect(work.world.disk.contents("/elsewhere/STORE") != nil)
+    let store = work.store
+    for key in ["a", "b"] { try work.put(key, Workload.bytes(500, 1), synced: true) }
+    store.conceal(CacheKey("a"))
+    store.concealAll()
+    #expect(store.bytes("a") == Workload.bytes(500, 1) && store.count == 2)
+    work.world.disk.plan(Fault(.syncFile, isLasting: true, .fail(ErrorCode.inputOutput)))
+    #expect(throws: StoreError.self) { try store.put([1], for: "c", options: PutOptions(durability: .synced)) }
+    #expect(throws: StoreError.self) { try store.put([1], for: "a") }
+    store.conceal(CacheKey("a"))
+    #expect(store.bytes("a") == nil && store.bytes("b") == Workload.bytes(500, 1))
+    store.concealAll()
+    #expect(store.bytes("b") == nil && store.count == 0)
+    work.world.disk.removeFaults()
+    try? store.close()
+    // On the disk all is as before.
+    let left = work.world.rebooted(work.world.disk.copy())
+    let again = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: left.environment)
+    #expect(again.bytes("a") == Workload.bytes(500, 1) && again.bytes("b") == Workload.bytes(500, 1))
+    try again.close()
   }
 
   /// Of unknown length, it lies in a file of its own before it is known to be small.

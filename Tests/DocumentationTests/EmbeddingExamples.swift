@@ -53,6 +53,11 @@ private func retained(store: CacheStore, url: String, keep: (Blob) -> Void) thro
   try CacheStore.installBusErrorGuard()
 }
 
+private func recreating(folder: String) throws {
+  let store = try CacheStore.open(at: folder, options: StoreOptions(recreatesIfRemoved: true))
+  try store.close()
+}
+
 private func following(folder: String, url: String, draw: (RawSpan) -> Void) throws {
   let reader = try CacheStore.open(at: folder, options: StoreOptions(isReadOnly: true))
   if try reader.refresh() {

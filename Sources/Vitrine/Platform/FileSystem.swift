@@ -42,12 +42,12 @@ package protocol Directory: AnyObject, Sendable {
   func availableByteCount() throws(SystemError) -> Int
   /// False once the folder was removed, or its path names another one.
   func isStillNamed() -> Bool
-  /// False once `name` in this folder is gone or another file than the open one.
-  func names(_ file: any File, _ name: String) -> Bool
+  /// False once the folder's path leads no longer to a folder that has the open file under `name`.
+  func holds(_ file: any File, _ name: String) -> Bool
 }
 
 extension Directory {
-  package func names(_ file: any File, _ name: String) -> Bool { true }
+  package func holds(_ file: any File, _ name: String) -> Bool { isStillNamed() }
 }
 
 package enum FileAccess: Sendable {

@@ -72,10 +72,13 @@ final class POSIXDirectory: Directory {
     SystemError(code: errno, operation: operation, path: "\(path)/\(name)")
   }
 
-  func names(_ file: any File, _ name: String) -> Bool {
+  /// One call to the system, by the whole path.
+  func holds(_ file: any File, _ name: String) -> Bool {
     guard let file = file as? POSIXFile else { return true }
     var named = stat()
-    if fstatat(descriptor, name, &named, AT_SYMLINK_NOFOLLOW) != 0 { return errno != ENOENT }
+    if fstatat(AT_FDCWD, "\(path)/\(name)", &named, AT_SYMLINK_NOFOLLOW) != 0 {
+      return errno != ENOENT && errno != ENOTDIR
+    }
     return file.isSame(named)
   }
 

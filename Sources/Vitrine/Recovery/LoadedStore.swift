@@ -148,5 +148,7 @@ package struct StoreFolders: Sendable {
   package var all: [any Directory] { [root, wal, checkpoints, segments] }
 
   /// False once the store's folder, or what was in it, was removed or replaced.
-  package var areStillNamed: Bool { root.isStillNamed() && wal.isStillNamed() }
+  package var areStillNamed: Bool {
+    root.isStillNamed() && wal.isStillNamed() && segments.isStillNamed() && checkpoints.isStillNamed()
+  }
 }

@@ -134,6 +134,18 @@ package final class SegmentTable: @unchecked Sendable {
     return slot < segments.count ? segments[slot] : nil
   }
 
+  /// Whether a pin is one of this table's.
+  package func owns(_ pin: Pin) -> Bool {
+    let start = UInt(bitPattern: descriptors)
+    return pin.address >= start && pin.address < start + UInt(SegmentTable.slotLimit * SegmentTable.stride)
+  }
+
+  /// Whether any thread has any segment pinned.
+  package var hasPins: Bool {
+    let start = UInt(bitPattern: descriptors)
+    return vitrine_is_pinned(start, start + UInt(SegmentTable.slotLimit * SegmentTable.stride))
+  }
+
   package func slot(of pin: Pin) -> Int { Int(pin.address - UInt(bitPattern: descriptors)) / SegmentTable.stride }
 
   /// What a pinned segment's bytes lie in.

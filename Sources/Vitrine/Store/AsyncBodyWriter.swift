@@ -6,7 +6,7 @@ public struct AsyncBodyWriter: Sendable {
   /// As ``BodyWriter/write(_:)-([UInt8])``. Throws `CancellationError` when the task is cancelled while it waits for room;
   /// the piece was not written then.
   public func write(_ bytes: [UInt8]) async throws {
-    try await writer.store.asynchronous.patiently {
+    try await AsyncCacheStore.patiently(writer.core) {
       try bytes.withUnsafeBytes { try writer.write($0, waits: false) }.map { .waits($0) } ?? .done(())
     }
   }

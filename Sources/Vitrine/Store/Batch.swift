@@ -43,6 +43,14 @@ public struct WriteBatch: Sendable {
     return batch
   }
 
+  var putKeys: [CacheKey] {
+    operations.compactMap { if case .put(let key, _, _) = $0 { key } else { nil } }
+  }
+
+  var removedKeys: [CacheKey] {
+    operations.compactMap { if case .remove(let key) = $0 { key } else { nil } }
+  }
+
   /// Bytes of the values.
   var byteCount: Int {
     operations.reduce(0) { sum, operation in
@@ -88,6 +96,7 @@ public struct WriteBatch: Sendable {
 extension StoreCore {
   func write(_ batch: WriteBatch, durability: Durability?) throws(StoreError) {
     try requireWritable()
+    try requireNamedNow()
     if batch.isEmpty { return }
     let batch = batch.withoutOverwritten
     let total = batch.byteCount

@@ -12,6 +12,8 @@
 /// its store open.
 public final class BodyWriter: Sendable {
   let store: CacheStore
+  /// The store's core when the body began.
+  let core: StoreCore
   private let target: BodyTarget
   /// The length that was declared, in bytes.
   public let length: Int?
@@ -34,12 +36,13 @@ public final class BodyWriter: Sendable {
   static let gatheredByteCount = 64 << 10
 
   fileprivate init(
-    _ store: CacheStore, _ target: BodyTarget, length: Int?, isAnybodys: Bool
+    _ store: CacheStore, _ core: StoreCore, _ target: BodyTarget, length: Int?, isAnybodys: Bool
   ) throws(StoreError) {
     self.store = store
+    self.core = core
     self.target = target
     self.length = length
-    state = Guarded(State(body: try store.core.begin(target, length: length, isAnybodys: isAnybodys)))
+    state = Guarded(State(body: try core.begin(target, length: length, isAnybodys: isAnybodys)))
   }
 
   deinit { abandon() }
@@ -71,9 +74,9 @@ public final class BodyWriter: Sendable {
   public func commit() throws(StoreError) {
     try state.withLock { state throws(StoreError) in
       try ending(&state) { state throws(StoreError) in
-        try store.core.requireWritable()
+        try core.requireWritable()
         // Before a segment is made for it. What counts is the look in the commit itself.
-        if store.core.locked({ state.body.isAborted }) { throw .aborted }
+        if core.locked({ state.body.isAborted }) { throw .aborted }
         if let length, state.receivedByteCount < length {
           throw .invalidArgument("\(length) bytes were declared, and \(state.receivedByteCount) came")
         }
@@ -99,10 +102,10 @@ public final class BodyWriter: Sendable {
   func write(_ bytes: UnsafeRawBufferPointer, waits: Bool) throws(StoreError) -> RoomWaiter? {
     try state.withLock { state throws(StoreError) in
       try ending(&state) { state throws(StoreError) in
-        try store.core.requireWritable()
+        try core.requireWritable()
         let total = state.receivedByteCount + bytes.count
-        let isAborted = store.core.locked { () -> Bool in
-          store.core.admissions.touch(state.body)
+        let isAborted = core.locked { () -> Bool in
+          core.admissions.touch(state.body)
           state.body.receivedByteCount = total
           return state.body.isAborted
         }
@@ -129,6 +132,7 @@ public final class BodyWriter: Sendable {
     do throws(StoreError) {
       return try body(&state)
     } catch {
+      let error = store.refusal(error, of: core, target.key)
       end(&state, error)
       throw error
     }
@@ -137,13 +141,12 @@ public final class BodyWriter: Sendable {
   private func end(_ state: inout State, _ error: StoreError) {
     if case .ended = state.sink { return }
     state.sink = .ended(error)
-    store.core.end(state.body)
+    core.end(state.body)
   }
 
   private func take(
     _ bytes: UnsafeRawBufferPointer, _ total: Int, _ state: inout State, waits: Bool
   ) throws(StoreError) -> RoomWaiter? {
-    let core = store.core
     switch state.sink {
     case .ended(let error): throw error
     case .memory(let gathered):
@@ -180,16 +183,15 @@ public final class BodyWriter: Sendable {
       let file = try file()
       try file.write(bytes, at: offset)
     } catch {
-      throw store.core.writeError(error)
+      throw core.writeError(error)
     }
-    store.core.bytesWritten.wrappingAdd(bytes.count, ordering: .relaxed)
+    core.bytesWritten.wrappingAdd(bytes.count, ordering: .relaxed)
     digest.update(bytes)
   }
 
   // MARK: Committing
 
   private func commit(_ state: State) throws(StoreError) {
-    let core = store.core
     switch state.sink {
     case .ended(let error): throw error
     case .memory(let gathered):
@@ -230,7 +232,7 @@ public final class BodyWriter: Sendable {
     _ mapped: UnsafeRawBufferPointer?, at offset: Int, _ byteCount: Int, in file: () throws(SystemError) -> any File,
     _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void
   ) throws(StoreError) {
-    if store.core.reads == .mapped, let mapped { return try body(mapped) }
+    if core.reads == .mapped, let mapped { return try body(mapped) }
     guard let memory = PageMemory(byteCount: byteCount) else {
       throw .system(SystemError(code: SystemError.noMemory, operation: "read back", path: store.path))
     }
@@ -246,12 +248,12 @@ public final class BodyWriter: Sendable {
   private func put(
     of value: UnsafeRawBufferPointer, _ body: UnfinishedBody, received: BodyDigest? = nil
   ) throws(StoreError) {
-    let expected = store.core.environment.digest == nil ? received?.finish().digest : nil
-    try target.withPut(store.core, of: value) { put throws(StoreError) in
+    let expected = core.environment.digest == nil ? received?.finish().digest : nil
+    try target.withPut(core, of: value) { put throws(StoreError) in
       if let expected, put.digest != expected {
         throw .system(SystemError(code: 5, operation: "read back", path: store.path))
       }
-      try store.core.put(put, durability: target.options.durability, body: body)
+      try core.put(put, durability: target.options.durability, body: body)
     }
   }
 
@@ -261,7 +263,6 @@ public final class BodyWriter: Sendable {
     prepare: (PreparedPut) throws(StoreError) -> Void = { _ in }
   ) throws(StoreError) {
     let (streamed, pieces) = digest.finish()
-    let core = store.core
     try target.withPut(core) { put throws(StoreError) in
       var put = put
       put.carry(value, core.environment.digest?(value) ?? streamed ?? Digest(of: value), pieces: pieces)
@@ -292,7 +293,7 @@ extension CacheStore {
   func writer(
     for key: CacheKey, length: Int?, options: PutOptions, isAnybodys: Bool
   ) throws(StoreError) -> BodyWriter {
-    try core.requireWritable()
+    let core = try coreInPlace { $0.forget([key], withStyles: true) }
     if let length, length < 0 { throw .invalidArgument("a length is 0 or more, not \(length)") }
     let length = length ?? options.layout?.byteCount
     if let length, length > RecordHeader.largestPayload {
@@ -303,6 +304,6 @@ extension CacheStore {
     }
     let target = BodyTarget(key: key, options: options)
     try target.withPut(core) { _ in }
-    return try BodyWriter(self, target, length: length, isAnybodys: isAnybodys)
+    return try BodyWriter(self, core, target, length: length, isAnybodys: isAnybodys)
   }
 }

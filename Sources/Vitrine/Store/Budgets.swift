@@ -26,6 +26,7 @@ extension StoreCore {
     upkeepLock.lock()
     defer { upkeepLock.unlock() }
     try requireWritable()
+    try requireNamedNow()
     var changed = locked { current }
     if let byteBudget { changed.byteBudget = byteBudget }
     if let entryBudget { changed.entryBudget = entryBudget }

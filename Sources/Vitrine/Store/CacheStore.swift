@@ -1,3 +1,5 @@
+import Synchronization
+
 /// A crash-safe, content-addressed cache in one folder.
 ///
 /// Safe from any number of threads. Reads never wait for writers; `put` and `remove` wait for each other only while a
@@ -17,11 +19,23 @@ public final class CacheStore: Sendable {
 
   /// Where the store lies, as it was given.
   public let path: String
-  let core: StoreCore
+  /// As it was opened.
+  let options: StoreOptions
+  /// The core that it was opened with. Gets reach it without a reference count.
+  let first: StoreCore
+  /// Another core has taken its place.
+  let hasSuccessor = Atomic<Bool>(false)
+  let succession: Succession
+  /// Held while a core is replaced or closed.
+  let succeeding = Guarded(())
+  /// Acknowledged changes went with a folder, and no call has said so yet.
+  let hasLost = Atomic<Bool>(false)
 
-  private init(path: String, core: StoreCore) {
+  private init(path: String, options: StoreOptions, core: StoreCore) {
     self.path = path
-    self.core = core
+    self.options = options
+    first = core
+    succession = Succession(core)
   }
 
   deinit { try? core.close() }
@@ -41,7 +55,8 @@ public final class CacheStore: Sendable {
   package static func open(
     at path: String, options: StoreOptions, environment: Environment
   ) throws(StoreError) -> CacheStore {
-    CacheStore(path: path, core: try StoreCore.open(at: path, options: options, environment: environment))
+    let core = try StoreCore.open(at: path, options: options, environment: environment)
+    return CacheStore(path: path, options: options, core: core)
   }
 
   /// Makes everything durable, writes a checkpoint and lets the store go. Closing twice is harmless; so is not closing,
@@ -51,7 +66,10 @@ public final class CacheStore: Sendable {
   /// A return without an error means that every acknowledged change survives loss of power. Throws `writeFailed` after a
   /// failed write or sync, also an earlier one in the background, and `storeRemoved` when the folder was removed or
   /// replaced. The store is closed in any case.
-  public func close() throws(StoreError) { try core.close() }
+  public func close() throws(StoreError) {
+    try succeeding.withLock { _ throws(StoreError) in try core.close() }
+    if hasLost.exchange(false, ordering: .acquiringAndReleasing) { throw .storeRemoved }
+  }
 
   // MARK: Reading
 
@@ -98,12 +116,15 @@ public final class CacheStore: Sendable {
 
   @usableFromInline
   func acquire(_ url: borrowing RawSpan, _ style: Style, _ source: Source?) -> Borrow {
-    url.withUnsafeBytes { core.borrow($0, style, source: source) }
+    url.withUnsafeBytes { url in
+      isReplaced ? acquireLater(url, style, source) : first.borrow(url, style, source: source)
+    }
   }
 
   @usableFromInline
   @discardableResult
   func release(_ borrow: Borrow) -> Bool {
+    let core = isReplaced ? owner(of: borrow) : first
     if core.giveBack(borrow) { return true }
     core.dropDamaged(borrow)
     return false
@@ -130,28 +151,29 @@ public final class CacheStore: Sendable {
 
   /// What there is under a key, without its bytes, or why there is nothing. Does not count as use.
   public func lookup(_ url: String, style: Style = .original, source: Source? = nil) -> LookupResult {
-    url.utf8Span.span.bytes.withUnsafeBytes { core.lookup($0, style, source: source) }
+    url.utf8Span.span.bytes.withUnsafeBytes { url in read { $0.lookup(url, style, source: source) } }
   }
 
   /// The same for a whole key.
   public func lookup(_ key: CacheKey, source: Source? = nil) -> LookupResult {
-    key.url.withUnsafeBytes { core.lookup($0, key.style, source: source) }
+    key.url.withUnsafeBytes { url in read { $0.lookup(url, key.style, source: source) } }
   }
 
   /// Whether there is an entry that has not expired. Its payload is not looked at, so after a crash this may say yes to
   /// an entry that the first read finds lost.
   public func contains(_ url: String, style: Style = .original, source: Source? = nil) -> Bool {
-    url.utf8Span.span.bytes.withUnsafeBytes { core.contains($0, style, source: source) }
+    url.utf8Span.span.bytes.withUnsafeBytes { url in read { $0.contains(url, style, source: source) } }
   }
 
   /// The same for a whole key.
   public func contains(_ key: CacheKey, source: Source? = nil) -> Bool {
-    key.url.withUnsafeBytes { core.contains($0, key.style, source: source) }
+    key.url.withUnsafeBytes { url in read { $0.contains(url, key.style, source: source) } }
   }
 
   /// Every blob that has this digest: one entry each, that of the record which carries it. More than one only for bytes
   /// that collide.
   public func entries(digest: Digest) throws(StoreError) -> [EntryInfo] {
+    let core = core
     if core.isClosed { throw .closed }
     return core.entries(digest: digest)
   }
@@ -193,10 +215,13 @@ public final class CacheStore: Sendable {
   private func put(
     _ bytes: borrowing RawSpan, _ url: borrowing RawSpan, _ style: Style, _ options: PutOptions
   ) throws(StoreError) {
-    try core.requireWritable()
     try url.withUnsafeBytes { url throws(StoreError) in
       try bytes.withUnsafeBytes { bytes throws(StoreError) in
-        try core.put(bytes, url: url, style: style, options: options)
+        try change { core in
+          core.forget([CacheKey(bytes: Array(url), style)], withStyles: true)
+        } _: { core throws(StoreError) in
+          try core.put(bytes, url: url, style: style, options: options)
+        }
       }
     }
   }
@@ -214,26 +239,11 @@ public final class CacheStore: Sendable {
   /// except that values above 256 KiB are synced one by one when `synced`, and that a batch larger than the log commits
   /// by a checkpoint, for which other writers wait.
   public func write(_ batch: WriteBatch, durability: Durability? = nil) throws(StoreError) {
-    try core.write(batch, durability: durability)
-  }
-
-  /// Replaces an entry's metadata; writes a small record and leaves the payload alone. False when there is no entry.
-  @discardableResult
-  public func setMetadata(
-    _ metadata: [UInt8], for key: CacheKey, durability: Durability? = nil
-  ) throws(StoreError) -> Bool {
-    try key.url.span.bytes.withUnsafeBytes { url throws(StoreError) in
-      try core.change(url, key.style, .init(metadata: metadata), durability: durability)
-    }
-  }
-
-  /// Replaces an entry's expiry (milliseconds since 1970, nil for never); as ``setMetadata(_:for:durability:)``.
-  @discardableResult
-  public func setExpiration(
-    _ milliseconds: Int64?, for key: CacheKey, durability: Durability? = nil
-  ) throws(StoreError) -> Bool {
-    try key.url.span.bytes.withUnsafeBytes { url throws(StoreError) in
-      try core.change(url, key.style, .init(expiration: .some(milliseconds)), durability: durability)
+    try change {
+      $0.forget(batch.putKeys, withStyles: true)
+      $0.forget(batch.removedKeys)
+    } _: { core throws(StoreError) in
+      try core.write(batch, durability: durability)
     }
   }
 
@@ -271,8 +281,12 @@ public final class CacheStore: Sendable {
   public func removeMany(
     _ keys: [CacheKey], durability: Durability? = nil, erases: Bool = false
   ) throws(StoreError) -> Int {
-    guard erases else { return try core.remove(keys, durability: durability) }
-    return try core.erasing { () throws(StoreError) in try core.remove(keys, durability: .synced) }
+    try change {
+      $0.forget(keys)
+    } _: { core throws(StoreError) in
+      guard erases else { return try core.remove(keys, durability: durability) }
+      return try core.erasing { () throws(StoreError) in try core.remove(keys, durability: .synced) }
+    }
   }
 
   /// Removes all styles of a URL together, which are found without a scan; answers how many there were. One frame; where
@@ -290,14 +304,18 @@ public final class CacheStore: Sendable {
   public func removeAllStyles(
     bytes url: [UInt8], durability: Durability? = nil, erases: Bool = false
   ) throws(StoreError) -> Int {
-    guard erases else { return try core.removeStyles(url, durability: durability) }
-    return try core.erasing { () throws(StoreError) in try core.removeStyles(url, durability: .synced) }
+    try change {
+      $0.forgetStyles(url)
+    } _: { core throws(StoreError) in
+      guard erases else { return try core.removeStyles(url, durability: durability) }
+      return try core.erasing { () throws(StoreError) in try core.removeStyles(url, durability: .synced) }
+    }
   }
 
   /// Removes every entry of a style; answers how many there were. Looks at each entry's record once: O(entries).
   @discardableResult
   public func removeAll(style: Style, durability: Durability? = nil) throws(StoreError) -> Int {
-    try core.removeAll(durability: durability) { view, _ in
+    try removeAll(durability) { _, view, _ in
       style.bytes.withUnsafeBytes { $0.elementsEqual(view.style) }
     } orBody: { body, _ in
       body.target.key.style == style
@@ -313,7 +331,7 @@ public final class CacheStore: Sendable {
   /// The same for a prefix in bytes.
   @discardableResult
   public func removeAll(prefix: [UInt8], durability: Durability? = nil) throws(StoreError) -> Int {
-    try core.removeAll(durability: durability) { view, _ in
+    try removeAll(durability) { _, view, _ in
       view.url.starts(with: prefix)
     } orBody: { body, _ in
       body.target.key.url.starts(with: prefix)
@@ -329,8 +347,8 @@ public final class CacheStore: Sendable {
     durability: Durability? = nil, where predicate: (EntryInfo) -> Bool
   ) throws(StoreError) -> Int {
     let now = core.environment.clock.wallMilliseconds()
-    return try core.removeAll(durability: durability) {
-      predicate(core.info($0, $1))
+    return try removeAll(durability) {
+      predicate($0.info($1, $2))
     } orBody: {
       predicate(EntryInfo($0, receivedByteCount: $1, at: now))
     }
@@ -338,7 +356,11 @@ public final class CacheStore: Sendable {
 
   /// Removes everything: one frame. The space comes back as soon as no get has it borrowed.
   public func removeAll(durability: Durability? = nil) throws(StoreError) {
-    try core.removeAll(durability: durability)
+    try change {
+      $0.forgetAll()
+    } _: { core throws(StoreError) in
+      try core.removeAll(durability: durability)
+    }
   }
 
   // MARK: Enumerating
@@ -356,6 +378,7 @@ public final class CacheStore: Sendable {
   public func forEachEntry<E: Error>(
     prefix: [UInt8], style: Style? = nil, _ body: (EntryInfo) throws(E) -> Bool
   ) throws(E) {
+    let core = core
     try core.forEachRecord { (view, _, slot) throws(E) in
       guard view.url.starts(with: prefix) else { return true }
       if let style, !view.style.elementsEqual(style.bytes) { return true }
@@ -373,6 +396,7 @@ public final class CacheStore: Sendable {
 
   /// The same for a prefix in bytes.
   public func keysInOrder(prefix: [UInt8]) throws(StoreError) -> [CacheKey] {
+    let core = core
     if core.isClosed { throw .closed }
     return core.keys { $0.url.starts(with: prefix) }.sorted()
   }
@@ -380,6 +404,7 @@ public final class CacheStore: Sendable {
   /// All keys, whoever was used last first: what is evicted first comes last. Does not count as use. O(n log n), and memory
   /// for all of them. The order is that of the policy: under `fifo`, of the puts.
   public func keysByRecency() throws(StoreError) -> [CacheKey] {
+    let core = core
     if core.isClosed { throw .closed }
     return core.keysByRecency()
   }

@@ -14,17 +14,19 @@ extension CacheStore {
 
   /// Makes everything acknowledged before it survive loss of power. Waits for the disk. Throws `storeRemoved` when the
   /// folder has gone: then nothing in it survives anything.
-  public func flush() throws(StoreError) { try core.flush() }
+  public func flush() throws(StoreError) { try promise { core throws(StoreError) in try core.flush() } }
 
   /// Writes the index out, so that the next opening need not read the log. Waits for the disk; readers do not wait for
   /// it, writers for as long as the index takes to copy. Throws as ``flush()`` does.
-  public func checkpoint() throws(StoreError) { try core.checkpoint() }
+  public func checkpoint() throws(StoreError) { try promise { core throws(StoreError) in try core.checkpoint() } }
 
   /// Changes the budgets; nil leaves one as it is. They are durable before they hold, and hold when this returns: a smaller
   /// one evicts and compacts at once, which may take as long as copying a good part of the store. A byte budget above
   /// ``StoreOptions/largestByteBudget`` is taken as that. Throws `storeRemoved` when the folder has gone.
   public func setBudgets(byteBudget: Int? = nil, entryBudget: Int? = nil) throws(StoreError) {
-    try core.setBudgets(byteBudget: byteBudget, entryBudget: entryBudget)
+    try change { core throws(StoreError) in
+      try core.setBudgets(byteBudget: byteBudget, entryBudget: entryBudget)
+    }
   }
 
   /// Makes the folder as small as it gets without giving up an entry: copies what lives out of every segment in which
@@ -36,13 +38,15 @@ extension CacheStore {
   /// compaction ends early, and nothing is lost. In it every call on this store is allowed. O(store), and a write of the log's
   /// length; reads go on, and so do writers, which may wait for a segment's copying.
   public func compact(progress: (Int, Int) -> Bool = { _, _ in true }) throws(StoreError) -> CompactionReport {
-    try core.compact(progress: progress)
+    try change { core throws(StoreError) in try core.compact(progress: progress) }
   }
 
   /// For an app that is quiet now: does what upkeep would do bit by bit (checkpoints, compaction, giving back space) until
   /// all of it is done, or `goesOn` answers false, which is asked after each segment's worth. True when all is done.
   @discardableResult
-  public func idle(while goesOn: () -> Bool = { true }) throws(StoreError) -> Bool { try core.idle(goesOn) }
+  public func idle(while goesOn: () -> Bool = { true }) throws(StoreError) -> Bool {
+    try change { core throws(StoreError) in try core.idle(goesOn) }
+  }
 
   /// Reads every live byte and checks it; changes nothing. `progress` gets bytes done and bytes in all. Where something is
   /// wrong, all keys are looked through for those that share it.
@@ -58,11 +62,20 @@ extension CacheStore {
   public func segmentContents() -> [String: SegmentContents] { core.segmentContents() }
 
   /// Entries in the store. O(1).
-  public var count: Int { core.locked { core.catalog.keyCount } }
+  public var count: Int {
+    let core = core
+    return core.locked { core.catalog.keyCount }
+  }
 
   /// The most bytes the folder may take.
-  public var byteBudget: Int { core.locked { core.current.byteBudget } }
+  public var byteBudget: Int {
+    let core = core
+    return core.locked { core.current.byteBudget }
+  }
 
   /// The most entries, 0 for no limit.
-  public var entryBudget: Int { core.locked { core.entryBudget } }
+  public var entryBudget: Int {
+    let core = core
+    return core.locked { core.entryBudget }
+  }
 }

@@ -146,8 +146,8 @@ extension StoreCore {
   }
 
   /// What the operations come to, and how many keys will go.
-  private func changes(
-    of operations: [PendingOperation], _ crowds: Crowds
+  func changes(
+    of operations: [PendingOperation], _ crowds: Crowds = [:]
   ) -> (changes: [Change], removedCount: Int) {
     var changes = FrameChanges(capacity: operations.count)
     var removedCount = 0

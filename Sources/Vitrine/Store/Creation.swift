@@ -4,6 +4,9 @@ struct Creation {
   let folders: StoreFolders
   let options: StoreOptions
   let environment: Environment
+  /// The number of the first segment. Names of an earlier store in the same folder lie below it: threads that still work in
+  /// that store reach no file of this one.
+  var firstSegment: UInt64 = 1
 
   private static let tag = """
     Signature: 8a477f597d28d172789f06886806bc55
@@ -75,7 +78,8 @@ struct Creation {
         var header = CheckpointHeader(
           isClean: true, generation: 1,
           position: WALPosition(use: 0, offset: WALFileHeader.frameStart, sequence: Sequence.first(ofOpening: 0)),
-          opening: 0, nextRecord: 1, made: environment.clock.wallMilliseconds(), nextSegment: 1, identity: identity)
+          opening: 0, nextRecord: 1, made: environment.clock.wallMilliseconds(), nextSegment: firstSegment,
+          identity: identity)
         if let catalog = Catalog(identity: identity) { try catalog.write(to: file, header: &header) { _ in 0 } }
         // A header alone would look like a store that has been damaged.
         try file.sync()

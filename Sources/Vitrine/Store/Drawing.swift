@@ -14,10 +14,15 @@ extension CacheStore {
     _ key: CacheKey, layout: BitmapLayout, options: PutOptions = PutOptions(),
     _ body: (inout MutableRawSpan, BitmapLayout) throws -> R
   ) throws -> R {
-    guard case .done(let result) = try Drawing(core, key, layout, options).draw(waits: true, body) else {
-      throw StoreError.noSpace
+    let core = try coreInPlace { $0.forget([key], withStyles: true) }
+    do {
+      guard case .done(let result) = try Drawing(core, key, layout, options).draw(waits: true, body) else {
+        throw StoreError.noSpace
+      }
+      return result
+    } catch let error as StoreError {
+      throw refusal(error, of: core, key)
     }
-    return result
   }
 
   /// The same with rows at multiples of 64 bytes (see ``BitmapLayout/drawable(width:height:format:)``). Throws
@@ -40,17 +45,26 @@ extension AsyncCacheStore {
     _ key: CacheKey, layout: BitmapLayout, options: PutOptions = PutOptions(),
     _ body: @escaping @Sendable (inout MutableRawSpan, BitmapLayout) throws -> R
   ) async throws -> R {
-    let drawing = try Drawing(store.core, key, layout, options)
-    return try await patiently { try drawing.draw(waits: false, body) }
+    let core = try await AsyncCacheStore.run { () throws(StoreError) in
+      try store.coreInPlace { $0.forget([key], withStyles: true) }
+    }
+    do {
+      let drawing = try Drawing(core, key, layout, options)
+      return try await AsyncCacheStore.patiently(core) { try drawing.draw(waits: false, body) }
+    } catch let error as StoreError {
+      throw await AsyncCacheStore.read { store.refusal(error, of: core, key) }
+    }
   }
 
   /// Makes an attempt, and another after each wait that it asks for. No thread waits.
-  func patiently<R: Sendable>(_ attempt: @escaping @Sendable () throws -> RoomAttempt<R>) async throws -> R {
+  static func patiently<R: Sendable>(
+    _ core: StoreCore, _ attempt: @escaping @Sendable () throws -> RoomAttempt<R>
+  ) async throws -> R {
     while true {
       let result: Result<RoomAttempt<R>, any Error> = await BlockingPool.shared.run { Result { try attempt() } }
       switch try result.get() {
       case .done(let value): return value
-      case .waits(let waiter): try await store.core.wait(for: waiter)
+      case .waits(let waiter): try await core.wait(for: waiter)
       }
     }
   }

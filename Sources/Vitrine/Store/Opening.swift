@@ -13,6 +13,8 @@ struct Opening {
   let environment: Environment
   /// Ignores checkpoints, and builds the index from the segments.
   var rebuilding = false
+  /// The store that this one takes the place of.
+  var predecessor: Predecessor?
 
   func run() throws(StoreError) -> StoreCore {
     try validate()
@@ -74,7 +76,7 @@ struct Opening {
 
   // MARK: What is there
 
-  private enum Content {
+  enum Content {
     /// Nothing: a store may be made.
     case empty
     /// A store whose making was broken off, or that has lost both STORE and its checkpoints.
@@ -222,14 +224,11 @@ struct Opening {
     // What another opening did before it let the lock go counts, not what was there before.
     content = try examine(root)
     let folders = try openFolders(root, create: true)
+    if try isRestOfPredecessor(content, folders) { return try makeAnew(root, folders, lockFile, started) }
     switch content {
     case .empty, .begun:
       if try hasSegments(root) { throw isWithoutIndex }
-      try Creation(folders: folders, options: options, environment: environment).run()
-      guard let identity = try readIdentity(root) else {
-        throw .unreadable(path: path, reason: "the store just made cannot be read")
-      }
-      return try write(root, folders, identity, lockFile, isMarked: false, started, isNew: true)
+      return try make(root, folders, lockFile, started)
     case .store(let identity):
       return try write(root, folders, identity, lockFile, isMarked: isMarked, started, isNew: false)
     }
@@ -319,12 +318,30 @@ struct Opening {
 
   private func recreate(_ root: any Directory, _ started: UInt64) throws(StoreError) -> StoreCore {
     let lockFile = try takeLock(root)
-    let folders = try openFolders(root, create: true)
+    return try makeAnew(root, openFolders(root, create: true), lockFile, started)
+  }
+
+  private func makeAnew(
+    _ root: any Directory, _ folders: StoreFolders, _ lockFile: any File, _ started: UInt64
+  ) throws(StoreError) -> StoreCore {
     try Creation.empty(folders)
-    try Creation(folders: folders, options: options, environment: environment).run()
+    return try make(root, folders, lockFile, started)
+  }
+
+  /// Makes a store in folders that hold none.
+  private func make(
+    _ root: any Directory, _ folders: StoreFolders, _ lockFile: any File, _ started: UInt64
+  ) throws(StoreError) -> StoreCore {
+    var making = self
+    if let predecessor {
+      making = Opening(path: path, options: options.kept(in: predecessor.identity), environment: environment)
+    }
+    var creation = Creation(folders: folders, options: making.options, environment: environment)
+    if let predecessor { creation.firstSegment = predecessor.nextSegment }
+    try creation.run()
     guard let identity = try readIdentity(root) else {
       throw .unreadable(path: path, reason: "the store just made cannot be read")
     }
-    return try write(root, folders, identity, lockFile, isMarked: false, started, isNew: true)
+    return try making.write(root, folders, identity, lockFile, isMarked: false, started, isNew: true)
   }
 }

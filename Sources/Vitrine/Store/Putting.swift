@@ -110,9 +110,11 @@ extension StoreCore {
     _ put: PreparedPut, durability: Durability, body: UnfinishedBody? = nil
   ) throws(StoreError) -> PendingOperation {
     var put = put
+    let now = environment.clock.wallMilliseconds()
+    if body == nil { try requireNamed(at: now) } else { try requireNamedNow() }
     if put.followsOriginal { put.follow(sourceOfOriginal(put.url, put.hash)) }
     let (shared, others) = findShared(put)
-    let written = put.written ?? environment.clock.wallMilliseconds()
+    let written = put.written ?? now
     var pending = try place(
       put, sharing: shared, durability: durability, written: written, in: shared == nil ? body?.room : nil)
     pending.others = others

@@ -5,6 +5,7 @@ extension StoreCore {
     _ keys: [CacheKey], durability: Durability?, abortsBodies: Bool = true
   ) throws(StoreError) -> Int {
     try requireWritable()
+    try requireNamedNow()
     if keys.isEmpty { return 0 }
     var seen: Set<CacheKey> = []
     let keys = keys.count == 1 ? keys : keys.filter { seen.insert($0).inserted }
@@ -53,6 +54,7 @@ extension StoreCore {
   func removeStyles(_ url: [UInt8], durability: Durability?) throws(StoreError) -> Int {
     try requireWritable()
     let isSynced = (durability ?? identity.durability) == .synced
+    try requireNamedNow()
     let result: Result<Committed?, StoreError> = url.withUnsafeBytes { url in
       let operation = PendingOperation(
         hash: catalog.hasher.key(url, styleTag: 0), url: url, style: UnsafeRawBufferPointer(start: nil, count: 0),
@@ -79,6 +81,7 @@ extension StoreCore {
     orBody isWantedBody: (UnfinishedBody, _ receivedByteCount: Int) -> Bool
   ) throws(StoreError) -> Int {
     try requireWritable()
+    try requireNamedNow()
     try abortBodies(where: isWantedBody)
     let step = largestRemoval
     var keys: [CacheKey] = []
@@ -133,6 +136,7 @@ extension StoreCore {
   /// Removes every entry.
   func removeAll(durability: Durability?) throws(StoreError) {
     try requireWritable()
+    try requireNamedNow()
     var sequence: UInt64 = 0
     var emptiesSegment = false
     while true {

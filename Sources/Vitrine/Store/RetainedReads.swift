@@ -61,12 +61,12 @@ extension CacheStore {
   /// same as in ``get(_:style:source:_:)``. About a microsecond, and a copy where there is one; the first read of an
   /// entry since opening also reads it through and checks it. Thread-safe.
   public func blob(_ url: String, style: Style = .original, source: Source? = nil) -> Blob? {
-    url.utf8Span.span.bytes.withUnsafeBytes { core.blob($0, style, source: source) }
+    url.utf8Span.span.bytes.withUnsafeBytes { url in read { $0.blob(url, style, source: source) } }
   }
 
   /// The same for a whole key.
   public func blob(_ key: CacheKey, source: Source? = nil) -> Blob? {
-    key.url.withUnsafeBytes { core.blob($0, key.style, source: source) }
+    key.url.withUnsafeBytes { url in read { $0.blob(url, key.style, source: source) } }
   }
 
   /// The value of an entry if it can be given in this moment, as ``blob(_:source:)`` gives it: one that was checked since
@@ -74,7 +74,7 @@ extension CacheStore {
   /// is read; pages that the system has given up since the check come back when they are touched. Thread-safe.
   public func blobAtHand(_ key: CacheKey) -> Blob? {
     key.url.withUnsafeBytes { url in
-      core.isAtHand(url, key.style) == true ? core.blob(url, key.style, source: nil) : nil
+      read { $0.isAtHand(url, key.style) == true ? $0.blob(url, key.style, source: nil) : nil }
     }
   }
 }
@@ -83,7 +83,7 @@ extension AsyncCacheStore {
   /// The value of an entry, to keep: ``CacheStore/blob(_:source:)``. What was checked before and is not compressed is given on
   /// the thread of the caller, since that waits for nothing and going elsewhere costs many times what the get does.
   public func blob(for key: CacheKey, source: Source? = nil) async -> Blob? {
-    let isAtHand = key.url.withUnsafeBytes { store.core.isAtHand($0, key.style) }
+    let isAtHand = key.url.withUnsafeBytes { url in store.read { $0.isAtHand(url, key.style) } }
     if source == nil, isAtHand ?? true { return store.blob(key) }
     return await AsyncCacheStore.read { store.blob(key, source: source) }
   }

@@ -12,6 +12,10 @@ extension StoreCore {
       body.target.key.url.withUnsafeBytes(isWanted)
     }
   }
+
+  func forgetAllBut(_ hashes: Set<UInt64>, prefix: [UInt8]) {
+    forget { view, _ in view.url.starts(with: prefix) && !hashes.contains(catalog.hasher.wholeURL(view.url)) }
+  }
 }
 
 extension CacheStore {
@@ -25,7 +29,9 @@ extension CacheStore {
   public func retain(
     only urls: some Swift.Sequence<String>, prefix: String = "", durability: Durability? = nil
   ) throws(StoreError) -> Int {
-    try retain(hashes: Set(urls.lazy.map(wholeHash)), Array(prefix.utf8), durability)
+    try retain(Array(prefix.utf8), durability) { hasher in
+      Set(urls.lazy.map { $0.utf8Span.span.bytes.withUnsafeBytes { hasher.wholeURL($0) } })
+    }
   }
 
   /// The same for the URLs of keys: all styles of a URL that is named stay.
@@ -33,18 +39,32 @@ extension CacheStore {
   public func retain(
     only keys: some Swift.Sequence<CacheKey>, prefix: String = "", durability: Durability? = nil
   ) throws(StoreError) -> Int {
-    let hashes = Set(keys.lazy.map { $0.url.withUnsafeBytes { self.core.catalog.hasher.wholeURL($0) } })
-    return try retain(hashes: hashes, Array(prefix.utf8), durability)
+    try retain(Array(prefix.utf8), durability) { hasher in
+      Set(keys.lazy.map { $0.url.withUnsafeBytes { hasher.wholeURL($0) } })
+    }
   }
 
-  private func wholeHash(_ url: String) -> UInt64 {
-    url.utf8Span.span.bytes.withUnsafeBytes { core.catalog.hasher.wholeURL($0) }
-  }
-
+  /// The sequence is read once, and hashes are of one core: a folder that goes meanwhile ends the call.
   private func retain(
-    hashes: Set<UInt64>, _ prefix: [UInt8], _ durability: Durability?
+    _ prefix: [UInt8], _ durability: Durability?, _ hashes: (KeyHasher) -> Set<UInt64>
   ) throws(StoreError) -> Int {
-    try core.retain(only: hashes, prefix: prefix, durability: durability)
+    let core: StoreCore
+    do throws(StoreError) {
+      core = try coreInPlace { _ in }
+    } catch {
+      let core = self.core
+      if core.isRemoved { core.forgetAllBut(hashes(core.catalog.hasher), prefix: prefix) }
+      throw error
+    }
+    let hashes = hashes(core.catalog.hasher)
+    do throws(StoreError) {
+      return try core.retain(only: hashes, prefix: prefix, durability: durability)
+    } catch {
+      guard error == .storeRemoved, core.isRemoved else { throw error }
+      core.forgetAllBut(hashes, prefix: prefix)
+      _ = try successor(of: core)
+      throw .aborted
+    }
   }
 }
 

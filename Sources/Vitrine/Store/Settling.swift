@@ -42,6 +42,7 @@ extension StoreCore {
   /// there is nothing left.
   func idle(_ goesOn: () -> Bool) throws(StoreError) -> Bool {
     try requireWritable()
+    try requireNamedNow()
     upkeep(isIdle: true)
     try? checkLeftovers()
     while goesOn() {
@@ -67,6 +68,7 @@ extension StoreCore {
     var report = CompactionReport()
     try underUpkeep { () throws(StoreError) in
       try requireWritable()
+      try requireNamedNow()
       compactionCount += 1
       report.bytesBefore = locked { ledger.total }
     }

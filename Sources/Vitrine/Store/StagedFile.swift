@@ -127,6 +127,8 @@ extension StoreCore {
   /// Removes the file, unless it is a segment by now.
   func drop(_ staged: StagedFile) {
     if locked({ staged.isNamed }) { return }
+    // The name may be another opening's by now; the next opening removes the file.
+    if isRemoved || !isLockNamed { return }
     // A name that cannot be removed stays in the account, and goes with the next opening.
     guard (try? folders.segments.remove(staged.name)) != nil else { return }
     locked {

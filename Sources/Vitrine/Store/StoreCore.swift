@@ -91,6 +91,8 @@ final class StoreCore: @unchecked Sendable {
   private let status = Atomic<UInt8>(0)
   private let failure = Guarded<SystemError?>(nil)
   let wantsCheckpoint = Atomic<Bool>(false)
+  /// When all names of the folder were last looked at for a change, by the wall clock.
+  let lastNameCheck = Atomic<Int64>(.min)
   /// Bytes of segments that Blobs may hold: an eighth of the budget.
   let blobLimit: Atomic<Int>
   let bytesPut = Atomic<Int>(0)
@@ -167,6 +169,12 @@ final class StoreCore: @unchecked Sendable {
   var isReadOnly: Bool { wal == nil }
   var isClosing: Bool { status.load(ordering: .relaxed) & Status.closing != 0 }
   var hasFailed: Bool { status.load(ordering: .relaxed) & Status.failed != 0 }
+  /// The folder was found deleted or replaced.
+  var isRemoved: Bool { status.load(ordering: .relaxed) & Status.removed != 0 }
+  /// No change will ever be written again.
+  var writesNoMore: Bool { status.load(ordering: .relaxed) & (Status.removed | Status.failed) != 0 }
+
+  func noteRemoved() { status.bitwiseOr(Status.removed, ordering: .relaxed) }
 
   /// False when it was closed before.
   func markClosed() -> Bool {
@@ -179,6 +187,9 @@ final class StoreCore: @unchecked Sendable {
   }
 
   func releaseLock() { lockFile.withLock { $0 = nil } }
+
+  /// Whether the store's path still leads to the `LOCK` that this opening holds.
+  var isLockNamed: Bool { lockFile.withLock { $0 }.map { folders.root.holds($0, CacheFormat.lockFile) } ?? true }
 
   func wake() { background.withLock { $0 }?.wake() }
 
@@ -193,15 +204,6 @@ final class StoreCore: @unchecked Sendable {
     if status & (Status.closed | Status.closing) != 0 || isForkedChild { throw .closed }
     if status & Status.removed != 0 { throw .storeRemoved }
     if let error = failure.withLock({ $0 }) { throw .writeFailed(error) }
-  }
-
-  /// Throws when the folder has lost its name, or what was in it has gone; a synced acknowledgement depends on it.
-  /// Without its `LOCK` the store may have another writer by now.
-  func requireNamed() throws(StoreError) {
-    let lockFile = lockFile.withLock { $0 }
-    if folders.areStillNamed, lockFile.map({ folders.root.names($0, CacheFormat.lockFile) }) ?? true { return }
-    status.bitwiseOr(Status.removed, ordering: .relaxed)
-    throw .storeRemoved
   }
 
   func requireNoFailedSync() throws(StoreError) {

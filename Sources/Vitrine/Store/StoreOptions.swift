@@ -48,6 +48,18 @@ public struct StoreOptions: Sendable {
   /// A URL that has more at opening keeps them until the next put of a new style. For servers that let their clients choose
   /// styles. Such a put looks at the stamps of all styles of its URL. Default: no limit.
   public var maximumStylesPerURL: Int?
+  /// Whether a store is made anew in place when its folder is deleted, moved or replaced while it is open. Default: false;
+  /// every change throws `storeRemoved` then.
+  ///
+  /// The call that meets it makes the store, with the options that the old one had, and makes its change there: it waits
+  /// for the disk, about as long as making a store. Where another opening has made a store meanwhile, that one is opened,
+  /// if its lock is free. Throws what opening throws, and the next change tries again. The parent folder is not made.
+  ///
+  /// Entries of the old folder are gone. The next ``CacheStore/flush()``, ``CacheStore/checkpoint()`` or
+  /// ``CacheStore/close()`` therefore throws `storeRemoved`, once. Bodies and drawings that began before end as `aborted`.
+  /// Blobs stay valid. The old folder's log and descriptors are held until the store is closed, for the first folder only.
+  /// No effect on a read-only opening.
+  public var recreatesIfRemoved = false
 
   public init(
     byteBudget: Int? = nil, entryBudget: Int? = nil, durability: Durability? = nil, segmentByteCount: Int? = nil,
@@ -55,7 +67,7 @@ public struct StoreOptions: Sendable {
     policy: EvictionPolicy? = nil, verification: Verification = .firstRead,
     reads: ReadMode = .mapped,
     isReadOnly: Bool = false, createsIfMissing: Bool = true, waitForLockMilliseconds: Int = 0,
-    whenUnusable: UnusableStorePolicy = .fail, maximumStylesPerURL: Int? = nil
+    whenUnusable: UnusableStorePolicy = .fail, maximumStylesPerURL: Int? = nil, recreatesIfRemoved: Bool = false
   ) {
     self.byteBudget = byteBudget
     self.entryBudget = entryBudget
@@ -72,6 +84,7 @@ public struct StoreOptions: Sendable {
     self.waitForLockMilliseconds = waitForLockMilliseconds
     self.whenUnusable = whenUnusable
     self.maximumStylesPerURL = maximumStylesPerURL
+    self.recreatesIfRemoved = recreatesIfRemoved
   }
 }
 

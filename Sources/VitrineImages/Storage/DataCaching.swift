@@ -16,6 +16,9 @@
   /// Keys are URLs in the style `original`. Storing costs a copy into the system's memory, some microseconds (more only where
   /// the store is full and others must go first), so it needs no queue that could grow, or lose what is in it. It waits for
   /// no sync, whatever the store's own durability: a cache of downloads can download again.
+  ///
+  /// A store that can write no more, since its folder was deleted or its disk has failed, gives no older value of a key
+  /// whose change it has refused. With ``StoreOptions/recreatesIfRemoved`` a deleted folder is made anew instead.
   extension CacheStore: DataCaching {
     /// A copy: loaders keep what they are given. Asking ``get(_:style:source:_:)`` costs none.
     public func cachedData(for key: String) -> Data? {
@@ -30,11 +33,24 @@
       } catch {
         // An older value must not be taken for this one.
         removeData(for: key)
+        conceal(CacheKey(key))
       }
     }
 
-    public func removeData(for key: String) { _ = try? remove(key) }
+    public func removeData(for key: String) {
+      do { _ = try remove(key) } catch { conceal(CacheKey(key)) }
+    }
 
-    public func removeAll() throws { try removeAll(durability: nil) }
+    /// In a folder that was deleted or replaced nothing is left to be removed, and no read gives anything afterwards.
+    public func removeAll() throws {
+      do {
+        try removeAll(durability: nil)
+      } catch StoreError.storeRemoved {
+        concealAll()
+      } catch {
+        concealAll()
+        throw error
+      }
+    }
   }
 #endif

@@ -91,14 +91,30 @@
     // MARK: Keys
 
     public func remove(_ keys: [String]) async throws {
-      for key in keys { _ = try await store.asynchronous.removeAllStyles(key) }
+      try await emptied {
+        for key in keys { _ = try await store.asynchronous.removeAllStyles(key) }
+      } else: {
+        for key in keys { store.conceal(CacheKey(key)) }
+      }
       await index.forget(keys)
     }
 
     public func retain(only keys: [String], prefix: String?) async throws {
       let store = store
-      _ = try await store.asynchronous.retain(only: keys, prefix: prefix ?? "")
+      try await emptied { _ = try await store.asynchronous.retain(only: keys, prefix: prefix ?? "") }
       await index.retain(only: Set(keys.map(KeyText.init)), prefix: prefix ?? "")
+    }
+
+    /// Runs a removal. In a folder that was deleted or replaced nothing is left to be removed: the store gives nothing any
+    /// more of what the removal has named.
+    private func emptied(_ removal: () async throws -> Void, else conceal: () -> Void = {}) async throws {
+      do {
+        try await removal()
+      } catch StoreError.storeRemoved {
+        conceal()
+      } catch StoreError.aborted {
+        // The store was made anew, and is empty.
+      }
     }
 
     // MARK: Options

@@ -111,7 +111,7 @@ private final class DeadlyDirectory: Directory {
   func status() throws(SystemError) -> FileStatus { try base.status() }
   func availableByteCount() throws(SystemError) -> Int { try base.availableByteCount() }
   func isStillNamed() -> Bool { base.isStillNamed() }
-  func names(_ file: any File, _ name: String) -> Bool { base.names((file as? DeadlyFile)?.base ?? file, name) }
+  func holds(_ file: any File, _ name: String) -> Bool { base.holds((file as? DeadlyFile)?.base ?? file, name) }
 }
 
 private final class DeadlyFile: File {

@@ -101,6 +101,40 @@
       cache.removeData(for: "a")
     }
 
+    /// The first call after the deletion may be one that waits for no disk, and notices it later.
+    @Test(arguments: [false, true]) func deletedFolderServesNoOlderValue(_ recreates: Bool) throws {
+      for isReplaced in [false, true] {
+        let path = folder.path + "-deleted"
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let options = StoreOptions(byteBudget: 4 << 20, recreatesIfRemoved: recreates)
+        let store = try CacheStore.open(at: path, options: options)
+        let cache: any DataCaching = store
+        for key in ["a", "b", "c", "d"] { cache.storeData(Data([1]), for: key) }
+        try FileManager.default.removeItem(atPath: path)
+        if isReplaced { try CacheStore.open(at: path, options: StoreOptions(byteBudget: 4 << 20)).close() }
+        cache.storeData(Data([2]), for: "a")
+        #expect(cache.cachedData(for: "a") != Data([1]))
+        cache.removeData(for: "b")
+        #expect(cache.cachedData(for: "b") == nil && !cache.containsData(for: "b"))
+        // The removal has noticed it.
+        cache.storeData(Data([2]), for: "c")
+        #expect(cache.cachedData(for: "c") == (recreates ? Data([2]) : nil))
+        #expect(cache.cachedData(for: "d") == (recreates ? nil : Data([1])))
+        try cache.removeAll()
+        #expect(store.count == 0 && cache.cachedData(for: "d") == nil)
+        cache.storeData(Data([3]), for: "a")
+        #expect(cache.cachedData(for: "a") == (recreates ? Data([3]) : nil))
+        try? store.close()
+      }
+    }
+
+    @Test func removingAllFromADeletedFolderSucceedsAtOnce() throws {
+      cache.storeData(Data([1]), for: "a")
+      try FileManager.default.removeItem(at: folder)
+      try cache.removeAll()
+      #expect(cache.cachedData(for: "a") == nil && !cache.containsData(for: "a"))
+    }
+
     @Test func manyAtOnceSeeWhatTheyStored() async {
       let cache = cache
       await withTaskGroup(of: Void.self) { group in

@@ -40,6 +40,32 @@
       #expect(server.requests.count == 1)
     }
 
+    @Test(arguments: [false, true])
+    func aDeletedFolderServesNoClearedPicture(_ recreates: Bool) async throws {
+      let path = FileManager.default.temporaryDirectory.path + "/vitrine-deleted-\(UUID().uuidString)"
+      defer { try? FileManager.default.removeItem(atPath: path) }
+      let options = StoreOptions(byteBudget: 16 << 20, recreatesIfRemoved: recreates)
+      let store = try CacheStore.open(at: path, options: options)
+      var configuration = ImagePipeline.Configuration(storage: StoreStorage(store))
+      configuration.memory = MemoryLimits(cost: 0)
+      let pipeline = ImagePipeline(configuration)
+      let server = try TestServer { _ in .init(body: Self.picture) }
+      let requests = try ["/a", "/b", "/c"].map { ImageRequest(server.url($0), style: try .square(20)) }
+      for request in requests { #expect(try await pipeline.image(for: request).origin == .network) }
+      #expect(try await pipeline.load(requests[0].url, style: .square(20)) != nil)
+      try FileManager.default.removeItem(atPath: path)
+      try await pipeline.clear([requests[0].url, requests[1].url])
+      for request in requests[..<2] { #expect(try await pipeline.load(request.url, style: .square(20)) == nil) }
+      try await pipeline.retain(only: [])
+      for request in requests { #expect(try await pipeline.load(request.url, style: .square(20)) == nil) }
+      // Without the option nothing is kept any more, and all is still shown.
+      for request in requests { #expect(try await pipeline.image(for: request).origin == .network) }
+      for request in requests {
+        #expect(try await pipeline.image(for: request).origin == (recreates ? .styled : .network))
+      }
+      try? store.close()
+    }
+
     @Test(arguments: StorageKind.allCases)
     func aChangedPictureIsDrawnAnew(_ kind: StorageKind) async throws {
       let fixture = try StorageFixture(kind)
