@@ -30,7 +30,7 @@ import Testing
   @Test func aMissingOrExpiredKeyIsStatusOneAndTouchesNoFile() throws {
     try tool.write(picture, to: "keep")
     #expect(try tool.run("put", "s", "old", "--ttl", "0", input: picture).status == 0)
-    for (url, reason) in [("none", "no such key: none"), ("old", "expired: old")] {
+    for (url, reason) in [("none", "no such key: none"), ("old", "no such key: old")] {
       let outcome = try tool.run("get", "s", url, "--output", "keep")
       #expect(outcome.status == 1)
       #expect(outcome.diagnostics == "cachectl get: \(reason) (original)\n")

@@ -26,6 +26,12 @@ extension AsyncCacheStore {
     }
   }
 
+  /// Removes every entry that has expired; returns how many.
+  @discardableResult
+  public func removeExpired() async throws(StoreError) -> Int {
+    try await AsyncCacheStore.run { () throws(StoreError) in try store.removeExpired() }
+  }
+
   /// Makes the folder as small as it gets without giving up an entry. `progress` is called on a thread of the pool. Ends
   /// early, at the next segment's worth, when it answers false or the task is cancelled; the report says so.
   public func compact(

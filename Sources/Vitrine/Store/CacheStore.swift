@@ -170,7 +170,7 @@ public final class CacheStore: Sendable {
     key.url.withUnsafeBytes { url in read { $0.contains(url, key.style, source: source) } }
   }
 
-  /// Every blob that has this digest: one entry each, that of the record which carries it. More than one only for bytes
+  /// Every blob that has this digest and has not expired: one entry each, that of the record which carries it. More than one only for bytes
   /// that collide.
   public func entries(digest: Digest) throws(StoreError) -> [EntryInfo] {
     let core = core
@@ -312,7 +312,8 @@ public final class CacheStore: Sendable {
     }
   }
 
-  /// Removes every entry of a style; answers how many there were. Looks at each entry's record once: O(entries).
+  /// Removes every entry of a style, also those that have expired; answers how many there were. Looks at each entry's
+  /// record once: O(entries).
   @discardableResult
   public func removeAll(style: Style, durability: Durability? = nil) throws(StoreError) -> Int {
     try removeAll(durability) { _, view, _ in
@@ -339,6 +340,7 @@ public final class CacheStore: Sendable {
   }
 
   /// Removes every entry that `predicate` picks; as ``removeAll(style:durability:)``, and copies each entry's metadata.
+  /// The predicate is not asked about entries that have expired.
   ///
   /// The predicate is also asked about each body and drawing that is under way, as the entry that it would become: with a
   /// digest of zero, and the declared length or the number of bytes received. A body that it picks is aborted.
@@ -347,7 +349,7 @@ public final class CacheStore: Sendable {
     durability: Durability? = nil, where predicate: (EntryInfo) -> Bool
   ) throws(StoreError) -> Int {
     let now = core.environment.clock.wallMilliseconds()
-    return try removeAll(durability) {
+    return try removeAll(durability, includesExpired: false) {
       predicate($0.info($1, $2))
     } orBody: {
       predicate(EntryInfo($0, receivedByteCount: $1, at: now))
@@ -365,7 +367,8 @@ public final class CacheStore: Sendable {
 
   // MARK: Enumerating
 
-  /// Calls `body` for each entry, in no order, until it answers false. One look at each record, none at payloads:
+  /// Calls `body` for each entry that has not expired, in no order, until it answers false. One look at each record, none
+  /// at payloads:
   /// O(entries). Changes may go on meanwhile, also in `body`; entries that are put then may be missed. Does not count
   /// as use.
   public func forEachEntry<E: Error>(
@@ -388,7 +391,7 @@ public final class CacheStore: Sendable {
     }
   }
 
-  /// All keys in their order: by URL, byte for byte, then by style. Collects and sorts them: O(n log n), and memory for
+  /// All keys whose entries have not expired, in their order: by URL, byte for byte, then by style. Collects and sorts them: O(n log n), and memory for
   /// all of them.
   public func keysInOrder(prefix: String = "") throws(StoreError) -> [CacheKey] {
     try keysInOrder(prefix: Array(prefix.utf8))
@@ -401,7 +404,7 @@ public final class CacheStore: Sendable {
     return core.keys { $0.url.starts(with: prefix) }.sorted()
   }
 
-  /// All keys, whoever was used last first: what is evicted first comes last. Does not count as use. O(n log n), and memory
+  /// All keys whose entries have not expired, the last used first: what is evicted first comes last. Does not count as use. O(n log n), and memory
   /// for all of them. The order is that of the policy: under `fifo`, of the puts.
   public func keysByRecency() throws(StoreError) -> [CacheKey] {
     let core = core

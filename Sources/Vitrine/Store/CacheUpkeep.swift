@@ -32,7 +32,8 @@ extension CacheStore {
   /// Makes the folder as small as it gets without giving up an entry: copies what lives out of every segment in which
   /// something is dead, unlinks those segments, and overwrites the log's old frames with zeros. After it, no file of the store
   /// holds bytes of entries that were removed before (``CompactionReport/isErased``). A key whose bytes another key shares
-  /// keeps its URL beside those bytes.
+  /// keeps its URL beside those bytes. Expired entries are removed first. If the folder is above its budget, entries are
+  /// evicted until it is inside.
   ///
   /// `progress` is called after each segment's worth with the bytes copied and, about, the bytes in all; when it answers false,
   /// compaction ends early, and nothing is lost. In it every call on this store is allowed. O(store), and a write of the log's
@@ -41,7 +42,16 @@ extension CacheStore {
     try change { core throws(StoreError) in try core.compact(progress: progress) }
   }
 
-  /// For an app that is quiet now: does what upkeep would do bit by bit (checkpoints, compaction, giving back space) until
+  /// Removes every entry that has expired; returns how many. Upkeep does the same in the background, and eviction before it
+  /// takes any other entry. O(1) when none has expired; the first call after an opening looks at each record that may
+  /// expire. Any thread; gets and puts go on meanwhile. A removal is buffered. Throws `readOnly`, and as ``flush()`` does.
+  @discardableResult
+  public func removeExpired() throws(StoreError) -> Int {
+    try change { core throws(StoreError) in try core.removeExpired() }
+  }
+
+  /// For an app that is quiet now: does what upkeep would do bit by bit (checkpoints, removal of expired entries,
+  /// compaction, giving back space) until
   /// all of it is done, or `goesOn` answers false, which is asked after each segment's worth. True when all is done.
   @discardableResult
   public func idle(while goesOn: () -> Bool = { true }) throws(StoreError) -> Bool {
@@ -61,10 +71,12 @@ extension CacheStore {
   /// O(entries), a few milliseconds a million. Changes that go on meanwhile may be counted or not.
   public func segmentContents() -> [String: SegmentContents] { core.segmentContents() }
 
-  /// Entries in the store. O(1).
+  /// Entries in the store that have not expired. O(1), and a look at each record that has expired and is not removed yet.
+  /// The first call after an opening, and after a ``refresh()`` that loaded the index anew, looks at each record that may
+  /// expire. After a crash, lost entries that no get has read count too.
   public var count: Int {
     let core = core
-    return core.locked { core.catalog.keyCount }
+    return core.countEntries()
   }
 
   /// The most bytes the folder may take.

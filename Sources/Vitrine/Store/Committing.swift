@@ -48,8 +48,8 @@ extension StoreCore {
   func settle(_ operations: [PendingOperation]) {
     for operation in operations {
       if case .put(let reservation, _, _, _, _) = operation.kind { reservation.segment.pendingCount -= 1 }
-      // After the index has it: a sweep that begins in between meets the entry, one after it the note.
-      if let due = operation.due { expiry.note(due) }
+      // After the index has it: a pass over the index that begins in between finds the entry, and later ones the note.
+      if let due = operation.due { expirations.note(operation.hash, due: due) }
     }
   }
 
@@ -119,7 +119,7 @@ extension StoreCore {
     return try locked(with: readAhead(operations)) { () throws(StoreError) in
       try requireWritable()
       guard let wal else { throw .readOnly }
-      if try obstacle(operations, StoreCore.mostLooks) != nil { return nil }
+      if try obstacle(operations, StoreCore.mostCrowdLooks) != nil { return nil }
       let (changes, removedCount) = changes(of: operations, crowds)
       try requireAccepted(changes)
       try apply(changes, sequence: wal.nextSequence)
@@ -139,7 +139,7 @@ extension StoreCore {
     if !isStillRight(operations) { return .placeAgain }
     let new = try newEntries(operations, puts)
     if entryBudget > 0, catalog.keyCount + new > entryBudget { return .needsEviction(new) }
-    if looks < StoreCore.mostLooks, let excess = excessStyles(operations) {
+    if looks < StoreCore.mostCrowdLooks, let excess = excessStyles(operations) {
       return .needsStyleEviction(excess.url, excess.count)
     }
     return catalog.checkpointByteCount(moreKeys: puts) <= checkpointByteCount ? nil : .needsRoomForIndex
@@ -174,7 +174,7 @@ extension StoreCore {
             payloadUnits: payloadUnits, logicalByteCount: operation.logicalByteCount,
             content: catalog.hasher.content(operation.digest),
             contentLocation: shared?.location ?? reservation.location, displaced: nil,
-            expires: operation.due != nil),
+            expires: operation.expires),
           replacing: found, in: catalog)
       }
     }

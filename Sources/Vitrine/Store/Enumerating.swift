@@ -2,25 +2,31 @@
 // pinned while it is read: changes go on meanwhile. An entry put during the walk may be missed, none is given twice
 // unless it was put again.
 extension StoreCore {
-  /// Calls `body` with the record and the place in the index of every entry whose head is whole, until it answers false. One look at each record,
-  /// in no order. Neither checks payloads nor counts as use.
-  func forEachRecord<E: Error>(_ body: (RecordView, KeyHash, KeySlot) throws(E) -> Bool) throws(E) {
+  /// Calls `body` with the record and the place in the index of every entry whose head is whole, until it answers false. An
+  /// entry that has expired is left out, unless `includesExpired`. One look at each record, in no order. Neither checks
+  /// payloads nor counts as use.
+  func forEachRecord<E: Error>(
+    includesExpired: Bool = false, _ body: (RecordView, KeyHash, KeySlot) throws(E) -> Bool
+  ) throws(E) {
     for shard in 0..<KeyTable.shardCount {
       for entry in catalog.keys.copy(shard: shard) {
         let hash = entry.hash(shard: shard)
-        let pinned = catalog.keys.withEntry(hash, entry.location) { _ in
-          catalog.segments.pin(entry.location.slot)
-        }
-        guard let pin = pinned else { continue }
+        let pinned = catalog.keys.withEntry(hash, entry.location) { ($0, catalog.segments.pin($0.location.slot)) }
+        guard let (slot, pin) = pinned else { continue }
         defer { pin.release() }
-        guard let view = readableRecord(entry.location) else { continue }
-        if try !body(view, hash, entry) { return }
+        guard let view = readableRecord(slot.location) else { continue }
+        if !includesExpired, hasExpired(view, slot) { continue }
+        if try !body(view, hash, slot) { return }
       }
     }
   }
 
+  private func hasExpired(_ view: RecordView, _ slot: KeySlot) -> Bool {
+    (view.header.expiration != 0 || limitsAge) && hasExpired(view.header.lifetime, slot)
+  }
+
   /// A record with a whole head, restored from the log if it has to be. The location is pinned.
-  private func readableRecord(_ location: Location) -> RecordView? {
+  func readableRecord(_ location: Location) -> RecordView? {
     if let view = catalog.record(at: location, checks: true) { return view }
     return (try? restore(location)) == true ? catalog.record(at: location, checks: true) : nil
   }
@@ -60,7 +66,10 @@ extension StoreCore {
       if let view = readableRecord(location), view.header.digest == digest {
         // A payload may have outlived its own key.
         let slot = catalog.keys.withEntry(hash(of: view), location) { $0 }
-        found.append(EntryInfo(view, lastUse: slot.flatMap { useTime(of: $0, written: view.header.written) }))
+        let isShared = catalog.contents.count(content, location) > 1
+        if isShared || !(slot.map { hasExpired(view, $0) } ?? false) {
+          found.append(EntryInfo(view, lastUse: slot.flatMap { useTime(of: $0, written: view.header.written) }))
+        }
       }
       pin.release()
       skip += 1

@@ -8,16 +8,18 @@ extension StoreCore {
   /// is read all the time nobody would ever go.
   private static let mostMisses = 8
 
-  /// Evicts entries until `byteCount` bytes of records have died or `count` entries have gone, whichever comes first.
-  /// Answers how many went; 0 when there is nothing left to evict. Under the upkeep lock.
+  /// Evicts entries until `byteCount` bytes of records have died or `count` entries have gone, whichever comes first: the
+  /// expired ones before all others. Answers how many went; 0 when there is nothing left to evict. Under the upkeep lock.
   func evict(byteCount: Int, count: Int = .max) throws(StoreError) -> Int {
     // What is only written anew costs nobody else his place.
     if mistrustsEarlierRecords { return 0 }
-    var gone = 0
-    var died = 0
+    let expired = try expire(
+      count: count, byteCount: byteCount, lookingAt: StoreCore.mostLooks, isUnderUpkeep: true)
+    var gone = expired.removedCount
+    var died = expired.byteCount
     var missed = 0
     while gone < count, died < byteCount {
-      switch try evictSome(byteCount: byteCount - died, count: count - gone, missed: &missed) {
+      switch try evictSome(byteCount: byteCount - died, count: count - gone, missed: &missed, closing: true) {
       case .none: return gone
       case .needsCheckpoint: try writeCheckpoint()
       case .evicted(let entries, let bytes):
@@ -44,7 +46,8 @@ extension StoreCore {
     while true {
       let excess = locked { entryBudget == 0 ? 0 : catalog.keyCount + new - entryBudget }
       if excess <= 0 { return }
-      switch try evictSome(byteCount: .max, count: excess, missed: &missed) {
+      if try expire(count: excess, lookingAt: StoreCore.mostLooks).removedCount > 0 { continue }
+      switch try evictSome(byteCount: .max, count: excess, missed: &missed, closing: false) {
       case .none: throw .noSpace
       case .needsCheckpoint: try makeLogRoom()
       case .evicted: break
@@ -58,7 +61,10 @@ extension StoreCore {
     case needsCheckpoint
   }
 
-  private func evictSome(byteCount: Int, count: Int, missed: inout Int) throws(StoreError) -> Eviction {
+  /// `closing`: also while the store is being closed.
+  private func evictSome(
+    byteCount: Int, count: Int, missed: inout Int, closing: Bool
+  ) throws(StoreError) -> Eviction {
     evictor.lock.lock()
     defer { evictor.lock.unlock() }
     // A guess by what entries take on average; it is looked at again after each frame.
@@ -73,7 +79,7 @@ extension StoreCore {
     let outcome: Eviction
     do throws(StoreError) {
       outcome = try locked(with: heads) { () throws(StoreError) in
-        try requireWritable()
+        try requireWritable(closing: closing)
         if !insists {
           return try evict(victims) { catalog.keys.location(of: $0.hash, stamp: $0.stamp) }
         }

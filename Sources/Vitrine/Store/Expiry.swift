@@ -33,6 +33,14 @@ extension StoreCore {
     [identity.maximumAge, identity.maximumIdle].filter { $0 > 0 }.min() ?? 0
   }
 
+  /// A moment, in milliseconds since 1970, before which a new record does not expire; nil when it never does. (A change of an
+  /// entry from a time that is in the future by now may expire earlier. Its entry was noted for that.)
+  func earliestExpiry(of put: PreparedPut, written: Int64) -> Int64? {
+    var due: Int64?
+    if put.expiration != 0 { due = put.isSliding ? saturatingSum(written, put.expiration) : put.expiration }
+    return limitsAge ? min(due ?? .max, saturatingSum(written, shortestLimit)) : due
+  }
+
   func hasExpired(_ lifetime: Lifetime, _ slot: KeySlot) -> Bool {
     timeLeft(lifetime, slot) <= 0
   }
@@ -91,31 +99,5 @@ extension StoreCore {
     }
     if moment &- now <= ExpiryWatch.tolerance, moment &- now > 0 { return 0 }
     return expiry.millisecondsSinceLastStep()
-  }
-
-  // MARK: Giving back the space
-
-  /// Removes expired entries, a step at a time: looks at no more than a thousand records, and only at those that may
-  /// expire. Sweeps begin when something is due, and take a tenth of the time at most. Under the upkeep lock; changes no
-  /// recency.
-  func dropExpired() throws(StoreError) {
-    guard expiry.beginsOrGoesOn(shortestLimit: shortestLimit) else { return }
-    var gone: [RecordName] = []
-    for _ in 0..<ExpiryWatch.step {
-      guard let (slot, hash) = expiry.next(catalog.keys, all: limitsAge) else { break }
-      let pinned = catalog.keys.withEntry(hash, slot.location) { _ in catalog.segments.pin(slot.location.slot) }
-      guard let pin = pinned else { continue }
-      defer { pin.release() }
-      guard let header = catalog.record(at: slot.location, checks: true)?.header else { continue }
-      let left = timeLeft(header.lifetime, slot)
-      if left <= 0 {
-        gone.append(RecordName(hash: hash, location: slot.location, sequence: header.sequence))
-      } else if left < .max {
-        expiry.note(saturatingSum(environment.clock.wallMilliseconds(), left))
-      }
-    }
-    for start in stride(from: 0, to: gone.count, by: largestRemoval) {
-      while try tryToRemove(gone[start..<min(start + largestRemoval, gone.count)]) == nil { try writeCheckpoint() }
-    }
   }
 }

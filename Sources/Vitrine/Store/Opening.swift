@@ -284,6 +284,7 @@ struct Opening {
     let core = core(
       loaded, folders, wal: wal, lockFile: lockFile, started, firstSequence: Sequence.first(ofOpening: wal.opening))
     try core.adopt(loaded, isChanged: loaded.identity != stored, isMarked: isMarked, lockFile: lockFile)
+    core.shrinkBeforeServing()
     let task = try system { () throws(SystemError) in
       try environment.background.start(
         name: "vitrine", intervalMilliseconds: StoreCore.upkeepMilliseconds
@@ -291,6 +292,7 @@ struct Opening {
     }
     core.background.withLock { $0 = task }
     try core.startCheckingLeftovers()
+    if core.hasDueEntries { core.wake() }
     return core
   }
 

@@ -94,7 +94,9 @@ struct PendingOperation {
   var expected: Location?
   /// For a put that follows its URL's original: the source that this must still be.
   var original: Source??
-  /// When the entry may expire first, in milliseconds since 1970, if its record says so.
+  /// The record says when the entry expires.
+  var expires = false
+  /// No sooner than this the entry may expire, in milliseconds since 1970; nil for never.
   var due: Int64?
   /// Blobs with the same digest that are not what is put.
   var others: [Location] = []

@@ -164,7 +164,7 @@ extension StoreCore {
     return PendingOperation(
       hash: put.hash, url: put.url, style: put.style, digest: put.digest, logicalByteCount: put.logicalByteCount,
       recordSequence: sequence, original: put.original,
-      due: put.expiration == 0 ? nil : put.isSliding ? saturatingSum(written, put.expiration) : put.expiration,
+      expires: put.expiration != 0, due: earliestExpiry(of: put, written: written),
       kind: .put(
         reservation, headUnits: Unit.count(head.count), payloadUnits: Unit.count(payload.count), shared: shared,
         inline: inline))

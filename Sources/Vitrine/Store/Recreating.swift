@@ -153,13 +153,14 @@ extension CacheStore {
 
   /// Removes what `isWanted` picks.
   func removeAll(
-    _ durability: Durability?, where isWanted: (StoreCore, RecordView, KeySlot) -> Bool,
+    _ durability: Durability?, includesExpired: Bool = true, where isWanted: (StoreCore, RecordView, KeySlot) -> Bool,
     orBody isWantedBody: (UnfinishedBody, _ receivedByteCount: Int) -> Bool
   ) throws(StoreError) -> Int {
     try change { core in
       core.forget { isWanted(core, $0, $1) }
     } _: { core throws(StoreError) in
-      try core.removeAll(durability: durability, where: { isWanted(core, $0, $1) }, orBody: isWantedBody)
+      try core.removeAll(
+        durability: durability, includesExpired: includesExpired, where: { isWanted(core, $0, $1) }, orBody: isWantedBody)
     }
   }
 

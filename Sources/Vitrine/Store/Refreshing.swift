@@ -129,6 +129,7 @@ extension StoreCore {
   private func enter(_ changes: [Change], _ follower: Follower) -> Bool {
     noteUseTime()
     guard catalog.advance(by: changes) else { return false }
+    for case .put(let put) in changes where put.expires || limitsAge { expirations.note(put.hash, due: .min) }
     for case .segmentRetired(let slot) in changes { depart(slot, follower) }
     return true
   }

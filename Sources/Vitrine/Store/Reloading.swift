@@ -38,6 +38,7 @@ extension StoreCore {
     catalog.keys.exchange(with: new.keys)
     catalog.useTimes.replace(with: new.useTimes)
     catalog.takeCounts(of: new)
+    expiry.noteIncomplete()
     inline.withLock { inline in
       inline = Dictionary(uniqueKeysWithValues: loaded.inline.map { (place($0.key), $0.value) })
     }

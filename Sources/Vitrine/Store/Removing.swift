@@ -77,7 +77,7 @@ extension StoreCore {
   /// Removes what `isWanted` picks, in frames of at most 10,000 keys: each of them all or nothing. Collects no more keys
   /// than that at a time. Bodies that `isWantedBody` picks are aborted first.
   func removeAll(
-    durability: Durability?, where isWanted: (RecordView, KeySlot) -> Bool,
+    durability: Durability?, includesExpired: Bool = true, where isWanted: (RecordView, KeySlot) -> Bool,
     orBody isWantedBody: (UnfinishedBody, _ receivedByteCount: Int) -> Bool
   ) throws(StoreError) -> Int {
     try requireWritable()
@@ -86,7 +86,7 @@ extension StoreCore {
     let step = largestRemoval
     var keys: [CacheKey] = []
     var removed = 0
-    try forEachRecord { (view, _, slot) throws(StoreError) in
+    try forEachRecord(includesExpired: includesExpired) { (view, _, slot) throws(StoreError) in
       guard isWanted(view, slot) else { return true }
       keys.append(view.key)
       guard keys.count == step else { return true }
@@ -100,20 +100,23 @@ extension StoreCore {
     return removed
   }
 
-  /// Removes those of the entries that are still there as they were named, in one frame; answers how many, or nil when
-  /// the log has no room for it now.
-  func tryToRemove(_ names: some Collection<RecordName>) throws(StoreError) -> Int? {
+  /// Removes those of the entries that are still there as they were named, in one frame; answers how many, and the bytes
+  /// that died, or nil when the log has no room for it now. `closing` is for a removal that is part of closing.
+  func tryToRemove(
+    _ names: some Collection<RecordName>, closing: Bool = false
+  ) throws(StoreError) -> (count: Int, byteCount: Int)? {
     let heads = readAhead(names.lazy.map { ($0.hash, $0.location) })
     return try locked(with: heads) { () throws(StoreError) in
-      try requireWritable()
+      try requireWritable(closing: closing)
       var changes = FrameChanges(capacity: names.count)
       for name in names where catalog.keys.find(name.hash, name.location) {
         // By its number too: the place may have been given to another record of the key.
         guard catalog.lockedRecord(at: name.location, checks: false)?.header.sequence == name.sequence else { continue }
         changes.remove(name.hash, name.location, from: catalog)
       }
-      if changes.list.isEmpty { return 0 }
-      return try record(changes.list) ? changes.list.count : nil
+      if changes.list.isEmpty { return (0, 0) }
+      let before = catalog.liveByteCount
+      return try record(changes.list) ? (changes.list.count, before - catalog.liveByteCount) : nil
     }
   }
 

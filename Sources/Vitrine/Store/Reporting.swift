@@ -2,6 +2,7 @@ extension StoreCore {
   /// What the store holds and has done. O(segments).
   func statistics() -> StoreStatistics {
     let counters = counters()
+    let entryCount = countEntries()
     let lookups = isReadOnly ? catalog.keys.lookups : (hits: 0, misses: 0)
     return locked {
       var segments: [StoreStatistics.Segment] = []
@@ -20,7 +21,7 @@ extension StoreCore {
             isOpen: segment.state == .open))
       }
       return StoreStatistics(
-        formatVersion: identity.version, entryCount: catalog.keyCount, blobCount: catalog.blobCount,
+        formatVersion: identity.version, entryCount: entryCount, blobCount: catalog.blobCount,
         bytesOnDisk: ledger.total, liveByteCount: live, deadByteCount: dead,
         pinnedByteCount: counters.pinned, logicalByteCount: catalog.logicalByteCount, byteBudget: current.byteBudget,
         entryBudget: current.entryBudget, policy: current.policy, hitCount: counters.hits &+ lookups.hits,

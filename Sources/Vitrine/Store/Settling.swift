@@ -46,6 +46,7 @@ extension StoreCore {
     upkeep(isIdle: true)
     try? checkLeftovers()
     while goesOn() {
+      if try expire(lookingAt: StoreCore.mostLooks).mayBeMore { continue }
       let hasMade = try underUpkeep { () throws(StoreError) in
         try requireWritable()
         try giveUpSpares(but: 1)
@@ -73,10 +74,12 @@ extension StoreCore {
       report.bytesBefore = locked { ledger.total }
     }
     defer { underUpkeep { compactionCount -= 1 } }
+    _ = try removeExpired()
     try underUpkeep { () throws(StoreError) in
       try sealOpenSegments { holdsDeadRecords($0) }
       try retireDeadSegments()
       try trimSealedSegments()
+      try shrink()
     }
     try checkLeftovers()
     // What other threads kill from here on is for the next compaction, or this one would never end beside them.

@@ -77,7 +77,7 @@ extension StoreCore {
   /// Entries that go in the frame of the put itself. More than these go before, in frames of their own.
   private static let mostOutdated = 64
   /// Looks at crowded URLs that one commit takes, and evictions that come to nothing, before it does without.
-  static let mostLooks = 8
+  static let mostCrowdLooks = 8
 
   private func isRight(_ crowd: Crowd?, _ hash: KeyHash) -> Bool {
     crowd != nil && crowd?.lastChange == catalog.keys.lastChange(hash)
@@ -86,7 +86,7 @@ extension StoreCore {
   /// Whether an original's put among the operations has to look at a crowded URL's entries first. Under the commit lock.
   func needsLook(_ operations: [PendingOperation], _ crowds: Crowds, looks: Int) -> Bool {
     // A URL whose entries change faster than they are looked at is looked at under the lock.
-    looks < StoreCore.mostLooks
+    looks < StoreCore.mostCrowdLooks
       && operations.indices.contains { index in
         let operation = operations[index]
         return isOriginalsPut(operation) && catalog.keys.lastChange(operation.hash) != nil

@@ -1,4 +1,4 @@
-/// What a store holds and has done. Taking it is O(segments).
+/// What a store holds and has done. Taking it is O(segments), and as ``CacheStore/count``.
 ///
 /// What it has done is summed over all openings for writing, but for what a crash forgot: up to a second of it. A read-only
 /// opening tells what the writer told within the last second.
@@ -43,6 +43,7 @@ public struct StoreStatistics: Sendable {
   }
 
   public var formatVersion: UInt32
+  /// Those that have not expired, as ``CacheStore/count``.
   public var entryCount: Int
   public var blobCount: Int
   /// Bytes the folder takes on the disk.
@@ -87,7 +88,7 @@ public struct StoreStatistics: Sendable {
 
 /// What lives in one segment.
 public struct SegmentContents: Sendable, Equatable {
-  /// Entries whose key record lies in it.
+  /// Entries whose key record lies in it, with those that have expired and are not removed yet.
   public var entryCount = 0
   /// Records of which something is needed, the key or the payload.
   public var recordCount = 0

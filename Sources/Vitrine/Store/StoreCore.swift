@@ -5,7 +5,7 @@ import Synchronization
 /// with one concern.
 ///
 /// Locks, in the order in which they are taken: `upkeepLock` (checkpoints, making and retiring segments), the evictor's
-/// (who goes next), `syncLock` (syncing segments, so that who finds nothing dirty knows it to be on the disk), `commitLock`
+/// (who goes next), `expiryLock` (entries that are due, while they are looked at and removed), `syncLock` (syncing segments, so that who finds nothing dirty knows it to be on the disk), `commitLock`
 /// (frames, index changes, reservations, the ledger), then a shard's lock within a table. Readers take only the last.
 final class StoreCore: @unchecked Sendable {
   let environment: Environment
@@ -25,6 +25,7 @@ final class StoreCore: @unchecked Sendable {
   let firstSequence: UInt64
 
   let upkeepLock = RawLock()
+  let expiryLock = RawLock()
   let syncLock = RawLock()
   let commitLock = RawLock()
   /// Held by the one check of leftovers that is under way; taken before all others.
@@ -81,6 +82,8 @@ final class StoreCore: @unchecked Sendable {
   var mistrustsEarlierRecords = false
   let countersFile: (any File)?
   let expiry: ExpiryWatch
+  /// Taking due notes is guarded by expiryLock.
+  let expirations: ExpiryIndex
   let evictor: Evictor
   /// As the evictor's order says.
   let countsHits: Bool
@@ -123,6 +126,7 @@ final class StoreCore: @unchecked Sendable {
     current = loaded.identity
     blobLimit = Atomic(loaded.identity.byteBudget / 8)
     expiry = ExpiryWatch(clock: environment.clock)
+    expirations = ExpiryIndex(keys: loaded.catalog.keys, turn: Int(truncatingIfNeeded: loaded.newestOpening))
     evictor = Evictor(order: loaded.identity.policy.order, record: counters.eviction)
     compaction = counters.compaction
     published = Guarded(counters)
@@ -152,6 +156,7 @@ final class StoreCore: @unchecked Sendable {
     leftoverLock.destroy()
     folders.resources.files.storeClosed()
     upkeepLock.destroy()
+    expiryLock.destroy()
     syncLock.destroy()
     commitLock.destroy()
   }

@@ -20,7 +20,7 @@ extension StoreCore {
     round { () throws(StoreError) in
       if wantsCheckpoint.load(ordering: .relaxed) || isRecencyOld { try writeCheckpoint() }
     }
-    round { () throws(StoreError) in try dropExpired() }
+    removeExpiredAhead()
     liftOldStamps()
     round { () throws(StoreError) in try shrink() }
     round { () throws(StoreError) in try retireDeadSegments() }
@@ -92,9 +92,11 @@ extension StoreCore {
     publishCounters()
     waitForPuts()
     dropStagedFiles()
+    try? removeExpiredWhileClosing()
     try? removeOrphans()
     try? retireDeadSegments()
     try? trimSealedSegments()
+    try? shrink()
     try writeLast()
     try requireNamed()
   }

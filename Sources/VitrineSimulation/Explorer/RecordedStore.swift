@@ -218,17 +218,14 @@ public final class RecordedStore {
     private let evictedCount: Int
     /// Whoever goes first first.
     private let order: [CacheKey]
-    /// Those that nobody sees go: they have expired, and are there yet.
-    private let expired: [CacheKey]
 
     init(_ recorded: RecordedStore) {
       notedCount = recorded.notedEvictions.count
       step = recorded.history.steps.count
       began = recorded.world.disk.operationCount
       evictedCount = recorded.store.statistics().evictedCount
-      let keys = (try? recorded.store.keysByRecency()) ?? []
-      order = keys.reversed().filter { recorded.store.contains($0) }
-      expired = keys.filter { !recorded.store.contains($0) }
+      // What has expired goes before them, and not by eviction.
+      order = ((try? recorded.store.keysByRecency()) ?? []).reversed().filter { recorded.store.contains($0) }
     }
 
     /// Steps that were begun meanwhile have other numbers then.
@@ -241,9 +238,7 @@ public final class RecordedStore {
       let touched = recorded.history.keys(since: step)
       let candidates = order.filter { !noted.contains($0) }
       let missing = candidates.filter { !touched.contains($0) && !recorded.store.contains($0) }
-      let left = Set((try? recorded.store.keysByRecency()) ?? [])
-      let unseen = expired.count { !left.contains($0) }
-      let replaced = candidates.filter(touched.contains).prefix(max(0, count - missing.count - unseen))
+      let replaced = candidates.filter(touched.contains).prefix(max(0, count - missing.count))
       let isGone = Set(missing.prefix(count) + replaced)
       let gone = order.filter(isGone.contains)
       recorded.notedEvictions += gone

@@ -51,6 +51,26 @@ extension CrashWorkload {
     try store.put("last", RecordedStore.bytes(90, 99), synced: true)
   }
 
+  static let shortSessions = CrashWorkload(
+    "short-sessions", summary: "openings of a few changes each, and entries that have expired by the next one",
+    options: StoreOptions(byteBudget: 1 << 20, entryBudget: 6)
+  ) { store, numbers in
+    try store.put("lasting", RecordedStore.bytes(700, 1))
+    for session in 0..<4 {
+      for number in 0..<3 {
+        let bytes = RecordedStore.bytes(numbers.size() / 3, 10 * session + number)
+        let options = PutOptions(
+          expirationMilliseconds: store.now + Int64(1 + numbers.below(2000)),
+          durability: numbers.chance(40) ? .synced : .buffered)
+        try store.put(CacheKey("k\(numbers.below(7))"), bytes, options: options)
+      }
+      store.stepClock(milliseconds: 1000 + numbers.below(1000))
+      if numbers.chance(30) { store.upkeep() }
+      if numbers.chance(70) { try store.reopen() }
+    }
+    try store.put("last", RecordedStore.bytes(90, 99), synced: true)
+  }
+
   static let mending: CrashWorkload = {
     var workload = CrashWorkload(
       "mending",

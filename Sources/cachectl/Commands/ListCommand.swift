@@ -10,7 +10,7 @@ enum ListCommand: Command {
         + "written_ms and expires_ms (milliseconds since 1970), bitmap. A URL that is not UTF-8 also has url_base64, "
         + "its bytes; its url shows U+FFFD for what is no text. Without --json such bytes, and control characters, "
         + "are shown as \\xNN.",
-      "Entries that have expired and are still in the store are marked 'expired'.",
+      "Entries that have expired are not listed.",
     ],
     examples: [.init("cachectl ls photos.cache --prefix https://example.org/", "what is kept of a site")])
 
@@ -26,15 +26,9 @@ enum ListCommand: Command {
           } else {
             try output.write(row(entry))
           }
-        case .expired:
-          if arguments.has(.json) {
-            try output.write(JSON.object(JSON.members(key: key) + [("expired", .bool(true))]).line + "\n")
-          } else {
-            try output.write(row("-", "expired", "-", key))
-          }
         case .damaged:
           Diagnostics.write("cachectl ls: damaged: \(printable(key.url)) (\(key.style))\n")
-        case .missing, .outdated:
+        case .missing, .expired, .outdated:
           continue
         case .closed:
           throw StoreError.closed

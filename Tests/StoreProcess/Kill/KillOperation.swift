@@ -6,7 +6,7 @@ import VitrineSimulation
 struct KillOperation {
   enum Kind: String, CaseIterable {
     case put, body, draw, metadata, expiry, remove, removeMany, removeStyles, removePrefix, removeStyle, removeAll
-    case batch, family, replace, flush, checkpoint, compact, idle
+    case batch, family, replace, flush, checkpoint, compact, idle, removeExpired
   }
 
   let kind: Kind
@@ -75,6 +75,7 @@ struct KillOperations {
     case ..<990: plain(.compact) { _ = try $0.compact() }
     case ..<995: plain(.idle) { try $0.idle() }
     case ..<997 where removesAll: removeAll()
+    case ..<999: plain(.removeExpired) { _ = try $0.removeExpired() }
     default: nil
     }
   }

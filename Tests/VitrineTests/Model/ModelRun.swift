@@ -60,6 +60,7 @@ final class ModelRun {
     #expect(storeError { try store.flush() } == .closed, comment)
     store = try world.open(path, StoreOptions(reads: options.reads))
     #expect(store.statistics().lastOpen.kind == .clean, comment)
+    model.forgetExpired(butFor: keptKeys(), at: now)
     try compareAll()
     try store.close()
   }
@@ -69,17 +70,34 @@ final class ModelRun {
   /// What went since the last time went in its order.
   private func noteEvictions() throws {
     let count = store.statistics().evictedCount
+    let hasExpired = store.core.catalog.keyCount != model.entries.count
+    guard count != evictedCount || hasExpired else { return }
+    let kept = keptKeys()
+    model.forgetExpired(butFor: kept, at: now)
     guard count != evictedCount else { return }
     evictedCount = count
-    #expect(model.evict(butFor: Set(try store.keysInOrder())), comment)
+    let isInOrder = model.evict(butFor: kept)
+    #expect(isInOrder, comment)
   }
 
-  /// Whether something is evicted on the way.
-  private func evicts(_ body: () throws -> Void) rethrows -> Bool {
-    let before = store.statistics().evictedCount
-    try body()
-    return store.statistics().evictedCount != before
+  /// The keys of the index, also of entries that have expired and are not removed yet.
+  private func keptKeys() -> Set<CacheKey> {
+    var keys: Set<CacheKey> = []
+    store.core.forEachRecord(includesExpired: true) { (view, _, _) throws(Never) in
+      keys.insert(view.key)
+      return true
+    }
+    return keys
   }
+
+  /// Whether something is evicted on the way, or goes because it has expired.
+  private func evicts(_ body: () throws -> Void) rethrows -> Bool {
+    let before = (store.statistics().evictedCount, expiredCount)
+    try body()
+    return store.statistics().evictedCount != before.0 || expiredCount < before.1
+  }
+
+  private var expiredCount: Int { store.core.catalog.keyCount - store.count }
 
   // MARK: Changes
 
@@ -236,13 +254,13 @@ final class ModelRun {
       #expect(report.bytesAfter <= report.bytesBefore + store.core.segmentByteCount, comment)
     }
     try noteEvictions()
-    model.forgetExpired(butFor: Set(try store.keysInOrder()), at: now)
+    model.forgetExpired(butFor: keptKeys(), at: now)
   }
 
   private func runUpkeep() throws {
     world.background.run()
     try noteEvictions()
-    model.forgetExpired(butFor: Set(try store.keysInOrder()), at: now)
+    model.forgetExpired(butFor: keptKeys(), at: now)
   }
 
   private func removeSome() throws {
@@ -259,7 +277,7 @@ final class ModelRun {
       let limit = values.random.below(5000)
       #expect(
         try store.removeAll { $0.byteCount > limit }
-          == model.remove { _, entry in entry.value.count > limit },
+          == model.removeLive(at: now) { _, entry in entry.value.count > limit },
         comment)
     case 3:
       let named = Set((0..<values.random.below(40)).map { _ in values.key().url })
@@ -346,8 +364,11 @@ final class ModelRun {
 
   private func compareAll() throws {
     for key in model.entries.keys.sorted() { try compareOne(key) }
-    #expect(try store.keysInOrder() == model.entries.keys.sorted(), comment)
-    #expect(store.count == model.entries.count, comment)
+    #expect(keptKeys() == Set(model.entries.keys), comment)
+    let live = model.entries.keys.filter { model.live($0, at: now) != nil }.sorted()
+    #expect(try store.keysInOrder() == live, comment)
+    #expect(try Set(store.keysByRecency()) == Set(live), comment)
+    #expect(store.count == live.count, comment)
     let report = try store.verify()
     #expect(report.damaged == [] && report.lost == [], comment)
     for (blob, value) in blobs { try requireSame(Self.bytes(blob), value) }

@@ -82,11 +82,11 @@ struct ModelStore {
   /// last used to the first.
   mutating func crash(at now: Int64, order: [CacheKey]) {
     for key in order.reversed() {
-      guard let entry = entries[key] else { continue }
       let order = nextUse()
       entries[key]?.order = order
-      entries[key]?.used = (entry.written, now)
     }
+    // Also of those that have expired by now, which are in no order.
+    for (key, entry) in entries { entries[key]?.used = (entry.written, now) }
   }
 
   private static let precision: Int64 = 2000
@@ -134,6 +134,12 @@ struct ModelStore {
     let before = entries.count
     entries = entries.filter { !isWanted($0.key, $0.value) }
     return before - entries.count
+  }
+
+  /// The same, without those that have expired.
+  mutating func removeLive(at now: Int64, where isWanted: (CacheKey, Entry) -> Bool) -> Int {
+    let live = Set(entries.keys.filter { self.live($0, at: now) != nil })
+    return remove { live.contains($0) && isWanted($0, $1) }
   }
 
   mutating func remove(_ keys: [CacheKey]) -> Int {
