@@ -15,7 +15,7 @@ import Vitrine
   }
 
   @Test func aViolationHasItsStoryAndTheCommandThatRepeatsIt() throws {
-    let explorer = CrashExplorer(workloads: [Self.liar], seed: 3, states: 60, faults: 0)
+    let explorer = CrashExplorer(workloads: [Self.liar], seed: 3, states: 300, faults: 0)
     let report = explorer.run()
     let violation = try #require(report.violations.first)
     #expect(
@@ -41,7 +41,7 @@ import Vitrine
   }
 
   @Test func theExitStatusIsThatOfAProblem() throws {
-    let bad = CrashExplorer(workloads: [Self.liar], seed: 3, states: 60, faults: 0).run()
+    let bad = CrashExplorer(workloads: [Self.liar], seed: 3, states: 300, faults: 0).run()
     #expect(CrashTestCommand.status(bad, isRequired: false) == .problemFound)
     let honest = CrashWorkload("honest") { store, _ in
       try store.put("told", RecordedStore.bytes(700, 1), synced: true)

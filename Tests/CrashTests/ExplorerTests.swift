@@ -100,6 +100,8 @@ import Vitrine
     let works = try [true, false].map { promises in
       let work = try Workload(promisesAllocation: promises)
       try work.put("k", Workload.bytes(700, 1), synced: true)
+      // A burst of buffered frames, which go through a mapping where blocks are promised.
+      for number in 0..<20 { try work.put("burst", Workload.bytes(20, number)) }
       return work
     }
     let disks = works.map(\.world.disk)
@@ -114,7 +116,7 @@ import Vitrine
     }
     #expect(first.count == tour.callCount && first.sorted() == calls.sorted())
     #expect(Set(tour.stops.map { "\($0.promisesAllocation) \($0.misfortune)" }).count == tour.stops.count)
-    // What a frame is written by is a call on one of the two alone.
+    // Frames of the burst are written by calls on one of the two alone.
     #expect(disks[0].callCount(.write) < disks[1].callCount(.write))
     let last = tour.stops.lastIndex { $0.isFirstOfCall } ?? 0
     let others = tour.stops.count { if case .call = $0.misfortune { false } else { true } }

@@ -234,6 +234,12 @@ extension StoreCore {
 }
 
 extension StoreIdentity {
+  /// Whether less may be kept than under another identity of the store.
+  func isTighter(than other: StoreIdentity) -> Bool {
+    byteBudget < other.byteBudget
+      || (entryBudget > 0 && (other.entryBudget == 0 || entryBudget < other.entryBudget))
+  }
+
   /// With the options that were given in place of the stored ones; the same where they say nothing new.
   func changed(by options: StoreOptions) -> StoreIdentity {
     var changed = self

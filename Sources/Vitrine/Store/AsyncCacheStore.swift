@@ -154,10 +154,12 @@ public struct AsyncCacheStore: Sendable {
   }
 
   /// Runs a change of `store` on a thread of the pool. The wait for the disk, where it has one, takes no thread: changes
-  /// that wait share a sync, however many they are. `body` calls nothing of the user's.
+  /// that wait share a sync, however many they are. `body` calls nothing of the user's. A store that makes itself anew waits
+  /// on the thread: the call that meets a removed folder makes its change in the new one.
   static func change<R: Sendable>(
     _ store: CacheStore, _ body: @escaping @Sendable () throws(StoreError) -> R
   ) async throws(StoreError) -> R {
+    if store.options.recreatesIfRemoved { return try await run(body) }
     let result: Result<R, StoreError> = await BlockingPool.shared.run { finish in
       do throws(StoreError) {
         let (result, frame) = try store.core.upToFrame(body)

@@ -54,18 +54,11 @@ extension StoreCore {
     }
   }
 
-  /// Brings a store inside its budgets that an opening has found above them: it was given smaller ones, or a crash came
-  /// before the store had shrunk. Needs no free space. As in upkeep, an error is met again by the next change.
+  /// Brings a store inside budgets that its opening has made smaller. Needs no free space: frames go to the log, copies to the
+  /// spare that is kept for them. As in upkeep, an error is met again by the next change.
   func shrinkBeforeServing() {
-    func isInside() -> Bool {
-      locked { ledger.admits(0) && (entryBudget == 0 || catalog.keyCount <= entryBudget) }
-    }
-    if isInside() { return }
     try? underUpkeep { () throws(StoreError) in
       try removeOrphans()
-      if isInside() { return }
-      // Only what was checked can be copied.
-      try checkLeftovers()
       try shrink()
     }
   }

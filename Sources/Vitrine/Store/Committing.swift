@@ -282,7 +282,7 @@ extension StoreCore {
   }
 
   /// The source that a put gets which follows its original, as it is now.
-  private func sourceOfOriginal(_ operation: PendingOperation) -> Source? {
+  func sourceOfOriginal(_ operation: PendingOperation) -> Source? {
     let original = Style.original
     let hash = KeyHash(url: operation.hash.bits, styleTag: original.tag)
     return original.bytes.withUnsafeBytes { style in

@@ -15,7 +15,7 @@ extension Opening {
       }
       if try system({ () throws(SystemError) in try file.tryLock() }) {
         // A file that lost its name since it was opened keeps no other opening away.
-        guard root.names(file, CacheFormat.lockFile) || races >= Opening.mostRaces else {
+        guard root.holds(file, CacheFormat.lockFile) || races >= Opening.mostRaces else {
           races += 1
           continue
         }

@@ -284,7 +284,7 @@ struct Opening {
     let core = core(
       loaded, folders, wal: wal, lockFile: lockFile, started, firstSequence: Sequence.first(ofOpening: wal.opening))
     try core.adopt(loaded, isChanged: loaded.identity != stored, isMarked: isMarked, lockFile: lockFile)
-    core.shrinkBeforeServing()
+    if loaded.identity.isTighter(than: stored) { core.shrinkBeforeServing() }
     let task = try system { () throws(SystemError) in
       try environment.background.start(
         name: "vitrine", intervalMilliseconds: StoreCore.upkeepMilliseconds

@@ -82,7 +82,8 @@ extension StoreCore {
       while true {
         var pending = try place(put, durability: durability, body: body)
         pending.body = body
-        if let committed = try self.commit([pending], moreKeys: 1, awaitsSync: durability == .synced) { return committed }
+        let awaitsSync = durability == .synced
+        if let committed = try self.commit([pending], moreKeys: 1, awaitsSync: awaitsSync) { return committed }
       }
     }
     let extent = try body == nil ? extentOfItsOwn(put) : 0

@@ -20,7 +20,7 @@ extension StoreCore {
         // Where segments are mapped, the put has just looked at these.
         guard let heads else { continue }
         if shared != nil || !operation.others.isEmpty {
-          _ = readPayload(catalog.hasher.content(operation.digest), heads) { _ in false }
+          readPayload(catalog.hasher.content(operation.digest), heads) { _ in false }
         }
         if operation.original != nil { readOriginal(of: operation.url, operation.hash, heads) }
       }
@@ -85,12 +85,6 @@ extension StoreCore {
     let styles = styles(of: original.hash)
     if styles.count > 1, readEntry(of: original, heads)?.digest == original.digest { return }
     for (hash, location) in styles { readEntry(hash, location, heads) }
-  }
-
-  private func styles(of hash: KeyHash) -> [(KeyHash, Location)] {
-    var found: [(KeyHash, Location)] = []
-    catalog.keys.forEachStyle(hash) { found.append(($1, $0.location)) }
-    return found
   }
 
   private func readEntry(_ hash: KeyHash, _ location: Location, _ heads: HeadsAhead?) {

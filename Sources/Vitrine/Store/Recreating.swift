@@ -160,7 +160,8 @@ extension CacheStore {
       core.forget { isWanted(core, $0, $1) }
     } _: { core throws(StoreError) in
       try core.removeAll(
-        durability: durability, includesExpired: includesExpired, where: { isWanted(core, $0, $1) }, orBody: isWantedBody)
+        durability: durability, includesExpired: includesExpired, where: { isWanted(core, $0, $1) },
+        orBody: isWantedBody)
     }
   }
 

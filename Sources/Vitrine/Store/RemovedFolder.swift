@@ -114,7 +114,9 @@ extension StoreCore {
       openSegments = Array(repeating: nil, count: openSegments.count)
       spares = []
       abortAllBodies()
-      for case let segment? in catalog.segments.segments where !catalog.segments.isPinned(segment.slot) {
+      // A reservation does not own its segment.
+      for case let segment? in catalog.segments.segments
+      where segment.pendingCount == 0 && segment.lentCount == 0 && !catalog.segments.isPinned(segment.slot) {
         catalog.segments.remove(slot: segment.slot)
       }
     }

@@ -54,10 +54,19 @@ extension StoreCore {
     }
   }
 
-  private func styles(of hash: KeyHash) -> [(KeyHash, Location)] {
+  func styles(of hash: KeyHash) -> [(KeyHash, Location)] {
     var found: [(KeyHash, Location)] = []
     catalog.keys.forEachStyle(hash) { found.append(($1, $0.location)) }
     return found
+  }
+
+  private func stylesByAge(of hash: KeyHash) -> [(KeyHash, Location)] {
+    let now = catalog.keys.clock.now
+    var found: [(age: UInt32, entry: (KeyHash, Location))] = []
+    catalog.keys.forEachStyle(hash) { slot, hash in
+      found.append((RecencyClock.age(of: slot.stamp, at: now), (hash, slot.location)))
+    }
+    return found.sorted { $0.age > $1.age }.map(\.entry)
   }
 
   // MARK: URLs with very many styles
@@ -92,7 +101,7 @@ extension StoreCore {
         return isOriginalsPut(operation) && catalog.keys.lastChange(operation.hash) != nil
           && !isRight(crowds[index], operation.hash)
           // The same original again takes nothing.
-          && sourceOfOriginal(operation.url, operation.hash, restores: false) != Source(operation.digest)
+          && sourceOfOriginal(operation) != Source(operation.digest)
       }
   }
 
@@ -109,7 +118,8 @@ extension StoreCore {
       let source = Source(operation.digest)
       var found: [Victim] = []
       var unread: [(KeyHash, Location)] = []
-      for (hash, location) in styles(of: operation.hash) {
+      // The least recently used first, as eviction takes them.
+      for (hash, location) in stylesByAge(of: operation.hash) {
         let pinned = catalog.keys.withEntry(hash, location) { self.catalog.segments.pin($0.location.slot) }
         guard let pin = pinned else { continue }
         defer { pin.release() }

@@ -94,9 +94,13 @@ struct FaultRun {
     // What a disk has put in the wrong place is still right in the memory of the one who wrote it; here it is not.
     let harm = harm(store)
     if store.isClosed || harm == .pagesAreWrong { return nil }
+    let found = Inspection.contents(store.store, store.history.keys)
+    // A change that is refused because the folder has gone leaves no older value of its keys to be read, and the history does
+    // not have every such change: a body or a drawing may be refused before it begins.
+    let concealed = events.contains(where: \.takesFolder) ? store.history.keys.count : 0
     return store.history.judge(
-      Inspection.contents(store.store, store.history.keys), crashedAfter: store.world.disk.operationCount,
-      powerLost: false, harm: harm, missingCount: losses(store)
+      found, crashedAfter: store.world.disk.operationCount, powerLost: false, harm: harm,
+      missingCount: losses(store) + concealed
     ).map { "while it is open: \($0)" }
   }
 

@@ -191,8 +191,8 @@ package struct Inspection {
     let notes = store.statistics().lastOpen.notes
     try expect(notes.isEmpty || isAfterFault || extras.contains(.mayComplain), "recovery complains: \(notes)")
     let found = Inspection.contents(store, keys)
-    // What a failed sync left doubtful is written anew, which may cost others their place; so may a smaller budget.
-    let evictedAtOnce = isAfterFault || history.hasOtherBudgets ? seen.evictions(store) : 0
+    // What a failed sync left doubtful is written anew, which may cost others their place.
+    let evictedAtOnce = isAfterFault ? seen.evictions(store) : 0
     try expectUnchanged(seen.contents, store, evictedCount: evictedAtOnce, "from what a reader found, at once")
     try judge(seen.contents)
     try judge(found, evictedSince: evictedAtOnce)

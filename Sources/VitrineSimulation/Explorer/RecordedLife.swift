@@ -67,16 +67,6 @@ extension RecordedStore {
     try open()
   }
 
-  /// The same with another budget of bytes; a smaller one evicts before the opening returns.
-  public func reopen(byteBudget: Int) throws {
-    try evicting {
-      try close()
-      options.byteBudget = byteBudget
-      try open()
-    }
-    noteBudget(byteBudget)
-  }
-
   private func open() throws {
     store = try CacheStore.open(at: RecordedStore.path, options: options, environment: world.environment)
     openedAt = world.disk.operationCount

@@ -2,7 +2,7 @@ extension CrashWorkload {
   /// Those that come with the explorer: all that a store can be asked to do.
   public static let all: [CrashWorkload] = [
     making, puts, extremes, sharing, removals, batches, largeBatch, metadata, sources, bodies, drawings, eviction,
-    entries, filling, compaction, logTurns, budgets, smallerOpenings,
+    entries, filling, compaction, logTurns, budgets,
     reopening, threads, readers, ages, shortSessions, repair, mending, upgrade, failedSyncs, fullDisk,
   ]
 }

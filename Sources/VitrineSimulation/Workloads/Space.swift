@@ -104,17 +104,6 @@ extension CrashWorkload {
     try store.put("later", RecordedStore.bytes(5000 + numbers.below(15_000), 501))
   }
 
-  static let smallerOpenings = CrashWorkload(
-    "smaller-openings", summary: "opened with a smaller byte budget while the store is full",
-    options: StoreOptions(byteBudget: 3 << 19)
-  ) { store, numbers in
-    for number in 0..<30 { try store.put("k\(number)", RecordedStore.bytes(40_000, number)) }
-    try store.begin()
-    try store.reopen(byteBudget: (1 << 20) + numbers.below(200_000))
-    try store.put("after", RecordedStore.bytes(5000 + numbers.below(15_000), 500), synced: numbers.chance(50))
-    try store.reopen(byteBudget: 1 << 20)
-  }
-
   static let reopening = CrashWorkload(
     "reopening", summary: "closed and opened again, the next opening going on with the log of the last"
   ) { store, numbers in

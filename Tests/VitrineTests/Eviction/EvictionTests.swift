@@ -137,6 +137,19 @@ import Testing
     try again.close()
   }
 
+  @Test func aBudgetMadeSmallerByAnOpeningHoldsAfterOneRoundOfUpkeep() throws {
+    let store = try world.open("store", StoreOptions(byteBudget: 8 << 20))
+    for index in 0..<900 { try store.put(noise(7000, UInt64(index)), for: "u\(index)") }
+    try store.close()
+    let smaller = try world.open("store", StoreOptions(byteBudget: 3 << 20))
+    world.background.run()
+    #expect(smaller.statistics().bytesOnDisk <= 3 << 20)
+    #expect(smaller["u899"] != nil && smaller["u0"] == nil)
+    try smaller.put(noise(7000), for: "more")
+    try expectIntact(smaller)
+    try smaller.close()
+  }
+
   @Test func enumerationAndVerifyAreNoUse() throws {
     let store = try world.open("store", StoreOptions(byteBudget: 4 << 20))
     for index in 0..<30 { try store.put([UInt8(index)], for: "u\(index)") }

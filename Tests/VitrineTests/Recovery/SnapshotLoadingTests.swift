@@ -75,7 +75,7 @@ import Testing
             return !was
           })
         else { return }
-        for number in 0..<200 where number % 3 != 0 { try? writer.remove(CacheKey("k\(number)")) }
+        for number in 0..<200 where number % 3 != 0 { _ = try? writer.remove(CacheKey("k\(number)")) }
         _ = try? writer.compact()
       }
     }

@@ -227,7 +227,8 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
       let value = reader["\(key)"]
       if value == nil { missing += 1 } else { #expect(value == noise(60_000, UInt64(key))) }
     }
-    #expect(missing > 10 && missing < 200 && reader.count == keys)
+    // How many files stay open depends on the other stores of the process.
+    #expect(missing > 10 && reader.count == keys)
     #expect(try reader.refresh())
     for key in 0..<keys { #expect(reader["\(key)"] == noise(50_000, UInt64(1000 + key))) }
     try expectSame(reader, writer)

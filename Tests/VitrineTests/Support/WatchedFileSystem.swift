@@ -59,8 +59,8 @@ private final class WatchedDirectory: Directory {
   func status() throws(SystemError) -> FileStatus { try base.status() }
   func availableByteCount() throws(SystemError) -> Int { try base.availableByteCount() }
   func isStillNamed() -> Bool { base.isStillNamed() }
-  func names(_ file: any File, _ name: String) -> Bool {
-    base.names((file as? WatchedFile)?.base ?? file, name)
+  func holds(_ file: any File, _ name: String) -> Bool {
+    base.holds((file as? WatchedFile)?.base ?? file, name)
   }
 }
 
