@@ -112,7 +112,7 @@ import VitrineSimulation
         $0.offset < $1.offset
       })
     #expect(core.catalog.segments.vouchedUpTo(place.slot) == place.offset)
-    // One that a put needs, before what is unchecked was read.
+    // A checkpoint that a put needs, before the unchecked records were read.
     try core.prepareCheckpoint()
     try core.locked { try core.writeCheckpointLocked(consumingSequence: true) }
     first.abandon()

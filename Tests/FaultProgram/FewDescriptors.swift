@@ -58,7 +58,7 @@ struct FewDescriptors {
     store = try open()
     try expectAll(in: store, "after an opening")
     try verify(store)
-    // What Blobs hold stays readable when its name has gone.
+    // A segment that Blobs hold stays readable without its name.
     let blobs = (0..<40).compactMap { store.blob("\($0)") }
     expect(blobs.count == 40 && blobs.contains { !$0.isCopy }, "\(blobs.count) Blobs")
     for key in 0..<count where key % 2 == 0 { try store.remove("\(key)") }

@@ -48,7 +48,7 @@ package final class SharedUseTimes: @unchecked Sendable {
       if let current = state.current, time <= current, time >= current &- UseTimes.interval { return }
       // Else a thread could give a stamp from before the reading to a use after it.
       clock.endBlocks()
-      // What is set back was in the future.
+      // A clock that was set back makes earlier readings lie in the future.
       state.times.note(stamp: clock.now, time: min(state.current ?? time, time))
       state.current = time
       publish(state.times)

@@ -79,7 +79,7 @@ package struct FileStatus: Sendable, Equatable {
 
   /// What counts against a budget. A file system that promises no blocks gives a file those of its length when they are
   /// written, which is too late to make room.
-  /// Of a longer file than `limit`, which its format does not allow, the rest counts only where it has blocks.
+  /// Behind `limit`, which the format of the file allows, only blocks count.
   package func chargedByteCount(atMost limit: Int) -> Int {
     let byteCount = min(byteCount, limit)
     return allocatedByteCount >= byteCount ? allocatedByteCount : roundUp(byteCount, to: 4096)

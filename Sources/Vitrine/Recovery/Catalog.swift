@@ -25,7 +25,7 @@ package final class Catalog: @unchecked Sendable {
   /// What the log told of the entries that were replayed.
   @exclusivity(unchecked) private var replayed = ReplayedEntries()
   @exclusivity(unchecked) package var isReplaying = false
-  /// What the thread that holds the commit lock has read before.
+  /// Heads that the holder of the commit lock has read before it took the lock.
   @exclusivity(unchecked) package var heads: HeadsAhead?
 
   package init?(identity: StoreIdentity) {

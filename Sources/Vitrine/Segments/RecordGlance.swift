@@ -44,7 +44,7 @@ struct RecordGlance {
     let offset = RecordHeader.fixedByteCount + (flags & RecordHeader.Flags.layout.rawValue != 0 ? 16 : 0)
     return start.u64(offset) == source.low && start.u64(offset + 8) == source.high
   }
-  /// What a reference tells of its payload.
+  /// The lengths, the encoding and the layout that a reference tells of its payload.
   @inline(__always) var payloadName: PayloadName { PayloadName(start) }
   @inline(__always) var logicalByteCount: Int { Int(truncatingIfNeeded: start.u64(56)) }
   @inline(__always) var payload: UnsafeRawBufferPointer {

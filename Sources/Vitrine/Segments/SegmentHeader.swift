@@ -88,7 +88,7 @@ package struct SegmentHeader: Sendable, Equatable {
     return min(byteCount, largestFileByteCount, isOwn ? head!.fileByteCount : .max)
   }
 
-  /// What a segment's file counts in the budget that nothing refers to.
+  /// Bytes that an unreferenced segment file counts in the budget.
   package static func charge(of file: any File) throws(SystemError) -> Int {
     try file.status().chargedByteCount(atMost: largestFileByteCount)
   }

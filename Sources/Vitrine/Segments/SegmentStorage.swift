@@ -31,7 +31,7 @@ package final class SegmentStorage: @unchecked Sendable {
 
   // MARK: The file
 
-  /// To be used at once, and not to be kept: what is kept costs a descriptor.
+  /// The caller uses the file at once and does not keep it, since a kept file costs a descriptor.
   package func openFile() throws(SystemError) -> any File { try file.open() }
 
   /// Whether the file stays open. It is synced before it closes when `isUnsynced` and no mapping holds the system to

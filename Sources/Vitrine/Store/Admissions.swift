@@ -77,7 +77,7 @@ struct Admissions {
     held.add(byteCount)
   }
 
-  /// Takes back what was admitted and could not be had.
+  /// Takes back admitted bytes that could not be allocated.
   mutating func dismiss(_ body: UnfinishedBody, _ byteCount: Int) {
     body.heldByteCount -= byteCount
     held.add(-byteCount)

@@ -157,7 +157,7 @@ extension StoreCore {
     if wal.freeCount == 0 || isMarked || isChanged || loaded.kind == .rebuilt || loaded.mayHaveLostRemovals
       || loaded.droppedCount > 0
     {
-      // What is left unchecked stays unvouched for.
+      // Unchecked records stay without a voucher.
       try checkpoint()
       loaded.scan.forgetWhatIsNoHeader(store: identity.store)
     }

@@ -404,8 +404,8 @@ public final class CacheStore: Sendable {
     return core.keys { $0.url.starts(with: prefix) }.sorted()
   }
 
-  /// All keys whose entries have not expired, the last used first: what is evicted first comes last. Does not count as use. O(n log n), and memory
-  /// for all of them. The order is that of the policy: under `fifo`, of the puts.
+  /// All keys whose entries have not expired, the last used first: the next to be evicted comes last. Does not count as use.
+  /// O(n log n), and memory for all of them. The order is that of the policy: under `fifo`, of the puts.
   public func keysByRecency() throws(StoreError) -> [CacheKey] {
     let core = core
     if core.isClosed { throw .closed }

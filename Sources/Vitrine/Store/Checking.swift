@@ -75,8 +75,8 @@ extension StoreCore {
     return bytes
   }
 
-  /// Under the commit lock. What the log holds is written only if it is the record of this very place, and only as far as
-  /// the segment's file goes: for more of one that was cut short nobody has counted the room.
+  /// Under the commit lock. The log's copy is written only if it is the record of this very place, and only as far as
+  /// the segment's file goes: blocks behind the end of a shortened file are in no account.
   private func write(
     _ bytes: [UInt8], carriedFor location: Location, into file: any File
   ) throws(SystemError) -> Bool {

@@ -36,7 +36,7 @@ extension StoreCore {
     }
   }
 
-  /// Removes with `remove`, and returns once no file of the store holds bytes of what was removed before.
+  /// Removes with `remove`, and returns once no file of the store holds bytes of removed entries.
   func erasing(_ remove: () throws(StoreError) -> Int) throws(StoreError) -> Int {
     let removed = try remove()
     if try !compact(progress: { _, _ in true }).isErased {

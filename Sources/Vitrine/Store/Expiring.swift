@@ -24,12 +24,12 @@ extension StoreCore {
     return try expire().removedCount
   }
 
-  /// What upkeep does of it in one round.
+  /// The share of one round of upkeep.
   func removeExpiredAhead() {
     if let expiring = try? expire(lookingAt: StoreCore.mostLooks), expiring.mayBeMore { wake() }
   }
 
-  /// What the end of a short session leaves time for. Under the upkeep lock.
+  /// The bounded share of a close. Under the upkeep lock.
   func removeExpiredWhileClosing() throws(StoreError) {
     _ = try expire(lookingAt: StoreCore.mostLooksAtClosing, isUnderUpkeep: true)
   }

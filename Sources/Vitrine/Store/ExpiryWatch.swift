@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What the wall clock has done since the store was opened, and whether entries have to be looked at anew because of it.
+/// Steps of the wall clock since the opening, and whether entries have to be looked at anew because of one.
 /// Any thread may call.
 final class ExpiryWatch: @unchecked Sendable {
   /// Clocks that are corrected by less have not stepped.
@@ -45,7 +45,7 @@ final class ExpiryWatch: @unchecked Sendable {
     return state.withLock { state in
       if lead < state.lead &- ExpiryWatch.tolerance {
         state = ClockState(lead: lead, steady: now)
-        noteIncomplete()  // What was due by the old clock is to be found out anew.
+        noteIncomplete()  // Times by the old clock say nothing any more.
       }
       state.lead = max(state.lead, lead)
       return Int64(clamping: (now &- state.steady) / 1_000_000)

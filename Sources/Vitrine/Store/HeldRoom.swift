@@ -45,7 +45,7 @@ struct HeldRoom {
     closedByteCount -= lender.closedByteCount ?? 0
   }
 
-  /// A segment was cut to what was written in it.
+  /// A segment was cut to its written part.
   mutating func noteLength(of segment: Segment) {
     guard let counted = lenders[segment.slot]?.closedByteCount else { return }
     lenders[segment.slot]?.closedByteCount = segment.byteCount

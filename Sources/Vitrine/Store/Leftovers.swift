@@ -1,4 +1,4 @@
-// What a crash left: records that no checkpoint vouches for. Each is checked on its first read. Behind the serving all of
+// Leftovers of a crash: records that no checkpoint vouches for. Each is checked on its first read. Behind the serving all of
 // them are checked, so that checkpoints can vouch for them (rules 4 and 7). No lock of the store is held while a record is
 // read, so no call waits for a read of this check. A segment may be compacted, evicted or retired meanwhile: nothing is
 // dropped, and no mark raised, but of the segment that was read.
@@ -84,7 +84,7 @@ extension StoreCore {
     }
   }
 
-  /// What is needed in the unchecked parts of some segments, by slot, in the order of their places.
+  /// Needed records in the unchecked parts of some segments, by slot, in the order of their places.
   private func leftoverRecords(in group: [Leftover]) -> [Int: [LiveRecord]] {
     if group.isEmpty { return [:] }
     var records = Dictionary(grouping: liveRecords(in: group.map(\.slot)), by: \.location.slot)
@@ -125,7 +125,7 @@ extension StoreCore {
       catalog.segments.segment(leftover.slot).flatMap { $0.id == leftover.id && $0.state != .retired ? $0 : nil }
     }
     guard let segment = locked({ current() }) else { return }
-    // What the process before has written, and what was restored from the log just now.
+    // Writes of the previous process, and records that were restored from the log just now.
     try sync(segment)
     underUpkeep {
       locked {

@@ -45,7 +45,7 @@ extension StoreCore {
   /// Reads of a segment that is not mapped, after which it is.
   private static let readsBeforeMapping = 4
 
-  /// Unmaps what is beyond the bound by now. Under the upkeep lock.
+  /// Unmaps segments beyond the bound. Under the upkeep lock.
   func trimMappings() {
     _ = locked { catalog.unmapExcess() }
   }
@@ -56,7 +56,7 @@ extension StoreCore {
       catalog.segments.countMiss(slot) >= StoreCore.readsBeforeMapping, !isForkedChild, upkeepLock.tryLock()
     else { return }
     defer { upkeepLock.unlock() }
-    // The file may have been cut to what was written, and by others to less: then reads of it tell.
+    // The file may have been cut to its written part, and from outside to less: then reads of it tell.
     guard let segment = catalog.segments.segment(slot), let storage = segment.storage,
       let file = try? storage.openFile(), let fileByteCount = try? file.status().byteCount,
       let mapping = try? Segment.map(file, byteCount: min(fileByteCount, storage.byteCount)), commitLock.tryLock()

@@ -234,7 +234,7 @@ struct Opening {
     }
   }
 
-  /// What is in such segments was a store once, which must not pass for an empty one.
+  /// Segments without an index were a store once, which must not pass for an empty one.
   private var isWithoutIndex: StoreError {
     .unreadable(path: path, reason: "STORE and all checkpoints are missing or damaged")
   }

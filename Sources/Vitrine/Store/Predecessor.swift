@@ -10,7 +10,7 @@ extension Opening {
     let isInPlace: Bool
   }
 
-  /// Whether the folder holds what is left of the store that this one takes the place of. That may tell of older values than
+  /// Whether the folder holds the remains of the store that this one replaces. That may tell of older values than
   /// the store has given, and of entries whose removal it has refused. Not so when another opening has worked on it since.
   func isRestOfPredecessor(_ content: Content, _ folders: StoreFolders) throws(StoreError) -> Bool {
     guard let predecessor, predecessor.isInPlace else { return false }
@@ -28,7 +28,7 @@ extension Opening {
 }
 
 extension StoreOptions {
-  /// What a store was told to keep, and for this opening the same.
+  /// These options, with the stored ones of another store.
   func kept(in identity: StoreIdentity) -> StoreOptions {
     var options = self
     options.byteBudget = identity.byteBudget

@@ -30,7 +30,7 @@ struct PreparedPut {
   /// Checksums of the pieces of `stored` where they are known already; else they are taken from it.
   var pieces: [UInt64] = []
 
-  /// Gives back what the thread has of a large value. The put is used up.
+  /// Frees the thread's buffers of a large value. The put is used up.
   func release() {
     if encoding == .zstd { ThreadContext.current.releaseCompressed() }
   }

@@ -37,7 +37,7 @@ extension StoreCore {
 
   private var newHeads: HeadsAhead? { reads == .copied ? HeadsAhead() : nil }
 
-  /// Runs `body` under the commit lock with what was read ahead.
+  /// Runs `body` under the commit lock with the heads that were read ahead.
   @inline(__always)
   func locked<R>(with heads: HeadsAhead?, _ body: () throws(StoreError) -> R) throws(StoreError) -> R {
     try locked { () throws(StoreError) in
@@ -80,7 +80,7 @@ extension StoreCore {
     for (hash, location) in styles(of: hash) { readEntry(hash, location, heads) }
   }
 
-  /// A new original takes with it what was made from the old one.
+  /// A new original removes the styles that were made from the old one.
   private func readStyles(beside original: PendingOperation, _ heads: HeadsAhead?) {
     let styles = styles(of: original.hash)
     if styles.count > 1, readEntry(of: original, heads)?.digest == original.digest { return }

@@ -123,7 +123,7 @@ extension CacheStore {
     if hasLost.exchange(false, ordering: .acquiringAndReleasing) { throw .storeRemoved }
   }
 
-  /// What a body or a drawing answers to an error of the core in which it began. What it has written so far went with the
+  /// The error of a body or a drawing whose core refused it. The bytes that it has written so far went with the
   /// folder, so it does not appear in a new store: it is `aborted` there, as by a removal of everything.
   func refusal(_ error: StoreError, of core: StoreCore, _ key: CacheKey) -> StoreError {
     guard error == .storeRemoved, core.isRemoved else { return error }

@@ -67,7 +67,7 @@ extension StoreCore {
   /// All styles of a URL.
   func forgetStyles(_ url: [UInt8]) { forget([CacheKey(bytes: url)], withStyles: true) }
 
-  /// What `isWanted` picks.
+  /// Entries that `isWanted` picks.
   func forget(where isWanted: (RecordView, KeySlot) -> Bool) {
     guard writesNoMore else { return }
     var keys: [CacheKey] = []

@@ -82,7 +82,7 @@ extension StoreCore {
       try shrink()
     }
     try checkLeftovers()
-    // What other threads kill from here on is for the next compaction, or this one would never end beside them.
+    // Records that other threads kill from here on are for the next compaction, or this one would never end beside them.
     let (end, all) = locked {
       (catalog.nextSegment, compactable().filter(isWorthCopying).reduce(0) { $0 + $1.liveByteCount })
     }

@@ -1,4 +1,4 @@
-/// What a store holds and has done. Taking it is O(segments), and as ``CacheStore/count``.
+/// The contents and the work of a store. Taking it costs O(segments), and as much as ``CacheStore/count``.
 ///
 /// What it has done is summed over all openings for writing, but for what a crash forgot: up to a second of it. A read-only
 /// opening tells what the writer told within the last second.

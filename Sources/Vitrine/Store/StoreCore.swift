@@ -5,8 +5,9 @@ import Synchronization
 /// with one concern.
 ///
 /// Locks, in the order in which they are taken: `upkeepLock` (checkpoints, making and retiring segments), the evictor's
-/// (who goes next), `expiryLock` (entries that are due, while they are looked at and removed), `syncLock` (syncing segments, so that who finds nothing dirty knows it to be on the disk), `commitLock`
-/// (frames, index changes, reservations, the ledger), then a shard's lock within a table. Readers take only the last.
+/// (the next entries to go), `expiryLock` (due entries, while they are looked at and removed), `syncLock` (syncing segments, so a
+/// thread that holds it and finds no dirty segment knows that all writes are durable), `commitLock` (frames, index changes,
+/// reservations, the ledger), then a shard's lock within a table. Readers take only the last.
 final class StoreCore: @unchecked Sendable {
   let environment: Environment
   let folders: StoreFolders
@@ -72,7 +73,7 @@ final class StoreCore: @unchecked Sendable {
   /// Calls of `compact` that are under way.
   var compactionCount = 0
 
-  /// What async calls wait for.
+  /// Frames that async calls wait for.
   let awaited = Guarded(AwaitedFrames())
   /// The most styles of a URL beside its original; nil for no limit. Set before the store serves.
   @exclusivity(unchecked) var maximumStyles: Int?

@@ -101,7 +101,7 @@ extension StoreCore {
     try requireNamed()
   }
 
-  /// What closing leaves. With leftovers unchecked no checkpoint says that the store was closed well, and one that would
+  /// The last write of a close. With leftovers unchecked no checkpoint says that the store was closed well, and one that would
   /// have to read their heads first is not written at all: the log has everything, and the next opening goes on from there.
   private func writeLast() throws(StoreError) {
     let (isClean, isPrepared) = locked { (unchecked.isEmpty, hasFoundHeadless) }
@@ -109,7 +109,7 @@ extension StoreCore {
     try writeCheckpoint(isClean: isClean)
   }
 
-  /// Checks what is left of leftovers where that is little and nobody is at it, so that a short opening behind a crash ends
+  /// Checks the rest of the leftovers if it is small and no thread checks it, so that a short opening behind a crash ends
   /// with a clean close.
   private func checkFewLeftovers() {
     guard uncheckedByteCount <= StoreCore.fewLeftovers, leftoverLock.tryLock() else { return }

@@ -26,7 +26,7 @@ extension StoreCore {
     }
   }
 
-  /// Takes back what was admitted for a body and could not be had.
+  /// Takes back bytes admitted for a body that could not be allocated.
   func dismiss(_ body: UnfinishedBody, _ byteCount: Int) {
     locked {
       admissions.dismiss(body, byteCount)

@@ -54,7 +54,7 @@ struct PlantedDamage: CustomStringConvertible {
       environment: world.rebooted(disk).environment)
   }
 
-  /// Damage ends no writing: batches replace and remove what was struck.
+  /// Damage ends no writing: batches replace and remove the struck entries.
   private func writeOn(_ store: CacheStore, _ history: History) throws {
     var batch = WriteBatch()
     for key in history.keys.sorted() { batch.put([1, 2, 3], for: key) }

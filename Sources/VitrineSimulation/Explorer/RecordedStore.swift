@@ -224,7 +224,7 @@ public final class RecordedStore {
       step = recorded.history.steps.count
       began = recorded.world.disk.operationCount
       evictedCount = recorded.store.statistics().evictedCount
-      // What has expired goes before them, and not by eviction.
+      // Expired entries go before them, and not by eviction.
       order = ((try? recorded.store.keysByRecency()) ?? []).reversed().filter { recorded.store.contains($0) }
     }
 

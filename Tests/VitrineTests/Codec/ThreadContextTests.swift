@@ -4,7 +4,7 @@ import Testing
 @testable import Vitrine
 
 @Suite struct ThreadContextTests {
-  /// What is kept for heads, contexts and the decompressed values of two levels.
+  /// Bytes that a thread keeps for heads, contexts and the decompressed values of two levels.
   private static let mostKept = 16 << 20
 
   private func onNewThread<R: Sendable>(_ body: @escaping @Sendable () throws -> R) throws -> R {

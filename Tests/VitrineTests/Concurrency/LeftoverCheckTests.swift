@@ -7,7 +7,7 @@ import Testing
 @Suite struct LeftoverCheckTests {
   private static let size = 100_000
 
-  /// What a process leaves that dies with so many large values, and where their records begin.
+  /// The disk of a process that died with so many large values, and where their records begin.
   private func crashImage(_ count: Int) throws -> (image: MemoryDisk.Image, records: Set<Int>) {
     let disk = MemoryDisk()
     let store = try TestWorld(fileSystem: disk).open("store", StoreOptions(byteBudget: 32 << 20))

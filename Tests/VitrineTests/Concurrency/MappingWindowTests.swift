@@ -104,7 +104,7 @@ import Testing
   @Test func segmentInUseStaysMapped() throws {
     let store = try open()
     try fill(store)
-    // Of a segment that is mapped, and of one that a Blob holds.
+    // A mapped segment, and a segment that a Blob holds.
     for _ in 0..<10 { _ = store["7"] }
     let blob = try #require(store.blob("7"))
     for _ in 0..<10 { _ = store["80"] }

@@ -120,7 +120,7 @@ import Testing
       return
     }
     #expect(cause.code == SystemError.missing && cause.path == lost.folder.path && store.count == 0)
-    // What was refused meanwhile does not come back with the folder.
+    // Entries whose removal was refused do not come back with the folder.
     try FileManager.default.moveItem(atPath: parent, toPath: lost.folder.path)
     try store.put([2], for: "k")
     #expect(store.bytes("k") == [2] && store.bytes("untouched") == nil)

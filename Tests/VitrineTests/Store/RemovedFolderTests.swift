@@ -13,7 +13,7 @@ import Testing
     let description: String
     /// Keys of the older store that no get may give after a refusal.
     let hits: [CacheKey]
-    /// What a new store has under the key `k` afterwards.
+    /// The value of the key `k` in a new store afterwards.
     let leaves: [UInt8]?
     let make: @Sendable (CacheStore) async throws -> Void
   }

@@ -13,7 +13,7 @@ struct LostFolder {
 
   enum Loss: CaseIterable, Sendable { case deleted, moved, replaced, emptied, lock, segments, log, checkpoints }
 
-  /// What happens to the folder, and enough time for a buffered put to notice it.
+  /// The fate of the folder, and enough time for a buffered put to notice it.
   func strike(_ loss: Loss) throws {
     let files = FileManager.default
     switch loss {
