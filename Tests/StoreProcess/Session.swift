@@ -2,9 +2,9 @@ import Glibc
 import Vitrine
 
 /// Writes a line at once.
-func emit(_ line: String) {
+func emit(_ line: String, to descriptor: Int32 = 1) {
   let bytes = Array("\(line)\n".utf8)
-  _ = write(1, bytes, bytes.count)
+  _ = write(descriptor, bytes, bytes.count)
 }
 
 final class Session {
@@ -114,18 +114,30 @@ final class Session {
   /// The child tries every change and then waits to be killed.
   ///
   /// A thread of the parent may hold a lock of Swift's runtime when it forks, which the child must not need then: so all is
-  /// tried once before, on a store that is closed. Should it hang in spite of that, it ends.
+  /// tried once before, on a store that is closed. A child that hangs in spite of that is killed, and another one is forked.
   private func fork(_ store: CacheStore) -> String {
     let rehearsal = store.path + "-rehearsal"
     if let closed = try? CacheStore.open(at: rehearsal, options: StoreOptions(byteBudget: 1 << 20)) {
       try? closed.close()
       _ = tryChanges(closed)
     }
-    let child = Glibc.fork()
-    if child != 0 { return "forked \(child)" }
-    alarm(120)
-    emit("child \(getpid()) \(tryChanges(store))")
-    while true { pause() }
+    for _ in 0..<3 {
+      var ends: [Int32] = [0, 0]
+      guard pipe(&ends) == 0 else { return "error \(errno)" }
+      let child = Glibc.fork()
+      if child == 0 {
+        emit("child \(getpid()) \(tryChanges(store))")
+        emit("", to: ends[1])
+        while true { pause() }
+      }
+      var end = pollfd(fd: ends[0], events: Int16(POLLIN), revents: 0)
+      let hasAnswered = poll(&end, 1, 60_000) == 1
+      for end in ends { Glibc.close(end) }
+      if hasAnswered { return "forked \(child)" }
+      kill(child, SIGKILL)
+      waitpid(child, nil, 0)
+    }
+    return "error hung"
   }
 
   /// What each change comes to, and closing.
