@@ -34,11 +34,14 @@ package final class SharedUseTimes: @unchecked Sendable {
 
   deinit { words.deallocate() }
 
+  /// Whether `time` was noted last. A stamp that is given after this call is above the reading that came with the time.
+  @inline(__always)
+  func isCurrent(_ time: Int64) -> Bool { current.load(ordering: .acquiring) == time }
+
   /// Notes that the uses that follow happen at `time`, in milliseconds since 1970. Call before the use gets its stamp.
   @inline(__always)
   package func note(_ time: Int64, at clock: RecencyClock) {
-    // A stamp that is given after this load is above the reading that came with the time.
-    if current.load(ordering: .acquiring) != time { takeReading(time, clock) }
+    if !isCurrent(time) { takeReading(time, clock) }
   }
 
   @inline(never)

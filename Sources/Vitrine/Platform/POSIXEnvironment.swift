@@ -11,7 +11,11 @@ import CVitrineSystem
 final class POSIXClock: Clock {
   var isShared: Bool { true }
 
-  func wallMilliseconds() -> Int64 {
+  func wallMilliseconds() -> Int64 { POSIXClock.now() }
+
+  /// The same without an instance, for the path of a hit: no reference is counted.
+  @inline(__always)
+  static func now() -> Int64 {
     var now = timespec()
     #if os(Linux)
       clock_gettime(CLOCK_REALTIME_COARSE, &now)

@@ -124,9 +124,10 @@ public final class CacheStore: Sendable {
   @usableFromInline
   @discardableResult
   func release(_ borrow: Borrow) -> Bool {
-    let core = isReplaced ? owner(of: borrow) : first
-    if core.giveBack(borrow) { return true }
-    core.dropDamaged(borrow)
+    // The first core is named, and not a variable: a hit counts no references to it, which all readers would share.
+    if isReplaced { return releaseLater(borrow) }
+    if first.giveBack(borrow) { return true }
+    first.dropDamaged(borrow)
     return false
   }
 

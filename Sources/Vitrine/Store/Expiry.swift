@@ -88,8 +88,14 @@ extension StoreCore {
   /// shows, and once every second at the least (``upkeep(isIdle:)``).
   @inline(__always)
   func noteUseTime() {
-    catalog.useTimes.note(environment.clock.wallMilliseconds(), at: catalog.keys.clock)
+    let now = usesSystemClock ? POSIXClock.now() : environment.clock.wallMilliseconds()
+    // The store keeps its readings; a hit counts no references to them, which all readers would share.
+    let times = Unmanaged.passUnretained(catalog.useTimes)
+    if !times._withUnsafeGuaranteedRef({ $0.isCurrent(now) }) { takeReading(now) }
   }
+
+  @inline(never)
+  private func takeReading(_ now: Int64) { catalog.useTimes.note(now, at: catalog.keys.clock) }
 
   /// How long ago a moment was, at least 0.
   private func age(_ moment: Int64, _ now: Int64) -> Int64 {

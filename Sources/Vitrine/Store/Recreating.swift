@@ -57,6 +57,15 @@ extension CacheStore {
     succession.seat.withLock { $0.borrow(url, style, source: source) }
   }
 
+  /// Gives bytes back to a core that may not be the first.
+  @inline(never)
+  func releaseLater(_ borrow: Borrow) -> Bool {
+    let core = owner(of: borrow)
+    if core.giveBack(borrow) { return true }
+    core.dropDamaged(borrow)
+    return false
+  }
+
   /// The core that bytes were borrowed from.
   @inline(never)
   func owner(of borrow: Borrow) -> StoreCore { succession.owner(of: borrow.pin) ?? first }

@@ -10,6 +10,8 @@ import Synchronization
 /// reservations, the ledger), then a shard's lock within a table. Readers take only the last.
 final class StoreCore: @unchecked Sendable {
   let environment: Environment
+  /// The clock is the system's own, which a hit asks without a call through the environment.
+  let usesSystemClock: Bool
   let folders: StoreFolders
   let catalog: Catalog
   /// Nil for a read-only opening.
@@ -114,6 +116,7 @@ final class StoreCore: @unchecked Sendable {
     ledger: Ledger, counters: Counters
   ) {
     self.environment = environment
+    usesSystemClock = environment.clock is POSIXClock
     self.folders = folders
     catalog = loaded.catalog
     self.wal = wal
