@@ -74,7 +74,9 @@ let package = Package(
     .executableTarget(
       name: "vitrine-interrupted", dependencies: ["Vitrine", "VitrineSimulation", "InterruptedCalls"],
       path: "Tests/InterruptedProgram"),
-    .testTarget(name: "VitrineTests", dependencies: ["Vitrine", "VitrineSimulation", "vitrine-faults"]),
+    .target(name: "FolderRemoval", path: "Tests/FolderRemoval"),
+    .testTarget(
+      name: "VitrineTests", dependencies: ["Vitrine", "VitrineSimulation", "FolderRemoval", "vitrine-faults"]),
     .testTarget(name: "CrashTests", dependencies: ["Vitrine", "VitrineSimulation"]),
     .testTarget(
       name: "CacheCtlTests",
@@ -87,15 +89,15 @@ let package = Package(
     .testTarget(
       name: "VitrineImagesTests",
       dependencies: [
-        "Vitrine", "VitrineImages", "VitrineSimulation", "LocalServer", "PictureFiles", "vitrine-decoder",
-        "decoder-faults",
+        "Vitrine", "VitrineImages", "VitrineSimulation", "LocalServer", "PictureFiles", "FolderRemoval",
+        "vitrine-decoder", "decoder-faults",
         .target(name: "CSQLite", condition: .when(traits: ["Images"])),
       ]),
     .testTarget(name: "SimulationTests", dependencies: ["Vitrine", "VitrineSimulation"]),
     .testTarget(name: "DocumentationTests", dependencies: ["Vitrine", "VitrineSimulation", images]),
     .executableTarget(
       name: "store-process", dependencies: ["Vitrine", "VitrineSimulation"], path: "Tests/StoreProcess"),
-    .testTarget(name: "ProcessTests", dependencies: ["Vitrine", "store-process"]),
+    .testTarget(name: "ProcessTests", dependencies: ["Vitrine", "FolderRemoval", "store-process"]),
   ],
   swiftLanguageModes: [.v6]
 )

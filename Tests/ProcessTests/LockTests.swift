@@ -1,3 +1,4 @@
+import FolderRemoval
 import Foundation
 import Testing
 import Vitrine
@@ -113,17 +114,6 @@ import Vitrine
     }
   }
 
-  /// Also where the writer makes a file in it meanwhile.
-  private func remove(_ path: String) throws {
-    for _ in 0..<200 {
-      if (try? FileManager.default.removeItem(atPath: path)) != nil || !FileManager.default.fileExists(atPath: path) {
-        return
-      }
-      usleep(10_000)
-    }
-    try FileManager.default.removeItem(atPath: path)
-  }
-
   @Test func aFolderThatWasReplacedIsNoLongerTheWriters() throws {
     for isEmptied in [false, true] {
       let writer = try StoreProcess()
@@ -131,10 +121,10 @@ import Vitrine
       #expect(try writer.ask("put a old") == "done")
       if isEmptied {
         for name in try FileManager.default.contentsOfDirectory(atPath: folder.store) {
-          try remove("\(folder.store)/\(name)")
+          try FileManager.default.removeFolderInUse(atPath: "\(folder.store)/\(name)")
         }
       } else {
-        try remove(folder.store)
+        try FileManager.default.removeFolderInUse(atPath: folder.store)
       }
       let other = try CacheStore.open(at: folder.store, options: StoreOptions(byteBudget: 4 << 20))
       try other.put([1], for: "b", options: PutOptions(durability: .synced))

@@ -1,4 +1,5 @@
 #if Images
+  import FolderRemoval
   import Foundation
   import Testing
   import Vitrine
@@ -110,7 +111,7 @@
         let store = try CacheStore.open(at: path, options: options)
         let cache: any DataCaching = store
         for key in ["a", "b", "c", "d"] { cache.storeData(Data([1]), for: key) }
-        try FileManager.default.removeItem(atPath: path)
+        try FileManager.default.removeFolderInUse(atPath: path)
         if isReplaced { try CacheStore.open(at: path, options: StoreOptions(byteBudget: 4 << 20)).close() }
         cache.storeData(Data([2]), for: "a")
         #expect(cache.cachedData(for: "a") != Data([1]))
@@ -130,7 +131,7 @@
 
     @Test func removingAllFromADeletedFolderSucceedsAtOnce() throws {
       cache.storeData(Data([1]), for: "a")
-      try FileManager.default.removeItem(at: folder)
+      try FileManager.default.removeFolderInUse(atPath: folder.path)
       try cache.removeAll()
       #expect(cache.cachedData(for: "a") == nil && !cache.containsData(for: "a"))
     }

@@ -1,4 +1,5 @@
 #if Images
+  import FolderRemoval
   import Foundation
   import PictureFiles
   import Testing
@@ -53,7 +54,7 @@
       let requests = try ["/a", "/b", "/c"].map { ImageRequest(server.url($0), style: try .square(20)) }
       for request in requests { #expect(try await pipeline.image(for: request).origin == .network) }
       #expect(try await pipeline.load(requests[0].url, style: .square(20)) != nil)
-      try FileManager.default.removeItem(atPath: path)
+      try FileManager.default.removeFolderInUse(atPath: path)
       try await pipeline.clear([requests[0].url, requests[1].url])
       for request in requests[..<2] { #expect(try await pipeline.load(request.url, style: .square(20)) == nil) }
       try await pipeline.retain(only: [])

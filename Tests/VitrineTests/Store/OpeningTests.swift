@@ -207,7 +207,7 @@ import Testing
   @Test func aPutIntoAFolderThatIsGoneSaysSo() throws {
     let store = try world.open(folder.store)
     try store.put([1], for: "a")
-    try FileManager.default.removeItem(atPath: folder.store)
+    try Files.remove(folder.store)
     var number: UInt64 = 0
     var error: StoreError?
     while error == nil, number < 200 {

@@ -1,3 +1,4 @@
+import FolderRemoval
 import Foundation
 
 /// A folder of one test's own, removed with all that is in it when the test lets it go.
@@ -25,7 +26,8 @@ enum Files {
     try Data(bytes).write(to: URL(fileURLWithPath: path))
   }
 
-  static func remove(_ path: String) throws { try FileManager.default.removeItem(atPath: path) }
+  /// Also where an open store makes files below `path` meanwhile.
+  static func remove(_ path: String) throws { try FileManager.default.removeFolderInUse(atPath: path) }
 
   static func exists(_ path: String) -> Bool { FileManager.default.fileExists(atPath: path) }
 
