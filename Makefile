@@ -1,16 +1,16 @@
-# `make` alone prints what there is. Every goal works on a fresh clone and asks nothing.
+# `make` alone prints the goals. Every goal works on a fresh clone and asks no questions.
 
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
 .NOTPARALLEL:
 .PHONY: help setup run build engine test similarity bench-images crash kill stress mutants sanitize \
-  sanitize-thread sanitize-address lint format fuzz coverage \
+  sanitize-thread sanitize-address lint tidy format fuzz coverage \
   docs clean
 
-# The crash backtracer of the toolchain can hang a run that nobody watches.
+# The toolchain's crash backtracer can hang an unattended run.
 export SWIFT_BACKTRACE := enable=no
 
-# One scratch folder for each kind of build, so that none spoils another's and they may run side by side.
+# One scratch folder for each kind of build, so that builds do not disturb each other and may run in parallel.
 BUILD ?= .build
 ASAN_BUILD ?= .build-asan
 TSAN_BUILD ?= .build-tsan
@@ -20,9 +20,9 @@ export COVERAGE_BUILD ?= .build-coverage
 export DOCS_BUILD ?= .build-docs
 export MUTANTS_BUILD ?= .build-mutants
 
-# Where the demonstration keeps its store and its pictures.
+# The folder of the demonstration's store and pictures.
 RUN ?= .run
-# A folder of pictures for `run`; handed over as it is, whatever characters its name has.
+# A folder of pictures for `run`; passed on unchanged, whatever characters its name has.
 export PHOTOS ?=
 TARGET ?= all
 TIME ?= $(if $(filter crash,$(MAKECMDGOALS)),900,30)
@@ -35,11 +35,12 @@ ONLY ?=
 PARTIAL ?=
 SCENE ?=
 LOADS ?=
+SUITES ?=
 SECONDS_OF_STRESS := $(if $(filter command line environment override,$(origin SECONDS)),$(SECONDS),60)
 
 SOURCES := Sources Tests Fuzz Benchmarks Package.swift
 ifeq ($(shell uname -s),Linux)
-# The toolchain's own linker; another may warn of what the toolchain's Foundation is made of.
+# The toolchain's own linker; others may warn about the object files of the toolchain's Foundation.
 STATIC := --static-swift-stdlib -Xswiftc -use-ld=lld
 endif
 RELEASE := swift build -c release $(STATIC) --scratch-path '$(BUILD)'
@@ -56,7 +57,7 @@ help: ## Print this list
 	@echo '  make kill ROUNDS=1000 SEED=7'
 	@echo '  make mutants ONLY=rule-4'
 
-setup: ## Install what is missing (and nothing else)
+setup: ## Install missing packages (and nothing else)
 	@scripts/setup
 
 run: setup ## See it work: put, read, kill, recover, verify, load photos over HTTP, and a report
@@ -69,26 +70,26 @@ build: setup ## Build library, tool and demonstration in release
 	@$(RELEASE)
 	@echo "The tool: $$($(RELEASE) --show-bin-path)/cachectl"
 
-engine: ## Build all but VitrineImages, with none of the libraries for pictures
+engine: ## Build the engine and the tool, with none of the libraries for pictures
 	@scripts/setup --engine
-	@swift build --disable-default-traits --scratch-path '$(ENGINE_BUILD)'
+	@swift build --disable-default-traits --product cachectl --scratch-path '$(ENGINE_BUILD)'
 
-test: setup lint ## Check the style, build, run all tests
+test: setup lint tidy ## Check the style and the rules, build, run all tests
 	@{ scripts/setup --python && scripts/similarity --setup; } || echo 'test: no Pillow, so nothing is compared with it'
 	@swift build --build-tests --scratch-path '$(BUILD)'
 	@scripts/test --skip-build --scratch-path '$(BUILD)'
 
-similarity: setup ## Compare what is drawn with what Pillow draws, which it installs, in numbers
+similarity: setup ## Compare drawn pictures with Pillow's, in numbers; installs Pillow
 	@scripts/setup --python
 	@BUILD='$(BUILD)' scripts/similarity
 
-crash: setup ## Cut a simulated store off everywhere: STATES=200000 FAULTS=24000 TIME=900, SEED of the day, PARTIAL=1 for what the time allows
+crash: setup ## Interrupt a simulated store everywhere: STATES=200000 FAULTS=24000 TIME=900, SEED of the day, PARTIAL=1 to stop with the time
 	@echo 'Building (release) ...'
 	@$(RELEASE) --product cachectl
 	@"$$($(RELEASE) --show-bin-path)/cachectl" crashtest --seed '$(SEED)' --states '$(STATES)' \
 	  --faults '$(FAULTS)' --time '$(TIME)' $(if $(PARTIAL),--require-some,--require)
 
-kill: setup ## Kill a writer on the real disk again and again, and look for what it promised: ROUNDS=300 [SEED=7]
+kill: setup ## Kill a writer on the real disk repeatedly, and check its promises: ROUNDS=300 [SEED=7]
 	@echo 'Building (release) ...'
 	@$(RELEASE) --product store-process
 	@"$$($(RELEASE) --show-bin-path)/store-process" kill '$(ROUNDS)' $(if $(filter-out file,$(origin SEED)),'$(SEED)')
@@ -98,23 +99,23 @@ stress: setup ## Readers beside writers that evict and compact, all checked, in 
 	@$(RELEASE) --product store-process
 	@"$$($(RELEASE) --show-bin-path)/store-process" stress $(LOADS) '$(SECONDS_OF_STRESS)'
 
-bench-images: setup ## Measure what showing pictures costs, as tables: [PHOTOS=folder] [SCENE=list]
+bench-images: setup ## Measure the cost of showing pictures, as tables: [PHOTOS=folder] [SCENE=list]
 	@echo 'Building (release) ...' >&2
 	@swift build -c release --scratch-path '$(BUILD)' --product bench-images >&2
 	@"$$(swift build -c release --scratch-path '$(BUILD)' --show-bin-path)/bench-images" $(SCENE) \
 	  $${PHOTOS:+--photos "$${PHOTOS/#~\//$$HOME/}"}
 
 mutants: setup ## Plant mistakes in the engine, one at a time, and see that each is found: ONLY='rule-5 sync'
-	@scripts/mutants --check
 	@scripts/mutants $(ONLY)
 
-# Under Address Sanitizer optimized: the tests take a third of the time. Not so the others: of inlined code that copies on write
-# Thread Sanitizer sees the reads, and not the count of references that orders them.
+# Optimized under Address Sanitizer: the tests take a third of the time. Not under Thread Sanitizer: in inlined copy-on-write
+# code it sees the reads, and not the reference counts that order them.
 sanitize: sanitize-thread sanitize-address ## Run all tests under Thread Sanitizer, then under Address Sanitizer (leaks too)
 
-sanitize-thread: setup ## Run all tests under Thread Sanitizer
+sanitize-thread: setup ## Run all tests under Thread Sanitizer, or those of SUITES='CrashTests|ProcessTests'
 	@echo '== Thread Sanitizer'
-	@VITRINE_SANITIZED=1 TSAN_OPTIONS="halt_on_error=1:$${TSAN_OPTIONS:-}" scripts/test --sanitize=thread --scratch-path '$(TSAN_BUILD)'
+	@VITRINE_SANITIZED=1 TSAN_OPTIONS="halt_on_error=1:$${TSAN_OPTIONS:-}" scripts/test --sanitize=thread --scratch-path '$(TSAN_BUILD)' \
+	  $(if $(SUITES),--filter '$(SUITES)')
 
 sanitize-address: setup ## Run all tests under Address Sanitizer
 	@echo '== Address Sanitizer'
@@ -122,16 +123,20 @@ sanitize-address: setup ## Run all tests under Address Sanitizer
 	  ASAN_OPTIONS="suppressions=$(CURDIR)/scripts/address.supp:$${ASAN_OPTIONS:-}" \
 	  scripts/test --sanitize=address --scratch-path '$(ASAN_BUILD)' -Xswiftc -O
 
+tidy: ## Check the rules of CONTRIBUTING that a program can check: floors, names that documents cite, words
+	@scripts/tidy --self-test
+	@scripts/tidy
+
 lint: ## Check the style of all Swift files
 	@swift format lint --strict -r $(SOURCES)
 
-format: ## Bring all Swift files into that style
+format: ## Format all Swift files
 	@swift format -i -r $(SOURCES)
 
-fuzz: setup ## Feed parsers, stores and the tool with hostile bytes: TARGET=all TIME=30 [INPUT=file]
+fuzz: setup ## Feed hostile bytes to parsers, stores and the tool: TARGET=all TIME=30 [INPUT=file]
 	@scripts/fuzz '$(TARGET)' '$(TIME)' $(if $(INPUT),'$(INPUT)')
 
-coverage: setup ## Run the tests and show what they reach; fails where that is less than 95 % of the engine
+coverage: setup ## Run the tests and show their coverage; fails if it is less than 95 % of the engine
 	@scripts/coverage
 
 docs: setup ## Make the reference as a web site

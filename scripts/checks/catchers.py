@@ -1,0 +1,85 @@
+"""Which files a catcher of planted mistakes is made of, and fingerprints that tell when a result no longer counts.
+
+A catcher is a suite or a test (`Target.Suite/test`), a workload (`crashtest --workload NAME`) or a fuzzer (`fuzz NAME`)."""
+import functools, hashlib, re
+
+from .sourcetext import code_alone, declared, split_swift, used
+
+SIMULATION = "Sources/VitrineSimulation"
+WORKLOADS = f"{SIMULATION}/Workloads"
+COMMAND = "Sources/cachectl/Commands/CrashTestCommand.swift"
+# Programs that tests start, and the folders they are made of.
+PROGRAMS = {"vitrine-faults": ("Tests/FaultProgram",), "vitrine-interrupted": ("Tests/InterruptedProgram", "Tests/InterruptedCalls")}
+
+
+def digest(value):
+    return hashlib.sha256(value.encode()).hexdigest()[:8]
+
+
+def kind(catcher):
+    """What is built for it: cachectl, a fuzzer, or the tests."""
+    first = catcher.split()[0]
+    return first if first in ("crashtest", "fuzz") else "tests"
+
+
+class Catchers:
+    def __init__(self, tree):
+        self.tree = tree
+
+    @functools.lru_cache(maxsize=None)
+    def definition(self, catcher):
+        """Files that define the catcher, without its support. None where there is no such catcher, or nothing in it runs."""
+        name, under = catcher.split()[-1], self.tree.under
+        if kind(catcher) == "fuzz":
+            return [file for file in under("Fuzz") if file.split("/")[1].lower() == name] or None
+        if kind(catcher) == "crashtest":
+            return [file for file in under(WORKLOADS) if f'"{name}"' in self.tree.read(file)] or None
+        target, _, suite = name.partition(".")
+        suite, _, test = suite.partition("/")
+        pattern = re.compile(rf"\b(?:struct|class|enum|extension|actor) {suite}\b")
+        files = [file for file in under(f"Tests/{target}") if pattern.search(split_swift(self.tree.read(file))[0])]
+        runs = rf"@Test\b[^{{]*?\bfunc `?{re.escape(test)}\b" if test else r"@Test\b"
+        return files if any(re.search(runs, split_swift(self.tree.read(file))[0]) for file in files) else None
+
+    @functools.lru_cache(maxsize=None)
+    def owners(self, *folders):
+        """Files of folders by the names that they declare, those of members of extensions included."""
+        owners = {}
+        for file in self.tree.under(*folders):
+            for name in frozenset().union(*declared(self.tree.read(file))):
+                owners.setdefault(name, set()).add(file)
+        return owners
+
+    def support(self, files, *folders):
+        """The files, and those of folders that declare what they use, and so on."""
+        owners, found, left = self.owners(*folders), set(files), list(files)
+        while left:
+            for name in used(self.tree.read(left.pop())):
+                for file in owners.get(name, set()) - found:
+                    found.add(file)
+                    left.append(file)
+        return found
+
+    @functools.lru_cache(maxsize=None)
+    def files(self, catcher):
+        """Files that define the catcher, and its support."""
+        definition = self.definition(catcher) or []
+        if kind(catcher) == "crashtest":
+            explorer = {file for file in self.tree.under(SIMULATION) if not file.startswith(WORKLOADS)}
+            return self.support(definition, WORKLOADS) | explorer | {COMMAND} & set(self.tree.files)
+        if kind(catcher) == "fuzz":
+            return self.support(definition, "Fuzz/Support", "Tests/PictureFiles")
+        target = catcher.split(".")[0]
+        found = self.support(definition, f"Tests/{target}")
+        text = "".join(self.tree.read(file) for file in found)
+        return found.union(*(
+            self.tree.under(*folders, ending=(".swift", ".c", ".h")) for name, folders in PROGRAMS.items() if f'"{name}"' in text))
+
+    @functools.lru_cache(maxsize=None)
+    def code(self, file):
+        text = self.tree.read(file)
+        return digest(code_alone(text) if file.endswith((".swift", ".c", ".h")) else text)
+
+    def fingerprint(self, files):
+        """Of the code of files, whatever they are called and whatever their comments say."""
+        return digest(" ".join(sorted(self.code(file) if file in self.tree.files else "" for file in files)))

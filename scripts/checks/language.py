@@ -1,0 +1,50 @@
+"""Words that the style of this project does without, counted by area in comments and documents."""
+import re
+
+from .documents import FENCE
+from .sourcetext import WORDS, split_hashes, split_swift
+from .tree import Finding, area, line_of
+
+# What is counted, how often 10,000 words may have it, and the remedy.
+WORD_RULES = {
+    "who": (re.compile(r"\b(?:who|whoever|whom)\b", re.IGNORECASE), 2, "name the caller, the thread or the reader"),
+    "nobody": (
+        re.compile(r"\b(?:no|some|every|any)body\b|\bno one\b(?! of)", re.IGNORECASE), 1.5, "name the part that acts, or does not"),
+    # A question may begin so, a clause of a statement not.
+    "what": (re.compile(r"\bwhat(?:ever)?\b(?![^.;:]*\?)", re.IGNORECASE), 2, "begin with the noun that is meant"),
+}
+
+
+def prose(tree, name):
+    """The text of a file that people read: comments, or a document without its code. None for other files."""
+    text = tree.read(name)
+    if name.endswith((".swift", ".c", ".h")):
+        comments = split_swift(text)[1]
+        return re.sub(r"`[^`\n]*`", lambda match: " " * len(match[0]), comments)
+    if name.endswith(".md"):
+        text = FENCE.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
+        return re.sub(r"`[^`]*`", lambda match: re.sub(r"[^\n]", " ", match[0]), text)
+    if name.startswith(("scripts/", ".ci/")) and "." not in name.split("/")[-1] or name.endswith(".py") or name == "Makefile":
+        return split_hashes(text)[1]
+    return None
+
+
+def joined(text):
+    """The text as one line, as long: without the signs of comments, so that a clause may begin on the next line."""
+    return re.sub(r"(?m)^[ \t]*(?:///?|\*|#)|\n", lambda match: " " * len(match[0]), text)
+
+
+def counts(tree):
+    """Words by area, and findings by area and rule."""
+    words, found = {}, {}
+    for name in tree.files:
+        text = prose(tree, name)
+        if text is None:
+            continue
+        where, flat = area(name), joined(text)
+        words[where] = words.get(where, 0) + len(WORDS.findall(flat))
+        for rule, (pattern, _, remedy) in WORD_RULES.items():
+            for match in pattern.finditer(flat):
+                found.setdefault((rule, where), []).append(
+                    Finding(name, line_of(text, match.start()), rule, f"'{match[0]}'", remedy, where))
+    return words, found

@@ -1,0 +1,184 @@
+"""Tests of the validity of results of planted mistakes: which change of a file makes a result lapse, and which does not."""
+import contextlib, importlib.machinery, importlib.util, io, tempfile, unittest
+from pathlib import Path
+
+from .catchers import Catchers
+from .tree import Tree
+
+PROJECT = {
+    "Tests/CrashTests/LogTests.swift": "@Suite struct LogTests {\n  @Test func logEnds() { Helper().look() }\n}\n",
+    "Tests/CrashTests/OtherTests.swift": "@Suite struct OtherTests {\n  @Test func other() {}\n}\n",
+    "Tests/CrashTests/Helper.swift": "struct Helper {\n  let base = Base()\n}\n",
+    "Tests/CrashTests/Look.swift": "extension Base {\n  func look() {}\n}\n",
+    "Tests/CrashTests/Base.swift": "struct Base {}\n",
+    "Sources/VitrineSimulation/Explorer/Explorer.swift": "struct Explorer {}\n",
+    "Sources/VitrineSimulation/Workloads/Puts.swift": "let puts = Workload(\"puts\")\n",
+    "Sources/VitrineSimulation/Workloads/Bodies.swift": "let bodies = Workload(\"bodies\")\n",
+    "Fuzz/Record/Target.swift": "let target = Seal()\n",
+    "Fuzz/Support/Seal.swift": "struct Seal {}\n",
+}
+SUITE, WORKLOAD, FUZZER = "CrashTests.LogTests", "crashtest --workload puts", "fuzz record"
+
+
+class CatcherTests(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        for name, text in PROJECT.items():
+            self.write(name, text)
+
+    def write(self, name, text):
+        path = Path(self.folder.name, name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    def prints(self):
+        catchers = Catchers(Tree(self.folder.name))
+        return [catchers.fingerprint(catchers.files(catcher)) for catcher in (SUITE, WORKLOAD, FUZZER)]
+
+    def expect_lapse(self, name, text, lapsed):
+        """Catchers whose results lapse with a new text of a file."""
+        before = self.prints()
+        self.write(name, text)
+        after = self.prints()
+        self.assertEqual([one != other for one, other in zip(before, after)], [c in lapsed for c in (SUITE, WORKLOAD, FUZZER)])
+
+    def test_files_of_a_catcher_are_its_definition_and_its_support(self):
+        catchers = Catchers(Tree(self.folder.name))
+        self.assertEqual(
+            sorted(name.split("/")[-1] for name in catchers.files(SUITE)),
+            ["Base.swift", "Helper.swift", "LogTests.swift", "Look.swift"])
+        self.assertEqual(
+            sorted(name.split("/")[-1] for name in catchers.files(WORKLOAD)), ["Explorer.swift", "Puts.swift"])
+        self.assertEqual(sorted(name.split("/")[-1] for name in catchers.files(FUZZER)), ["Seal.swift", "Target.swift"])
+
+    def test_emptied_suite_is_no_catcher(self):
+        self.write("Tests/CrashTests/LogTests.swift", "@Suite struct LogTests {\n  // @Test func logEnds() {}\n}\n")
+        catchers = Catchers(Tree(self.folder.name))
+        self.assertIsNone(catchers.definition(SUITE))
+        self.assertIsNotNone(catchers.definition("CrashTests.OtherTests"))
+
+    def test_missing_catchers_are_none(self):
+        catchers = Catchers(Tree(self.folder.name))
+        self.assertIsNotNone(catchers.definition(f"{SUITE}/logEnds"))
+        for gone in (f"{SUITE}/logBegins", "CrashTests.GoneTests", "crashtest --workload gone", "fuzz gone"):
+            self.assertIsNone(catchers.definition(gone), gone)
+
+    def test_weaker_test_makes_results_of_its_suite_lapse(self):
+        self.expect_lapse(
+            "Tests/CrashTests/LogTests.swift", "@Suite struct LogTests {\n  @Test func logEnds() {}\n}\n", [SUITE])
+
+    def test_support_of_support_makes_results_lapse(self):
+        self.expect_lapse("Tests/CrashTests/Base.swift", "struct Base { let a = 1 }\n", [SUITE])
+        self.expect_lapse("Sources/VitrineSimulation/Explorer/Explorer.swift", "struct Explorer { let a = 1 }\n", [WORKLOAD])
+        self.expect_lapse("Fuzz/Support/Seal.swift", "struct Seal { let a = 1 }\n", [FUZZER])
+
+    def test_other_suites_and_workloads_make_no_result_lapse(self):
+        self.expect_lapse("Tests/CrashTests/OtherTests.swift", "@Suite struct OtherTests {}\n", [])
+        self.expect_lapse("Sources/VitrineSimulation/Workloads/Bodies.swift", "let bodies = Workload(\"bodies\", 2)\n", [])
+
+    def test_comments_and_moves_make_no_result_lapse(self):
+        name = "Tests/CrashTests/LogTests.swift"
+        self.expect_lapse(name, "/// Looks.\n" + PROJECT[name].replace("look() }", "look() }  // once"), [])
+        Path(self.folder.name, "Tests/CrashTests/Base.swift").unlink()
+        self.expect_lapse("Tests/CrashTests/Deep/Base.swift", PROJECT["Tests/CrashTests/Base.swift"], [SUITE])
+        before = self.prints()
+        Path(self.folder.name, "Tests/CrashTests/Deep/Base.swift").rename(Path(self.folder.name, "Tests/CrashTests/Root.swift"))
+        self.assertEqual(self.prints(), before)
+
+
+class RecordTests(unittest.TestCase):
+    """`--check` and `--record` in a project with one mistake."""
+    FILES = {
+        "Sources/Vitrine/Log.swift": "func end() {\n  stop()\n}\n",
+        "Sources/CVitrineSystem/files.c": "",
+        "Tests/CrashTests/LogTests.swift": PROJECT["Tests/CrashTests/LogTests.swift"],
+        "Tests/Mutants/1-rules.mutants": "== no-stop\nNothing stops.\nfile: Log.swift\n-  stop()\ncatch: CrashTests.LogTests\n",
+    }
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        for name, text in self.FILES.items():
+            self.write(name, text)
+        program = str(Path(__file__).resolve().parent.parent / "mutants")
+        loader = importlib.machinery.SourceFileLoader("mutants", program)
+        self.mutants = importlib.util.module_from_spec(importlib.util.spec_from_loader("mutants", loader))
+        loader.exec_module(self.mutants)
+        root = Path(self.folder.name)
+        self.mutants.ROOT, self.mutants.RESULTS = root, root / "results.json"
+        self.mutants.RECORDED = root / "Tests/Mutants/results.tsv"
+        self.keep("caught", "CrashTests.LogTests")
+        self.record()
+
+    def write(self, name, text):
+        path = Path(self.folder.name, name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    def loaded(self):
+        self.mutants.CATCHERS = Catchers(Tree(self.folder.name))
+        return self.mutants.load()
+
+    def keep(self, word, by):
+        """A result as a run keeps it."""
+        mutant = self.loaded()[0]
+        self.mutants.keep({mutant.name: {
+            "hash": mutant.hash, "prints": mutant.fingerprints(by), "verdict": word, "by": by, "text": "", "build": 0, "run": 1.5,
+            "tree": "", "date": "2026-01-01"}})
+
+    def record(self):
+        with contextlib.redirect_stdout(io.StringIO()):
+            self.mutants.record(self.loaded())
+
+    def check(self):
+        with contextlib.redirect_stdout(io.StringIO()) as output:
+            status = self.mutants.check(self.loaded())
+        return status, output.getvalue()
+
+    def expect_failure(self, *texts):
+        status, output = self.check()
+        self.assertEqual(status, 1, output)
+        for text in texts:
+            self.assertIn(text, output)
+
+    def test_valid_result_passes(self):
+        self.assertEqual(self.check(), (0, "1 of 1 mistakes apply; by valid results 1 are caught and 0 redundant; 0 have no result; 0 findings\n"))
+
+    def test_emptied_suite_fails(self):
+        self.write("Tests/CrashTests/LogTests.swift", "@Suite struct LogTests {}\n")
+        self.expect_failure("holds no test", "no-stop: 'CrashTests.LogTests' or its support changed")
+
+    def test_changed_suite_fails_until_its_result_is_recorded_as_none(self):
+        self.write("Tests/CrashTests/LogTests.swift", "@Suite struct LogTests {\n  @Test func logEnds() {}\n}\n")
+        self.expect_failure("no-stop: 'CrashTests.LogTests' or its support changed")
+        self.record()
+        status, output = self.check()
+        self.assertEqual((status, "1 have no result" in output), (0, True), output)
+        self.keep("caught", "CrashTests.LogTests")
+        self.record()
+        self.assertIn("1 are caught", self.check()[1])
+
+    def test_changed_planted_file_fails(self):
+        self.write("Sources/Vitrine/Log.swift", "func end() {\n  stop()\n  wait()\n}\n")
+        self.expect_failure("no-stop: Log.swift changed since its result")
+
+    def test_changed_mistake_fails(self):
+        self.write("Tests/Mutants/1-rules.mutants", self.FILES["Tests/Mutants/1-rules.mutants"].replace("-  stop()", "-  stop()\n+  go()"))
+        self.expect_failure("no-stop: its lines changed")
+
+    def test_new_and_removed_mistakes_fail(self):
+        self.write("Tests/Mutants/1-rules.mutants", self.FILES["Tests/Mutants/1-rules.mutants"].replace("no-stop", "no-end"))
+        self.expect_failure("no-end: it has no result", "there is no mistake no-stop")
+
+    def test_survivor_fails(self):
+        self.keep("survived", "")
+        self.record()
+        self.expect_failure("no-stop: it is known: survived")
+
+    def test_moved_file_is_named(self):
+        (Path(self.folder.name) / "Sources/Vitrine/Log.swift").unlink()
+        self.write("Sources/Vitrine/Journal/Log.swift", self.FILES["Sources/Vitrine/Log.swift"])
+        self.expect_failure("there is no Log.swift; it is at Journal/Log.swift: correct 'file:' in Tests/Mutants/1-rules.mutants")
+        with self.assertRaises(self.mutants.Stale):
+            self.loaded()[0].planted(Path(self.folder.name))

@@ -1,0 +1,203 @@
+"""Tests of scripts/tidy: a small project without a breach, and one with each breach planted into it."""
+import subprocess, tempfile, unittest
+from pathlib import Path
+
+from . import commits, documents, engine, language, mutantstest, sourcetext, symbols
+from .debts import Debts, FILE, judge, lower
+from .tree import Finding, Tree
+
+PROJECT = {
+    "Docs/Architecture.md":
+        "# Architecture\n\n## The picture\n\n| floor | folders | never names |\n|---|---|---|\n| 3 | `Store` | |\n"
+        "| 2 | `Index`, `Journal` | `File` |\n| 1 | `Platform` | |\n",
+    "Sources/Vitrine/Store/Store.swift":
+        "/// A store.\npublic struct Store {\n  /// Its table.\n  public let table: Table\n}\n",
+    "Sources/Vitrine/Index/Table.swift": "package struct Table {\n  var code: Code\n}\n",
+    "Sources/Vitrine/Journal/Log.swift": "// Store tells: \"Store\".\nstruct Log { let name = \"Store\"; let table: Table }\n",
+    "Sources/Vitrine/Platform/Code.swift": "#if os(Linux)\nimport Glibc\n#endif\nstruct Code { let value = EIO }\nprotocol File {}\n",
+    "Sources/cachectl/Get.swift":
+        "let all = Option(\"all\", \"every one\")\nextension Option { static let json = Option(\"json\", \"\") }\n"
+        "let get = CommandSpecification(\n  name: \"get\", options: [all, .json],\n  notes: [])\n",
+    "Tests/StoreTests/StoreTests.swift": "@Suite struct StoreTests {\n  @Test func storeHoldsItsTable() {}\n}\n",
+    "Makefile": "TIME ?= 1\ntest: ## Run\n\t@true\n",
+    "scripts/run": "#!/bin/sh\n# Runs with --fast.\n",
+    "README.md":
+        "# Store\n\nSee [floors](Docs/Architecture.md#the-picture), `Store/Store.swift`, `StoreTests/storeHoldsItsTable`, "
+        "`make test TIME=3`, `cachectl get --all`, `--json`, `scripts/run --fast`.\n\n```\nmake test   # all\n```\n",
+}
+
+
+class TidyTests(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        for name, text in PROJECT.items():
+            self.write(name, text)
+
+    def write(self, name, text):
+        path = Path(self.folder.name, name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    def add(self, name, text):
+        self.write(name, PROJECT.get(name, "") + text)
+
+    def git(self, *arguments):
+        identity = ["-c", "user.name=a", "-c", "user.email=a@b"]
+        done = subprocess.run(["git", *identity, *arguments], cwd=self.folder.name, capture_output=True, text=True, check=True)
+        return done.stdout.strip()
+
+    def found(self):
+        tree = Tree(self.folder.name)
+        return [f for module in (engine, symbols, documents) for check in module.CHECKS for f in check(tree)]
+
+    def expect(self, *places):
+        """The breaches are these, as rule, file and line."""
+        self.assertEqual([(f.rule, f.file, f.line) for f in self.found()], list(places), [str(f) for f in self.found()])
+
+    def test_project_without_a_breach_is_clean(self):
+        self.expect()
+
+    def test_use_of_a_floor_above_is_found(self):
+        self.add("Sources/Vitrine/Index/Table.swift", "\nfunc make() -> Store? { nil }\n")
+        self.expect(("floors", "Sources/Vitrine/Index/Table.swift", 5))
+
+    def test_extension_of_a_type_above_is_found(self):
+        self.write("Sources/Vitrine/Platform/More.swift", "extension Table {}\n")
+        self.expect(("floors", "Sources/Vitrine/Platform/More.swift", 1))
+
+    def test_use_in_an_interpolation_is_found(self):
+        self.write("Sources/Vitrine/Platform/More.swift", 'let text = "a \\(Table.self) b"\n')
+        self.expect(("floors", "Sources/Vitrine/Platform/More.swift", 1))
+
+    def test_nested_type_with_a_name_of_a_floor_above_is_no_use(self):
+        self.write("Sources/Vitrine/Platform/More.swift", "enum More {\n  struct Table {}\n  let table: Table\n}\n")
+        self.expect()
+
+    def test_banned_name_is_found(self):
+        self.add("Sources/Vitrine/Index/Table.swift", "func read(_ file: any File) {}\n")
+        self.expect(("floors", "Sources/Vitrine/Index/Table.swift", 4))
+
+    def test_folder_on_no_floor_is_found(self):
+        self.write("Sources/Vitrine/New/New.swift", "struct New {}\n")
+        self.expect(("floors", "Sources/Vitrine/New/New.swift", 1))
+
+    def test_floor_without_a_folder_is_found(self):
+        self.write("Docs/Architecture.md", PROJECT["Docs/Architecture.md"] + "| 0 | `Gone` | |\n")
+        self.expect(("floors", "Docs/Architecture.md", 1))
+
+    def test_missing_table_of_floors_is_found(self):
+        self.write("Docs/Architecture.md", "## The picture\n")
+        self.expect(("floors", "Docs/Architecture.md", 1))
+
+    def test_import_of_foundation_is_found(self):
+        self.add("Sources/Vitrine/Index/Table.swift", "import Foundation\n")
+        self.expect(("imports", "Sources/Vitrine/Index/Table.swift", 4))
+
+    def test_systems_are_told_apart_in_platform_alone(self):
+        self.add("Sources/Vitrine/Journal/Log.swift", "#if os(Linux)\n#elseif canImport(Darwin)\n  import Darwin\n#endif\n")
+        self.expect(*[("platform", "Sources/Vitrine/Journal/Log.swift", line) for line in (3, 4, 5)])
+
+    def test_file_calls_outside_of_platform_are_found(self):
+        self.write("Sources/CVitrineSystem/files.c", "int vitrine_sync(int f) {\n  return vitrine_other(f);\n}\n")
+        self.add("Sources/Vitrine/Journal/Log.swift", "let a = vitrine_other(1)\nlet b = vitrine_sync(1)\n")
+        self.expect(("platform", "Sources/Vitrine/Journal/Log.swift", 4))
+
+    def test_errno_values_outside_of_platform_are_found(self):
+        self.add(
+            "Sources/Vitrine/Journal/Log.swift", "let a = SystemError(code: 5)\nlet b = code == 28\nlet c = EIO\nlet d = errno\n")
+        self.expect(*[("errno", "Sources/Vitrine/Journal/Log.swift", line) for line in (3, 4, 5, 6)])
+
+    def test_long_file_is_found(self):
+        self.add("Sources/Vitrine/Journal/Log.swift", "\n" * 399)
+        self.expect(("length", "Sources/Vitrine/Journal/Log.swift", 401))
+
+    def test_wide_code_is_found_and_a_wide_comment_is_not(self):
+        self.add("Sources/Vitrine/Journal/Log.swift", f"let a = \"{'a' * 120}\"\n// {'b' * 130}\n")
+        self.expect(("width", "Sources/Vitrine/Journal/Log.swift", 3))
+
+    def test_public_symbols_without_documentation_are_found(self):
+        self.write("Sources/Vitrine/Store/Kind.swift", (
+            "/// A kind.\n@frozen\npublic enum Kind {\n  case one\n  /// Two.\n  case two\n  public init() {}\n"
+            "  func hidden() { switch self {\n    case .one: break\n  } }\n  public static func == (a: Kind, b: Kind) -> Bool { true }\n}\n"
+            "/// A cache.\npublic protocol Cache {\n  func get()\n  /// Puts.\n  func put()\n}\n"))
+        self.expect(*[("undocumented", "Sources/Vitrine/Store/Kind.swift", line) for line in (4, 7, 15)])
+
+    def test_citations_of_missing_things_are_found(self):
+        missing = [
+            "`Store/Gone.swift`", "`Docs/Gone.md`", "`GoneTests`", "`StoreTests/storeIsGone`", "`storeIsGone`", "`Store.isGone`",
+            "`make gone`", "`make test GONE=1`", "`cachectl gone`", "`cachectl get --gone`", "`--gone`", "`scripts/gone`",
+            "`scripts/run --gone`", "`VITRINE_GONE=1`"]
+        self.add("README.md", "".join(f"{one}\n" for one in missing))
+        first = PROJECT["README.md"].count("\n") + 1
+        self.expect(*[("cited", "README.md", first + index) for index in range(len(missing))])
+
+    def test_examples_with_missing_goals_are_found(self):
+        self.add("README.md", "\n```\nmake gone   # all\n.build/release/cachectl get --gone\n```\n")
+        first = PROJECT["README.md"].count("\n") + 3
+        self.expect(("cited", "README.md", first), ("cited", "README.md", first + 1))
+
+    def test_broken_links_are_found(self):
+        self.add("README.md", "[a](Docs/Gone.md) [b](Docs/Architecture.md#gone) [c](https://example.org/gone)\n")
+        line = PROJECT["README.md"].count("\n") + 1
+        self.expect(("link", "README.md", line), ("link", "README.md", line))
+
+    def test_words_are_counted_in_prose_alone(self):
+        self.write("Sources/Vitrine/Store/Kind.swift", "let who = \"nobody\" // Who says what?\n// Somebody, and\n// whatever.\n")
+        self.write("README.md", "Nobody is there. `who`\n\n```\nwhat\n```\n")
+        words, found = language.counts(Tree(self.folder.name))
+        self.assertEqual(words["Docs"], 10)
+        places = {key: [(f.file, f.line) for f in some] for key, some in found.items()}
+        self.assertEqual(places, {
+            ("who", "Sources/Vitrine"): [("Sources/Vitrine/Store/Kind.swift", 1)],
+            ("nobody", "Sources/Vitrine"): [("Sources/Vitrine/Store/Kind.swift", 2)],
+            ("what", "Sources/Vitrine"): [("Sources/Vitrine/Store/Kind.swift", 3)], ("nobody", "Docs"): [("README.md", 1)]})
+
+    def test_known_places_and_counts_may_only_shrink(self):
+        self.write(FILE, "errno Log.swift EIO\nerrno Log.swift gone\nwhat Docs 2\nwidth Docs 3\n")
+        tree = Tree(self.folder.name)
+        known = Finding("Sources/Vitrine/New/Log.swift", 3, "errno", "", "", "EIO")
+        other = Finding("Sources/Vitrine/New/Log.swift", 4, "errno", "", "", "EPERM")
+        whats = [Finding("README.md", line, "what", "", "", "Docs") for line in (1, 2, 3)]
+        debts = Debts(tree)
+        new, met, counted = judge([known, other, *whats], {"Docs": 100}, tree, debts, {("README.md", 3)})
+        self.assertEqual([(f.rule, f.line) for f in new], [("errno", 4), ("debts", 2), ("what", 3)])
+        self.assertEqual(judge([known], {"Docs": 15_000}, tree, debts, set())[0][0].rule, "debts")
+        self.assertEqual(len(judge(whats, {"Docs": 15_000}, tree, debts, set())[0]), 2)  # of places that are gone
+        lower(debts, met, counted)
+        self.assertEqual((list(debts.places), debts.counts), ([("errno", "Log.swift", "EIO")], {("what", "Docs"): 2, ("width", "Docs"): 0}))
+        self.write(FILE, debts.text())
+        again = Debts(Tree(self.folder.name))
+        self.assertEqual((list(again.places), again.counts), (list(debts.places), {("what", "Docs"): 2}))
+
+    def test_long_subjects_behind_the_base_are_found(self):
+        self.assertEqual(list(commits.check_subjects(Tree(self.folder.name))), [])
+        self.git("init", "-q")
+        base, commits.BASE = commits.BASE, "base"
+        self.addCleanup(setattr, commits, "BASE", base)
+        self.git("commit", "-q", "--allow-empty", "-m", "a" * 80)
+        self.assertEqual(list(commits.check_subjects(Tree(self.folder.name))), [])
+        self.git("tag", "base")
+        self.git("commit", "-q", "--allow-empty", "-m", "b" * 73)
+        self.git("commit", "-q", "--allow-empty", "-m", "c" * 72)
+        found = list(commits.check_subjects(Tree(self.folder.name)))
+        self.assertEqual([(f.rule, f.file) for f in found], [("subject", f"commit {self.git('rev-parse', '--short', 'HEAD~1')}")])
+
+    def test_ignored_files_do_not_count(self):
+        self.write(".gitignore", ".build/\n")
+        self.write(".build/README.md", "`GoneTests`\n")
+        self.expect()
+        self.git("init", "-q")
+        self.expect()
+
+    def test_code_is_equal_where_only_comments_differ(self):
+        one = "/// A.\nlet a = \"// b\" // c\n\n  let d = 1\n"
+        self.assertEqual(sourcetext.code_alone(one), "let a = \"// b\"\nlet d = 1")
+        self.assertNotEqual(sourcetext.code_alone(one), sourcetext.code_alone(one.replace("// b", "// e")))
+
+
+def run():
+    loader = unittest.defaultTestLoader
+    cases = (TidyTests, mutantstest.CatcherTests, mutantstest.RecordTests)
+    suite = unittest.TestSuite(loader.loadTestsFromTestCase(case) for case in cases)
+    return 0 if unittest.TextTestRunner(verbosity=0).run(suite).wasSuccessful() else 1

@@ -1,0 +1,72 @@
+"""The files of the project, and the findings of a check in them."""
+import functools, subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One place that breaks a rule. `key` tells it apart from others in an exceptions file, whatever line it is at."""
+    file: str
+    line: int
+    rule: str
+    text: str
+    remedy: str
+    key: str = ""
+
+    def __str__(self):
+        return f"{self.file}:{self.line}: {self.rule}: {self.text}; {self.remedy}"
+
+
+class Tree:
+    """A working tree. Without Git, as in an exported archive, all files count but those in folders that builds make."""
+
+    def __init__(self, root):
+        self.root = Path(root)
+
+    @functools.cached_property
+    def files(self):
+        """Names relative to the root, sorted."""
+        listed = self.git("ls-files", "-co", "--exclude-standard")
+        if listed is not None:
+            names = listed.splitlines()
+        else:
+            paths = (path.relative_to(self.root) for path in self.root.rglob("*") if path.is_file())
+            names = [
+                path.as_posix() for path in paths
+                if not any(part in (".git", ".run", "__pycache__") or part.startswith(".build") for part in path.parts)]
+        # During a merge, Git lists a file in conflict several times.
+        return sorted(name for name in set(names) if (self.root / name).is_file())
+
+    def git(self, *arguments):
+        """What a Git command prints. None where it fails, or where the root is not a repository's."""
+        if not (self.root / ".git").exists():
+            return None
+        try:
+            done = subprocess.run(["git", *arguments], cwd=self.root, capture_output=True, text=True)
+        except OSError:
+            return None
+        return done.stdout if done.returncode == 0 else None
+
+    @functools.lru_cache(maxsize=None)
+    def read(self, name):
+        return (self.root / name).read_text(errors="replace")
+
+    def under(self, *folders, ending=".swift"):
+        """Files in any of the folders whose names have the ending, or one of several."""
+        starts = tuple(folder.rstrip("/") + "/" for folder in folders)
+        return [name for name in self.files if name.startswith(starts) and name.endswith(ending)]
+
+
+def line_of(text, offset):
+    return text.count("\n", 0, offset) + 1
+
+
+def area(name):
+    """The part of the project that a file counts for."""
+    parts = name.split("/")
+    if name.endswith(".md"):
+        return "Docs"
+    if parts[0] == "Sources":
+        return "/".join(parts[:2])
+    return parts[0] if parts[0] in ("Tests", "Fuzz", "Benchmarks") else "scripts"
