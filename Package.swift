@@ -5,10 +5,6 @@ let engineSettings: [SwiftSetting] = [
   .enableExperimentalFeature("Lifetimes")
 ]
 
-// What a build without the trait goes without.
-let images = Target.Dependency.target(name: "VitrineImages", condition: .when(traits: ["Images"]))
-let localServer = Target.Dependency.target(name: "LocalServer", condition: .when(traits: ["Images"]))
-
 let package = Package(
   name: "Vitrine",
   platforms: [.macOS(.v26), .iOS(.v26)],
@@ -18,13 +14,15 @@ let package = Package(
     .library(name: "VitrineSimulation", targets: ["VitrineSimulation"]),
     .executable(name: "cachectl", targets: ["cachectl"]),
     .executable(name: "vitrine-decoder", targets: ["vitrine-decoder"]),
+    // For the package in Fuzz/.
+    .library(name: "CacheCtlTool", targets: ["CacheCtlTool", "CacheCtlKit"]),
+    .library(name: "PictureFiles", targets: ["PictureFiles"]),
   ],
   traits: [
     .trait(
       name: "Images",
       description: "VitrineImages and the commands of cachectl for pictures; needs libjpeg, libpng, libwebp"),
-    // Mutants of the engine are built sooner without.
-    .default(enabledTraits: Context.environment["VITRINE_MUTANTS"] == "1" ? [] : ["Images"]),
+    .default(enabledTraits: ["Images"]),
   ],
   targets: [
     .systemLibrary(
@@ -37,15 +35,14 @@ let package = Package(
     .target(
       name: "Vitrine", dependencies: ["CZstd", "CXXHash", "CVitrineSystem"],
       swiftSettings: engineSettings),
-    // Without the trait, what follows is empty, and needs none of the libraries.
+    // Without the trait, SwiftPM does not look for the libraries, and these targets cannot be built.
     .systemLibrary(name: "CJPEG", pkgConfig: "libjpeg", providers: [.apt(["libjpeg-dev"]), .brew(["jpeg-turbo"])]),
     .systemLibrary(name: "CPNG", pkgConfig: "libpng", providers: [.apt(["libpng-dev"]), .brew(["libpng"])]),
     .systemLibrary(name: "CWebP", pkgConfig: "libwebp", providers: [.apt(["libwebp-dev"]), .brew(["webp"])]),
     .target(
       name: "CImageCodecs",
-      dependencies: ["CJPEG", "CPNG", "CWebP"].map { .target(name: $0, condition: .when(traits: ["Images"])) },
-      cSettings: [.define("VITRINE_IMAGES", .when(traits: ["Images"]))]),
-    .target(name: "CDecoderProcess", cSettings: [.define("VITRINE_IMAGES", .when(traits: ["Images"]))]),
+      dependencies: ["CJPEG", "CPNG", "CWebP"].map { .target(name: $0, condition: .when(traits: ["Images"])) }),
+    .target(name: "CDecoderProcess"),
     .target(
       name: "VitrineImages", dependencies: ["Vitrine", "CImageCodecs", "CDecoderProcess"],
       swiftSettings: engineSettings),
@@ -55,9 +52,17 @@ let package = Package(
       name: "VitrineSimulation", dependencies: ["Vitrine", "CZstd"],
       resources: [.embedInCode("Workloads/v1-torn.archive")]),
     .target(name: "CacheCtlKit", dependencies: ["Vitrine"]),
+    // The tool without its `main`, so that tests and fuzzers can link it.
+    .target(
+      name: "CacheCtlTool",
+      dependencies: [
+        "Vitrine", "VitrineSimulation", "CacheCtlKit",
+        .target(name: "VitrineImages", condition: .when(traits: ["Images"])),
+      ],
+      path: "Sources/cachectl", exclude: ["Main"]),
+    .executableTarget(name: "cachectl", dependencies: ["CacheCtlTool"], path: "Sources/cachectl/Main"),
     .executableTarget(
-      name: "cachectl", dependencies: ["Vitrine", "VitrineSimulation", "CacheCtlKit", images]),
-    .executableTarget(name: "vitrine-demo", dependencies: ["Vitrine", images, localServer], path: "Sources/Demo"),
+      name: "vitrine-demo", dependencies: ["Vitrine", "VitrineImages", "LocalServer"], path: "Sources/Demo"),
     // What `make bench-images` runs.
     .executableTarget(
       name: "bench-images", dependencies: ["Vitrine", "VitrineImages", "VitrineSimulation", "CacheCtlKit"],
@@ -80,7 +85,9 @@ let package = Package(
     .testTarget(name: "CrashTests", dependencies: ["Vitrine", "VitrineSimulation"]),
     .testTarget(
       name: "CacheCtlTests",
-      dependencies: ["Vitrine", "VitrineSimulation", "CacheCtlKit", "cachectl", images, localServer]),
+      dependencies: [
+        "Vitrine", "VitrineImages", "VitrineSimulation", "CacheCtlKit", "CacheCtlTool", "cachectl", "LocalServer",
+      ]),
     // A decoder that does what decoders should not.
     .executableTarget(
       name: "decoder-faults", dependencies: ["VitrineImages", "CDecoderProcess"], path: "Tests/DecoderFaults"),
@@ -90,65 +97,13 @@ let package = Package(
       name: "VitrineImagesTests",
       dependencies: [
         "Vitrine", "VitrineImages", "VitrineSimulation", "LocalServer", "PictureFiles", "FolderRemoval",
-        "vitrine-decoder", "decoder-faults",
-        .target(name: "CSQLite", condition: .when(traits: ["Images"])),
+        "vitrine-decoder", "decoder-faults", "CSQLite",
       ]),
     .testTarget(name: "SimulationTests", dependencies: ["Vitrine", "VitrineSimulation"]),
-    .testTarget(name: "DocumentationTests", dependencies: ["Vitrine", "VitrineSimulation", images]),
+    .testTarget(name: "DocumentationTests", dependencies: ["Vitrine", "VitrineImages", "VitrineSimulation"]),
     .executableTarget(
       name: "store-process", dependencies: ["Vitrine", "VitrineSimulation"], path: "Tests/StoreProcess"),
     .testTarget(name: "ProcessTests", dependencies: ["Vitrine", "FolderRemoval", "store-process"]),
   ],
   swiftLanguageModes: [.v6]
 )
-
-// Fuzz targets get their `main` from libFuzzer, so an ordinary build cannot link them: `make fuzz` sets this variable.
-// Each is a folder of Fuzz/; `scripts/fuzz` reads their names from this line.
-let fuzzTargets = ["Arguments", "Checkpoint", "Image", "Metadata", "Operations", "Picture", "Record", "Store", "WAL"]
-if Context.environment["VITRINE_FUZZ"] == "1" {
-  // Nothing else that has a `main` of its own; so one `swift build` makes all of them.
-  package.targets.removeAll { $0.type == .executable || $0.type == .test }
-  package.products.removeAll { ["cachectl", "vitrine-decoder"].contains($0.name) }
-  package.targets.append(
-    .target(
-      name: "cachectl", dependencies: ["Vitrine", "VitrineSimulation", "CacheCtlKit", images],
-      path: "Sources/cachectl", exclude: ["main.swift"]))
-  // SwiftPM asks for coverage only of the target that it links; the fuzzer is to see its way through what it tests.
-  let coverage = SwiftSetting.unsafeFlags([
-    "-sanitize=fuzzer,address", "-sanitize-coverage=edge,trace-cmp,inline-8bit-counters,pc-table",
-  ])
-  let testable = SwiftSetting.unsafeFlags(["-enable-testing"])
-  for target in package.targets {
-    switch target.name {
-    case "Vitrine", "VitrineImages", "CacheCtlKit", "cachectl":
-      target.swiftSettings = (target.swiftSettings ?? []) + [coverage, testable]
-    case "VitrineSimulation": target.swiftSettings = [testable]
-    default: break
-    }
-  }
-  package.targets.append(
-    .target(
-      name: "FuzzSupport", dependencies: ["Vitrine", "VitrineSimulation"], path: "Fuzz/Support",
-      swiftSettings: [testable]))
-  for name in fuzzTargets {
-    package.products.append(.executable(name: "Fuzz-\(name)", targets: ["Fuzz-\(name)"]))
-    package.targets.append(
-      .executableTarget(
-        name: "Fuzz-\(name)",
-        dependencies: ["Vitrine", "FuzzSupport", "VitrineSimulation"]
-          + (name == "Arguments" || name == "Metadata" ? ["CacheCtlKit", "cachectl"] : [])
-          + (name == "Picture" ? ["VitrineImages", "PictureFiles"] : []),
-        path: "Fuzz/\(name)"))
-  }
-}
-
-// Planted mistakes are looked for by the tool and by two suites: `scripts/mutants` sets this, and what links less is built
-// sooner.
-if Context.environment["VITRINE_MUTANTS"] == "1" {
-  let left = [
-    "vitrine-demo", "bench-images", "store-process", "CacheCtlTests", "SimulationTests", "DocumentationTests",
-    "ProcessTests", "VitrineImagesTests", "vitrine-decoder", "decoder-faults", "CSQLite", "LocalServer", "PictureFiles",
-  ]
-  package.products.removeAll { left.contains($0.name) }
-  package.targets.removeAll { left.contains($0.name) }
-}

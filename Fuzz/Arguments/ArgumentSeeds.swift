@@ -1,7 +1,7 @@
 import FuzzSupport
 
 @testable import CacheCtlKit
-@testable import cachectl
+@testable import CacheCtlTool
 
 /// The examples of every command's help, and each option with values right and wrong.
 enum ArgumentSeeds {

@@ -1,9 +1,9 @@
 import FuzzSupport
 import Glibc
 
-@testable import cachectl
+@testable import CacheCtlTool
 
-/// The words of a command line, each ended by a zero byte, the name of the command first. Where the first word is no
+/// The words of a command line, each ended by a zero byte, the name of the command first. If the first word is no
 /// command, its first byte chooses one.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func testOneLine(_ start: UnsafePointer<UInt8>?, _ byteCount: Int) -> CInt {

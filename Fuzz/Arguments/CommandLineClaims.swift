@@ -1,14 +1,14 @@
 import FuzzSupport
 import Glibc
-import Vitrine
 
 @testable import CacheCtlKit
-@testable import cachectl
+@testable import CacheCtlTool
+@testable import Vitrine
 
-/// What holds of a command line, whatever its words are: a usage error, or arguments that say the same when they are
-/// written once more; and the command itself answers with one of its errors.
+/// The claims about a command line, whatever its words are: a usage error, or arguments that are the same once they
+/// are written again; and the command itself returns one of its errors.
 struct CommandLineClaims {
-  let command: any cachectl.Command.Type
+  let command: any CacheCtlTool.Command.Type
 
   private var specification: CommandSpecification { command.specification }
 
@@ -32,7 +32,7 @@ struct CommandLineClaims {
     run(arguments)
   }
 
-  /// Options with their values behind `=`, then the other words behind `--`.
+  /// Options with their values after `=`, then the other words after `--`.
   private func words(_ arguments: Arguments, positionals: [[UInt8]]) -> [[UInt8]] {
     var words: [[UInt8]] = []
     for option in specification.options {
@@ -54,7 +54,7 @@ struct CommandLineClaims {
     }
   }
 
-  /// Each value as everything that a command could take it for.
+  /// Reads each value as every type that a command could read it as.
   private func readValues(_ arguments: Arguments) {
     for option in specification.options where option.valueName != nil {
       WordClaims.check(arguments.value(option) ?? [])
@@ -74,7 +74,7 @@ struct CommandLineClaims {
     }
   }
 
-  /// The command as the tool would run it, up to the store, which is not there; with no path that the words have.
+  /// Runs the command as the tool would, up to the store, which is missing; with no path from the words.
   private func run(_ arguments: Arguments) {
     guard !["bench", "crashtest"].contains(specification.name) else { return }
     let positionals = zip(specification.positionals, arguments.positionals).map { positional, word in

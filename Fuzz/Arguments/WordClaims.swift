@@ -1,10 +1,10 @@
-import CacheCtlKit
 import FuzzSupport
 
+@testable import CacheCtlKit
 @testable import Vitrine
 @testable import VitrineSimulation
 
-/// What holds of one word, as each thing that it could be.
+/// The claims about one word, read as every possible value.
 enum WordClaims {
   static func check(_ word: [UInt8]) {
     let line = printable(word)
@@ -20,7 +20,7 @@ enum WordClaims {
     }
     if let digest = Digest(text) { claim(Digest("\(digest)") == digest, "a digest is another") }
     if let style = Style(text) { claim(style.name == text, "a style is another") }
-    // What `crashtest --repeat` takes.
+    // A value of `crashtest --repeat`.
     if let place = CrashPlace(text) {
       let again = CrashPlace("\(place)")
       claim(again.map { "\($0)" } == "\(place)", "a place is another once it is written: \(place)")

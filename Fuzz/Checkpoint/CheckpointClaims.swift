@@ -2,7 +2,7 @@ import FuzzSupport
 
 @testable import Vitrine
 
-/// What holds of a checkpoint, whatever its bytes are: what can be read can be written, and reads the same.
+/// The claims about a checkpoint, whatever its bytes are: a readable one can be written, and reads the same.
 enum CheckpointClaims {
   static func checkFile(_ bytes: [UInt8], seals: Bool) {
     var bytes = bytes
@@ -63,7 +63,7 @@ enum CheckpointClaims {
     use(catalog)
   }
 
-  /// What a store that is open does with it.
+  /// Uses it like an open store.
   private static func use(_ catalog: Catalog) {
     let now: Int64 = 1_700_000_000_000
     for shard in 0..<KeyTable.shardCount {

@@ -7,7 +7,8 @@ enum CheckpointSeeds {
   /// Of a head; the rest of its 4096 bytes is zeros.
   private static let used = 1024
 
-  /// A file from an input; `isWhole`: zeros fill the last block, without which counts of more words are not looked at.
+  /// A file from an input; `isWhole`: zeros fill the last block, without which counts of more words are not
+  /// examined.
   static func expanded(_ bytes: [UInt8], isWhole: Bool) -> [UInt8] {
     guard bytes.count > used else { return bytes }
     let file = bytes[..<used] + [UInt8](repeating: 0, count: CheckpointHeader.byteCount - used) + bytes[used...]
@@ -33,7 +34,7 @@ enum CheckpointSeeds {
     return seeds + words()
   }
 
-  /// Nothing contradicts it but the checksum of its block.
+  /// Only the checksum of its block contradicts it.
   private static func withOneUnitMore(_ short: [UInt8]) -> [UInt8] {
     var bytes = short
     let liveUnits = used + CheckpointHeader.blockHeaderByteCount + 5 * 8
@@ -41,7 +42,7 @@ enum CheckpointSeeds {
     return bytes
   }
 
-  /// Counts that no file has: in the head, with a body of as many words, and in the body.
+  /// Impossible counts: in the head, with a body of as many words, and in the body.
   private static func hostile(_ short: [UInt8], _ count: UInt64) -> [[UInt8]] {
     let firstWord = used + CheckpointHeader.blockHeaderByteCount
     let segments = Int(Seal.word(short, 96)) * CheckpointHeader.segmentWords
@@ -57,7 +58,7 @@ enum CheckpointSeeds {
     }
   }
 
-  /// Bodies as words, with nothing in them, and with times at both ends of the numbers.
+  /// Bodies as words: empty ones, and ones with the extreme times.
   private static func words() -> [[UInt8]] {
     let noEntries = [UInt8](repeating: 0, count: KeyTable.shardCount + ContentTable.shardCount)
     var seeds: [[UInt8]] = [[2, 1, 1, 1, 0, 0] + [UInt8](repeating: 1, count: 300)]

@@ -3,8 +3,8 @@ import FuzzSupport
 @testable import Vitrine
 @testable import VitrineSimulation
 
-/// What holds of a store whose files are any bytes: it opens or says why not, gives right bytes or none, takes changes,
-/// and is the same when it is opened once more.
+/// The claims about a store with arbitrary files: it opens or reports why not, returns right bytes or none, takes
+/// changes, and is the same when it is opened again.
 struct ImageClaims {
   private let image: StoreImage
   private let mode: UInt8
@@ -59,7 +59,7 @@ struct ImageClaims {
     claim(report.entryCount <= report.recordCount, "more entries than records")
   }
 
-  /// Contract 1: closed and opened again it has what it had.
+  /// Contract 1: closed and opened again it has the same entries.
   private func checkAgain(_ store: CacheStore) {
     let hasFailed = (try? store.requireWell()) == nil
     let found = Inspection.contents(store, Set(keys))
@@ -70,7 +70,7 @@ struct ImageClaims {
     claims.read(again, keys)
     if !image.mayBeForged, mode & 1 == 0 {
       claim(Inspection.contents(again, Set(keys)) == found, "a second opening finds something else")
-      claim(again.statistics().lastOpen.kind == .clean, "a clean close is not recognised")
+      claim(again.statistics().lastOpen.kind == .clean, "a clean close is not recognized")
     }
     try? again.close()
   }

@@ -1,6 +1,6 @@
 import FuzzSupport
 
-/// Every mutation of every file, at each moment, with checksums put right and not.
+/// Every mutation of every file, at each moment, with and without valid checksums.
 enum ImageSeeds {
   static func all() -> [[UInt8]] {
     var seeds: [[UInt8]] = []

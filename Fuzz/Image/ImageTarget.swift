@@ -3,10 +3,10 @@ import FuzzSupport
 @testable import Vitrine
 @testable import VitrineSimulation
 
-/// A real small store at some moment of its life, to whose files something was done; see ``Mutation``. The first byte
-/// says which moment, the second how the files are treated and opened:
+/// A real small store at some moment of its life, with mutated files; see ``Mutation``. The first byte chooses the
+/// moment, the second how the files are treated and opened:
 ///
-/// - bit 0: checksums are put right in what was changed
+/// - bit 0: checksums of the changed parts are put right
 /// - bits 1 and 2: `verification`
 /// - bit 3: `reads: .copied`
 /// - bit 4: `whenUnusable: .recreate`

@@ -1,13 +1,13 @@
 import FuzzSupport
 
-/// What is done to one file of a store. A byte names it, another one the file, and what else it needs follows. The high
+/// A mutation of one file of a store. One byte names it, another one the file, and its arguments follow. The high
 /// bit of the first byte chooses places in use: most of a store's files is zeros.
 enum Mutation: UInt8, CaseIterable {
   /// Up to 16 bytes at a place.
   case write
   /// One byte at a place, by an exclusive or.
   case flip
-  /// A number as hostile files have them, at a multiple of 4.
+  /// A hostile number, at a multiple of 4.
   case number
   case cut
   case empty
@@ -16,13 +16,13 @@ enum Mutation: UInt8, CaseIterable {
   case exchange
   /// By another file of the same store.
   case replace
-  /// By the same file as it was at another moment: stale, and right in itself.
+  /// By the same file at another moment: stale, and valid in itself.
   case stale
   /// Up to 255 bytes at the end, of one value.
   case append
   /// Up to 64 KiB of the input in its place.
   case content
-  /// Once more, under the name that the next file of its kind would have.
+  /// Copied to the name that the next file of its kind would have.
   case duplicate
   /// A folder in its place.
   case folder

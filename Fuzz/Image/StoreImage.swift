@@ -3,14 +3,14 @@ import FuzzSupport
 @testable import Vitrine
 @testable import VitrineSimulation
 
-/// The files of a store with mutations made in them.
+/// The files of a store with mutations.
 struct StoreImage {
   let world: SimulatedWorld
-  /// Whether bytes of a segment were changed and then believed: then anything may stand in a record.
+  /// Whether bytes of a segment were changed and then accepted: then a record may have any content.
   private(set) var mayBeForged = false
-  /// Whether records may be damaged, which `verification: .never` believes where a checkpoint vouches for them.
+  /// Whether records may be damaged, which `verification: .never` accepts if a checkpoint vouches for them.
   private(set) var mayHaveBadRecords = false
-  /// Whether the file that says which store this is was left alone, and every file is one.
+  /// Whether the file with the store's identity is untouched, and every file is a file.
   private(set) var mustOpen = true
   private let moment: Int
   private let seals: Bool
@@ -91,12 +91,12 @@ struct StoreImage {
     }
   }
 
-  /// An offset in the file: any, or one that is not zeros.
+  /// An offset in the file: any, or that of a nonzero byte.
   private func place(in bytes: [UInt8], _ isInUse: Bool, _ input: inout FuzzInput) -> Int {
     guard !bytes.isEmpty else { return 0 }
     let drawn = Int(input.next(UInt16.self))
     guard isInUse else { return min(drawn * 8 % bytes.count + Int(input.byte() & 7), bytes.count - 1) }
-    // Words in use stand close together: the drawn one is counted from the front.
+    // Words in use are close together: the drawn one is counted from the front.
     var count = 0
     var last = 0
     for word in stride(from: 0, to: bytes.count, by: 8)
@@ -108,7 +108,7 @@ struct StoreImage {
     return min(last + drawn & 7, bytes.count - 1)
   }
 
-  /// Another name that a file beside this one could have.
+  /// Another name that a file next to this one could have.
   private func next(_ path: String, _ number: UInt8) -> String {
     let folder = path.split(separator: "/").dropLast().joined(separator: "/")
     if path.hasSuffix(".segment") { return "\(folder)/\(SegmentHeader.fileName(UInt64(number)))" }

@@ -1,9 +1,9 @@
-import CacheCtlKit
 import FuzzSupport
 
+@testable import CacheCtlKit
 @testable import Vitrine
 
-/// What the tool makes of keys and metadata: names of files, lines, JSON.
+/// The texts that the tool makes of keys and metadata: names of files, lines, JSON.
 enum EntryTexts {
   static func check(_ key: CacheKey, _ metadata: [UInt8]) {
     checkNames(ExportPath.names(for: key))
@@ -19,7 +19,7 @@ enum EntryTexts {
     _ = ContentType.of(name: key.url, bytes: metadata)
   }
 
-  /// No name leaves the folder that it is put into.
+  /// No name leads out of its folder.
   private static func checkNames(_ names: [String]) {
     claim(names.count >= 2, "a key without a path")
     for name in names {

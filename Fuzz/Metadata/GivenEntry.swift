@@ -1,11 +1,11 @@
-import CacheCtlKit
 import FuzzSupport
 
+@testable import CacheCtlKit
 @testable import Vitrine
 @testable import VitrineSimulation
 
-/// What a caller gives beside the bytes: it is refused, and nothing has happened, or it comes back as it was given,
-/// also behind another opening.
+/// The caller's properties of an entry: the put is refused without an effect, or a get returns them unchanged, also
+/// after another opening.
 struct GivenEntry {
   private let key: CacheKey
   private let bytes: [UInt8]
@@ -40,7 +40,7 @@ struct GivenEntry {
     bytes = RecordedStore.bytes(count, Int(shape))
   }
 
-  /// Bytes as they are, or so many of one: lengths about the limits.
+  /// Bytes as they are, or many of one value: lengths near the limits.
   private static func text(_ input: inout FuzzInput) -> [UInt8] {
     let count = Int(input.byte())
     if count < 0xF0 { return input.take(count) }
@@ -61,7 +61,7 @@ struct GivenEntry {
     if isPut {
       entry.expectFound(again, changed)
     } else {
-      claim(!again.contains(entry.key) || SmallStore.shared.values[entry.key] != nil, "what was refused is there")
+      claim(!again.contains(entry.key) || SmallStore.shared.values[entry.key] != nil, "a refused entry is stored")
     }
   }
 
@@ -97,7 +97,7 @@ struct GivenEntry {
     _ = try? store.draw(CacheKey("a drawing"), width: length, height: length, format: .gray8) { _, _ in }
   }
 
-  /// Answers what is to be found from then on.
+  /// Returns the expected properties from then on.
   private func change(_ store: CacheStore, _ input: inout FuzzInput) -> PutOptions {
     var changed = options
     let metadata = GivenEntry.text(&input)
@@ -116,11 +116,11 @@ struct GivenEntry {
   }
 
   private func expectFound(_ store: CacheStore, _ options: PutOptions) {
-    let now = store.core.environment.clock.wallMilliseconds()
+    let now = store.core.context.environment.clock.wallMilliseconds()
     if let expiration = options.expirationMilliseconds, expiration <= now {
       return claim(store.bytes(key) == nil, "an entry is given that had expired")
     }
-    // Time passes only where something waits.
+    // Time passes only during a wait.
     if let sliding = options.slidingExpirationMilliseconds, sliding < 60_000 { return }
     claim(store.bytes(key) == bytes, "other bytes")
     guard case .found(let info) = store.lookup(key) else { refute("\(store.lookup(key)) instead of an entry") }

@@ -1,10 +1,10 @@
 import FuzzSupport
 
-/// All that a key and an entry carry beside the bytes: URL, style, metadata, expiry, source, layout. The first byte
-/// says where they come from:
+/// All properties of a key and an entry beside the bytes: URL, style, metadata, expiry, source, layout. The first
+/// byte chooses their origin:
 ///
-/// - bit 0: from the head of a record of a real store, in which bytes were changed; else from a caller
-/// - bit 1: of the record, whether its checksum is put right
+/// - bit 0: from the head of a record of a real store, with changed bytes; otherwise from a caller
+/// - bit 1: for the record, whether its checksum is put right
 @_cdecl("LLVMFuzzerTestOneInput")
 public func testOneEntry(_ start: UnsafePointer<UInt8>?, _ byteCount: Int) -> CInt {
   var input = FuzzInput(start, byteCount)

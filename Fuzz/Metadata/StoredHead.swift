@@ -3,7 +3,7 @@ import FuzzSupport
 @testable import Vitrine
 @testable import VitrineSimulation
 
-/// A record of a closed store, in whose head bytes were changed, in a store that vouches for it. Behind the mode a byte
+/// A record of a closed store with changed bytes in its head, in a store that vouches for it. After the mode a byte
 /// names the record, and each change is an offset in the head and a number of eight bytes there.
 enum StoredHead {
   private static let moment = 4
@@ -49,7 +49,8 @@ enum StoredHead {
     let options = StoreOptions(
       maximumAgeMilliseconds: mode & 8 == 0 ? nil : 1 << 40, maximumIdleMilliseconds: mode & 16 == 0 ? nil : 1 << 41,
       verification: verification[Int(mode & 3)], reads: mode & 4 == 0 ? .mapped : .copied)
-    // Unvouched records are checked; those that a checkpoint vouches for, and `never` believes, may say anything.
+    // Unvouched records are checked; those that a checkpoint vouches for, and `never` accepts, may have any
+    // content.
     let isBelieved = seals || mode & 2 == 2
     let claims = StoreClaims(world, values: isBelieved ? nil : StoreClaims.changed(SmallStore.shared.values))
     guard let store = claims.open(options) else { refute("a store with a bad record does not open") }

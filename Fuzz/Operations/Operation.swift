@@ -1,12 +1,12 @@
 import FuzzSupport
 
-/// One thing that is done to a store. A byte names it, and what it needs follows.
+/// One operation on a store. A byte names it, and its arguments follow.
 enum Operation: UInt8, CaseIterable {
   case put
   /// Of a bitmap, by its bytes.
   case putBitmap
   case draw
-  /// A body in pieces, begun, or written to, or committed, or abandoned.
+  /// Begins, writes to, commits or abandons a body in pieces.
   case body
   case batch
   case get
@@ -30,11 +30,12 @@ enum Operation: UInt8, CaseIterable {
   case reopen
   case openReader
   case refreshReader
-  /// The power goes at some operation of the disk, under some policy; the store goes on with what was left.
+  /// The power is lost at some operation of the disk, under some policy; the store continues with the resulting
+  /// disk.
   case crash
-  /// The same, but the store goes on as if it had not been; what was left is looked at.
+  /// The same, but the store continues without the crash; the resulting disk is inspected.
   case lookAtCrash
-  /// The process dies: what was not synced is still there.
+  /// The process dies: unsynced changes are still there.
   case killProcess
 
   static func next(_ input: inout FuzzInput) -> Operation? {

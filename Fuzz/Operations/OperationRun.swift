@@ -3,14 +3,14 @@ import FuzzSupport
 @testable import Vitrine
 @testable import VitrineSimulation
 
-/// A store under operations, with its history: after each of them it has what the history says, and its accounts are
-/// right.
+/// A store under operations, with its history: after each of them it has the history's content, and its accounts
+/// are right.
 final class OperationRun {
   private(set) var recorded: RecordedStore
   private(set) var reader: CacheStore?
   private var blobs: [(blob: Blob, bytes: [UInt8])] = []
   var bodies: [(writer: BodyWriter, key: CacheKey, bytes: [UInt8])] = []
-  /// No crash before this operation of the disk: the clock has moved on since.
+  /// No crash before this operation of the disk: the clock has advanced since.
   private var firstMoment: Int
   private let mayBeHuge: Bool
   private var operationCount = 0
@@ -41,7 +41,7 @@ final class OperationRun {
     do {
       try run(operation, &input)
     } catch let error as StoreError {
-      // Refused: the history has a step that may have happened or not. But nothing is wrong with the disk.
+      // Refused: the history has a step that may have happened or not. But the disk is undamaged.
       switch error {
       case .writeFailed, .system, .storeRemoved: refute("\(doing): \(error)")
       default: break
@@ -64,7 +64,7 @@ final class OperationRun {
     claim(world.disk.misuse.isEmpty, world.disk.misuse.first ?? "")
   }
 
-  // MARK: Looking
+  // MARK: Checks
 
   private func expectTheHistory() {
     let found = Inspection.contents(store, OperationValues.keys)
@@ -75,8 +75,8 @@ final class OperationRun {
     claim(store.statistics().bytesOnDisk <= store.statistics().byteBudget, "\(doing): over the budget")
   }
 
-  /// What a crash brings back beyond the budget, or an opening with a smaller one finds, goes with the first upkeep. What has
-  /// expired nobody reads: what the log alone has of it waits for upkeep too.
+  /// Excess over the budget, after a crash or an opening with a smaller one, is removed by the first upkeep.
+  /// Expired entries are not read: those that only the log has wait for upkeep too.
   private func settle() {
     let isOver = store.statistics().bytesOnDisk > store.statistics().byteBudget
     if isOver || OperationValues.keys.contains(where: { store.lookup($0) == .expired }) { recorded.upkeep() }
@@ -88,7 +88,7 @@ final class OperationRun {
 
   private func copy(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeBytes { Array($0) } } }
 
-  // MARK: Doing
+  // MARK: Operations
 
   private func run(_ operation: Operation, _ input: inout FuzzInput) throws {
     switch operation {
@@ -120,7 +120,7 @@ final class OperationRun {
       let moment = input.flag() ? OperationValues.moment(&input, after: now) : nil
       guard var content = Inspection.contents(store, [key])[key] else { return }
       content.expiry = moment.map { .at($0) }
-      // Made once more it changes whatever is there then.
+      // Repeated, it changes the entry that exists then.
       func again(_ store: CacheStore) throws -> [History.Change] {
         try store.setExpiration(moment, for: key)
         return []
@@ -149,7 +149,7 @@ final class OperationRun {
     }
   }
 
-  /// A reader that is up to date sees what the writer has.
+  /// An up-to-date reader sees the writer's content.
   private func expectTheSame() {
     guard let reader else { return }
     let (seen, own) = (
@@ -173,7 +173,7 @@ final class OperationRun {
     }
   }
 
-  /// What originals with other bytes take with them.
+  /// The styles that originals with other bytes remove.
   private func outdated(_ puts: [CacheKey: [UInt8]]) -> [History.Change] {
     puts.filter { $0.key.style == .original }.flatMap { original, bytes in
       let source = Source(bytes.withUnsafeBytes { Digest(of: $0) })
@@ -212,7 +212,7 @@ final class OperationRun {
     try recorded.change(changes + gone, synced: synced, again: again) { _ = try again($0) }
   }
 
-  /// A get that names a source: an entry with another one that its put named goes.
+  /// A get that names a source: an entry with another named source is dropped.
   private func get(_ input: inout FuzzInput) {
     let key = OperationValues.key(&input)
     let source = Source([input.byte() & 64 | 1])!
@@ -243,7 +243,7 @@ final class OperationRun {
       guard !bodies.isEmpty else { return }
       let index = input.number(below: bodies.count)
       let bytes = OperationValues.bytes(&input, mayBeHuge: false)
-      // Refused, it has ended.
+      // After a refusal it has ended.
       do {
         try bodies[index].writer.write(bytes)
         bodies[index].bytes += bytes
@@ -290,7 +290,7 @@ final class OperationRun {
 
   // MARK: Time and power
 
-  /// What has expired is gone, which no loss of power undoes: so all before is made durable first.
+  /// Removes expired entries, which no loss of power undoes: so all earlier changes are made durable first.
   private func advance(_ hours: Int) throws {
     try recorded.flush()
     let then = now + Int64(hours) * OperationValues.hour

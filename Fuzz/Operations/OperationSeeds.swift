@@ -1,5 +1,6 @@
 import FuzzSupport
-import VitrineSimulation
+
+@testable import VitrineSimulation
 
 /// Sequences drawn at random, the same at each run: every operation comes often.
 enum OperationSeeds {

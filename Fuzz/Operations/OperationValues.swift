@@ -1,13 +1,13 @@
 import FuzzSupport
-import VitrineSimulation
 
 @testable import Vitrine
+@testable import VitrineSimulation
 
-/// The keys and values of sequences: few enough that they meet again and again.
+/// The keys and values of sequences: few enough that they recur.
 enum OperationValues {
   static let styles = ["original", "w320", "t"].map { Style($0)! }
   static let urls = ["a/0", "a/1", "a/2", "b/0", "b/1", ""]
-  /// URLs with no other styles, for what is drawn or comes in pieces.
+  /// URLs with no other styles, for drawings and bodies in pieces.
   static let drawn = ["drawn/0", "drawn/1"]
   static let bodies = ["body/0", "body/1"]
 
@@ -19,7 +19,7 @@ enum OperationValues {
     return CacheKey(urls[byte % urls.count], styles[byte / urls.count % styles.count])
   }
 
-  /// About the limits of records, frames, segments and pieces.
+  /// Near the limits of records, frames, segments and pieces.
   private static let sizes = [0, 1, 63, 64, 65, 300, 1000, 4000, 5000, 20_000, 33_000, 66_000, 150_000]
 
   static func bytes(_ input: inout FuzzInput, mayBeHuge: Bool) -> [UInt8] {
@@ -32,7 +32,7 @@ enum OperationValues {
 
   static let hour: Int64 = 3_600_000
 
-  /// The clock moves on by hours; waiting for room takes seconds of it.
+  /// The clock advances by hours; waiting for space takes seconds of it.
   static func moment(_ input: inout FuzzInput, after now: Int64) -> Int64 {
     now + Int64(input.byte()) * hour + hour / 2
   }

@@ -1,7 +1,7 @@
 import FuzzSupport
 
-/// A sequence of operations, done to a store on the simulated disk and to the explorer's history of it; see
-/// ``Operation``. The first byte gives the budgets.
+/// A sequence of operations, made on a store on the simulated disk and on the explorer's history of it; see
+/// ``Operation``. The first byte chooses the budgets.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func testOneSequence(_ start: UnsafePointer<UInt8>?, _ byteCount: Int) -> CInt {
   var input = FuzzInput(start, byteCount)

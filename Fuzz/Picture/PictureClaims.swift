@@ -1,9 +1,10 @@
 import FuzzSupport
 
+@testable import PictureFiles
 @testable import VitrineImages
 
-/// What holds of any bytes: an error that bytes can cause, or a picture, of the size that was asked for, and the same
-/// when it is decoded once more.
+/// The claims about any bytes: an error that bytes can cause, or a picture of the requested size, and the same when
+/// it is decoded again.
 struct PictureClaims {
   private let bytes: UnsafeRawBufferPointer
   private let wanted: PixelSize?

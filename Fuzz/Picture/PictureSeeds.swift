@@ -1,9 +1,9 @@
 import FuzzSupport
-import PictureFiles
 
+@testable import PictureFiles
 @testable import VitrineImages
 
-/// A small picture of each kind that there is, in each way of decoding it.
+/// A small picture of each kind, in each way of decoding it.
 enum PictureSeeds {
   static func all() throws -> [[UInt8]] {
     let files = try jpeg() + png() + webp()
@@ -13,7 +13,7 @@ enum PictureSeeds {
       seeds.append([1] + file)
       seeds.append([side << 1 | (number % 2 == 0 ? 0 : 16)] + file)
     }
-    // More than is allowed where bit 4 is set.
+    // More than is allowed if bit 4 is set.
     for encoding in [ImageEncoder.Encoding.jpeg(), .png, .webp(), .losslessWebP] {
       seeds.append([16] + (try ImageEncoder.encode(.gradient(60, 40), as: encoding)))
     }

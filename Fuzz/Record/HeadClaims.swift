@@ -3,7 +3,7 @@ import Synchronization
 
 @testable import Vitrine
 
-/// What holds of the head of a record, whatever its bytes are.
+/// The claims about the head of a record, whatever its bytes are.
 enum HeadClaims {
   static func check(_ bytes: UnsafeRawBufferPointer) {
     _ = SegmentHeader(bytes)
@@ -26,7 +26,7 @@ enum HeadClaims {
     }
   }
 
-  /// The quick look of a hit comes before any check: what it names lies in the bytes, whatever they are.
+  /// A hit glances at the head before any check: the ranges it finds lie in the bytes, whatever they are.
   private static func glanceUnchecked(_ bytes: UnsafeRawBufferPointer) {
     guard bytes.count >= RecordHeader.fixedByteCount, let start = bytes.baseAddress else { return }
     let flags = RecordHeader.Flags(rawValue: start.u16(6))
@@ -44,7 +44,7 @@ enum HeadClaims {
     if let source = Source([1, 2, 3]) { _ = glance.has(source) }
   }
 
-  /// It finds the same places as a full read.
+  /// It finds the same ranges as a full read.
   private static func glance(
     _ bytes: UnsafeRawBufferPointer, _ header: RecordHeader, _ url: UnsafeRawBufferPointer,
     _ style: UnsafeRawBufferPointer
@@ -62,21 +62,21 @@ enum HeadClaims {
     if let source = header.source { claim(glance.has(source), "a glance sees another source") }
   }
 
-  /// Address Sanitizer sees a range that is not the input's.
+  /// Address Sanitizer finds a range outside the input.
   private static func touch(_ range: UnsafeRawBufferPointer) {
     var sum: UInt8 = 0
     for byte in range { sum &+= byte }
     touched.store(sum, ordering: .relaxed)
   }
 
-  /// So that nobody leaves the reading out.
+  /// Keeps the optimizer from removing the reads.
   private static let touched = Atomic<UInt8>(0)
 
   private static func part(_ bytes: UnsafeRawBufferPointer, _ offset: Int, _ count: Int) -> UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + count])
   }
 
-  /// What was read, written again, gives the same head, so that the encoder and the reader never part.
+  /// The parsed head, written again, gives the same head: encoder and reader agree.
   private static func rewrite(
     _ header: RecordHeader, _ url: UnsafeRawBufferPointer, _ style: UnsafeRawBufferPointer,
     _ metadata: UnsafeRawBufferPointer

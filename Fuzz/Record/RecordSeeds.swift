@@ -2,7 +2,7 @@ import FuzzSupport
 
 @testable import Vitrine
 
-/// The records of a real store one by one, and its segments, short of their zeros.
+/// The records of a real store one by one, and its segments without their zeros.
 enum RecordSeeds {
   static func all() throws -> [[UInt8]] {
     var seeds: [[UInt8]] = []
@@ -25,7 +25,7 @@ enum RecordSeeds {
     return seeds + hostileLengths(seeds[0])
   }
 
-  /// A record with lengths that no file has.
+  /// A record with impossible lengths.
   private static func hostileLengths(_ record: [UInt8]) -> [[UInt8]] {
     var seeds: [[UInt8]] = []
     for value: UInt64 in [(1 << 32) - 1, 1 << 63, 1 << 30, .max] {

@@ -2,10 +2,10 @@ import FuzzSupport
 
 @testable import Vitrine
 
-/// Bytes for the parsers of segments: whatever they say, every range that a record names lies in its bytes, and nothing
-/// traps. The first byte says how they are read:
+/// Bytes for the parsers of segments: whatever they are, every range that a record names lies in its bytes, and
+/// nothing traps. The first byte says how they are read:
 ///
-/// - bit 0: checksums and digests are put right, so that the content is believed
+/// - bit 0: checksums and digests are put right, so that the content is accepted
 /// - bit 1: the bytes are a whole segment file, head and records, and not one record
 @_cdecl("LLVMFuzzerTestOneInput")
 public func testOneRecord(_ start: UnsafePointer<UInt8>?, _ byteCount: Int) -> CInt {

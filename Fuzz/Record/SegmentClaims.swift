@@ -2,7 +2,7 @@ import FuzzSupport
 
 @testable import Vitrine
 
-/// What holds of a segment file, whatever its bytes are: the scan that a rebuild makes, and the check of each record
+/// The claims about a segment file, whatever its bytes are: the scan of a rebuild, and the check of each record
 /// with its payload.
 enum SegmentClaims {
   static let store = StoreID(low: 1, high: 2)
@@ -20,14 +20,14 @@ enum SegmentClaims {
       read(record, file)
     }
     claim(end <= bytes.count || bytes.count < SegmentHeader.byteCount, "a segment that ends behind its end")
-    // Where an index points is not where a record begins.
+    // An index may point to a place where no record begins.
     for offset in stride(from: 0, through: min(bytes.count + 64, 1024), by: Unit.byteCount) { _ = read(offset, file) }
   }
 
   private static func read(_ record: SegmentScanner.Found, _ file: MemoryFile) {
     var sealed = file.bytes
     Seal.record(&sealed, at: record.offset, store: store, id: segment)
-    // A payload that is not its digest's is for the check behind the head's.
+    // A payload with another digest is for the check after the head's.
     let isOfDigest = Seal.word(sealed, record.offset + 32) == Seal.word(file.bytes, record.offset + 32)
     claim(!isOfDigest || sealed == file.bytes, "a head with a wrong checksum is taken")
     switch read(record.offset, file) {
@@ -51,7 +51,7 @@ enum SegmentClaims {
     claim(view.metadata.count == record.header.metadataByteCount, "other metadata")
   }
 
-  /// Of what is stored as it is.
+  /// Of payloads stored uncompressed.
   private static func digest(_ header: RecordHeader, _ offset: Int, _ file: MemoryFile) -> Digest? {
     guard header.encoding != .zstd else { return nil }
     let start = offset + header.payloadOffset

@@ -3,9 +3,9 @@ import FuzzSupport
 @testable import Vitrine
 @testable import VitrineSimulation
 
-/// What holds of a store one of whose small files is any bytes.
+/// The claims about a store with arbitrary bytes in one of its small files.
 enum StoreFileClaims {
-  /// A store that was closed.
+  /// A closed store.
   private static let moment = 4
 
   static func checkStoreFile(_ bytes: [UInt8], seals: Bool, opens: Bool) {
@@ -29,14 +29,15 @@ enum StoreFileClaims {
     }
   }
 
-  /// What a copy says, byte by byte: a number that is read short would be the same short number once it is written again.
+  /// The fields of a copy, byte by byte: a number that is read truncated would be the same truncated number once it
+  /// is written again.
   private static func fields(_ copy: ArraySlice<UInt8>) -> [UInt8] {
     var bytes = Array(copy.prefix(StoreIdentity.byteCount))
-    // Larger numbers are taken for the largest.
+    // Larger numbers are read as the largest.
     for (field, most) in [(232, CacheFormat.largestBudget), (240, Int.max), (272, Int.max), (280, Int.max)] {
       Seal.put(min(Seal.word(bytes, field), UInt64(most)), &bytes, at: field)
     }
-    // Between them stands what no reader looks at, and behind them the checksum.
+    // Between the fields are bytes that no reader reads, and behind them the checksum.
     return Array(bytes[..<12] + bytes[16..<267] + bytes[272..<288])
   }
 
@@ -61,8 +62,8 @@ enum StoreFileClaims {
     if opens { use(CacheFormat.lockFile, bytes, refusesForGood: false) }
   }
 
-  /// Opened both ways, read, changed and opened again. `refusesForGood`: the file may make the store unreadable; then
-  /// nothing is touched.
+  /// Opens it both ways, reads, changes and opens it again. `refusesForGood`: the file may make the store
+  /// unreadable; then no file may be touched.
   private static func use(_ name: String, _ bytes: [UInt8], refusesForGood: Bool) {
     let world = SmallStore.shared.world(moment)
     world.disk.setContents(SmallStore.inStore(name), bytes)

@@ -2,7 +2,7 @@ import FuzzSupport
 
 @testable import Vitrine
 
-/// The small files of a real store, and such as say what none would.
+/// The small files of a real store, and files with impossible content.
 enum StoreSeeds {
   /// `STORE` from its two copies.
   static func expanded(_ bytes: [UInt8]) -> [UInt8] {

@@ -6,7 +6,7 @@ import FuzzSupport
 ///
 /// - bit 0: checksums are put right
 /// - bits 1 and 2: they are `STORE`, as its two copies of 512 bytes; `STORE` byte by byte; `COUNTERS`; `LOCK`
-/// - bit 3: they are only read; else they stand in a store, which is opened and used, a thousand times as slow
+/// - bit 3: they are only read; otherwise they are in a store, which is opened and used, a thousand times as slow
 @_cdecl("LLVMFuzzerTestOneInput")
 public func testOneStoreFile(_ start: UnsafePointer<UInt8>?, _ byteCount: Int) -> CInt {
   var input = FuzzInput(start, byteCount)

@@ -6,8 +6,8 @@
   import Darwin
 #endif
 
-/// What a target says of an input must hold: else the text goes to stderr, and libFuzzer keeps the input. A trap in a
-/// release build would say nothing.
+/// A claim of a target about an input. If it is false, the text is written to stderr, and libFuzzer keeps the
+/// input. A trap in a release build would print nothing.
 @inline(__always)
 package func claim(_ isTrue: Bool, _ text: @autoclosure () -> String) {
   if !isTrue { refute(text()) }
@@ -18,7 +18,7 @@ package func refute(_ text: String) -> Never {
   abort()
 }
 
-/// Runs what may throw nothing here.
+/// Runs a body that must not throw.
 package func always<R>(_ what: String, _ body: () throws -> R) -> R {
   do {
     return try body()

@@ -1,14 +1,13 @@
-import Vitrine
+@testable import Vitrine
 
-/// The bytes of one input, taken from the front. What is asked for past the end is zero, so every input means
-/// something.
+/// The bytes of one input, consumed from the front. Reads past the end return zero, so every input is valid.
 package struct FuzzInput {
   private let bytes: [UInt8]
   private var offset = 0
 
   package init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-  /// As libFuzzer hands them over.
+  /// As libFuzzer passes them.
   package init(_ start: UnsafePointer<UInt8>?, _ byteCount: Int) {
     bytes = Array(UnsafeBufferPointer(start: start, count: byteCount))
   }
@@ -28,26 +27,26 @@ package struct FuzzInput {
   package mutating func byte() -> UInt8 { next() }
   package mutating func flag() -> Bool { byte() & 1 == 1 }
 
-  /// A number in `0..<bound`; 0 where there is none.
+  /// A number in `0..<bound`; 0 if there is none.
   package mutating func number(below bound: Int) -> Int {
     guard bound > 1 else { return 0 }
     let drawn: UInt64 = bound <= 1 << 8 ? UInt64(byte()) : bound <= 1 << 16 ? UInt64(next(UInt16.self)) : next()
     return Int(drawn % UInt64(bound))
   }
 
-  /// Up to `count` bytes, fewer where the input ends.
+  /// Up to `count` bytes, fewer if the input ends.
   package mutating func take(_ count: Int) -> [UInt8] {
     let end = min(bytes.count, offset + max(0, count))
     defer { offset = end }
     return Array(bytes[offset..<end])
   }
 
-  /// A length of 16 bits and so many bytes.
+  /// A length of 16 bits and that many bytes.
   package mutating func block() -> [UInt8] { take(Int(next(UInt16.self))) }
 
   package mutating func rest() -> [UInt8] { take(remaining) }
 
-  /// A number as hostile files have them: near nothing, near a power of two, or any.
+  /// A number as in hostile files: near zero, near a power of two, or any.
   package mutating func hostile() -> UInt64 {
     let byte = self.byte()
     switch byte >> 6 {
@@ -59,7 +58,7 @@ package struct FuzzInput {
   }
 }
 
-/// The other way round, for seeds.
+/// The inverse, for seeds.
 package struct InputWriter {
   package private(set) var bytes: [UInt8] = []
 

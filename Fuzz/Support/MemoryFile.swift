@@ -1,6 +1,6 @@
-import Vitrine
+@testable import Vitrine
 
-/// As much of a file as readers and the writer of checkpoints need. Used by one thread.
+/// The part of a file that readers and the writer of checkpoints need. Used by one thread.
 package final class MemoryFile: File, @unchecked Sendable {
   package private(set) var bytes: [UInt8]
 

@@ -6,10 +6,10 @@
   import Darwin
 #endif
 
-/// What a target does before its first input.
+/// The preparation of a target before its first input.
 package enum Preparation {
-  /// Makes the small store, which no input is to be charged with. Where `VITRINE_FUZZ_SEEDS` names a folder, as
-  /// `scripts/fuzz-seeds` does, writes the target's seeds into it, one file each, and ends the program.
+  /// Makes the small store, which no input is charged for. If `VITRINE_FUZZ_SEEDS` names a folder, as
+  /// `scripts/fuzz-seeds` sets it, writes the target's seeds into it, one file each, and ends the program.
   package static func run(_ seeds: () throws -> [[UInt8]]) {
     _ = SmallStore.shared
     guard let folder = getenv("VITRINE_FUZZ_SEEDS").map({ String(cString: $0) }) else { return }

@@ -1,9 +1,9 @@
 @testable import Vitrine
 
-/// Puts right checksums under wrong content, so that what stands behind the checksums is tested too. Lengths and places
-/// are taken from the content as far as they make sense; all else stays as it is.
+/// Puts valid checksums on invalid content, so that the code behind the checksums is tested too. Lengths and places
+/// are taken from the content as far as they make sense; the rest stays unchanged.
 package enum Seal {
-  /// A file of a store, by its path in it. What has no checksum stays as it is.
+  /// A file of a store, by its path in it. Content without a checksum stays unchanged.
   package static func file(_ path: String, _ bytes: inout [UInt8], store: StoreID) {
     let name = path.split(separator: "/").last.map(String.init) ?? path
     if name == CacheFormat.storeFile {
@@ -50,7 +50,7 @@ package enum Seal {
     }
   }
 
-  /// The head, and all frames that follow each other by the lengths they tell.
+  /// The head, and all frames that follow each other by their lengths.
   package static func log(_ bytes: inout [UInt8]) {
     sum(&bytes, of: 0..<120, at: 120, seed: WALFileHeader.magic)
     let seed = word(bytes, 40)
@@ -58,7 +58,7 @@ package enum Seal {
     while let length = frame(&bytes, at: offset, seed: seed) { offset += length }
   }
 
-  /// Answers the frame's length; nil where none can be.
+  /// Returns the frame's length; nil if no frame is possible.
   @discardableResult
   package static func frame(_ bytes: inout [UInt8], at offset: Int, seed: UInt64) -> Int? {
     guard offset + Frame.headerByteCount <= bytes.count else { return nil }
@@ -74,7 +74,7 @@ package enum Seal {
     return length
   }
 
-  /// The head, and every record that stands behind it.
+  /// The head, and every record after it.
   package static func segment(_ bytes: inout [UInt8], store: StoreID, id: UInt64) {
     sum(&bytes, of: 0..<120, at: 120, seed: SegmentHeader.magic)
     var offset = SegmentHeader.byteCount
@@ -83,7 +83,7 @@ package enum Seal {
     }
   }
 
-  /// Answers the record's length; nil where no head can be read.
+  /// Returns the record's length; nil if no head can be read.
   @discardableResult
   package static func record(_ bytes: inout [UInt8], at offset: Int, store: StoreID, id: UInt64) -> Int? {
     guard let header = bytes.withUnsafeBytes({ RecordHeader(UnsafeRawBufferPointer(rebasing: $0[offset...])) })

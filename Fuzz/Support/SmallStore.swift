@@ -1,8 +1,8 @@
 @testable import Vitrine
 @testable import VitrineSimulation
 
-/// The life of one small store with something of every kind in it: what its disk held at several moments, and all that
-/// was ever put under each key. The same at each run.
+/// The life of one small store with entries of every kind: the content of its disk at several moments, and all
+/// values ever put under each key. The same at each run.
 package struct SmallStore {
   package static let path = "/store"
   package static let options = StoreOptions(byteBudget: 1 << 20)
@@ -16,9 +16,9 @@ package struct SmallStore {
 
   package let moments: [Moment]
   package let identity: StoreIdentity
-  /// Every value that a key may give, whatever becomes of the files.
+  /// Every value that a key may return, whatever becomes of the files.
   package let values: [CacheKey: Set<[UInt8]>]
-  /// In an order that does not change.
+  /// In a fixed order.
   package let keys: [CacheKey]
 
   package static let shared = always("the small store") { try SmallStore() }
@@ -36,27 +36,27 @@ package struct SmallStore {
     self.identity = identity
   }
 
-  /// A world of its own in which the disk is as at that moment.
+  /// Returns a separate environment with the disk of that moment.
   package func world(_ moment: Int) -> SimulatedWorld {
     SimulatedWorld(seed: 7, disk: moments[moment % moments.count].disk.copy())
   }
 
   package static func inStore(_ path: String) -> String { "\(Self.path)/\(path)" }
 
-  /// Text, which zstd makes shorter.
+  /// Text, which zstd shrinks.
   package static func text(_ count: Int, _ number: Int = 0) -> [UInt8] {
     let words = Array("a small picture \(number) of nothing at all; ".utf8)
     return (0..<count).map { words[$0 % words.count] }
   }
 }
 
-/// Lives the life, and notes what there was.
+/// Runs the life, and notes the values.
 private struct Life {
   private let world = SimulatedWorld(seed: 5, disk: SimulatedDisk(Life.options))
   private(set) var moments: [SmallStore.Moment] = []
   private(set) var values: [CacheKey: Set<[UInt8]>] = [:]
 
-  /// Little address space, so that a parser which takes much of it is seen (``AddressSpace``).
+  /// Little address space, so that a parser that takes much of it is noticed (``AddressSpace``).
   private static var options: SimulatedDisk.Options {
     var options = SimulatedDisk.Options()
     options.mappingByteCount = 1 << 20

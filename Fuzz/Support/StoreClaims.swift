@@ -1,11 +1,11 @@
 @testable import Vitrine
 @testable import VitrineSimulation
 
-/// What holds of an open store, whatever its files were: every call answers or throws the store's own error, and no key
-/// gives what was never put under it.
+/// The claims about an open store, whatever its files were: every call returns or throws the store's own error, and
+/// no key returns a value that was never put under it.
 package struct StoreClaims {
   package let world: SimulatedWorld
-  /// What each key may give; nothing is claimed of a store whose records may be forged.
+  /// The values that each key may return; nil for a store whose records may be forged.
   package var values: [CacheKey: Set<[UInt8]>]?
 
   package init(_ world: SimulatedWorld, values: [CacheKey: Set<[UInt8]>]?) {
@@ -13,7 +13,7 @@ package struct StoreClaims {
     self.values = values
   }
 
-  /// The store, if it opens.
+  /// Returns the store, if it opens.
   package func open(_ options: StoreOptions) -> CacheStore? {
     do throws(StoreError) {
       return try CacheStore.open(at: SmallStore.path, options: options, environment: world.environment)
@@ -22,8 +22,8 @@ package struct StoreClaims {
     }
   }
 
-  /// The same of one that must open, since what says which store it is was not touched. What was touched may say that it is
-  /// of a newer format, or that its openings have no number left.
+  /// Opens a store that must open, since the files with its identity were not touched. A touched file may claim a
+  /// newer format, or that no opening number is left.
   package func openAnyhow(_ options: StoreOptions) -> CacheStore? {
     do throws(StoreError) {
       return try CacheStore.open(at: SmallStore.path, options: options, environment: world.environment)
@@ -44,7 +44,7 @@ package struct StoreClaims {
   // MARK: Reading
 
   package func read(_ store: CacheStore, _ keys: [CacheKey]) {
-    // First, since a get takes out what it finds damaged.
+    // First, since a get drops an entry that it finds damaged.
     let report = try? store.verify()
     let listed = (try? store.keysInOrder()) ?? []
     if let report { claimAgrees(report, listed, store) }
@@ -62,7 +62,7 @@ package struct StoreClaims {
       if let span { claimIsPut(span.withUnsafeBytes { Array($0) }, keys[index]) }
     }
     store.forEachEntry { info in
-      if let values { claim(values[info.key] != nil, "a key that nobody put: \(info.key.urlText)") }
+      if let values { claim(values[info.key] != nil, "a key that was never put: \(info.key.urlText)") }
       return true
     }
     claim(zip(listed, listed.dropFirst()).allSatisfy { $0 <= $1 }, "keys out of their order")
@@ -71,19 +71,20 @@ package struct StoreClaims {
     _ = store.segmentContents()
   }
 
-  /// Where `verify` names nothing, everything that is listed can be read, or has expired; and nothing can that it names.
+  /// Where `verify` reports no damage, every listed entry can be read, or has expired; no entry that it reports can
+  /// be read.
   private func claimAgrees(_ report: VerificationReport, _ listed: [CacheKey], _ store: CacheStore) {
     let problems = report.damaged + report.lost
     if problems.isEmpty {
       for key in listed {
-        // Asked before: where a forged record slides and its key does not say so, the get counts as a use.
+        // Looked up before: if a forged record slides and its key does not say so, the get counts as a use.
         let told = store.lookup(key)
         claim(
           store.bytes(key) != nil || told == .expired || store.lookup(key) == .expired,
           "verify is content, and \(key.urlText) \(key.style) gives nothing")
       }
     }
-    guard store.core.verification != .never else { return }
+    guard store.core.context.verification != .never else { return }
     for case let key? in problems.map(\.key) {
       claim(store.bytes(key) == nil, "verify names \(key.urlText) \(key.style), which can be read")
     }
@@ -91,7 +92,7 @@ package struct StoreClaims {
 
   // MARK: Changing
 
-  /// Changes of every kind; what is refused is refused with an error, and what is not is there.
+  /// Makes changes of every kind; a refused one throws an error, and any other takes effect.
   package func change(_ store: CacheStore, _ keys: [CacheKey]) {
     let new = CacheKey("put into what is left")
     var put: [UInt8]?
@@ -133,9 +134,9 @@ package struct StoreClaims {
     store.statistics().evictedCount > 0 || (try? store.requireWell()) == nil || values == nil
   }
 
-  // MARK: Telling
+  // MARK: Dumps
 
-  /// `cachectl dump` of every file.
+  /// Runs `cachectl dump` on every file.
   package func dump() {
     for path in world.disk.filePaths {
       try? CacheStore.dump(file: path, environment: world.environment) { (_: String) throws(StoreError) in }

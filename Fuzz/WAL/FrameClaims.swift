@@ -2,8 +2,8 @@ import FuzzSupport
 
 @testable import Vitrine
 
-/// What holds of a frame whose checksum is right, whatever its content: what was decoded, encoded again, decodes to the
-/// same, and an index takes it or refuses it.
+/// The claims about a frame with a valid checksum, whatever its content: its decoded changes, encoded again, decode
+/// to the same, and an index accepts or refuses them.
 enum FrameClaims {
   static func check(changeCount: Int, _ content: [UInt8]) {
     let buffer = ByteBuffer()
@@ -40,7 +40,7 @@ enum FrameClaims {
 
   private static func apply(_ changes: [Change]) {
     guard let catalog = Catalog(identity: SmallStore.shared.identity) else { return }
-    // Two segments are there already, so that puts have somewhere to go.
+    // Two segments exist already, so that puts have a place.
     for slot in 0..<2 {
       catalog.apply(
         [

@@ -3,10 +3,10 @@ import FuzzSupport
 @testable import Vitrine
 @testable import VitrineSimulation
 
-/// What holds of a store whose log is any bytes: recovery reads it, a rebuild looks through it, a reader follows it,
-/// and no key gives what is not its own, since the log holds no value that a record does not check.
+/// The claims about a store with arbitrary logs: recovery reads them, a rebuild scans them, a reader follows them,
+/// and no key returns a foreign value, since the log holds no value that a record does not check.
 enum LogClaims {
-  /// A store that was under way: its checkpoint is older than its log.
+  /// An unclosed store: its checkpoint is older than its log.
   private static let moment = 1
 
   static func check(_ input: inout FuzzInput, seals: Bool, keepsOthers: Bool, opens: Bool) {
@@ -52,7 +52,7 @@ enum LogClaims {
     }
   }
 
-  /// The readers by themselves.
+  /// Runs the readers alone.
   private static func load(_ world: SimulatedWorld) {
     let folders = always("the folders") {
       try StoreFolders(root: world.disk.openDirectory(SmallStore.path, create: false), create: false)

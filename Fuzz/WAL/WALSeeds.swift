@@ -4,7 +4,7 @@ import FuzzSupport
 
 /// The logs of a real store without their zeros, and the frames in them one by one.
 enum WALSeeds {
-  /// A file from what an input has of it.
+  /// A file from its bytes in an input.
   static func expanded(_ bytes: [UInt8]) -> [UInt8] {
     guard bytes.count > WALFileHeader.byteCount else { return bytes }
     let zeros = [UInt8](repeating: 0, count: WALFileHeader.frameStart - WALFileHeader.byteCount)
@@ -81,7 +81,7 @@ enum WALSeeds {
     return seeds
   }
 
-  /// The first change with a number, units and sizes that no frame has room for.
+  /// The first change with a number, units and sizes too large for any frame.
   private static func hostileLengths(_ content: [UInt8]) -> [[UInt8]] {
     [(1 << 32) - 1, 1 << 30, 1 << 63].map { (length: UInt64) in
       var bytes = content

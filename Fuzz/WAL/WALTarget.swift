@@ -5,10 +5,12 @@ import FuzzSupport
 /// Bytes for the readers of the log. The first byte says how they are read:
 ///
 /// - bit 0: checksums are put right
-/// - bit 1: they are the content of one frame, behind a byte with the number of its changes; else they are files of the
-///   log, each a head of 128 bytes and its frames behind a length of two bytes, beside the rest of a real store
+/// - bit 1: they are the content of one frame, after a byte with the number of its changes; otherwise they are
+///   files of the log, each a head of 128 bytes and its frames after a length of two bytes, beside the rest of a
+///   real store
 /// - bit 2: files that are not given are those of the store, and not missing
-/// - bits 3 and 4: where both are set, the store is opened and used, a hundred times as slow; else they are only read
+/// - bits 3 and 4: if both are set, the store is opened and used, a hundred times as slow; otherwise they are only
+///   read
 @_cdecl("LLVMFuzzerTestOneInput")
 public func testOneLog(_ start: UnsafePointer<UInt8>?, _ byteCount: Int) -> CInt {
   var input = FuzzInput(start, byteCount)

@@ -1,4 +1,3 @@
-#ifdef VITRINE_IMAGES
 #define _GNU_SOURCE
 #include "decoder_process.h"
 
@@ -12,7 +11,7 @@
 #include <unistd.h>
 
 #if !defined(MFD_ALLOW_SEALING) || !defined(F_ADD_SEALS)
-// A name that lives for a moment: of shared memory on Apple's systems, of a file elsewhere.
+// The name exists for a moment: of shared memory on Apple systems, of a file elsewhere.
 static int make_unnamed(void) {
 #ifdef __APPLE__
   for (int attempt = 0; attempt < 16; attempt++) {
@@ -52,7 +51,7 @@ int vitrine_memory_make(size_t count, int *descriptor) {
     return error;
   }
 #if defined(MFD_ALLOW_SEALING) && defined(F_ADD_SEALS)
-  // Whoever could make it smaller could end by SIGBUS whoever reads it.
+  // A process that could shrink it could end any reader by SIGBUS.
   if (fcntl(made, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) != 0) {
     int error = errno;
     close(made);
@@ -93,7 +92,7 @@ int vitrine_memory_freeze(int descriptor) {
 
 void *vitrine_memory_map(int descriptor, size_t count, bool to_share) {
 #ifdef __APPLE__
-  // Shared memory cannot be mapped in any other way there.
+  // Shared memory cannot be mapped in any other way on Apple systems.
   int protection = to_share ? PROT_READ | PROT_WRITE : PROT_READ;
   void *memory = mmap(NULL, count, protection, MAP_SHARED, descriptor, 0);
 #else
@@ -101,7 +100,8 @@ void *vitrine_memory_map(int descriptor, size_t count, bool to_share) {
 #endif
   if (memory == MAP_FAILED) return NULL;
 #ifdef MADV_POPULATE_WRITE
-  // What is to be written, at once and not page by page. What is read may be a claim, of which nothing was ever written.
+  // Populates memory to be written at once and not page by page. Memory to be read may be a claim, with pages never
+  // written.
   if (to_share) madvise(memory, count, MADV_POPULATE_WRITE);
 #endif
   return memory;
@@ -113,6 +113,3 @@ bool vitrine_memory_has(int descriptor, size_t count) {
   struct stat status;
   return fstat(descriptor, &status) == 0 && status.st_size >= 0 && (uint64_t)status.st_size >= count;
 }
-#else
-typedef int vitrine_no_memory_without_images;
-#endif

@@ -1,4 +1,3 @@
-#ifdef VITRINE_IMAGES
 #define _GNU_SOURCE
 #include "decoder_process.h"
 
@@ -29,7 +28,7 @@ static int64_t now(void) {
 
 // --- Starting ---------------------------------------------------------------------------------------------------------
 
-// Above all that is standard, so that no descriptor is laid over another one that is still needed.
+// Moves it above the standard descriptors, so that no descriptor replaces another one that is still needed.
 static int moved_up(int descriptor) {
   int higher = fcntl(descriptor, F_DUPFD_CLOEXEC, 10);
   int error = errno;
@@ -58,8 +57,8 @@ static int make_pair(int ends[2]) {
   return error;
 }
 
-// The caller's environment, without the crash backtracer of Swift: it takes seconds for what is to cost one picture, and lets
-// a process that was sent SIGABRT live on. NULL where there is no memory.
+// The caller's environment, without the crash backtracer of Swift: it takes seconds for a crash that should cost
+// one picture, and lets a process that was sent SIGABRT live on. NULL if memory is short.
 static char **make_environment(void) {
   static char quiet[] = "SWIFT_BACKTRACE=enable=no";
   size_t count = 0;
@@ -148,7 +147,7 @@ bool vitrine_process_has_spoken(int socket) {
 
 // --- Limits -----------------------------------------------------------------------------------------------------------
 
-// Bytes of address space that this process has; 0 where nobody says.
+// The bytes of address space that this process has; 0 if unknown.
 static uint64_t address_space(void) {
   unsigned long pages = 0;
 #ifdef __linux__
@@ -172,7 +171,7 @@ int vitrine_process_confine(uint64_t byte_count) {
   struct rlimit none = {0, 0};
   if (setrlimit(RLIMIT_CORE, &none) != 0) return errno;
   uint64_t has = address_space();
-  // Where that is not known, a limit could be below what there is already.
+  // If that is unknown, a limit could be below the current use.
   if (has == 0 || byte_count > UINT64_MAX / 2 - has) return 0;
   struct rlimit limit;
   if (getrlimit(RLIMIT_AS, &limit) != 0) return errno;
@@ -227,7 +226,7 @@ int vitrine_process_send(int socket, const void *bytes, size_t count, int descri
   return 0;
 }
 
-// What is behind the bytes in `message`: the first descriptor; others are closed.
+// Takes the first descriptor behind the bytes in `message`, and closes any others.
 static void take_descriptors(struct msghdr *message, int *descriptor) {
   for (struct cmsghdr *header = CMSG_FIRSTHDR(message); header; header = CMSG_NXTHDR(message, header)) {
     if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
@@ -265,7 +264,7 @@ int vitrine_process_receive(int socket, void *bytes, size_t count, int *descript
       struct cmsghdr header;
       char bytes[CMSG_SPACE(sizeof(int))];
     } control;
-    // Without room for them, the system closes descriptors that nobody has asked for.
+    // Without space for them, the system closes descriptors that the caller did not ask for.
     if (descriptor) {
       message.msg_control = control.bytes;
       message.msg_controllen = sizeof control.bytes;
@@ -285,6 +284,3 @@ int vitrine_process_receive(int socket, void *bytes, size_t count, int *descript
   }
   return error;
 }
-#else
-typedef int vitrine_nothing_without_images;
-#endif

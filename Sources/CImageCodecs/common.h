@@ -1,17 +1,17 @@
-// What the three codecs share.
+// Helpers that the three codecs share.
 #ifndef COMMON_H
 #define COMMON_H
 
 #include "image_codecs.h"
 
-// Says how a call ended. The first thing said stays: what follows is a consequence.
+// Sets the result of a call. The first result stays: later ones are consequences.
 void vitrine_image_say(vitrine_image_result *result, vitrine_image_status status, const char *reason);
 
-// Nanoseconds of the monotonic clock: when the limit is reached, and whether it is.
+// In nanoseconds of the monotonic clock: the time at which the limit is reached, and whether it is reached.
 uint64_t vitrine_image_deadline(vitrine_image_limits limits);
 bool vitrine_image_is_late(uint64_t deadline);
 
-// False where there is no memory; the buffer is as it was then.
+// Returns false if memory is short; the buffer is unchanged then.
 bool vitrine_image_append(vitrine_image_buffer *buffer, const uint8_t *bytes, size_t count);
 
 #endif

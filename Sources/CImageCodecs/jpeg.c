@@ -1,5 +1,4 @@
-// libjpeg leaves by longjmp: `attempt`s hold all that lives across one, and nothing local does.
-#ifdef VITRINE_IMAGES
+// libjpeg returns by longjmp: `attempt`s hold all state that outlives one; no local variable does.
 #include "common.h"
 
 #include <limits.h>
@@ -8,10 +7,10 @@
 #include <string.h>
 
 #include <jpeglib.h>
-// Behind jpeglib.h, which it needs.
+// Must follow jpeglib.h, which it needs.
 #include <jerror.h>
 
-// A scan costs a pass over the whole picture, and as few bytes as ten: libjpeg-turbo's own fuzzers draw the line here.
+// A scan costs a pass over the whole picture, and as few bytes as ten: libjpeg-turbo's own fuzzers use this limit.
 enum { MOST_SCANS = 500 };
 
 // Common to both directions; `client_data` of libjpeg's object.
@@ -19,7 +18,7 @@ typedef struct {
   struct jpeg_error_mgr errors;
   jmp_buf way_out;
   vitrine_image_result *result;
-  bool has_ended;  // the bytes have, and libjpeg was given an end of the picture in their place
+  bool has_ended;  // the bytes have ended, and libjpeg was given an end of the picture in their place
 } attempt;
 
 // Errors ---------------------------------------------------------------------------------------------------------
@@ -56,11 +55,11 @@ static void on_error(j_common_ptr object) {
   leave(object, is_cut ? VITRINE_IMAGE_TRUNCATED : status, reason);
 }
 
-// Level -1 is a warning, behind which libjpeg goes on with pixels that it has made up; others are traces.
+// Level -1 is a warning, after which libjpeg continues with made-up pixels; others are traces.
 static void on_message(j_common_ptr object, int level) {
   if (level >= 0) return;
   switch (object->err->msg_code) {
-    // The pixels are none the worse.
+    // These warnings do not change the pixels.
     case JWRN_ADOBE_XFORM:
     case JWRN_BOGUS_ICC:
     case JWRN_EXTRANEOUS_DATA:
@@ -91,7 +90,7 @@ typedef struct {
 
 static void source_nothing(j_decompress_ptr jpeg) { (void)jpeg; }
 
-// A picture whose last two bytes are missing is whole: whether anything else is, the decoder finds by itself.
+// A picture without its last two bytes is whole; the decoder finds by itself whether anything else is missing.
 static boolean source_fill(j_decompress_ptr jpeg) {
   static const JOCTET end[2] = {0xFF, JPEG_EOI};
   attempt_of((j_common_ptr)jpeg)->has_ended = true;
@@ -135,7 +134,7 @@ static void read_header(decoder *self, const uint8_t *bytes, size_t count, vitri
   if (self->attempt.has_ended) leave((j_common_ptr)jpeg, VITRINE_IMAGE_TRUNCATED, "its header ends too soon");
   int channels = jpeg->num_components;
   if (channels != 1 && channels != 3 && channels != 4) {
-    leave((j_common_ptr)jpeg, VITRINE_IMAGE_UNSUPPORTED, "neither grey, nor three colours, nor four");
+    leave((j_common_ptr)jpeg, VITRINE_IMAGE_UNSUPPORTED, "neither gray, nor three colors, nor four");
   }
   if (!info) return;
   info->bits = (uint32_t)jpeg->data_precision;
@@ -144,8 +143,8 @@ static void read_header(decoder *self, const uint8_t *bytes, size_t count, vitri
   info->is_progressive = jpeg->progressive_mode;
 }
 
-// Four inks to three lights, in place. Files with Adobe's marker say how much of the paper is left bare, others how much
-// ink there is.
+// Converts four inks to three lights, in place. Files with Adobe's marker store how much of the paper is left bare,
+// others how much ink is used.
 static void print_row(uint8_t *row, uint32_t width, bool is_inverted) {
   uint8_t flip = is_inverted ? 0 : 0xFF;
   for (uint32_t x = 0; x < width; x++, row += 4) {
@@ -157,10 +156,10 @@ static void print_row(uint8_t *row, uint32_t width, bool is_inverted) {
   }
 }
 
-// Whether the bytes ended before all had been said that there is to say. For one sequential scan libjpeg warns instead.
+// Whether the bytes ended before the picture was complete. For one sequential scan libjpeg warns instead.
 static bool is_cut_off(j_decompress_ptr jpeg) {
   if (!attempt_of((j_common_ptr)jpeg)->has_ended) return false;
-  if (jpeg->arith_code) return true;  // which reads zeros for ever
+  if (jpeg->arith_code) return true;  // which reads zeros forever
   if (!jpeg_has_multiple_scans(jpeg)) return false;
   if (!jpeg->progressive_mode || !jpeg->coef_bits) return true;
   for (int channel = 0; channel < jpeg->num_components; channel++) {
@@ -174,7 +173,7 @@ static bool is_cut_off(j_decompress_ptr jpeg) {
 static void read_rows(decoder *self, uint32_t eighths, vitrine_image_limits limits, vitrine_image_pixels pixels) {
   j_decompress_ptr jpeg = &self->jpeg;
   j_common_ptr object = (j_common_ptr)jpeg;
-  // Coefficients of all scans are kept in arrays that are counted before they are allocated.
+  // Coefficients of all scans are kept in arrays whose size is checked before they are allocated.
   jpeg->mem->max_memory_to_use = limits.working_bytes < 1 ? 1 : (long)(limits.working_bytes & LONG_MAX);
   jpeg->scale_num = eighths;
   jpeg->scale_denom = 8;
@@ -206,7 +205,7 @@ void vitrine_jpeg_info(const uint8_t *bytes, size_t count, vitrine_image_info *i
   self.jpeg.err = &self.attempt.errors;
   self.jpeg.client_data = &self;
   if (setjmp(self.attempt.way_out) == 0) read_header(&self, bytes, count, info);
-  // Behind the end of the bytes it reads an end of the picture, also as a size.
+  // After the end of the bytes, libjpeg reads an inserted end of the picture, also as a size.
   if (!self.attempt.has_ended) {
     info->width = self.jpeg.image_width;
     info->height = self.jpeg.image_height;
@@ -252,7 +251,7 @@ static void destination_take(j_compress_ptr jpeg, size_t count) {
   }
 }
 
-// libjpeg asks when the piece is full, and means all of it.
+// libjpeg calls this when the piece is full, and expects all of it to be taken.
 static boolean destination_empty(j_compress_ptr jpeg) {
   destination_take(jpeg, sizeof((encoder *)0)->piece);
   destination_begin(jpeg);
@@ -278,7 +277,7 @@ static void write_rows(encoder *self, vitrine_image_pixels pixels, int quality) 
   jpeg->in_color_space = JCS_EXT_RGBA;
   jpeg_set_defaults(jpeg);
   jpeg_set_quality(jpeg, quality, TRUE);
-  // Who asks for so much wants the colours of thin lines too.
+  // A caller that asks for this quality wants the colors of thin lines too.
   if (quality > 90) jpeg->comp_info[0].h_samp_factor = jpeg->comp_info[0].v_samp_factor = 1;
   jpeg_start_compress(jpeg, TRUE);
   while (jpeg->next_scanline < jpeg->image_height) {
@@ -299,4 +298,3 @@ void vitrine_jpeg_encode(vitrine_image_pixels pixels, int quality, vitrine_image
   if (setjmp(self.attempt.way_out) == 0) write_rows(&self, pixels, quality);
   jpeg_destroy_compress(&self.jpeg);
 }
-#endif

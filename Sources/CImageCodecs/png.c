@@ -1,5 +1,4 @@
-// libpng leaves by longjmp: a `session` holds all that lives across one, and nothing local does.
-#ifdef VITRINE_IMAGES
+// libpng returns by longjmp: a `session` holds all state that outlives one; no local variable does.
 #include "common.h"
 
 #include <setjmp.h>
@@ -71,7 +70,7 @@ static void read_bytes(png_structp png, png_bytep bytes, size_t count) {
   self->left -= count;
 }
 
-// Texts and profiles can be a thousand times as large as they are in the file, and nothing here asks for them.
+// Texts and profiles can expand to a thousand times their size in the file, and no caller needs them.
 static void skip_ancillary(png_structp png) {
   static const png_byte names[] =
       "cHRM\0gAMA\0iCCP\0sBIT\0sRGB\0bKGD\0eXIf\0hIST\0iTXt\0oFFs\0pCAL\0pHYs\0sCAL\0sPLT\0tEXt\0tIME\0zTXt";
@@ -91,7 +90,7 @@ static void read_header(session *self, uint32_t width, uint32_t height) {
 
 static void read_rows(session *self, vitrine_image_pixels pixels) {
   png_structp png = self->png;
-  // Palettes, bits and tRNS to 8 bits; 16 bits to 8, rounded; grey to RGB; alpha where there is none.
+  // Palettes, bits and tRNS to 8 bits; 16 bits to 8, rounded; gray to RGB; alpha where there is none.
   png_set_expand(png);
   png_set_scale_16(png);
   png_set_gray_to_rgb(png);
@@ -182,4 +181,3 @@ void vitrine_png_encode(vitrine_image_pixels pixels, bool has_alpha, vitrine_ima
   if (setjmp(self.way_out) == 0) write_rows(&self, pixels, has_alpha);
   png_destroy_write_struct(&self.png, &self.info);
 }
-#endif

@@ -1,4 +1,3 @@
-#ifdef VITRINE_IMAGES
 #include "common.h"
 
 #include <string.h>
@@ -44,8 +43,8 @@ static uint32_t little_endian(const uint8_t *bytes, int count) {
   return value;
 }
 
-// Steps that each bring about a megapixel of a well mixed picture, so that a deadline is met between them; but not so
-// small that a header is parsed again and again.
+// Each step yields about a megapixel of an evenly distributed picture, so that a deadline is noticed between steps,
+// and a header is not parsed again and again.
 static size_t step_of(size_t count, vitrine_image_pixels pixels) {
   size_t megapixels = ((uint64_t)pixels.width * pixels.height >> 20) + 1;
   size_t step = count / megapixels;
@@ -59,7 +58,7 @@ static void make_opaque(vitrine_image_pixels pixels) {
   }
 }
 
-// One picture, with the RIFF header or (a frame) without, into `pixels`.
+// Decodes one picture, with the RIFF header or (a frame) without, into `pixels`.
 static void decode_still(const uint8_t *bytes, size_t count, uint64_t deadline, vitrine_image_pixels pixels,
                          vitrine_image_result *result) {
   WebPDecoderConfig config;
@@ -97,12 +96,12 @@ static void decode_still(const uint8_t *bytes, size_t count, uint64_t deadline, 
     code = WebPIUpdate(decoder, bytes, end);
   }
   WebPIDelete(decoder);
-  // To a lossless stream the header's word on transparency is no more than a hint; whoever draws takes it for the truth.
+  // For a lossless stream the header's transparency flag is only a hint; drawing code takes it for the truth.
   if (config.input.format == 2 && !config.input.has_alpha) make_opaque(pixels);
   say(result, code);
 }
 
-// The first ANMF chunk, of which a whole one is: its place and size on the canvas (24 bits each, offsets in pairs of
+// Decodes the first ANMF chunk if it is whole: its place and size on the canvas (24 bits each, offsets in pairs of
 // pixels, sizes less one), its duration and flags (4 bytes), then the chunks of a picture.
 static void decode_first_frame(const uint8_t *bytes, size_t count, uint64_t deadline, vitrine_image_pixels canvas,
                                vitrine_image_result *result) {
@@ -187,7 +186,7 @@ void vitrine_webp_encode(vitrine_image_pixels pixels, bool has_alpha, float qual
     return;
   }
   if (is_lossless) WebPConfigLosslessPreset(&config, 6);
-  config.exact = is_lossless;  // also colours that cannot be seen
+  config.exact = is_lossless;  // colors of transparent pixels too
   picture.use_argb = is_lossless;
   picture.width = (int)pixels.width;
   picture.height = (int)pixels.height;
@@ -199,4 +198,3 @@ void vitrine_webp_encode(vitrine_image_pixels pixels, bool has_alpha, float qual
   }
   WebPPictureFree(&picture);
 }
-#endif

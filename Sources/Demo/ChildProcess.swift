@@ -4,7 +4,7 @@
   @preconcurrency import Glibc
 #endif
 
-/// Other processes, whose output is read.
+/// Runs other processes and reads their output.
 enum ChildProcess {
   /// The path of this program.
   static var ownProgram: String {
@@ -15,7 +15,7 @@ enum ChildProcess {
     #endif
   }
 
-  /// Starts a program whose stdin is empty.
+  /// Starts a program with an empty stdin.
   static func spawn(_ program: String, _ arguments: [String], standardOutput: Int32) throws(DemoError) -> pid_t {
     #if os(Linux)
       var actions = posix_spawn_file_actions_t()
@@ -37,8 +37,8 @@ enum ChildProcess {
     return child
   }
 
-  /// Runs a program to its end, and answers what it wrote to stdout, and its exit status; 128 and the number of a signal
-  /// that ended it.
+  /// Runs a program to its end. Returns its output and its exit status, or 128 plus the number of the signal that
+  /// ended it.
   static func run(_ program: String, _ arguments: [String]) throws(DemoError) -> (output: String, status: Int32) {
     var ends: [Int32] = [0, 0]
     guard pipe(&ends) == 0 else { throw DemoError("make", "a pipe") }

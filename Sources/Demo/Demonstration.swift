@@ -1,8 +1,8 @@
 import Vitrine
 
-/// The steps, one after the other. Each leaves what it found in `outcome`; what does not check is noted there too.
+/// The steps, one after the other. Each stores its results in `outcome`, failed checks too.
 struct Demonstration {
-  /// What is left of a run: the numbers of the report.
+  /// The results of a run: the numbers of the report.
   struct Outcome {
     var pictures = (count: 0, byteCount: 0)
     var bitmaps = (count: 0, byteCount: 0)
@@ -20,7 +20,7 @@ struct Demonstration {
     var killCount = 0
     var acknowledgedCount = 0
     var recoveredCount = 0
-    /// Puts that were done, or nearly, when the process was killed, and had not been acknowledged.
+    /// Puts that were in progress when the process was killed, and had not been acknowledged.
     var unacknowledgedCount = 0
     var recovery: StoreStatistics.LastOpen?
     var recoverySeconds = 0.0
@@ -37,12 +37,10 @@ struct Demonstration {
     /// The first few.
     var failures: [String] = []
 
-    #if Images
-      var loading = PictureLoading.Outcome()
-    #endif
+    var loading = PictureLoading.Outcome()
   }
 
-  /// How often the second process is killed, and after how many acknowledged puts.
+  /// The number of kills of the second process, each after this many acknowledged puts.
   static let kills = [300, 700, 1100]
   static let drawnPictureCount = 60
 
@@ -68,9 +66,7 @@ struct Demonstration {
     let rounds = try killWriters()
     try recover(rounds)
     try measure()
-    #if Images
-      try loadPictures()
-    #endif
+    try loadPictures()
     outcome.seconds = Self.seconds(since: start)
   }
 
@@ -80,7 +76,7 @@ struct Demonstration {
     try Files.makeFolder(folder)
     if Files.exists(storePath) {
       guard Files.exists(storePath + "/STORE") else {
-        throw DemoError("\(storePath) is there and is no store of an earlier run; give another --folder")
+        throw DemoError("\(storePath) exists and is no store of an earlier run; give another --folder")
       }
       try Files.removeTree(storePath)
     }
@@ -93,9 +89,9 @@ struct Demonstration {
       "\(Text.count(pictures.all.count)) pictures, \(Text.megabytes(pictures.byteCount)), \(pictures.origin)")
   }
 
-  /// Puts every picture, and of each three bitmaps that are drawn here.
+  /// Puts every picture, and three bitmaps drawn from each.
   private mutating func fill() throws {
-    // Room for the pictures twice, for bitmaps and for what the killed processes write.
+    // Room for the pictures twice, for bitmaps and for the writes of the killed processes.
     let budget = max(512 << 20, 2 * pictures.byteCount + 8 * 100_000 * pictures.all.count)
     let store = try CacheStore.open(at: storePath, options: StoreOptions(byteBudget: budget))
 
@@ -116,7 +112,7 @@ struct Demonstration {
       }
     }
 
-    // The first picture once more, as another site might serve it: its bytes are not stored again.
+    // The first picture again, as another site might serve it: its bytes are not stored again.
     let first = pictures.all[0]
     try store.put(Files.read(first.path), for: Self.otherURL)
     try store.close()
@@ -131,7 +127,7 @@ struct Demonstration {
     try checkContent(of: store)
 
     let expected = pictures.all.count * (1 + Thumbnail.allCases.count) + 1
-    check(store.count == expected, "the store counts \(store.count) entries instead of \(expected)")
+    check(store.count == expected, "the store has \(store.count) entries instead of \(expected)")
     var shared = 0
     var compressed = 0
     store.forEachEntry(prefix: "") { entry in
@@ -143,10 +139,10 @@ struct Demonstration {
     outcome.sharedCount = shared
     outcome.compressedCount = compressed
     try store.close()
-    say("read it all back and compared every byte")
+    say("read everything back and compared every byte")
   }
 
-  /// Three times: another process writes, and dies by SIGKILL in the middle of it.
+  /// Three times: another process writes, and is ended by SIGKILL in the middle of it.
   private mutating func killWriters() throws -> [KilledWriter.Round] {
     var rounds: [KilledWriter.Round] = []
     for (index, count) in Self.kills.enumerated() {
@@ -161,14 +157,14 @@ struct Demonstration {
     return rounds
   }
 
-  /// Opens what the killed processes left, and looks for everything that must be there.
+  /// Opens the store of the killed processes, and checks that every acknowledged entry is there.
   private mutating func recover(_ rounds: [KilledWriter.Round]) throws {
     let start = Self.clock.now
     let store = try CacheStore.open(at: storePath)
     outcome.recoverySeconds = Self.seconds(since: start)
     let lastOpen = store.statistics().lastOpen
     outcome.recovery = lastOpen
-    check(lastOpen.kind == .recovered, "the opening after the kill calls itself '\(lastOpen.kind)'")
+    check(lastOpen.kind == .recovered, "the opening after the kill reports '\(lastOpen.kind)'")
 
     for round in rounds {
       let acknowledged = Set(round.acknowledged)
@@ -180,7 +176,7 @@ struct Demonstration {
         case (true?, true): outcome.recoveredCount += 1
         case (true?, false): outcome.unacknowledgedCount += 1
         case (false?, _): check(false, "\(entry.url) has other bytes than were put")
-        case (nil, true): check(false, "\(entry.url) was acknowledged and is not there")
+        case (nil, true): check(false, "\(entry.url) was acknowledged and is missing")
         case (nil, false): break
         }
       }
@@ -200,15 +196,15 @@ struct Demonstration {
     say("opened the store again, found everything, verified every record")
   }
 
-  /// How fast an orderly opening is, and a get; how big it all is.
+  /// Measures the time of a clean opening and of a get, and the sizes.
   private mutating func measure() throws {
     let start = Self.clock.now
     let store = try CacheStore.open(at: storePath)
     outcome.cleanOpenSeconds = Self.seconds(since: start)
     let kind = store.statistics().lastOpen.kind
-    check(kind == .clean, "the opening after an orderly close calls itself '\(kind)'")
+    check(kind == .clean, "the opening after a clean close reports '\(kind)'")
 
-    // What a scrolling list does: values that lie there ready to use, in any order, again and again.
+    // Like a scrolling list: uncompressed values in any order, again and again.
     var keys: [CacheKey] = []
     store.forEachEntry(prefix: "") { entry in
       if entry.encoding != .zstd { keys.append(entry.key) }
@@ -229,19 +225,17 @@ struct Demonstration {
     // The first batch checks each value, and brings it into memory.
     outcome.getNanoseconds = nanoseconds.dropFirst().sorted()[3]
     outcome.getCount = batch
-    check(sum != 0, "the timed gets gave nothing")
+    check(sum != 0, "the timed gets returned nothing")
     outcome.statistics = store.statistics()
     try store.close()
   }
 
-  #if Images
-    /// What an app does with pictures: asks for them by URL and style.
-    private mutating func loadPictures() throws {
-      outcome.loading = try PictureLoading(folder: folder).run(photos == nil ? nil : pictures)
-      for failure in outcome.loading.failures { check(false, failure) }
-      say("loaded photos over HTTP in styles, again from memory, and from the store in a new process")
-    }
-  #endif
+  /// Loads pictures as an app does: by URL and style.
+  private mutating func loadPictures() throws {
+    outcome.loading = try PictureLoading(folder: folder).run(photos == nil ? nil : pictures)
+    for failure in outcome.loading.failures { check(false, failure) }
+    say("loaded photos over HTTP in styles, again from memory, and from the store in a new process")
+  }
 
   // MARK: Checks
 
@@ -267,7 +261,7 @@ struct Demonstration {
   ) {
     let name = "\(url) \(style)"
     guard case .found(let entry) = store.lookup(url, style: style) else {
-      return check(false, "\(name) is not there")
+      return check(false, "\(name) is missing")
     }
     check(entry.layout == layout, "\(name) has another layout than was put")
 
@@ -278,7 +272,7 @@ struct Demonstration {
         entry.encoding == .zstd ? nil : MappedFiles.hasFile(in: segments, at: address)
       )
     }
-    guard let read else { return check(false, "\(name) is not there") }
+    guard let read else { return check(false, "\(name) is missing") }
     check(read.isSame, "\(name) has other bytes than were put")
     if entry.encoding == .zstd {
       outcome.decompressedCount += 1

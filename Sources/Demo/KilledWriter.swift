@@ -6,9 +6,9 @@ import Vitrine
   @preconcurrency import Glibc
 #endif
 
-/// A second process that puts entries one after the other, says so after each, and is killed half-way.
+/// A second process that puts entries one after the other, reports each, and is killed half-way.
 enum KilledWriter {
-  /// An entry that the second process writes. It depends on the number alone.
+  /// An entry that the second process writes. It depends only on the number.
   struct Entry {
     let number: Int
     var url: String { "https://example.org/killed/\(number).jpg" }
@@ -24,13 +24,13 @@ enum KilledWriter {
   struct Round {
     /// The numbers of the entries whose puts returned.
     var acknowledged: [Int] = []
-    /// All that it would have written.
+    /// All entries that it would have written.
     var planned: Range<Int>
   }
 
   static let mode = "write"
 
-  /// The second process: never returns before it is killed, or has put all there was to put.
+  /// The second process: returns only if it has put all entries before it is killed.
   static func write(to store: String, _ numbers: Range<Int>) throws {
     let store = try CacheStore.open(at: store)
     for number in numbers {
@@ -42,7 +42,7 @@ enum KilledWriter {
     try store.close()
   }
 
-  /// Starts the second process, kills it once it has acknowledged `count` puts, and reads what else it had said.
+  /// Starts the second process, kills it once it has acknowledged `count` puts, and reads the rest of its output.
   static func run(store: String, planned: Range<Int>, killAfter count: Int) throws -> Round {
     var ends: [Int32] = [0, 0]
     guard pipe(&ends) == 0 else { throw DemoError("make", "a pipe") }
@@ -50,7 +50,7 @@ enum KilledWriter {
     defer { _ = close(reading) }
     _ = fcntl(reading, F_SETFD, FD_CLOEXEC)
     #if os(Linux)
-      // A short pipe: the writer can never be far ahead of what was read, and so never done before it is killed.
+      // A short pipe keeps the writer close to the reader, so it never finishes before it is killed.
       let setPipeSize: Int32 = 1031  // F_SETPIPE_SZ, which Glibc's module hides
       _ = fcntl(writing, setPipeSize, 4096)
     #endif
@@ -84,7 +84,7 @@ enum KilledWriter {
           line.append(byte)
           continue
         }
-        // A line that the kill cut short has no end, and never comes here.
+        // A line that the kill truncated has no end, and never arrives here.
         if let number = Int(String(decoding: line, as: UTF8.self)) { round.acknowledged.append(number) }
         line.removeAll()
       }

@@ -4,8 +4,8 @@
   import Glibc
 #endif
 
-/// Draws landscapes: a sky, a sun, three ridges, and grain as a camera's sensor leaves it. One in six is a poster without
-/// grain, which compresses well; the others, like photographs, hardly do.
+/// Draws landscapes: a sky, a sun, three ridges, and grain like that of a camera's sensor. One in six is a poster
+/// without grain, which compresses well; the others, like photographs, hardly compress.
 enum Landscape {
   /// A whole QOI file, the same for the same number in every run.
   static func file(_ number: Int) -> [UInt8] {

@@ -1,7 +1,7 @@
-/// Which addresses of this process show the bytes of files, as the system itself tells.
+/// Finds out which addresses of this process show the bytes of files, from the system's own list.
 enum MappedFiles {
-  /// Whether the bytes at an address are those of a file in a folder: then nothing was copied. Nil where the system does
-  /// not tell (only Linux does).
+  /// Returns whether the bytes at an address are those of a file in a folder: then they were not copied. Nil if the
+  /// system does not tell (only Linux does).
   ///
   /// `folder` is a path without symbolic links. Reads `/proc/self/maps`, some 50 microseconds.
   static func hasFile(in folder: String, at address: UInt) -> Bool? {

@@ -14,6 +14,6 @@ struct Noise {
 
   mutating func next(below limit: Int) -> Int { Int(next() % UInt64(limit)) }
 
-  /// 0 up to 1.
+  /// In `0..<1`.
   mutating func fraction() -> Double { Double(next() >> 11) / Double(1 << 53) }
 }

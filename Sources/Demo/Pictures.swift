@@ -7,11 +7,11 @@ struct Pictures {
   }
 
   var all: [Picture] = []
-  /// Where they come from, in words.
+  /// Their origin, in words.
   var origin = ""
   var byteCount: Int { all.reduce(0) { $0 + $1.byteCount } }
 
-  /// More than this is left out, so that a run stays short.
+  /// Files beyond these limits are left out, so that a run stays short.
   static let byteLimit = 1_000_000_000
   static let countLimit = 2000
 
@@ -23,7 +23,7 @@ struct Pictures {
   /// None.
   init() {}
 
-  /// All pictures below a folder, told by the endings of their names.
+  /// All pictures below a folder, by their file name extensions.
   init(in folder: String) throws {
     var byteCount = 0
     var isCut = false

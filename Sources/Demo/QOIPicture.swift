@@ -1,5 +1,5 @@
-/// Writes pictures as QOI files ("Quite OK Image", https://qoiformat.org/qoi-specification.pdf): a real, lossless format
-/// whose writer fits on one page.
+/// Writes pictures as QOI files ("Quite OK Image", https://qoiformat.org/qoi-specification.pdf): a real, lossless
+/// format with a short encoder.
 enum QOIPicture {
   /// `pixels`: rows from the top, three bytes (red, green, blue) for each pixel.
   static func encode(pixels: [UInt8], width: Int, height: Int) -> [UInt8] {
@@ -10,7 +10,7 @@ enum QOIPicture {
       for shift in [24, 16, 8, 0] { file.append(UInt8(truncatingIfNeeded: size >> shift)) }
     }
     file.append(3)  // channels: RGB
-    file.append(0)  // colour space: sRGB
+    file.append(0)  // color space: sRGB
 
     // All 64 remembered pixels begin as transparent black, which no opaque pixel equals.
     var remembered = [UInt32](repeating: 0, count: 64)

@@ -1,6 +1,6 @@
 import Vitrine
 
-/// Prints what a run found, laid out for people.
+/// Prints the results of a run, for people.
 struct Report {
   let outcome: Demonstration.Outcome
   let storePath: String
@@ -12,9 +12,7 @@ struct Report {
     verified()
     speed()
     size()
-    #if Images
-      PictureReport(outcome: outcome.loading).show()
-    #endif
+    PictureReport(outcome: outcome.loading).show()
     ending()
   }
 

@@ -5,13 +5,13 @@
   @preconcurrency import Glibc
 #endif
 
-/// Something that keeps the demonstration from going on, in words for people.
+/// An error that ends the demonstration, in words for people.
 struct DemoError: Error, CustomStringConvertible {
   let description: String
 
   init(_ description: String) { self.description = description }
 
-  /// The last system call failed.
+  /// For the last failed system call.
   init(_ operation: String, _ path: String) {
     self.init("\(operation) \(path): \(String(cString: strerror(errno)))")
   }
@@ -75,7 +75,7 @@ enum Files {
     guard writeAll(bytes, to: file) else { throw DemoError("write", path) }
   }
 
-  /// Whether all bytes went out.
+  /// Returns whether all bytes were written.
   static func writeAll(_ bytes: [UInt8], to file: Int32) -> Bool {
     var done = 0
     while done < bytes.count {
@@ -94,8 +94,8 @@ enum Files {
     let byteCount: Int
   }
 
-  /// Calls `body` with every regular file below a folder, in the order of their names. Symbolic links are passed over, so
-  /// the walk never leaves the folder. `body` answers whether to go on, and so does this.
+  /// Calls `body` with every regular file below a folder, in the order of their names. Symbolic links are skipped,
+  /// so the walk never leaves the folder. `body` returns whether to continue, and so does this.
   @discardableResult
   static func walk(_ folder: String, prefix: String = "", _ body: (Found) throws -> Bool) throws -> Bool {
     for name in try names(in: folder) {
@@ -113,7 +113,7 @@ enum Files {
     return true
   }
 
-  /// Removes a folder with all that is in it; one that is not there is no error. Follows no symbolic link.
+  /// Removes a folder with all its content; a missing folder is no error. Follows no symbolic link.
   static func removeTree(_ path: String) throws(DemoError) {
     var info = stat()
     guard lstat(path, &info) == 0 else { return }

@@ -33,7 +33,7 @@ enum Text {
     String(repeating: " ", count: max(0, width - text.count)) + text
   }
 
-  /// `share` of 0 to 1, drawn.
+  /// Draws `share`, which is 0 to 1.
   static func bar(_ share: Double, width: Int = 30) -> String {
     let full = Int((min(1, max(0, share)) * Double(width)).rounded())
     return "[" + String(repeating: "#", count: full) + String(repeating: ".", count: width - full) + "]"

@@ -1,7 +1,7 @@
 import Vitrine
 
-/// The three styles of raw bitmap that each picture gets, and how they are drawn. The drawing depends on the picture's
-/// number alone, so that what the store gives back can be compared with a second drawing.
+/// The three styles of raw bitmap of each picture, and their drawing. The drawing depends only on the picture's
+/// number, so that the stored bitmap can be compared with a second drawing.
 enum Thumbnail: CaseIterable {
   case square, rectangle, rounded
 
@@ -44,7 +44,7 @@ enum Thumbnail: CaseIterable {
           bytes[row + x * 2] = UInt8(truncatingIfNeeded: packed)
           bytes[row + x * 2 + 1] = UInt8(truncatingIfNeeded: packed >> 8)
         case .rounded:
-          // A disc of radius 30: outside of it nothing.
+          // A disc of radius 30, empty outside.
           let (dx, dy) = (2 * x - 59, 2 * y - 59)
           if dx * dx + dy * dy <= 60 * 60 { bytes[row + x] = UInt8(truncatingIfNeeded: level | 1) }
         }

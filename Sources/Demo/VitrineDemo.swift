@@ -6,8 +6,8 @@ import Vitrine
   @preconcurrency import Glibc
 #endif
 
-/// Shows a store at work: puts, reads, kills a writing process, recovers, verifies, loads pictures over HTTP, and reports. Exit status: 0 when
-/// everything checked, 1 when something did not, 2 for wrong arguments.
+/// Shows a store at work: puts, reads, kills a writing process, recovers, verifies, loads pictures over HTTP, and
+/// reports. Exit status: 0 if all checks pass, 1 if one fails, 2 for wrong arguments.
 @main
 enum VitrineDemo {
   static let usage = """
@@ -26,9 +26,7 @@ enum VitrineDemo {
       {
         return try KilledWriter.write(to: arguments[1], first..<end)
       }
-      #if Images
-        if arguments.first == PicturePass.mode { return try PicturePass.main(Array(arguments.dropFirst())) }
-      #endif
+      if arguments.first == PicturePass.mode { return try PicturePass.main(Array(arguments.dropFirst())) }
       try demonstrate(arguments)
     } catch {
       complain("\(error)")

@@ -1,10 +1,10 @@
 import CacheCtlKit
 import Vitrine
 
-/// One word that `cachectl` understands.
+/// A command of `cachectl`.
 protocol Command: SendableMetatype {
   static var specification: CommandSpecification { get }
-  /// True when the output is written while the work is being done, so that a closed output ends the work half-way.
+  /// Whether the output is written during the work, so that a closed output ends the work half-way.
   static var isCutShortByClosedOutput: Bool { get }
   static func run(_ arguments: Arguments, _ output: Output) throws -> ExitStatus
 }
@@ -15,15 +15,15 @@ extension Command {
 
 extension Option {
   static let json = Option("json", "report as JSON")
-  static let style = Option("style", value: "S", "the style half of the key; 'original' when left out")
+  static let style = Option("style", value: "S", "the style half of the key ('original')")
   static let budget = Option(
     "budget", value: "SIZE", "change the store's byte budget: 500MB, 2GiB, plain bytes")
   static let entries = Option(
     "entries", value: "N", "change the store's entry budget; 0 for no limit")
   static let policy = Option(
     "policy", value: EvictionPolicy.allCases.map(\.name).joined(separator: "|"),
-    "change who goes first when the store is full: used (lru) or put (fifo) longest ago")
-  static let sync = Option("sync", "survive loss of power before going on")
+    "change which entries a full store evicts first: least recently used (lru) or oldest put (fifo)")
+  static let sync = Option("sync", "wait until the change survives loss of power")
   static let reads = Option(
     "reads", value: ReadMode.byName.map(\.name).joined(separator: "|"),
     "read the store's files through shared mappings (mapped, the default) or through calls only (copied)")
@@ -31,7 +31,7 @@ extension Option {
 }
 
 extension Arguments {
-  /// What `--budget`, `--entries` and `--policy` say of the store.
+  /// The store options from `--budget`, `--entries` and `--policy`.
   func storeOptions() throws -> StoreOptions {
     StoreOptions(
       byteBudget: try size(.budget), entryBudget: try count(.entries), policy: try policy(.policy))

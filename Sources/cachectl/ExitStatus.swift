@@ -1,9 +1,9 @@
-/// What the tool's caller is told. The numbers are part of the interface.
-enum ExitStatus: Int32 {
+/// The exit status of the tool. The numbers are part of the interface.
+package enum ExitStatus: Int32 {
   case done = 0
-  /// Damage was found, or the key is not there.
+  /// Damage was found, or the key does not exist.
   case problemFound = 1
   case usage = 2
-  /// Locked, not a store, I/O; or broken off before it was done.
+  /// The store was locked or no store, I/O failed, or the command was interrupted.
   case couldNotRun = 3
 }

@@ -1,10 +1,10 @@
 import Glibc
 
-/// Why a command stopped, with the status it stops with.
+/// The reason why a command stopped, with its exit status.
 struct Failure: Error {
   let message: String
   let status: ExitStatus
-  /// Zero where no call to the system failed.
+  /// Zero if no system call failed.
   private let code: CInt
 
   init(_ message: String, status: ExitStatus = .couldNotRun) {
@@ -19,7 +19,7 @@ struct Failure: Error {
 
   var isAlreadyThere: Bool { code == EEXIST }
 
-  /// What `errno` says about a call that just failed.
+  /// Describes the `errno` of a call that just failed.
   static func system(_ operation: String, _ path: String) -> Failure {
     let code = errno
     return Failure(
@@ -27,5 +27,5 @@ struct Failure: Error {
   }
 }
 
-/// Whoever read our output wants no more of it: a reason to stop, and nothing to complain about.
+/// The reader of the output has closed it: a reason to stop without an error message.
 struct OutputClosed: Error {}

@@ -1,7 +1,7 @@
 import CacheCtlKit
 import Vitrine
 
-/// Why there is nothing to read under a key.
+/// The reason why a key has no value.
 enum AbsenceReason {
   case missing
   case expired
@@ -18,7 +18,7 @@ enum AbsenceReason {
   }
 }
 
-/// Reads values, and tells apart the reasons for which there is none. Used from one thread.
+/// Reads values, and distinguishes the reasons why a key has none. Used from one thread.
 struct Reader {
   private let store: CacheStore
   private var lostCount: Int
@@ -28,15 +28,15 @@ struct Reader {
     lostCount = store.statistics().lostCount
   }
 
-  /// Lends the value to `body`; answers why not, where there is none.
+  /// Passes the value to `body`; returns the reason if there is none.
   mutating func get(_ key: CacheKey, _ body: (RawSpan) throws -> Void) throws -> AbsenceReason? {
-    // A get that meets damage drops the entry, after which it would look like one that never was: so ask before.
+    // A get that finds damage drops the entry, which then looks as if it never existed: so look it up before.
     let before = store.lookup(key)
     if let _: Void = try store.get(key, { bytes in try body(bytes) }) { return nil }
     return try reason(key, before)
   }
 
-  /// Hands out the value to be kept for a while; or why there is none.
+  /// Returns the value to be kept for a while, or the reason why there is none.
   mutating func blob(_ key: CacheKey) throws -> (blob: Blob?, reason: AbsenceReason?) {
     let before = store.lookup(key)
     if let blob = store.blob(key) { return (blob, nil) }

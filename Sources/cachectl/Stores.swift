@@ -1,7 +1,7 @@
 import CacheCtlKit
 import Vitrine
 
-/// Opening the store that a command names.
+/// Opens the store of a command.
 enum Stores {
   /// For commands that change nothing. Works while another process writes.
   static func read<R>(_ arguments: Arguments, _ body: (CacheStore) throws -> R) throws -> R {
@@ -11,7 +11,7 @@ enum Stores {
     return try open(arguments, options, body)
   }
 
-  /// For commands that change it.
+  /// For commands that change the store.
   static func write<R>(_ arguments: Arguments, _ options: StoreOptions, _ body: (CacheStore) throws -> R)
     throws -> R
   {

@@ -2,15 +2,15 @@ import CacheCtlKit
 import Glibc
 import Vitrine
 
-/// From the words of the command line to an exit status.
-enum Tool {
+/// Runs a command line and returns its exit status.
+package enum Tool {
   static let commands: [any Command.Type] =
     [
       StatCommand.self, VerifyCommand.self, CompactCommand.self, RepairCommand.self, DumpCommand.self,
       ListCommand.self, GetCommand.self, PutCommand.self, RemoveCommand.self, ImportCommand.self, ExportCommand.self,
     ] + PictureCommands.all + [BenchCommand.self, CrashTestCommand.self, HelpCommand.self]
 
-  static func run() -> ExitStatus {
+  package static func run() -> ExitStatus {
     StandardStreams.prepare()
     let output = Output(descriptor: STDOUT_FILENO)
     var name: String?
@@ -22,11 +22,11 @@ enum Tool {
       Diagnostics.write(error.report)
       return .usage
     } catch is OutputClosed {
-      // A reader that has seen enough, such as `head`; but a command it cut short in its work has not done that.
+      // The reader stopped reading, like `head`. A command that was interrupted by that has not done its work.
       return commands.contains { $0.specification.name == name && $0.isCutShortByClosedOutput }
         ? .couldNotRun : .done
     } catch {
-      // What was written so far stays in order with the message; if stdout fails too, one message is enough.
+      // Flushed first to keep the output in order with the message; if stdout fails too, one message is enough.
       try? output.flush()
       return report(error, command: name)
     }
@@ -54,7 +54,7 @@ enum Tool {
         try output.write(HelpText.text(for: command.specification))
         return .done
       }
-      // A file that another program cuts short under a mapping is then an error of one read or change.
+      // A file truncated by another program under its mapping is then an error of one read or change.
       try CacheStore.installBusErrorGuard()
       return try command.run(arguments, output)
     }
@@ -76,7 +76,7 @@ enum Tool {
     }
   }
 
-  /// The words behind the program's name, byte for byte.
+  /// The words after the program's name, byte for byte.
   private static func words() -> [[UInt8]] {
     (1..<max(1, Int(CommandLine.argc))).compactMap { index in
       CommandLine.unsafeArgv[index].map { word in

@@ -1,8 +1,4 @@
 // The program behind `ProcessDecoder`: decodes what the process that started it sends, until that is gone.
-#if Images
-  import VitrineImages
+import VitrineImages
 
-  DecoderWorker.run(CommandLine.arguments)
-#else
-  print("vitrine-decoder was built without the trait Images")
-#endif
+DecoderWorker.run(CommandLine.arguments)

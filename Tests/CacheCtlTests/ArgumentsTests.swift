@@ -34,12 +34,12 @@ private func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
     #expect(!arguments.has(json))
   }
 
-  @Test func aSingleDashIsAWordOfItsOwn() throws {
+  @Test func singleDashIsAPositional() throws {
     #expect(try parse("s", "u", "-").positional(2) == bytes("-"))
     #expect(try parse("s", "u", "--output", "-").value(output) == bytes("-"))
   }
 
-  @Test func whatMayBeGivenSeveralTimesKeepsItsOrder() throws {
+  @Test func repeatableValuesKeepTheirOrder() throws {
     let header = Option("header", value: "H", isRepeatable: true, "")
     let several = CommandSpecification(
       name: "get", summary: "", positionals: [.required("STORE"), .several("URL")], options: [header, json],
@@ -73,7 +73,7 @@ private func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
     (["s"], "missing URL"),
     ([], "missing STORE URL"),
   ])
-  func aLineThatCannotBeUnderstoodNamesTheWordAtFault(_ words: [String], _ message: String) {
+  func usageErrorNamesTheInvalidWord(_ words: [String], _ message: String) {
     #expect(throws: UsageError(message, command: "get")) {
       try Arguments(words.map { Array($0.utf8) }, for: specification)
     }
@@ -86,7 +86,7 @@ private func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
     #expect(UsageError("which command?").report == "cachectl: which command?\nTry 'cachectl help'.\n")
   }
 
-  @Test func aWishForHelpIsHeardInAnyIncompleteLine() throws {
+  @Test func helpIsShownForAnyIncompleteLine() throws {
     #expect(try parse("--colour", "--help").wantsHelp)
     #expect(try parse("-h").wantsHelp)
     #expect(try !parse("s", "--", "--help").wantsHelp)
@@ -117,13 +117,13 @@ private func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
     #expect(throws: UsageError.self) { try arguments.bitmapLayout(Self.value) }
   }
 
-  @Test func aTimeToLiveEndsSoManySecondsFromNow() throws {
+  @Test func timeToLiveCountsFromNow() throws {
     #expect(try arguments("60").expiration(Self.value, nowMilliseconds: 5) == 60_005)
     #expect(try arguments("0").expiration(Self.value, nowMilliseconds: 5) == 5)
   }
 
   @Test(arguments: ["", "-1", "1.5", "1h", "9223372036854775807", "9223372036854775", "99999999999999999999"])
-  func aTimeToLiveThatIsNoneOrTooLongIsRefused(_ text: String) throws {
+  func invalidOrTooLongTimeToLiveIsRefused(_ text: String) throws {
     let arguments = try arguments(text)
     #expect(throws: UsageError.self) {
       try arguments.expiration(Self.value, nowMilliseconds: 1_700_000_000_000)

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 import VitrineSimulation
 
-/// A budget that the tool is given holds when the tool exits, by `du`.
+/// A budget given to the tool holds when the tool exits, measured by `du`.
 @Suite struct BudgetTests {
   private let tool: Tool
 

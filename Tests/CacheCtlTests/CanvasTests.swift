@@ -23,7 +23,7 @@ import Testing
       ])
   }
 
-  @Test func aLetterThatTheFontHasNotIsABoxAndEveryOtherIsNot() {
+  @Test func onlyMissingLettersAreDrawnAsBoxes() {
     func drawn(_ text: String) -> [String] {
       var canvas = Canvas(width: 6, height: 13, color: white)
       canvas.write(text, x: 0, y: 0, color: black)
@@ -38,7 +38,7 @@ import Testing
     #expect(!drawn(" ").joined().contains("#") && drawn("…") != box)
   }
 
-  @Test func whatReachesOverAnEdgeIsCutOff() {
+  @Test func drawingIsClippedToTheEdges() {
     var canvas = Canvas(width: 4, height: 3, color: white)
     canvas.fill(x: -5, y: 1, width: 7, height: 1, color: black)
     canvas.fill(x: 3, y: -9, width: 90, height: 10, color: black)
@@ -50,7 +50,7 @@ import Testing
     #expect(rows(canvas) == ["...#", "##..", "..##"])
   }
 
-  @Test func whatIsTransparentLetsThroughWhatIsBelow() {
+  @Test func transparentPixelsShowThePixelsBelow() {
     var canvas = Canvas(width: 4, height: 1, color: 0xFF64_C832)
     canvas.blend([0, 0x8080_0000, 0xFF01_0203, 0x00FF_FFFF], x: 0, y: 0)
     #expect(canvas.pixels == [0xFF64_C832, 0xFFB2_6419, 0xFF01_0203, 0xFFFF_FFFF])

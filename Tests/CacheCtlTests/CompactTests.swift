@@ -3,13 +3,13 @@ import Testing
 import Vitrine
 import VitrineSimulation
 
-/// `cachectl compact` on stores of which much is dead.
+/// `cachectl compact` on stores with many dead records.
 @Suite struct CompactTests {
   private let tool: Tool
 
   init() throws { tool = try Tool() }
 
-  /// Nothing compresses it, and no two are the same.
+  /// Incompressible bytes, all different.
   private func value(_ index: Int) -> [UInt8] {
     withUnsafeBytes(of: index) { Array($0) } + Self.noise.prefix(800 + index * 7919 % 2500 * 8)
   }
@@ -19,7 +19,7 @@ import VitrineSimulation
     return (0..<2600).flatMap { _ in withUnsafeBytes(of: generator.next()) { Array($0) } }
   }()
 
-  /// Two thirds of what was put are removed; answers what is left.
+  /// Puts values and removes two thirds of them; returns the rest.
   private func makeStore(_ count: Int = 1500) throws -> [String: [UInt8]] {
     let options = StoreOptions(byteBudget: 256 << 20, segmentByteCount: 256 << 10)
     let store = try CacheStore.open(at: tool.folder.path + "/s", options: options)
@@ -43,7 +43,7 @@ import VitrineSimulation
     try store.close()
   }
 
-  /// At most 2 % of what lives is dead, in segments that take no more records.
+  /// Expects at most 2 % dead bytes in sealed segments.
   private func expectDense() throws {
     let stat = try #require(try tool.run("stat", "s", "--json").json)
     let segments = try #require(stat["segments"] as? [[String: Any]])
@@ -52,7 +52,7 @@ import VitrineSimulation
     #expect(segments.filter { $0["open"] as? Bool == true }.count <= 4)
   }
 
-  @Test func theSpaceOfWhatIsDeadComesBackAndEveryEntryStays() throws {
+  @Test func compactFreesDeadSpaceAndKeepsEveryEntry() throws {
     let left = try makeStore()
     let before = try #require(try tool.run("stat", "s", "--json").json)
     let outcome = try tool.run("compact", "s", "--json")
@@ -68,12 +68,12 @@ import VitrineSimulation
     let stat = try #require(try tool.run("stat", "s", "--json").json)
     #expect(stat["bytes_on_disk"] as? Int ?? .max < (before["bytes_on_disk"] as? Int ?? 0) / 2)
     let compaction = try #require(stat["compaction"] as? [String: Int])
-    // Who made the store may have begun.
+    // The process that made the store may have begun.
     let earlier = try #require(before["compaction"] as? [String: Int])
     let moved = (compaction["records_moved"] ?? 0) - (earlier["records_moved"] ?? 0)
     #expect(moved == report["records_moved"] as? Int)
     #expect(compaction["steps"] ?? 0 > 0 && compaction["segments_freed"] ?? 0 > 10)
-    // There is nothing left to do, unless upkeep came before and has filled another segment.
+    // Nothing is left to do, unless upkeep has filled another segment before.
     let again = try tool.run("compact", "s")
     #expect(again.status == 0 && again.text.contains("100 % of that"), "\(again.text)")
     let movedAgain = again.text.split(separator: "\n").first { $0.hasPrefix("moved") }?.split(separator: " ")
@@ -81,11 +81,11 @@ import VitrineSimulation
   }
 
   @Test(arguments: [SIGTERM, SIGINT])
-  func aSignalEndsItEarlyAndWhatIsDoneStaysDone(_ signal: Int32) throws {
+  func signalEndsCompactEarlyAndKeepsCompletedSteps(_ signal: Int32) throws {
     let left = try makeStore(3000)
     let (store, original) = (tool.folder.appendingPathComponent("s"), tool.folder.appendingPathComponent("original"))
     try FileManager.default.copyItem(at: store, to: original)
-    // The signal may come when all is done: then again.
+    // The signal may come when all is done: then repeat.
     for attempt in 0..<20 {
       let outcome = try tool.runSignalled(["compact", "s", "--json"], signal, store: "s")
       if outcome.status == 3 {
@@ -103,7 +103,7 @@ import VitrineSimulation
     try expectDense()
   }
 
-  @Test func aKillAtAnyMomentLosesNothing() throws {
+  @Test func killAtAnyMomentLosesNoEntry() throws {
     let left = try makeStore()
     for _ in 0..<8 {
       _ = try tool.runKilled(["compact", "s"], afterMicroseconds: UInt32.random(in: 1000...60_000))

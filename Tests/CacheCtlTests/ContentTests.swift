@@ -9,7 +9,7 @@ import Testing
       ContentType.of(name: Array("a".utf8), bytes: [0, 0, 0, 28] + Array("ftypavif".utf8)) == "image/avif")
   }
 
-  @Test func theNameIsAskedWhenTheBytesSayNothing() {
+  @Test func nameDecidesIfTheBytesAreUnknown() {
     #expect(ContentType.of(name: Array("A.JPEG".utf8), bytes: []) == "image/jpeg")
     #expect(ContentType.of(name: Array("notes.txt".utf8), bytes: Array("hello".utf8)) == nil)
     #expect(ContentType.of(name: [0x2E, 0xFF], bytes: []) == nil)
@@ -22,7 +22,7 @@ import Testing
     #expect(EntryMetadata.bytes(contentType: nil) == [])
   }
 
-  @Test func aContentTypeIsFoundAmongOtherLinesAndNowhereElse() {
+  @Test func contentTypeIsReadOnlyFromItsOwnLine() {
     #expect(EntryMetadata.contentType(in: Array("etag: x\ncontent-type: a/b\n".utf8)) == "a/b")
     #expect(EntryMetadata.contentType(in: Array("x-content-type: a/b\n".utf8)) == nil)
     #expect(EntryMetadata.contentType(in: [0xFF, 0x00]) == nil)

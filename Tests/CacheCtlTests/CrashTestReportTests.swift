@@ -3,12 +3,12 @@ import Foundation
 import Testing
 import Vitrine
 
+@testable import CacheCtlTool
 @testable import VitrineSimulation
-@testable import cachectl
 
-/// What is told of a state in which something is not as promised.
+/// The report of a state with a broken promise.
 @Suite struct CrashTestReportTests {
-  /// Puts something of which the history knows nothing.
+  /// Puts an entry that the history does not have.
   private static let liar = CrashWorkload("liar") { store, _ in
     try store.put("told", RecordedStore.bytes(700, 1), synced: true)
     try store.store.put(RecordedStore.bytes(90, 2), for: "untold", options: PutOptions(durability: .synced))
@@ -51,7 +51,7 @@ import Vitrine
     good.statesWanted = 1 << 20
     #expect(!good.shortfalls.isEmpty && CrashTestCommand.status(good, isRequired: true) == .problemFound)
     #expect(CrashTestCommand.status(good, isRequired: false) == .done)
-    // Some of it is what there is of each workload at least.
+    // One state of each workload is enough for `some`.
     #expect(good.untouched == [] && CrashTestCommand.status(good, isRequired: false, areSomeRequired: true) == .done)
     good.faultsWanted = 1
     #expect(good.untouched == ["honest: no fault"])

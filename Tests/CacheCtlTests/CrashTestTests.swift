@@ -25,7 +25,7 @@ import Testing
     #expect(try FileManager.default.contentsOfDirectory(atPath: tool.folder.path).allSatisfy { $0.hasPrefix(".") })
   }
 
-  @Test func whatIsRequiredAndNotReachedInTheTimeFails() throws {
+  @Test func unreachedRequirementFails() throws {
     let words = ["crashtest", "--seed", "5", "--states", "90000", "--faults", "90000", "--time", "1"]
     let partial = try tool.run(words)
     #expect(partial.status == 0 && partial.text.contains("not reached") && partial.text.contains(" states of 90000"))
@@ -33,7 +33,7 @@ import Testing
     #expect(whole.status == 1 && whole.text.contains("violations        0"))
   }
 
-  @Test func aReportForPeopleSaysWhatWasDone() throws {
+  @Test func reportForPeopleListsTheResults() throws {
     let outcome = try tool.run("crashtest", "--seed", "5", "--states", "20", "--faults", "4", "--workload", "puts")
     #expect(outcome.status == 0)
     for words in ["seed 5", "puts", "distinct states", "double crashes", "faults injected", "violations        0"] {
@@ -45,11 +45,11 @@ import Testing
     ["--workload", "nothing"], ["--seed", "x"], ["--states", "-1"], ["--repeat", "puts:0:crash:always:3:lost"],
     ["store"],
   ])
-  func whatCannotBeMeantIsAUsageError(_ words: [String]) throws {
+  func meaninglessOptionsAreUsageErrors(_ words: [String]) throws {
     #expect(try tool.run(["crashtest"] + words).status == 2)
   }
 
-  @Test func aPlaceIsLookedAtAgain() throws {
+  @Test func placeIsInspectedAgain() throws {
     let place = "puts:0:crash:always:60:lost"
     let outcome = try tool.run("crashtest", "--seed", "5", "--repeat", place)
     #expect(outcome.status == 0 && outcome.text.contains("nothing is wrong there"))

@@ -4,7 +4,7 @@ import Vitrine
 
 @testable import CacheCtlKit
 
-/// Files of a store that another program cuts short under the running tool.
+/// Files of a store that another program truncates under the running tool.
 @Suite struct CutStoreTests {
   private let tool: Tool
 
@@ -16,7 +16,7 @@ import Vitrine
 
   private func noise(_ count: Int) -> Data { Data((0..<count).map { _ in UInt8.random(in: 0...255) }) }
 
-  /// Cuts every file of the store but `STORE` and `LOCK` to nothing.
+  /// Truncates every file of the store but `STORE` and `LOCK` to 0 bytes.
   private func cut() throws {
     for folder in ["segments", "wal", "checkpoints"] {
       let path = tool.folder.path + "/s/" + folder
@@ -28,7 +28,7 @@ import Vitrine
 
   /// Each line names a URL of 3 KB, so the pipe is full long before the last file.
   @Test(arguments: [["--reads", "mapped"], ["--reads", "copied"], ["--sync"], []])
-  func importIntoFilesThatAreCutShortEndsWithAStatus(_ options: [String]) throws {
+  func importIntoTruncatedFilesEndsWithAStatus(_ options: [String]) throws {
     try fillFolder()
     let prefix = String(repeating: "u", count: 3000)
     let outcome = try tool.runStalled(
@@ -39,14 +39,14 @@ import Vitrine
 
   /// Export reads every value, and its folder is not the store's.
   @Test(arguments: ["mapped", "copied"])
-  func exportOfFilesThatAreCutShortNamesWhatIsDamaged(_ reads: String) throws {
+  func exportOfTruncatedFilesNamesDamagedEntries(_ reads: String) throws {
     try fillFolder()
     let prefix = String(repeating: "u", count: 3000)
     #expect(try tool.run("import", "s", "in", "--url-prefix", prefix, "--budget", "4MiB").status == 0)
     let outcome = try tool.runStalled(["export", "s", "out", "--json", "--reads", reads], meanwhile: cut)
     #expect(outcome.status == 1, "\(outcome.status) \(outcome.diagnostics)")
     #expect(outcome.diagnostics.contains("damaged: "))
-    // A value that was exported before the cut is whole.
+    // A value that was exported before the cut is intact.
     for line in outcome.lines {
       let name = try #require(line["url"] as? String).dropFirst(prefix.count)
       let file = try #require(line["file"] as? String)
@@ -54,7 +54,7 @@ import Vitrine
     }
   }
 
-  @Test func everyWayOfReadingGivesTheSame() throws {
+  @Test func everyReadModeReturnsTheSame() throws {
     let value = noise(5000)
     #expect(try tool.run(["put", "s", "u", "--reads", "copied"], input: value).status == 0)
     for reads in ["mapped", "copied"] {

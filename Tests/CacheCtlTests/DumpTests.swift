@@ -2,7 +2,7 @@ import Foundation
 import Testing
 import Vitrine
 
-/// `cachectl dump` of each file of a store, whole and damaged.
+/// `cachectl dump` of each file of a store, intact and damaged.
 @Suite struct DumpTests {
   private let tool: Tool
 
@@ -25,7 +25,7 @@ import Vitrine
     try FileManager.default.contentsOfDirectory(atPath: "\(tool.folder.path)/s/\(folder)").sorted()
   }
 
-  @Test func aSegmentTellsOfItsRecords() throws {
+  @Test func dumpListsTheRecordsOfASegment() throws {
     let lines = try names("segments").flatMap { try dump("segments/\($0)") }
     #expect(lines.contains { $0.hasPrefix("segment 1 ") })
     let record = try #require(lines.first { $0.contains(" record ") })
@@ -34,7 +34,7 @@ import Vitrine
     #expect(lines.contains { $0.contains(" reference ") && $0.hasSuffix("style=square-60 url=b.jpg") })
   }
 
-  @Test func aLogTellsOfItsFramesAndACheckpointOfItsKeys() throws {
+  @Test func dumpListsFramesOfALogAndKeysOfACheckpoint() throws {
     let frames = try names("wal").flatMap { try dump("wal/\($0)") }
     #expect(frames.contains { $0.hasPrefix("log use=") } && frames.contains { $0.hasPrefix("512 frame seq=") })
     #expect(frames.contains { $0.hasPrefix("  put(") } && frames.contains { $0.hasPrefix("  remove(") })
@@ -44,7 +44,7 @@ import Vitrine
     #expect(lines.filter { $0.hasPrefix("key ") }.count == 1 && lines.contains { $0.hasPrefix("segment slot=0 ") })
   }
 
-  @Test func storeTellsOfItselfTwiceAndAsJSON() throws {
+  @Test func dumpPrintsBothIdentitiesAndJSON() throws {
     let lines = try dump("STORE")
     #expect(
       lines.count == 2 && lines[0] == lines[1] && lines[0].contains(" format=1 ")
@@ -60,7 +60,7 @@ import Vitrine
     ("segments/0000000000000001.segment", 0..<64, "segment 1: its head is damaged"),
     ("segments/0000000000000001.segment", 136..<144, "128 damaged: the record's head fails its check"),
   ])
-  func damageIsTold(_ file: String, _ range: Range<Int>, _ expected: String) throws {
+  func dumpReportsDamage(_ file: String, _ range: Range<Int>, _ expected: String) throws {
     let url = tool.folder.appendingPathComponent("s/\(file)")
     var bytes = try Data(contentsOf: url)
     for index in range { bytes[index] ^= 0x55 }
@@ -70,7 +70,7 @@ import Vitrine
   }
 
   @Test(arguments: ["s/LOCK", "s/none", "none/at/all", "s", ""])
-  func whatIsNoFileOfAStoreIsAnError(_ path: String) throws {
+  func fileOutsideAStoreIsAnError(_ path: String) throws {
     let outcome = try tool.run("dump", path)
     #expect(
       [2, 3].contains(outcome.status) && outcome.output.isEmpty && outcome.diagnostics.hasPrefix("cachectl dump: "))

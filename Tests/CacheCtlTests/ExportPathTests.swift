@@ -72,7 +72,7 @@ import Vitrine
   }
 }
 
-/// Keys of the kinds that mappings of this sort get wrong, and many random ones over a small alphabet.
+/// Keys that are typical problems of such mappings, and many random ones over a small alphabet.
 private enum KeySamples {
   static let all: [CacheKey] = {
     var generator = Generator(state: 0x5EED)

@@ -22,7 +22,7 @@ import Testing
     }
   }
 
-  @Test func whatMayBeGivenSeveralTimesIsMarked() {
+  @Test func helpMarksRepeatableOptions() {
     let command = CommandSpecification(
       name: "paint", summary: "paint it", positionals: [.required("STORE"), .several("URL")],
       options: [Option("style", value: "S", isRepeatable: true, "a style"), Option("json", "as JSON")],

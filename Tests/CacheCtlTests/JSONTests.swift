@@ -11,13 +11,13 @@ import Vitrine
     #expect(value.line == #"{"a\n": "q\"\\\u0001\u007f\tü", "b": [1, null, true]}"#)
   }
 
-  @Test func numbersThatJSONCannotSayAreNull() {
+  @Test func numbersOutsideJSONAreNull() {
     #expect(JSON.double(.nan).line == "null")
     #expect(JSON.double(.infinity).line == "null")
     #expect(JSON.rounded(3.14159, places: 2).line == "3.14")
   }
 
-  @Test func aDocumentBreaksWhatIsLongAndKeepsWhatIsShort() {
+  @Test func documentBreaksLongValuesAndKeepsShortOnes() {
     let row = JSON.object([("file", .string("0001.seg")), ("bytes", .int(65_536))])
     let document = JSON.object([("ok", .bool(true)), ("segments", .array([row, row, row]))]).document
     #expect(
@@ -35,7 +35,7 @@ import Vitrine
     #expect(JSON.object([]).document == "{}\n")
   }
 
-  @Test func aURLThatIsNoTextAlsoComesAsBytes() {
+  @Test func nonTextURLAlsoHasItsBytes() {
     #expect(JSON.object(JSON.members(url: Array("a".utf8))).line == #"{"url": "a"}"#)
     #expect(
       JSON.object(JSON.members(url: [0x61, 0xFF])).line == #"{"url": "a\#u{FFFD}", "url_base64": "Yf8="}"#)
@@ -43,7 +43,7 @@ import Vitrine
   }
 
   @Test(arguments: [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")])
-  func base64IsThatOfTheStandard(_ text: String, _ expected: String) {
+  func base64MatchesTheStandard(_ text: String, _ expected: String) {
     #expect(JSON.base64(Array(text.utf8)) == expected)
   }
 }

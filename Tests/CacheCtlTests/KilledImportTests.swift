@@ -4,7 +4,7 @@ import Testing
 /// `kill -9` at any moment of an import, many times in a row.
 @Suite struct KilledImportTests {
   @Test(arguments: [[], ["--sync"]])
-  func whatAnImportHasPrintedIsThereAfterAKill(_ options: [String]) throws {
+  func printedImportsSurviveAKill(_ options: [String]) throws {
     let tool = try Tool()
     for number in 0..<400 {
       let size = 100 + (number * 7919) % 30_000

@@ -13,7 +13,7 @@ import Vitrine
     #expect(bar.text(live: 0, dead: 0, free: 0) == "          ")
   }
 
-  @Test func aPartThatIsThereIsNeverInvisible() {
+  @Test func nonzeroPartIsNeverInvisible() {
     #expect(bar.text(live: 1, dead: 1, free: 1_000_000) == "#x........")
     #expect(bar.text(live: 1_000_000, dead: 1, free: 0) == "#########x")
   }
@@ -81,7 +81,7 @@ import Vitrine
 }
 
 @Suite struct SizeHistogramTests {
-  @Test func aSizeFallsIntoTheClassBelowWhoseBoundItLies() {
+  @Test func sizeFallsIntoTheClassWithTheNextBound() {
     var histogram = SizeHistogram()
     for size in [0, 1023, 1024, 4095, 65_536, .max] { histogram.add(size) }
     let classes = histogram.classes
@@ -95,7 +95,7 @@ import Vitrine
 }
 
 @Suite struct AgeHistogramTests {
-  @Test func anAgeFallsIntoTheClassBelowWhoseBoundItLies() {
+  @Test func ageFallsIntoTheClassWithTheNextBound() {
     var histogram = AgeHistogram()
     let minute: Int64 = 60_000
     for age in [-5, 0, minute - 1, minute, 24 * 60 * minute, 30 * 24 * 60 * minute, .max, .min] {
@@ -109,7 +109,7 @@ import Vitrine
 }
 
 @Suite struct MedianTests {
-  @Test func theMedianIsTheMiddleWhateverTheOrder() {
+  @Test func medianIgnoresTheOrder() {
     #expect(median([9, 1, 5]) == 5)
     #expect(median([4, 1, 2, 3]) == 2.5)
     #expect(median([]) == 0)
@@ -122,7 +122,7 @@ import Vitrine
     #expect(printable(Array("\u{9B}2J\u{202E}".utf8)) == #"\xc2\x9b2J\xe2\x80\xae"#)
   }
 
-  @Test func textStaysAsItIsAndOtherBytesAreTold() {
+  @Test func printableKeepsTextAndEscapesOtherBytes() {
     #expect(printable(Array("Füße 世界 🖼.jpg".utf8)) == "Füße 世界 🖼.jpg")
     #expect(printable([0x41, 0xFF, 0xC3]) == #"A\xff\xc3"#)
     #expect(printable(Array(#"a\xff"#.utf8)) == #"a\\xff"#)

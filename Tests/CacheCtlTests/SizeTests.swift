@@ -18,7 +18,7 @@ import Testing
     "1.0000000001GB",
     "9223372036854775808", "9999999TiB", "8388608TiB", "MB5", "5MBs", "\u{0}",
   ])
-  func whatIsNoSizeOrDoesNotFitIsRefused(_ text: String) {
+  func invalidOrTooLargeSizeIsRefused(_ text: String) {
     #expect(Size.parse(text) == nil)
   }
 }

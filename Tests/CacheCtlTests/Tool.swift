@@ -1,6 +1,6 @@
 import Foundation
 
-/// Runs the built `cachectl`, as a shell would, in a folder of its own that is removed afterwards.
+/// Runs the built `cachectl`, as a shell would, in a separate folder that is removed afterwards.
 final class Tool {
   struct Outcome {
     let status: Int32
@@ -35,7 +35,7 @@ final class Tool {
 
   private func process(_ arguments: [String]) -> Process {
     let process = Process()
-    // The tests' own executable lies beside the tool's.
+    // The tests' own executable is beside the tool.
     let tests = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath()
     process.executableURL = tests.deletingLastPathComponent().appendingPathComponent("cachectl")
     process.arguments = arguments
@@ -43,7 +43,7 @@ final class Tool {
     return process
   }
 
-  /// Runs the tool and kills it (SIGKILL) after so long; answers what it had written out by then.
+  /// Runs the tool and kills it (SIGKILL) after this time; returns its output until then.
   func runKilled(_ arguments: [String], afterMicroseconds delay: UInt32) throws -> Outcome {
     try run(arguments) { process in
       usleep(delay)
@@ -51,11 +51,11 @@ final class Tool {
     }
   }
 
-  /// Runs the tool and sends it a signal as soon as it has a store for writing.
+  /// Runs the tool and sends it a signal as soon as it has opened a store for writing.
   func runSignalled(_ arguments: [String], _ signal: Int32, store: String) throws -> Outcome {
     try run(arguments) { process in
       let line = Data("vitrine \(process)\n".utf8)
-      // One that has ended is nobody's child any more, or a zombie that takes the signal in silence.
+      // A tool that has ended is no child any more, or a zombie that ignores the signal.
       for _ in 0..<100_000 {
         if read(store + "/LOCK")?.starts(with: line) == true { break }
         usleep(100)
@@ -66,7 +66,7 @@ final class Tool {
 
   private func run(_ arguments: [String], meanwhile: (pid_t) -> Void) throws -> Outcome {
     let process = process(arguments)
-    // A file takes everything that was written, however fast the tool is.
+    // A file takes all of the output, however fast the tool is.
     let path = folder.appendingPathComponent(".killed").path
     _ = FileManager.default.createFile(atPath: path, contents: nil)
     process.standardOutput = FileHandle(forWritingAtPath: path)
@@ -78,8 +78,8 @@ final class Tool {
     return Outcome(status: process.terminationStatus, output: read(".killed") ?? Data(), diagnostics: "")
   }
 
-  /// Runs the tool, whose output is more than a pipe holds, and calls `meanwhile` after its first line. The tool waits for
-  /// its output to be read then, at the latest. The status of a tool that a signal ended is the negated signal.
+  /// Runs the tool with more output than a pipe holds, and calls `meanwhile` after its first line. Then the tool is
+  /// blocked at the latest until its output is read. The status of a tool ended by a signal is the negated signal.
   func runStalled(_ arguments: [String], meanwhile: () throws -> Void) throws -> Outcome {
     let process = process(arguments)
     let out = Pipe()
@@ -119,7 +119,7 @@ final class Tool {
     return Outcome(status: process.terminationStatus, output: output, diagnostics: diagnostics)
   }
 
-  /// Writes a file below the folder, making the folders on its way.
+  /// Writes a file below the folder, with its parent folders.
   func write(_ bytes: Data, to path: String) throws {
     let file = folder.appendingPathComponent(path)
     try FileManager.default.createDirectory(

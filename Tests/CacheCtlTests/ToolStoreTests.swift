@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The tool at work on real stores.
+/// The tool on real stores.
 @Suite struct ToolStoreTests {
   private let tool: Tool
   private let picture = Data((0..<5000).map { _ in UInt8.random(in: 0...255) })
@@ -9,13 +9,13 @@ import Testing
   init() throws { tool = try Tool() }
 
   @Test(arguments: ["stat", "verify", "compact", "repair", "ls", "get", "rm", "export"])
-  func aStoreThatIsNotThereIsNotMade(_ command: String) throws {
+  func missingStoreIsNotMade(_ command: String) throws {
     let words = ["get": ["u"], "rm": ["u"], "export": ["out"]][command] ?? []
     #expect(try tool.run([command, "s"] + words).status == 3)
     #expect(!FileManager.default.fileExists(atPath: tool.folder.path + "/s"))
   }
 
-  @Test func whatIsPutComesOut() throws {
+  @Test func putValueIsReturnedByGet() throws {
     try tool.write(picture, to: "f")
     #expect(try tool.run("put", "s", "u", "f").status == 0)
     #expect(try tool.run("put", "s", "", input: picture).status == 0)
@@ -50,7 +50,7 @@ import Testing
     #expect((entries.last?["bitmap"] as? [String: Any])?["format"] as? String == "RGB565")
   }
 
-  @Test func removingSaysHowManyWent() throws {
+  @Test func removeReportsTheNumberOfKeys() throws {
     for (url, style) in [("a/1", "x"), ("a/1", "y"), ("a/2", "x"), ("b", "x")] {
       #expect(try tool.run("put", "s", url, "--style", style, input: picture).status == 0)
     }
@@ -164,7 +164,7 @@ import Testing
     try expectStat("lru", entries: 0)
   }
 
-  @Test func statTellsWhatWasEvicted() throws {
+  @Test func statReportsEvictions() throws {
     let options = ["--budget", "2MB", "--policy", "fifo", "--entries", "20"]
     for number in 0..<30 { try tool.write(picture + Data([UInt8(number)]), to: "in/\(number)") }
     #expect(try tool.run(["import", "s", "in"] + options).status == 0)
@@ -173,7 +173,7 @@ import Testing
     let evicted = try #require(stat["evicted"] as? [String: Any])
     #expect(evicted["entries"] as? Int == 10 && evicted["bytes"] as? Int ?? 0 > 50_000)
     #expect((evicted["ages"] as? [[String: Any]])?.compactMap { $0["entries"] as? Int }.reduce(0, +) == 10)
-    // Under fifo nobody knows when an entry was last used.
+    // Under fifo the last use of an entry is unknown.
     #expect((stat["recency"] as? [[String: Any]])?.last?["entries"] as? Int == 20)
     let text = try tool.run("stat", "s").text
     #expect(text.contains("10  entries, ") && text.contains(", by fifo\n") && text.contains("  unknown"))

@@ -1,16 +1,12 @@
 import Testing
 
-/// What the tool says before it touches any store.
-@Suite struct ToolUsageTests {
-  #if Images
-    static let pictureCommands = ["fetch", "sheet"]
-  #else
-    static let pictureCommands: [String] = []
-  #endif
+@testable import CacheCtlTool
 
+/// The messages of the tool before it touches any store.
+@Suite struct ToolUsageTests {
   static let commands =
     ["stat", "verify", "compact", "repair", "dump", "ls", "get", "put", "rm", "import", "export", "bench", "help"]
-    + pictureCommands
+    + PictureCommands.all.map { $0.specification.name }
 
   @Test(arguments: commands)
   func everyCommandHasHelpWithAnExampleInEightyColumns(_ command: String) throws {
@@ -25,7 +21,7 @@ import Testing
   }
 
   @Test(arguments: commands)
-  func anUnknownOptionIsNamedAndHelpIsPointedAt(_ command: String) throws {
+  func unknownOptionIsNamedWithAPointerToHelp(_ command: String) throws {
     let outcome = try Tool().run(command, "--frob")
     #expect(outcome.status == 2)
     #expect(outcome.output.isEmpty)
@@ -33,26 +29,22 @@ import Testing
       outcome.diagnostics == "cachectl \(command): unknown option --frob\nTry 'cachectl help \(command)'.\n")
   }
 
-  @Test func withoutACommandOrWithAnUnknownOneThereIsNothingToDo() throws {
+  @Test func missingOrUnknownCommandIsAUsageError() throws {
     #expect(try Tool().run().status == 2)
     #expect(try Tool().run("frob").diagnostics.contains("'frob'"))
     #expect(try Tool().run("--frob").status == 2)
     #expect(try Tool().run("help", "frob").status == 2)
   }
 
-  #if !Images
-    @Test(arguments: ["fetch", "sheet"])
-    func aCommandThatThisBuildGoesWithoutSaysHowToGetIt(_ command: String) throws {
-      for words in [[command, "s"], ["help", command]] {
-        let outcome = try Tool().run(words)
-        #expect(outcome.status == 2)
-        #expect(
-          outcome.diagnostics.contains("without the package trait Images") && outcome.diagnostics.contains("make build")
-        )
-      }
-      #expect(try !Tool().run("help").text.contains("  \(command) "))
+  @Test func absentPictureCommandSaysHowToGetIt() throws {
+    #expect(PictureCommands.all.map { $0.specification.name } == PictureCommands.names)
+    for command in PictureCommands.names {
+      let absence = try #require(PictureCommands.absence(of: command))
+      #expect(absence.status == .usage)
+      #expect(absence.message.contains("without the package trait Images") && absence.message.contains("make build"))
     }
-  #endif
+    #expect(PictureCommands.absence(of: "frob") == nil)
+  }
 
   @Test func theVersionIsOneLine() throws {
     let outcome = try Tool().run("--version")
@@ -81,7 +73,7 @@ import Testing
     #expect(tool.read("s/STORE") == nil)
   }
 
-  @Test func aFileThatIsNotThereMakesNoStore() throws {
+  @Test func missingFileMakesNoStore() throws {
     let tool = try Tool()
     let put = try tool.run("put", "s", "u", "nofile")
     #expect(put.status == 3)

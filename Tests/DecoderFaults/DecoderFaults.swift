@@ -1,125 +1,123 @@
-#if Images
-  import CDecoderProcess
-  import Foundation
-  import VitrineImages
+import CDecoderProcess
+import Foundation
+import VitrineImages
 
-  /// A decoder in the hands of hostile bytes: `decoder-faults BYTES WHAT`.
-  enum DecoderFaults {
-    static func run(_ arguments: [String]) -> Never {
-      guard arguments.count == 3, let byteCount = UInt64(arguments[1]), vitrine_process_confine(byteCount) == 0 else {
-        exit(2)
-      }
-      do {
-        try act(arguments[2])
-      } catch {
-        exit(3)
-      }
+/// A decoder in the hands of hostile bytes: `decoder-faults BYTES WHAT`.
+enum DecoderFaults {
+  static func run(_ arguments: [String]) -> Never {
+    guard arguments.count == 3, let byteCount = UInt64(arguments[1]), vitrine_process_confine(byteCount) == 0 else {
+      exit(2)
     }
+    do {
+      try act(arguments[2])
+    } catch {
+      exit(3)
+    }
+  }
 
-    private static let socket = DecoderWorker.socket
+  private static let socket = DecoderWorker.socket
 
-    private static func act(_ fault: String) throws -> Never {
-      switch fault {
-      case "ends before it is ready": exit(7)
-      case "is of another version":
-        try socket.send(DecoderFrame(.ready, numbers: [77]))
-        sleepForEver()
-      case "is never ready": sleepForEver()
-      default: try socket.send(DecoderFrame(.ready, numbers: [DecoderFrame.version]))
-      }
-      if fault == "speaks unasked" { try socket.send(header(1)) }
-      var keptMemory: [SharedMemory] = []
-      while true {
-        let (frame, memory) = try socket.receiveWithMemory()
-        guard frame.kind == .pixels else {
-          var answer = header(frame.turn)
-          switch fault {
-          case "hangs over the header": sleepForEver()
-          case "answers noise":
-            var random = SystemRandomNumberGenerator()
-            send((0..<4096).map { _ in UInt8.random(in: 0...255, using: &random) })
-            sleepForEver()
-          case "answers half a frame":
-            send(Array(answer.bytes.prefix(100)))
-            exit(0)
-          case "answers another turn": answer.turn &+= 1
-          case "names another format": answer.numbers[0] = 1
-          case "names no format": answer.numbers[0] = .min
-          case "claims no width": answer.numbers[1] = 0
-          case "claims a width below nothing": answer.numbers[1] = .min
-          case "claims the largest width": answer.numbers[1] = .max
-          case "claims more than is allowed": (answer.numbers[1], answer.numbers[2]) = (65_535, 65_535)
-          case "turns the picture nowhere": answer.numbers[3] = 99
-          case "has no bits": answer.numbers[4] = -1
-          case "has colours of its own": answer.numbers[5] = 12
-          case "has flags of its own": answer.numbers[6] = .max
-          case "fails for no reason": answer = DecoderFrame(.failed, turn: frame.turn, numbers: [99])
-          case "lies about its own failure":
-            answer = DecoderFrame(
-              .failed, turn: frame.turn, numbers: [4, .min, .max], text: String(repeating: "é", count: 1000))
-          case "has drawn before it was asked": answer = DecoderFrame(.drawn, turn: frame.turn)
-          case "sends descriptors":
-            try socket.send(answer, SharedMemory(byteCount: 4096))
-            continue
-          case "takes too much memory":
-            var blocks = 0
-            let kind = MAP_PRIVATE | MAP_ANON
-            while blocks < 512, mmap(nil, 16 << 20, PROT_READ | PROT_WRITE, kind, -1, 0) != MAP_FAILED { blocks += 1 }
-            exit(blocks < 512 ? 9 : 10)
-          case "takes too much time":
-            _ = vitrine_process_limit_time(0)
-            while true {}
-          default: break
-          }
-          try socket.send(answer)
-          continue
-        }
-        let byteCount = Int(frame.numbers[0])
+  private static func act(_ fault: String) throws -> Never {
+    switch fault {
+    case "ends before it is ready": exit(7)
+    case "is of another version":
+      try socket.send(DecoderFrame(.ready, numbers: [77]))
+      sleepForEver()
+    case "is never ready": sleepForEver()
+    default: try socket.send(DecoderFrame(.ready, numbers: [DecoderFrame.version]))
+    }
+    if fault == "speaks unasked" { try socket.send(header(1)) }
+    var keptMemory: [SharedMemory] = []
+    while true {
+      let (frame, memory) = try socket.receiveWithMemory()
+      guard frame.kind == .pixels else {
+        var answer = header(frame.turn)
         switch fault {
-        case "hangs over the pixels": sleepForEver()
-        case "dies of a signal":
-          signal(SIGSEGV, SIG_DFL)
-          raise(SIGSEGV)
-        case "aborts":
-          signal(SIGABRT, SIG_DFL)
-          abort()
-        case "ends": exit(5)
-        case "closes and goes on":
-          close(socket.descriptor)
+        case "hangs over the header": sleepForEver()
+        case "answers noise":
+          var random = SystemRandomNumberGenerator()
+          send((0..<4096).map { _ in UInt8.random(in: 0...255, using: &random) })
           sleepForEver()
-        case "keeps the pixels mapped":
-          if let memory { _ = vitrine_memory_map(memory.descriptor, byteCount, true) }
-        case "cuts the pixels off":
-          if let memory, ftruncate(memory.descriptor, 0) == 0 { exit(11) }
-        case "changes the pixels later":
-          if let memory { keptMemory.append(memory) }
-        case "says the header again":
-          try socket.send(header(frame.turn))
+        case "answers half a frame":
+          send(Array(answer.bytes.prefix(100)))
+          exit(0)
+        case "answers another turn": answer.turn &+= 1
+        case "names another format": answer.numbers[0] = 1
+        case "names no format": answer.numbers[0] = .min
+        case "claims no width": answer.numbers[1] = 0
+        case "claims a width below nothing": answer.numbers[1] = .min
+        case "claims the largest width": answer.numbers[1] = .max
+        case "claims more than is allowed": (answer.numbers[1], answer.numbers[2]) = (65_535, 65_535)
+        case "turns the picture nowhere": answer.numbers[3] = 99
+        case "has no bits": answer.numbers[4] = -1
+        case "has colours of its own": answer.numbers[5] = 12
+        case "has flags of its own": answer.numbers[6] = .max
+        case "fails for no reason": answer = DecoderFrame(.failed, turn: frame.turn, numbers: [99])
+        case "lies about its own failure":
+          answer = DecoderFrame(
+            .failed, turn: frame.turn, numbers: [4, .min, .max], text: String(repeating: "é", count: 1000))
+        case "has drawn before it was asked": answer = DecoderFrame(.drawn, turn: frame.turn)
+        case "sends descriptors":
+          try socket.send(answer, SharedMemory(byteCount: 4096))
           continue
+        case "takes too much memory":
+          var blocks = 0
+          let kind = MAP_PRIVATE | MAP_ANON
+          while blocks < 512, mmap(nil, 16 << 20, PROT_READ | PROT_WRITE, kind, -1, 0) != MAP_FAILED { blocks += 1 }
+          exit(blocks < 512 ? 9 : 10)
+        case "takes too much time":
+          _ = vitrine_process_limit_time(0)
+          while true {}
         default: break
         }
-        try socket.send(DecoderFrame(.drawn, turn: frame.turn))
-        if fault == "says it twice" { try socket.send(DecoderFrame(.drawn, turn: frame.turn)) }
-        if fault == "floods" { while vitrine_process_send(socket.descriptor, [1, 2, 3], 3, -1) == 0 {} }
-        if !keptMemory.isEmpty { usleep(50_000) }
-        for memory in keptMemory {
-          // Refused where it is frozen: then what was shown stays as it was.
-          if let bytes = vitrine_memory_map(memory.descriptor, byteCount, true) { memset(bytes, 0xFF, byteCount) }
-          var byte: UInt8 = 0xFF
-          pwrite(memory.descriptor, &byte, 1, 0)
-        }
+        try socket.send(answer)
+        continue
+      }
+      let byteCount = Int(frame.numbers[0])
+      switch fault {
+      case "hangs over the pixels": sleepForEver()
+      case "dies of a signal":
+        signal(SIGSEGV, SIG_DFL)
+        raise(SIGSEGV)
+      case "aborts":
+        signal(SIGABRT, SIG_DFL)
+        abort()
+      case "ends": exit(5)
+      case "closes and goes on":
+        close(socket.descriptor)
+        sleepForEver()
+      case "keeps the pixels mapped":
+        if let memory { _ = vitrine_memory_map(memory.descriptor, byteCount, true) }
+      case "cuts the pixels off":
+        if let memory, ftruncate(memory.descriptor, 0) == 0 { exit(11) }
+      case "changes the pixels later":
+        if let memory { keptMemory.append(memory) }
+      case "says the header again":
+        try socket.send(header(frame.turn))
+        continue
+      default: break
+      }
+      try socket.send(DecoderFrame(.drawn, turn: frame.turn))
+      if fault == "says it twice" { try socket.send(DecoderFrame(.drawn, turn: frame.turn)) }
+      if fault == "floods" { while vitrine_process_send(socket.descriptor, [1, 2, 3], 3, -1) == 0 {} }
+      if !keptMemory.isEmpty { usleep(50_000) }
+      for memory in keptMemory {
+        // Refused where it is frozen: then what was shown stays as it was.
+        if let bytes = vitrine_memory_map(memory.descriptor, byteCount, true) { memset(bytes, 0xFF, byteCount) }
+        var byte: UInt8 = 0xFF
+        pwrite(memory.descriptor, &byte, 1, 0)
       }
     }
-
-    /// Of a JPEG of 16 by 8 pixels, upright, 8 bits, RGB.
-    private static func header(_ turn: UInt32) -> DecoderFrame {
-      DecoderFrame(.header, turn: turn, numbers: [0, 16, 8, 1, 8, 1, 0])
-    }
-
-    private static func send(_ bytes: [UInt8]) {
-      _ = bytes.withUnsafeBytes { vitrine_process_send(socket.descriptor, $0.baseAddress, $0.count, -1) }
-    }
-
-    private static func sleepForEver() -> Never { while true { sleep(1000) } }
   }
-#endif
+
+  /// Of a JPEG of 16 by 8 pixels, upright, 8 bits, RGB.
+  private static func header(_ turn: UInt32) -> DecoderFrame {
+    DecoderFrame(.header, turn: turn, numbers: [0, 16, 8, 1, 8, 1, 0])
+  }
+
+  private static func send(_ bytes: [UInt8]) {
+    _ = bytes.withUnsafeBytes { vitrine_process_send(socket.descriptor, $0.baseAddress, $0.count, -1) }
+  }
+
+  private static func sleepForEver() -> Never { while true { sleep(1000) } }
+}

@@ -1,3 +1,1 @@
-#if Images
-  DecoderFaults.run(CommandLine.arguments)
-#endif
+DecoderFaults.run(CommandLine.arguments)

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 import Vitrine
 
-/// What the documents show must compile and work.
+/// The examples of the documents compile and work, their links lead to files, and their lists are complete.
 @Suite struct DocumentationTests {
   @Test func theReadmeShowsTheExampleThatIsCompiledHere() throws {
     let shown = try #require(try swiftBlocks(of: "README.md").first)
@@ -57,13 +57,52 @@ import Vitrine
   @Test func everyFileThatADocumentLinksToIsThere() throws {
     let documents = try FileManager.default.contentsOfDirectory(atPath: root.appending(path: "Docs").path)
       .filter { $0.hasSuffix(".md") }.map { "Docs/\($0)" }
-    for document in ["README.md", "CONTRIBUTING.md"] + documents {
+    for document in ["README.md", "CONTRIBUTING.md", "SECURITY.md"] + documents {
       let text = try lines(of: document).joined(separator: "\n")
       let folder = root.appending(path: document).deletingLastPathComponent()
       for match in text.matches(of: /\]\(([^)#:]+)\)/) {
         let target = folder.appending(path: String(match.1))
         #expect(FileManager.default.fileExists(atPath: target.path), "\(document) links to \(match.1)")
       }
+    }
+  }
+
+  @Test func troubleshootingHasAnEntryForEachStoreError() throws {
+    let headings = try lines(of: "Docs/Troubleshooting.md").filter { $0.hasPrefix("### `") }
+    let cases = try names(/^  case (\w+)/, in: "StoreError.swift")
+    #expect(cases.count >= 14)
+    for name in cases {
+      #expect(headings.contains { $0.hasPrefix("### `\(name)(") || $0 == "### `\(name)`" }, "no entry for \(name)")
+    }
+  }
+
+  @Test func embeddingExplainsEachStoreOption() throws {
+    let rows = try lines(of: "Docs/Embedding.md")
+    let options = try names(/^  public var (\w+)/, in: "StoreOptions.swift")
+    #expect(options.count >= 16)
+    for name in options { #expect(rows.contains { $0.hasPrefix("| `\(name)` |") }, "no row for \(name)") }
+  }
+
+  @Test func operationsShowsEachCommandOfTheTool() throws {
+    let shown = try lines(of: "Docs/Operations.md").joined(separator: "\n")
+    let commands = try sourceFiles.filter { $0.hasPrefix("Sources/cachectl/") && $0.hasSuffix("Command.swift") }
+      .compactMap { try names(/^ +name: "(\w+)"/, in: $0).first }
+    #expect(commands.count >= 16)
+    for name in commands { #expect(shown.contains("cachectl \(name)"), "no example of \(name)") }
+  }
+
+  /// The first capture of each line that matches, in the source file with this path or name.
+  private func names(_ pattern: Regex<(Substring, Substring)>, in file: String) throws -> [String] {
+    let path = try #require(try sourceFiles.first { $0 == file || $0.hasSuffix("/" + file) })
+    return try String(contentsOf: root.appending(path: path), encoding: .utf8).components(separatedBy: "\n")
+      .compactMap { try pattern.firstMatch(in: $0).map { String($0.1) } }
+  }
+
+  /// Paths of the Swift files below `Sources`, from the root of this repository.
+  private var sourceFiles: [String] {
+    get throws {
+      try FileManager.default.subpathsOfDirectory(atPath: root.appending(path: "Sources").path).sorted()
+        .filter { $0.hasSuffix(".swift") }.map { "Sources/\($0)" }
     }
   }
 

@@ -25,14 +25,14 @@ private func putting(store: CacheStore, jpeg: [UInt8], url: String, now: Int64) 
 
 private func getting(store: CacheStore, url: String) {
   let byteCount = store.get(url) { bytes in
-    bytes.byteCount  // `bytes` is a RawSpan, good until this closure returns
+    bytes.byteCount  // `bytes` is a RawSpan, valid until this closure returns
   }
   if byteCount == nil {
     switch store.lookup(url) {
     case .found: break  // put by another thread a moment ago
     case .missing: print("never put, or removed")
-    case .expired: print("its time is over: fetch it again")
-    case .outdated: print("made from another source than the one you named")
+    case .expired: print("expired: fetch it again")
+    case .outdated: print("made from another source than the named one")
     case .damaged: print("failed its check and was dropped: fetch it again")
     case .closed: print("the store was closed")
     }
@@ -48,7 +48,7 @@ private func gettingMany(store: CacheStore, urls: [String], square: Style, show:
 
 private func retained(store: CacheStore, url: String, keep: (Blob) -> Void) throws {
   if let picture = store.blob(url) {
-    keep(picture)  // a Blob: `picture.bytes` is good for as long as somebody has it
+    keep(picture)  // a Blob: `picture.bytes` is valid for as long as the Blob lives
   }
   try CacheStore.installBusErrorGuard()
 }
@@ -61,7 +61,7 @@ private func recreating(folder: String) throws {
 private func following(folder: String, url: String, draw: (RawSpan) -> Void) throws {
   let reader = try CacheStore.open(at: folder, options: StoreOptions(isReadOnly: true))
   if try reader.refresh() {
-    // What the writer has stored since is there now, all of it in the order in which it was stored.
+    // The writer's changes since the last refresh are visible now, in their order.
     reader.get(url) { bytes in draw(bytes) }
   }
 }
@@ -158,7 +158,7 @@ private func errors(store: CacheStore, jpeg: [UInt8], url: String, report: (Stri
   do {
     try store.put(jpeg, for: url)
   } catch StoreError.noSpace {
-    // A cache may do without: show the picture, and do not keep it.
+    // The cache can do without: show the picture, and do not keep it.
   } catch StoreError.writeFailed(let error) {
     report("disk trouble, reopen the store: \(error)")
   }
@@ -166,8 +166,8 @@ private func errors(store: CacheStore, jpeg: [UInt8], url: String, report: (Stri
 
 private func full(store: CacheStore, isQuiet: () -> Bool) throws {
   try store.setBudgets(byteBudget: 256 << 20)  // holds when this returns
-  try store.idle(while: { isQuiet() })  // tidies up now rather than bit by bit
-  let report = try store.compact()  // as small as it gets, without losing an entry
+  try store.idle(while: { isQuiet() })  // does the work of upkeep now
+  let report = try store.compact()  // the smallest folder that keeps every entry
   print(report.bytesBefore, report.bytesAfter)
 }
 

@@ -1,43 +1,41 @@
-#if Images
-  import Vitrine
-  import VitrineImages
+import Vitrine
+import VitrineImages
 
-  // The examples of Docs/Images.md and the second one of README.md, word for word, so that they compile as long as the
-  // library does. `DocumentationTests` compares them; these functions are never called.
+// The examples of Docs/Images.md and the second one of README.md, word for word, so that they compile as long as the
+// library does. `DocumentationTests` compares them; these functions are never called.
 
-  private func readme(folder: String, draw: (RawSpan, BitmapLayout) -> Void) async throws {
-    let pipeline = ImagePipeline(.init(storage: StoreStorage(try CacheStore.open(at: folder + "/pictures"))))
-    let style = try ImageStyle.circle(60, scale: 2)
+private func readme(folder: String, draw: (RawSpan, BitmapLayout) -> Void) async throws {
+  let pipeline = ImagePipeline(.init(storage: StoreStorage(try CacheStore.open(at: folder + "/pictures"))))
+  let style = try ImageStyle.circle(60, scale: 2)
 
-    let avatar = try await pipeline.image(for: ImageRequest("https://example.org/cat.jpg", style: style))
-    avatar.bitmap.withPixels { pixels in draw(pixels, avatar.bitmap.layout) }  // mapped, and decoded only once
+  let avatar = try await pipeline.image(for: ImageRequest("https://example.org/cat.jpg", style: style))
+  avatar.bitmap.withPixels { pixels in draw(pixels, avatar.bitmap.layout) }  // mapped, and decoded only once
+}
+
+private func showing(folder: String, draw: (RawSpan, BitmapLayout) -> Void) async throws {
+  let store = try CacheStore.open(at: folder, options: StoreOptions(byteBudget: 500_000_000))
+  let pipeline = ImagePipeline(.init(storage: StoreStorage(store)))
+
+  let style = try ImageStyle.circle(60, scale: 2)
+  let avatar = try await pipeline.image(for: ImageRequest("https://example.com/a.jpg", style: style))
+  avatar.bitmap.withPixels { pixels in draw(pixels, avatar.bitmap.layout) }
+}
+
+private struct Offer {}
+
+private func preheating(
+  offers: [Offer], offset: Double, height: Double, pipeline: ImagePipeline, request: (Offer) -> ImageRequest
+) {
+  var window = PreheatWindow()
+  let rows = UniformGrid(itemCount: offers.count, rowLength: 60)
+  if let change = window.update(visible: offset..<offset + height, in: rows) {
+    pipeline.startPreheating(change.entered.map { request(offers[$0]) })
+    pipeline.stopPreheating(change.left.map { request(offers[$0]) })
   }
+}
 
-  private func showing(folder: String, draw: (RawSpan, BitmapLayout) -> Void) async throws {
-    let store = try CacheStore.open(at: folder, options: StoreOptions(byteBudget: 500_000_000))
-    let pipeline = ImagePipeline(.init(storage: StoreStorage(store)))
-
-    let style = try ImageStyle.circle(60, scale: 2)
-    let avatar = try await pipeline.image(for: ImageRequest("https://example.com/a.jpg", style: style))
-    avatar.bitmap.withPixels { pixels in draw(pixels, avatar.bitmap.layout) }
-  }
-
-  private struct Offer {}
-
-  private func preheating(
-    offers: [Offer], offset: Double, height: Double, pipeline: ImagePipeline, request: (Offer) -> ImageRequest
-  ) {
-    var window = PreheatWindow()
-    let rows = UniformGrid(itemCount: offers.count, rowLength: 60)
-    if let change = window.update(visible: offset..<offset + height, in: rows) {
-      pipeline.startPreheating(change.entered.map { request(offers[$0]) })
-      pipeline.stopPreheating(change.left.map { request(offers[$0]) })
-    }
-  }
-
-  private func decodingElsewhere(store: CacheStore) {
-    let decoder = ProcessDecoder(executable: "/usr/local/bin/vitrine-decoder")
-    let pipeline = ImagePipeline(.init(storage: StoreStorage(store), decoder: decoder))
-    _ = pipeline
-  }
-#endif
+private func decodingElsewhere(store: CacheStore) {
+  let decoder = ProcessDecoder(executable: "/usr/local/bin/vitrine-decoder")
+  let pipeline = ImagePipeline(.init(storage: StoreStorage(store), decoder: decoder))
+  _ = pipeline
+}

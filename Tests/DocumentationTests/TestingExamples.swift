@@ -1,7 +1,7 @@
 import Vitrine
 import VitrineSimulation
 
-// The example of Docs/Testing.md, word for word. `DocumentationTests` compares the two; nobody calls it.
+// The example of Docs/Testing.md, word for word. `DocumentationTests` compares the two; no test calls it.
 
 func exploreAvatars() -> CrashReport {
   let avatars = CrashWorkload("avatars", options: StoreOptions(byteBudget: 2 << 20)) { store, numbers in

@@ -1,42 +1,40 @@
-#if Images
-  import Foundation
-  import VitrineImages
+import Foundation
+import VitrineImages
 
-  /// Counts what goes over the network, below everything that may join or repeat it. Safe from any thread.
-  final class CountingLoader: DataLoading {
-    struct Count: Codable, Sendable {
-      var requests = 0
-      /// Of bodies.
-      var bytes = 0
+/// Counts network traffic, below every layer that may coalesce or repeat requests. Safe from any thread.
+final class CountingLoader: DataLoading {
+  struct Count: Codable, Sendable {
+    var requests = 0
+    /// Of bodies.
+    var bytes = 0
+  }
+
+  private final class Receiver: LoadReceiving {
+    let receiver: any LoadReceiving
+    let total: Locked<Count>
+
+    init(_ receiver: any LoadReceiving, _ total: Locked<Count>) {
+      self.receiver = receiver
+      self.total = total
     }
 
-    private final class Receiver: LoadReceiving {
-      let receiver: any LoadReceiving
-      let total: Locked<Count>
+    func begin(_ response: LoadResponse) throws { try receiver.begin(response) }
 
-      init(_ receiver: any LoadReceiving, _ total: Locked<Count>) {
-        self.receiver = receiver
-        self.total = total
-      }
-
-      func begin(_ response: LoadResponse) throws { try receiver.begin(response) }
-
-      func receive(_ bytes: Data) throws {
-        total.withLock { $0.bytes += bytes.count }
-        try receiver.receive(bytes)
-      }
-    }
-
-    private let loader: any DataLoading
-    private let total = Locked(Count())
-
-    init(_ loader: any DataLoading = URLSessionLoader()) { self.loader = loader }
-
-    var count: Count { total.withLock { $0 } }
-
-    func load(_ request: LoadRequest, _ receiver: any LoadReceiving) async throws {
-      total.withLock { $0.requests += 1 }
-      try await loader.load(request, Receiver(receiver, total))
+    func receive(_ bytes: Data) throws {
+      total.withLock { $0.bytes += bytes.count }
+      try receiver.receive(bytes)
     }
   }
-#endif
+
+  private let loader: any DataLoading
+  private let total = Locked(Count())
+
+  init(_ loader: any DataLoading = URLSessionLoader()) { self.loader = loader }
+
+  var count: Count { total.withLock { $0 } }
+
+  func load(_ request: LoadRequest, _ receiver: any LoadReceiving) async throws {
+    total.withLock { $0.requests += 1 }
+    try await loader.load(request, Receiver(receiver, total))
+  }
+}

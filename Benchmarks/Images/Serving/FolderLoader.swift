@@ -1,15 +1,13 @@
-#if Images
-  import Foundation
-  import VitrineImages
+import Foundation
+import VitrineImages
 
-  /// Brings files of one folder, for scenes in which the network plays no part: a URL is a file's name.
-  struct FolderLoader: DataLoading {
-    let photos: Photos
+/// Loads files of one folder, for scenes without a network: a URL is a file's name.
+struct FolderLoader: DataLoading {
+  let photos: Photos
 
-    func load(_ request: LoadRequest, _ receiver: any LoadReceiving) async throws {
-      let bytes = try Data(photos.bytes(of: request.url))
-      try receiver.begin(LoadResponse(expectedByteCount: bytes.count))
-      try receiver.receive(bytes)
-    }
+  func load(_ request: LoadRequest, _ receiver: any LoadReceiving) async throws {
+    let bytes = try Data(photos.bytes(of: request.url))
+    try receiver.begin(LoadResponse(expectedByteCount: bytes.count))
+    try receiver.receive(bytes)
   }
-#endif
+}

@@ -1,11 +1,9 @@
-#if Images
-  import Foundation
+import Foundation
 
-  /// Words for whoever waits: on the error output, so that the tables can be taken as they are.
-  enum Progress {
-    static func say(_ text: String) { write("  \(text)\n") }
-    static func complain(_ text: String) { write("bench-images: \(text)\n") }
+/// Progress messages on stderr, so that the tables on stdout can be used directly.
+enum Progress {
+  static func say(_ text: String) { write("  \(text)\n") }
+  static func complain(_ text: String) { write("bench-images: \(text)\n") }
 
-    private static func write(_ text: String) { FileHandle.standardError.write(Data(text.utf8)) }
-  }
-#endif
+  private static func write(_ text: String) { FileHandle.standardError.write(Data(text.utf8)) }
+}

@@ -1,6 +1,6 @@
-// Decoding and encoding of pictures: libjpeg, libpng and libwebp behind calls that cannot jump, exit or print, whatever
-// the bytes are. Every call may be made from any number of threads at once; what a library allocates is gone when the
-// call returns. Pixels are RGBA, 8 bits each, alpha straight.
+// Decoding and encoding of pictures: libjpeg, libpng and libwebp behind calls that cannot jump, exit or print,
+// whatever the bytes are. Every call may be made from any number of threads at once; the library's allocations are
+// freed when the call returns. Pixels are RGBA, 8 bits each, alpha straight.
 #ifndef IMAGE_CODECS_H
 #define IMAGE_CODECS_H
 
@@ -20,13 +20,13 @@ typedef enum {
 
 typedef struct {
   vitrine_image_status status;
-  char reason[200];  // what the library says; empty where status is OK
+  char reason[200];  // message of the library; empty if status is OK
 } vitrine_image_result;
 
-// The reason, which Swift sees as 200 fields otherwise.
+// The reason as a string: Swift sees the array as 200 fields.
 const char *vitrine_image_reason(const vitrine_image_result *result);
 
-// What a header says. Width and height are set as soon as they are known, also where the rest is damaged.
+// The content of a header. Width and height are set as soon as they are known, even if the rest is damaged.
 typedef struct {
   uint32_t width;
   uint32_t height;
@@ -40,12 +40,12 @@ typedef struct {
 } vitrine_image_info;
 
 typedef struct {
-  size_t working_bytes;   // for what libjpeg keeps of a picture as a whole
-  uint64_t milliseconds;  // from the call on
+  size_t working_bytes;   // for the data that libjpeg keeps of a whole picture
+  uint64_t milliseconds;  // from the start of the call
 } vitrine_image_limits;
 
-// Memory of the caller, `height` rows of at least `4 * width` bytes, each `bytes_per_row` behind the one before. What a
-// decoder leaves in it is a whole picture only where the result is OK.
+// Memory of the caller: `height` rows of at least `4 * width` bytes, each `bytes_per_row` after the one before.
+// After decoding it is a whole picture only if the result is OK.
 typedef struct {
   uint8_t *bytes;
   size_t bytes_per_row;
@@ -53,7 +53,7 @@ typedef struct {
   uint32_t height;
 } vitrine_image_pixels;
 
-// Encoded bytes. Starts as zeros; free it also where encoding has failed.
+// Encoded bytes. Starts as zeros; free it even if encoding has failed.
 typedef struct {
   uint8_t *bytes;
   size_t count;
@@ -78,7 +78,7 @@ void vitrine_png_decode(const uint8_t *bytes, size_t count, vitrine_image_limits
 void vitrine_png_encode(vitrine_image_pixels pixels, bool has_alpha, vitrine_image_buffer *buffer,
                         vitrine_image_result *result);
 
-// WebP. Of an animation the first frame, on a transparent canvas: `pixels` must be zeroed.
+// WebP. An animation yields its first frame, on a transparent canvas: `pixels` must be zeroed.
 void vitrine_webp_info(const uint8_t *bytes, size_t count, vitrine_image_info *info, vitrine_image_result *result);
 void vitrine_webp_decode(const uint8_t *bytes, size_t count, vitrine_image_limits limits, vitrine_image_pixels pixels,
                          vitrine_image_result *result);

@@ -1,8 +1,8 @@
-/// The words of one command line, sorted by what the command takes.
+/// The words of one command line, sorted by the command's specification.
 ///
-/// Words are bytes, as the system hands them over: a URL need not be UTF-8. `--` ends the options; a value follows its
-/// option as the next word or behind `=`. A value that begins with `--` must be given behind `=`, so that a forgotten
-/// value does not swallow the next option.
+/// Words are bytes, as the system passes them: a URL need not be UTF-8. `--` ends the options; a value follows its
+/// option as the next word or after `=`. A value that begins with `--` must follow `=`, so that a forgotten value
+/// does not consume the next option.
 public struct Arguments: Sendable {
   public typealias Word = [UInt8]
 
@@ -33,19 +33,19 @@ public struct Arguments: Sendable {
     try checkPositionals(specification)
   }
 
-  /// Whether an option without value was given.
+  /// Returns whether an option without value was given.
   public func has(_ option: Option) -> Bool { values[option] != nil }
 
-  /// The value of an option that is given once at most.
+  /// Returns the value of an option that is given at most once.
   public func value(_ option: Option) -> Word? { values[option]?.first }
 
-  /// All values of an option, in their order.
+  /// Returns all values of an option, in their order.
   public func values(_ option: Option) -> [Word] { values[option] ?? [] }
 
-  /// The positional at `index`, nil where it was left out.
+  /// Returns the positional at `index`, nil if it was left out.
   public func positional(_ index: Int) -> Word? { index < positionals.count ? positionals[index] : nil }
 
-  /// A usage error that points at this command's help.
+  /// Returns a usage error that refers to this command's help.
   public func fail(_ message: String) -> UsageError { UsageError(message, command: command) }
 
   private static func isHelp(_ word: Word) -> Bool {

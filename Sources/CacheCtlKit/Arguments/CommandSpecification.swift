@@ -1,9 +1,9 @@
-/// What a command takes and what its help says. Parsing and help are both derived from it, so they cannot disagree.
+/// The arguments of a command and its help text. Parsing and help both derive from it, so they cannot disagree.
 public struct CommandSpecification: Sendable {
   public struct Positional: Sendable {
     public let name: String
     public let isRequired: Bool
-    /// Takes all words that are left; so it is the last one.
+    /// Takes all remaining words, so it is the last one.
     public let isRepeatable: Bool
 
     public static func required(_ name: String) -> Positional {
@@ -12,7 +12,7 @@ public struct CommandSpecification: Sendable {
     public static func optional(_ name: String) -> Positional {
       Positional(name: name, isRequired: false, isRepeatable: false)
     }
-    /// One or more of them.
+    /// Takes one or more words.
     public static func several(_ name: String) -> Positional {
       Positional(name: name, isRequired: true, isRepeatable: true)
     }
@@ -57,7 +57,7 @@ public struct CommandSpecification: Sendable {
 public struct Option: Sendable, Hashable {
   /// Without the dashes.
   public let name: String
-  /// What help calls the value; nil for an option that takes none.
+  /// The name of the value in the help; nil for an option without value.
   public let valueName: String?
   /// Whether it may be given several times, each with a value.
   public let isRepeatable: Bool

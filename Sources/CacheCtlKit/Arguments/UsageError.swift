@@ -1,7 +1,7 @@
-/// A command line that cannot be understood. It names the word at fault and the help that would explain it.
+/// An invalid command line. The message names the wrong word and the help that explains it.
 public struct UsageError: Error, Sendable, Equatable {
   public let message: String
-  /// The command whose help is worth reading; nil when the command itself is in doubt.
+  /// The command to get help for; nil if the command itself is invalid.
   public let command: String?
 
   public init(_ message: String, command: String? = nil) {

@@ -15,7 +15,7 @@ public indirect enum JSON: Sendable {
     return text
   }
 
-  /// On as many lines as it takes to be read by people; what is short stays on one. Ends with a line feed.
+  /// On several lines for people; short values stay on one. Ends with a line feed.
   public var document: String {
     var text = ""
     writeDocument(to: &text, indentation: 0, room: 78)
@@ -103,7 +103,7 @@ extension JSON {
   public static func optional(_ value: Int64?) -> JSON { value.map { .int(Int($0)) } ?? .null }
   public static func optional(_ value: String?) -> JSON { value.map { .string($0) } ?? .null }
 
-  /// Rounded to `places`, so that reports carry no noise.
+  /// Rounded to `places`, so that reports show no noise.
   public static func rounded(_ value: Double, places: Int) -> JSON {
     let scale = (0..<places).reduce(1.0) { scale, _ in scale * 10 }
     return .double((value * scale).rounded() / scale)

@@ -1,14 +1,14 @@
 import Vitrine
 
 extension JSON {
-  /// The members that name a URL: `url`, and for one that is not UTF-8 also `url_base64`, which has its bytes; `url`
-  /// shows U+FFFD for what cannot be shown then.
+  /// Returns the members for a URL: `url`, and if it is not UTF-8 also `url_base64` with its bytes; `url` then has
+  /// U+FFFD for invalid bytes.
   public static func members(url: [UInt8]) -> [(String, JSON)] {
     if let text = String(validating: url, as: UTF8.self) { return [("url", .string(text))] }
     return [("url", .string(String(decoding: url, as: UTF8.self))), ("url_base64", .string(base64(url)))]
   }
 
-  /// The members that name a key; both null where it is not known.
+  /// Returns the members for a key; both null if it is not known.
   public static func members(key: CacheKey?) -> [(String, JSON)] {
     guard let key else { return [("url", .null), ("style", .null)] }
     return members(url: key.url) + [("style", .string(key.style.name))]

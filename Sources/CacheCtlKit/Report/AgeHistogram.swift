@@ -1,7 +1,7 @@
-/// How many entries, and bytes, were last used how long ago.
+/// The numbers of entries and bytes by the time since their last use.
 public struct AgeHistogram: Sendable {
   public struct Class: Sendable, Equatable {
-    /// The first age above the class, in seconds; nil for all that is older than the class before.
+    /// The lowest age above the class, in seconds; nil for the oldest class.
     public let upperBound: Int?
     public let name: String
     public var entryCount = 0
@@ -11,19 +11,19 @@ public struct AgeHistogram: Sendable {
   private static let hour = 3600
   private static let day = 24 * hour
 
-  /// The youngest first; all of them, so that reports of two days can be laid side by side.
+  /// The youngest first; all of them, so that reports of two days can be compared.
   public private(set) var classes: [Class] = [
     Class(upperBound: 60, name: "< 1 minute"), Class(upperBound: 600, name: "< 10 minutes"),
     Class(upperBound: hour, name: "< 1 hour"), Class(upperBound: day, name: "< 1 day"),
     Class(upperBound: 7 * day, name: "< 1 week"), Class(upperBound: 30 * day, name: "< 30 days"),
     Class(upperBound: nil, name: "older"),
   ]
-  /// Of which it is not known.
+  /// Entries of unknown age.
   public private(set) var unknown = Class(upperBound: nil, name: "unknown")
 
   public init() {}
 
-  /// Milliseconds; an age below zero, of a clock that has been set back, counts as none.
+  /// `ageMilliseconds` below zero, after a clock was set back, counts as zero.
   public mutating func add(ageMilliseconds: Int64?, byteCount: Int) {
     guard let ageMilliseconds else { return count(byteCount, in: &unknown) }
     let index = classes.firstIndex { $0.upperBound.map { ageMilliseconds / 1000 < Int64($0) } ?? true }

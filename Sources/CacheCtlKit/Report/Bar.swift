@@ -11,7 +11,7 @@ public struct Bar: Sendable {
   }
 
   public let symbols: Symbols
-  /// Characters.
+  /// In characters.
   public let width: Int
 
   public init(symbols: Symbols, width: Int) {
@@ -19,8 +19,8 @@ public struct Bar: Sendable {
     self.width = width
   }
 
-  /// Live, dead and free as parts of their sum. A part that is not zero shows at least one character, as long as there
-  /// is room; a bar of nothing is blank.
+  /// Draws live, dead and free as parts of their sum. A part that is not zero gets at least one character, as long
+  /// as they fit; the bar of a zero sum is blank.
   public func text(live: Int, dead: Int, free: Int) -> String {
     let cells = Bar.divide(width, among: [live, dead, free])
     return String(repeating: symbols.live, count: cells[0]) + String(repeating: symbols.dead, count: cells[1])
@@ -28,17 +28,17 @@ public struct Bar: Sendable {
       + String(repeating: " ", count: width - cells.reduce(0, +))
   }
 
-  /// `part` of `whole`, the rest drawn as free.
+  /// Draws `part` of `whole`, with the rest as free.
   public func text(_ part: Int, of whole: Int) -> String {
     text(live: min(part, whole), dead: 0, free: max(0, whole - part))
   }
 
-  /// A bar as long as its value among others, without the rest drawn.
+  /// Draws a bar with the length of its value among others, without the rest.
   public func plain(_ part: Int, of largest: Int) -> String {
     String(repeating: symbols.live, count: Bar.divide(width, among: [part, max(0, largest - part)])[0])
   }
 
-  /// Whole cells for each part, by its share; what rounding leaves over goes to, or comes from, the largest.
+  /// Returns whole cells for each part, by its share; the largest part takes the rounding difference.
   static func divide(_ width: Int, among parts: [Int]) -> [Int] {
     let parts = parts.map { max(0, $0) }
     let whole = parts.reduce(0.0) { $0 + Double($1) }

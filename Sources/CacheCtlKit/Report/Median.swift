@@ -1,4 +1,4 @@
-/// The middle of some measurements, the mean of the two middle ones where their number is even; 0 for none.
+/// The median of some measurements: the mean of the two middle ones if their number is even; 0 for none.
 public func median(_ values: [Double]) -> Double {
   guard !values.isEmpty else { return 0 }
   let sorted = values.sorted()

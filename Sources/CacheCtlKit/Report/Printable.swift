@@ -1,5 +1,5 @@
-/// Bytes as one line that a terminal can show: control characters and bytes that are not UTF-8 become `\xNN`, a
-/// backslash becomes two. Nothing stored in a cache can move the cursor of whoever lists it.
+/// Bytes as one line for a terminal: control characters and bytes that are not UTF-8 become `\xNN`, a backslash
+/// becomes two. So no stored bytes can move the cursor of a terminal.
 public func printable(_ bytes: [UInt8]) -> String {
   var text = ""
   var rest = bytes[...]

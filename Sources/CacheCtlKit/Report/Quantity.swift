@@ -1,4 +1,4 @@
-/// Numbers as reports for people write them.
+/// Numbers in reports for people.
 public enum Quantity {
   /// `999 B`, `41.2 kB`, `2.1 GB`: powers of 1000.
   public static func bytes(_ count: Int) -> String {
@@ -6,7 +6,7 @@ public enum Quantity {
     var value = Double(count) / 1000
     var unit = 0
     let units = ["kB", "MB", "GB", "TB", "PB", "EB"]
-    // 999.95 would be shown as 1000.0, which the next unit says better.
+    // 999.95 would be shown as 1000.0; the next unit is better.
     while value >= 999.95, unit + 1 < units.count {
       value /= 1000
       unit += 1
@@ -38,7 +38,7 @@ public enum Quantity {
     return fixed(nanoseconds / 1_000_000_000, places: 1) + " s"
   }
 
-  /// `45 s`, `4.3 min`, `1 h`, `3.1 days`, `2.1 years`, without a place where it is nought.
+  /// `45 s`, `4.3 min`, `1 h`, `3.1 days`, `2.1 years`; without the decimal place if it is zero.
   public static func duration(seconds: Int) -> String {
     let units = [(60, "s"), (60, "min"), (24, "h"), (365, "days"), (Int.max, "years")]
     var value = Double(seconds)
@@ -53,12 +53,12 @@ public enum Quantity {
     return ""
   }
 
-  /// `part` of `whole` as `19 %`; nothing of nothing is `-`.
+  /// `part` of `whole` as `19 %`; `-` if `whole` is zero.
   public static func percent(_ part: Int, of whole: Int) -> String {
     whole == 0 ? "-" : fixed(100 * Double(part) / Double(whole), places: 0) + " %"
   }
 
-  /// A decimal with so many places behind the point.
+  /// A decimal with this many places after the point.
   public static func fixed(_ value: Double, places: Int) -> String {
     let scale = (0..<places).reduce(1.0) { scale, _ in scale * 10 }
     let scaled = (value * scale).rounded()

@@ -1,7 +1,7 @@
-/// How many values there are of which size, in classes that grow fourfold.
+/// The number of values by size, in classes that grow fourfold.
 public struct SizeHistogram: Sendable {
   public struct Class: Sendable, Equatable {
-    /// The first size above the class, in bytes.
+    /// The lowest size above the class, in bytes.
     public let upperBound: Int
     public let count: Int
   }
@@ -21,7 +21,7 @@ public struct SizeHistogram: Sendable {
     counts[index] += 1
   }
 
-  /// From the first class that has something to the last one that has.
+  /// From the first class that is not empty to the last one.
   public var classes: [Class] {
     guard let first = counts.firstIndex(where: { $0 > 0 }), let last = counts.lastIndex(where: { $0 > 0 })
     else {

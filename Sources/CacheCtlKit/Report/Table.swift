@@ -9,7 +9,7 @@ public struct Table: Sendable {
 
   public var isEmpty: Bool { rows.isEmpty }
 
-  /// Fewer cells than columns leave the last ones empty.
+  /// Missing cells leave the last columns empty.
   public mutating func add(_ cells: [String]) { rows.append(cells) }
 
   /// Each line begins with `indentation`, columns are two spaces apart, and no line ends in a space.
@@ -33,12 +33,12 @@ public struct Table: Sendable {
 }
 
 extension String {
-  /// Filled up with spaces on the right.
+  /// Padded with spaces on the right.
   public func padded(to width: Int) -> String {
     self + String(repeating: " ", count: Swift.max(0, width - count))
   }
 
-  /// Cut to `width` characters, the last three being dots when something was cut.
+  /// Cut to `width` characters; the last three are dots if characters were cut.
   public func shortened(to width: Int) -> String {
     count <= width ? self : String(prefix(Swift.max(0, width - 3))) + "..."
   }

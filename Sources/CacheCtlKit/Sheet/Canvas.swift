@@ -1,4 +1,4 @@
-/// Pixels to draw on: `0xAARRGGBB`, opaque, rows from the top without gaps. What reaches over an edge is cut off.
+/// Pixels to draw on: `0xAARRGGBB`, opaque, rows from the top without gaps. Drawing is clipped to the edges.
 public struct Canvas: Sendable {
   public let width: Int
   public let height: Int
@@ -20,7 +20,7 @@ public struct Canvas: Sendable {
     }
   }
 
-  /// A frame of one pixel, inside the rectangle.
+  /// Draws a frame of one pixel, inside the rectangle.
   public mutating func frame(x: Int, y: Int, width: Int, height: Int, color: UInt32) {
     fill(x: x, y: y, width: width, height: 1, color: color)
     fill(x: x, y: y + height - 1, width: width, height: 1, color: color)
@@ -28,7 +28,7 @@ public struct Canvas: Sendable {
     fill(x: x + width - 1, y: y, width: 1, height: height, color: color)
   }
 
-  /// A line of a pixel's width from one corner of the rectangle to the other, and one between the other two.
+  /// Draws the two diagonals of the rectangle, one pixel wide.
   public mutating func cross(x: Int, y: Int, width: Int, height: Int, color: UInt32) {
     let steps = max(width, height)
     guard width > 0, height > 0, steps > 1 else { return }
@@ -39,7 +39,7 @@ public struct Canvas: Sendable {
     }
   }
 
-  /// Squares of two colours, as pictures that are not opaque are shown on.
+  /// Draws squares of two colors, the background of pictures that are not opaque.
   public mutating func checker(x: Int, y: Int, width: Int, height: Int, side: Int, _ first: UInt32, _ second: UInt32) {
     for top in stride(from: 0, to: height, by: side) {
       for left in stride(from: 0, to: width, by: side) {
@@ -50,7 +50,7 @@ public struct Canvas: Sendable {
     }
   }
 
-  /// A row of pixels whose colours are multiplied by alpha, over what is there.
+  /// Draws a row of pixels with premultiplied alpha over the canvas.
   public mutating func blend(_ row: [UInt32], x: Int, y: Int) {
     guard y >= 0, y < height else { return }
     var column = x
@@ -69,7 +69,7 @@ public struct Canvas: Sendable {
     var pixel: UInt32 = 0xFF
     for shift: UInt32 in [16, 8, 0] {
       let below = ((bottom >> shift & 0xFF) * rest + 127) / 255
-      // A colour above its alpha is none that multiplying gives, and yet some bytes say so.
+      // A color above its alpha is invalid, but some files have it.
       pixel = pixel << 8 | min(255, (top >> shift & 0xFF) + below)
     }
     return pixel
@@ -80,7 +80,7 @@ public struct Canvas: Sendable {
   public static let letterWidth = FontGlyphs.width
   public static let lineHeight = FontGlyphs.height
 
-  /// Writes one line, `x` and `y` its upper left corner. A letter that the font has not is a box.
+  /// Writes one line; `x` and `y` are its upper left corner. A letter missing in the font is drawn as a box.
   public mutating func write(_ text: String, x: Int, y: Int, color: UInt32) {
     var left = x
     for scalar in text.unicodeScalars {

@@ -4,12 +4,12 @@ enum FontGlyphs {
   static let width = 6
   static let height = 13
 
-  /// A row a byte, from the top, the leftmost pixel in the highest bit; nil for a letter that it has not.
+  /// One byte for each row, from the top, the leftmost pixel in the highest bit; nil for a missing letter.
   static func rows(of scalar: Unicode.Scalar) -> [UInt8]? {
     switch scalar.value {
     case 0x20...0x7E: glyphs[Int(scalar.value) - 0x20]
     case 0xA0...0xFF: glyphs[Int(scalar.value) - 0xA0 + 95]
-    // What was left out, which that code has no letter for.
+    // The ellipsis for omitted text, which is not in ISO 8859-1.
     case 0x2026: [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xA8, 0, 0]
     default: nil
     }

@@ -1,12 +1,12 @@
-/// Where things lie on a contact sheet: a heading, and below it cells in rows, each with room for a picture and some lines
-/// of text under it. All in pixels.
+/// The layout of a contact sheet, in pixels: a heading, and below it rows of cells, each with a picture and some
+/// lines of text under it.
 public struct SheetLayout: Sendable, Equatable {
   public static let margin = 16
   public static let gap = 16
   /// Between a picture and the text under it.
   static let captionGap = 5
   public static let headingHeight = 2 * Canvas.lineHeight + 18
-  /// A sheet is about so wide: as much as a screen shows.
+  /// The usual width of a sheet: that of a screen.
   static let usualWidth = 1216
 
   public let pictureWidth: Int
@@ -15,7 +15,7 @@ public struct SheetLayout: Sendable, Equatable {
   public let columns: Int
   public let rows: Int
 
-  /// For `count` pictures, each at most `side` wide and three quarters of that high.
+  /// A layout for `count` pictures, each at most `side` wide and three quarters of that high.
   public init(count: Int, side: Int, captionLines: Int) {
     pictureWidth = side
     pictureHeight = max(1, side * 3 / 4)
@@ -40,7 +40,7 @@ public struct SheetLayout: Sendable, Equatable {
   public var headingLetters: Int { (width - 2 * SheetLayout.margin) / Canvas.letterWidth }
   public var captionLetters: Int { pictureWidth / Canvas.letterWidth }
 
-  /// The upper left corner of a picture's room.
+  /// The upper left corner of a picture's cell.
   public func place(_ index: Int) -> (x: Int, y: Int) {
     (
       SheetLayout.margin + index % columns * (pictureWidth + SheetLayout.gap),
@@ -56,7 +56,7 @@ public struct SheetLayout: Sendable, Equatable {
 }
 
 extension String {
-  /// Cut to `width` characters, in the middle: what tells URLs apart is mostly at their end.
+  /// Cut to `width` characters, in the middle: URLs differ mostly at their end.
   public func shortenedInTheMiddle(to width: Int) -> String {
     guard count > width else { return self }
     guard width > 2 else { return String(suffix(Swift.max(0, width))) }

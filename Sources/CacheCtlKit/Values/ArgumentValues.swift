@@ -1,8 +1,8 @@
 import Vitrine
 
-/// Values of options, each read in one place, with a usage error that says what would be right.
+/// Values of options, each parsed in one place, with a usage error that describes a valid value.
 extension Arguments {
-  /// Text for what the engine or the system takes as a string.
+  /// Returns text for an argument that the engine or the system takes as a string.
   public func text(_ word: Word, _ name: String) throws(UsageError) -> String {
     guard let text = String(validating: word, as: UTF8.self) else {
       throw fail("\(name) is not UTF-8: '\(printable(word))'")
@@ -28,7 +28,7 @@ extension Arguments {
     return size
   }
 
-  /// A whole number that is not negative.
+  /// Returns a whole number that is not negative.
   public func count(_ option: Option) throws(UsageError) -> Int? {
     guard let word = value(option) else { return nil }
     guard !word.isEmpty, word.allSatisfy({ (0x30...0x39).contains($0) }),
@@ -55,7 +55,7 @@ extension Arguments {
     return found.mode
   }
 
-  /// The moment a time to live of so many seconds ends, in milliseconds since 1970.
+  /// Returns the end of a time to live in seconds, in milliseconds since 1970.
   public func expiration(_ option: Option, nowMilliseconds: Int64) throws(UsageError) -> Int64? {
     guard let seconds = try count(option) else { return nil }
     let (milliseconds, overflow) = Int64(seconds).multipliedReportingOverflow(by: 1000)
@@ -64,7 +64,7 @@ extension Arguments {
     return moment
   }
 
-  /// `WIDTHxHEIGHT:FORMAT`, rows packed.
+  /// Parses `WIDTHxHEIGHT:FORMAT`, rows packed.
   public func bitmapLayout(_ option: Option) throws(UsageError) -> BitmapLayout? {
     guard let word = value(option) else { return nil }
     let text = String(decoding: word, as: UTF8.self)
@@ -82,7 +82,7 @@ extension Arguments {
     return layout
   }
 
-  /// A content type that fits on one line of metadata.
+  /// Returns a content type that fits on one line of metadata.
   public func contentType(_ option: Option) throws(UsageError) -> String? {
     guard let word = value(option) else { return nil }
     let parts = word.split(separator: UInt8(ascii: "/"), maxSplits: 1)
@@ -98,11 +98,11 @@ extension Arguments {
 }
 
 extension ReadMode {
-  /// As a command line has them.
+  /// By the names on a command line.
   public static let byName: [(name: String, mode: ReadMode)] = [("mapped", .mapped), ("copied", .copied)]
 
-  /// Text to append to an error of a mapping that the system refused, as some network and FUSE file systems do; nil for
-  /// every other error.
+  /// Returns text to append to an error of a refused mapping, which some network and FUSE file systems report; nil
+  /// for every other error.
   public static func hint(for error: StoreError) -> String? {
     switch error {
     case .system(let error) where error.operation == "map", .writeFailed(let error) where error.operation == "map":

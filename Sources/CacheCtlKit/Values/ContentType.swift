@@ -1,6 +1,6 @@
-/// The content type of a file: what its first bytes say, else what its name says.
+/// The content type of a file: by its first bytes, or else by its name.
 public enum ContentType {
-  /// Nil when neither tells.
+  /// Returns nil if neither is known.
   public static func of(name: [UInt8], bytes: [UInt8]) -> String? {
     magic(bytes.prefix(32)) ?? byExtension(name)
   }

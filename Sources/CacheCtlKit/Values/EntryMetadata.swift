@@ -1,7 +1,7 @@
-/// How `cachectl` writes what it knows of an entry into the entry's metadata.
+/// The form in which `cachectl` stores properties of an entry in its metadata.
 ///
-/// Lines of UTF-8, each `name: value` and a line feed; names in lower case. One name is in use: `content-type`. Metadata
-/// that other programs wrote in another form is left alone, and has no content type here.
+/// Lines of UTF-8, each `name: value` and a line feed; names in lower case. One name is in use: `content-type`.
+/// Metadata of other programs in another form is left alone, and has no content type here.
 public enum EntryMetadata {
   private static let contentTypeName = "content-type: "
 

@@ -1,17 +1,17 @@
 import Vitrine
 
-/// Where `export` puts an entry: one file for each key, inside the folder whatever the URL says.
+/// The path to which `export` writes an entry: one file for each key, always inside the folder.
 ///
-/// The path is the style, then the URL cut at its slashes, so that plain names stay as they are:
-/// `original/photos/a.jpg`. Each name is written so that it is never `.`, `..`, empty or longer than 255 bytes, and so
-/// that the key can be read back from it; hence two keys never share a file:
+/// The path is the style, then the URL split at its slashes, so that plain names stay as they are:
+/// `original/photos/a.jpg`. No name is ever `.`, `..`, empty or longer than 255 bytes, and the key can be read back
+/// from the path; so two keys never share a file:
 ///
 /// - `%XX` stands for a byte that file systems or shells reserve, and for bytes that are not UTF-8
 /// - `%e` is an empty name (two slashes in a row)
-/// - a name with an extension is a file and one without is a folder; where it is the other way round, `%d` behind it
-///   marks the folder and `%f` the file, so that the URLs `a` and `a/b` do not meet
-/// - a name of more than 240 bytes goes on in folders that end in `%c`
-/// - a URL of more than 64 such names lies in the folder `%l`, written as one long name
+/// - a name with an extension is a file and one without is a folder; otherwise `%d` after it marks a folder and
+///   `%f` a file, so that the URLs `a` and `a/b` do not collide
+/// - a name of more than 240 bytes continues in folders that end in `%c`
+/// - a URL of more than 64 such names is in the folder `%l`, as one long name
 public enum ExportPath {
   static let longestName = 240
   static let deepestPath = 64
@@ -32,7 +32,7 @@ public enum ExportPath {
     return ["%l"] + folderNames(url, mark: "")
   }
 
-  /// One part of a URL as the names it takes: one, or as many as its length asks for.
+  /// Returns one part of a URL as names: one, or as many as its length requires.
   private static func folderNames(_ part: some Collection<UInt8>, mark: String) -> [String] {
     if part.isEmpty { return ["%e" + mark] }
     let isText = String(validating: part, as: UTF8.self) != nil
@@ -54,7 +54,7 @@ public enum ExportPath {
     return names + [string(piece) + mark]
   }
 
-  /// The bytes of a name, each as itself or as its escape.
+  /// Returns the bytes of a name, each as itself or escaped.
   private static func tokens(_ part: some Collection<UInt8>, keepsText: Bool) -> [[UInt8]] {
     let lastIndex = part.count - 1
     return part.enumerated().map { index, byte in
@@ -82,7 +82,7 @@ public enum ExportPath {
     String(decoding: tokens.joined(), as: UTF8.self)
   }
 
-  /// A dot that is not the first byte, with 1 to 8 letters or digits behind it.
+  /// Whether a dot, which is not the first byte, is followed by 1 to 8 letters or digits.
   private static func looksLikeFile(_ part: some BidirectionalCollection<UInt8>) -> Bool {
     guard let dot = part.lastIndex(of: UInt8(ascii: ".")), dot != part.startIndex else { return false }
     let suffix = part[part.index(after: dot)...]

@@ -1,28 +1,26 @@
-#if Images
-  /// The scales that libjpeg has: it leaves out frequencies, so that smaller is faster.
-  struct JPEGScale {
-    let eighths: UInt32
+/// The scales that libjpeg has: it leaves out frequencies, so that smaller is faster.
+struct JPEGScale {
+  let eighths: UInt32
 
-    static let full = JPEGScale(eighths: 8)
+  static let full = JPEGScale(eighths: 8)
 
-    init(eighths: UInt32) { self.eighths = eighths }
+  init(eighths: UInt32) { self.eighths = eighths }
 
-    /// The smallest that gives at least `wanted` of the upright picture.
-    init(of info: ImageInfo, atLeast wanted: PixelSize?) {
-      guard let wanted = wanted.map(info.orientation.applied) else {
-        self = .full
-        return
-      }
-      self =
-        (1...8).lazy.map { JPEGScale(eighths: $0) }.first { scale in
-          let size = scale.applied(to: info.size)
-          return size.width >= wanted.width && size.height >= wanted.height
-        } ?? .full
+  /// The smallest that gives at least `wanted` of the upright picture.
+  init(of info: ImageInfo, atLeast wanted: PixelSize?) {
+    guard let wanted = wanted.map(info.orientation.applied) else {
+      self = .full
+      return
     }
-
-    func applied(to size: PixelSize) -> PixelSize {
-      func scaled(_ side: Int) -> Int { (side * Int(eighths) + 7) / 8 }
-      return PixelSize(width: scaled(size.width), height: scaled(size.height))
-    }
+    self =
+      (1...8).lazy.map { JPEGScale(eighths: $0) }.first { scale in
+        let size = scale.applied(to: info.size)
+        return size.width >= wanted.width && size.height >= wanted.height
+      } ?? .full
   }
-#endif
+
+  func applied(to size: PixelSize) -> PixelSize {
+    func scaled(_ side: Int) -> Int { (side * Int(eighths) + 7) / 8 }
+    return PixelSize(width: scaled(size.width), height: scaled(size.height))
+  }
+}

@@ -1,50 +1,48 @@
-#if Images
-  /// The bytes of a picture as a caller has lent them. No offset is believed: what lies outside reads as nil.
-  ///
-  /// Lives no longer than the closure in which it was made.
-  struct PictureBytes {
-    private let buffer: UnsafeRawBufferPointer
+/// The bytes of a picture as a caller has lent them. No offset is believed: what lies outside reads as nil.
+///
+/// Lives no longer than the closure in which it was made.
+struct PictureBytes {
+  private let buffer: UnsafeRawBufferPointer
 
-    init(_ buffer: UnsafeRawBufferPointer) { self.buffer = buffer }
+  init(_ buffer: UnsafeRawBufferPointer) { self.buffer = buffer }
 
-    var count: Int { buffer.count }
+  var count: Int { buffer.count }
 
-    /// For C, which wants a pointer even where there are no bytes.
-    var pointer: UnsafePointer<UInt8> {
-      buffer.baseAddress?.assumingMemoryBound(to: UInt8.self) ?? UnsafePointer(bitPattern: 1)!
-    }
-
-    subscript(offset: Int) -> UInt8? {
-      offset >= 0 && offset < buffer.count ? buffer[offset] : nil
-    }
-
-    /// What of the range lies in the bytes.
-    func slice(_ range: Range<Int>) -> PictureBytes {
-      PictureBytes(UnsafeRawBufferPointer(rebasing: buffer[range.clamped(to: 0..<buffer.count)]))
-    }
-
-    func prefix(_ count: Int) -> ArraySlice<UInt8> { Array(buffer.prefix(count))[...] }
-
-    func integer(at offset: Int, byteCount: Int, isLittleEndian: Bool) -> Int? {
-      guard offset >= 0, offset <= buffer.count, byteCount <= buffer.count - offset else { return nil }
-      var value = 0
-      for place in 0..<byteCount {
-        value = value << 8 | Int(buffer[offset + (isLittleEndian ? byteCount - 1 - place : place)])
-      }
-      return value
-    }
-
-    func begins(_ start: [UInt8]) -> Bool { buffer.starts(with: start) }
-
-    func hasText(_ text: String, at offset: Int) -> Bool {
-      offset >= 0 && offset <= buffer.count && buffer[offset...].starts(with: text.utf8)
-    }
-
-    /// Printable ASCII, or nil.
-    func text(_ range: Range<Int>) -> String? {
-      guard range.lowerBound >= 0, range.upperBound <= buffer.count else { return nil }
-      let bytes = buffer[range]
-      return bytes.allSatisfy { (0x20...0x7E).contains($0) } ? String(decoding: bytes, as: UTF8.self) : nil
-    }
+  /// For C, which wants a pointer even where there are no bytes.
+  var pointer: UnsafePointer<UInt8> {
+    buffer.baseAddress?.assumingMemoryBound(to: UInt8.self) ?? UnsafePointer(bitPattern: 1)!
   }
-#endif
+
+  subscript(offset: Int) -> UInt8? {
+    offset >= 0 && offset < buffer.count ? buffer[offset] : nil
+  }
+
+  /// What of the range lies in the bytes.
+  func slice(_ range: Range<Int>) -> PictureBytes {
+    PictureBytes(UnsafeRawBufferPointer(rebasing: buffer[range.clamped(to: 0..<buffer.count)]))
+  }
+
+  func prefix(_ count: Int) -> ArraySlice<UInt8> { Array(buffer.prefix(count))[...] }
+
+  func integer(at offset: Int, byteCount: Int, isLittleEndian: Bool) -> Int? {
+    guard offset >= 0, offset <= buffer.count, byteCount <= buffer.count - offset else { return nil }
+    var value = 0
+    for place in 0..<byteCount {
+      value = value << 8 | Int(buffer[offset + (isLittleEndian ? byteCount - 1 - place : place)])
+    }
+    return value
+  }
+
+  func begins(_ start: [UInt8]) -> Bool { buffer.starts(with: start) }
+
+  func hasText(_ text: String, at offset: Int) -> Bool {
+    offset >= 0 && offset <= buffer.count && buffer[offset...].starts(with: text.utf8)
+  }
+
+  /// Printable ASCII, or nil.
+  func text(_ range: Range<Int>) -> String? {
+    guard range.lowerBound >= 0, range.upperBound <= buffer.count else { return nil }
+    let bytes = buffer[range]
+    return bytes.allSatisfy { (0x20...0x7E).contains($0) } ? String(decoding: bytes, as: UTF8.self) : nil
+  }
+}

@@ -1,77 +1,75 @@
-#if Images
-  /// What a ``ProcessDecoder`` and its processes say to each other: messages of one size, so that neither has to believe
-  /// a length.
-  ///
-  /// ```
-  ///        owner                          process
-  ///                                <----  ready (version)
-  ///  picture (bytes, limits) ------>
-  ///                                <----  header or failed
-  ///  pixels (memory, least size) -->
-  ///                                <----  drawn or failed
-  /// ```
-  ///
-  /// Little-endian: kind (1 byte), 0 (1), bytes of text (2), turn (4), ten numbers (8 each), text (424). Bytes and pixels go
-  /// beside it, in memory that both see.
-  package struct DecoderFrame: Hashable {
-    package enum Kind: UInt8 {
-      case ready = 1
-      case picture
-      case header
-      case pixels
-      case drawn
-      case failed
-    }
-
-    package static let byteCount = 512
-    package static let version: Int64 = 1
-    private static let textOffset = 88
-    private static let numberCount = 10
-
-    package var kind: Kind
-    /// Which picture it is about: an answer has that of its question.
-    package var turn: UInt32
-    /// Those at the end that are not given are 0.
-    package var numbers: [Int64]
-    package var text: String
-
-    package init(_ kind: Kind, turn: UInt32 = 0, numbers: [Int64] = [], text: String = "") {
-      self.kind = kind
-      self.turn = turn
-      self.numbers = Array(
-        (numbers + [Int64](repeating: 0, count: DecoderFrame.numberCount))[..<DecoderFrame.numberCount])
-      self.text = text
-    }
-
-    /// Text that is too long is cut.
-    package var bytes: [UInt8] {
-      var bytes = [UInt8](repeating: 0, count: DecoderFrame.byteCount)
-      let text = text.utf8.prefix(DecoderFrame.byteCount - DecoderFrame.textOffset)
-      func write(_ value: UInt64, _ offset: Int, _ count: Int) {
-        for place in 0..<count { bytes[offset + place] = UInt8(truncatingIfNeeded: value >> (8 * place)) }
-      }
-      bytes[0] = kind.rawValue
-      write(UInt64(text.count), 2, 2)
-      write(UInt64(turn), 4, 4)
-      for (index, number) in numbers.enumerated() { write(UInt64(bitPattern: number), 8 + 8 * index, 8) }
-      bytes.replaceSubrange(DecoderFrame.textOffset..<DecoderFrame.textOffset + text.count, with: text)
-      return bytes
-    }
-
-    /// Nil for bytes that no frame has. Text that is not UTF-8 is repaired.
-    package init?(_ bytes: [UInt8]) {
-      guard bytes.count == DecoderFrame.byteCount, let kind = Kind(rawValue: bytes[0]), bytes[1] == 0 else {
-        return nil
-      }
-      func read(_ offset: Int, _ count: Int) -> UInt64 {
-        (0..<count).reduce(0) { $0 | UInt64(bytes[offset + $1]) << (8 * $1) }
-      }
-      let textEnd = DecoderFrame.textOffset + Int(read(2, 2))
-      guard textEnd <= bytes.count else { return nil }
-      self.kind = kind
-      turn = UInt32(truncatingIfNeeded: read(4, 4))
-      numbers = (0..<DecoderFrame.numberCount).map { Int64(bitPattern: read(8 + 8 * $0, 8)) }
-      text = String(decoding: bytes[DecoderFrame.textOffset..<textEnd], as: UTF8.self)
-    }
+/// What a ``ProcessDecoder`` and its processes say to each other: messages of one size, so that neither has to believe
+/// a length.
+///
+/// ```
+///        owner                          process
+///                                <----  ready (version)
+///  picture (bytes, limits) ------>
+///                                <----  header or failed
+///  pixels (memory, least size) -->
+///                                <----  drawn or failed
+/// ```
+///
+/// Little-endian: kind (1 byte), 0 (1), bytes of text (2), turn (4), ten numbers (8 each), text (424). Bytes and pixels go
+/// beside it, in memory that both see.
+package struct DecoderFrame: Hashable {
+  package enum Kind: UInt8 {
+    case ready = 1
+    case picture
+    case header
+    case pixels
+    case drawn
+    case failed
   }
-#endif
+
+  package static let byteCount = 512
+  package static let version: Int64 = 1
+  private static let textOffset = 88
+  private static let numberCount = 10
+
+  package var kind: Kind
+  /// Which picture it is about: an answer has that of its question.
+  package var turn: UInt32
+  /// Those at the end that are not given are 0.
+  package var numbers: [Int64]
+  package var text: String
+
+  package init(_ kind: Kind, turn: UInt32 = 0, numbers: [Int64] = [], text: String = "") {
+    self.kind = kind
+    self.turn = turn
+    self.numbers = Array(
+      (numbers + [Int64](repeating: 0, count: DecoderFrame.numberCount))[..<DecoderFrame.numberCount])
+    self.text = text
+  }
+
+  /// Text that is too long is cut.
+  package var bytes: [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: DecoderFrame.byteCount)
+    let text = text.utf8.prefix(DecoderFrame.byteCount - DecoderFrame.textOffset)
+    func write(_ value: UInt64, _ offset: Int, _ count: Int) {
+      for place in 0..<count { bytes[offset + place] = UInt8(truncatingIfNeeded: value >> (8 * place)) }
+    }
+    bytes[0] = kind.rawValue
+    write(UInt64(text.count), 2, 2)
+    write(UInt64(turn), 4, 4)
+    for (index, number) in numbers.enumerated() { write(UInt64(bitPattern: number), 8 + 8 * index, 8) }
+    bytes.replaceSubrange(DecoderFrame.textOffset..<DecoderFrame.textOffset + text.count, with: text)
+    return bytes
+  }
+
+  /// Nil for bytes that no frame has. Text that is not UTF-8 is repaired.
+  package init?(_ bytes: [UInt8]) {
+    guard bytes.count == DecoderFrame.byteCount, let kind = Kind(rawValue: bytes[0]), bytes[1] == 0 else {
+      return nil
+    }
+    func read(_ offset: Int, _ count: Int) -> UInt64 {
+      (0..<count).reduce(0) { $0 | UInt64(bytes[offset + $1]) << (8 * $1) }
+    }
+    let textEnd = DecoderFrame.textOffset + Int(read(2, 2))
+    guard textEnd <= bytes.count else { return nil }
+    self.kind = kind
+    turn = UInt32(truncatingIfNeeded: read(4, 4))
+    numbers = (0..<DecoderFrame.numberCount).map { Int64(bitPattern: read(8 + 8 * $0, 8)) }
+    text = String(decoding: bytes[DecoderFrame.textOffset..<textEnd], as: UTF8.self)
+  }
+}

@@ -1,150 +1,148 @@
-#if Images
-  import CDecoderProcess
-  import Foundation
+import CDecoderProcess
+import Foundation
 
-  /// One process that decodes, as its owner sees it. Used by one thread at a time, as ``ProcessDecoder`` sees to; gone, with
-  /// its socket and without a zombie, when nobody refers to it.
-  final class DecoderProcess: @unchecked Sendable {
-    /// Why a picture has not come. Behind all but `picture` the process is of no use any more.
-    enum Failure: Error {
-      case picture(ImageError)
-      case late
-      case closed
-      case misbehaved(String)
-    }
+/// One process that decodes, as its owner sees it. Used by one thread at a time, as ``ProcessDecoder`` sees to; gone, with
+/// its socket and without a zombie, when nobody refers to it.
+final class DecoderProcess: @unchecked Sendable {
+  /// Why a picture has not come. Behind all but `picture` the process is of no use any more.
+  enum Failure: Error {
+    case picture(ImageError)
+    case late
+    case closed
+    case misbehaved(String)
+  }
 
-    let id: Int32
-    /// Pictures that it was asked for.
-    private(set) var turn: UInt32 = 0
-    private let socket: DecoderSocket
-    private var hasEnded = false
+  let id: Int32
+  /// Pictures that it was asked for.
+  private(set) var turn: UInt32 = 0
+  private let socket: DecoderSocket
+  private var hasEnded = false
 
-    /// Waits until it is ready. Throws `noDecoder`.
-    init(_ executable: String, arguments: [String], milliseconds: Int) throws(ImageError) {
-      var words: [UnsafeMutablePointer<CChar>?] = ([executable] + arguments).map { strdup($0) } + [nil]
-      defer { for word in words { free(word) } }
-      var descriptor: Int32 = -1
-      var id: pid_t = 0
-      let error = vitrine_process_start(executable, &words, &descriptor, &id)
-      guard error == 0 else { throw .noDecoder(reason: "\(String(cString: strerror(error))): \(executable)") }
-      self.id = id
-      socket = DecoderSocket(descriptor: descriptor)
-      do throws(DecoderSocket.Failure) {
-        let frame = try socket.receive(milliseconds: milliseconds)
-        guard frame.kind == .ready, frame.numbers[0] == DecoderFrame.version else { throw .rubbish }
-      } catch {
-        let reason = reason(for: Failure(error))
-        throw .noDecoder(reason: "\(executable) \(reason)")
-      }
-    }
-
-    deinit { end(waiting: 0) }
-
-    /// Whether it waits for a picture. One that is idle and has something to say has died, or is none of ours any more.
-    var isWell: Bool { !hasEnded && !vitrine_process_has_spoken(socket.descriptor) }
-
-    /// The steps of one picture, all within `limits.milliseconds` and `grace` more.
-    func decode(
-      _ bytes: SharedMemory, _ byteCount: Int, _ format: ImageFormat, _ limits: DecodingLimits, grace: Int,
-      sizedBy size: (ImageInfo) throws(ImageError) -> PixelSize?
-    ) throws(Failure) -> DecodedImage {
-      turn &+= 1
-      let (sum, overflow) = max(0, limits.milliseconds).addingReportingOverflow(grace)
-      let deadline = Deadline(milliseconds: overflow ? .max : sum)
-      let header = try ask(DecoderFrame(picture: byteCount, limits, turn: turn), bytes, deadline, format)
-      guard let info = header.info(of: format) else { throw .misbehaved("answered with a header that cannot be") }
-      let (wanted, plan) = try Failure.ofPicture { () throws(ImageError) in
-        let wanted = try size(info)
-        return (wanted, try DecodingPlan(info, atLeast: wanted, limits))
-      }
-      let memory = try Failure.ofPicture { () throws(ImageError) in try SharedMemory(byteCount: plan.byteCount) }
-      let frame = DecoderFrame(pixels: plan.byteCount, atLeast: wanted, turn: turn)
-      guard try ask(frame, memory, deadline, format).kind == .drawn else {
-        throw .misbehaved("answered something else than was asked for")
-      }
-      let pixels = try Failure.ofPicture { () throws(ImageError) in try memory.pixels(plan.byteCount) }
-      guard let pixels else { throw .misbehaved("kept the pixels to itself") }
-      return DecodedImage(size: plan.size, bytesPerRow: plan.bytesPerRow, info: info, memory: pixels)
-    }
-
-    private func ask(
-      _ frame: DecoderFrame, _ memory: SharedMemory, _ deadline: Deadline, _ format: ImageFormat
-    ) throws(Failure) -> DecoderFrame {
-      let answer: DecoderFrame
-      do throws(DecoderSocket.Failure) {
-        try socket.send(frame, memory)
-        answer = try socket.receive(milliseconds: deadline.millisecondsLeft)
-      } catch {
-        throw Failure(error)
-      }
-      guard answer.turn == frame.turn else { throw .misbehaved("answered what it was not asked") }
-      if let error = answer.error(of: format) { throw .picture(error) }
-      return answer
-    }
-
-    // MARK: The end
-
-    /// Ends it, and says what has happened: "died by signal 11 (Segmentation fault)".
-    func reason(for failure: Failure) -> String {
-      // Its end of the socket closes a moment before the system knows how it has ended.
-      let ending = end(waiting: 1000, unless: { if case .closed = failure { false } else { true } }())
-      switch failure {
-      case .picture(let error): return "failed: \(error)"
-      case .late: return "was killed: it took too long"
-      case .misbehaved(let what): return what
-      case .closed: return ending
-      }
-    }
-
-    /// Whether the system has ended it for using a processor for longer than it may.
-    private(set) var hasUsedItsTime = false
-
-    @discardableResult
-    private func end(waiting milliseconds: Int64, unless isAtOnce: Bool = false) -> String {
-      if hasEnded { return "has ended" }
-      hasEnded = true
-      var status: Int32 = 0
-      var wasKilled = false
-      let error = vitrine_process_end(id, isAtOnce ? 0 : milliseconds, &status, &wasKilled)
-      close(socket.descriptor)
-      if error != 0 { return "has ended, and another part of this program has heard how" }
-      if wasKilled { return "closed its socket and went on" }
-      let signal = vitrine_process_signal(status)
-      hasUsedItsTime = signal == SIGXCPU
-      return signal == 0
-        ? "ended with status \(vitrine_process_exit_status(status))"
-        : "died by signal \(signal) (\(String(cString: strsignal(signal))))"
+  /// Waits until it is ready. Throws `noDecoder`.
+  init(_ executable: String, arguments: [String], milliseconds: Int) throws(ImageError) {
+    var words: [UnsafeMutablePointer<CChar>?] = ([executable] + arguments).map { strdup($0) } + [nil]
+    defer { for word in words { free(word) } }
+    var descriptor: Int32 = -1
+    var id: pid_t = 0
+    let error = vitrine_process_start(executable, &words, &descriptor, &id)
+    guard error == 0 else { throw .noDecoder(reason: "\(String(cString: strerror(error))): \(executable)") }
+    self.id = id
+    socket = DecoderSocket(descriptor: descriptor)
+    do throws(DecoderSocket.Failure) {
+      let frame = try socket.receive(milliseconds: milliseconds)
+      guard frame.kind == .ready, frame.numbers[0] == DecoderFrame.version else { throw .rubbish }
+    } catch {
+      let reason = reason(for: Failure(error))
+      throw .noDecoder(reason: "\(executable) \(reason)")
     }
   }
 
-  extension DecoderProcess.Failure {
-    init(_ failure: DecoderSocket.Failure) {
-      switch failure {
-      case .late: self = .late
-      case .closed: self = .closed
-      case .rubbish: self = .misbehaved("answered rubbish")
-      case .errno(let number): self = .misbehaved("cannot be talked to: \(String(cString: strerror(number)))")
-      }
-    }
+  deinit { end(waiting: 0) }
 
-    fileprivate static func ofPicture<R>(_ body: () throws(ImageError) -> R) throws(DecoderProcess.Failure) -> R {
-      do throws(ImageError) { return try body() } catch { throw .picture(error) }
+  /// Whether it waits for a picture. One that is idle and has something to say has died, or is none of ours any more.
+  var isWell: Bool { !hasEnded && !vitrine_process_has_spoken(socket.descriptor) }
+
+  /// The steps of one picture, all within `limits.milliseconds` and `grace` more.
+  func decode(
+    _ bytes: SharedMemory, _ byteCount: Int, _ format: ImageFormat, _ limits: DecodingLimits, grace: Int,
+    sizedBy size: (ImageInfo) throws(ImageError) -> PixelSize?
+  ) throws(Failure) -> DecodedImage {
+    turn &+= 1
+    let (sum, overflow) = max(0, limits.milliseconds).addingReportingOverflow(grace)
+    let deadline = Deadline(milliseconds: overflow ? .max : sum)
+    let header = try ask(DecoderFrame(picture: byteCount, limits, turn: turn), bytes, deadline, format)
+    guard let info = header.info(of: format) else { throw .misbehaved("answered with a header that cannot be") }
+    let (wanted, plan) = try Failure.ofPicture { () throws(ImageError) in
+      let wanted = try size(info)
+      return (wanted, try DecodingPlan(info, atLeast: wanted, limits))
+    }
+    let memory = try Failure.ofPicture { () throws(ImageError) in try SharedMemory(byteCount: plan.byteCount) }
+    let frame = DecoderFrame(pixels: plan.byteCount, atLeast: wanted, turn: turn)
+    guard try ask(frame, memory, deadline, format).kind == .drawn else {
+      throw .misbehaved("answered something else than was asked for")
+    }
+    let pixels = try Failure.ofPicture { () throws(ImageError) in try memory.pixels(plan.byteCount) }
+    guard let pixels else { throw .misbehaved("kept the pixels to itself") }
+    return DecodedImage(size: plan.size, bytesPerRow: plan.bytesPerRow, info: info, memory: pixels)
+  }
+
+  private func ask(
+    _ frame: DecoderFrame, _ memory: SharedMemory, _ deadline: Deadline, _ format: ImageFormat
+  ) throws(Failure) -> DecoderFrame {
+    let answer: DecoderFrame
+    do throws(DecoderSocket.Failure) {
+      try socket.send(frame, memory)
+      answer = try socket.receive(milliseconds: deadline.millisecondsLeft)
+    } catch {
+      throw Failure(error)
+    }
+    guard answer.turn == frame.turn else { throw .misbehaved("answered what it was not asked") }
+    if let error = answer.error(of: format) { throw .picture(error) }
+    return answer
+  }
+
+  // MARK: The end
+
+  /// Ends it, and says what has happened: "died by signal 11 (Segmentation fault)".
+  func reason(for failure: Failure) -> String {
+    // Its end of the socket closes a moment before the system knows how it has ended.
+    let ending = end(waiting: 1000, unless: { if case .closed = failure { false } else { true } }())
+    switch failure {
+    case .picture(let error): return "failed: \(error)"
+    case .late: return "was killed: it took too long"
+    case .misbehaved(let what): return what
+    case .closed: return ending
     }
   }
 
-  /// A moment that no change of the clock moves.
-  private struct Deadline {
-    private let nanoseconds: UInt64
+  /// Whether the system has ended it for using a processor for longer than it may.
+  private(set) var hasUsedItsTime = false
 
-    init(milliseconds: Int) {
-      let (span, overflow) = UInt64(milliseconds).multipliedReportingOverflow(by: 1_000_000)
-      let (end, isNever) = DispatchTime.now().uptimeNanoseconds.addingReportingOverflow(span)
-      nanoseconds = overflow || isNever ? .max : end
-    }
+  @discardableResult
+  private func end(waiting milliseconds: Int64, unless isAtOnce: Bool = false) -> String {
+    if hasEnded { return "has ended" }
+    hasEnded = true
+    var status: Int32 = 0
+    var wasKilled = false
+    let error = vitrine_process_end(id, isAtOnce ? 0 : milliseconds, &status, &wasKilled)
+    close(socket.descriptor)
+    if error != 0 { return "has ended, and another part of this program has heard how" }
+    if wasKilled { return "closed its socket and went on" }
+    let signal = vitrine_process_signal(status)
+    hasUsedItsTime = signal == SIGXCPU
+    return signal == 0
+      ? "ended with status \(vitrine_process_exit_status(status))"
+      : "died by signal \(signal) (\(String(cString: strsignal(signal))))"
+  }
+}
 
-    var millisecondsLeft: Int {
-      let now = DispatchTime.now().uptimeNanoseconds
-      return now >= nanoseconds ? 0 : Int(clamping: (nanoseconds - now) / 1_000_000 + 1)
+extension DecoderProcess.Failure {
+  init(_ failure: DecoderSocket.Failure) {
+    switch failure {
+    case .late: self = .late
+    case .closed: self = .closed
+    case .rubbish: self = .misbehaved("answered rubbish")
+    case .errno(let number): self = .misbehaved("cannot be talked to: \(String(cString: strerror(number)))")
     }
   }
-#endif
+
+  fileprivate static func ofPicture<R>(_ body: () throws(ImageError) -> R) throws(DecoderProcess.Failure) -> R {
+    do throws(ImageError) { return try body() } catch { throw .picture(error) }
+  }
+}
+
+/// A moment that no change of the clock moves.
+private struct Deadline {
+  private let nanoseconds: UInt64
+
+  init(milliseconds: Int) {
+    let (span, overflow) = UInt64(milliseconds).multipliedReportingOverflow(by: 1_000_000)
+    let (end, isNever) = DispatchTime.now().uptimeNanoseconds.addingReportingOverflow(span)
+    nanoseconds = overflow || isNever ? .max : end
+  }
+
+  var millisecondsLeft: Int {
+    let now = DispatchTime.now().uptimeNanoseconds
+    return now >= nanoseconds ? 0 : Int(clamping: (nanoseconds - now) / 1_000_000 + 1)
+  }
+}

@@ -1,89 +1,87 @@
-#if Images
-  import CDecoderProcess
-  import Foundation
+import CDecoderProcess
+import Foundation
 
-  /// What `vitrine-decoder` is: reads pictures from its owner and answers with pixels, until the owner is gone. One thread.
-  package enum DecoderWorker {
-    /// Given by whoever starts it.
-    package static let socket = DecoderSocket(descriptor: 3)
+/// What `vitrine-decoder` is: reads pictures from its owner and answers with pixels, until the owner is gone. One thread.
+package enum DecoderWorker {
+  /// Given by whoever starts it.
+  package static let socket = DecoderSocket(descriptor: 3)
 
-    /// The picture that is in hand: its bytes, how many, and what its header says.
-    private struct Picture {
-      let memory: SharedMemory
-      let byteCount: Int
-      let limits: DecodingLimits
-      let info: ImageInfo
+  /// The picture that is in hand: its bytes, how many, and what its header says.
+  private struct Picture {
+    let memory: SharedMemory
+    let byteCount: Int
+    let limits: DecodingLimits
+    let info: ImageInfo
+  }
+
+  /// `arguments`: the program's name, and how many bytes of address space it may take beyond those it has.
+  package static func run(_ arguments: [String]) -> Never {
+    guard arguments.count == 2, let byteCount = UInt64(arguments[1]), vitrine_process_confine(byteCount) == 0 else {
+      FileHandle.standardError.write(Data("vitrine-decoder is started by VitrineImages, not by hand\n".utf8))
+      exit(2)
     }
-
-    /// `arguments`: the program's name, and how many bytes of address space it may take beyond those it has.
-    package static func run(_ arguments: [String]) -> Never {
-      guard arguments.count == 2, let byteCount = UInt64(arguments[1]), vitrine_process_confine(byteCount) == 0 else {
-        FileHandle.standardError.write(Data("vitrine-decoder is started by VitrineImages, not by hand\n".utf8))
-        exit(2)
-      }
-      do {
-        try socket.send(DecoderFrame(.ready, numbers: [DecoderFrame.version]))
-        try serve()
-      } catch .closed {
-        exit(0)
-      } catch {
-        exit(3)
-      }
-    }
-
-    private static func serve() throws(DecoderSocket.Failure) -> Never {
-      var picture: Picture?
-      while true {
-        let (frame, memory) = try socket.receiveWithMemory()
-        let answer: DecoderFrame
-        do throws(ImageError) {
-          switch frame.kind {
-          case .picture:
-            picture = nil
-            let read = try header(frame, memory)
-            picture = read
-            answer = DecoderFrame(read.info, turn: frame.turn)
-          case .pixels:
-            guard let read = picture else { throw .invalidArgument("there is no picture") }
-            picture = nil
-            try draw(read, frame, memory)
-            answer = DecoderFrame(.drawn, turn: frame.turn)
-          default: throw .invalidArgument("nothing was asked for")
-          }
-        } catch {
-          answer = DecoderFrame(error, turn: frame.turn)
-        }
-        try socket.send(answer)
-      }
-    }
-
-    private static func header(_ frame: DecoderFrame, _ memory: SharedMemory?) throws(ImageError) -> Picture {
-      let limits = frame.limits
-      // A decoder looks at the clock itself, and this is for where it does not come to it.
-      _ = vitrine_process_limit_time(UInt64(max(0, limits.milliseconds)))
-      let byteCount = Int(clamping: frame.numbers[0])
-      let decoder = ImageDecoder(limits: limits)
-      let info = try memory?.withBytes(byteCount, isShared: false) { bytes throws(ImageError) in
-        try decoder.header(of: PictureBytes(UnsafeRawBufferPointer(bytes)))
-      }
-      guard let memory, let info else { throw .outOfMemory(byteCount: byteCount) }
-      return Picture(memory: memory, byteCount: byteCount, limits: limits, info: info)
-    }
-
-    private static func draw(
-      _ picture: Picture, _ frame: DecoderFrame, _ memory: SharedMemory?
-    ) throws(ImageError) {
-      let plan = try DecodingPlan(picture.info, atLeast: frame.leastSize, picture.limits)
-      guard let memory, plan.byteCount == frame.numbers[0] else {
-        throw .invalidArgument("other pixels were asked for")
-      }
-      let drawn: Void?? = try picture.memory.withBytes(picture.byteCount, isShared: false) { bytes throws(ImageError) in
-        try memory.withBytes(plan.byteCount, isShared: true) { pixels throws(ImageError) in
-          let decoder = ImageDecoder(limits: picture.limits)
-          try decoder.draw(PictureBytes(UnsafeRawBufferPointer(bytes)), plan, into: pixels)
-        }
-      }
-      if drawn == nil || drawn! == nil { throw .outOfMemory(byteCount: plan.byteCount) }
+    do {
+      try socket.send(DecoderFrame(.ready, numbers: [DecoderFrame.version]))
+      try serve()
+    } catch .closed {
+      exit(0)
+    } catch {
+      exit(3)
     }
   }
-#endif
+
+  private static func serve() throws(DecoderSocket.Failure) -> Never {
+    var picture: Picture?
+    while true {
+      let (frame, memory) = try socket.receiveWithMemory()
+      let answer: DecoderFrame
+      do throws(ImageError) {
+        switch frame.kind {
+        case .picture:
+          picture = nil
+          let read = try header(frame, memory)
+          picture = read
+          answer = DecoderFrame(read.info, turn: frame.turn)
+        case .pixels:
+          guard let read = picture else { throw .invalidArgument("there is no picture") }
+          picture = nil
+          try draw(read, frame, memory)
+          answer = DecoderFrame(.drawn, turn: frame.turn)
+        default: throw .invalidArgument("nothing was asked for")
+        }
+      } catch {
+        answer = DecoderFrame(error, turn: frame.turn)
+      }
+      try socket.send(answer)
+    }
+  }
+
+  private static func header(_ frame: DecoderFrame, _ memory: SharedMemory?) throws(ImageError) -> Picture {
+    let limits = frame.limits
+    // A decoder looks at the clock itself, and this is for where it does not come to it.
+    _ = vitrine_process_limit_time(UInt64(max(0, limits.milliseconds)))
+    let byteCount = Int(clamping: frame.numbers[0])
+    let decoder = ImageDecoder(limits: limits)
+    let info = try memory?.withBytes(byteCount, isShared: false) { bytes throws(ImageError) in
+      try decoder.header(of: PictureBytes(UnsafeRawBufferPointer(bytes)))
+    }
+    guard let memory, let info else { throw .outOfMemory(byteCount: byteCount) }
+    return Picture(memory: memory, byteCount: byteCount, limits: limits, info: info)
+  }
+
+  private static func draw(
+    _ picture: Picture, _ frame: DecoderFrame, _ memory: SharedMemory?
+  ) throws(ImageError) {
+    let plan = try DecodingPlan(picture.info, atLeast: frame.leastSize, picture.limits)
+    guard let memory, plan.byteCount == frame.numbers[0] else {
+      throw .invalidArgument("other pixels were asked for")
+    }
+    let drawn: Void?? = try picture.memory.withBytes(picture.byteCount, isShared: false) { bytes throws(ImageError) in
+      try memory.withBytes(plan.byteCount, isShared: true) { pixels throws(ImageError) in
+        let decoder = ImageDecoder(limits: picture.limits)
+        try decoder.draw(PictureBytes(UnsafeRawBufferPointer(bytes)), plan, into: pixels)
+      }
+    }
+    if drawn == nil || drawn! == nil { throw .outOfMemory(byteCount: plan.byteCount) }
+  }
+}

@@ -1,144 +1,149 @@
-#if Images
-  import Dispatch
+import Dispatch
 
-  /// Values kept in memory for as long as limits allow, those used least recently going first.
-  ///
-  /// Never above its limits, not for an instant: room is made, and what made it has gone, before a value is taken in. (With
-  /// several threads, each may be letting go of what it pushed out while others bring more.) What a cost is, its user says;
-  /// a pipeline's costs are those of ``Bitmap/memoryCost``. Safe from any thread; every call is O(1) and holds a lock for
-  /// some dozens of nanoseconds, but for `removeAll` and those that remove several, which are O(values removed), and
-  /// `removeAll(where:)`, which is O(values).
-  public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
-    public typealias Limits = MemoryLimits
+/// Values kept in memory for as long as limits allow, those used least recently going first.
+///
+/// Never above its limits, not for an instant: room is made, and what made it has gone, before a value is taken in. (With
+/// several threads, each may be letting go of what it pushed out while others bring more.) What a cost is, its user says;
+/// a pipeline's costs are those of ``Bitmap/memoryCost``. Safe from any thread; every call is O(1) and holds a lock for
+/// some dozens of nanoseconds, but for `removeAll` and those that remove several, which are O(values removed), and
+/// `removeAll(where:)`, which is O(values).
+public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+  /// The limits of a cache: cost, number and age of its values.
+  public typealias Limits = MemoryLimits
 
-    private let state: Locked<State>
-    private let now: @Sendable () -> Int64
+  private let state: Locked<State>
+  private let now: @Sendable () -> Int64
 
-    /// `now`: milliseconds of a clock that never steps back.
-    public init(limits: Limits, now: @escaping @Sendable () -> Int64 = MemoryCache.uptime) {
-      state = Locked(State(limits: limits))
-      self.now = now
-    }
+  /// `now`: milliseconds of a clock that never steps back.
+  public init(limits: Limits, now: @escaping @Sendable () -> Int64 = MemoryCache.uptime) {
+    state = Locked(State(limits: limits))
+    self.now = now
+  }
 
-    /// Milliseconds since some moment.
-    public static func uptime() -> Int64 { Int64(DispatchTime.now().uptimeNanoseconds / 1_000_000) }
+  /// Milliseconds since some moment.
+  public static func uptime() -> Int64 { Int64(DispatchTime.now().uptimeNanoseconds / 1_000_000) }
 
-    /// A value, which counts as used now.
-    public subscript(key: Key) -> Value? {
-      let time = now()
-      let (value, gone) = state.withLock { $0.use(key, time) }
-      withExtendedLifetime(gone) {}
-      return value
-    }
+  /// A value, which counts as used now.
+  public subscript(key: Key) -> Value? {
+    let time = now()
+    let (value, gone) = state.withLock { $0.use(key, time) }
+    withExtendedLifetime(gone) {}
+    return value
+  }
 
-    /// Takes a value in, in place of what the key had; answers false, and takes the old one out all the same, when it alone
-    /// costs more than the limit.
-    @discardableResult
-    public func insert(_ value: Value, for key: Key, cost: Int = 1) -> Bool {
-      let time = now()
-      while true {
-        let step = state.withLock { $0.insert(value, key, max(0, cost), time) }
-        switch step {
-        case .isIn: return true
-        case .isTooLarge(let gone):
-          withExtendedLifetime(gone) {}
-          return false
-        // Values go outside the lock, since the last reference to one may unmap a file; and before the new one is in. Somebody
-        // else may take their room meanwhile.
-        case .madeRoom(let gone): withExtendedLifetime(gone) {}
-        }
-      }
-    }
-
-    @discardableResult
-    public func remove(_ key: Key) -> Value? { state.withLock { $0.remove(key) } }
-
-    public func removeAll() { withExtendedLifetime(state.withLock { $0.trim(cost: -1, count: 0) }) {} }
-
-    public func removeAll(where isUnwanted: (Key) -> Bool) {
-      let keys = state.withLock { $0.keys }.filter(isUnwanted)
-      withExtendedLifetime(keys.compactMap { remove($0) }) {}
-    }
-
-    /// Lets values go, those used least recently first, until what is left costs at most this share of what it costs now: for
-    /// when memory gets short.
-    public func trim(toCostShare share: Double) {
-      let gone = state.withLock { state in
-        let share = share.isNaN ? 0 : min(max(share, 0), 1)
-        return state.trim(cost: Int((Double(state.totalCost) * share).rounded(.down)), count: share == 0 ? 0 : .max)
-      }
-      withExtendedLifetime(gone) {}
-    }
-
-    public var limits: Limits {
-      get { state.withLock { $0.limits } }
-      set {
-        let gone = state.withLock { state in
-          state.limits = newValue
-          return state.trim(cost: newValue.cost, count: newValue.count)
-        }
+  /// Takes a value in, in place of what the key had; answers false, and takes the old one out all the same, when it alone
+  /// costs more than the limit.
+  @discardableResult
+  public func insert(_ value: Value, for key: Key, cost: Int = 1) -> Bool {
+    let time = now()
+    while true {
+      let step = state.withLock { $0.insert(value, key, max(0, cost), time) }
+      switch step {
+      case .isIn: return true
+      case .isTooLarge(let gone):
         withExtendedLifetime(gone) {}
-      }
-    }
-
-    public var totalCost: Int { state.withLock { $0.totalCost } }
-    public var count: Int { state.withLock { $0.count } }
-  }
-
-  extension MemoryCache {
-    private struct Item {
-      var value: Value
-      var cost: Int
-      var since: Int64
-    }
-
-    private enum Insertion {
-      case isIn
-      case isTooLarge([Value])
-      case madeRoom([Value])
-    }
-
-    private struct State {
-      var limits: Limits
-      private var items = RecencyList<Key, Item>()
-      private(set) var totalCost = 0
-
-      init(limits: Limits) { self.limits = limits }
-
-      var count: Int { items.count }
-      var keys: [Key] { items.keys }
-
-      /// The value, or the one that has grown too old.
-      mutating func use(_ key: Key, _ time: Int64) -> (value: Value?, gone: Value?) {
-        guard let item = items.use(key) else { return (nil, nil) }
-        if let age = limits.ageMilliseconds, time - item.since >= age { return (nil, remove(key)) }
-        return (item.value, nil)
-      }
-
-      mutating func insert(_ value: Value, _ key: Key, _ cost: Int, _ time: Int64) -> Insertion {
-        var gone: [Value] = []
-        if let old = remove(key) { gone.append(old) }
-        guard cost <= limits.cost, limits.count > 0 else { return .isTooLarge(gone) }
-        gone += trim(cost: limits.cost - cost, count: limits.count - 1)
-        guard gone.isEmpty else { return .madeRoom(gone) }
-        items.insert(Item(value: value, cost: cost, since: time), key)
-        totalCost += cost
-        return .isIn
-      }
-
-      mutating func remove(_ key: Key) -> Value? {
-        guard let item = items.remove(key) else { return nil }
-        totalCost -= item.cost
-        return item.value
-      }
-
-      mutating func trim(cost: Int, count: Int) -> [Value] {
-        var gone: [Value] = []
-        while totalCost > cost || items.count > count, let oldest = items.oldest {
-          if let value = remove(oldest.key) { gone.append(value) }
-        }
-        return gone
+        return false
+      // Values go outside the lock, since the last reference to one may unmap a file; and before the new one is in. Somebody
+      // else may take their room meanwhile.
+      case .madeRoom(let gone): withExtendedLifetime(gone) {}
       }
     }
   }
-#endif
+
+  /// Removes a value, and returns it. Nil where the key has none. O(1).
+  @discardableResult
+  public func remove(_ key: Key) -> Value? { state.withLock { $0.remove(key) } }
+
+  /// Removes all values. O(values).
+  public func removeAll() { withExtendedLifetime(state.withLock { $0.trim(cost: -1, count: 0) }) {} }
+
+  /// Removes the values whose keys `isUnwanted` names. It is called without a lock. O(values).
+  public func removeAll(where isUnwanted: (Key) -> Bool) {
+    let keys = state.withLock { $0.keys }.filter(isUnwanted)
+    withExtendedLifetime(keys.compactMap { remove($0) }) {}
+  }
+
+  /// Lets values go, those used least recently first, until what is left costs at most this share of what it costs now: for
+  /// when memory gets short.
+  public func trim(toCostShare share: Double) {
+    let gone = state.withLock { state in
+      let share = share.isNaN ? 0 : min(max(share, 0), 1)
+      return state.trim(cost: Int((Double(state.totalCost) * share).rounded(.down)), count: share == 0 ? 0 : .max)
+    }
+    withExtendedLifetime(gone) {}
+  }
+
+  /// The limits. Setting smaller ones removes values, those used least recently first. O(values removed).
+  public var limits: Limits {
+    get { state.withLock { $0.limits } }
+    set {
+      let gone = state.withLock { state in
+        state.limits = newValue
+        return state.trim(cost: newValue.cost, count: newValue.count)
+      }
+      withExtendedLifetime(gone) {}
+    }
+  }
+
+  /// The sum of the costs of all values. O(1).
+  public var totalCost: Int { state.withLock { $0.totalCost } }
+  /// The number of values. O(1).
+  public var count: Int { state.withLock { $0.count } }
+}
+
+extension MemoryCache {
+  private struct Item {
+    var value: Value
+    var cost: Int
+    var since: Int64
+  }
+
+  private enum Insertion {
+    case isIn
+    case isTooLarge([Value])
+    case madeRoom([Value])
+  }
+
+  private struct State {
+    var limits: Limits
+    private var items = RecencyList<Key, Item>()
+    private(set) var totalCost = 0
+
+    init(limits: Limits) { self.limits = limits }
+
+    var count: Int { items.count }
+    var keys: [Key] { items.keys }
+
+    /// The value, or the one that has grown too old.
+    mutating func use(_ key: Key, _ time: Int64) -> (value: Value?, gone: Value?) {
+      guard let item = items.use(key) else { return (nil, nil) }
+      if let age = limits.ageMilliseconds, time - item.since >= age { return (nil, remove(key)) }
+      return (item.value, nil)
+    }
+
+    mutating func insert(_ value: Value, _ key: Key, _ cost: Int, _ time: Int64) -> Insertion {
+      var gone: [Value] = []
+      if let old = remove(key) { gone.append(old) }
+      guard cost <= limits.cost, limits.count > 0 else { return .isTooLarge(gone) }
+      gone += trim(cost: limits.cost - cost, count: limits.count - 1)
+      guard gone.isEmpty else { return .madeRoom(gone) }
+      items.insert(Item(value: value, cost: cost, since: time), key)
+      totalCost += cost
+      return .isIn
+    }
+
+    mutating func remove(_ key: Key) -> Value? {
+      guard let item = items.remove(key) else { return nil }
+      totalCost -= item.cost
+      return item.value
+    }
+
+    mutating func trim(cost: Int, count: Int) -> [Value] {
+      var gone: [Value] = []
+      while totalCost > cost || items.count > count, let oldest = items.oldest {
+        if let value = remove(oldest.key) { gone.append(value) }
+      }
+      return gone
+    }
+  }
+}

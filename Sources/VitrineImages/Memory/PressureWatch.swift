@@ -1,4 +1,4 @@
-#if Images && os(Linux)
+#if os(Linux)
   import Foundation
 
   #if canImport(Glibc)

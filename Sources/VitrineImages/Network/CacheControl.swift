@@ -1,71 +1,69 @@
-#if Images
-  import Foundation
+import Foundation
 
-  /// What a response says about keeping it (RFC 9111, 5.2.2; RFC 5861; RFC 8246), as far as it concerns a private cache.
-  struct CacheControl: Hashable {
-    var maxAge: Int64?
-    var isNoStore = false
-    var isNoCache = false
-    var mustRevalidate = false
-    var isImmutable = false
-    var staleWhileRevalidate: Int64?
-    var staleIfError: Int64?
+/// What a response says about keeping it (RFC 9111, 5.2.2; RFC 5861; RFC 8246), as far as it concerns a private cache.
+struct CacheControl: Hashable {
+  var maxAge: Int64?
+  var isNoStore = false
+  var isNoCache = false
+  var mustRevalidate = false
+  var isImmutable = false
+  var staleWhileRevalidate: Int64?
+  var staleIfError: Int64?
 
-    /// Seconds above which nothing is told apart any more.
-    private static let longest: Int64 = 1 << 31
+  /// Seconds above which nothing is told apart any more.
+  private static let longest: Int64 = 1 << 31
 
-    /// What `Age` says, of several caches the first (RFC 9111, 5.1); 0 for what is no number.
-    static func age(_ text: String) -> Int64 {
-      seconds(text.split(separator: ",").first.map { $0.trimmingCharacters(in: .whitespaces) } ?? "")
-    }
+  /// What `Age` says, of several caches the first (RFC 9111, 5.1); 0 for what is no number.
+  static func age(_ text: String) -> Int64 {
+    seconds(text.split(separator: ",").first.map { $0.trimmingCharacters(in: .whitespaces) } ?? "")
+  }
 
-    /// Unknown directives are passed over. Of two that contradict each other the shorter life counts, and a number that
-    /// is none counts as 0.
-    init(_ text: String) {
-      for (name, value) in CacheControl.directives(text) {
-        switch name {
-        case "max-age": maxAge = min(maxAge ?? .max, CacheControl.seconds(value))
-        case "no-store": isNoStore = true
-        case "no-cache": isNoCache = true
-        case "must-revalidate": mustRevalidate = true
-        case "immutable": isImmutable = true
-        case "stale-while-revalidate":
-          staleWhileRevalidate = min(staleWhileRevalidate ?? .max, CacheControl.seconds(value))
-        case "stale-if-error": staleIfError = min(staleIfError ?? .max, CacheControl.seconds(value))
-        default: break
-        }
+  /// Unknown directives are passed over. Of two that contradict each other the shorter life counts, and a number that
+  /// is none counts as 0.
+  init(_ text: String) {
+    for (name, value) in CacheControl.directives(text) {
+      switch name {
+      case "max-age": maxAge = min(maxAge ?? .max, CacheControl.seconds(value))
+      case "no-store": isNoStore = true
+      case "no-cache": isNoCache = true
+      case "must-revalidate": mustRevalidate = true
+      case "immutable": isImmutable = true
+      case "stale-while-revalidate":
+        staleWhileRevalidate = min(staleWhileRevalidate ?? .max, CacheControl.seconds(value))
+      case "stale-if-error": staleIfError = min(staleIfError ?? .max, CacheControl.seconds(value))
+      default: break
       }
-    }
-
-    private static func seconds(_ text: String) -> Int64 {
-      guard !text.isEmpty, text.utf8.allSatisfy({ (48...57).contains($0) }) else { return 0 }
-      return min(Int64(text) ?? longest, longest)
-    }
-
-    /// Names in lower case with their values, which may be quoted strings with commas in them.
-    private static func directives(_ text: String) -> [(name: String, value: String)] {
-      var found: [(String, String)] = []
-      var rest = Array(text)[...]
-      while !rest.isEmpty {
-        var item = ""
-        var isQuoted = false
-        while let character = rest.popFirst() {
-          if character == "\"" {
-            isQuoted.toggle()
-          } else if character == "\\", isQuoted, let escaped = rest.popFirst() {
-            item.append(escaped)
-          } else if character == ",", !isQuoted {
-            break
-          } else {
-            item.append(character)
-          }
-        }
-        let parts = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map { part in
-          String(part.drop { $0.isWhitespace }.reversed().drop { $0.isWhitespace }.reversed())
-        }
-        if let name = parts.first, !name.isEmpty { found.append((name.lowercased(), parts.count == 2 ? parts[1] : "")) }
-      }
-      return found
     }
   }
-#endif
+
+  private static func seconds(_ text: String) -> Int64 {
+    guard !text.isEmpty, text.utf8.allSatisfy({ (48...57).contains($0) }) else { return 0 }
+    return min(Int64(text) ?? longest, longest)
+  }
+
+  /// Names in lower case with their values, which may be quoted strings with commas in them.
+  private static func directives(_ text: String) -> [(name: String, value: String)] {
+    var found: [(String, String)] = []
+    var rest = Array(text)[...]
+    while !rest.isEmpty {
+      var item = ""
+      var isQuoted = false
+      while let character = rest.popFirst() {
+        if character == "\"" {
+          isQuoted.toggle()
+        } else if character == "\\", isQuoted, let escaped = rest.popFirst() {
+          item.append(escaped)
+        } else if character == ",", !isQuoted {
+          break
+        } else {
+          item.append(character)
+        }
+      }
+      let parts = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map { part in
+        String(part.drop { $0.isWhitespace }.reversed().drop { $0.isWhitespace }.reversed())
+      }
+      if let name = parts.first, !name.isEmpty { found.append((name.lowercased(), parts.count == 2 ? parts[1] : "")) }
+    }
+    return found
+  }
+}

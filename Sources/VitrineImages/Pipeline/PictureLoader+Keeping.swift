@@ -1,154 +1,152 @@
-#if Images
-  import Vitrine
+import Vitrine
 
-  extension PictureLoader {
-    /// Keeps an original that came just now, or makes known that it came; nil where the key has gone on to something else, and
-    /// nothing made from it is to be kept. Only within `writes`, and for a key at a time.
-    func keepOriginal(_ making: Making, madeByteCount: Int) async throws -> UInt64? {
-      let original = making.original
-      guard versions.admits(original.digest, of: making.key, begunAt: making.version) else { return nil }
-      if let arrival = original.arrival {
-        let keeping = configuration.keeps
-        let keeps = keeping.keepsOriginal(
-          making.bytes.count, madeOf: keeping.keepsStyled ? madeByteCount : 0,
-          isPreheating: making.request.priority == .preheating)
-        // Once for all styles that one download serves; each of them may be the one for which it is kept.
-        let before = arrival.keeping.withLock { $0 }
-        if keeps, before != .kept, try await hasKept(making) {
-          arrival.keeping.withLock { $0 = .kept }
-        } else if before == .unknownToStorage {
-          try await configuration.storage.trying { try await $0.noteOriginal(original.digest, for: making.key) }
-          arrival.keeping.withLock { $0 = .noted }
-        }
-      }
-      return versions.settle(original.digest, of: making.key, begunAt: making.version)
-    }
-
-    private func hasKept(_ making: Making) async throws -> Bool {
-      let metadata = making.original.record?.metadata ?? []
-      let kept: Void? = try await configuration.storage.trying {
-        try await $0.saveOriginal(making.bytes.array, metadata: metadata, for: making.key)
-      }
-      return kept != nil
-    }
-
-    func pictures(_ made: [(style: ImageStyle, bitmap: Bitmap)], _ metadata: [UInt8]) async throws -> [StyledPicture] {
-      if configuration.styledForm == .pixels {
-        return made.map { StyledPicture($0.0, .pixels($0.1), metadata: metadata) }
-      }
-      let encoder = configuration.encoder
-      return try await threads.run {
-        made.map { style, bitmap in
-          // What cannot be written as a file, such as one too wide for it, stays pixels.
-          guard let bytes = try? encoder.encode(bitmap).bytes else {
-            return StyledPicture(style, .pixels(bitmap), metadata: metadata)
-          }
-          return StyledPicture(style, .encoded(.array(bytes)), metadata: metadata)
-        }
+extension PictureLoader {
+  /// Keeps an original that came just now, or makes known that it came; nil where the key has gone on to something else, and
+  /// nothing made from it is to be kept. Only within `writes`, and for a key at a time.
+  func keepOriginal(_ making: Making, madeByteCount: Int) async throws -> UInt64? {
+    let original = making.original
+    guard versions.admits(original.digest, of: making.key, begunAt: making.version) else { return nil }
+    if let arrival = original.arrival {
+      let keeping = configuration.keeps
+      let keeps = keeping.keepsOriginal(
+        making.bytes.count, madeOf: keeping.keepsStyled ? madeByteCount : 0,
+        isPreheating: making.request.priority == .preheating)
+      // Once for all styles that one download serves; each of them may be the one for which it is kept.
+      let before = arrival.keeping.withLock { $0 }
+      if keeps, before != .kept, try await hasKept(making) {
+        arrival.keeping.withLock { $0 = .kept }
+      } else if before == .unknownToStorage {
+        try await configuration.storage.trying { try await $0.noteOriginal(original.digest, for: making.key) }
+        arrival.keeping.withLock { $0 = .noted }
       }
     }
-
-    /// Something encoded was shown from the storage: the second time it is kept as pixels, which come back. How often it was
-    /// shown stands beside it, so that it counts across openings.
-    func noteShowing(
-      of bitmap: Bitmap, _ record: StyledRecord, _ request: ImageRequest, _ version: UInt64, _ interest: Interest
-    ) async throws -> Bitmap? {
-      guard let original = record.original else { return nil }
-      var record = record
-      record.showingCount += 1
-      if record.showingCount < 2 {
-        try await renew(record, request, version, interest)
-        return nil
-      }
-      let picture = StyledPicture(request.style, .pixels(bitmap), metadata: record.metadata)
-      // It stays as it is where there is no room for more.
-      let stored = try await writes.run(request.key, interest) { () -> [StoredStyled]? in
-        guard versions.admits(original, of: request.key, begunAt: version) else { return nil }
-        return try await configuration.storage.trying {
-          try await $0.saveStyled([picture], madeFrom: original, for: request.key)
-        }
-      }
-      guard case .pixels(let pixels)? = stored?.first?.content else { return nil }
-      return pixels
-    }
-
-    /// Keeps what has become known of the original beside what a style made of it.
-    func renew(
-      _ record: StyledRecord, _ request: ImageRequest, _ version: UInt64, _ interest: Interest
-    ) async throws {
-      guard let original = record.original else { return }
-      try await writes.run(request.key, interest) {
-        guard versions.admits(original, of: request.key, begunAt: version) else { return }
-        try await configuration.storage.trying {
-          try await $0.setMetadata(record.metadata, of: request.style, madeFrom: original, for: request.key)
-        }
-      }
-    }
-
-    /// What came is not to be kept, and what was kept is not what the server gives any more.
-    func forgetOlder(_ making: Making) async throws {
-      guard let arrival = making.original.arrival else { return }
-      try await writes.run(making.key, making.interest) {
-        // Once for all styles that one download serves; and not what an app has saved there meanwhile.
-        let isFirst = arrival.keeping.withLock { keeping in
-          defer { keeping = .noted }
-          return keeping == .unknownToStorage
-        }
-        guard isFirst, versions.admits(making.original.digest, of: making.key, begunAt: making.version) else { return }
-        try await configuration.storage.trying { try await $0.remove([making.key]) }
-        versions.advance(making.key)
-      }
-    }
-
-    // MARK: Own pictures
-
-    /// Checks that bytes are a picture, and keeps them as the original of a key. Throws ``ImageError``, and what the storage
-    /// throws.
-    func save(_ bytes: [UInt8], _ key: String, isChecked: Bool) async throws {
-      guard let storage = configuration.storage else {
-        throw ImageError.invalidArgument("a pipeline without a storage keeps nothing")
-      }
-      if !isChecked {
-        let decoder = configuration.decoder
-        try await busy { _ = try decoder.decode(bytes) }
-      }
-      let digest = bytes.withUnsafeBytes { Digest(of: $0) }
-      try await writes.run(key, Interest(.normal)) {
-        try await storage.saveOriginal(bytes, metadata: [], for: key)
-        versions.advance(key, to: digest)
-      }
-    }
-
-    /// Keeps a processor busy, as decoding does and not beside more of it than is allowed.
-    func busy<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
-      try await work.run(Interest(.normal)) { try await threads.run(body) }
-    }
+    return versions.settle(original.digest, of: making.key, begunAt: making.version)
   }
 
-  extension StoredBytes {
-    var digest: Digest {
-      switch self {
-      case .blob(let blob): blob.digest
-      case .array(let bytes): bytes.withUnsafeBytes { Digest(of: $0) }
-      }
+  private func hasKept(_ making: Making) async throws -> Bool {
+    let metadata = making.original.record?.metadata ?? []
+    let kept: Void? = try await configuration.storage.trying {
+      try await $0.saveOriginal(making.bytes.array, metadata: metadata, for: making.key)
     }
+    return kept != nil
+  }
 
-    /// A copy only of what lies in a store.
-    var array: [UInt8] {
-      switch self {
-      case .blob(let blob): blob.withBytes { $0.withUnsafeBytes { Array($0) } }
-      case .array(let bytes): bytes
+  func pictures(_ made: [(style: ImageStyle, bitmap: Bitmap)], _ metadata: [UInt8]) async throws -> [StyledPicture] {
+    if configuration.styledForm == .pixels {
+      return made.map { StyledPicture($0.0, .pixels($0.1), metadata: metadata) }
+    }
+    let encoder = configuration.encoder
+    return try await threads.run {
+      made.map { style, bitmap in
+        // What cannot be written as a file, such as one too wide for it, stays pixels.
+        guard let bytes = try? encoder.encode(bitmap).bytes else {
+          return StyledPicture(style, .pixels(bitmap), metadata: metadata)
+        }
+        return StyledPicture(style, .encoded(.array(bytes)), metadata: metadata)
       }
     }
   }
 
-  extension ImageError {
-    /// Whether the bytes are no picture, or not a whole one, whatever the limits are.
-    var isDamage: Bool {
-      switch self {
-      case .unsupportedFormat, .truncated, .corrupt: true
-      default: false
+  /// Something encoded was shown from the storage: the second time it is kept as pixels, which come back. How often it was
+  /// shown stands beside it, so that it counts across openings.
+  func noteShowing(
+    of bitmap: Bitmap, _ record: StyledRecord, _ request: ImageRequest, _ version: UInt64, _ interest: Interest
+  ) async throws -> Bitmap? {
+    guard let original = record.original else { return nil }
+    var record = record
+    record.showingCount += 1
+    if record.showingCount < 2 {
+      try await renew(record, request, version, interest)
+      return nil
+    }
+    let picture = StyledPicture(request.style, .pixels(bitmap), metadata: record.metadata)
+    // It stays as it is where there is no room for more.
+    let stored = try await writes.run(request.key, interest) { () -> [StoredStyled]? in
+      guard versions.admits(original, of: request.key, begunAt: version) else { return nil }
+      return try await configuration.storage.trying {
+        try await $0.saveStyled([picture], madeFrom: original, for: request.key)
+      }
+    }
+    guard case .pixels(let pixels)? = stored?.first?.content else { return nil }
+    return pixels
+  }
+
+  /// Keeps what has become known of the original beside what a style made of it.
+  func renew(
+    _ record: StyledRecord, _ request: ImageRequest, _ version: UInt64, _ interest: Interest
+  ) async throws {
+    guard let original = record.original else { return }
+    try await writes.run(request.key, interest) {
+      guard versions.admits(original, of: request.key, begunAt: version) else { return }
+      try await configuration.storage.trying {
+        try await $0.setMetadata(record.metadata, of: request.style, madeFrom: original, for: request.key)
       }
     }
   }
-#endif
+
+  /// What came is not to be kept, and what was kept is not what the server gives any more.
+  func forgetOlder(_ making: Making) async throws {
+    guard let arrival = making.original.arrival else { return }
+    try await writes.run(making.key, making.interest) {
+      // Once for all styles that one download serves; and not what an app has saved there meanwhile.
+      let isFirst = arrival.keeping.withLock { keeping in
+        defer { keeping = .noted }
+        return keeping == .unknownToStorage
+      }
+      guard isFirst, versions.admits(making.original.digest, of: making.key, begunAt: making.version) else { return }
+      try await configuration.storage.trying { try await $0.remove([making.key]) }
+      versions.advance(making.key)
+    }
+  }
+
+  // MARK: Own pictures
+
+  /// Checks that bytes are a picture, and keeps them as the original of a key. Throws ``ImageError``, and what the storage
+  /// throws.
+  func save(_ bytes: [UInt8], _ key: String, isChecked: Bool) async throws {
+    guard let storage = configuration.storage else {
+      throw ImageError.invalidArgument("a pipeline without a storage keeps nothing")
+    }
+    if !isChecked {
+      let decoder = configuration.decoder
+      try await busy { _ = try decoder.decode(bytes) }
+    }
+    let digest = bytes.withUnsafeBytes { Digest(of: $0) }
+    try await writes.run(key, Interest(.normal)) {
+      try await storage.saveOriginal(bytes, metadata: [], for: key)
+      versions.advance(key, to: digest)
+    }
+  }
+
+  /// Keeps a processor busy, as decoding does and not beside more of it than is allowed.
+  func busy<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
+    try await work.run(Interest(.normal)) { try await threads.run(body) }
+  }
+}
+
+extension StoredBytes {
+  var digest: Digest {
+    switch self {
+    case .blob(let blob): blob.digest
+    case .array(let bytes): bytes.withUnsafeBytes { Digest(of: $0) }
+    }
+  }
+
+  /// A copy only of what lies in a store.
+  var array: [UInt8] {
+    switch self {
+    case .blob(let blob): blob.withBytes { $0.withUnsafeBytes { Array($0) } }
+    case .array(let bytes): bytes
+    }
+  }
+}
+
+extension ImageError {
+  /// Whether the bytes are no picture, or not a whole one, whatever the limits are.
+  var isDamage: Bool {
+    switch self {
+    case .unsupportedFormat, .truncated, .corrupt: true
+    default: false
+    }
+  }
+}

@@ -1,28 +1,26 @@
-#if Images
-  extension PictureLoader {
-    /// Whether what preheats may begin a download or a decoding; those that have begun go on. What it writes waits for nothing:
-    /// a decoded picture is let go of the sooner.
-    func setAdmitsPreheating(_ admits: Bool) {
-      loads.setAdmitsPreheating(admits)
-      work.setAdmitsPreheating(admits)
-    }
-
-    /// Whether the storage has what a request is shown from, so that nothing need be made for it. Decodes nothing.
-    func isKept(_ request: ImageRequest) async throws -> Bool {
-      if request.cachePolicy == .reload || request.cachePolicy == .revalidate { return false }
-      if request.style == .original || !configuration.keeps.keepsStyled { return try await isOriginalKept(request) }
-      let kept = try await configuration.storage.trying { try await $0.styled(request.style, for: request.key) }
-      guard let kept = kept ?? nil else { return false }
-      let record = StyledRecord(metadata: kept.metadata)
-      return ResponseRecord.answers(record.vary, request.headers)
-        && record.freshUntil.map { configuration.now() < $0 } ?? true
-    }
-
-    private func isOriginalKept(_ request: ImageRequest) async throws -> Bool {
-      let kept = try await configuration.storage.trying { try await $0.original(for: request.key) }
-      guard let kept = kept ?? nil else { return false }
-      guard let record = ResponseRecord(metadata: kept.metadata) else { return true }
-      return record.answers(request.headers) && record.standing(at: configuration.now()) == .fresh
-    }
+extension PictureLoader {
+  /// Whether what preheats may begin a download or a decoding; those that have begun go on. What it writes waits for nothing:
+  /// a decoded picture is let go of the sooner.
+  func setAdmitsPreheating(_ admits: Bool) {
+    loads.setAdmitsPreheating(admits)
+    work.setAdmitsPreheating(admits)
   }
-#endif
+
+  /// Whether the storage has what a request is shown from, so that nothing need be made for it. Decodes nothing.
+  func isKept(_ request: ImageRequest) async throws -> Bool {
+    if request.cachePolicy == .reload || request.cachePolicy == .revalidate { return false }
+    if request.style == .original || !configuration.keeps.keepsStyled { return try await isOriginalKept(request) }
+    let kept = try await configuration.storage.trying { try await $0.styled(request.style, for: request.key) }
+    guard let kept = kept ?? nil else { return false }
+    let record = StyledRecord(metadata: kept.metadata)
+    return ResponseRecord.answers(record.vary, request.headers)
+      && record.freshUntil.map { configuration.now() < $0 } ?? true
+  }
+
+  private func isOriginalKept(_ request: ImageRequest) async throws -> Bool {
+    let kept = try await configuration.storage.trying { try await $0.original(for: request.key) }
+    guard let kept = kept ?? nil else { return false }
+    guard let record = ResponseRecord(metadata: kept.metadata) else { return true }
+    return record.answers(request.headers) && record.standing(at: configuration.now()) == .fresh
+  }
+}

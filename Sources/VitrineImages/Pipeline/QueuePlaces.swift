@@ -1,87 +1,85 @@
-#if Images
-  /// Who has the places of a ``LimitedQueue``, and who gets the next.
-  struct QueuePlaces {
-    private struct Held {
-      var isPreheating: Bool
-      let claim: LimitedQueue.Claim
+/// Who has the places of a ``LimitedQueue``, and who gets the next.
+struct QueuePlaces {
+  private struct Held {
+    var isPreheating: Bool
+    let claim: LimitedQueue.Claim
+  }
+
+  let limit: Int
+  let preheatingLimit: Int
+  var admitsPreheating = true
+  var waiting = WaitingLines()
+  private var held: [UInt64: Held] = [:]
+  /// Of those held, and apart from each other.
+  private var runningCount = 0
+  private var preheatingCount = 0
+  private var keys: Set<String> = []
+  private var isOneAlone = false
+
+  init(limit: Int, preheatingLimit: Int) {
+    self.limit = max(1, limit)
+    self.preheatingLimit = max(1, preheatingLimit)
+  }
+
+  var heldCount: Int { held.count }
+
+  /// Gives away what places there are.
+  mutating func admit() -> [WaitingLines.Continuation] {
+    var admitted: [WaitingLines.Continuation] = []
+    while let number = next(), let waiter = waiting.remove(number), let continuation = waiter.continuation {
+      hold(number, waiter)
+      admitted.append(continuation)
     }
+    return admitted
+  }
 
-    let limit: Int
-    let preheatingLimit: Int
-    var admitsPreheating = true
-    var waiting = WaitingLines()
-    private var held: [UInt64: Held] = [:]
-    /// Of those held, and apart from each other.
-    private var runningCount = 0
-    private var preheatingCount = 0
-    private var keys: Set<String> = []
-    private var isOneAlone = false
+  /// Of one that waits; or of one that has a place: what nobody but preheating wants any more gives the place of a request
+  /// back, and goes on in one of preheating's, if need be beyond their number.
+  mutating func setPriority(_ priority: ImageRequest.Priority, of number: UInt64) {
+    waiting.setPriority(priority, of: number)
+    guard priority == .preheating, let place = held[number], !place.isPreheating else { return }
+    held[number]?.isPreheating = true
+    runningCount -= 1
+    preheatingCount += 1
+  }
 
-    init(limit: Int, preheatingLimit: Int) {
-      self.limit = max(1, limit)
-      self.preheatingLimit = max(1, preheatingLimit)
-    }
-
-    var heldCount: Int { held.count }
-
-    /// Gives away what places there are.
-    mutating func admit() -> [WaitingLines.Continuation] {
-      var admitted: [WaitingLines.Continuation] = []
-      while let number = next(), let waiter = waiting.remove(number), let continuation = waiter.continuation {
-        hold(number, waiter)
-        admitted.append(continuation)
-      }
-      return admitted
-    }
-
-    /// Of one that waits; or of one that has a place: what nobody but preheating wants any more gives the place of a request
-    /// back, and goes on in one of preheating's, if need be beyond their number.
-    mutating func setPriority(_ priority: ImageRequest.Priority, of number: UInt64) {
-      waiting.setPriority(priority, of: number)
-      guard priority == .preheating, let place = held[number], !place.isPreheating else { return }
-      held[number]?.isPreheating = true
-      runningCount -= 1
-      preheatingCount += 1
-    }
-
-    mutating func leave(_ number: UInt64) {
-      guard let place = held.removeValue(forKey: number) else { return }
-      if place.isPreheating { preheatingCount -= 1 } else { runningCount -= 1 }
-      switch place.claim {
-      case .none: break
-      case .key(let key): keys.remove(key)
-      case .all: isOneAlone = false
-      }
-    }
-
-    private mutating func hold(_ number: UInt64, _ waiter: WaitingLines.Waiter) {
-      let isPreheating = waiter.priority == .preheating
-      if isPreheating { preheatingCount += 1 } else { runningCount += 1 }
-      held[number] = Held(isPreheating: isPreheating, claim: waiter.claim)
-      switch waiter.claim {
-      case .none: break
-      case .key(let key): keys.insert(key)
-      case .all: isOneAlone = true
-      }
-    }
-
-    private func next() -> UInt64? {
-      if isOneAlone { return nil }
-      // Nobody enters before it, or it might wait for ever.
-      if let loner = waiting.firstLoner { return held.isEmpty ? loner : nil }
-      for priority in ImageRequest.Priority.allCases.reversed() where hasPlace(priority) {
-        if let first = waiting.first(priority, where: mayEnter) { return first }
-      }
-      return nil
-    }
-
-    private func hasPlace(_ priority: ImageRequest.Priority) -> Bool {
-      priority == .preheating ? admitsPreheating && preheatingCount < preheatingLimit : runningCount < limit
-    }
-
-    private func mayEnter(_ waiter: WaitingLines.Waiter) -> Bool {
-      if case .key(let key) = waiter.claim { return !keys.contains(key) }
-      return true
+  mutating func leave(_ number: UInt64) {
+    guard let place = held.removeValue(forKey: number) else { return }
+    if place.isPreheating { preheatingCount -= 1 } else { runningCount -= 1 }
+    switch place.claim {
+    case .none: break
+    case .key(let key): keys.remove(key)
+    case .all: isOneAlone = false
     }
   }
-#endif
+
+  private mutating func hold(_ number: UInt64, _ waiter: WaitingLines.Waiter) {
+    let isPreheating = waiter.priority == .preheating
+    if isPreheating { preheatingCount += 1 } else { runningCount += 1 }
+    held[number] = Held(isPreheating: isPreheating, claim: waiter.claim)
+    switch waiter.claim {
+    case .none: break
+    case .key(let key): keys.insert(key)
+    case .all: isOneAlone = true
+    }
+  }
+
+  private func next() -> UInt64? {
+    if isOneAlone { return nil }
+    // Nobody enters before it, or it might wait for ever.
+    if let loner = waiting.firstLoner { return held.isEmpty ? loner : nil }
+    for priority in ImageRequest.Priority.allCases.reversed() where hasPlace(priority) {
+      if let first = waiting.first(priority, where: mayEnter) { return first }
+    }
+    return nil
+  }
+
+  private func hasPlace(_ priority: ImageRequest.Priority) -> Bool {
+    priority == .preheating ? admitsPreheating && preheatingCount < preheatingLimit : runningCount < limit
+  }
+
+  private func mayEnter(_ waiter: WaitingLines.Waiter) -> Bool {
+    if case .key(let key) = waiter.claim { return !keys.contains(key) }
+    return true
+  }
+}

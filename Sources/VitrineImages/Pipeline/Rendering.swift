@@ -1,48 +1,46 @@
-#if Images
-  import Vitrine
+import Vitrine
 
-  extension DecodedImage {
-    /// What each of `styles` makes of the picture, in their order; those with a size in one pass. An original is the whole
-    /// picture, upright. Throws ``ImageError``, and what free forms throw.
-    package func rendered(_ styles: [ImageStyle]) throws -> [Bitmap] {
-      var bitmaps: [ImageStyle: Bitmap] = [:]
-      let sized = styles.filter { $0.size != nil }
-      try withRows { rows in
-        let renderers = try sized.map { try StyleRenderer($0, picture: info.size, orientation: orientation) }
-        for (style, bitmap) in zip(sized, try StyleRenderer.arrays(renderers, rows)) { bitmaps[style] = bitmap }
-        if sized.count == styles.count { return }
-        let upright = try Bitmap(upright: rows, orientation)
-        for style in styles where style.size == nil {
-          if case .free(let form) = style.shape {
-            bitmaps[style] = try form.drawn(upright, scale: style.scale, format: style.format)
-          } else {
-            bitmaps[style] = upright
-          }
+extension DecodedImage {
+  /// What each of `styles` makes of the picture, in their order; those with a size in one pass. An original is the whole
+  /// picture, upright. Throws ``ImageError``, and what free forms throw.
+  package func rendered(_ styles: [ImageStyle]) throws -> [Bitmap] {
+    var bitmaps: [ImageStyle: Bitmap] = [:]
+    let sized = styles.filter { $0.size != nil }
+    try withRows { rows in
+      let renderers = try sized.map { try StyleRenderer($0, picture: info.size, orientation: orientation) }
+      for (style, bitmap) in zip(sized, try StyleRenderer.arrays(renderers, rows)) { bitmaps[style] = bitmap }
+      if sized.count == styles.count { return }
+      let upright = try Bitmap(upright: rows, orientation)
+      for style in styles where style.size == nil {
+        if case .free(let form) = style.shape {
+          bitmaps[style] = try form.drawn(upright, scale: style.scale, format: style.format)
+        } else {
+          bitmaps[style] = upright
         }
       }
-      return styles.compactMap { bitmaps[$0] }
     }
-
-    /// Lends the pixels as a renderer takes them.
-    func withRows<R>(_ body: (PixelRows) throws -> R) throws -> R {
-      try withPixels { pixels in
-        try body(
-          PixelRows(pixels, width: size.width, height: size.height, bytesPerRow: bytesPerRow, hasAlpha: hasAlpha))
-      }
-    }
+    return styles.compactMap { bitmaps[$0] }
   }
 
-  extension StyleRenderer {
-    /// In arrays, which a write batch takes as they are: the only copy of a family's pixels is the one into the store.
-    static func arrays(_ family: [StyleRenderer], _ rows: PixelRows) throws -> [Bitmap] {
-      try bitmaps(family, rows) { layout, draw in
-        var pixels = [UInt8](repeating: 0, count: layout.byteCount)
-        try pixels.withUnsafeMutableBytes { buffer in
-          var memory = buffer.mutableBytes
-          try draw(&memory)
-        }
-        return Bitmap(layout: layout, pixels)
-      }
+  /// Lends the pixels as a renderer takes them.
+  func withRows<R>(_ body: (PixelRows) throws -> R) throws -> R {
+    try withPixels { pixels in
+      try body(
+        PixelRows(pixels, width: size.width, height: size.height, bytesPerRow: bytesPerRow, hasAlpha: hasAlpha))
     }
   }
-#endif
+}
+
+extension StyleRenderer {
+  /// In arrays, which a write batch takes as they are: the only copy of a family's pixels is the one into the store.
+  static func arrays(_ family: [StyleRenderer], _ rows: PixelRows) throws -> [Bitmap] {
+    try bitmaps(family, rows) { layout, draw in
+      var pixels = [UInt8](repeating: 0, count: layout.byteCount)
+      try pixels.withUnsafeMutableBytes { buffer in
+        var memory = buffer.mutableBytes
+        try draw(&memory)
+      }
+      return Bitmap(layout: layout, pixels)
+    }
+  }
+}

@@ -1,14 +1,12 @@
-#if Images
-  import Dispatch
+import Dispatch
 
-  /// Runs what keeps a processor busy, or waits for the disk, off the few threads that run `async` code.
-  struct WorkerThreads: Sendable {
-    private let queue = DispatchQueue(label: "vitrine.images", attributes: .concurrent)
+/// Runs what keeps a processor busy, or waits for the disk, off the few threads that run `async` code.
+struct WorkerThreads: Sendable {
+  private let queue = DispatchQueue(label: "vitrine.images", attributes: .concurrent)
 
-    func run<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
-      try await withCheckedThrowingContinuation { continuation in
-        queue.async { continuation.resume(with: Result { try body() }) }
-      }
+  func run<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
+    try await withCheckedThrowingContinuation { continuation in
+      queue.async { continuation.resume(with: Result { try body() }) }
     }
   }
-#endif
+}

@@ -1,17 +1,18 @@
-#if Images
-  /// A width and a height in pixels.
-  public struct PixelSize: Sendable, Hashable, CustomStringConvertible {
-    public var width: Int
-    public var height: Int
+/// A width and a height in pixels.
+public struct PixelSize: Sendable, Hashable, CustomStringConvertible {
+  /// Pixels in a row.
+  public var width: Int
+  /// Rows of pixels.
+  public var height: Int
 
-    public init(width: Int, height: Int) {
-      self.width = width
-      self.height = height
-    }
-
-    public var description: String { "\(width)x\(height)" }
-
-    /// Width and height exchanged.
-    public var transposed: PixelSize { PixelSize(width: height, height: width) }
+  /// Makes a size. Any number is accepted.
+  public init(width: Int, height: Int) {
+    self.width = width
+    self.height = height
   }
-#endif
+
+  public var description: String { "\(width)x\(height)" }
+
+  /// Width and height exchanged.
+  public var transposed: PixelSize { PixelSize(width: height, height: width) }
+}

@@ -1,30 +1,28 @@
-#if Images
-  import Vitrine
+import Vitrine
 
-  /// Memory that a bitmap is being drawn into. Lent to a closure; must not be kept beyond it.
-  ///
-  /// Invariant: `layout.byteCount` bytes from `start` on are the drawing's alone. Of one thread.
-  struct PixelTarget {
-    let layout: BitmapLayout
-    private let start: UnsafeMutableRawPointer
+/// Memory that a bitmap is being drawn into. Lent to a closure; must not be kept beyond it.
+///
+/// Invariant: `layout.byteCount` bytes from `start` on are the drawing's alone. Of one thread.
+struct PixelTarget {
+  let layout: BitmapLayout
+  private let start: UnsafeMutableRawPointer
 
-    /// Lends the first `layout.byteCount` bytes of `memory`, which must have as many.
-    static func lend<R>(
-      _ memory: inout MutableRawSpan, _ layout: BitmapLayout, _ body: (PixelTarget) throws -> R
-    ) rethrows -> R {
-      try memory.withUnsafeMutableBytes { bytes in
-        precondition(bytes.count >= layout.byteCount)
-        return try body(PixelTarget(layout: layout, start: bytes.baseAddress!))
-      }
-    }
-
-    /// Writes a part of row `y` that begins at column `x`.
-    @inline(__always)
-    func put(_ pixels: UnsafePointer<UInt32>, count: Int, x: Int, y: Int) {
-      precondition(x >= 0 && count >= 0 && x + count <= layout.width && y >= 0 && y < layout.height)
-      layout.format.pack(
-        pixels, count: count, x: x, y: y,
-        into: start + (y * layout.bytesPerRow + x * layout.format.bytesPerPixel))
+  /// Lends the first `layout.byteCount` bytes of `memory`, which must have as many.
+  static func lend<R>(
+    _ memory: inout MutableRawSpan, _ layout: BitmapLayout, _ body: (PixelTarget) throws -> R
+  ) rethrows -> R {
+    try memory.withUnsafeMutableBytes { bytes in
+      precondition(bytes.count >= layout.byteCount)
+      return try body(PixelTarget(layout: layout, start: bytes.baseAddress!))
     }
   }
-#endif
+
+  /// Writes a part of row `y` that begins at column `x`.
+  @inline(__always)
+  func put(_ pixels: UnsafePointer<UInt32>, count: Int, x: Int, y: Int) {
+    precondition(x >= 0 && count >= 0 && x + count <= layout.width && y >= 0 && y < layout.height)
+    layout.format.pack(
+      pixels, count: count, x: x, y: y,
+      into: start + (y * layout.bytesPerRow + x * layout.format.bytesPerPixel))
+  }
+}

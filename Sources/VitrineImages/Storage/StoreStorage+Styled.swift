@@ -1,137 +1,140 @@
-#if Images
-  import Vitrine
+import Vitrine
 
-  extension StoreStorage {
-    public func styled(_ style: ImageStyle, for key: String) async throws -> StoredStyled? {
-      guard let blob = await store.asynchronous.blob(for: CacheKey(key, style.key)) else { return nil }
-      index.use(style, key)
-      return StoreStorage.styled(blob)
-    }
+extension StoreStorage {
+  /// Returns the entry of a style, which counts as a use. Reads off the threads of `async` code.
+  public func styled(_ style: ImageStyle, for key: String) async throws -> StoredStyled? {
+    guard let blob = await store.asynchronous.blob(for: CacheKey(key, style.key)) else { return nil }
+    index.use(style, key)
+    return StoreStorage.styled(blob)
+  }
 
-    public func styledAtHand(_ style: ImageStyle, for key: String) -> StoredStyled? {
-      guard let blob = store.blobAtHand(CacheKey(key, style.key)) else { return nil }
-      index.use(style, key)
-      return StoreStorage.styled(blob)
-    }
+  /// Returns the entry of a style where no read of the disk is needed.
+  public func styledAtHand(_ style: ImageStyle, for key: String) -> StoredStyled? {
+    guard let blob = store.blobAtHand(CacheKey(key, style.key)) else { return nil }
+    index.use(style, key)
+    return StoreStorage.styled(blob)
+  }
 
-    private static func styled(_ blob: Blob) -> StoredStyled? {
-      if blob.encoding == .bitmap { return Bitmap(blob).map { StoredStyled(.pixels($0), metadata: blob.metadata) } }
-      return StoredStyled(.encoded(.blob(blob)), metadata: blob.metadata)
-    }
+  private static func styled(_ blob: Blob) -> StoredStyled? {
+    if blob.encoding == .bitmap { return Bitmap(blob).map { StoredStyled(.pixels($0), metadata: blob.metadata) } }
+    return StoredStyled(.encoded(.blob(blob)), metadata: blob.metadata)
+  }
 
-    /// The entry of the same key that looks most like it: see ``NearestStyle``. Costs one lookup for each style of the store
-    /// that has a size; the first time in a process, also a walk over the store's keys, which nobody else waits for.
-    public func placeholder(_ style: ImageStyle, for key: String) async throws -> StoredStyled? {
-      await index.ready()
-      for near in NearestStyle.order(index.sizedStyles, near: style) where store.contains(key, style: near.key) {
-        if let blob = await store.asynchronous.blob(for: CacheKey(key, near.key)),
-          let styled = StoreStorage.styled(blob)
-        {
-          return styled
-        }
+  /// The entry of the same key that looks most like it: see ``NearestStyle``. Costs one lookup for each style of the store
+  /// that has a size; the first time in a process, also a walk over the store's keys, which nobody else waits for.
+  public func placeholder(_ style: ImageStyle, for key: String) async throws -> StoredStyled? {
+    await index.ready()
+    for near in NearestStyle.order(index.sizedStyles, near: style) where store.contains(key, style: near.key) {
+      if let blob = await store.asynchronous.blob(for: CacheKey(key, near.key)),
+        let styled = StoreStorage.styled(blob)
+      {
+        return styled
       }
-      return nil
     }
+    return nil
+  }
 
-    // MARK: Keeping
+  // MARK: Keeping
 
-    public func saveStyled(
-      _ pictures: [StyledPicture], madeFrom original: Digest, for key: String
-    ) async throws -> [StoredStyled] {
-      let admission = await index.admit(pictures.map(\.style), key)
-      let wanted = pictures.filter { admission.admitted.contains($0.style) }
-      let isKept = try await undoing(admission) {
-        try await threads.run { [self] in
-          guard !wanted.isEmpty, isOf(original, key) else { return false }
-          var batch = batch(noting: original, key)
-          for victim in admission.victims { batch.remove(CacheKey(victim.key.text, victim.style.key)) }
-          for picture in wanted { put(picture, key, into: &batch) }
-          try store.write(batch)
-          return try isStillOf(original, key, wanted.map(\.style))
-        }
-      }
-      var stored: [StoredStyled] = []
-      for picture in pictures {
-        let given = StoredStyled(picture.content, metadata: picture.metadata)
-        // Evicted again already, or of a source that has gone: then what was made serves this once.
-        stored.append(
-          isKept && admission.admitted.contains(picture.style)
-            ? try await styled(picture.style, for: key) ?? given : given)
-      }
-      return stored
-    }
-
-    public func setMetadata(
-      _ metadata: [UInt8], of style: ImageStyle, madeFrom original: Digest, for key: String
-    ) async throws {
+  /// Puts the pictures in one batch. Throws ``StoreError``.
+  public func saveStyled(
+    _ pictures: [StyledPicture], madeFrom original: Digest, for key: String
+  ) async throws -> [StoredStyled] {
+    let admission = await index.admit(pictures.map(\.style), key)
+    let wanted = pictures.filter { admission.admitted.contains($0.style) }
+    let isKept = try await undoing(admission) {
       try await threads.run { [self] in
-        guard isOf(original, key) else { return }
-        _ = try store.setMetadata(metadata, for: CacheKey(key, style.key))
+        guard !wanted.isEmpty, isOf(original, key) else { return false }
+        var batch = batch(noting: original, key)
+        for victim in admission.victims { batch.remove(CacheKey(victim.key.text, victim.style.key)) }
+        for picture in wanted { put(picture, key, into: &batch) }
+        try store.write(batch)
+        return try isStillOf(original, key, wanted.map(\.style))
       }
     }
-
-    public func drawStyled(
-      _ style: ImageStyle, layout: BitmapLayout, metadata: [UInt8], madeFrom original: Digest, for key: String,
-      _ draw: @escaping @Sendable (inout MutableRawSpan) throws -> Void
-    ) async throws -> StoredStyled? {
-      let admission = await index.admit([style], key)
-      if admission.admitted.isEmpty { return nil }
-      let isKept = try await undoing(admission) {
-        try await threads.run { [self] in
-          guard isOf(original, key) else { return false }
-          var batch = batch(noting: original, key)
-          for victim in admission.victims { batch.remove(CacheKey(victim.key.text, victim.style.key)) }
-          if !batch.isEmpty { try store.write(batch) }
-          try store.draw(CacheKey(key, style.key), layout: layout, options: options(metadata)) { memory, _ in
-            try draw(&memory)
-          }
-          return try isStillOf(original, key, [style])
-        }
-      }
-      return isKept ? try await styled(style, for: key) : nil
+    var stored: [StoredStyled] = []
+    for picture in pictures {
+      let given = StoredStyled(picture.content, metadata: picture.metadata)
+      // Evicted again already, or of a source that has gone: then what was made serves this once.
+      stored.append(
+        isKept && admission.admitted.contains(picture.style)
+          ? try await styled(picture.style, for: key) ?? given : given)
     }
+    return stored
+  }
 
-    /// Whether what is made from this original may stand under the key: it is the one there, or none is known.
-    private func isOf(_ original: Digest, _ key: String) -> Bool { digest(for: key).map { $0 == original } ?? true }
-
-    /// Another original may have been stored between the look and the write, by somebody else: then what was written is taken
-    /// for made from that one, and must go.
-    private func isStillOf(_ original: Digest, _ key: String, _ styles: [ImageStyle]) throws -> Bool {
-      if isOf(original, key) { return true }
-      try store.removeMany(styles.map { CacheKey(key, $0.key) })
-      return false
-    }
-
-    /// A batch that leaves a note of the original's digest, where nothing else tells it.
-    private func batch(noting original: Digest, _ key: String) -> WriteBatch {
-      var batch = WriteBatch()
-      if digest(for: key) == nil {
-        batch.put(StoreStorage.note(original), for: CacheKey(key, StoreStorage.originalNote), options: noteOptions)
-      }
-      return batch
-    }
-
-    private func put(_ picture: StyledPicture, _ key: String, into batch: inout WriteBatch) {
-      var options = options(picture.metadata)
-      let key = CacheKey(key, picture.style.key)
-      switch picture.content {
-      case .pixels(let bitmap):
-        options.layout = bitmap.layout
-        batch.put(bitmap.array, for: key, options: options)
-      case .encoded(let bytes): batch.put(bytes.array, for: key, options: options)
-      }
-    }
-
-    /// Takes an admission back where nothing was kept.
-    private func undoing(_ admission: StyleIndex.Admission, _ body: () async throws -> Bool) async throws -> Bool {
-      do {
-        let isKept = try await body()
-        if !isKept { index.undo(admission) }
-        return isKept
-      } catch {
-        index.undo(admission)
-        throw error
-      }
+  /// Changes the metadata of an entry. Throws ``StoreError``.
+  public func setMetadata(
+    _ metadata: [UInt8], of style: ImageStyle, madeFrom original: Digest, for key: String
+  ) async throws {
+    try await threads.run { [self] in
+      guard isOf(original, key) else { return }
+      _ = try store.setMetadata(metadata, for: CacheKey(key, style.key))
     }
   }
-#endif
+
+  /// Draws into a segment of the store. Throws ``StoreError``, and the error of `draw`.
+  public func drawStyled(
+    _ style: ImageStyle, layout: BitmapLayout, metadata: [UInt8], madeFrom original: Digest, for key: String,
+    _ draw: @escaping @Sendable (inout MutableRawSpan) throws -> Void
+  ) async throws -> StoredStyled? {
+    let admission = await index.admit([style], key)
+    if admission.admitted.isEmpty { return nil }
+    let isKept = try await undoing(admission) {
+      try await threads.run { [self] in
+        guard isOf(original, key) else { return false }
+        var batch = batch(noting: original, key)
+        for victim in admission.victims { batch.remove(CacheKey(victim.key.text, victim.style.key)) }
+        if !batch.isEmpty { try store.write(batch) }
+        try store.draw(CacheKey(key, style.key), layout: layout, options: options(metadata)) { memory, _ in
+          try draw(&memory)
+        }
+        return try isStillOf(original, key, [style])
+      }
+    }
+    return isKept ? try await styled(style, for: key) : nil
+  }
+
+  /// Whether what is made from this original may stand under the key: it is the one there, or none is known.
+  private func isOf(_ original: Digest, _ key: String) -> Bool { digest(for: key).map { $0 == original } ?? true }
+
+  /// Another original may have been stored between the look and the write, by somebody else: then what was written is taken
+  /// for made from that one, and must go.
+  private func isStillOf(_ original: Digest, _ key: String, _ styles: [ImageStyle]) throws -> Bool {
+    if isOf(original, key) { return true }
+    try store.removeMany(styles.map { CacheKey(key, $0.key) })
+    return false
+  }
+
+  /// A batch that leaves a note of the original's digest, where nothing else tells it.
+  private func batch(noting original: Digest, _ key: String) -> WriteBatch {
+    var batch = WriteBatch()
+    if digest(for: key) == nil {
+      batch.put(StoreStorage.note(original), for: CacheKey(key, StoreStorage.originalNote), options: noteOptions)
+    }
+    return batch
+  }
+
+  private func put(_ picture: StyledPicture, _ key: String, into batch: inout WriteBatch) {
+    var options = options(picture.metadata)
+    let key = CacheKey(key, picture.style.key)
+    switch picture.content {
+    case .pixels(let bitmap):
+      options.layout = bitmap.layout
+      batch.put(bitmap.array, for: key, options: options)
+    case .encoded(let bytes): batch.put(bytes.array, for: key, options: options)
+    }
+  }
+
+  /// Takes an admission back where nothing was kept.
+  private func undoing(_ admission: StyleIndex.Admission, _ body: () async throws -> Bool) async throws -> Bool {
+    do {
+      let isKept = try await body()
+      if !isKept { index.undo(admission) }
+      return isKept
+    } catch {
+      index.undo(admission)
+      throw error
+    }
+  }
+}

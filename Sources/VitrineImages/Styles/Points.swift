@@ -1,34 +1,35 @@
-#if Images
-  /// A length in points, to a thousandth, so that equal lengths have one spelling.
-  public struct Points: Sendable, Hashable, Comparable {
-    let thousandths: Int
+/// A length in points, to a thousandth, so that equal lengths have one spelling.
+public struct Points: Sendable, Hashable, Comparable {
+  let thousandths: Int
 
-    /// Rounded to a thousandth. What is no number becomes -1, which no style accepts.
-    public init(_ value: Double) {
-      let scaled = (value * 1000).rounded()
-      thousandths = scaled.isFinite ? Int(exactly: scaled) ?? (scaled < 0 ? .min : .max) : -1
-    }
-
-    init(thousandths: Int) { self.thousandths = thousandths }
-
-    public var value: Double { Double(thousandths) / 1000 }
-
-    public static func < (a: Points, b: Points) -> Bool { a.thousandths < b.thousandths }
+  /// Rounded to a thousandth. What is no number becomes -1, which no style accepts.
+  public init(_ value: Double) {
+    let scaled = (value * 1000).rounded()
+    thousandths = scaled.isFinite ? Int(exactly: scaled) ?? (scaled < 0 ? .min : .max) : -1
   }
 
-  extension Points: ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral {
-    public init(integerLiteral value: Int) { self.init(Double(value)) }
-    public init(floatLiteral value: Double) { self.init(value) }
-  }
+  init(thousandths: Int) { self.thousandths = thousandths }
 
-  extension Points: CustomStringConvertible {
-    /// `60`, `12.5`: no zero that is not needed.
-    public var description: String {
-      let (whole, fraction) = (thousandths / 1000, abs(thousandths % 1000))
-      if fraction == 0 { return "\(whole)" }
-      var digits = String("\(1000 + fraction)".dropFirst())
-      while digits.hasSuffix("0") { digits.removeLast() }
-      return "\(thousandths < 0 && whole == 0 ? "-" : "")\(whole).\(digits)"
-    }
+  /// The length in points.
+  public var value: Double { Double(thousandths) / 1000 }
+
+  public static func < (a: Points, b: Points) -> Bool { a.thousandths < b.thousandths }
+}
+
+extension Points: ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral {
+  /// Makes a length of whole points.
+  public init(integerLiteral value: Int) { self.init(Double(value)) }
+  /// Makes a length, rounded to a thousandth of a point.
+  public init(floatLiteral value: Double) { self.init(value) }
+}
+
+extension Points: CustomStringConvertible {
+  /// `60`, `12.5`: no zero that is not needed.
+  public var description: String {
+    let (whole, fraction) = (thousandths / 1000, abs(thousandths % 1000))
+    if fraction == 0 { return "\(whole)" }
+    var digits = String("\(1000 + fraction)".dropFirst())
+    while digits.hasSuffix("0") { digits.removeLast() }
+    return "\(thousandths < 0 && whole == 0 ? "-" : "")\(whole).\(digits)"
   }
-#endif
+}

@@ -1,6 +1,6 @@
 import CacheCtlKit
 
-/// One measured operation, with the bare disk beside it where that does something comparable.
+/// One measured operation, with the bare disk beside it if that has a comparable one.
 struct BenchResult {
   struct Raw {
     let name: String
@@ -16,7 +16,7 @@ struct BenchResult {
   let nanoseconds: Double
   let raw: Raw?
 
-  /// The engine's time for each unit of the bare disk's.
+  /// The engine's time relative to the bare disk's.
   var cost: Double? {
     raw.flatMap { $0.nanoseconds > 0 ? nanoseconds / $0.nanoseconds : nil }
   }

@@ -2,8 +2,8 @@ import CacheCtlKit
 import Glibc
 
 extension FolderTree {
-  /// Copies a folder of plain files and folders, and makes the copy durable, so that what is timed on it later does not
-  /// wait for its writing.
+  /// Copies a folder of plain files and folders, and makes the copy durable, so that later measurements do not wait
+  /// for its writes.
   static func copy(_ source: String, to target: String) throws {
     guard mkdir(target, 0o700) == 0 else { throw Failure.system("make", printable(Array(target.utf8))) }
     guard let folder = opendir(source) else { throw Failure.system("open", printable(Array(source.utf8))) }
@@ -38,7 +38,7 @@ extension FolderTree {
     guard fsync(to) == 0 else { throw Failure.system("sync", printable(Array(target.utf8))) }
   }
 
-  /// Reads a whole file and keeps nothing.
+  /// Reads a whole file and discards it.
   static func readThrough(_ path: String) {
     let file = open(path, O_RDONLY | O_CLOEXEC)
     guard file >= 0 else { return }

@@ -1,6 +1,6 @@
 import Vitrine
 
-/// Incompressible bytes, other ones after each refill, so that no value is ever stored twice.
+/// Incompressible bytes, new ones after each refill, so that no value is ever stored twice.
 final class RandomPool {
   private(set) var bytes: [UInt8]
   private var state: UInt64
@@ -26,10 +26,10 @@ final class RandomPool {
   }
 }
 
-/// URLs of equal length, one behind the other in memory.
+/// URLs of equal length, adjacent in memory.
 struct URLTable: Sendable {
   static let byteCount = 64
-  /// The one at `index` begins at `index * URLTable.byteCount`.
+  /// The URL at `index` begins at `index * URLTable.byteCount`.
   let bytes: [UInt8]
   let count: Int
 

@@ -1,7 +1,7 @@
 import Glibc
 import Synchronization
 
-/// A bare file that is appended to: what the disk does without an engine. Thread-safe.
+/// A bare file to append to: the speed of the disk without an engine. Thread-safe.
 final class RawFile: Sendable {
   private let descriptor: CInt
   private let path: String

@@ -10,7 +10,7 @@ struct ReadBenchmark {
 
   func run() throws -> [BenchResult] {
     let absent = URLTable("none", count: urls.count)
-    // The first read of a value checks it, and the first touch of a page maps it: once before timing.
+    // The first read of a value checks it, and the first touch of a page maps it: so read all once before timing.
     guard get(urls) == urls.count else { throw Failure("a value that was just put is missing") }
 
     var hits: [Double] = []
@@ -49,7 +49,7 @@ struct ReadBenchmark {
     return nanoseconds / Double(count)
   }
 
-  /// As many gets as there are URLs, in an order without pattern; answers how many gave something.
+  /// Gets as many times as there are URLs, in an order without pattern; returns the number of hits.
   private func get(_ table: URLTable) -> Int {
     let all = table.bytes.span.bytes
     var random = UInt32.random(in: 0 ... .max)
@@ -60,7 +60,7 @@ struct ReadBenchmark {
       let index = Int(UInt64(random) &* UInt64(table.count) >> 32)
       let start = index * URLTable.byteCount
       let value = store.get(all.extracting(start..<(start + URLTable.byteCount))) { bytes in
-        // Both ends of it, so that the value has been read.
+        // Both ends of the value, so that it has been read.
         bytes.unsafeLoadUnaligned(fromByteOffset: 0, as: UInt64.self)
           ^ bytes.unsafeLoadUnaligned(fromByteOffset: bytes.byteCount - 8, as: UInt64.self)
       }
@@ -79,7 +79,7 @@ struct ReadBenchmark {
     }
   }
 
-  /// The keys of the batches, one by one. Each is an object somewhere in memory, as keys in a program are.
+  /// Gets the keys of the batches one by one. Each is a separate object in memory, like keys in a program.
   private func getEach(_ batches: [[CacheKey]]) -> Int {
     var found = 0
     var sum: UInt64 = 0

@@ -2,7 +2,7 @@ import CacheCtlKit
 import Glibc
 import Vitrine
 
-/// What many entries cost: memory for each, and the time to open with and without a log to replay.
+/// The cost of many entries: memory for each, and the time to open with and without a log to replay.
 struct ScaleBenchmark {
   private static let rounds = 5
   private static let tailCount = 50_000
@@ -37,7 +37,7 @@ struct ScaleBenchmark {
     try CacheStore.open(at: path, options: StoreOptions(byteBudget: 8 << 30, durability: .buffered))
   }
 
-  /// Values of eight bytes, each different: the least that an entry can be, so that the index is all there is to see.
+  /// Stores values of eight bytes, all different: the smallest entries, so that the index dominates.
   private func fill(_ store: CacheStore, _ name: String, _ count: Int) throws {
     let urls = URLTable(name, count: min(count, 100_000))
     for index in 0..<count {
@@ -59,8 +59,8 @@ struct ScaleBenchmark {
     return median(times)
   }
 
-  /// Opens copies of a store made while it is open, as the death of its process would leave it: with a tail in the log,
-  /// and with next to none.
+  /// Opens copies of a store made while it is open, as the death of its process would leave it: with a long tail in
+  /// the log, and with almost none.
   private func measureReplay() throws -> (idle: Double, replayed: Double) {
     let path = folder + "/tail"
     let store = try open(path)
@@ -79,7 +79,7 @@ struct ScaleBenchmark {
     return (idle, try medianOpening(copy))
   }
 
-  /// Nanoseconds to read the larger checkpoint file, from the page cache like the openings.
+  /// Returns the nanoseconds to read the larger checkpoint file, from the page cache like the openings.
   private func readCheckpoints(_ path: String) -> Double {
     var times: [Double] = []
     for _ in 0..<ScaleBenchmark.rounds {

@@ -1,14 +1,15 @@
 import CacheCtlKit
 import Glibc
 
-/// A folder that is gone when its work is done, and also when a signal ends the process.
+/// A folder that is removed after its work, and also when a signal ends the process.
 ///
-/// From its making on, SIGINT, SIGTERM and SIGHUP are taken by a thread of its own, which removes the folder and then
-/// lets the signal have its way. Make it before any other thread, so that all of them leave those signals alone.
+/// From its creation on, its own thread takes SIGINT, SIGTERM and SIGHUP, removes the folder and then raises the
+/// signal again. Make it before any other thread, so that all threads block those signals.
 final class TemporaryFolder: Sendable {
   let path: String
 
-  /// At `path`, where nothing may be, or under a new name in the system's place for temporary files.
+  /// Makes the folder at `path`, which must not exist, or under a new name in the system's folder for temporary
+  /// files.
   init(at wanted: String?) throws(Failure) {
     let base = getenv("TMPDIR").map { String(cString: $0) } ?? "/var/tmp"
     path = wanted ?? "\(base)/cachectl-bench-\(getpid())"
@@ -31,7 +32,7 @@ final class TemporaryFolder: Sendable {
     var signals = endingSignals()
     var number: CInt = 0
     guard sigwait(&signals, &number) == 0 else { return }
-    // The work goes on meanwhile and may make another file; so more than once.
+    // The work continues meanwhile and may create another file, so try more than once.
     for _ in 0..<50 where !FolderTree.remove(path) { usleep(20_000) }
     signal(number, SIG_DFL)
     pthread_sigmask(SIG_UNBLOCK, &signals, nil)
@@ -39,9 +40,9 @@ final class TemporaryFolder: Sendable {
   }
 }
 
-/// Removing a folder and all that is in it; symbolic links are removed and not followed.
+/// Removes a folder and all its content; symbolic links are removed and not followed.
 enum FolderTree {
-  /// Whether nothing is left.
+  /// Returns whether all is removed.
   @discardableResult
   static func remove(_ path: String) -> Bool {
     guard let folder = try? Descriptor.open(Array(path.utf8), O_RDONLY | O_DIRECTORY | O_NOFOLLOW) else {

@@ -1,19 +1,20 @@
 import Glibc
 import Synchronization
 
-/// Threads of the system, as servers use them.
+/// Operating system threads, as servers use them.
 enum Threads {
   private final class Work: Sendable {
     let body: @Sendable () -> Void
     init(_ body: @escaping @Sendable () -> Void) { self.body = body }
   }
 
-  /// Starts a thread that nobody waits for.
+  /// Starts a detached thread.
   static func start(_ body: @escaping @Sendable () -> Void) throws(Failure) {
     pthread_detach(try create(body))
   }
 
-  /// Runs `body` on so many threads at once; answers the nanoseconds from the moment all are ready to the last one's end.
+  /// Runs `body` on this many threads at once; returns the nanoseconds from their common start to the end of the
+  /// last.
   static func measure(_ count: Int, _ body: @escaping @Sendable (_ index: Int) -> Void) throws(Failure)
     -> Double
   {
@@ -49,7 +50,7 @@ enum Threads {
   }
 }
 
-/// Holds threads back until all of them are there. Spins: it is held for microseconds.
+/// Holds threads back until all of them have arrived. Spins: it is held for microseconds.
 private final class Gate: Sendable {
   private let missing: Atomic<Int>
   private let isOpen = Atomic(false)
@@ -61,7 +62,7 @@ private final class Gate: Sendable {
     while !isOpen.load(ordering: .acquiring) { sched_yield() }
   }
 
-  /// The moment it opened.
+  /// Returns the time at which it opened.
   func open() -> UInt64 {
     while missing.load(ordering: .acquiring) > 0 { sched_yield() }
     let now = Time.monotonicNanoseconds()

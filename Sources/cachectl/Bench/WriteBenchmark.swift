@@ -2,8 +2,8 @@ import CacheCtlKit
 import Synchronization
 import Vitrine
 
-/// Puts, each kind beside the bare disk: rounds of both alternate, with the same bytes, and the one that goes first
-/// changes from round to round.
+/// Puts, each kind beside the bare disk: rounds of both alternate, with the same bytes, and the order changes from
+/// round to round.
 struct WriteBenchmark {
   private struct Kind {
     let name: String
@@ -62,7 +62,7 @@ struct WriteBenchmark {
     let time = try measure(kind, values) { index, value in
       try store.put(value, for: keys[index], options: options)
     }
-    // What is still dirty is not the next round's burden.
+    // Pages that are still dirty must not slow the next round.
     try store.flush()
     return time
   }

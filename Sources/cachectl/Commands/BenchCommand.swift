@@ -3,15 +3,15 @@ import Vitrine
 
 enum BenchCommand: Command {
   private static let entries = Option(
-    "entries", value: "N", "measure instead what N entries cost: memory, and opening")
+    "entries", value: "N", "measure the cost of N entries instead: memory, and opening")
   static let specification = CommandSpecification(
     name: "bench", summary: "measure a temporary store beside the bare disk",
     positionals: [.optional("STORE")],
     options: [entries, .json],
     notes: [
-      "The temporary store is made at STORE, which must not exist, else in TMPDIR or /var/tmp; it takes up to 2 GiB "
-        + "there and is removed afterwards, also on ^C. Choose the disk that you mean to measure.",
-      "Beside each put stand bare appends (pwrite) of the same bytes, for synced puts each with fdatasync, by as many "
+      "The temporary store is made at STORE, which must not exist, or in TMPDIR or /var/tmp. It takes up to 2 GiB "
+        + "there and is removed afterwards, also on ^C. Choose the disk to measure.",
+      "Each put is compared with bare appends (pwrite) of the same bytes, for synced puts with fdatasync, by as many "
         + "threads. Rounds of both alternate, and medians are shown. A cost below 1 x is less time than the bare disk "
         + "takes. A debug build refuses to measure.",
     ],
@@ -46,7 +46,7 @@ enum BenchCommand: Command {
     return .done
   }
 
-  /// A function, so that a debug build does not warn about the rest of a command it will never run.
+  /// A function, so that a debug build does not warn about unreachable code.
   @inline(never)
   private static func isDebugBuild() -> Bool { _isDebugAssertConfiguration() }
 }

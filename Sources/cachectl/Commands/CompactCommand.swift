@@ -3,20 +3,20 @@ import Vitrine
 
 enum CompactCommand: Command {
   static let specification = CommandSpecification(
-    name: "compact", summary: "give the space of dead records back", positionals: [.required("STORE")],
+    name: "compact", summary: "free the space of dead records", positionals: [.required("STORE")],
     options: [.reads, .json],
     notes: [
-      "Copies what lives out of every segment in which something is dead, unlinks those segments, and overwrites old "
+      "Copies the live records out of every segment with dead ones, unlinks those segments, and overwrites old "
         + "frames of the log. Keeps every entry. Afterwards no file of the store holds bytes of removed entries. Needs "
-        + "little room: a segment's worth where there is one, else what room is left. No other process may have the store "
+        + "little space: that of a segment, or the free space if it is less. No other process may have the store "
         + "open for writing; readers may.",
-      "SIGINT (Ctrl-C) or SIGTERM ends it early, after the step it is at: what is done stays done, and the exit status "
+      "SIGINT (Ctrl-C) or SIGTERM ends it early, after the present step: completed steps remain, and the exit status "
         + "is 3. A second one ends it at once, and that, or SIGKILL at any time, is safe too. Records that fail their "
         + "check are dropped with their entries; the exit status is 1 then.",
       "With --json: bytes_before and bytes_after (of the folder, on the disk), records_moved, records_dropped, seconds, "
         + "interrupted, erased (no file holds bytes of removed entries).",
     ],
-    examples: [.init("cachectl compact photos.cache", "make it as small as it gets")])
+    examples: [.init("cachectl compact photos.cache", "make it as small as possible")])
 
   static func run(_ arguments: Arguments, _ output: Output) throws -> ExitStatus {
     Interruption.listen()
@@ -56,6 +56,6 @@ enum CompactCommand: Command {
       table.add(["dropped", Quantity.count(report.recordsDropped), "that failed their check, with their entries"])
     }
     table.add(["in", Quantity.nanoseconds(report.seconds * 1e9)])
-    return table.text() + (report.isInterrupted ? "Interrupted; run it again to go on.\n" : "")
+    return table.text() + (report.isInterrupted ? "Interrupted; run it again to continue.\n" : "")
   }
 }

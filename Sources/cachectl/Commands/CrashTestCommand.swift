@@ -5,41 +5,41 @@ import VitrineSimulation
 
 enum CrashTestCommand: Command {
   private static let seed = Option("seed", value: "N", "repeat the run that printed this seed")
-  private static let states = Option("states", value: "N", "distinct states to look at (20,000)")
+  private static let states = Option("states", value: "N", "distinct states to inspect (20,000)")
   private static let faults = Option("faults", value: "N", "faults of the disk to inject (a tenth of the states)")
   private static let workload = Option("workload", value: "NAME", "only this one of those below")
-  private static let time = Option("time", value: "SECONDS", "stop after so long, whatever is left")
-  private static let required = Option("require", "fail where that many were not reached in the time")
-  private static let some = Option("require-some", "fail where the time was too short for some of the workloads")
-  private static let threads = Option("threads", value: "N", "how many at once (as many as there are processors)")
-  private static let place = Option("repeat", value: "PLACE", "look again at what a violation names; needs its --seed")
+  private static let time = Option("time", value: "SECONDS", "stop after this time, finished or not")
+  private static let required = Option("require", "fail if that many were not reached in the time")
+  private static let some = Option("require-some", "fail if the time was too short for some of the workloads")
+  private static let threads = Option("threads", value: "N", "number of threads (one for each processor)")
+  private static let place = Option("repeat", value: "PLACE", "inspect a violation's place again; needs its --seed")
 
   static let specification = CommandSpecification(
-    name: "crashtest", summary: "cut a store off everywhere, and see what is left", positionals: [],
+    name: "crashtest", summary: "interrupt a store everywhere, and check its state", positionals: [],
     options: [seed, states, faults, workload, time, required, some, threads, place, .json],
     notes: [
       "Runs workloads on a simulated disk, in memory: no store of yours is touched. After each operation of the disk the "
-        + "power goes, in all the ways that may leave something else behind; in each state the store is opened, and what "
-        + "it promised is compared with what it has. Of some states the recovery is cut off too. Then the workloads run "
-        + "again while something goes wrong, alone or in pairs: calls that fail or lie, a disk that others fill, a folder "
-        + "that is taken away, a clock that steps, damage at rest.",
-      "States count as distinct when another set of writes has arrived, whatever the bytes; one is looked at again where "
-        + "more was promised. The exit status is 1 when something was not as promised; then a story and the command that "
-        + "repeats it are printed, and also where the store traps, or does nothing for two minutes. What was not reached is "
+        + "power is lost, in all the ways that may leave different states. In each state the store is opened, and its "
+        + "content is compared with its promises. Some recoveries are interrupted too. Then the workloads run "
+        + "again with single faults and pairs: calls that fail or lie, a disk that another program fills, a folder "
+        + "that is moved away, a clock that steps, damage of the closed store.",
+      "States are distinct if another set of writes has arrived, whatever the bytes. A state is inspected again if "
+        + "more was promised. The exit status is 1 if a promise was broken. Then a story and the command that "
+        + "repeats it are printed, also if the store traps, or does nothing for two minutes. Numbers not reached are "
         + "listed at the end.",
       "Workloads: \(CrashWorkload.all.map { "\($0.name) (\($0.summary))" }.joined(separator: "; ")).",
-      "Of each workload's first round every moment is cut off in all ways, and every call to the disk goes wrong, first in one "
-        + "way, then in the others, as far as its share of states and faults goes: the table says of how many moments, calls "
-        + "and ways so many were cut, struck and tried.",
+      "In each workload's first round every moment is cut in all ways, and every call to the disk fails, first in one "
+        + "way, then in the others, up to its share of states and faults. The table shows how many moments, calls and "
+        + "ways were cut, struck and tried, and of how many.",
       "With --json: seed, seconds, states_distinct, looks, double_crashes, recoveries, recoveries_left_out, faults, "
         + "fault_pairs, calls, calls_struck, moments, moments_cut, ways, ways_tried, rounds_left_out, "
         + "not_reached and untouched (lists of lines), violations (a number), found (a list of place, "
         + "again, text, story), workloads, call_sites, faults_by_kind.",
     ],
     examples: [
-      .init("cachectl crashtest", "a minute of it, with a new seed"),
+      .init("cachectl crashtest", "run for a minute, with a new seed"),
       .init("cachectl crashtest --states 200000 --time 900", "a quarter of an hour"),
-      .init("cachectl crashtest --workload compaction --seed 7", "one workload, the same again"),
+      .init("cachectl crashtest --workload compaction --seed 7", "repeat one workload"),
     ])
 
   static func run(_ arguments: Arguments, _ output: Output) throws -> ExitStatus {
@@ -61,7 +61,7 @@ enum CrashTestCommand: Command {
     explorer.seconds = try arguments.count(time).map(Double.init)
     explorer.threads = try arguments.count(threads) ?? max(1, sysconf(CInt(_SC_NPROCESSORS_ONLN)))
     Interruption.listen()
-    // Now: a trap leaves no time for it.
+    // Printed first: a trap leaves no time for it.
     Diagnostics.write("cachectl crashtest: seed \(explorer.seed)\n")
     let watch = try LookWatch(threads: explorer.threads, seed: explorer.seed)
     let line = ProgressLine()
@@ -91,7 +91,7 @@ enum CrashTestCommand: Command {
   }
 }
 
-/// Progress, told by one thread at a time.
+/// Progress, reported by one thread at a time.
 private final class ProgressLine: @unchecked Sendable {
   private let progress = Progress("crashtest")
 

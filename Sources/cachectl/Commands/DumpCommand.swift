@@ -7,10 +7,10 @@ enum DumpCommand: Command {
     positionals: [.required("FILE")],
     options: [.json],
     notes: [
-      "FILE is a segment, a WAL file, a checkpoint or STORE. It is read and nothing else; the store may be in use. "
+      "FILE is a segment, a WAL file, a checkpoint or STORE. It is only read; the store may be in use. "
         + "With --json, one object a line: line, text."
     ],
-    examples: [.init("cachectl dump photos.cache/STORE", "what a store says of itself")])
+    examples: [.init("cachectl dump photos.cache/STORE", "print the identity of a store")])
 
   static func run(_ arguments: Arguments, _ output: Output) throws -> ExitStatus {
     let path = try arguments.text(arguments.positionals[0], "the path of the file")

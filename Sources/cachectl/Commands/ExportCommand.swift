@@ -7,18 +7,18 @@ enum ExportCommand: Command {
     name: "export", summary: "write every value into a folder, one file each",
     positionals: [.required("STORE"), .required("FOLDER")], options: [.reads, .json],
     notes: [
-      "FOLDER is made when it is missing. A key's file is FOLDER/STYLE/URL, the URL cut at its slashes. Nothing is "
+      "FOLDER is made if it is missing. A key's file is FOLDER/STYLE/URL, the URL split at its slashes. Nothing is "
         + "written outside FOLDER whatever a URL says, symbolic links inside it are not followed, and a file that is "
         + "already there is left alone and named on stderr (exit status 1).",
       "Two keys never share a file, and the key can be read back from the path. %XX stands for a byte that file "
         + "systems reserve or that is not UTF-8. %e is an empty name. A name with an extension is a file, one without "
-        + "is a folder; where it is the other way round, %d behind it marks the folder and %f the file. A name of more "
-        + "than 240 bytes goes on in folders that end in %c, and a URL of more than 64 names lies in %l as one name. So "
+        + "is a folder; otherwise %d after it marks the folder and %f the file. A name of more "
+        + "than 240 bytes continues in folders that end in %c; a URL of more than 64 names is in %l as one name. So "
         + "https://a.org/b.jpg is in original/https%3A/%e/a.org%d/b.jpg.",
       "With --json, one object a line: url, style, bytes, file, and bitmap for a bitmap. Expired and lost entries are "
         + "left out; a damaged one is named and makes the exit status 1.",
     ],
-    examples: [.init("cachectl export photos.cache out", "take everything out")])
+    examples: [.init("cachectl export photos.cache out", "export all entries")])
 
   static var isCutShortByClosedOutput: Bool { true }
 
@@ -56,7 +56,7 @@ enum ExportCommand: Command {
     }
   }
 
-  /// The bytes written; nil where there is nothing to write and nothing wrong with that.
+  /// Returns the bytes written; nil if there is nothing to write and no error.
   private static func write(_ key: CacheKey, from reader: inout Reader, into folder: DestinationFolder) throws
     -> Int?
   {
@@ -88,11 +88,11 @@ enum ExportCommand: Command {
     return JSON.object(members).line
   }
 
-  /// Files of an export have no place inside a store.
+  /// Refuses to write files of an export into a store.
   private static func checkOutside(_ path: String, _ arguments: Arguments) throws {
     guard let store = FileIdentity(path: path) else { return }
     var folder = arguments.positionals[1]
-    // Up to the root, or to where the path cannot be followed any further; the depth of a path is limited.
+    // Up to the root, or as far as the path can be followed; the depth of a path is limited.
     for _ in 0..<256 {
       let text = String(decoding: folder, as: UTF8.self)
       if FileIdentity(path: text) == store { throw arguments.fail("FOLDER lies inside the store") }

@@ -9,11 +9,11 @@ enum GetCommand: Command {
     name: "get", summary: "write one value to stdout or into a file",
     positionals: [.required("STORE"), .required("URL")], options: [.style, output, .reads],
     notes: [
-      "The bytes come out as they were put, checked against their digest. Where there is nothing to give, the exit "
+      "Writes the bytes as they were put, checked against their digest. If there is no value, the exit "
         + "status is 1, stderr says why (missing, expired, damaged or lost), and FILE is not touched."
     ],
     examples: [
-      .init("cachectl get photos.cache https://example.org/a.jpg > a.jpg", "take a picture out"),
+      .init("cachectl get photos.cache https://example.org/a.jpg > a.jpg", "read a picture"),
       .init(
         "cachectl get photos.cache a.jpg --style square-60@2x --output pixels",
         "a bitmap's pixels, into a file"),

@@ -3,7 +3,7 @@ import Vitrine
 
 enum HelpCommand: Command {
   static let specification = CommandSpecification(
-    name: "help", summary: "say what a command does, with an example", positionals: [.optional("COMMAND")],
+    name: "help", summary: "describe a command, with an example", positionals: [.optional("COMMAND")],
     examples: [.init("cachectl help put", "how to store a file")])
 
   static func run(_ arguments: Arguments, _ output: Output) throws -> ExitStatus {

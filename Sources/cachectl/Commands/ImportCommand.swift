@@ -4,7 +4,7 @@ import Vitrine
 
 enum ImportCommand: Command {
   private static let urlPrefix = Option(
-    "url-prefix", value: "P", "what the URLs begin with; nothing when left out")
+    "url-prefix", value: "P", "the beginning of the URLs (empty)")
 
   static let specification = CommandSpecification(
     name: "import", summary: "store every file of a folder",
@@ -12,9 +12,9 @@ enum ImportCommand: Command {
     options: [urlPrefix, .budget, .entries, .policy, .sync, .reads, .json],
     notes: [
       "The URL of a file is the prefix and its path within FOLDER, byte for byte. The content type comes from the "
-        + "file's first bytes, else from its name, and is kept as put keeps it. A store that is not there is made. "
+        + "file's first bytes, or else from its name, and is stored as by put. A missing store is made. "
         + "Budgets and policy are kept in the store, as with put.",
-      "Symbolic links and special files are skipped and named on stderr. So are files that cannot be read or stored; "
+      "Symbolic links and special files are skipped and named on stderr. So are files that cannot be read or stored: "
         + "the exit status is 1 then.",
       "An exit status of 0 or 1 means that every stored file survives loss of power: closing the store makes everything "
         + "durable. With --sync, that holds for each file as soon as its line is written, also when the import is killed.",
@@ -38,7 +38,7 @@ enum ImportCommand: Command {
     let prefix = arguments.value(urlPrefix) ?? []
     let path = try Stores.path(arguments)
     let options = try arguments.storeOptions()
-    // Before the store: a folder that is not there must not leave a new store behind.
+    // Before the store: a missing folder must not leave a new store.
     _ = try SourceFolder(arguments.positionals[1], excluding: nil)
     let start = Time.monotonicNanoseconds()
     var tally = Tally()
@@ -77,7 +77,7 @@ enum ImportCommand: Command {
     return tally.failureCount == 0 ? .done : .problemFound
   }
 
-  /// Answers the bytes stored. What is the file's own fault is a `Failure`; anything else ends the import.
+  /// Returns the bytes stored. Throws `Failure` for errors of the file itself; any other error ends the import.
   private static func put(
     _ file: borrowing Descriptor, named name: [UInt8], prefix: [UInt8], into store: CacheStore, sync: Bool
   ) throws -> Int {

@@ -8,11 +8,11 @@ enum ListCommand: Command {
     notes: [
       "With --json, one object a line: url, style, bytes, stored_bytes, encoding, digest, shared, content_type, "
         + "written_ms and expires_ms (milliseconds since 1970), bitmap. A URL that is not UTF-8 also has url_base64, "
-        + "its bytes; its url shows U+FFFD for what is no text. Without --json such bytes, and control characters, "
+        + "its bytes; its url has U+FFFD for invalid bytes. Without --json such bytes, and control characters, "
         + "are shown as \\xNN.",
       "Entries that have expired are not listed.",
     ],
-    examples: [.init("cachectl ls photos.cache --prefix https://example.org/", "what is kept of a site")])
+    examples: [.init("cachectl ls photos.cache --prefix https://example.org/", "list the entries of a site")])
 
   static func run(_ arguments: Arguments, _ output: Output) throws -> ExitStatus {
     let style = try arguments.style(.style)
@@ -50,7 +50,7 @@ enum ListCommand: Command {
     )
   }
 
-  /// Columns of fixed width, since the rows are written as they come; the URL is last and may be as long as it is.
+  /// Columns of fixed width, since rows are written one by one; the URL is last and may have any length.
   private static func row(_ size: String, _ kind: String, _ written: String, _ key: CacheKey) -> String {
     let left = String(repeating: " ", count: max(0, 9 - size.count)) + size
     return "\(left)  \(kind.padded(to: 7))  \(written.padded(to: 16))  \(key.style.name.padded(to: 14))  "

@@ -6,15 +6,15 @@ enum PutCommand: Command {
   private static let bitmap = Option(
     "bitmap", value: "WIDTHxHEIGHT:FORMAT", "the bytes are pixels, rows packed: 60x60:BGRA8888")
   private static let type = Option("type", value: "MIME", "keep this content type with the value: image/jpeg")
-  private static let ttl = Option("ttl", value: "SECONDS", "stop giving it out so many seconds from now")
+  private static let ttl = Option("ttl", value: "SECONDS", "let it expire this many seconds from now")
 
   static let specification = CommandSpecification(
     name: "put", summary: "store one value, from a file or stdin",
     positionals: [.required("STORE"), .required("URL"), .optional("FILE")],
     options: [.style, bitmap, type, ttl, .sync, .budget, .entries, .policy, .reads, .json],
     notes: [
-      "Without FILE, or with '-', the bytes come from stdin. A store that is not there is made. A value that was there "
-        + "under URL and style is replaced. Budgets and policy are kept in the store, for everybody and until they are "
+      "Without FILE, or with '-', the bytes come from stdin. A missing store is made. An existing value "
+        + "of URL and style is replaced. Budgets and policy are kept in the store, for all programs, until they are "
         + "changed again; a new store begins with a tenth of the free disk, no limit of entries, and lru.",
       "An exit status of 0 means that the value survives loss of power, with and without --sync: closing the store makes "
         + "everything durable. With --sync the put itself has waited for the disk, before the store is closed.",
@@ -29,7 +29,7 @@ enum PutCommand: Command {
       .init("cachectl put c a.jpg px --style thumb --bitmap 60x60:BGRA8888", "store pixels"),
     ])
 
-  /// What the engine takes for one value.
+  /// The engine's limit for one value.
   static let largestValue = 1 << 30
 
   static func run(_ arguments: Arguments, _ output: Output) throws -> ExitStatus {
@@ -40,7 +40,7 @@ enum PutCommand: Command {
       durability: arguments.has(.sync) ? .synced : nil, layout: try arguments.bitmapLayout(bitmap))
     let storeOptions = try arguments.storeOptions()
 
-    // Read before the store is opened: a slow pipe keeps nobody from the store.
+    // Read before the store is opened: a slow pipe must not lock the store.
     let bytes = try read(arguments.positional(2))
     if let layout = options.layout, layout.byteCount != bytes.count {
       throw arguments.fail(

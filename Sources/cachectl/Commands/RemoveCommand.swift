@@ -16,14 +16,14 @@ enum RemoveCommand: Command {
     notes: [
       "Removed bytes stay in the store's files until compaction reaches them. --erase compacts the store at once (see "
         + "cachectl help compact).",
-      "A URL that is not there is exit status 1; a prefix that nothing begins with is not. An empty prefix removes "
+      "A URL without an entry is exit status 1; a prefix without one is not. An empty prefix removes "
         + "everything.",
       "An exit status of 0 means that the removal survives loss of power: closing the store makes everything durable.",
     ],
     examples: [
       .init("cachectl rm photos.cache https://example.org/a.jpg --all-styles", "forget a picture"),
       .init("cachectl rm photos.cache --prefix https://example.org/", "forget a site"),
-      .init("cachectl rm photos.cache https://example.org/a.jpg --erase", "forget a picture and wipe its bytes"),
+      .init("cachectl rm photos.cache https://example.org/a.jpg --erase", "remove a picture and wipe its bytes"),
     ])
 
   static func run(_ arguments: Arguments, _ output: Output) throws -> ExitStatus {
@@ -63,7 +63,7 @@ enum RemoveCommand: Command {
     }
   }
 
-  // The engine takes text here; a URL that is none is found by looking at every key.
+  // The engine takes text here; for a prefix that is not UTF-8, every key is compared.
 
   private static func remove(prefix: [UInt8], from store: CacheStore) throws -> Int {
     if let text = String(validating: prefix, as: UTF8.self) { return try store.removeAll(prefix: text) }

@@ -3,14 +3,14 @@ import Vitrine
 
 enum RepairCommand: Command {
   static let specification = CommandSpecification(
-    name: "repair", summary: "build the index anew from the segments", positionals: [.required("STORE")],
+    name: "repair", summary: "rebuild the index from the segments", positionals: [.required("STORE")],
     options: [.json],
     notes: [
-      "For a store whose checkpoints and WAL are gone or damaged. Nobody else may have it open. Every key whose record "
-        + "is whole comes back, and so may keys that had been removed. The exit status is 1 when damaged records were "
+      "For a store with damaged checkpoints and WAL. No other process may have it open. Each key whose record "
+        + "is intact returns, and so may removed keys. The exit status is 1 if damaged records were "
         + "left out."
     ],
-    examples: [.init("cachectl repair photos.cache", "rescue what is there")])
+    examples: [.init("cachectl repair photos.cache", "rescue the entries")])
 
   static func run(_ arguments: Arguments, _ output: Output) throws -> ExitStatus {
     let progress = Progress("repair")

@@ -3,13 +3,13 @@ import Vitrine
 
 enum StatCommand: Command {
   static let specification = CommandSpecification(
-    name: "stat", summary: "what a store holds, and how it lies on the disk",
+    name: "stat", summary: "show a store's content and its use of the disk",
     positionals: [.required("STORE")],
     options: [.reads, .json],
     notes: [
-      "Works while another process writes. It looks at every key, though at no value.",
-      "What the store has done (hits, evicted, compaction, bytes written) is told by its writer about every second, and "
-        + "summed over its openings. How long ago entries were last used is known to the last checkpoint: to about a "
+      "Works while another process writes. It reads every key, and no value.",
+      "The writer publishes its counts (hits, evicted, compaction, bytes written) about every second; they are "
+        + "summed over its openings. The times of last use are those of the last checkpoint: accurate to about a "
         + "minute, under fifo not at all. A record counts once, whether its key, its payload or both are needed.",
       "With --json: format_version, entries, blobs, bytes_on_disk, bytes_live, bytes_dead, bytes_pinned, "
         + "bytes_logical, budget_bytes, budget_entries (0: no limit), policy, hits, misses, write_amplification, damaged, "

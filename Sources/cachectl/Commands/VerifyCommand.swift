@@ -3,11 +3,11 @@ import Vitrine
 
 enum VerifyCommand: Command {
   static let specification = CommandSpecification(
-    name: "verify", summary: "read every byte and name what is damaged", positionals: [.required("STORE")],
+    name: "verify", summary: "read every byte and name damaged entries", positionals: [.required("STORE")],
     options: [.reads, .json],
     notes: [
       "Changes nothing, and works while another process writes. The exit status is 1 when something is damaged. Lost "
-        + "entries were never known to be on the disk and went in a crash: they are listed apart and are no damage.",
+        + "entries were never known to be durable and vanished in a crash: they are listed apart and are no damage.",
       "With --json: records_checked, bytes_checked, damaged and lost (each a list of file, offset, url, style, reason), "
         + "notes, ok. url and style are null where the record is too damaged to tell.",
     ],

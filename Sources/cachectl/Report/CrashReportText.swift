@@ -1,7 +1,7 @@
 import CacheCtlKit
 import VitrineSimulation
 
-/// What an exploration has seen, for people and for programs.
+/// The results of an exploration, for people and for programs.
 enum CrashReportText {
   static func text(_ report: CrashReport) -> String {
     var text = "seed \(report.seed), \(Quantity.duration(seconds: Int(report.seconds.rounded())))\n\n"
@@ -26,20 +26,20 @@ enum CrashReportText {
     }
     text += "\n" + sites.text(indentation: "  ")
     var kinds = Table([.left, .right])
-    kinds.add(["gone wrong", "times"])
+    kinds.add(["fault", "times"])
     for (kind, count) in report.faultsByKind.sorted(by: { $0.key < $1.key }) {
       kinds.add([kind, Quantity.count(count)])
     }
     kinds.add(["two in one run", Quantity.count(report.faultPairs)])
     text += "\n" + kinds.text(indentation: "  ") + "\n"
     text += "distinct states   \(Quantity.count(report.states))\n"
-    text += "looked at         \(Quantity.count(report.looks)), where what was promised is counted too\n"
+    text += "inspections       \(Quantity.count(report.looks)), by image and promises\n"
     text += "double crashes    \(Quantity.count(report.doubleCrashes))\n"
-    text += "recoveries cut    \(Quantity.count(report.recoveries)), each behind every operation; "
+    text += "recoveries cut    \(Quantity.count(report.recoveries)), each after every operation; "
     text += "\(Quantity.count(report.recoveriesLeftOut)) left out\n"
     text += "faults injected   \(Quantity.count(report.faults))\n"
     if report.roundsLeftOut > 0 {
-      text += "rounds left out   \(Quantity.count(report.roundsLeftOut)), with threads in an order that is not known\n"
+      text += "rounds left out   \(Quantity.count(report.roundsLeftOut)), with threads in an unknown order\n"
     }
     text += "violations        \(Quantity.count(report.violations.count))\n"
     for line in report.untouched { text += "untouched         \(line)\n" }
@@ -54,7 +54,7 @@ enum CrashReportText {
     return text + "  again: \(again(violation.place, seed: seed))\n"
   }
 
-  /// The command that looks at a place again.
+  /// The command that inspects a place again.
   static func again(_ place: String, seed: UInt64) -> String {
     "cachectl crashtest --seed \(seed) --repeat '\(place)'"
   }

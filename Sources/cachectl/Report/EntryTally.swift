@@ -5,7 +5,7 @@ import Vitrine
 struct EntryTally {
   struct Sum {
     var entryCount = 0
-    /// Bytes that gets would give.
+    /// Bytes that gets return.
     var byteCount = 0
   }
 
@@ -38,7 +38,7 @@ extension [String: EntryTally.Sum] {
     map { (name: $0.key, sum: $0.value) }.sorted { $0.name < $1.name }
   }
 
-  /// The one with the most bytes first.
+  /// The sum with the most bytes first.
   var byByteCount: [(name: String, sum: EntryTally.Sum)] {
     byName.sorted { $0.sum.byteCount > $1.sum.byteCount }
   }

@@ -1,9 +1,9 @@
 import Vitrine
 
-/// How long before their eviction entries had last been used.
+/// The times between last use and eviction of the evicted entries.
 enum EvictionAges {
-  /// From the first class that has something to the last one that has, each with the first number of seconds above it,
-  /// nil for the one that has none.
+  /// From the first class that is not empty to the last one, each with the lowest number of seconds above it, nil
+  /// for the last of all.
   static func classes(_ statistics: StoreStatistics) -> [(bound: Int?, count: Int)] {
     let counts = statistics.evictedByAge
     guard let first = counts.firstIndex(where: { $0 > 0 }), let last = counts.lastIndex(where: { $0 > 0 }) else {

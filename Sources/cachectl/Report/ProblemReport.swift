@@ -12,7 +12,7 @@ enum ProblemReport {
       })
   }
 
-  /// Two lines each: where and why, then whose.
+  /// Two lines each: place and reason, then the keys.
   static func text(_ problems: [VerificationReport.Problem]) -> String {
     problems.map { problem in
       let place = "  \(problem.file) at \(problem.offset): \(problem.reason)\n"

@@ -1,7 +1,7 @@
 import CacheCtlKit
 import Vitrine
 
-/// `stat` for people: what fits on a screen, the rest in `--json`.
+/// `stat` for people: one screen; the rest is in `--json`.
 struct StatReport {
   private let statistics: StoreStatistics
   private let tally: EntryTally
@@ -39,11 +39,11 @@ struct StatReport {
     table.add(["entries", Quantity.count(statistics.entryCount), limit])
     table.add(["blobs", Quantity.count(statistics.blobCount)])
     table.add(["live", Quantity.bytes(statistics.liveByteCount), "that entries need"])
-    table.add(["dead", Quantity.bytes(statistics.deadByteCount), "that nothing needs any more"])
+    table.add(["dead", Quantity.bytes(statistics.deadByteCount), "that no entry needs any more"])
     if statistics.pinnedByteCount > 0 {
       table.add(["pinned", Quantity.bytes(statistics.pinnedByteCount), "of segments that the writer's blobs hold"])
     }
-    table.add(["logical", Quantity.bytes(statistics.logicalByteCount), "that gets would give"])
+    table.add(["logical", Quantity.bytes(statistics.logicalByteCount), "that gets would return"])
     let lookups = statistics.hitCount + statistics.missCount
     table.add([
       "hits", Quantity.percent(statistics.hitCount, of: lookups),
@@ -177,7 +177,7 @@ struct StatReport {
 
   private var segments: String {
     guard !statistics.segments.isEmpty else { return "" }
-    // As wide as 80 columns leave room for beside names, size and records.
+    // As wide as 80 columns allow beside names, size and records.
     let nameWidths = statistics.segments.map { min($0.file.count, 20) + $0.stream.count }
     let bar = Bar(symbols: symbols, width: min(24, max(10, 50 - (nameWidths.max() ?? 0))))
     var table = Table([.left, .left, .right, .left, .right])

@@ -1,11 +1,11 @@
 import Vitrine
 
-/// What lies in the segments of one stream.
+/// The content of the segments of one stream.
 struct StreamTally {
   private(set) var segmentCount = 0
   private(set) var entryCount = 0
   private(set) var recordCount = 0
-  /// Bytes of the disk.
+  /// Bytes of disk space.
   private(set) var byteCount = 0
   private(set) var liveByteCount = 0
   private(set) var deadByteCount = 0

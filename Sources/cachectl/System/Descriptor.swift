@@ -1,7 +1,7 @@
 import CacheCtlKit
 import Glibc
 
-/// An open file or folder, closed when it goes. Paths and names are bytes, as the system takes them.
+/// An open file or folder, closed at the end of its lifetime. Paths and names are bytes, as the system takes them.
 struct Descriptor: ~Copyable {
   let raw: CInt
   let path: [UInt8]
@@ -13,7 +13,7 @@ struct Descriptor: ~Copyable {
 
   deinit { close(raw) }
 
-  /// Opens a path that the user gave, following symbolic links as any tool does.
+  /// Opens a path from the user, following symbolic links as any tool does.
   static func open(_ path: [UInt8], _ flags: CInt, mode: mode_t = 0) throws(Failure) -> Descriptor {
     let raw = withCString(path) { Glibc.open($0, flags | O_CLOEXEC, mode) }
     guard raw >= 0 else { throw .system("open", printable(path)) }
@@ -40,7 +40,7 @@ struct Descriptor: ~Copyable {
     return status
   }
 
-  /// Everything up to the end, nil when there is more than `limit`.
+  /// Reads up to the end; nil if the file has more than `limit` bytes.
   func readAll(limit: Int) throws(Failure) -> [UInt8]? {
     var bytes: [UInt8] = []
     var step = max(1 << 16, min(Int(try status().st_size) + 1, limit + 1))
@@ -62,9 +62,9 @@ struct Descriptor: ~Copyable {
 }
 
 extension Descriptor {
-  /// What is in this folder, in the order of bytes, without `.` and `..`.
+  /// The entries of this folder, in the order of their bytes, without `.` and `..`.
   func names() throws(Failure) -> [[UInt8]] {
-    // The listing owns a descriptor of its own, with a position of its own.
+    // The listing owns a separate descriptor, with its own position.
     let copy = openat(raw, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard copy >= 0, let listing = fdopendir(copy) else { throw .system("read", printable(path)) }
     defer { closedir(listing) }
@@ -80,12 +80,12 @@ extension Descriptor {
   }
 }
 
-/// Calls `body` with the bytes and a NUL behind them.
+/// Calls `body` with the bytes and a NUL after them.
 func withCString<R>(_ bytes: [UInt8], _ body: (UnsafePointer<CChar>) -> R) -> R {
   (bytes + [0]).withUnsafeBytes { body($0.baseAddress!.assumingMemoryBound(to: CChar.self)) }
 }
 
-/// Which file it is, whatever its name.
+/// Identifies a file, whatever its name.
 struct FileIdentity: Equatable {
   let device: dev_t
   let node: ino_t
@@ -95,7 +95,7 @@ struct FileIdentity: Equatable {
     node = status.st_ino
   }
 
-  /// Nil where nothing is at the path.
+  /// Nil if there is no file at the path.
   init?(path: String) {
     var status = stat()
     guard stat(path, &status) == 0 else { return nil }

@@ -1,15 +1,15 @@
 import CacheCtlKit
 import Glibc
 
-/// A folder that new files are written into, at paths given name by name. No name is followed through a symbolic link
-/// and no file is overwritten, so nothing outside the folder, and nothing that was there, is ever touched.
+/// A folder for new files, at paths given name by name. No name is followed through a symbolic link and no file is
+/// overwritten, so nothing outside the folder, and no existing file, is ever touched.
 final class DestinationFolder {
   private let root: Descriptor
-  /// The folder of the file before, kept open because the next file often goes there too.
+  /// The folder of the previous file, kept open because the next file is often in it too.
   private var latestNames: [String] = []
   private var latest: Descriptor
 
-  /// Made when it is missing; its parents are not.
+  /// Makes the folder if it is missing, but not its parents.
   init(_ path: [UInt8]) throws(Failure) {
     if withCString(path, { mkdir($0, 0o777) }) != 0, errno != EEXIST {
       throw .system("make", printable(path))
@@ -18,7 +18,7 @@ final class DestinationFolder {
     latest = try root.open(Array(".".utf8), O_RDONLY | O_DIRECTORY)
   }
 
-  /// Gives `body` a new, empty file to fill; what it leaves unfinished by throwing is taken away again.
+  /// Passes a new, empty file to `body`; removes it again if `body` throws.
   func create(_ names: [String], _ body: (borrowing Descriptor) throws -> Void) throws {
     guard let name = names.last else { throw Failure("a file without a name") }
     try enter(Array(names.dropLast()))

@@ -1,15 +1,15 @@
 import Glibc
 import Synchronization
 
-/// SIGINT and SIGTERM as a wish to stop early, for commands that can. A second one ends the process as ever.
+/// SIGINT and SIGTERM as a request to stop early, for commands that can. A second signal ends the process as usual.
 enum Interruption {
   private static let hasBeenAsked = Atomic<Bool>(false)
 
   static var isWanted: Bool { hasBeenAsked.load(ordering: .relaxed) }
 
-  /// From here on. A signal that was ignored, as with nohup, stays so.
+  /// Starts listening. A signal that was ignored, as with nohup, stays ignored.
   static func listen() {
-    // Before a handler needs it: what is made on first use must not be made in one.
+    // Initialized before the handler needs it: a lazy initializer must not run in a handler.
     hasBeenAsked.store(false, ordering: .relaxed)
     for number in [SIGINT, SIGTERM] {
       var current = sigaction()
@@ -20,7 +20,7 @@ enum Interruption {
       action.__sigaction_handler.sa_handler = { _ in Interruption.hasBeenAsked.store(true, ordering: .relaxed) }
       action.sa_flags = CInt(bitPattern: UInt32(SA_RESETHAND)) | SA_RESTART
       sigaction(number, &action, nil)
-      // A parent that blocks signals on the thread it starts us from hands that down.
+      // A parent that blocks signals on its thread passes that mask on to this process.
       var one = sigset_t()
       sigemptyset(&one)
       sigaddset(&one, number)

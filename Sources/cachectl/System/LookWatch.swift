@@ -2,21 +2,21 @@ import CacheCtlKit
 import Glibc
 import Vitrine
 
-/// Knows what each thread of an exploration looks at, and tells the command that looks there again when a look traps or
-/// comes to no end.
+/// Tracks the place that each thread of an exploration inspects. If an inspection traps or does not end, prints the
+/// command that repeats it.
 final class LookWatch: Sendable {
-  /// When each look began, by the monotonic clock; nil between two looks.
+  /// The start of each inspection, by the monotonic clock; nil between two inspections.
   private let began: Guarded<[UInt64?]>
   private let lines: Lines
 
-  /// No look takes a hundredth of it, on a machine that has nothing else to do.
+  /// No inspection takes a hundredth of it on an idle machine.
   private static let longestSeconds: UInt64 = 120
 
   init(threads: Int, seed: UInt64) throws(Failure) {
     began = Guarded(Array(repeating: nil, count: threads))
     lines = Lines(count: threads, seed: seed)
     Traps.listen(lines)
-    // It lives as long as the process, as the thread does.
+    // It lives as long as the process, and so does the thread.
     try Threads.start { [self] in
       while true {
         sleep(5)
@@ -33,7 +33,7 @@ final class LookWatch: Sendable {
   private func expectProgress() {
     let longest = LookWatch.longestSeconds * 1_000_000_000
     let hanging = began.withLock { began in
-      // Asked for in here: no look has begun later.
+      // Read under the lock: no inspection has begun later.
       let now = Time.monotonicNanoseconds()
       return began.indices.filter { now - (began[$0] ?? now) > longest }
     }
@@ -44,7 +44,7 @@ final class LookWatch: Sendable {
   }
 }
 
-/// A line for each thread in memory that stays where it is, so that a signal handler can read it.
+/// A line for each thread in memory that never moves, so that a signal handler can read it.
 private struct Lines: @unchecked Sendable {
   let count: Int
   private let seed: UInt64
@@ -58,7 +58,7 @@ private struct Lines: @unchecked Sendable {
     memory.initialize(repeating: 0, count: count * Lines.width)
   }
 
-  /// Each thread has its own.
+  /// Each thread has its own line.
   func set(_ place: String?, _ thread: Int) {
     let line = memory + thread * Lines.width
     line.pointee = 0
@@ -68,7 +68,7 @@ private struct Lines: @unchecked Sendable {
     line[bytes.count] = 0
   }
 
-  /// Calls nothing that a handler may not.
+  /// Async-signal-safe.
   func tell(_ thread: Int) {
     let line = memory + thread * Lines.width
     var length = 0
@@ -77,11 +77,11 @@ private struct Lines: @unchecked Sendable {
   }
 }
 
-/// Signals of a process that cannot go on.
+/// Signals that end the process.
 private enum Traps {
   private static let numbers = [SIGILL, SIGTRAP, SIGABRT, SIGFPE, SIGSEGV, SIGBUS]
   nonisolated(unsafe) private static var lines: Lines?
-  /// What was there before, by number.
+  /// The previous handlers, by number.
   nonisolated(unsafe) private static let former = UnsafeMutablePointer<sigaction>.allocate(capacity: 65)
 
   static func listen(_ lines: Lines) {
@@ -90,7 +90,7 @@ private enum Traps {
       var action = sigaction()
       action.__sigaction_handler.sa_handler = { number in
         if let lines = Traps.lines { for thread in 0..<lines.count { lines.tell(thread) } }
-        // What happened happens again when this returns, and ends the process as ever.
+        // The same signal recurs when this returns, and ends the process as usual.
         sigaction(number, Traps.former + Int(number), nil)
       }
       sigaction(number, &action, former + Int(number))

@@ -1,7 +1,7 @@
 import CacheCtlKit
 import Glibc
 
-/// Data on its way to stdout, or to a file. Used from one thread.
+/// Buffered output to stdout or to a file. Used from one thread.
 final class Output {
   private let descriptor: CInt
   private let name: String
@@ -15,13 +15,13 @@ final class Output {
 
   var isTerminal: Bool { isatty(descriptor) == 1 }
 
-  /// Held back until there is enough of it, or ``flush()``.
+  /// Buffers until the buffer is full, or until ``flush()``.
   func write(_ text: String) throws {
     buffer += text.utf8
     if buffer.count >= Output.bufferByteCount { try flush() }
   }
 
-  /// Given to the system before it returns, in one call where the system takes it whole.
+  /// Writes before it returns, in one call if the system takes it whole.
   func writeNow(_ text: String) throws {
     buffer += text.utf8
     try flush()

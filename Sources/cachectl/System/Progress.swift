@@ -1,7 +1,7 @@
 import CacheCtlKit
 import Glibc
 
-/// A line on stderr that says how far a long command has come; nothing where stderr is no terminal.
+/// A line on stderr with the progress of a long command; nothing if stderr is not a terminal.
 final class Progress {
   private let isShown = isatty(STDERR_FILENO) == 1
   private let label: String
@@ -19,7 +19,7 @@ final class Progress {
 
   func show(_ text: @autoclosure () -> String) { draw(text) }
 
-  /// Wipes the line; call before anything else is written.
+  /// Clears the line; call before any other output.
   func clear() {
     if hasDrawn { Diagnostics.write("\r\u{1B}[K") }
     hasDrawn = false

@@ -1,11 +1,11 @@
 import CacheCtlKit
 import Glibc
 
-/// A folder whose regular files are read, all the way down. Nothing in it is followed through a symbolic link, so
-/// nothing outside it is ever read.
+/// Reads the regular files of a folder and of all folders in it. No symbolic link is followed, so nothing outside
+/// the folder is ever read.
 struct SourceFolder: ~Copyable {
   private let root: Descriptor
-  /// A folder to leave out, wherever it is met.
+  /// A folder to leave out, wherever it is found.
   private let excluded: FileIdentity?
 
   init(_ path: [UInt8], excluding excluded: FileIdentity?) throws(Failure) {
@@ -14,7 +14,7 @@ struct SourceFolder: ~Copyable {
   }
 
   /// Calls `file` with the path of each file within the folder and the open file, folder by folder in the order of
-  /// names; and `skipped` with the path of whatever is not read, and why.
+  /// names. Calls `skipped` with the path of each entry that is not read, and the reason.
   func forEachFile(
     _ file: ([UInt8], borrowing Descriptor) throws -> Void, skipped: ([UInt8], String) -> Void
   ) throws {
@@ -64,7 +64,7 @@ struct SourceFolder: ~Copyable {
     }
   }
 
-  /// Nil, and said, when a folder below the root cannot be read.
+  /// Returns nil, and reports it, if a folder below the root cannot be read.
   private func list(_ names: [[UInt8]], _ skipped: ([UInt8], String) -> Void) throws(Failure) -> Listing? {
     do throws(Failure) {
       let folder = try open(names)
@@ -81,7 +81,7 @@ struct SourceFolder: ~Copyable {
     _ name: [UInt8], in folder: borrowing Descriptor, skipped: (String) -> Void
   ) -> Descriptor? {
     do throws(Failure) {
-      // Without waiting, in case the file has become a pipe since it was looked at.
+      // O_NONBLOCK, in case the file has become a pipe since it was listed.
       return try folder.open(name, O_RDONLY | O_NONBLOCK)
     } catch {
       skipped(error.message)

@@ -1,12 +1,12 @@
 import Glibc
 
-/// The three descriptors every program is given, or should have been.
+/// The three standard descriptors, which a parent may have closed.
 enum StandardStreams {
-  /// Fills the places of closed streams with ones that refuse, so that no file of a store is ever opened as number 1
-  /// and then written to as if it were stdout; and turns a broken pipe into an error instead of a signal.
+  /// Replaces closed streams by ones that refuse. So no file of a store is ever opened as descriptor 1 and then
+  /// written to as if it were stdout. Also turns a broken pipe into an error instead of a signal.
   static func prepare() {
     for descriptor in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] where fcntl(descriptor, F_GETFD) == -1 {
-      // The lowest free number is this one. Reading stdin and writing stdout fail; lost diagnostics are just lost.
+      // The lowest free number is this one. Reading stdin and writing stdout fail; diagnostics are lost.
       _ = open("/dev/null", descriptor == STDOUT_FILENO ? O_RDONLY : O_WRONLY)
     }
     signal(SIGPIPE, SIG_IGN)
@@ -22,7 +22,7 @@ enum Diagnostics {
       while !rest.isEmpty {
         let count = Glibc.write(STDERR_FILENO, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
         if count < 0, errno == EINTR { continue }
-        // Nowhere is left to say that saying failed.
+        // There is no place to report that reporting failed.
         if count <= 0 { return }
         rest = rest.dropFirst(count)
       }

@@ -1,7 +1,7 @@
 import CacheCtlKit
 import Glibc
 
-/// What the terminal can show.
+/// The capabilities of the terminal.
 enum Terminal {
   /// Blocks where the locale says UTF-8, else ASCII.
   static var symbols: Bar.Symbols {

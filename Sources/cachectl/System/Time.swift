@@ -14,7 +14,7 @@ enum Time {
     return UInt64(now.tv_sec) * 1_000_000_000 + UInt64(now.tv_nsec)
   }
 
-  /// `2026-03-01 14:05` in local time; the number itself where no calendar reaches.
+  /// `2026-03-01 14:05` in local time; the number itself if it is outside the calendar.
   static func text(milliseconds: Int64) -> String {
     var seconds = time_t(milliseconds / 1000)
     var parts = tm()

@@ -1,106 +1,104 @@
-#if Images
-  import Testing
+import Testing
 
-  @testable import VitrineImages
+@testable import VitrineImages
 
-  /// Bytes that were pictures once: what is made of them is an error or a picture, and a picture is whole.
-  @Suite struct HostileBytesTests {
-    private static let limits = DecodingLimits(side: 4096, pixelCount: 1 << 18, byteCount: 4 << 20, milliseconds: 5000)
+/// Bytes that were pictures once: what is made of them is an error or a picture, and a picture is whole.
+@Suite struct HostileBytesTests {
+  private static let limits = DecodingLimits(side: 4096, pixelCount: 1 << 18, byteCount: 4 << 20, milliseconds: 5000)
 
-    /// Nil for an error of the kinds that bytes can cause.
-    private static func decode(
-      _ decoder: any PictureDecoding, _ bytes: [UInt8], atLeast size: PixelSize?, _ name: @autoclosure () -> String
-    ) -> DecodedImage? {
-      do throws(ImageError) {
-        let image = try decoder.decode(bytes, atLeast: size)
-        #expect(image.memory.bytes.count >= image.size.height * image.bytesPerRow, "\(name())")
-        #expect(
-          image.size.width * 4 <= image.bytesPerRow && image.size.width > 0 && image.size.height > 0, "\(name())")
-        return image
-      } catch {
-        switch error {
-        case .unsupportedFormat, .truncated, .corrupt, .tooLarge: break
-        default: Issue.record("\(name()): \(error)")
-        }
-        return nil
+  /// Nil for an error of the kinds that bytes can cause.
+  private static func decode(
+    _ decoder: any PictureDecoding, _ bytes: [UInt8], atLeast size: PixelSize?, _ name: @autoclosure () -> String
+  ) -> DecodedImage? {
+    do throws(ImageError) {
+      let image = try decoder.decode(bytes, atLeast: size)
+      #expect(image.memory.bytes.count >= image.size.height * image.bytesPerRow, "\(name())")
+      #expect(
+        image.size.width * 4 <= image.bytesPerRow && image.size.width > 0 && image.size.height > 0, "\(name())")
+      return image
+    } catch {
+      switch error {
+      case .unsupportedFormat, .truncated, .corrupt, .tooLarge: break
+      default: Issue.record("\(name()): \(error)")
       }
-    }
-
-    @Test func everyKindIsWhatItsNameSays() throws {
-      for sample in SamplePicture.allCases {
-        let info = try ImageDecoder().info(of: sample.file)
-        #expect(info.format == sample.format, "\(sample)")
-        switch sample {
-        case .progressiveJPEG: #expect(info.isProgressive)
-        case .cmykJPEG, .ycckJPEG: #expect(info.colors == .cmyk)
-        case .turnedJPEG, .palettePNG: #expect(info.orientation != .upright)
-        case .deepPNG: #expect(info.bitsPerChannel == 16 && !info.isProgressive)
-        case .interlacedPNG: #expect(info.bitsPerChannel == 16 && info.isProgressive)
-        case .lossyWebP: #expect(!info.isLossless && !info.hasAlpha && !info.isAnimated)
-        case .lossyWebPWithAlpha: #expect(!info.isLossless && info.hasAlpha && !info.isAnimated)
-        case .losslessWebP: #expect(info.isLossless && !info.hasAlpha)
-        case .losslessWebPWithAlpha: #expect(info.isLossless && info.hasAlpha)
-        case .animatedWebP: #expect(info.isAnimated)
-        default: #expect(!info.isProgressive && !info.isAnimated)
-        }
-      }
-    }
-
-    @Test(arguments: SamplePicture.allCases)
-    func everyBeginningOfAPictureIsAnErrorOrAllOfIt(_ sample: SamplePicture) throws {
-      let file = try sample.file
-      let whole = try ImageDecoder().decode(file).colors
-      #expect(throws: ImageError.unsupportedFormat(found: "no bytes")) { try ImageDecoder().decode([]) }
-      for count in 1..<file.count {
-        do throws(ImageError) {
-          let image = try ImageDecoder(limits: Self.limits).decode(Array(file[..<count]))
-          #expect(image.colors == whole, "\(count) of \(file.count) bytes")
-        } catch {
-          if count >= 4 { #expect(error == .truncated(sample.format), "\(count) of \(file.count) bytes") }
-        }
-      }
-    }
-
-    @Test(arguments: SamplePicture.allCases)
-    func tenThousandChangesAreErrorsOrPictures(_ sample: SamplePicture) async throws {
-      let file = try sample.file
-      let decoder = ImageDecoder(limits: Self.limits)
-      var pictureCount = 0
-      for seed in stride(from: 0, to: 10_000, by: Thoroughness.stride) {
-        // Others have something to wait for.
-        if seed % 200 == 0 { await Task.yield() }
-        let (bytes, size) = sample.changed(file, seed: seed)
-        if Self.decode(decoder, bytes, atLeast: size, "\(sample), seed \(seed)") != nil { pictureCount += 1 }
-      }
-      // Else nothing was tried.
-      #expect(pictureCount > 0 && pictureCount < 10_000, "\(pictureCount)")
-    }
-
-    /// In processes that can have 32 MiB more than the limits allow, beyond what a program has to begin with: whatever
-    /// takes more than that is not given it, and is an error of another kind.
-    @Test(arguments: SamplePicture.allCases)
-    func noChangeAndNoBeginningTakesMoreMemoryThanIsAllowed(_ sample: SamplePicture) async throws {
-      let file = try sample.file
-      var options = ProcessDecoder.Options(limits: Self.limits)
-      options.processCount = 1
-      options.furtherByteCount = 32 << 20
-      options.graceMilliseconds = 60_000
-      options.picturesPerProcess = .max
-      let decoder = ProcessDecoder(executable: Programs.decoder, options: options)
-      _ = try decoder.decode(file)
-      let process = decoder.processIdentifiers
-      for count in stride(from: 1, to: file.count, by: Thoroughness.stride) {
-        _ = Self.decode(decoder, Array(file[..<count]), atLeast: nil, "\(sample), \(count) bytes")
-      }
-      let isFirstOfItsFormat = sample == SamplePicture.allCases.first { $0.format == sample.format }
-      for seed in stride(from: 0, to: isFirstOfItsFormat ? 10_000 : 1000, by: Thoroughness.stride) {
-        // Others have something to wait for.
-        if seed % 200 == 0 { await Task.yield() }
-        let (bytes, size) = sample.changed(file, seed: seed)
-        _ = Self.decode(decoder, bytes, atLeast: size, "\(sample), seed \(seed)")
-      }
-      // None has died of it, and nothing that is given back is lost.
-      #expect(decoder.processIdentifiers == process && process.count == 1)
+      return nil
     }
   }
-#endif
+
+  @Test func everyKindIsWhatItsNameSays() throws {
+    for sample in SamplePicture.allCases {
+      let info = try ImageDecoder().info(of: sample.file)
+      #expect(info.format == sample.format, "\(sample)")
+      switch sample {
+      case .progressiveJPEG: #expect(info.isProgressive)
+      case .cmykJPEG, .ycckJPEG: #expect(info.colors == .cmyk)
+      case .turnedJPEG, .palettePNG: #expect(info.orientation != .upright)
+      case .deepPNG: #expect(info.bitsPerChannel == 16 && !info.isProgressive)
+      case .interlacedPNG: #expect(info.bitsPerChannel == 16 && info.isProgressive)
+      case .lossyWebP: #expect(!info.isLossless && !info.hasAlpha && !info.isAnimated)
+      case .lossyWebPWithAlpha: #expect(!info.isLossless && info.hasAlpha && !info.isAnimated)
+      case .losslessWebP: #expect(info.isLossless && !info.hasAlpha)
+      case .losslessWebPWithAlpha: #expect(info.isLossless && info.hasAlpha)
+      case .animatedWebP: #expect(info.isAnimated)
+      default: #expect(!info.isProgressive && !info.isAnimated)
+      }
+    }
+  }
+
+  @Test(arguments: SamplePicture.allCases)
+  func everyBeginningOfAPictureIsAnErrorOrAllOfIt(_ sample: SamplePicture) throws {
+    let file = try sample.file
+    let whole = try ImageDecoder().decode(file).colors
+    #expect(throws: ImageError.unsupportedFormat(found: "no bytes")) { try ImageDecoder().decode([]) }
+    for count in 1..<file.count {
+      do throws(ImageError) {
+        let image = try ImageDecoder(limits: Self.limits).decode(Array(file[..<count]))
+        #expect(image.colors == whole, "\(count) of \(file.count) bytes")
+      } catch {
+        if count >= 4 { #expect(error == .truncated(sample.format), "\(count) of \(file.count) bytes") }
+      }
+    }
+  }
+
+  @Test(arguments: SamplePicture.allCases)
+  func tenThousandChangesAreErrorsOrPictures(_ sample: SamplePicture) async throws {
+    let file = try sample.file
+    let decoder = ImageDecoder(limits: Self.limits)
+    var pictureCount = 0
+    for seed in stride(from: 0, to: 10_000, by: Thoroughness.stride) {
+      // Others have something to wait for.
+      if seed % 200 == 0 { await Task.yield() }
+      let (bytes, size) = sample.changed(file, seed: seed)
+      if Self.decode(decoder, bytes, atLeast: size, "\(sample), seed \(seed)") != nil { pictureCount += 1 }
+    }
+    // Else nothing was tried.
+    #expect(pictureCount > 0 && pictureCount < 10_000, "\(pictureCount)")
+  }
+
+  /// In processes that can have 32 MiB more than the limits allow, beyond what a program has to begin with: whatever
+  /// takes more than that is not given it, and is an error of another kind.
+  @Test(arguments: SamplePicture.allCases)
+  func noChangeAndNoBeginningTakesMoreMemoryThanIsAllowed(_ sample: SamplePicture) async throws {
+    let file = try sample.file
+    var options = ProcessDecoder.Options(limits: Self.limits)
+    options.processCount = 1
+    options.furtherByteCount = 32 << 20
+    options.graceMilliseconds = 60_000
+    options.picturesPerProcess = .max
+    let decoder = ProcessDecoder(executable: Programs.decoder, options: options)
+    _ = try decoder.decode(file)
+    let process = decoder.processIdentifiers
+    for count in stride(from: 1, to: file.count, by: Thoroughness.stride) {
+      _ = Self.decode(decoder, Array(file[..<count]), atLeast: nil, "\(sample), \(count) bytes")
+    }
+    let isFirstOfItsFormat = sample == SamplePicture.allCases.first { $0.format == sample.format }
+    for seed in stride(from: 0, to: isFirstOfItsFormat ? 10_000 : 1000, by: Thoroughness.stride) {
+      // Others have something to wait for.
+      if seed % 200 == 0 { await Task.yield() }
+      let (bytes, size) = sample.changed(file, seed: seed)
+      _ = Self.decode(decoder, bytes, atLeast: size, "\(sample), seed \(seed)")
+    }
+    // None has died of it, and nothing that is given back is lost.
+    #expect(decoder.processIdentifiers == process && process.count == 1)
+  }
+}

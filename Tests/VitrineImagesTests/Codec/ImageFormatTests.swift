@@ -1,39 +1,37 @@
-#if Images
-  import PictureFiles
-  import Testing
-  import VitrineImages
+import PictureFiles
+import Testing
+import VitrineImages
 
-  @Suite struct ImageFormatTests {
-    @Test(arguments: ImageFormat.allCases)
-    func aFormatIsToldFromTheFirstBytes(_ format: ImageFormat) throws {
-      let encoding: ImageEncoder.Encoding = [.jpeg: .jpeg(), .png: .png, .webp: .webp()][format]!
-      let bytes = try ImageEncoder.encode(.gradient(4, 4), as: encoding)
-      #expect(try ImageFormat(of: bytes.span.bytes) == format)
-      #expect(try ImageDecoder().info(of: bytes).format == format)
-      #expect(format.mimeType.hasPrefix("image/"))
-    }
+@Suite struct ImageFormatTests {
+  @Test(arguments: ImageFormat.allCases)
+  func aFormatIsToldFromTheFirstBytes(_ format: ImageFormat) throws {
+    let encoding: ImageEncoder.Encoding = [.jpeg: .jpeg(), .png: .png, .webp: .webp()][format]!
+    let bytes = try ImageEncoder.encode(.gradient(4, 4), as: encoding)
+    #expect(try ImageFormat(of: bytes.span.bytes) == format)
+    #expect(try ImageDecoder().info(of: bytes).format == format)
+    #expect(format.mimeType.hasPrefix("image/"))
+  }
 
-    @Test(arguments: [
-      ("", "no bytes"), ("GIF89a......", "GIF"), ("GIF87a", "GIF"), ("BM..........", "BMP"),
-      ("II*\0........", "TIFF"), ("MM\0*........", "TIFF"), ("\0\0\0\u{18}ftypheic....", "HEIC"),
-      ("\0\0\0\u{18}ftypmif1....", "HEIC"), ("\0\0\0\u{1C}ftypavif....", "AVIF"),
-      ("\0\0\0\u{18}ftypmp42....", "ISO media of the brand mp42"), ("\0\0\0\u{0C}JXL \r\n", "JPEG XL"),
-      ("<svg xmlns='http://www.w3.org/2000/svg'/>", "SVG"), ("<?xml version='1.0'?>\n<svg>", "SVG"),
-      ("<?xml version='1.0'?><rss>", "XML"), ("\n <!DOCTYPE html><html>", "HTML"),
-      ("\u{FEFF}<html lang='en'>", "HTML"), ("{\"error\": 404}", "JSON"), ("404 not found", "text"),
-      ("\u{1}\u{2}\u{3}", "3 bytes that begin with 01 02 03"),
-    ])
-    func whatIsNotDecodedIsCalledByItsName(_ text: String, _ name: String) {
-      let bytes = Array(text.utf8)
-      #expect(throws: ImageError.unsupportedFormat(found: name)) { try ImageDecoder().decode(bytes) }
-      #expect(throws: ImageError.unsupportedFormat(found: name)) { try ImageDecoder().info(of: bytes) }
-    }
+  @Test(arguments: [
+    ("", "no bytes"), ("GIF89a......", "GIF"), ("GIF87a", "GIF"), ("BM..........", "BMP"),
+    ("II*\0........", "TIFF"), ("MM\0*........", "TIFF"), ("\0\0\0\u{18}ftypheic....", "HEIC"),
+    ("\0\0\0\u{18}ftypmif1....", "HEIC"), ("\0\0\0\u{1C}ftypavif....", "AVIF"),
+    ("\0\0\0\u{18}ftypmp42....", "ISO media of the brand mp42"), ("\0\0\0\u{0C}JXL \r\n", "JPEG XL"),
+    ("<svg xmlns='http://www.w3.org/2000/svg'/>", "SVG"), ("<?xml version='1.0'?>\n<svg>", "SVG"),
+    ("<?xml version='1.0'?><rss>", "XML"), ("\n <!DOCTYPE html><html>", "HTML"),
+    ("\u{FEFF}<html lang='en'>", "HTML"), ("{\"error\": 404}", "JSON"), ("404 not found", "text"),
+    ("\u{1}\u{2}\u{3}", "3 bytes that begin with 01 02 03"),
+  ])
+  func whatIsNotDecodedIsCalledByItsName(_ text: String, _ name: String) {
+    let bytes = Array(text.utf8)
+    #expect(throws: ImageError.unsupportedFormat(found: name)) { try ImageDecoder().decode(bytes) }
+    #expect(throws: ImageError.unsupportedFormat(found: name)) { try ImageDecoder().info(of: bytes) }
+  }
 
-    @Test func bytesThatAreNoTextAreShownAsTheyBegin() {
-      let bytes: [UInt8] = [0xFF, 0xD8, 0x00, 0x10, 0x4A, 0x46, 0x49, 0x46, 0x00]
-      #expect(throws: ImageError.unsupportedFormat(found: "9 bytes that begin with FF D8 00 10 4A 46 49 46")) {
-        try ImageDecoder().decode(bytes)
-      }
+  @Test func bytesThatAreNoTextAreShownAsTheyBegin() {
+    let bytes: [UInt8] = [0xFF, 0xD8, 0x00, 0x10, 0x4A, 0x46, 0x49, 0x46, 0x00]
+    #expect(throws: ImageError.unsupportedFormat(found: "9 bytes that begin with FF D8 00 10 4A 46 49 46")) {
+      try ImageDecoder().decode(bytes)
     }
   }
-#endif
+}

@@ -1,124 +1,122 @@
-#if Images
-  import Foundation
-  import Testing
+import Foundation
+import Testing
 
-  @testable import VitrineImages
+@testable import VitrineImages
 
-  @Suite struct RedirectTests {
-    private let loader = URLSessionLoader(timeoutSeconds: 20)
+@Suite struct RedirectTests {
+  private let loader = URLSessionLoader(timeoutSeconds: 20)
 
-    private func fetch(_ url: String, _ headers: [String: String] = [:]) async throws -> HTTPFetcher.Fetched {
-      try await HTTPFetcher(loader, .init(attemptCount: 1)).fetch(LoadRequest(url: url, headers: headers))
+  private func fetch(_ url: String, _ headers: [String: String] = [:]) async throws -> HTTPFetcher.Fetched {
+    try await HTTPFetcher(loader, .init(attemptCount: 1)).fetch(LoadRequest(url: url, headers: headers))
+  }
+
+  @Test(arguments: [301, 302, 303, 307, 308])
+  func everyKindIsFollowed(_ status: Int) async throws {
+    let server = try TestServer { request in
+      request.path == "/a" ? .status(status, ["Location": "b?c=d"]) : .init(body: [1, 2, 3])
     }
+    #expect(try await fetch(server.url("/a")).body == [1, 2, 3])
+    #expect(server.paths == ["/a", "/b?c=d"])
+  }
 
-    @Test(arguments: [301, 302, 303, 307, 308])
-    func everyKindIsFollowed(_ status: Int) async throws {
-      let server = try TestServer { request in
-        request.path == "/a" ? .status(status, ["Location": "b?c=d"]) : .init(body: [1, 2, 3])
-      }
-      #expect(try await fetch(server.url("/a")).body == [1, 2, 3])
-      #expect(server.paths == ["/a", "/b?c=d"])
+  @Test func aCircleIsAnErrorThatIsNotTriedAgain() async throws {
+    let server = try TestServer { request in
+      .status(302, ["Location": request.path == "/a" ? "/b" : "/a"])
     }
-
-    @Test func aCircleIsAnErrorThatIsNotTriedAgain() async throws {
-      let server = try TestServer { request in
-        .status(302, ["Location": request.path == "/a" ? "/b" : "/a"])
-      }
-      let fetcher = HTTPFetcher(loader, .init(attemptCount: 3, pauseMilliseconds: 1)) { 0 }
-      await #expect(throws: LoadError.tooManyRedirects) { try await fetcher.fetch(LoadRequest(url: server.url("/a"))) }
-      let count = server.requests.count
-      #expect(count < 50)
-      await #expect {
-        try await fetcher.fetch(LoadRequest(url: server.url("/a")))
-      } throws: {
-        if case .failedBefore? = $0 as? LoadError { true } else { false }
-      }
-      #expect(server.requests.count == count)
+    let fetcher = HTTPFetcher(loader, .init(attemptCount: 3, pauseMilliseconds: 1)) { 0 }
+    await #expect(throws: LoadError.tooManyRedirects) { try await fetcher.fetch(LoadRequest(url: server.url("/a"))) }
+    let count = server.requests.count
+    #expect(count < 50)
+    await #expect {
+      try await fetcher.fetch(LoadRequest(url: server.url("/a")))
+    } throws: {
+      if case .failedBefore? = $0 as? LoadError { true } else { false }
     }
+    #expect(server.requests.count == count)
+  }
 
-    @Test func anotherServerIsNotToldWhatWasMeantForTheFirst() async throws {
-      let other = try TestServer { request in .init(body: Array("\(request.path)".utf8)) }
-      let elsewhere = other.url("/there")
-      let server = try TestServer { request in
-        switch request.path {
-        case "/away": .status(302, ["Location": elsewhere])
-        case "/here": .status(302, ["Location": "/end"])
-        default: .init(body: [7])
-        }
+  @Test func anotherServerIsNotToldWhatWasMeantForTheFirst() async throws {
+    let other = try TestServer { request in .init(body: Array("\(request.path)".utf8)) }
+    let elsewhere = other.url("/there")
+    let server = try TestServer { request in
+      switch request.path {
+      case "/away": .status(302, ["Location": elsewhere])
+      case "/here": .status(302, ["Location": "/end"])
+      default: .init(body: [7])
       }
-      let secrets = ["Authorization": "Bearer x", "Cookie": "a=b", "X-Key": "secret", "Accept": "image/png"]
-      #expect(try await fetch(server.url("/away"), secrets).body == Array("/there".utf8))
-      let told = try #require(other.requests.first).headers
-      #expect(told["authorization"] == nil && told["cookie"] == nil && told["x-key"] == nil)
-      #expect(told["accept"] == "image/png")
-      // On the same server they go along.
-      #expect(try await fetch(server.url("/here"), secrets).body == [7])
-      let kept = try #require(server.requests.last).headers
-      #expect(kept["authorization"] == "Bearer x" && kept["x-key"] == "secret" && kept["cookie"] == "a=b")
     }
+    let secrets = ["Authorization": "Bearer x", "Cookie": "a=b", "X-Key": "secret", "Accept": "image/png"]
+    #expect(try await fetch(server.url("/away"), secrets).body == Array("/there".utf8))
+    let told = try #require(other.requests.first).headers
+    #expect(told["authorization"] == nil && told["cookie"] == nil && told["x-key"] == nil)
+    #expect(told["accept"] == "image/png")
+    // On the same server they go along.
+    #expect(try await fetch(server.url("/here"), secrets).body == [7])
+    let kept = try #require(server.requests.last).headers
+    #expect(kept["authorization"] == "Bearer x" && kept["x-key"] == "secret" && kept["cookie"] == "a=b")
+  }
 
-    @Test(arguments: [
-      "file:///etc/passwd", "ftp://127.0.0.1/a", "data:image/png;base64,AAAA", "http:///a", "javascript:1",
-    ])
-    func onlyHTTPIsFollowed(_ target: String) async throws {
-      let server = try TestServer { request in
-        request.path == "/start" ? .status(302, ["Location": target]) : .status(404)
-      }
-      // Linux' session takes the path of some for one of the same server.
-      await #expect {
-        try await fetch(server.url("/start"))
-      } throws: { error in
-        switch error as? LoadError {
-        case .invalidURL?, .status(302)?, .status(404)?: true
-        default: false
-        }
-      }
-      #expect(server.requests.count <= 2)
+  @Test(arguments: [
+    "file:///etc/passwd", "ftp://127.0.0.1/a", "data:image/png;base64,AAAA", "http:///a", "javascript:1",
+  ])
+  func onlyHTTPIsFollowed(_ target: String) async throws {
+    let server = try TestServer { request in
+      request.path == "/start" ? .status(302, ["Location": target]) : .status(404)
     }
-
-    /// Linux' session traps where one falls into the other.
-    @Test func cancellingAmongRedirectsIsHarmless() async throws {
-      let server = try TestServer { _ in .status(302, ["Location": "/a"]) }
-      await withTaskGroup(of: Void.self) { group in
-        for number in 0..<150 {
-          group.addTask {
-            let task = Task { try await fetch(server.url("/a")) }
-            try? await Task.sleep(nanoseconds: UInt64(number) * 200_000)
-            task.cancel()
-            await #expect(throws: (any Error).self) { try await task.value }
-          }
-        }
+    // Linux' session takes the path of some for one of the same server.
+    await #expect {
+      try await fetch(server.url("/start"))
+    } throws: { error in
+      switch error as? LoadError {
+      case .invalidURL?, .status(302)?, .status(404)?: true
+      default: false
       }
-      // Its own server: still there.
-      let other = try TestServer { _ in .init(body: [1]) }
-      #expect(try await fetch(other.url("/")).body == [1])
     }
+    #expect(server.requests.count <= 2)
+  }
 
-    @Test func aRedirectToNowhereIsAnError() async throws {
-      let server = try TestServer { _ in .status(302) }
-      await #expect {
-        try await fetch(server.url("/"))
-      } throws: { error in
-        switch error as? LoadError {
-        case .status(302)?, .interrupted?: true
-        default: false
+  /// Linux' session traps where one falls into the other.
+  @Test func cancellingAmongRedirectsIsHarmless() async throws {
+    let server = try TestServer { _ in .status(302, ["Location": "/a"]) }
+    await withTaskGroup(of: Void.self) { group in
+      for number in 0..<150 {
+        group.addTask {
+          let task = Task { try await fetch(server.url("/a")) }
+          try? await Task.sleep(nanoseconds: UInt64(number) * 200_000)
+          task.cancel()
+          await #expect(throws: (any Error).self) { try await task.value }
         }
       }
     }
+    // Its own server: still there.
+    let other = try TestServer { _ in .init(body: [1]) }
+    #expect(try await fetch(other.url("/")).body == [1])
+  }
 
-    @Test func aBodyThatBreaksOffBehindARedirectIsGoneOnFrom() async throws {
-      let body = URLSessionLoaderTests.body
-      let server = try TestServer { request in
-        if request.path == "/a" { return .status(302, ["Location": "/b"]) }
-        guard request.headers["range"] == "bytes=40000-" else {
-          return .init(headers: ["ETag": "\"v\""], body: body, cut: 40_000)
-        }
-        return .init(
-          status: 206, headers: ["ETag": "\"v\"", "Content-Range": "bytes 40000-99999/100000"],
-          body: Array(body[40_000...]))
+  @Test func aRedirectToNowhereIsAnError() async throws {
+    let server = try TestServer { _ in .status(302) }
+    await #expect {
+      try await fetch(server.url("/"))
+    } throws: { error in
+      switch error as? LoadError {
+      case .status(302)?, .interrupted?: true
+      default: false
       }
-      let fetcher = HTTPFetcher(loader, .init(attemptCount: 2, pauseMilliseconds: 1))
-      #expect(try await fetcher.fetch(LoadRequest(url: server.url("/a"))).body == body)
     }
   }
-#endif
+
+  @Test func aBodyThatBreaksOffBehindARedirectIsGoneOnFrom() async throws {
+    let body = URLSessionLoaderTests.body
+    let server = try TestServer { request in
+      if request.path == "/a" { return .status(302, ["Location": "/b"]) }
+      guard request.headers["range"] == "bytes=40000-" else {
+        return .init(headers: ["ETag": "\"v\""], body: body, cut: 40_000)
+      }
+      return .init(
+        status: 206, headers: ["ETag": "\"v\"", "Content-Range": "bytes 40000-99999/100000"],
+        body: Array(body[40_000...]))
+    }
+    let fetcher = HTTPFetcher(loader, .init(attemptCount: 2, pauseMilliseconds: 1))
+    #expect(try await fetcher.fetch(LoadRequest(url: server.url("/a"))).body == body)
+  }
+}

@@ -1,153 +1,151 @@
-#if Images
-  import Testing
+import Testing
 
-  @testable import VitrineImages
+@testable import VitrineImages
 
-  @Suite struct ResponseRecordTests {
-    static let now: Int64 = 1_700_000_000_000
+@Suite struct ResponseRecordTests {
+  static let now: Int64 = 1_700_000_000_000
 
-    private func record(_ headers: [String: String], sent: [String: String] = [:]) -> ResponseRecord {
-      ResponseRecord(headers: headers, requestHeaders: sent, now: Self.now)
-    }
+  private func record(_ headers: [String: String], sent: [String: String] = [:]) -> ResponseRecord {
+    ResponseRecord(headers: headers, requestHeaders: sent, now: Self.now)
+  }
 
-    @Test(arguments: [
-      ("Sun, 06 Nov 1994 08:49:37 GMT", 784_111_777), ("Sunday, 06-Nov-94 08:49:37 GMT", 784_111_777),
-      ("Sun Nov  6 08:49:37 1994", 784_111_777), ("Thu, 01 Jan 1970 00:00:00 GMT", 0),
-      ("Thu, 29 Feb 2024 12:00:00 GMT", 1_709_208_000),
-    ])
-    func datesAreReadInAllThreeForms(_ text: String, _ seconds: Int64) {
-      #expect(HTTPDate.seconds(text, year: 2026) == seconds)
-    }
+  @Test(arguments: [
+    ("Sun, 06 Nov 1994 08:49:37 GMT", 784_111_777), ("Sunday, 06-Nov-94 08:49:37 GMT", 784_111_777),
+    ("Sun Nov  6 08:49:37 1994", 784_111_777), ("Thu, 01 Jan 1970 00:00:00 GMT", 0),
+    ("Thu, 29 Feb 2024 12:00:00 GMT", 1_709_208_000),
+  ])
+  func datesAreReadInAllThreeForms(_ text: String, _ seconds: Int64) {
+    #expect(HTTPDate.seconds(text, year: 2026) == seconds)
+  }
 
-    @Test(arguments: [
-      "", "0", "-1", "tomorrow", "Sun, 06 Foo 1994 08:49:37 GMT", "Sun, 06 Nov 1994 25:00:00 GMT", "Sun,",
-    ])
-    func whatIsNoDateIsNone(_ text: String) { #expect(HTTPDate.seconds(text, year: 2026) == nil) }
+  @Test(arguments: [
+    "", "0", "-1", "tomorrow", "Sun, 06 Foo 1994 08:49:37 GMT", "Sun, 06 Nov 1994 25:00:00 GMT", "Sun,",
+  ])
+  func whatIsNoDateIsNone(_ text: String) { #expect(HTTPDate.seconds(text, year: 2026) == nil) }
 
-    @Test func directivesAreReadInAnyCaseAndOrder() {
-      let control = CacheControl(" Private, MAX-AGE=\"60\" ,foo=\"a, no-store\",stale-while-revalidate=5,,immutable")
-      #expect(control.maxAge == 60 && control.staleWhileRevalidate == 5 && control.isImmutable && !control.isNoStore)
-      #expect(CacheControl("max-age=7, max-age=5").maxAge == 5)
-      #expect(CacheControl("max-age=x").maxAge == 0 && CacheControl("max-age=-1").maxAge == 0)
-      #expect(CacheControl("max-age=99999999999999999999").maxAge == 1 << 31)
-      #expect(CacheControl("no-store, no-cache").isNoStore && CacheControl("no-cache").isNoCache)
-    }
+  @Test func directivesAreReadInAnyCaseAndOrder() {
+    let control = CacheControl(" Private, MAX-AGE=\"60\" ,foo=\"a, no-store\",stale-while-revalidate=5,,immutable")
+    #expect(control.maxAge == 60 && control.staleWhileRevalidate == 5 && control.isImmutable && !control.isNoStore)
+    #expect(CacheControl("max-age=7, max-age=5").maxAge == 5)
+    #expect(CacheControl("max-age=x").maxAge == 0 && CacheControl("max-age=-1").maxAge == 0)
+    #expect(CacheControl("max-age=99999999999999999999").maxAge == 1 << 31)
+    #expect(CacheControl("no-store, no-cache").isNoStore && CacheControl("no-cache").isNoCache)
+  }
 
-    @Test func withoutAWordFromTheServerAPictureIsGoodForEver() {
-      let record = record(["Last-Modified": "Sun, 06 Nov 1994 08:49:37 GMT"])
-      #expect(record.standing(at: Self.now + (1 << 50)) == .fresh)
-      #expect(record.conditions == ["If-Modified-Since": "Sun, 06 Nov 1994 08:49:37 GMT"])
-    }
+  @Test func withoutAWordFromTheServerAPictureIsGoodForEver() {
+    let record = record(["Last-Modified": "Sun, 06 Nov 1994 08:49:37 GMT"])
+    #expect(record.standing(at: Self.now + (1 << 50)) == .fresh)
+    #expect(record.conditions == ["If-Modified-Since": "Sun, 06 Nov 1994 08:49:37 GMT"])
+  }
 
-    @Test func anAgeIsHonoured() {
-      let record = record(["Cache-Control": "max-age=60, stale-while-revalidate=10", "Age": "20", "ETag": "\"a\""])
-      #expect(record.standing(at: Self.now + 39_999) == .fresh)
-      #expect(record.standing(at: Self.now + 40_000) == .staleButShown)
-      #expect(record.standing(at: Self.now + 50_000) == .stale)
-      #expect(record.mayShowAfterError(at: Self.now + 1 << 40))
-      #expect(record.conditions == ["If-None-Match": "\"a\""])
-    }
+  @Test func anAgeIsHonoured() {
+    let record = record(["Cache-Control": "max-age=60, stale-while-revalidate=10", "Age": "20", "ETag": "\"a\""])
+    #expect(record.standing(at: Self.now + 39_999) == .fresh)
+    #expect(record.standing(at: Self.now + 40_000) == .staleButShown)
+    #expect(record.standing(at: Self.now + 50_000) == .stale)
+    #expect(record.mayShowAfterError(at: Self.now + 1 << 40))
+    #expect(record.conditions == ["If-None-Match": "\"a\""])
+  }
 
-    @Test(
-      arguments: [
-        // Nothing said, or nothing about time.
-        ([:], nil), (["Cache-Control": "public"], nil), (["Cache-Control": "private"], nil),
-        (["Cache-Control": "immutable"], nil), (["Cache-Control": "s-maxage=5"], nil), (["Age": "70"], nil),
-        (["Pragma": "no-cache"], nil),
-        // max-age, which comes before Expires (RFC 9111, 4.2.1).
-        (["Cache-Control": "max-age=60"], 60), (["Cache-Control": "private, max-age=60"], 60),
-        (["Cache-Control": "max-age=60, s-maxage=5"], 60), (["cache-control": "max-age=60, immutable"], 60),
-        (["Cache-Control": "max-age=60", "Expires": "0"], 60),
-        (["Cache-Control": "max-age=60", "Expires": "Thu, 01 Jan 2099 00:00:00 GMT"], 60),
-        (["Cache-Control": "max-age=0"], 0), (["Cache-Control": "max-age"], 0),
-        // Age.
-        (["Cache-Control": "max-age=60", "Age": "20"], 40), (["Cache-Control": "max-age=60", "Age": "90"], -30),
-        (["Cache-Control": "max-age=60", "Age": "-5"], 60), (["Cache-Control": "max-age=60", "Age": "soon"], 60),
-        (["Cache-Control": "max-age=60", "Age": " 20 , 7"], 40),
-        (["Cache-Control": "max-age=60", "Age": "99999999999999999999"], 60 - 1 << 31),
-        // Expires, by the clock of the server.
-        (["Date": "Sun, 06 Nov 1994 08:49:37 GMT", "Expires": "Sun, 06 Nov 1994 08:50:37 GMT", "Age": "10"], 50),
-        (["Expires": "Tue, 14 Nov 2023 22:14:20 GMT"], 60), (["Expires": "never"], 0), (["Expires": ""], 0),
-        (["Expires": "Thu, 01 Jan 2099 00:00:00 GMT, Thu, 01 Jan 2099 00:00:00 GMT"], 0),
-        // What is not to be kept, or not to be shown unasked.
-        (["Cache-Control": "no-cache, max-age=60"], 0), (["Cache-Control": "no-store, max-age=60"], 0),
-        (["Cache-Control": "no-cache=\"X-A, X-B\", max-age=60"], 0),
-      ] as [([String: String], Int64?)])
-    func itIsFreshForAsLongAsItsHeadersSay(_ headers: [String: String], _ seconds: Int64?) {
-      #expect(record(headers).freshUntil == seconds.map { Self.now + $0 * 1000 })
-    }
+  @Test(
+    arguments: [
+      // Nothing said, or nothing about time.
+      ([:], nil), (["Cache-Control": "public"], nil), (["Cache-Control": "private"], nil),
+      (["Cache-Control": "immutable"], nil), (["Cache-Control": "s-maxage=5"], nil), (["Age": "70"], nil),
+      (["Pragma": "no-cache"], nil),
+      // max-age, which comes before Expires (RFC 9111, 4.2.1).
+      (["Cache-Control": "max-age=60"], 60), (["Cache-Control": "private, max-age=60"], 60),
+      (["Cache-Control": "max-age=60, s-maxage=5"], 60), (["cache-control": "max-age=60, immutable"], 60),
+      (["Cache-Control": "max-age=60", "Expires": "0"], 60),
+      (["Cache-Control": "max-age=60", "Expires": "Thu, 01 Jan 2099 00:00:00 GMT"], 60),
+      (["Cache-Control": "max-age=0"], 0), (["Cache-Control": "max-age"], 0),
+      // Age.
+      (["Cache-Control": "max-age=60", "Age": "20"], 40), (["Cache-Control": "max-age=60", "Age": "90"], -30),
+      (["Cache-Control": "max-age=60", "Age": "-5"], 60), (["Cache-Control": "max-age=60", "Age": "soon"], 60),
+      (["Cache-Control": "max-age=60", "Age": " 20 , 7"], 40),
+      (["Cache-Control": "max-age=60", "Age": "99999999999999999999"], 60 - 1 << 31),
+      // Expires, by the clock of the server.
+      (["Date": "Sun, 06 Nov 1994 08:49:37 GMT", "Expires": "Sun, 06 Nov 1994 08:50:37 GMT", "Age": "10"], 50),
+      (["Expires": "Tue, 14 Nov 2023 22:14:20 GMT"], 60), (["Expires": "never"], 0), (["Expires": ""], 0),
+      (["Expires": "Thu, 01 Jan 2099 00:00:00 GMT, Thu, 01 Jan 2099 00:00:00 GMT"], 0),
+      // What is not to be kept, or not to be shown unasked.
+      (["Cache-Control": "no-cache, max-age=60"], 0), (["Cache-Control": "no-store, max-age=60"], 0),
+      (["Cache-Control": "no-cache=\"X-A, X-B\", max-age=60"], 0),
+    ] as [([String: String], Int64?)])
+  func itIsFreshForAsLongAsItsHeadersSay(_ headers: [String: String], _ seconds: Int64?) {
+    #expect(record(headers).freshUntil == seconds.map { Self.now + $0 * 1000 })
+  }
 
-    @Test func immutableForbidsToAskWhileItIsFresh() {
-      let record = record(["Cache-Control": "max-age=60, immutable"])
-      #expect(record.forbidsAsking(at: Self.now + 59_999) && !record.forbidsAsking(at: Self.now + 60_000))
-      #expect(self.record(["Cache-Control": "immutable"]).forbidsAsking(at: .max))
-      #expect(
-        !self.record(["Cache-Control": "max-age=60"]).forbidsAsking(at: Self.now)
-          && !self.record([:]).forbidsAsking(at: 0))
-      #expect(ResponseRecord(metadata: record.metadata)?.forbidsAsking(at: Self.now) == true)
-    }
+  @Test func immutableForbidsToAskWhileItIsFresh() {
+    let record = record(["Cache-Control": "max-age=60, immutable"])
+    #expect(record.forbidsAsking(at: Self.now + 59_999) && !record.forbidsAsking(at: Self.now + 60_000))
+    #expect(self.record(["Cache-Control": "immutable"]).forbidsAsking(at: .max))
+    #expect(
+      !self.record(["Cache-Control": "max-age=60"]).forbidsAsking(at: Self.now)
+        && !self.record([:]).forbidsAsking(at: 0))
+    #expect(ResponseRecord(metadata: record.metadata)?.forbidsAsking(at: Self.now) == true)
+  }
 
-    @Test func mustRevalidateForbidsWhatIsStale() {
-      let record = record(["Cache-Control": "max-age=60, must-revalidate, stale-while-revalidate=600"])
-      #expect(record.standing(at: Self.now + 60_000) == .stale)
-      #expect(!record.mayShowAfterError(at: Self.now + 60_000))
-      #expect(self.record(["Cache-Control": "no-cache"]).standing(at: Self.now) == .stale)
-    }
+  @Test func mustRevalidateForbidsWhatIsStale() {
+    let record = record(["Cache-Control": "max-age=60, must-revalidate, stale-while-revalidate=600"])
+    #expect(record.standing(at: Self.now + 60_000) == .stale)
+    #expect(!record.mayShowAfterError(at: Self.now + 60_000))
+    #expect(self.record(["Cache-Control": "no-cache"]).standing(at: Self.now) == .stale)
+  }
 
-    @Test func staleIfErrorHasAnEnd() {
-      let record = record(["Cache-Control": "max-age=1, stale-if-error=10"])
-      #expect(record.mayShowAfterError(at: Self.now + 10_999) && !record.mayShowAfterError(at: Self.now + 11_000))
-    }
+  @Test func staleIfErrorHasAnEnd() {
+    let record = record(["Cache-Control": "max-age=1, stale-if-error=10"])
+    #expect(record.mayShowAfterError(at: Self.now + 10_999) && !record.mayShowAfterError(at: Self.now + 11_000))
+  }
 
-    @Test func expiresCountsByTheServersClock() {
-      let headers = ["Date": "Sun, 06 Nov 1994 08:49:37 GMT", "Expires": "Sun, 06 Nov 1994 08:50:37 GMT"]
-      #expect(record(headers).freshUntil == Self.now + 60_000)
-      #expect(record(["Expires": "0"]).standing(at: Self.now) == .stale)
-    }
+  @Test func expiresCountsByTheServersClock() {
+    let headers = ["Date": "Sun, 06 Nov 1994 08:49:37 GMT", "Expires": "Sun, 06 Nov 1994 08:50:37 GMT"]
+    #expect(record(headers).freshUntil == Self.now + 60_000)
+    #expect(record(["Expires": "0"]).standing(at: Self.now) == .stale)
+  }
 
-    @Test func varyTellsWhichRequestsItAnswers() {
-      let record = record(["Vary": "Accept, X-Size"], sent: ["accept": "image/webp", "Other": "1"])
-      #expect(record.answers(["Accept": "image/webp"]) && !record.answers(["Accept": "image/png"]))
-      #expect(!record.answers(["Accept": "image/webp", "X-Size": "2"]))
-      #expect(!self.record(["Vary": "*"]).answers([:]))
-    }
+  @Test func varyTellsWhichRequestsItAnswers() {
+    let record = record(["Vary": "Accept, X-Size"], sent: ["accept": "image/webp", "Other": "1"])
+    #expect(record.answers(["Accept": "image/webp"]) && !record.answers(["Accept": "image/png"]))
+    #expect(!record.answers(["Accept": "image/webp", "X-Size": "2"]))
+    #expect(!self.record(["Vary": "*"]).answers([:]))
+  }
 
-    @Test func notModifiedRenewsAndKeepsWhatItDoesNotSay() throws {
-      let first = record(["ETag": "\"a\"", "Content-Type": "image/png", "Cache-Control": "max-age=1, stale-if-error=3"])
-      // Also after it was kept.
-      for kept in [first, try #require(ResponseRecord(metadata: first.metadata))] {
-        func refreshed(_ headers: [String: String]) -> ResponseRecord {
-          kept.refreshed(by: headers, requestHeaders: [:], now: Self.now + 5000)
-        }
-        let longer = refreshed(["cache-control": "max-age=9"])
-        #expect(longer.entityTag == "\"a\"" && longer.contentType == "image/png" && longer.staleIfError == 0)
-        #expect(longer.freshUntil == Self.now + 14_000)
-        // Nothing said: as long as before, counted from now on.
-        let same = refreshed(["Date": "Sun, 06 Nov 1994 08:49:37 GMT", "Content-Type": "text/html"])
-        #expect(same.freshUntil == Self.now + 6000 && same.contentType == "image/png" && same.staleIfError == 3000)
-        #expect(refreshed(["Age": "1"]).freshUntil == Self.now + 5000)
-        #expect(refreshed(["ETag": "\"b\""]).conditions == ["If-None-Match": "\"b\""])
-        // An Expires beside the max-age that is kept says nothing.
-        #expect(refreshed(["Expires": "0"]).freshUntil == Self.now + 6000)
+  @Test func notModifiedRenewsAndKeepsWhatItDoesNotSay() throws {
+    let first = record(["ETag": "\"a\"", "Content-Type": "image/png", "Cache-Control": "max-age=1, stale-if-error=3"])
+    // Also after it was kept.
+    for kept in [first, try #require(ResponseRecord(metadata: first.metadata))] {
+      func refreshed(_ headers: [String: String]) -> ResponseRecord {
+        kept.refreshed(by: headers, requestHeaders: [:], now: Self.now + 5000)
       }
-      let chosen = record(["Vary": "Accept, X-A"], sent: ["Accept": "b"])
-        .refreshed(by: [:], requestHeaders: ["accept": "b"], now: 0)
-      #expect(chosen.vary == ["accept": "b", "x-a": ""] && chosen.freshUntil == nil)
+      let longer = refreshed(["cache-control": "max-age=9"])
+      #expect(longer.entityTag == "\"a\"" && longer.contentType == "image/png" && longer.staleIfError == 0)
+      #expect(longer.freshUntil == Self.now + 14_000)
+      // Nothing said: as long as before, counted from now on.
+      let same = refreshed(["Date": "Sun, 06 Nov 1994 08:49:37 GMT", "Content-Type": "text/html"])
+      #expect(same.freshUntil == Self.now + 6000 && same.contentType == "image/png" && same.staleIfError == 3000)
+      #expect(refreshed(["Age": "1"]).freshUntil == Self.now + 5000)
+      #expect(refreshed(["ETag": "\"b\""]).conditions == ["If-None-Match": "\"b\""])
+      // An Expires beside the max-age that is kept says nothing.
+      #expect(refreshed(["Expires": "0"]).freshUntil == Self.now + 6000)
     }
+    let chosen = record(["Vary": "Accept, X-A"], sent: ["Accept": "b"])
+      .refreshed(by: [:], requestHeaders: ["accept": "b"], now: 0)
+    #expect(chosen.vary == ["accept": "b", "x-a": ""] && chosen.freshUntil == nil)
+  }
 
-    @Test func itIsReadBackFromMetadata() {
-      let record = record(
-        ["ETag": "\"a\"", "Vary": "Accept", "Cache-Control": "max-age=5, stale-if-error=7"], sent: ["Accept": "x"])
-      #expect(ResponseRecord(metadata: record.metadata) == record)
-      #expect(ResponseRecord(metadata: []) == nil && ResponseRecord(metadata: Array("{}x".utf8)) == nil)
-    }
+  @Test func itIsReadBackFromMetadata() {
+    let record = record(
+      ["ETag": "\"a\"", "Vary": "Accept", "Cache-Control": "max-age=5, stale-if-error=7"], sent: ["Accept": "x"])
+    #expect(ResponseRecord(metadata: record.metadata) == record)
+    #expect(ResponseRecord(metadata: []) == nil && ResponseRecord(metadata: Array("{}x".utf8)) == nil)
+  }
 
-    @Test func timesThatNobodyCanMeanOverflowNothing() throws {
-      for number in [Int64.max, .min] {
-        let text = "{\"f\":\(number),\"w\":\(number),\"x\":\(number),\"r\":false,\"v\":{}}"
-        let record = try #require(ResponseRecord(metadata: Array(text.utf8)))
-        for now in [Int64.min, 0, .max] { _ = (record.standing(at: now), record.mayShowAfterError(at: now)) }
-      }
+  @Test func timesThatNobodyCanMeanOverflowNothing() throws {
+    for number in [Int64.max, .min] {
+      let text = "{\"f\":\(number),\"w\":\(number),\"x\":\(number),\"r\":false,\"v\":{}}"
+      let record = try #require(ResponseRecord(metadata: Array(text.utf8)))
+      for now in [Int64.min, 0, .max] { _ = (record.standing(at: now), record.mayShowAfterError(at: now)) }
     }
   }
-#endif
+}

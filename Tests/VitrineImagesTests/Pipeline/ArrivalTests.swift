@@ -1,103 +1,100 @@
-#if Images
-  import Foundation
-  import PictureFiles
-  import Testing
-  import Vitrine
+import Foundation
+import PictureFiles
+import Testing
+import Vitrine
 
-  @testable import VitrineImages
+@testable import VitrineImages
 
-  /// What comes between a download's end and the moment in which its original is kept.
-  @Suite struct ArrivalTests {
-    /// Keeps nothing before it is told to.
-    private final class SlowStorage: ImageStorage {
-      private let waiting = Locked<[CheckedContinuation<Void, Never>]?>([])
+/// What comes between a download's end and the moment in which its original is kept.
+@Suite struct ArrivalTests {
+  /// Keeps nothing before it is told to.
+  private final class SlowStorage: ImageStorage {
+    private let waiting = Locked<[CheckedContinuation<Void, Never>]?>([])
 
-      var waitingCount: Int { waiting.withLock { $0?.count ?? 0 } }
+    var waitingCount: Int { waiting.withLock { $0?.count ?? 0 } }
 
-      func open() {
-        let all = waiting.withLock { waiting in
-          defer { waiting = nil }
-          return waiting ?? []
-        }
-        for one in all { one.resume() }
+    func open() {
+      let all = waiting.withLock { waiting in
+        defer { waiting = nil }
+        return waiting ?? []
       }
+      for one in all { one.resume() }
+    }
 
-      func original(for key: String) async throws -> StoredOriginal? { nil }
+    func original(for key: String) async throws -> StoredOriginal? { nil }
 
-      func saveOriginal(_ bytes: [UInt8], metadata: [UInt8], for key: String) async throws {
-        await withCheckedContinuation { continuation in
-          let isOpen = waiting.withLock { waiting in
-            waiting?.append(continuation)
-            return waiting == nil
-          }
-          if isOpen { continuation.resume() }
+    func saveOriginal(_ bytes: [UInt8], metadata: [UInt8], for key: String) async throws {
+      await withCheckedContinuation { continuation in
+        let isOpen = waiting.withLock { waiting in
+          waiting?.append(continuation)
+          return waiting == nil
         }
+        if isOpen { continuation.resume() }
       }
-
-      func setMetadata(_ metadata: [UInt8], ofOriginalFor key: String) async throws {}
-      func styled(_ style: ImageStyle, for key: String) async throws -> StoredStyled? { nil }
-
-      func saveStyled(
-        _ pictures: [StyledPicture], madeFrom original: Digest, for key: String
-      ) async throws -> [StoredStyled] { pictures.map { StoredStyled($0.content, metadata: $0.metadata) } }
-
-      func remove(_ keys: [String]) async throws {}
-      func retain(only keys: [String], prefix: String?) async throws {}
     }
 
-    private static let body = try! ImageEncoder.encode(.gradient(200, 120), as: .jpeg(quality: 0.9))
+    func setMetadata(_ metadata: [UInt8], ofOriginalFor key: String) async throws {}
+    func styled(_ style: ImageStyle, for key: String) async throws -> StoredStyled? { nil }
 
-    /// What two who ask for styles of one picture get, the second of them while the first one's original is being kept.
-    private func askWhileItIsKept(_ headers: [String: String]) async throws -> (responses: [ImageResponse], loads: Int)
-    {
-      let server = try TestServer { _ in .init(headers: headers, body: Self.body) }
-      let storage = SlowStorage()
-      var configuration = ImagePipeline.Configuration(storage: storage)
-      configuration.keeps = .both
-      let pipeline = ImagePipeline(configuration)
-      let url = server.url("/a.jpg")
-      let square = ImageRequest(url, style: try .square(40))
-      let circle = ImageRequest(url, style: try .circle(30))
-      async let first = pipeline.image(for: square)
-      try await until { storage.waitingCount == 1 }
-      async let second = pipeline.image(for: circle)
-      // It has what it asked for, and waits for the first to have kept it.
-      try await until { pipeline.pictures.writes.waitingCount == 1 }
-      storage.open()
-      return (try await [first, second], server.requests.count)
-    }
+    func saveStyled(
+      _ pictures: [StyledPicture], madeFrom original: Digest, for key: String
+    ) async throws -> [StoredStyled] { pictures.map { StoredStyled($0.content, metadata: $0.metadata) } }
 
-    @Test func whoAsksBeforeTheOriginalIsKeptDownloadsItNotAgain() async throws {
-      let (responses, loads) = try await askWhileItIsKept([:])
-      #expect(responses.map(\.requestCount) == [1, 0] && responses.map(\.receivedByteCount) == [Self.body.count, 0])
-      #expect(responses.map(\.origin) == [.network, .network] && loads == 1)
-    }
-
-    @Test func whatMustBeAskedForAnewIsEvenThen() async throws {
-      let (responses, loads) = try await askWhileItIsKept(["Cache-Control": "no-cache"])
-      #expect(responses.map(\.requestCount) == [1, 1] && loads == 2)
-    }
-
-    /// The storage has it between the two looks that somebody takes before they download: at the storage, and at what is
-    /// under way.
-    @Test func whatIsKeptInThisMomentIsNotDownloadedAgain() async throws {
-      let loader = GatedLoader([:])
-      let storage = ScriptedStorage(original: StoredOriginal(bytes: .array(Self.body), metadata: []), missCount: 1)
-      let pipeline = ImagePipeline(ImagePipeline.Configuration(storage: storage, loader: loader))
-      let response = try await pipeline.image(for: ImageRequest("http://a/a.jpg", style: try .square(40)))
-      #expect(response.origin == .original && response.requestCount == 0 && loader.loads.isEmpty)
-    }
-
-    @Test func anOriginalIsFoundAsLongAsSomebodyHoldsIt() async throws {
-      let arrivals = Arrivals<String>()
-      let bodies = LimitedQueue(limit: 2, preheatingLimit: 1)
-      let record = ResponseRecord(headers: [:], requestHeaders: [:], now: 0)
-      var held: Arrival? = Arrival(.array([1, 2, 3]), record, try await bodies.place(Interest(.normal)))
-      try arrivals.note(#require(held), of: "a")
-      #expect(arrivals["a"] === held && held != nil && arrivals["b"] == nil && bodies.runningCount == 1)
-      held = nil
-      // With it goes the place of its body.
-      #expect(arrivals["a"] == nil && bodies.runningCount == 0)
-    }
+    func remove(_ keys: [String]) async throws {}
+    func retain(only keys: [String], prefix: String?) async throws {}
   }
-#endif
+
+  private static let body = try! ImageEncoder.encode(.gradient(200, 120), as: .jpeg(quality: 0.9))
+
+  /// What two who ask for styles of one picture get, the second of them while the first one's original is being kept.
+  private func askWhileItIsKept(_ headers: [String: String]) async throws -> (responses: [ImageResponse], loads: Int) {
+    let server = try TestServer { _ in .init(headers: headers, body: Self.body) }
+    let storage = SlowStorage()
+    var configuration = ImagePipeline.Configuration(storage: storage)
+    configuration.keeps = .both
+    let pipeline = ImagePipeline(configuration)
+    let url = server.url("/a.jpg")
+    let square = ImageRequest(url, style: try .square(40))
+    let circle = ImageRequest(url, style: try .circle(30))
+    async let first = pipeline.image(for: square)
+    try await until { storage.waitingCount == 1 }
+    async let second = pipeline.image(for: circle)
+    // It has what it asked for, and waits for the first to have kept it.
+    try await until { pipeline.pictures.writes.waitingCount == 1 }
+    storage.open()
+    return (try await [first, second], server.requests.count)
+  }
+
+  @Test func whoAsksBeforeTheOriginalIsKeptDownloadsItNotAgain() async throws {
+    let (responses, loads) = try await askWhileItIsKept([:])
+    #expect(responses.map(\.requestCount) == [1, 0] && responses.map(\.receivedByteCount) == [Self.body.count, 0])
+    #expect(responses.map(\.origin) == [.network, .network] && loads == 1)
+  }
+
+  @Test func whatMustBeAskedForAnewIsEvenThen() async throws {
+    let (responses, loads) = try await askWhileItIsKept(["Cache-Control": "no-cache"])
+    #expect(responses.map(\.requestCount) == [1, 1] && loads == 2)
+  }
+
+  /// The storage has it between the two looks that somebody takes before they download: at the storage, and at what is
+  /// under way.
+  @Test func whatIsKeptInThisMomentIsNotDownloadedAgain() async throws {
+    let loader = GatedLoader([:])
+    let storage = ScriptedStorage(original: StoredOriginal(bytes: .array(Self.body), metadata: []), missCount: 1)
+    let pipeline = ImagePipeline(ImagePipeline.Configuration(storage: storage, loader: loader))
+    let response = try await pipeline.image(for: ImageRequest("http://a/a.jpg", style: try .square(40)))
+    #expect(response.origin == .original && response.requestCount == 0 && loader.loads.isEmpty)
+  }
+
+  @Test func anOriginalIsFoundAsLongAsSomebodyHoldsIt() async throws {
+    let arrivals = Arrivals<String>()
+    let bodies = LimitedQueue(limit: 2, preheatingLimit: 1)
+    let record = ResponseRecord(headers: [:], requestHeaders: [:], now: 0)
+    var held: Arrival? = Arrival(.array([1, 2, 3]), record, try await bodies.place(Interest(.normal)))
+    try arrivals.note(#require(held), of: "a")
+    #expect(arrivals["a"] === held && held != nil && arrivals["b"] == nil && bodies.runningCount == 1)
+    held = nil
+    // With it goes the place of its body.
+    #expect(arrivals["a"] == nil && bodies.runningCount == 0)
+  }
+}

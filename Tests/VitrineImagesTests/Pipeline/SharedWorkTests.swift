@@ -1,218 +1,216 @@
-#if Images
-  import Foundation
-  import PictureFiles
-  import Testing
-  import Vitrine
+import Foundation
+import PictureFiles
+import Testing
+import Vitrine
 
-  @testable import VitrineImages
+@testable import VitrineImages
 
-  /// What is done once for many, and what is not mixed up by it.
-  @Suite struct SharedWorkTests {
-    let styles = try! [20, 30, 40, 50, 60].map { try ImageStyle.square(Points(Double($0))) }
+/// What is done once for many, and what is not mixed up by it.
+@Suite struct SharedWorkTests {
+  let styles = try! [20, 30, 40, 50, 60].map { try ImageStyle.square(Points(Double($0))) }
 
-    private func all(
-      _ pipeline: ImagePipeline, _ requests: [ImageRequest]
-    ) async throws -> [ImageResponse] {
-      try await withThrowingTaskGroup(of: ImageResponse.self) { group in
-        for request in requests { group.addTask { try await pipeline.image(for: request) } }
-        return try await group.reduce(into: []) { $0.append($1) }
-      }
+  private func all(
+    _ pipeline: ImagePipeline, _ requests: [ImageRequest]
+  ) async throws -> [ImageResponse] {
+    try await withThrowingTaskGroup(of: ImageResponse.self) { group in
+      for request in requests { group.addTask { try await pipeline.image(for: request) } }
+      return try await group.reduce(into: []) { $0.append($1) }
     }
+  }
 
-    @Test func fiveStylesTakeOneDownloadAndOneDecode() async throws {
-      // Large, so that its decoding takes longer than it takes all to come for it.
-      let large = try ImageEncoder.encode(.gradient(900, 700), as: .jpeg(quality: 0.9))
-      for keeps in [Keeping.both, .styled] {
-        let bench = try PipelineBench(GatedLoader(["a": large], isOpen: false))
-        let pipeline = bench.pipeline { $0.keeps = keeps }
-        let responses = Task { try await all(pipeline, styles.map { ImageRequest("a", style: $0) }) }
-        try await until { bench.loader.loads.count == 1 && pipeline.pictures.originals.joined.waiterCount == 5 }
-        bench.loader.open()
-        let decodes = try await responses.value.map(\.decodeCount)
-        #expect(bench.loader.loads.count == 1 && decodes.reduce(0, +) == 1, "\(decodes)")
-        // From the original that is kept, too.
-        if keeps == .both {
-          let more = try [21, 31, 41, 51, 61].map { try ImageStyle.square(Points(Double($0))) }
-          let again = try await all(bench.pipeline(), more.map { ImageRequest("a", style: $0) })
-          #expect(again.allSatisfy { $0.origin == .original } && bench.loader.loads.count == 1)
-        }
-        try bench.end()
-      }
-    }
-
-    @Test func oneDownloadIsKeptOnceHoweverManyStylesItServes() async throws {
-      let loader = GatedLoader(["a": PipelineBench.jpeg], isOpen: false)
-      let bench = try PipelineBench(loader)
-      let storage = ScriptedStorage()
-      let pipeline = bench.pipeline(storage) { $0.keeps = .both }
+  @Test func fiveStylesTakeOneDownloadAndOneDecode() async throws {
+    // Large, so that its decoding takes longer than it takes all to come for it.
+    let large = try ImageEncoder.encode(.gradient(900, 700), as: .jpeg(quality: 0.9))
+    for keeps in [Keeping.both, .styled] {
+      let bench = try PipelineBench(GatedLoader(["a": large], isOpen: false))
+      let pipeline = bench.pipeline { $0.keeps = keeps }
       let responses = Task { try await all(pipeline, styles.map { ImageRequest("a", style: $0) }) }
-      try await until { loader.loads.count == 1 && pipeline.pictures.originals.joined.waiterCount == 5 }
-      loader.open()
-      _ = try await responses.value
-      #expect(storage.count(of: .saveOriginal) == 1 && storage.count(of: .saveStyled) == 5)
-      try bench.end()
-    }
-
-    @Test func signedURLsOfOneKeyAreDownloadedOnce() async throws {
-      let urls = (0..<20).map { "https://example.org/a?signature=\($0)" }
-      let bench = try PipelineBench(
-        GatedLoader(Dictionary(uniqueKeysWithValues: urls.map { ($0, PipelineBench.jpeg) }), isOpen: false))
-      let pipeline = bench.pipeline()
-      let responses = Task { try await all(pipeline, urls.map { ImageRequest($0, key: "a", style: styles[0]) }) }
-      try await until { bench.loader.loads.count == 1 && pipeline.pictures.joined.waiterCount == 20 }
+      try await until { bench.loader.loads.count == 1 && pipeline.pictures.originals.joined.waiterCount == 5 }
       bench.loader.open()
-      #expect(try await responses.value.count == 20 && bench.loader.loads.count == 1)
-      try bench.end()
-    }
-
-    @Test func allPoliciesAtOnceGiveTheNewPictureAndNoneLosesIt() async throws {
-      for round in 0..<4 {
-        let bench = try PipelineBench(GatedLoader(["a": PipelineBench.jpeg]))
-        let pipeline = bench.pipeline { $0.keeps = round % 2 == 0 ? .both : .styled }
-        let use = ImageRequest("a", style: styles[0])
-        let old = try await pipeline.image(for: use).bitmap.bytes
-        bench.loader.set("a", PipelineBench.other)
-        bench.loader.close()
-        var requests: [ImageRequest] = []
-        for policy in ImageRequest.CachePolicy.allCases {
-          for style in styles[..<3] {
-            requests.append(ImageRequest("a", style: style, cachePolicy: policy))
-          }
-        }
-        // What is cached only may not be there.
-        let tasks = requests.map { request in Task { try await pipeline.image(for: request) } }
-        try await until { bench.loader.loads.count == 2 }
-        bench.loader.open()
-        for (request, task) in zip(requests, tasks) {
-          do {
-            let response = try await task.value
-            if request.cachePolicy == .reload || request.cachePolicy == .revalidate {
-              #expect(response.origin == .network && (request.style != use.style || response.bitmap.bytes != old))
-            }
-          } catch {
-            #expect(error as? LoadError == .notCached && request.cachePolicy == .cacheOnly)
-          }
-        }
-        #expect(try await pipeline.image(for: use).bitmap.bytes != old)
-        for style in styles[..<3] {
-          let (now, later) = (
-            try await pipeline.image(for: ImageRequest("a", style: style)),
-            try await bench.pipeline().image(for: ImageRequest("a", style: style))
-          )
-          #expect(now.bitmap.bytes == later.bitmap.bytes)
-        }
-        try bench.end()
-      }
-    }
-
-    /// The original of the second picture is not kept, and the other style has been made from the first.
-    @Test func aStyleOfAnOlderOriginalIsAMissAlsoWhereNoOriginalIsKept() async throws {
-      for keeps in [Keeping.styled, .automatic, .both] {
-        let bench = try PipelineBench(GatedLoader(["a": PipelineBench.jpeg]))
-        let first = bench.pipeline { $0.keeps = keeps }
-        var old: [[UInt8]] = []
-        for style in styles[..<2] {
-          old.append(try await first.image(for: ImageRequest("a", style: style)).bitmap.bytes)
-        }
-        bench.loader.set("a", PipelineBench.other)
-        let second = bench.pipeline { $0.keeps = .styled }
-        _ = try await second.image(for: ImageRequest("a", style: styles[0], cachePolicy: .reload))
-        for pipeline in [second, bench.pipeline()] {
-          for (style, old) in zip(styles, old) {
-            #expect(try await pipeline.image(for: ImageRequest("a", style: style)).bitmap.bytes != old)
-          }
-        }
-        try bench.end()
-      }
-    }
-
-    @Test func aFailedReloadDoesNotTakeWhatIsKeptFromOthers() async throws {
-      let bench = try PipelineBench(GatedLoader(["a": PipelineBench.jpeg]))
-      bench.loader.set(headers: ["Cache-Control": "max-age=10"])
-      let time = Locked<Int64>(1_700_000_000_000)
-      let pipeline = bench.pipeline { $0.now = { time.withLock { $0 } } }
-      _ = try await pipeline.image(for: ImageRequest("a", style: styles[0]))
-      time.withLock { $0 += 60_000 }
-      bench.loader.set("a", nil)
-      bench.loader.close()
-      let reload = Task {
-        try await pipeline.image(for: ImageRequest("a", style: styles[0], cachePolicy: .reload))
-      }
-      try await until { bench.loader.loads.count == 2 }
-      // It joins a download that is nothing to the first if it fails.
-      let patient = Task {
-        try await pipeline.image(for: ImageRequest("a", style: styles[1], cachePolicy: .staleIfError))
-      }
-      try await until { pipeline.pictures.originals.joined.waiterCount == 2 }
-      bench.loader.open()
-      await #expect(throws: LoadError.status(404)) { try await reload.value }
-      #expect(try await patient.value.origin == .original && bench.loader.loads.count == 2)
-      try bench.end()
-    }
-
-    @Test func cacheOnlyWaitsForNoDownloadThatOthersMake() async throws {
-      let bench = try PipelineBench(GatedLoader(["a": PipelineBench.jpeg], isOpen: false))
-      let pipeline = bench.pipeline()
-      let other = Task { try await pipeline.image(for: ImageRequest("a", style: styles[0])) }
-      try await until { bench.loader.loads.count == 1 }
-      await #expect(throws: LoadError.notCached) {
-        try await pipeline.image(for: ImageRequest("a", style: styles[0], cachePolicy: .cacheOnly))
-      }
-      bench.loader.open()
-      #expect(try await other.value.origin == .network && bench.loader.loads.count == 1)
-      try bench.end()
-    }
-
-    @Test func whoIsCancelledHearsOnceAndTheLastOneEndsTheDownload() async throws {
-      let bench = try PipelineBench(GatedLoader(["a": PipelineBench.jpeg], isOpen: false))
-      let pipeline = bench.pipeline()
-      let heard = Locked(0)
-      let tasks = (0..<30).map { number in
-        Task {
-          defer { heard.withLock { $0 += 1 } }
-          _ = try await pipeline.image(for: ImageRequest("a", style: styles[number % 5]))
-        }
-      }
-      try await until { pipeline.preheater.requestCount == 30 && bench.loader.loads.count == 1 }
-      for task in tasks { task.cancel() }
-      for task in tasks { await #expect(throws: CancellationError.self) { try await task.value } }
-      #expect(heard.withLock { $0 } == 30 && pipeline.preheater.requestCount == 0)
-      try await until { bench.loader.cancelledCount == 1 }
-      bench.loader.open()
-      #expect(try await pipeline.image(for: ImageRequest("a", style: styles[0])).origin == .network)
-      try bench.end()
-    }
-
-    @Test func noStoreIsNotKeptInMemoryEither() async throws {
-      let bench = try PipelineBench(GatedLoader(["a": PipelineBench.jpeg]))
-      bench.loader.set(headers: ["Cache-Control": "no-store"])
-      let pipeline = bench.pipeline()
-      for _ in 0..<2 { _ = try await pipeline.image(for: ImageRequest("a", style: styles[0])) }
-      #expect(bench.loader.loads.count == 2 && bench.store.count == 0)
-      try bench.end()
-    }
-
-    /// Shown as it is while it is asked for anew; and what comes then is checked before it takes the place of anything.
-    @Test(arguments: [true, false]) func whatIsStaleIsRenewedBehindWhoeverIsShownIt(isPicture: Bool) async throws {
-      let bench = try PipelineBench(GatedLoader(["a": PipelineBench.jpeg]))
-      bench.loader.set(headers: ["Cache-Control": "max-age=10, stale-while-revalidate=1000"])
-      let time = Locked<Int64>(1_700_000_000_000)
-      let pipeline = bench.pipeline { $0.now = { time.withLock { $0 } } }
-      let request = ImageRequest("a", style: styles[0])
-      let before = try await pipeline.image(for: request)
-      time.withLock { $0 += 60_000 }
-      bench.loader.set("a", isPicture ? PipelineBench.other : Array("<html>not now</html>".utf8))
-      #expect(try await pipeline.image(for: request).bitmap.bytes == before.bitmap.bytes)
-      try await until { bench.loader.loads.count == 2 }
-      if isPicture {
-        try await until { bench.store.bytes("a") == PipelineBench.other }
-        try await until { bench.store.contains("a", style: styles[0].key) }
-        #expect(try await pipeline.image(for: request).bitmap.bytes != before.bitmap.bytes)
-      } else {
-        try await Task.sleep(nanoseconds: 50_000_000)
-        #expect(bench.store.bytes("a") == PipelineBench.jpeg)
+      let decodes = try await responses.value.map(\.decodeCount)
+      #expect(bench.loader.loads.count == 1 && decodes.reduce(0, +) == 1, "\(decodes)")
+      // From the original that is kept, too.
+      if keeps == .both {
+        let more = try [21, 31, 41, 51, 61].map { try ImageStyle.square(Points(Double($0))) }
+        let again = try await all(bench.pipeline(), more.map { ImageRequest("a", style: $0) })
+        #expect(again.allSatisfy { $0.origin == .original } && bench.loader.loads.count == 1)
       }
       try bench.end()
     }
   }
-#endif
+
+  @Test func oneDownloadIsKeptOnceHoweverManyStylesItServes() async throws {
+    let loader = GatedLoader(["a": PipelineBench.jpeg], isOpen: false)
+    let bench = try PipelineBench(loader)
+    let storage = ScriptedStorage()
+    let pipeline = bench.pipeline(storage) { $0.keeps = .both }
+    let responses = Task { try await all(pipeline, styles.map { ImageRequest("a", style: $0) }) }
+    try await until { loader.loads.count == 1 && pipeline.pictures.originals.joined.waiterCount == 5 }
+    loader.open()
+    _ = try await responses.value
+    #expect(storage.count(of: .saveOriginal) == 1 && storage.count(of: .saveStyled) == 5)
+    try bench.end()
+  }
+
+  @Test func signedURLsOfOneKeyAreDownloadedOnce() async throws {
+    let urls = (0..<20).map { "https://example.org/a?signature=\($0)" }
+    let bench = try PipelineBench(
+      GatedLoader(Dictionary(uniqueKeysWithValues: urls.map { ($0, PipelineBench.jpeg) }), isOpen: false))
+    let pipeline = bench.pipeline()
+    let responses = Task { try await all(pipeline, urls.map { ImageRequest($0, key: "a", style: styles[0]) }) }
+    try await until { bench.loader.loads.count == 1 && pipeline.pictures.joined.waiterCount == 20 }
+    bench.loader.open()
+    #expect(try await responses.value.count == 20 && bench.loader.loads.count == 1)
+    try bench.end()
+  }
+
+  @Test func allPoliciesAtOnceGiveTheNewPictureAndNoneLosesIt() async throws {
+    for round in 0..<4 {
+      let bench = try PipelineBench(GatedLoader(["a": PipelineBench.jpeg]))
+      let pipeline = bench.pipeline { $0.keeps = round % 2 == 0 ? .both : .styled }
+      let use = ImageRequest("a", style: styles[0])
+      let old = try await pipeline.image(for: use).bitmap.bytes
+      bench.loader.set("a", PipelineBench.other)
+      bench.loader.close()
+      var requests: [ImageRequest] = []
+      for policy in ImageRequest.CachePolicy.allCases {
+        for style in styles[..<3] {
+          requests.append(ImageRequest("a", style: style, cachePolicy: policy))
+        }
+      }
+      // What is cached only may not be there.
+      let tasks = requests.map { request in Task { try await pipeline.image(for: request) } }
+      try await until { bench.loader.loads.count == 2 }
+      bench.loader.open()
+      for (request, task) in zip(requests, tasks) {
+        do {
+          let response = try await task.value
+          if request.cachePolicy == .reload || request.cachePolicy == .revalidate {
+            #expect(response.origin == .network && (request.style != use.style || response.bitmap.bytes != old))
+          }
+        } catch {
+          #expect(error as? LoadError == .notCached && request.cachePolicy == .cacheOnly)
+        }
+      }
+      #expect(try await pipeline.image(for: use).bitmap.bytes != old)
+      for style in styles[..<3] {
+        let (now, later) = (
+          try await pipeline.image(for: ImageRequest("a", style: style)),
+          try await bench.pipeline().image(for: ImageRequest("a", style: style))
+        )
+        #expect(now.bitmap.bytes == later.bitmap.bytes)
+      }
+      try bench.end()
+    }
+  }
+
+  /// The original of the second picture is not kept, and the other style has been made from the first.
+  @Test func aStyleOfAnOlderOriginalIsAMissAlsoWhereNoOriginalIsKept() async throws {
+    for keeps in [Keeping.styled, .automatic, .both] {
+      let bench = try PipelineBench(GatedLoader(["a": PipelineBench.jpeg]))
+      let first = bench.pipeline { $0.keeps = keeps }
+      var old: [[UInt8]] = []
+      for style in styles[..<2] {
+        old.append(try await first.image(for: ImageRequest("a", style: style)).bitmap.bytes)
+      }
+      bench.loader.set("a", PipelineBench.other)
+      let second = bench.pipeline { $0.keeps = .styled }
+      _ = try await second.image(for: ImageRequest("a", style: styles[0], cachePolicy: .reload))
+      for pipeline in [second, bench.pipeline()] {
+        for (style, old) in zip(styles, old) {
+          #expect(try await pipeline.image(for: ImageRequest("a", style: style)).bitmap.bytes != old)
+        }
+      }
+      try bench.end()
+    }
+  }
+
+  @Test func aFailedReloadDoesNotTakeWhatIsKeptFromOthers() async throws {
+    let bench = try PipelineBench(GatedLoader(["a": PipelineBench.jpeg]))
+    bench.loader.set(headers: ["Cache-Control": "max-age=10"])
+    let time = Locked<Int64>(1_700_000_000_000)
+    let pipeline = bench.pipeline { $0.now = { time.withLock { $0 } } }
+    _ = try await pipeline.image(for: ImageRequest("a", style: styles[0]))
+    time.withLock { $0 += 60_000 }
+    bench.loader.set("a", nil)
+    bench.loader.close()
+    let reload = Task {
+      try await pipeline.image(for: ImageRequest("a", style: styles[0], cachePolicy: .reload))
+    }
+    try await until { bench.loader.loads.count == 2 }
+    // It joins a download that is nothing to the first if it fails.
+    let patient = Task {
+      try await pipeline.image(for: ImageRequest("a", style: styles[1], cachePolicy: .staleIfError))
+    }
+    try await until { pipeline.pictures.originals.joined.waiterCount == 2 }
+    bench.loader.open()
+    await #expect(throws: LoadError.status(404)) { try await reload.value }
+    #expect(try await patient.value.origin == .original && bench.loader.loads.count == 2)
+    try bench.end()
+  }
+
+  @Test func cacheOnlyWaitsForNoDownloadThatOthersMake() async throws {
+    let bench = try PipelineBench(GatedLoader(["a": PipelineBench.jpeg], isOpen: false))
+    let pipeline = bench.pipeline()
+    let other = Task { try await pipeline.image(for: ImageRequest("a", style: styles[0])) }
+    try await until { bench.loader.loads.count == 1 }
+    await #expect(throws: LoadError.notCached) {
+      try await pipeline.image(for: ImageRequest("a", style: styles[0], cachePolicy: .cacheOnly))
+    }
+    bench.loader.open()
+    #expect(try await other.value.origin == .network && bench.loader.loads.count == 1)
+    try bench.end()
+  }
+
+  @Test func whoIsCancelledHearsOnceAndTheLastOneEndsTheDownload() async throws {
+    let bench = try PipelineBench(GatedLoader(["a": PipelineBench.jpeg], isOpen: false))
+    let pipeline = bench.pipeline()
+    let heard = Locked(0)
+    let tasks = (0..<30).map { number in
+      Task {
+        defer { heard.withLock { $0 += 1 } }
+        _ = try await pipeline.image(for: ImageRequest("a", style: styles[number % 5]))
+      }
+    }
+    try await until { pipeline.preheater.requestCount == 30 && bench.loader.loads.count == 1 }
+    for task in tasks { task.cancel() }
+    for task in tasks { await #expect(throws: CancellationError.self) { try await task.value } }
+    #expect(heard.withLock { $0 } == 30 && pipeline.preheater.requestCount == 0)
+    try await until { bench.loader.cancelledCount == 1 }
+    bench.loader.open()
+    #expect(try await pipeline.image(for: ImageRequest("a", style: styles[0])).origin == .network)
+    try bench.end()
+  }
+
+  @Test func noStoreIsNotKeptInMemoryEither() async throws {
+    let bench = try PipelineBench(GatedLoader(["a": PipelineBench.jpeg]))
+    bench.loader.set(headers: ["Cache-Control": "no-store"])
+    let pipeline = bench.pipeline()
+    for _ in 0..<2 { _ = try await pipeline.image(for: ImageRequest("a", style: styles[0])) }
+    #expect(bench.loader.loads.count == 2 && bench.store.count == 0)
+    try bench.end()
+  }
+
+  /// Shown as it is while it is asked for anew; and what comes then is checked before it takes the place of anything.
+  @Test(arguments: [true, false]) func whatIsStaleIsRenewedBehindWhoeverIsShownIt(isPicture: Bool) async throws {
+    let bench = try PipelineBench(GatedLoader(["a": PipelineBench.jpeg]))
+    bench.loader.set(headers: ["Cache-Control": "max-age=10, stale-while-revalidate=1000"])
+    let time = Locked<Int64>(1_700_000_000_000)
+    let pipeline = bench.pipeline { $0.now = { time.withLock { $0 } } }
+    let request = ImageRequest("a", style: styles[0])
+    let before = try await pipeline.image(for: request)
+    time.withLock { $0 += 60_000 }
+    bench.loader.set("a", isPicture ? PipelineBench.other : Array("<html>not now</html>".utf8))
+    #expect(try await pipeline.image(for: request).bitmap.bytes == before.bitmap.bytes)
+    try await until { bench.loader.loads.count == 2 }
+    if isPicture {
+      try await until { bench.store.bytes("a") == PipelineBench.other }
+      try await until { bench.store.contains("a", style: styles[0].key) }
+      #expect(try await pipeline.image(for: request).bitmap.bytes != before.bitmap.bytes)
+    } else {
+      try await Task.sleep(nanoseconds: 50_000_000)
+      #expect(bench.store.bytes("a") == PipelineBench.jpeg)
+    }
+    try bench.end()
+  }
+}

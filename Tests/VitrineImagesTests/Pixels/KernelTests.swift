@@ -1,57 +1,55 @@
-#if Images
-  import Testing
+import Testing
 
-  @testable import VitrineImages
+@testable import VitrineImages
 
-  @Suite struct KernelTests {
-    @Test func kernelsHaveTheirShapes() {
-      for (distance, weight) in [(0, 1), (0.5, 0.5625), (1, 0), (1.5, -0.0625), (2, 0), (3, 0)] {
-        #expect(abs(ResamplingKernel.catmullRom.weight(distance) - weight) < 1e-12)
-        #expect(abs(ResamplingKernel.catmullRom.weight(-distance) - weight) < 1e-12)
-      }
-      #expect(ResamplingKernel.triangle.weight(0.25) == 0.75 && ResamplingKernel.triangle.weight(-1.1) == 0)
-      #expect(ResamplingKernel.area.weight(0.5) == 1 && ResamplingKernel.area.weight(-0.5) == 0)
+@Suite struct KernelTests {
+  @Test func kernelsHaveTheirShapes() {
+    for (distance, weight) in [(0, 1), (0.5, 0.5625), (1, 0), (1.5, -0.0625), (2, 0), (3, 0)] {
+      #expect(abs(ResamplingKernel.catmullRom.weight(distance) - weight) < 1e-12)
+      #expect(abs(ResamplingKernel.catmullRom.weight(-distance) - weight) < 1e-12)
     }
+    #expect(ResamplingKernel.triangle.weight(0.25) == 0.75 && ResamplingKernel.triangle.weight(-1.1) == 0)
+    #expect(ResamplingKernel.area.weight(0.5) == 1 && ResamplingKernel.area.weight(-0.5) == 0)
+  }
 
-    /// Wherever a target pixel lies, the source pixels around it count for one in sum.
-    @Test(arguments: ResamplingKernel.allCases)
-    func weightsSumUpToOne(_ kernel: ResamplingKernel) {
-      for step in 0..<100 {
-        let place = Double(step) / 100 + 0.001
-        let sum = (-4...4).reduce(0) { $0 + kernel.weight(Double($1) - place) }
-        #expect(abs(sum - 1) < 1e-9)
-      }
-      var random = SeededRandom(seed: 9)
-      for _ in 0..<300 {
-        let (source, count) = (1 + random.below(60), 1 + random.below(60))
-        // Some of them over the source's ends, as a border makes them.
-        let start = Double(random.below(400) - 100) / 7
-        let table = TapTable(
-          kernel, start: start, length: Double(1 + random.below(900)) / 9, sourceCount: source, count: count)
-        for (index, output) in table.outputs.enumerated() {
-          #expect(output.first >= 0 && output.count >= 1 && output.last < source)
-          let weights = table.weights[index * table.stride..<index * table.stride + Int(output.count)]
-          #expect(abs(weights.reduce(0, +) - 1) < 1e-5 && weights.allSatisfy { abs($0) < 2 })
-        }
-        #expect(table.sources.lowerBound >= 0 && table.sources.upperBound <= source)
-        #expect(table.linesKept <= source)
-      }
+  /// Wherever a target pixel lies, the source pixels around it count for one in sum.
+  @Test(arguments: ResamplingKernel.allCases)
+  func weightsSumUpToOne(_ kernel: ResamplingKernel) {
+    for step in 0..<100 {
+      let place = Double(step) / 100 + 0.001
+      let sum = (-4...4).reduce(0) { $0 + kernel.weight(Double($1) - place) }
+      #expect(abs(sum - 1) < 1e-9)
     }
-
-    @Test(arguments: ResamplingKernel.allCases.filter { $0 != .area })
-    func mirroredColumnsAreTheSameFromTheOtherSide(_ kernel: ResamplingKernel) {
-      let plain = TapTable(kernel, start: 1.3, length: 20.7, sourceCount: 25, count: 9)
-      let mirrored = TapTable(kernel, start: 1.3, length: 20.7, sourceCount: 25, count: 9, isMirrored: true)
-      #expect(mirrored.outputs.map(\.first) == plain.outputs.map(\.first).reversed())
-      #expect(mirrored.outputs.map(\.count) == plain.outputs.map(\.count).reversed())
-    }
-
-    @Test func atAScaleOfOneOnePixelIsRead() {
-      for kernel in ResamplingKernel.allCases {
-        let table = TapTable(kernel, start: 5, length: 10, sourceCount: 20, count: 10)
-        #expect(table.outputs.map(\.count) == [Int32](repeating: 1, count: 10))
-        #expect(table.outputs.map(\.first) == (5..<15).map(Int32.init) && table.linesKept == 1)
+    var random = SeededRandom(seed: 9)
+    for _ in 0..<300 {
+      let (source, count) = (1 + random.below(60), 1 + random.below(60))
+      // Some of them over the source's ends, as a border makes them.
+      let start = Double(random.below(400) - 100) / 7
+      let table = TapTable(
+        kernel, start: start, length: Double(1 + random.below(900)) / 9, sourceCount: source, count: count)
+      for (index, output) in table.outputs.enumerated() {
+        #expect(output.first >= 0 && output.count >= 1 && output.last < source)
+        let weights = table.weights[index * table.stride..<index * table.stride + Int(output.count)]
+        #expect(abs(weights.reduce(0, +) - 1) < 1e-5 && weights.allSatisfy { abs($0) < 2 })
       }
+      #expect(table.sources.lowerBound >= 0 && table.sources.upperBound <= source)
+      #expect(table.linesKept <= source)
     }
   }
-#endif
+
+  @Test(arguments: ResamplingKernel.allCases.filter { $0 != .area })
+  func mirroredColumnsAreTheSameFromTheOtherSide(_ kernel: ResamplingKernel) {
+    let plain = TapTable(kernel, start: 1.3, length: 20.7, sourceCount: 25, count: 9)
+    let mirrored = TapTable(kernel, start: 1.3, length: 20.7, sourceCount: 25, count: 9, isMirrored: true)
+    #expect(mirrored.outputs.map(\.first) == plain.outputs.map(\.first).reversed())
+    #expect(mirrored.outputs.map(\.count) == plain.outputs.map(\.count).reversed())
+  }
+
+  @Test func atAScaleOfOneOnePixelIsRead() {
+    for kernel in ResamplingKernel.allCases {
+      let table = TapTable(kernel, start: 5, length: 10, sourceCount: 20, count: 10)
+      #expect(table.outputs.map(\.count) == [Int32](repeating: 1, count: 10))
+      #expect(table.outputs.map(\.first) == (5..<15).map(Int32.init) && table.linesKept == 1)
+    }
+  }
+}

@@ -1,58 +1,56 @@
-#if Images
-  import Testing
+import Testing
 
-  @testable import VitrineImages
+@testable import VitrineImages
 
-  @Suite struct PreheatQueueTests {
-    private func requests(_ numbers: Range<Int>) -> [ImageRequest] { numbers.map { ImageRequest("\($0)") } }
+@Suite struct PreheatQueueTests {
+  private func requests(_ numbers: Range<Int>) -> [ImageRequest] { numbers.map { ImageRequest("\($0)") } }
 
-    @Test func noMoreWaitThanMay() {
-      let most = PreheatQueue.mostWaiting
-      var queue = PreheatQueue(limit: 1)
-      // Of one call the first.
-      queue.add(requests(0..<most + 500), .memory, notBefore: 0)
-      #expect(queue.waitingRequests.map(\.url) == (0..<most).map { "\($0)" })
-      // Of several the last; and what waits already is not there twice.
-      queue.add(requests(most - 10..<most) + requests(most..<most + 30), .memory, notBefore: 0)
-      #expect(queue.waitingRequests.map(\.url) == (30..<most + 30).map { "\($0)" })
-      #expect(queue.begin(at: 0)?.request.url == "30")
-      _ = queue.removeAll()
-      #expect(queue.begin(at: 0) == nil && queue.runningCount == 0)
-    }
+  @Test func noMoreWaitThanMay() {
+    let most = PreheatQueue.mostWaiting
+    var queue = PreheatQueue(limit: 1)
+    // Of one call the first.
+    queue.add(requests(0..<most + 500), .memory, notBefore: 0)
+    #expect(queue.waitingRequests.map(\.url) == (0..<most).map { "\($0)" })
+    // Of several the last; and what waits already is not there twice.
+    queue.add(requests(most - 10..<most) + requests(most..<most + 30), .memory, notBefore: 0)
+    #expect(queue.waitingRequests.map(\.url) == (30..<most + 30).map { "\($0)" })
+    #expect(queue.begin(at: 0)?.request.url == "30")
+    _ = queue.removeAll()
+    #expect(queue.begin(at: 0) == nil && queue.runningCount == 0)
+  }
 
-    @Test func whatWaitsKeepsItsTurnWhenItIsAskedForAgain() throws {
-      var queue = PreheatQueue(limit: 9)
-      queue.add(requests(0..<3), .store, notBefore: 10)
-      queue.add([ImageRequest("0"), ImageRequest("2"), ImageRequest("3")], .memory, notBefore: 20)
-      #expect(queue.nextTime == 10 && queue.begin(at: 9) == nil)
-      let runs = (0..<3).compactMap { _ in queue.begin(at: 10) }
-      #expect(runs.map(\.request.url) == ["0", "1", "2"] && runs.map(\.destination) == [.memory, .store, .memory])
-      #expect(runs.allSatisfy { $0.request.priority == .preheating })
-      #expect(queue.begin(at: 19) == nil && queue.nextTime == 20 && queue.begin(at: 20)?.request.url == "3")
-    }
+  @Test func whatWaitsKeepsItsTurnWhenItIsAskedForAgain() throws {
+    var queue = PreheatQueue(limit: 9)
+    queue.add(requests(0..<3), .store, notBefore: 10)
+    queue.add([ImageRequest("0"), ImageRequest("2"), ImageRequest("3")], .memory, notBefore: 20)
+    #expect(queue.nextTime == 10 && queue.begin(at: 9) == nil)
+    let runs = (0..<3).compactMap { _ in queue.begin(at: 10) }
+    #expect(runs.map(\.request.url) == ["0", "1", "2"] && runs.map(\.destination) == [.memory, .store, .memory])
+    #expect(runs.allSatisfy { $0.request.priority == .preheating })
+    #expect(queue.begin(at: 19) == nil && queue.nextTime == 20 && queue.begin(at: 20)?.request.url == "3")
+  }
 
-    @Test func whatWasStoppedAndBegunAnewIsNotEndedByTheFirst() throws {
-      var queue = PreheatQueue(limit: 2)
-      queue.add(requests(0..<1), .memory, notBefore: 0)
-      let begun = queue.begin(at: 0)
-      let first = try #require(begun)
-      let given = queue.giveUp([first.wish])
-      let stop = try #require(given)
-      #expect(queue.end(givenUpBy: stop).isEmpty && queue.runningCount == 0)
-      queue.add(requests(0..<1), .memory, notBefore: 0)
-      let anew = queue.begin(at: 0)
-      let second = try #require(anew)
-      #expect(queue.end(first, at: .memory) == nil && queue.runningCount == 1)
-      #expect(!queue.note(Task {}, of: first) && queue.note(Task {}, of: second))
-      #expect(queue.giveUp([ImageRequest("9")].map(Preheater.Wish.init)) == nil)
-    }
+  @Test func whatWasStoppedAndBegunAnewIsNotEndedByTheFirst() throws {
+    var queue = PreheatQueue(limit: 2)
+    queue.add(requests(0..<1), .memory, notBefore: 0)
+    let begun = queue.begin(at: 0)
+    let first = try #require(begun)
+    let given = queue.giveUp([first.wish])
+    let stop = try #require(given)
+    #expect(queue.end(givenUpBy: stop).isEmpty && queue.runningCount == 0)
+    queue.add(requests(0..<1), .memory, notBefore: 0)
+    let anew = queue.begin(at: 0)
+    let second = try #require(anew)
+    #expect(queue.end(first, at: .memory) == nil && queue.runningCount == 1)
+    #expect(!queue.note(Task {}, of: first) && queue.note(Task {}, of: second))
+    #expect(queue.giveUp([ImageRequest("9")].map(Preheater.Wish.init)) == nil)
+  }
 
-    @Test func noLessThanOneRunsAndNoMoreThanMay() {
-      for limit in [Int.min, 0, 1] {
-        var queue = PreheatQueue(limit: limit)
-        queue.add(requests(0..<2), .memory, notBefore: 0)
-        #expect(queue.begin(at: 0) != nil && queue.begin(at: 0) == nil && queue.nextTime == nil)
-      }
+  @Test func noLessThanOneRunsAndNoMoreThanMay() {
+    for limit in [Int.min, 0, 1] {
+      var queue = PreheatQueue(limit: limit)
+      queue.add(requests(0..<2), .memory, notBefore: 0)
+      #expect(queue.begin(at: 0) != nil && queue.begin(at: 0) == nil && queue.nextTime == nil)
     }
   }
-#endif
+}

@@ -1,140 +1,138 @@
-#if Images
-  import Foundation
-  import PictureFiles
-  import Testing
-  import Vitrine
+import Foundation
+import PictureFiles
+import Testing
+import Vitrine
 
-  @testable import VitrineImages
+@testable import VitrineImages
 
-  @Suite struct StyleLimitTests {
-    let square = try! ImageStyle.square(20)
-    let circle = try! ImageStyle.circle(20)
+@Suite struct StyleLimitTests {
+  let square = try! ImageStyle.square(20)
+  let circle = try! ImageStyle.circle(20)
 
-    private func kept(_ store: CacheStore, _ style: ImageStyle) -> [String] {
-      var keys: [String] = []
-      store.forEachEntry(style: style.key) { entry in
-        keys.append(entry.key.urlText)
-        return true
-      }
-      return keys.sorted()
+  private func kept(_ store: CacheStore, _ style: ImageStyle) -> [String] {
+    var keys: [String] = []
+    store.forEachEntry(style: style.key) { entry in
+      keys.append(entry.key.urlText)
+      return true
     }
-
-    private func bench(_ count: Int = 12) throws -> PipelineBench {
-      try PipelineBench(
-        GatedLoader(Dictionary(uniqueKeysWithValues: (0..<count).map { ("\($0)", PipelineBench.jpeg) })))
-    }
-
-    private func show(_ pipeline: ImagePipeline, _ keys: [Int], _ style: ImageStyle) async throws {
-      for key in keys { _ = try await pipeline.image(for: ImageRequest("\(key)", style: style)) }
-    }
-
-    @Test func noMoreThanTheLimitAreKeptAndTheLeastRecentlyUsedGoFirst() async throws {
-      let bench = try bench()
-      let storage = StoreStorage(bench.store, styleLimits: [square: 3])
-      let pipeline = bench.pipeline(storage) { $0.memory.count = 0 }
-      try await show(pipeline, [0, 1, 2], square)
-      try await show(pipeline, [0], square)
-      try await show(pipeline, Array(0..<6), circle)
-      #expect(kept(bench.store, square) == ["0", "1", "2"])
-      try await show(pipeline, [3], square)
-      #expect(kept(bench.store, square) == ["0", "2", "3"])
-      try await show(pipeline, [4, 5], square)
-      #expect(kept(bench.store, square) == ["3", "4", "5"] && kept(bench.store, circle).count == 6)
-      // Originals have no part in it.
-      #expect(bench.store.contains("0"))
-      try bench.end()
-    }
-
-    @Test func theLimitHoldsAcrossOpenings() async throws {
-      let bench = try bench()
-      func pipeline(_ limit: Int) -> ImagePipeline {
-        bench.pipeline(StoreStorage(bench.store, styleLimits: [square: limit])) { $0.memory.count = 0 }
-      }
-      try await show(pipeline(5), [0, 1, 2, 3, 4], square)
-      try await show(pipeline(5), [1, 0], square)
-      // Nothing of the next knows what the one before has counted.
-      let next = pipeline(5)
-      try await show(next, [5], square)
-      #expect(kept(bench.store, square) == ["0", "1", "3", "4", "5"])
-      // A limit that has become smaller takes all that is above it.
-      try await show(pipeline(2), [6], square)
-      #expect(kept(bench.store, square) == ["5", "6"])
-      try bench.end()
-    }
-
-    @Test func theLimitHoldsAtEveryMomentHoweverManyCome() async throws {
-      let bench = try bench(60)
-      let styles = [square, circle]
-      let storage = StoreStorage(bench.store, styleLimits: [square: 4, circle: 7])
-      let isOver = Locked(false)
-      let most = Locked(0)
-      let store = bench.store
-      let watcher = Task.detached {
-        while !isOver.withLock({ $0 }) {
-          let count = (0..<60).reduce(0) { $0 + (store.contains("\($1)", style: styles[0].key) ? 1 : 0) }
-          most.withLock { $0 = max($0, count) }
-          await Task.yield()
-        }
-      }
-      for families in [[], [styles]] {
-        let pipeline = bench.pipeline(storage) {
-          $0.families = families
-          $0.memory.count = 0
-        }
-        try await withThrowingTaskGroup(of: Void.self) { group in
-          for number in 0..<120 {
-            group.addTask {
-              _ = try await pipeline.image(for: ImageRequest("\(number % 60)", style: styles[number % 2]))
-            }
-          }
-          try await group.waitForAll()
-        }
-        #expect(kept(store, square).count == 4 && kept(store, circle).count == 7)
-      }
-      isOver.withLock { $0 = true }
-      await watcher.value
-      // A look at all keys is no moment: one may go and another come while it lasts.
-      #expect(most.withLock { $0 } <= 8)
-      #expect(storage.index.count(of: square) == 4 && storage.index.count(of: circle) == 7)
-      try bench.end()
-    }
-
-    @Test func aStyleWithALimitOfNothingIsShownAndNotKept() async throws {
-      let bench = try bench()
-      let pipeline = bench.pipeline(StoreStorage(bench.store, styleLimits: [square: 0]))
-      try await show(pipeline, [0, 1], square)
-      #expect(kept(bench.store, square).isEmpty && bench.store.contains("0"))
-      try bench.end()
-    }
-
-    @Test func whatWasClearedOrReplacedIsNotCounted() async throws {
-      let bench = try bench()
-      let storage = StoreStorage(bench.store, styleLimits: [square: 4])
-      let pipeline = bench.pipeline(storage) { $0.memory.count = 0 }
-      try await show(pipeline, [0, 1, 2, 3], square)
-      try await pipeline.clear(["1"])
-      try await pipeline.retain(only: ["0", "3"])
-      try await pipeline.save(PipelineBench.other, "0")
-      #expect(storage.index.count(of: square) == 1 && kept(bench.store, square) == ["3"])
-      try await show(pipeline, [4, 5, 6], square)
-      #expect(kept(bench.store, square) == ["3", "4", "5", "6"])
-      try bench.end()
-    }
-
-    @Test func whatCouldNotBeKeptIsNotCounted() async throws {
-      let bench = try bench()
-      let storage = StoreStorage(bench.store, styleLimits: [square: 2])
-      let digest = PipelineBench.jpeg.withUnsafeBytes { Digest(of: $0) }
-      try await storage.saveOriginal(PipelineBench.other, metadata: [], for: "a")
-      let picture = StyledPicture(square, .pixels(.gradient(20, 20)))
-      // Of another original.
-      _ = try await storage.saveStyled([picture], madeFrom: digest, for: "a")
-      let drawn = try await storage.drawStyled(
-        square, layout: #require(BitmapLayout(width: 4, height: 4, format: .bgra8888)), metadata: [], madeFrom: digest,
-        for: "a"
-      ) { _ in }
-      #expect(drawn == nil && storage.index.count(of: square) == 0 && kept(bench.store, square).isEmpty)
-      try bench.end()
-    }
+    return keys.sorted()
   }
-#endif
+
+  private func bench(_ count: Int = 12) throws -> PipelineBench {
+    try PipelineBench(
+      GatedLoader(Dictionary(uniqueKeysWithValues: (0..<count).map { ("\($0)", PipelineBench.jpeg) })))
+  }
+
+  private func show(_ pipeline: ImagePipeline, _ keys: [Int], _ style: ImageStyle) async throws {
+    for key in keys { _ = try await pipeline.image(for: ImageRequest("\(key)", style: style)) }
+  }
+
+  @Test func noMoreThanTheLimitAreKeptAndTheLeastRecentlyUsedGoFirst() async throws {
+    let bench = try bench()
+    let storage = StoreStorage(bench.store, styleLimits: [square: 3])
+    let pipeline = bench.pipeline(storage) { $0.memory.count = 0 }
+    try await show(pipeline, [0, 1, 2], square)
+    try await show(pipeline, [0], square)
+    try await show(pipeline, Array(0..<6), circle)
+    #expect(kept(bench.store, square) == ["0", "1", "2"])
+    try await show(pipeline, [3], square)
+    #expect(kept(bench.store, square) == ["0", "2", "3"])
+    try await show(pipeline, [4, 5], square)
+    #expect(kept(bench.store, square) == ["3", "4", "5"] && kept(bench.store, circle).count == 6)
+    // Originals have no part in it.
+    #expect(bench.store.contains("0"))
+    try bench.end()
+  }
+
+  @Test func theLimitHoldsAcrossOpenings() async throws {
+    let bench = try bench()
+    func pipeline(_ limit: Int) -> ImagePipeline {
+      bench.pipeline(StoreStorage(bench.store, styleLimits: [square: limit])) { $0.memory.count = 0 }
+    }
+    try await show(pipeline(5), [0, 1, 2, 3, 4], square)
+    try await show(pipeline(5), [1, 0], square)
+    // Nothing of the next knows what the one before has counted.
+    let next = pipeline(5)
+    try await show(next, [5], square)
+    #expect(kept(bench.store, square) == ["0", "1", "3", "4", "5"])
+    // A limit that has become smaller takes all that is above it.
+    try await show(pipeline(2), [6], square)
+    #expect(kept(bench.store, square) == ["5", "6"])
+    try bench.end()
+  }
+
+  @Test func theLimitHoldsAtEveryMomentHoweverManyCome() async throws {
+    let bench = try bench(60)
+    let styles = [square, circle]
+    let storage = StoreStorage(bench.store, styleLimits: [square: 4, circle: 7])
+    let isOver = Locked(false)
+    let most = Locked(0)
+    let store = bench.store
+    let watcher = Task.detached {
+      while !isOver.withLock({ $0 }) {
+        let count = (0..<60).reduce(0) { $0 + (store.contains("\($1)", style: styles[0].key) ? 1 : 0) }
+        most.withLock { $0 = max($0, count) }
+        await Task.yield()
+      }
+    }
+    for families in [[], [styles]] {
+      let pipeline = bench.pipeline(storage) {
+        $0.families = families
+        $0.memory.count = 0
+      }
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for number in 0..<120 {
+          group.addTask {
+            _ = try await pipeline.image(for: ImageRequest("\(number % 60)", style: styles[number % 2]))
+          }
+        }
+        try await group.waitForAll()
+      }
+      #expect(kept(store, square).count == 4 && kept(store, circle).count == 7)
+    }
+    isOver.withLock { $0 = true }
+    await watcher.value
+    // A look at all keys is no moment: one may go and another come while it lasts.
+    #expect(most.withLock { $0 } <= 8)
+    #expect(storage.index.count(of: square) == 4 && storage.index.count(of: circle) == 7)
+    try bench.end()
+  }
+
+  @Test func aStyleWithALimitOfNothingIsShownAndNotKept() async throws {
+    let bench = try bench()
+    let pipeline = bench.pipeline(StoreStorage(bench.store, styleLimits: [square: 0]))
+    try await show(pipeline, [0, 1], square)
+    #expect(kept(bench.store, square).isEmpty && bench.store.contains("0"))
+    try bench.end()
+  }
+
+  @Test func whatWasClearedOrReplacedIsNotCounted() async throws {
+    let bench = try bench()
+    let storage = StoreStorage(bench.store, styleLimits: [square: 4])
+    let pipeline = bench.pipeline(storage) { $0.memory.count = 0 }
+    try await show(pipeline, [0, 1, 2, 3], square)
+    try await pipeline.clear(["1"])
+    try await pipeline.retain(only: ["0", "3"])
+    try await pipeline.save(PipelineBench.other, "0")
+    #expect(storage.index.count(of: square) == 1 && kept(bench.store, square) == ["3"])
+    try await show(pipeline, [4, 5, 6], square)
+    #expect(kept(bench.store, square) == ["3", "4", "5", "6"])
+    try bench.end()
+  }
+
+  @Test func whatCouldNotBeKeptIsNotCounted() async throws {
+    let bench = try bench()
+    let storage = StoreStorage(bench.store, styleLimits: [square: 2])
+    let digest = PipelineBench.jpeg.withUnsafeBytes { Digest(of: $0) }
+    try await storage.saveOriginal(PipelineBench.other, metadata: [], for: "a")
+    let picture = StyledPicture(square, .pixels(.gradient(20, 20)))
+    // Of another original.
+    _ = try await storage.saveStyled([picture], madeFrom: digest, for: "a")
+    let drawn = try await storage.drawStyled(
+      square, layout: #require(BitmapLayout(width: 4, height: 4, format: .bgra8888)), metadata: [], madeFrom: digest,
+      for: "a"
+    ) { _ in }
+    #expect(drawn == nil && storage.index.count(of: square) == 0 && kept(bench.store, square).isEmpty)
+    try bench.end()
+  }
+}

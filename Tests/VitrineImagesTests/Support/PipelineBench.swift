@@ -1,60 +1,58 @@
-#if Images
-  import Foundation
-  import PictureFiles
-  import Testing
-  import Vitrine
+import Foundation
+import PictureFiles
+import Testing
+import Vitrine
 
-  @testable import VitrineImages
+@testable import VitrineImages
 
-  /// A store in a folder of its own, and pipelines over it.
-  struct PipelineBench {
-    static let jpeg = try! ImageEncoder.encode(.gradient(200, 120), as: .jpeg(quality: 0.9))
-    static let other = try! ImageEncoder.encode(.gradient(90, 200), as: .png)
+/// A store in a folder of its own, and pipelines over it.
+struct PipelineBench {
+  static let jpeg = try! ImageEncoder.encode(.gradient(200, 120), as: .jpeg(quality: 0.9))
+  static let other = try! ImageEncoder.encode(.gradient(90, 200), as: .png)
 
-    let folder: URL
-    let store: CacheStore
-    let loader: GatedLoader
+  let folder: URL
+  let store: CacheStore
+  let loader: GatedLoader
 
-    init(_ loader: GatedLoader = GatedLoader([:]), byteBudget: Int = 16 << 20) throws {
-      folder = FileManager.default.temporaryDirectory.appendingPathComponent("vitrine-images-\(UUID().uuidString)")
-      store = try CacheStore.open(at: folder.path, options: StoreOptions(byteBudget: byteBudget))
-      self.loader = loader
-    }
-
-    func pipeline(
-      _ storage: (any ImageStorage)? = nil, _ change: (inout ImagePipeline.Configuration) -> Void = { _ in }
-    ) -> ImagePipeline {
-      var configuration = ImagePipeline.Configuration(storage: storage ?? StoreStorage(store), loader: loader)
-      configuration.attemptCount = 1
-      configuration.memoryPressure = nil
-      change(&configuration)
-      return ImagePipeline(configuration)
-    }
-
-    func end() throws {
-      try store.close()
-      try FileManager.default.removeItem(at: folder)
-    }
+  init(_ loader: GatedLoader = GatedLoader([:]), byteBudget: Int = 16 << 20) throws {
+    folder = FileManager.default.temporaryDirectory.appendingPathComponent("vitrine-images-\(UUID().uuidString)")
+    store = try CacheStore.open(at: folder.path, options: StoreOptions(byteBudget: byteBudget))
+    self.loader = loader
   }
 
-  extension Bitmap {
-    var bytes: [UInt8] { withPixels { $0.withUnsafeBytes { Array($0.prefix(layout.byteCount)) } } }
+  func pipeline(
+    _ storage: (any ImageStorage)? = nil, _ change: (inout ImagePipeline.Configuration) -> Void = { _ in }
+  ) -> ImagePipeline {
+    var configuration = ImagePipeline.Configuration(storage: storage ?? StoreStorage(store), loader: loader)
+    configuration.attemptCount = 1
+    configuration.memoryPressure = nil
+    change(&configuration)
+    return ImagePipeline(configuration)
   }
 
-  /// Waits for something that comes soon; it has failed when it does not.
-  func until(_ condition: () throws -> Bool) async throws {
-    for _ in 0..<120_000 {
-      if try condition() { return }
-      try await Task.sleep(nanoseconds: 500_000)
-    }
-    Issue.record("what was waited for did not come")
+  func end() throws {
+    try store.close()
+    try FileManager.default.removeItem(at: folder)
   }
+}
 
-  /// The same on a thread that may be held up; for whoever waits, what comes then tells whether it has failed.
-  func holdUp(until condition: () -> Bool) {
-    for _ in 0..<60_000 {
-      if condition() { return }
-      usleep(500)
-    }
+extension Bitmap {
+  var bytes: [UInt8] { withPixels { $0.withUnsafeBytes { Array($0.prefix(layout.byteCount)) } } }
+}
+
+/// Waits for something that comes soon; it has failed when it does not.
+func until(_ condition: () throws -> Bool) async throws {
+  for _ in 0..<120_000 {
+    if try condition() { return }
+    try await Task.sleep(nanoseconds: 500_000)
   }
-#endif
+  Issue.record("what was waited for did not come")
+}
+
+/// The same on a thread that may be held up; for whoever waits, what comes then tells whether it has failed.
+func holdUp(until condition: () -> Bool) {
+  for _ in 0..<60_000 {
+    if condition() { return }
+    usleep(500)
+  }
+}

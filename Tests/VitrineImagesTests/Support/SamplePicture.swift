@@ -1,81 +1,79 @@
-#if Images
-  import PictureFiles
+import PictureFiles
 
-  @testable import VitrineImages
+@testable import VitrineImages
 
-  /// One small picture of each kind that is decoded.
-  enum SamplePicture: String, CaseIterable, Sendable {
-    case jpeg
-    case progressiveJPEG
-    case jpegOfSeveralScans
-    case arithmeticJPEG
-    case grayJPEG
-    case cmykJPEG
-    case ycckJPEG
-    case jpegWithRestarts
-    case turnedJPEG
-    case png
-    case opaquePNG
-    case deepPNG
-    case interlacedPNG
-    case palettePNG
-    case lossyWebP
-    case lossyWebPWithAlpha
-    case losslessWebP
-    case losslessWebPWithAlpha
-    case animatedWebP
+/// One small picture of each kind that is decoded.
+enum SamplePicture: String, CaseIterable, Sendable {
+  case jpeg
+  case progressiveJPEG
+  case jpegOfSeveralScans
+  case arithmeticJPEG
+  case grayJPEG
+  case cmykJPEG
+  case ycckJPEG
+  case jpegWithRestarts
+  case turnedJPEG
+  case png
+  case opaquePNG
+  case deepPNG
+  case interlacedPNG
+  case palettePNG
+  case lossyWebP
+  case lossyWebPWithAlpha
+  case losslessWebP
+  case losslessWebPWithAlpha
+  case animatedWebP
 
-    var format: ImageFormat {
-      rawValue.lowercased().contains("jpeg") ? .jpeg : rawValue.lowercased().contains("png") ? .png : .webp
-    }
+  var format: ImageFormat {
+    rawValue.lowercased().contains("jpeg") ? .jpeg : rawValue.lowercased().contains("png") ? .png : .webp
+  }
 
-    var file: [UInt8] {
-      get throws {
-        switch self {
-        case .jpeg: try ImageEncoder.encode(.gradient(24, 17), as: .jpeg())
-        case .progressiveJPEG: JPEGFile.progressive
-        case .jpegOfSeveralScans: JPEGFile.scans
-        case .arithmeticJPEG: JPEGFile.arithmetic
-        case .grayJPEG: JPEGFile.gray
-        case .cmykJPEG: JPEGFile.adobeCMYK
-        case .ycckJPEG: JPEGFile.ycck
-        case .jpegWithRestarts: JPEGFile.restarts
-        case .turnedJPEG: Exif.insert(Exif.block(6), intoJPEG: JPEGFile.gray)
-        case .png: try ImageEncoder.encode(.glass(24, 17), as: .png)
-        case .opaquePNG: try ImageEncoder.encode(.gradient(24, 17), as: .png)
-        case .deepPNG: PNGFile(width: 9, height: 7, depth: 16) { x, y in [x * 999, y * 7, x * y, 60_000] }.bytes
-        case .interlacedPNG:
-          PNGFile(width: 9, height: 9, depth: 16, isInterlaced: true) { x, y in [x, y, x * y, 9] }.bytes
-        case .palettePNG:
-          PNGFile(
-            width: 9, height: 5, depth: 2, color: .palette,
-            chunks: [("PLTE", [200, 10, 20, 30, 40, 250]), ("tRNS", [77]), ("eXIf", Exif.block(3))]
-          ) { x, y in [(x + y) % 2] }.bytes
-        case .lossyWebP: try ImageEncoder.encode(.gradient(24, 17), as: .webp())
-        case .lossyWebPWithAlpha: try ImageEncoder.encode(.glass(24, 17), as: .webp())
-        case .losslessWebP: try ImageEncoder.encode(.gradient(24, 17), as: .losslessWebP)
-        case .losslessWebPWithAlpha: try ImageEncoder.encode(.glass(24, 17), as: .losslessWebP)
-        case .animatedWebP: try WebPFile.animation()
-        }
+  var file: [UInt8] {
+    get throws {
+      switch self {
+      case .jpeg: try ImageEncoder.encode(.gradient(24, 17), as: .jpeg())
+      case .progressiveJPEG: JPEGFile.progressive
+      case .jpegOfSeveralScans: JPEGFile.scans
+      case .arithmeticJPEG: JPEGFile.arithmetic
+      case .grayJPEG: JPEGFile.gray
+      case .cmykJPEG: JPEGFile.adobeCMYK
+      case .ycckJPEG: JPEGFile.ycck
+      case .jpegWithRestarts: JPEGFile.restarts
+      case .turnedJPEG: Exif.insert(Exif.block(6), intoJPEG: JPEGFile.gray)
+      case .png: try ImageEncoder.encode(.glass(24, 17), as: .png)
+      case .opaquePNG: try ImageEncoder.encode(.gradient(24, 17), as: .png)
+      case .deepPNG: PNGFile(width: 9, height: 7, depth: 16) { x, y in [x * 999, y * 7, x * y, 60_000] }.bytes
+      case .interlacedPNG:
+        PNGFile(width: 9, height: 9, depth: 16, isInterlaced: true) { x, y in [x, y, x * y, 9] }.bytes
+      case .palettePNG:
+        PNGFile(
+          width: 9, height: 5, depth: 2, color: .palette,
+          chunks: [("PLTE", [200, 10, 20, 30, 40, 250]), ("tRNS", [77]), ("eXIf", Exif.block(3))]
+        ) { x, y in [(x + y) % 2] }.bytes
+      case .lossyWebP: try ImageEncoder.encode(.gradient(24, 17), as: .webp())
+      case .lossyWebPWithAlpha: try ImageEncoder.encode(.glass(24, 17), as: .webp())
+      case .losslessWebP: try ImageEncoder.encode(.gradient(24, 17), as: .losslessWebP)
+      case .losslessWebPWithAlpha: try ImageEncoder.encode(.glass(24, 17), as: .losslessWebP)
+      case .animatedWebP: try WebPFile.animation()
       }
-    }
-
-    /// The file with one to four bytes changed, which follow from `seed`, and a size to decode it at.
-    func changed(_ file: [UInt8], seed: Int) -> (file: [UInt8], size: PixelSize?) {
-      var random = SeededRandom(seed: UInt64(seed))
-      var file = file
-      for _ in 0...random.below(4) {
-        let offset = random.below(file.count)
-        switch random.below(4) {
-        case 0: file[offset] ^= 1 << UInt8(random.below(8))
-        case 1: file[offset] = [0, 0xFF, 0x7F, 0x80][random.below(4)]
-        case 2: file[offset] = UInt8(random.below(256))
-        default: file[offset] = file[random.below(file.count)]
-        }
-      }
-      // Otherwise libpng looks no further than a checksum.
-      if format == .png, seed % 4 != 0 { file = PNGFile.sealed(file) }
-      return (file, random.below(2) == 0 ? nil : PixelSize(width: 1 + random.below(30), height: 1))
     }
   }
-#endif
+
+  /// The file with one to four bytes changed, which follow from `seed`, and a size to decode it at.
+  func changed(_ file: [UInt8], seed: Int) -> (file: [UInt8], size: PixelSize?) {
+    var random = SeededRandom(seed: UInt64(seed))
+    var file = file
+    for _ in 0...random.below(4) {
+      let offset = random.below(file.count)
+      switch random.below(4) {
+      case 0: file[offset] ^= 1 << UInt8(random.below(8))
+      case 1: file[offset] = [0, 0xFF, 0x7F, 0x80][random.below(4)]
+      case 2: file[offset] = UInt8(random.below(256))
+      default: file[offset] = file[random.below(file.count)]
+      }
+    }
+    // Otherwise libpng looks no further than a checksum.
+    if format == .png, seed % 4 != 0 { file = PNGFile.sealed(file) }
+    return (file, random.below(2) == 0 ? nil : PixelSize(width: 1 + random.below(30), height: 1))
+  }
+}

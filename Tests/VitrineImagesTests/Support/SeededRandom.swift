@@ -1,12 +1,10 @@
-#if Images
-  import VitrineSimulation
+import VitrineSimulation
 
-  /// The same numbers for the same seed, everywhere.
-  typealias SeededRandom = SplitMix64
+/// The same numbers for the same seed, everywhere.
+typealias SeededRandom = SplitMix64
 
-  extension RandomNumberGenerator {
-    mutating func below(_ limit: Int) -> Int { Int(next() % UInt64(limit)) }
+extension RandomNumberGenerator {
+  mutating func below(_ limit: Int) -> Int { Int(next() % UInt64(limit)) }
 
-    mutating func chance(_ percent: Int) -> Bool { below(100) < percent }
-  }
-#endif
+  mutating func chance(_ percent: Int) -> Bool { below(100) < percent }
+}

@@ -1,6 +1,4 @@
-#if Images
-  import LocalServer
+import LocalServer
 
-  /// The demonstration and the tests of the tool use it, too.
-  typealias TestServer = LocalServer.TestServer
-#endif
+/// The demonstration and the tests of the tool use it, too.
+typealias TestServer = LocalServer.TestServer

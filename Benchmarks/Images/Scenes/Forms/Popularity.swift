@@ -1,27 +1,25 @@
-#if Images
-  import Foundation
-  import VitrineSimulation
+import Foundation
+import VitrineSimulation
 
-  /// Which of so many things is wanted next, where the n-th is wanted 1/n as often as the first (Zipf's law).
-  struct Popularity {
-    /// Of all before and including it.
-    private let sums: [Double]
+/// Draws the next item, where the n-th is drawn 1/n as often as the first (Zipf's law).
+struct Popularity {
+  /// For each item, the sum of the weights up to it.
+  private let sums: [Double]
 
-    init(count: Int) {
-      var sum = 0.0
-      sums = (1...max(1, count)).map { rank in
-        sum += 1 / Double(rank)
-        return sum
-      }
-    }
-
-    /// The same for the same seed.
-    func draw(_ count: Int, seed: UInt64) -> [Int] {
-      var random = SplitMix64(seed: seed &+ 29)
-      return (0..<count).map { _ in
-        let wanted = Double(random.next() >> 11) / Double(1 << 53) * sums[sums.count - 1]
-        return sums.firstIndex { $0 > wanted } ?? sums.count - 1
-      }
+  init(count: Int) {
+    var sum = 0.0
+    sums = (1...max(1, count)).map { rank in
+      sum += 1 / Double(rank)
+      return sum
     }
   }
-#endif
+
+  /// The same for the same seed.
+  func draw(_ count: Int, seed: UInt64) -> [Int] {
+    var random = SplitMix64(seed: seed &+ 29)
+    return (0..<count).map { _ in
+      let wanted = Double(random.next() >> 11) / Double(1 << 53) * sums[sums.count - 1]
+      return sums.firstIndex { $0 > wanted } ?? sums.count - 1
+    }
+  }
+}

@@ -1,20 +1,18 @@
-#if Images
-  import VitrineImages
+import VitrineImages
 
-  /// What is made ready ahead of the rows, and how.
-  struct ListPreheating: Sendable {
-    let name: String
-    var isOn = true
-    var window = PreheatWindow()
-    /// Pictures at once.
-    var limit = 2
+/// The part of the rows ahead that is preheated, and the way.
+struct ListPreheating: Sendable {
+  let name: String
+  var isOn = true
+  var window = PreheatWindow()
+  /// Concurrent pictures.
+  var limit = 2
 
-    static let all = [
-      ListPreheating(name: "none", isOn: false),
-      ListPreheating(name: "as it comes: two at a time, a window of 2 screens"),
-      ListPreheating(
-        name: "six at a time, a window of 11 screens",
-        window: PreheatWindow(relativeLength: 11, relativeShift: 1, relativeThreshold: 0.1), limit: 6),
-    ]
-  }
-#endif
+  static let all = [
+    ListPreheating(name: "none", isOn: false),
+    ListPreheating(name: "as it comes: two at a time, a window of 2 screens"),
+    ListPreheating(
+      name: "six at a time, a window of 11 screens",
+      window: PreheatWindow(relativeLength: 11, relativeShift: 1, relativeThreshold: 0.1), limit: 6),
+  ]
+}

@@ -1,23 +1,21 @@
-#if Images
-  import VitrineImages
-  import VitrineSimulation
+import VitrineImages
+import VitrineSimulation
 
-  /// The rows: each shows somebody's avatar in one of three styles.
-  struct ListRows: Sendable {
-    static let visibleCount = 10
-    static let styles = ["rounded-40x40-r20@2x", "rounded-60x60-r30@2x", "square-100@2x"].map {
-      try! ImageStyle(name: $0)
-    }
+/// The rows: each shows a person's avatar in one of three styles.
+struct ListRows: Sendable {
+  static let visibleCount = 10
+  static let styles = ["rounded-40x40-r20@2x", "rounded-60x60-r30@2x", "square-100@2x"].map {
+    try! ImageStyle(name: $0)
+  }
 
-    /// By row.
-    let requests: [ImageRequest]
-    var count: Int { requests.count }
+  /// By row.
+  let requests: [ImageRequest]
+  var count: Int { requests.count }
 
-    init(count: Int, urls: [String], seed: UInt64) {
-      var random = SplitMix64(seed: seed &+ 17)
-      requests = (0..<count).map { _ in
-        ImageRequest(urls[random.next(below: urls.count)], style: ListRows.styles[random.next(below: 3)])
-      }
+  init(count: Int, urls: [String], seed: UInt64) {
+    var random = SplitMix64(seed: seed &+ 17)
+    requests = (0..<count).map { _ in
+      ImageRequest(urls[random.next(below: urls.count)], style: ListRows.styles[random.next(below: 3)])
     }
   }
-#endif
+}

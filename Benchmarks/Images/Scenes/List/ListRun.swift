@@ -1,94 +1,94 @@
-#if Images
-  import Foundation
-  import Vitrine
-  import VitrineImages
+import Foundation
+import Vitrine
+import VitrineImages
 
-  /// One way through the list: a thread that stands for the one that draws, 60 frames a second, and a pipeline behind it.
-  struct ListRun {
-    struct Result: Codable, Sendable {
-      var preheating: String
-      var rowCount = 0
-      /// Rows that had their picture when they first came on the screen, and how many of the others were of the first screen.
-      var readyRows = 0
-      var firstScreenMisses = 0
-      /// The same for every time that a row came on the screen.
-      var appearances = 0
-      var readyAppearances = 0
-      var mappedAppearances = 0
-      var frameCount = 0
-      /// Frames that came more than a frame late, which is the machine's doing.
-      var lateFrameCount = 0
-      var cpu = FrameTimes.Summary()
-      var wall = FrameTimes.Summary()
-      /// By the server's log.
-      var downloads = 0
-      var downloadedTwice = 0
+/// One pass through the list: a thread in the role of the drawing thread, 60 frames a second, and a pipeline
+/// behind it.
+struct ListRun {
+  struct Result: Codable, Sendable {
+    var preheating: String
+    var rowCount = 0
+    /// Rows with a picture at their first appearance on the screen, and how many of the others were on the first
+    /// screen.
+    var readyRows = 0
+    var firstScreenMisses = 0
+    /// The same for every appearance of a row.
+    var appearances = 0
+    var readyAppearances = 0
+    var mappedAppearances = 0
+    var frameCount = 0
+    /// Frames that came more than a frame late, because of the machine.
+    var lateFrameCount = 0
+    var cpu = FrameTimes.Summary()
+    var wall = FrameTimes.Summary()
+    /// By the server's log.
+    var downloads = 0
+    var downloadedTwice = 0
 
-      var readyShare: Double { Double(readyRows) / Double(max(1, rowCount)) }
-      var readyShareBehindFirstScreen: Double {
-        Double(readyRows) / Double(max(1, rowCount - firstScreenMisses))
-      }
-      var readyAppearanceShare: Double { Double(readyAppearances) / Double(max(1, appearances)) }
-      var mappedShare: Double { Double(mappedAppearances) / Double(max(1, readyAppearances)) }
-
-      mutating func noteDownloads(_ paths: [String]) {
-        downloads = paths.count
-        downloadedTwice = Dictionary(grouping: paths) { $0 }.values.count { $0.count > 1 }
-      }
+    var readyShare: Double { Double(readyRows) / Double(max(1, rowCount)) }
+    var readyShareBehindFirstScreen: Double {
+      Double(readyRows) / Double(max(1, rowCount - firstScreenMisses))
     }
+    var readyAppearanceShare: Double { Double(readyAppearances) / Double(max(1, appearances)) }
+    var mappedShare: Double { Double(mappedAppearances) / Double(max(1, readyAppearances)) }
 
-    private let rows: ListRows
-    private let scroll: ListScroll
-    private let preheating: ListPreheating
-    private let pipeline: ImagePipeline
-
-    init(_ rows: ListRows, _ scroll: ListScroll, _ preheating: ListPreheating, _ store: CacheStore) {
-      self.rows = rows
-      self.scroll = scroll
-      self.preheating = preheating
-      // Room for requests beside what is preheated.
-      var configuration = ImagePipeline.Configuration(
-        storage: StoreStorage(store), loader: URLSessionLoader(connectionsPerHost: 6 + preheating.limit))
-      configuration.families = [ListRows.styles]
-      configuration.preheatingLimit = preheating.limit
-      pipeline = ImagePipeline(configuration)
-    }
-
-    func run() async throws -> Result {
-      let result: Result = await withCheckedContinuation { continuation in
-        let thread = Thread {
-          var screen = ListScreen(rows, preheating, pipeline)
-          continuation.resume(returning: drawAllFrames(on: &screen))
-        }
-        thread.qualityOfService = .userInteractive
-        thread.start()
-      }
-      pipeline.stopAllPreheating()
-      return result
-    }
-
-    /// In real time: a frame that comes too late is left out, and the next shows where the list is by then.
-    private func drawAllFrames(on screen: inout ListScreen) -> Result {
-      let start = WallTime.now
-      var times = FrameTimes()
-      var late = 0
-      var last = -1
-      while last < scroll.offsets.count - 1 {
-        let due = start + Double(last + 1) / ListScroll.framesPerSecond
-        Thread.sleep(forTimeInterval: max(0, due - WallTime.now))
-        let frame = min(
-          max(last + 1, Int((WallTime.now - start) * ListScroll.framesPerSecond)), scroll.offsets.count - 1)
-        if frame > last + 1 { late += 1 }
-        last = frame
-        times.measure { screen.draw(offset: scroll.offsets[frame]) }
-      }
-      screen.giveUp()
-      var result = screen.result
-      result.frameCount = times.count
-      result.lateFrameCount = late
-      result.cpu = times.cpu
-      result.wall = times.wall
-      return result
+    mutating func noteDownloads(_ paths: [String]) {
+      downloads = paths.count
+      downloadedTwice = Dictionary(grouping: paths) { $0 }.values.count { $0.count > 1 }
     }
   }
-#endif
+
+  private let rows: ListRows
+  private let scroll: ListScroll
+  private let preheating: ListPreheating
+  private let pipeline: ImagePipeline
+
+  init(_ rows: ListRows, _ scroll: ListScroll, _ preheating: ListPreheating, _ store: CacheStore) {
+    self.rows = rows
+    self.scroll = scroll
+    self.preheating = preheating
+    // Room for requests beside the preheated ones.
+    var configuration = ImagePipeline.Configuration(
+      storage: StoreStorage(store), loader: URLSessionLoader(connectionsPerHost: 6 + preheating.limit))
+    configuration.families = [ListRows.styles]
+    configuration.preheatingLimit = preheating.limit
+    pipeline = ImagePipeline(configuration)
+  }
+
+  func run() async throws -> Result {
+    let result: Result = await withCheckedContinuation { continuation in
+      let thread = Thread {
+        var screen = ListScreen(rows, preheating, pipeline)
+        continuation.resume(returning: drawAllFrames(on: &screen))
+      }
+      thread.qualityOfService = .userInteractive
+      thread.start()
+    }
+    pipeline.stopAllPreheating()
+    return result
+  }
+
+  /// In real time: a late frame is skipped, and the next shows the list's current position.
+  private func drawAllFrames(on screen: inout ListScreen) -> Result {
+    let start = WallTime.now
+    var times = FrameTimes()
+    var late = 0
+    var last = -1
+    while last < scroll.offsets.count - 1 {
+      let due = start + Double(last + 1) / ListScroll.framesPerSecond
+      Thread.sleep(forTimeInterval: max(0, due - WallTime.now))
+      let frame = min(
+        max(last + 1, Int((WallTime.now - start) * ListScroll.framesPerSecond)), scroll.offsets.count - 1)
+      if frame > last + 1 { late += 1 }
+      last = frame
+      times.measure { screen.draw(offset: scroll.offsets[frame]) }
+    }
+    screen.giveUp()
+    var result = screen.result
+    result.frameCount = times.count
+    result.lateFrameCount = late
+    result.cpu = times.cpu
+    result.wall = times.wall
+    return result
+  }
+}

@@ -1,58 +1,56 @@
-#if Images
-  import Foundation
-  import Vitrine
-  import VitrineImages
+import Foundation
+import Vitrine
+import VitrineImages
 
-  /// Shows pictures one after the other, each in several styles at the same time, and counts what that takes.
-  enum ShowingPass {
-    struct Result: Codable, Sendable {
-      var urlCount = 0
-      var requests = 0
-      var bytes = 0
-      var decodes = 0
-      var seconds = 0.0
-      var cpuSeconds = 0.0
-      /// Pictures by where they came from.
-      var origins: [String: Int] = [:]
-      /// URLs that gave no picture.
-      var failed: [String] = []
-    }
+/// Shows pictures one after the other, each in several styles at the same time, and measures it.
+enum ShowingPass {
+  struct Result: Codable, Sendable {
+    var urlCount = 0
+    var requests = 0
+    var bytes = 0
+    var decodes = 0
+    var seconds = 0.0
+    var cpuSeconds = 0.0
+    /// Pictures by their origin.
+    var origins: [String: Int] = [:]
+    /// URLs that gave no picture.
+    var failed: [String] = []
+  }
 
-    /// Of the scenes' stores: so much that what a screen holds is never copied.
-    static let budget = 1 << 30
+  /// The budget of the scenes' stores: large enough that pictures on a screen are never copied.
+  static let budget = 1 << 30
 
-    static func run(
-      _ urls: [String], _ styles: [ImageStyle], _ pipeline: ImagePipeline, _ loader: CountingLoader
-    ) async throws -> Result {
-      var result = Result(urlCount: urls.count)
-      let screen = Screen()
-      let before = loader.count
-      let start = (wall: WallTime.now, cpu: CPUTime.process)
-      for url in urls {
-        do {
-          for response in try await responses(url, styles, pipeline) {
-            result.decodes += response.decodeCount
-            result.origins[response.origin.rawValue, default: 0] += 1
-            screen.show(response.bitmap)
-          }
-        } catch is ImageError {
-          result.failed.append(url)
+  static func run(
+    _ urls: [String], _ styles: [ImageStyle], _ pipeline: ImagePipeline, _ loader: CountingLoader
+  ) async throws -> Result {
+    var result = Result(urlCount: urls.count)
+    let screen = Screen()
+    let before = loader.count
+    let start = (wall: WallTime.now, cpu: CPUTime.process)
+    for url in urls {
+      do {
+        for response in try await responses(url, styles, pipeline) {
+          result.decodes += response.decodeCount
+          result.origins[response.origin.rawValue, default: 0] += 1
+          screen.show(response.bitmap)
         }
+      } catch is ImageError {
+        result.failed.append(url)
       }
-      result.seconds = WallTime.now - start.wall
-      result.cpuSeconds = CPUTime.process - start.cpu
-      result.requests = loader.count.requests - before.requests
-      result.bytes = loader.count.bytes - before.bytes
-      return result
     }
+    result.seconds = WallTime.now - start.wall
+    result.cpuSeconds = CPUTime.process - start.cpu
+    result.requests = loader.count.requests - before.requests
+    result.bytes = loader.count.bytes - before.bytes
+    return result
+  }
 
-    private static func responses(
-      _ url: String, _ styles: [ImageStyle], _ pipeline: ImagePipeline
-    ) async throws -> [ImageResponse] {
-      try await withThrowingTaskGroup(of: ImageResponse.self) { group in
-        for style in styles { group.addTask { try await pipeline.image(for: ImageRequest(url, style: style)) } }
-        return try await group.reduce(into: []) { $0.append($1) }
-      }
+  private static func responses(
+    _ url: String, _ styles: [ImageStyle], _ pipeline: ImagePipeline
+  ) async throws -> [ImageResponse] {
+    try await withThrowingTaskGroup(of: ImageResponse.self) { group in
+      for style in styles { group.addTask { try await pipeline.image(for: ImageRequest(url, style: style)) } }
+      return try await group.reduce(into: []) { $0.append($1) }
     }
   }
-#endif
+}

@@ -1,3 +1,4 @@
+import CacheCtlTool
 import Glibc
 
 exit(Tool.run().rawValue)
