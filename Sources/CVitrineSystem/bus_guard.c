@@ -13,16 +13,16 @@
 #define MAP_ANONYMOUS MAP_ANON
 #endif
 
-// A mapped range. Ranges are linked once and never freed, only used again, so the handler walks them without a lock.
-// A thread that faults in a range keeps it mapped (it has it pinned, or holds it), so the range that the handler finds
-// cannot go while the handler is at work.
+// A mapped range. Ranges are linked once and never freed, only used again, so the handler walks them without a
+// lock. A thread that faults in a range keeps it mapped (it has it pinned, or holds it), so the range cannot be
+// removed while the handler runs.
 struct vitrine_range {
   _Atomic(uintptr_t) start;  // 0: free. TAKEN: being filled.
   _Atomic(uintptr_t) end;
-  // One bit for each page that was replaced.
+  // One bit for each replaced page.
   _Atomic(uint64_t) *_Atomic pages;
   _Atomic int protection;
-  // A forked child has no writable mappings of its parent; what it has there is another's.
+  // A forked child has no writable mappings of its parent; that address range of the child belongs to other code.
   _Atomic uint32_t generation;
   struct vitrine_range *next;
 };
@@ -32,7 +32,7 @@ enum { TAKEN = 1 };
 int vitrine_bus_errors;
 
 static _Atomic(vitrine_range *) ranges;
-// Spares who adds many the walk for nothing. It may be off by what happens this moment.
+// Spares callers that add many ranges a useless walk. It may be off by concurrent changes.
 static _Atomic(long) free_count;
 static uintptr_t page_byte_count;
 static struct sigaction previous;
@@ -117,7 +117,7 @@ static vitrine_range *range_of(uintptr_t address) {
   for (vitrine_range *range = atomic_load_explicit(&ranges, memory_order_acquire); range; range = range->next) {
     uintptr_t start = atomic_load_explicit(&range->start, memory_order_acquire);
     uintptr_t end = atomic_load_explicit(&range->end, memory_order_acquire);
-    // Looked at again: another thread may be giving this one, in which nobody faults, to another mapping.
+    // Checked again: another thread may be reusing this range, in which no thread faults, for another mapping.
     if (start > TAKEN && address >= start && address < end &&
         atomic_load_explicit(&range->start, memory_order_relaxed) == start)
       return range;
@@ -129,7 +129,7 @@ static bool show_zeros(uintptr_t start, size_t count, int protection) {
   return mmap((void *)start, count, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED;
 }
 
-// Puts a page of zeros where the fault was. Marks come first: whoever sees a zero of ours sees its mark too.
+// Puts a page of zeros at the fault. Marks are set first: a thread that reads such a zero also sees its mark.
 static bool replace_page(uintptr_t address) {
   vitrine_range *range = range_of(address);
   if (!range) return false;
@@ -143,16 +143,16 @@ static bool replace_page(uintptr_t address) {
   atomic_fetch_or(&pages[page / 64], UINT64_C(1) << (page % 64));
   __atomic_store_n(&vitrine_bus_errors, 1, __ATOMIC_SEQ_CST);
   if (show_zeros(start + page * page_byte_count, page_byte_count, protection)) return true;
-  // The process has no more mappings to give: the whole range as one takes none more.
+  // The process has no mappings left: replacing the whole range as one needs no more of them.
   for (uintptr_t word = 0; word <= page_of(start, end - 1) / 64; word++) atomic_store(&pages[word], ~UINT64_C(0));
   return show_zeros(start, end - start, protection);
 }
 
-// What would have happened without the guard.
+// Does whatever the process would have done without the guard.
 static void pass_on(int number, siginfo_t *info, void *context) {
   bool was_sent = info->si_code <= 0;
 #ifdef BUS_MCEERR_AO
-  // Tells of bad memory that nobody has touched yet.
+  // Reports bad memory that no thread has touched yet.
   was_sent |= info->si_code == BUS_MCEERR_AO;
 #endif
   bool is_spent = (previous.sa_flags & SA_RESETHAND) && atomic_flag_test_and_set(&previous_is_spent);
@@ -164,7 +164,7 @@ static void pass_on(int number, siginfo_t *info, void *context) {
       previous.sa_handler(number);
     return;
   }
-  // A fault comes back as soon as this returns; one that was sent is pending until then.
+  // A fault recurs as soon as this returns; a sent signal is pending until then.
   struct sigaction standard = {0};
   standard.sa_handler = SIG_DFL;
   sigemptyset(&standard.sa_mask);
@@ -184,7 +184,7 @@ static void on_bus_error(int number, siginfo_t *info, void *context) {
 
 static void install(void) {
   pthread_once(&page_once, ask_page);
-  // Known before the handler can run.
+  // Stored before the handler can run.
   if (sigaction(SIGBUS, NULL, &previous) != 0) {
     guard_result = errno;
     return;

@@ -19,8 +19,8 @@
 #include <sys/vfs.h>
 #endif
 
-// SIGXFSZ kills a process that writes past RLIMIT_FSIZE. It is blocked around calls that can grow a file and taken
-// back when such a call failed with EFBIG, so that the caller sees an error and the process keeps its own handler.
+// SIGXFSZ kills a process that writes past RLIMIT_FSIZE. It is blocked around calls that can grow a file, and taken
+// back if such a call fails with EFBIG: the caller sees an error and the process keeps its own handler.
 static bool block_file_size_signal(sigset_t *old) {
   sigset_t set;
   sigemptyset(&set);
@@ -44,8 +44,8 @@ static void restore_signals(const sigset_t *old, bool take) {
   pthread_sigmask(SIG_SETMASK, old, NULL);
 }
 
-// Whether this process had a file size limit when it last allocated or opened something. Writes go to files whose room
-// was allocated before, so the limit that matters is the one in force then; without one they skip two calls each.
+// Whether this process had a file size limit when it last allocated or opened a file. Writes go to files whose
+// blocks were allocated before, so the limit at that time matters; without a limit, writes skip two calls each.
 static bool size_limited;
 
 void vitrine_note_limits(void) {
@@ -239,7 +239,7 @@ int vitrine_write_back(int descriptor, int64_t offset, int64_t count) {
   int result;
   do result = sync_file_range(descriptor, offset, count, flags);
   while (result != 0 && errno == EINTR);
-  // File systems that do not have it leave all of it to the sync.
+  // File systems without this call leave all the work to the sync.
   return result == 0 || errno == ESPIPE || errno == EINVAL || errno == ENOSYS ? 0 : errno;
 #else
   (void)descriptor, (void)offset, (void)count;

@@ -4,8 +4,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-// Blocks are linked once and never freed: a thread that ends marks its block free, the next one takes it. So a scan
-// needs no lock, and the list is as long as the most threads that ever read at the same time.
+// Blocks are linked once and never freed: an ending thread marks its block free, and the next thread takes it. So a
+// scan needs no lock, and the list is as long as the most threads that ever read at the same time.
 struct vitrine_thread {
   _Atomic(uintptr_t) levels[VITRINE_PIN_LEVELS];
   _Atomic int taken;

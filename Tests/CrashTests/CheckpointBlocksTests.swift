@@ -3,7 +3,7 @@ import Testing
 @testable import Vitrine
 @testable import VitrineSimulation
 
-/// Rule 8: a checkpoint finds its room, or is not counted on to find it, also where a file has a length without blocks.
+/// Rule 8: a checkpoint has its room, or does not rely on it, also if a file has a length without blocks.
 @Suite struct CheckpointBlocksTests {
   private static let paths = (0..<2).map { "\(Workload.path)/checkpoints/\($0).checkpoint" }
   private static let synced = PutOptions(durability: .synced)
@@ -12,20 +12,20 @@ import Testing
     try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment)
   }
 
-  /// What is counted on is there.
+  /// Expects that the counted bytes have blocks.
   private static func expectBlocks(_ store: CacheStore) throws {
-    for slot in store.core.checkpoints.slots {
+    for slot in store.probe.checkpoints.slots {
       let status = try slot.file?.status()
       #expect((status?.allocatedByteCount ?? 0) >= slot.room)
     }
-    #expect(store.core.checkpointByteCount == store.core.checkpoints.slots.map(\.room).min())
+    #expect(store.probe.checkpointRoom == store.probe.checkpoints.slots.map(\.room).min())
   }
 
-  /// Puts keys until the next one makes the checkpoint files grow, and answers how many.
+  /// Puts keys until the next one makes the checkpoint files grow, and returns their number.
   private static func fill(_ work: Workload) throws -> Int {
     let core = work.store.core
     var count = 0
-    while core.catalog.checkpointByteCount(moreKeys: 1) <= core.checkpointByteCount {
+    while core.context.catalog.checkpointByteCount(moreKeys: 1) <= work.store.probe.checkpointRoom {
       try work.store.put([UInt8(truncatingIfNeeded: count)], for: "k\(count)")
       count += 1
     }
@@ -33,7 +33,8 @@ import Testing
     return count
   }
 
-  /// A checkpoint may need their room before anything else syncs them. The power goes behind each step of the growing.
+  /// A checkpoint may need their room before anything else syncs them. The power is lost after each step of the
+  /// growth.
   @Test func checkpointFilesThatHaveGrownKeepTheirLength() throws {
     let work = try Workload(options: StoreOptions(byteBudget: 8 << 20))
     func lengths(_ disk: SimulatedDisk) -> [Int] { Self.paths.map { disk.contents($0)?.count ?? 0 } }
@@ -46,7 +47,7 @@ import Testing
     #expect(lengths(work.world.disk.crashStates().disk(.everythingLost)) == grown)
 
     let sites = work.world.disk.operations.filter { $0.index >= work.moments.lowerBound }.map(\.site)
-    #expect(sites.count { $0.map { "\($0)".hasPrefix("Checkpointing.swift") } == true } >= 4)
+    #expect(sites.count { $0.map { "\($0)".hasPrefix("CheckpointRoom.swift") } == true } >= 4)
     for crash in work.crashes(mixtures: 2, seed: 7, maximumAlone: 2) {
       let world = work.world.rebooted(crash.disk())
       let store = try Self.open(world)
@@ -59,7 +60,7 @@ import Testing
     }
   }
 
-  /// Their blocks are there since they grew.
+  /// They have had their blocks since they grew.
   @Test func aCheckpointNeedsNoRoomOnTheDisk() throws {
     let work = try Workload(options: StoreOptions(byteBudget: 8 << 20))
     for number in 0..<5000 { try work.store.put([UInt8(truncatingIfNeeded: number)], for: "k\(number)") }
@@ -69,8 +70,8 @@ import Testing
     #expect(work.store.count == 4999)
   }
 
-  /// Behind a loss of power that left their length, also on a disk that is full by then.
-  @Test(arguments: [false, true]) func aLengthWithoutBlocksIsNotCountedOn(_ isFull: Bool) throws {
+  /// After a loss of power that left their length, also on a disk that is full by then.
+  @Test(arguments: [false, true]) func lengthWithoutBlocksDoesNotCount(_ isFull: Bool) throws {
     let work = try Workload(options: StoreOptions(byteBudget: 8 << 20))
     let count = try Self.fill(work)
     let first = work.world.disk.operationCount
@@ -103,20 +104,20 @@ import Testing
   }
 
   /// A file that grows again, to less than the length that a crash has left it.
-  @Test func whatHasBlocksIsCountedOnUpToThere() throws {
+  @Test func allocatedBlocksCountUpToTheirEnd() throws {
     let disk = SimulatedWorld().disk
     let file = try disk.openDirectory("/folder", create: true).openFile("0.checkpoint", .create)
     try file.truncate(to: 10 * 4096)
     var slot = CheckpointSet.Slot(file: file, header: nil, room: 4096, chargedByteCount: 4096)
     try file.allocate(byteCount: 3 * 4096)
-    // Its length without blocks is neither counted on nor charged.
+    // Its length without blocks is neither used nor charged.
     #expect(try slot.noteRoom(3 * 4096) == 2 * 4096 && slot.room == 3 * 4096)
     try file.allocate(byteCount: 12 * 4096)
     #expect(try slot.noteRoom(12 * 4096) == 9 * 4096 && slot.room == 12 * 4096)
   }
 
-  /// A making that is cut off and finds no room afterwards leaves no store, or one that has all its room.
-  @Test func aStoreThatWasBegunNeedsNoRoomForCheckpoints() throws {
+  /// An interrupted creation that finds no room afterwards leaves no store, or one that has all its room.
+  @Test func unfinishedStoreNeedsNoRoomForCheckpoints() throws {
     let begun = SimulatedWorld()
     _ = try CacheStore.open(
       at: Workload.path, options: StoreOptions(byteBudget: 1 << 20), environment: begun.environment)
@@ -137,7 +138,7 @@ import Testing
     #expect(openedCount > 0)
   }
 
-  /// Tools that copy no zeros leave files whose blocks are not all there.
+  /// Tools that copy no zeros leave files with missing blocks.
   @Test func aCopyWithHolesOpensOnAFullDisk() throws {
     let work = try Workload(options: StoreOptions(byteBudget: 8 << 20))
     for number in 0..<40 { try work.store.put([UInt8(number)], for: "k\(number)") }

@@ -4,14 +4,14 @@ import VitrineSimulation
 
 @testable import Vitrine
 
-/// Rule 4: a checkpoint is published only when the log is durable up to the newest change that it holds; else it names a
-/// file of the log that may not be there.
+/// Rule 4: a checkpoint is published only if the log is durable up to the newest change that it holds. Otherwise it
+/// would name a log file that may not exist.
 @Suite struct CheckpointOrderTests {
-  @Test func aCheckpointLeadsOnToALogThatIsThere() throws {
+  @Test func checkpointContinuesWithAnExistingLogFile() throws {
     let work = try Workload()
     let next = "\(Workload.path)/wal/1.wal"
     var number = 0
-    // Up to the first frame of a file whose head no sync has reached.
+    // Up to the first frame of a file with an unsynced head.
     while try #require(work.world.disk.contents(next)).prefix(128).allSatisfy({ $0 == 0 }) {
       try work.put("k\(number % 40)", Workload.bytes(200, number))
       number += 1
@@ -31,18 +31,14 @@ import VitrineSimulation
     #expect(looked > 30)
   }
 
-  /// A flush has taken a segment on itself and its sync is under way; no mark passes a record that is still on its way, and
-  /// what is behind that has only the log, which the checkpoint passes.
-  @Test func aCheckpointDuringAFlushSyncsWhatOnlyTheLogCarries() throws {
+  /// A flush has taken over a segment and its sync is in progress. No mark passes a record that is still being
+  /// written, so only the log has the records behind it, and the checkpoint goes past them.
+  @Test func checkpointDuringAFlushSyncsInlinePayloads() throws {
     let work = try Workload()
     try work.put("before", Workload.bytes(700, 1), synced: true)
     try work.flush()
     try work.checkpoint()
-    let core = work.store.core
-    let slow = core.locked {
-      core.openSegments.compactMap { $0 }.first { $0.liveCount > 0 }?
-        .reserve(headByteCount: 128, payloadByteCount: 400, pageAligned: false)
-    }
+    let slow = work.store.probe.reserve(headByteCount: 128, payloadByteCount: 400) { $0.liveCount > 0 }
     #expect(slow != nil)
     try work.put("carried", Workload.bytes(900, 2), synced: true)
     try work.put("owed", Workload.bytes(600, 3))
@@ -54,7 +50,7 @@ import VitrineSimulation
         #expect(throws: Never.self) { try store.checkpoint() }
         done.signal()
       }
-      // Time for the whole of it, did it not wait for the sync.
+      // Enough time for the whole call, if it did not wait for the sync.
       if done.wait(timeout: .now() + 0.3) == .success { done.signal() }
       hasPassed.withLock { $0 = true }
     }
@@ -69,14 +65,14 @@ import VitrineSimulation
         #expect(wrong == nil, "after \(moment), \(policy)")
       }
     }
-    // What is on its way never comes, and a closing would wait for it.
+    // The pending record is never filled, and a close would wait for it.
     work.store.abandon()
   }
 
-  /// The log turns for a frame only: a file with nothing but a header would be one that no sync has reached.
-  @Test func aChangeThatComesToNothingTurnsNoLog() throws {
+  /// The log rotates for a frame only: a file with nothing but a header would be an unsynced one.
+  @Test func changeWithoutEffectRotatesNoLog() throws {
     let work = try Workload()
-    let wal = try #require(work.store.core.wal)
+    let wal = try #require(work.store.core.context.wal)
     let use = wal.position.use
     var number = 0
     while wal.position.use == use {
@@ -93,15 +89,15 @@ import VitrineSimulation
     #expect(!again.statistics().lastOpen.mayHaveLostRemovals && again.count == 8)
   }
 
-  /// Its blocks lie where the next attempt writes, whose header may reach the disk before its blocks do.
-  @Test func blocksOfAnAttemptWhoseProcessDiedAreNotTakenForThoseOfTheNext() throws {
+  /// Its blocks are where the next attempt writes, and the next header may reach the disk before its blocks do.
+  @Test func blocksOfAKilledAttemptAreNotTakenForTheNextOne() throws {
     let work = try Workload()
     try work.put("k", Workload.bytes(3000, 1), synced: true)
     try work.reopen()
     try work.close()
     let header = try #require(work.world.disk.operations.last { $0.isCheckpointHeader })
     let world = work.world.rebooted(work.world.disk.crashStates(after: header.index).diskAfterProcessDeath())
-    // In the first attempt's blocks the segment is open; by the next one it was sealed and cut to its length.
+    // In the first attempt's blocks the segment is open; before the next one it was sealed and cut to its length.
     try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment).close()
     try forEachState(of: world) { world, policy in
       let store = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment)
@@ -113,10 +109,10 @@ import VitrineSimulation
     }
   }
 
-  @Test func blocksOfAnAttemptThatCameToNothingAreNotTakenForThoseOfTheNext() throws {
+  @Test func blocksOfAFailedAttemptAreNotTakenForTheNextOne() throws {
     let work = try Workload()
     try work.put("k", Workload.bytes(700, 1), synced: true)
-    // Without a descriptor nothing is known of the segment, and nothing is lost: the call may be made again.
+    // Without a descriptor the state of the segment is unknown, and nothing is lost: the call may be repeated.
     work.world.disk.plan(Fault(.syncFile, on: .containing("/segments/"), .fail(24)))
     #expect(throws: StoreError.self) { try work.store.checkpoint() }
     try work.put("k", Workload.bytes(700, 2), synced: true)
@@ -127,7 +123,8 @@ import VitrineSimulation
     }
   }
 
-  /// After the last checkpoint's header was written and before it was synced, whatever of both attempts the disk has.
+  /// The states after the last checkpoint's header was written and before it was synced, with any parts of both
+  /// attempts on the disk.
   private func forEachState(of world: SimulatedWorld, _ body: (SimulatedWorld, CrashPolicy) throws -> Void) throws {
     let header = try #require(world.disk.operations.last { $0.isCheckpointHeader })
     let states = world.disk.crashStates(after: header.index + 1)

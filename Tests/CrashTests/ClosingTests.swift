@@ -4,7 +4,7 @@ import Testing
 @testable import Vitrine
 @testable import VitrineSimulation
 
-/// A store is closed while others are at work in it.
+/// A store is closed while other threads are at work in it.
 @Suite struct ClosingTests {
   private func semaphore() -> DispatchSemaphore { DispatchSemaphore(value: 0) }
 
@@ -20,24 +20,25 @@ import Testing
     return closed
   }
 
-  /// It has its room, the log has none for its frame, and a checkpoint needs the lock under which a store is closed.
-  @Test func aPutThatNeedsACheckpointDoesNotHoldUpTheClosing() throws {
+  /// It has its reservation, the log has no room for its frame, and a checkpoint needs the lock under which a store
+  /// is closed.
+  @Test func putThatNeedsACheckpointDoesNotBlockClosing() throws {
     for _ in 0..<20 {
       let work = try Workload()
       let (store, core) = (work.store, work.store.core)
-      let wal = try #require(core.wal)
+      let wal = try #require(core.context.wal)
       var number = 0
       while wal.freeCount >= 2 || wal.room >= 448 {
         try store.put(Workload.bytes(20, number), for: CacheKey("k\(number % 8)"))
         number += 1
       }
       let (put, isHeld, mayClose) = (semaphore(), semaphore(), semaphore())
-      // Who holds a lock lets it go: by another thread's hand that is undefined.
+      // The thread that holds a lock releases it: from another thread that is undefined.
       let closed = close(store) {
-        core.upkeepLock.lock()
-        isHeld.signal()
-        mayClose.wait()
-        core.upkeepLock.unlock()
+        core.context.upkeepLock.withLock { _ in
+          isHeld.signal()
+          mayClose.wait()
+        }
       }
       isHeld.wait()
       let last = number
@@ -46,7 +47,9 @@ import Testing
         put.signal()
       }
       func pending() -> Int {
-        core.locked { core.catalog.segments.segments.reduce(0) { $0 + ($1?.pendingCount ?? 0) } }
+        core.context.commitLock.withLock { _ in
+          core.context.catalog.segments.segments.reduce(0) { $0 + ($1?.pendingCount ?? 0) }
+        }
       }
       while pending() == 0 { usleep(100) }
       mayClose.signal()
@@ -57,7 +60,7 @@ import Testing
     }
   }
 
-  @Test func whatAGetDropsMeanwhileLeavesTheAccountsRight() throws {
+  @Test func entryDroppedByAConcurrentGetKeepsAccountsRight() throws {
     let work = try Workload()
     try work.put("k", Workload.bytes(3000, 1), synced: true)
     try work.put("other", Workload.bytes(3000, 2), synced: true)
@@ -68,7 +71,7 @@ import Testing
       #expect(world.disk.damage(path) { $0[range.lowerBound + 100] ^= 1 })
     }
     let store = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment)
-    // Something dead, so that closing syncs before it writes the index.
+    // Dead records make closing sync before it writes the index.
     try store.put(Workload.bytes(100_000, 3), for: "large")
     try store.remove("large")
     let hasMissed = Guarded(false)
@@ -84,12 +87,12 @@ import Testing
     try again.close()
   }
 
-  /// No memory for a sync, say: the put is refused, and its room no longer on its way.
-  @Test func aSyncThatWasShortOfSomethingLeavesNothingToWaitFor() throws {
+  /// If memory is short for a sync, the put is refused, and its reservation does not stay pending.
+  @Test func syncShortOfMemoryLeavesNoPendingReservation() throws {
     let work = try Workload(options: StoreOptions(byteBudget: 16 << 20))
     let store = work.store
     let options = PutOptions(durability: .synced)
-    // Then it has a segment to go to, whose own sync is over.
+    // Then it has a segment, whose own sync is done.
     try store.put(Workload.bytes(100, 2), for: "first")
     work.world.disk.plan(Fault(.syncFile, on: .containing("/segments/"), .fail(ErrorCode.noMemory)))
     #expect(throws: StoreError.self) { try store.put(Workload.bytes(60_000, 1), for: "large", options: options) }
@@ -97,29 +100,29 @@ import Testing
     #expect(hasEnded(close(store)))
   }
 
-  /// Between the check that fails and the removal nothing is pinned: the place may have been given to the key anew.
-  @Test func aLateDropLeavesWhatStandsThereByNow() throws {
+  /// Between the failed check and the removal nothing is pinned: the place may have been reused for the key.
+  @Test func lateDropKeepsTheNewEntry() throws {
     let work = try Workload(options: StoreOptions(byteBudget: 4 << 20))
     let (store, core) = (work.store, work.store.core)
     func place() -> (hash: KeyHash, location: Location)? {
       for shard in 0..<KeyTable.shardCount {
-        for entry in core.catalog.keys.copy(shard: shard) { return (entry.hash(shard: shard), entry.location) }
+        for entry in core.context.catalog.keys.copy(shard: shard) { return (entry.hash(shard: shard), entry.location) }
       }
       return nil
     }
     try store.put(Workload.bytes(100_000, 1), for: "k")
     let old = try #require(place())
-    let segment = core.catalog.segments.id(old.location.slot)
+    let segment = core.context.catalog.segments.id(old.location.slot)
     try store.put(Workload.bytes(100_000, 2), for: "k")
     work.world.background.runAll()
     try store.put(Workload.bytes(100_000, 3), for: "k", options: PutOptions(durability: .synced))
     #expect(try #require(place()).location == old.location, "the place was not given anew")
-    core.drop(old.hash, old.location, in: segment)
+    core.entryRemover.drop(old.hash, old.location, in: segment)
     #expect(store.bytes("k")?.count == 100_000)
     try store.close()
   }
 
-  /// The tool relies on it: an ordinary put of a closed store is as durable as a synced one.
+  /// The tool relies on it: a buffered put of a closed store is as durable as a synced one.
   @Test func bufferedChangesOfAClosedStoreSurvivePowerLoss() throws {
     let work = try Workload()
     let store = work.store
@@ -142,7 +145,7 @@ import Testing
     #expect(count > 0)
   }
 
-  /// Nothing else tells the caller that a sync in the background has failed.
+  /// Only this error tells the caller that a background sync has failed.
   @Test(arguments: [DiskCall.syncFile, .write]) func closingAfterAFailureInTheBackgroundThrows(_ call: DiskCall) throws
   {
     let work = try Workload()
@@ -150,7 +153,7 @@ import Testing
     try store.put(Workload.bytes(9000, 1), for: "k")
     work.world.disk.plan(
       Fault(call, on: .containing(call == .write ? "/checkpoints/" : "/"), .fail(ErrorCode.inputOutput)))
-    if call == .write { store.core.wantsCheckpoint.store(true, ordering: .relaxed) }
+    if call == .write { store.core.signal.wantsCheckpoint.store(true, ordering: .relaxed) }
     work.world.background.runAll()
     work.world.disk.removeFaults()
     #expect(throws: StoreError.self) { try store.close() }

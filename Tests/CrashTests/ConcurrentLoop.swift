@@ -1,7 +1,7 @@
 import Glibc
 import Synchronization
 
-/// Repeats something on a thread of its own until it is stopped.
+/// Repeats a closure on a separate thread until it is stopped.
 final class ConcurrentLoop: Sendable {
   private let isStopped = Atomic<Bool>(false)
   private let hasEnded = Atomic<Bool>(false)

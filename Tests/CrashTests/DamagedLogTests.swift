@@ -3,7 +3,7 @@ import VitrineSimulation
 
 @testable import Vitrine
 
-/// Rule 9, and checkpoints that are damaged: never a wrong byte, never a removed key in silence.
+/// Rule 9, and damaged checkpoints: never a wrong byte, never a removed key returned silently.
 @Suite struct DamagedLogTests {
   private func reopened(_ work: Workload, _ damage: (SimulatedDisk) -> Void) throws -> CacheStore {
     let world = work.world.rebooted(work.world.disk.crashStates().diskAfterProcessDeath())
@@ -11,7 +11,7 @@ import VitrineSimulation
     return try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment)
   }
 
-  @Test func aBreakBeforeWhatWasSyncedIsReportedAndNothingIsResurrected() throws {
+  @Test func breakBeforeSyncedFramesIsReportedAndResurrectsNoKey() throws {
     let work = try Workload()
     try work.put("untouched", Workload.bytes(500, 9), synced: true)
     try work.put("old", Workload.bytes(500, 1), synced: true)
@@ -27,22 +27,22 @@ import VitrineSimulation
       #expect(disk.damage("\(Workload.path)/wal/0.wal") { $0[place] ^= 1 })
     }
     #expect(store.statistics().lastOpen.mayHaveLostRemovals)
-    // Whole frames behind the break touch both: neither comes back as it was.
+    // Whole frames behind the break touch both: neither returns with its earlier value.
     #expect(store.bytes("gone") == nil)
     #expect(store.bytes("old") != Workload.bytes(500, 1))
-    // What only frames before the break name has nothing to fear.
+    // Keys that only frames before the break name are kept.
     #expect(store.bytes("untouched") == Workload.bytes(500, 9))
     #expect(try store.verify().isOK)
     try store.put([1], for: "works")
   }
 
-  @Test func aLogWhoseLengthCannotBeToldIsNotTakenForAnEmptyOne() throws {
+  @Test func logOfUnknownLengthIsNotTakenForAnEmptyOne() throws {
     let work = try Workload()
     try work.put("k", Workload.bytes(500, 1), synced: true)
     try work.put("k", Workload.bytes(500, 2), synced: true)
     var openedCount = 0
     for occurrence in 1...12 {
-      // An opening may give up, and the next one finds all.
+      // An opening may fail, and the next one finds everything.
       let store = try? reopened(work) { disk in
         disk.plan(Fault(.status, on: .containing("/wal/"), occurrence: occurrence, .fail(ErrorCode.inputOutput)))
       }
@@ -54,8 +54,8 @@ import VitrineSimulation
     #expect(openedCount > 0)
   }
 
-  /// Nor does what follows take the numbers of one that may be readable the next time.
-  @Test func aHeaderThatCannotBeReadIsNotThatOfAFileNeverBegun() throws {
+  /// Later files do not take the numbers of a file that may be readable the next time.
+  @Test func unreadableHeaderIsNotTakenForAnUnusedFile() throws {
     var toldCount = 0
     for occurrence in 1...12 {
       let work = try Workload()
@@ -70,7 +70,7 @@ import VitrineSimulation
       world.disk.removeFaults()
       let isTold = store.statistics().lastOpen.mayHaveLostRemovals
       if isTold { toldCount += 1 }
-      let (unread, next) = (second.core.wal?.active?.header, store.core.wal?.active?.header)
+      let (unread, next) = (second.core.context.wal?.active?.header, store.core.context.wal?.active?.header)
       #expect(try #require(next).use > #require(unread).use && #require(next).opening > #require(unread).opening)
       #expect(store.bytes("k") == Workload.bytes(500, 2) || isTold, "the call number \(occurrence)")
       try store.put(Workload.bytes(500, 3), for: "k", options: options)
@@ -83,7 +83,7 @@ import VitrineSimulation
   }
 
   /// A header lies in one sector: no loss of power leaves half of one.
-  @Test func aHeaderThatIsDamagedIsNotThatOfAFileNeverBegun() throws {
+  @Test func damagedHeaderIsNotTakenForAnUnusedFile() throws {
     let work = try Workload()
     try work.put("k", Workload.bytes(500, 1), synced: true)
     let world = work.world.rebooted(work.world.disk.crashStates().diskAfterProcessDeath())
@@ -103,7 +103,7 @@ import VitrineSimulation
         cut.abandon()
       }
       try store.close()
-      // It is told once.
+      // It is reported once.
       let last = left.rebooted(left.disk.copy())
       let again = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: last.environment)
       #expect(again.statistics().lastOpen.kind == .clean)
@@ -113,7 +113,8 @@ import VitrineSimulation
 
   private static let log = "\(Workload.path)/wal/0.wal"
 
-  /// Where the frame begins that `change` appends to the log's first file, or its beginning where a later file has it.
+  /// The offset of the frame that `change` appends to the log's first file, or its beginning if a later file has
+  /// the frame.
   private func place(_ work: Workload, _ change: () throws -> Void) throws -> Int {
     let before = work.world.disk.contents(Self.log)!
     try change()
@@ -132,8 +133,8 @@ import VitrineSimulation
     #expect(store.bytes("old") == nil)
   }
 
-  /// The break lies in one file, and what was removed behind it in the next.
-  @Test func framesOfLaterFilesTellWhatIsNotToBeTrusted() throws {
+  /// The break is in one file, and the removal behind it in the next.
+  @Test func framesOfLaterFilesNameDistrustedKeys() throws {
     let work = try Workload()
     try work.put("old", Workload.bytes(500, 1), synced: true)
     try work.put("gone", Workload.bytes(500, 2), synced: true)
@@ -150,8 +151,8 @@ import VitrineSimulation
     #expect(try store.verify().isOK)
   }
 
-  /// The last frame of a file is gone, and nothing behind it can be read but the head of the next file.
-  @Test func theHeadOfTheNextFileTellsWhatWasDurable() throws {
+  /// The last frame of a file is missing, and behind it only the head of the next file can be read.
+  @Test func headOfTheNextFileTellsTheDurableSequence() throws {
     let work = try Workload()
     try work.put("old", Workload.bytes(500, 1), synced: true)
     var (last, number) = (0, 0)
@@ -171,8 +172,8 @@ import VitrineSimulation
     #expect(store.bytes("old") == Workload.bytes(500, 1))
   }
 
-  /// The log that leads on from the older checkpoint has been begun anew since.
-  @Test func anOlderCheckpointWithoutItsLogIsOfNoUse() throws {
+  /// The log that continues from the older checkpoint has been reused since.
+  @Test func olderCheckpointWithoutItsLogIsNotUsed() throws {
     let work = try Workload()
     var number = 0
     func turn() throws {
@@ -204,8 +205,8 @@ import VitrineSimulation
     return bytes.withUnsafeBytes { CheckpointHeader($0)?.generation } ?? 0
   }
 
-  /// The next crash finds a log that ends cleanly where the break was, and must not take its word.
-  @Test func whatWasDroppedForABreakStaysDropped() throws {
+  /// The next crash finds a log that ends cleanly at the break, and must not trust it.
+  @Test func entriesDroppedForABreakStayDropped() throws {
     let work = try Workload()
     try work.put("old", Workload.bytes(500, 1), synced: true)
     try work.put("gone", Workload.bytes(500, 2), synced: true)
@@ -223,7 +224,7 @@ import VitrineSimulation
     }
   }
 
-  /// Files of a later opening may be among those that are gone: what it has written is not written over.
+  /// Files of a later opening may be missing: its records are not overwritten.
   @Test func aStoreWithoutItsLogIsNotAsItWasClosed() throws {
     let work = try Workload()
     try work.put("a", Workload.bytes(500, 1))
@@ -262,7 +263,7 @@ import VitrineSimulation
     #expect(store.bytes("b") == nil)
   }
 
-  @Test func withoutAnyCheckpointTheSegmentsTellTheIndex() throws {
+  @Test func indexIsRebuiltFromSegmentsWithoutACheckpoint() throws {
     let work = try Workload()
     for number in 0..<20 { try work.put("k\(number)", Workload.bytes(800, number % 15)) }
     try work.close()
@@ -274,7 +275,7 @@ import VitrineSimulation
     #expect(Accounts.check(store) == nil)
   }
 
-  @Test func ofSeveralRecordsOfAKeyARebuildTakesTheNewest() throws {
+  @Test func rebuildTakesTheNewestRecordOfAKey() throws {
     let work = try Workload()
     for number in 0..<3 { try work.put("k", Workload.bytes(800, number)) }
     try work.close()
@@ -287,7 +288,7 @@ import VitrineSimulation
     #expect(store.bytes("k") == Workload.bytes(800, 2))
   }
 
-  @Test func aDamagedNewestCheckpointCostsNothing() throws {
+  @Test func damagedNewestCheckpointLosesNoEntry() throws {
     let work = try Workload()
     try work.put("a", Workload.bytes(500, 1))
     try work.checkpoint()

@@ -4,9 +4,9 @@ import Testing
 @testable import Vitrine
 @testable import VitrineSimulation
 
-/// The power is cut while removed bytes are erased, and behind it.
+/// The power is cut while removed bytes are erased, and after that.
 @Suite struct ErasureCrashTests {
-  /// The files of a disk's store that hold the beginning of `bytes`.
+  /// The files of a disk's store that hold the first bytes of `bytes`.
   private static func holders(of bytes: [UInt8], on disk: SimulatedDisk) throws -> [String] {
     let needle = Data(bytes.prefix(24))
     var holders: [String] = []

@@ -3,7 +3,7 @@ import VitrineSimulation
 
 @testable import Vitrine
 
-/// The power is cut while entries are evicted and segments taken apart.
+/// The power is cut while entries are evicted and segments compacted.
 @Suite struct EvictionCrashTests {
   @Test(arguments: [false, true]) func evictionCanBeCutAnywhere(_ synced: Bool) throws {
     let work = try Workload()
@@ -24,7 +24,7 @@ import VitrineSimulation
       try work.put(
         "k\(number)", Workload.bytes(6000 + number * 50, number), style: number % 3 == 0 ? .original : Style("small")!)
     }
-    // Payloads whose own keys have gone, and keys that use others' payloads.
+    // Payloads without their own keys, and keys that use other keys' payloads.
     try work.put("shared", Workload.bytes(4000, 900), style: Style("small")!)
     try work.put("sharer", Workload.bytes(4000, 900))
     try work.setMetadata("sharer", [1, 2, 3])
@@ -48,11 +48,9 @@ import VitrineSimulation
     for number in 0..<42 { try work.put("k\(number)", Workload.bytes(4000, number)) }
     for number in 0..<42 where number % 3 != 1 { try work.remove("k\(number)") }
     try work.begin()
-    // Asked between records: while copies are there that nothing names.
+    // Called between records: while there are unnamed copies.
     var asked = 0
-    let core = work.store.core
-    core.upkeepLock.lock()
-    _ = try core.compactOnce(leastDead: 0.1) {
+    try work.store.probe.compactOnce(leastDead: 0.1) {
       asked += 1
       switch asked {
       case 2: try? work.put("k1", Workload.bytes(600, 71))
@@ -63,7 +61,6 @@ import VitrineSimulation
       }
       return true
     }
-    core.upkeepLock.unlock()
     #expect(asked > 8)
     work.explore(mixtures: 1, maximumAlone: 2)
     #expect(Accounts.check(work.store) == nil)
@@ -81,7 +78,7 @@ import VitrineSimulation
     work.explore(mixtures: 0, maximumAlone: 1)
   }
 
-  @Test func whatFailsItsCheckIsDroppedAndNeverCopied() throws {
+  @Test func recordThatFailsItsCheckIsDroppedAndNeverCopied() throws {
     let work = try Workload()
     for number in 0..<40 { try work.put("k\(number)", Workload.bytes(4000, number)) }
     for number in 0..<40 where number % 3 != 1 { try work.remove("k\(number)") }
@@ -97,8 +94,8 @@ import VitrineSimulation
     #expect(try work.store.verify().isOK && Accounts.check(work.store) == nil)
   }
 
-  /// What a file will take counts as soon as it has its length.
-  @Test func theBudgetHoldsWhereBlocksComeOnlyWithWhatIsWritten() throws {
+  /// The future size of a file counts as soon as it has its length.
+  @Test func budgetHoldsIfBlocksAreAllocatedOnWrite() throws {
     let work = try Workload(promisesAllocation: false)
     for number in 0..<60 {
       try work.put("k\(number)", Workload.bytes(20_000 + number * 300, number), synced: number % 3 == 0)

@@ -3,7 +3,7 @@ import Vitrine
 
 @testable import VitrineSimulation
 
-/// Each check of the explorer can fail: a history is told of something that the store never did, or the other way round.
+/// Each check of the explorer can fail: a history gets a change that the store never made, or the other way round.
 @Suite struct ExplorerCheckTests {
   private func inspect(
     _ work: Workload, harm: Harm = .none, _ predecessor: Inspection.Predecessor? = nil
@@ -14,7 +14,7 @@ import Vitrine
     ).run(work.world.rebooted(work.world.disk.copy()))
   }
 
-  @Test func aKeyThatNobodyPutIsFound() throws {
+  @Test func keyThatWasNeverPutIsAViolation() throws {
     let work = try Workload()
     try work.put("k", Workload.bytes(700, 1), synced: true)
     #expect(inspect(work) == nil)
@@ -22,8 +22,8 @@ import Vitrine
     #expect(inspect(work)?.contains("foreign is listed") == true)
   }
 
-  /// Metadata that are changed in memory alone may be lost; what they belong to is as durable as it was.
-  @Test func aDurableEntryIsMissedAlsoBehindABufferedChangeOfItsMetadata() throws {
+  /// Metadata changed in memory only may be lost; their entry is as durable as before.
+  @Test func missingDurableEntryIsAViolationAfterABufferedChange() throws {
     let work = try Workload()
     let (kept, lent) = (CacheKey("kept"), CacheKey("lent"))
     try work.put("kept", Workload.bytes(700, 1), synced: true)
@@ -42,7 +42,7 @@ import Vitrine
     #expect(judge([kept: after[kept]!])?.contains("lent is missing") == true)
   }
 
-  @Test func aSyncedChangeOfNothingPromisesNothing() throws {
+  @Test func syncedChangeWithoutEffectPromisesNoDurability() throws {
     let work = try Workload()
     try work.put("k", Workload.bytes(700, 1))
     try work.batch(puts: [], synced: true)
@@ -52,7 +52,7 @@ import Vitrine
     #expect(work.history.judge([:], crashedAfter: work.world.disk.operationCount, powerLost: true) != nil)
   }
 
-  /// Made once more, it is more than there may be by now.
+  /// Repeated, it exceeds the present budget.
   @Test func aBatchBeyondALaterBudgetOfEntriesMayBeRefused() throws {
     let work = try Workload()
     try work.batch(puts: (0..<4).map { ("k\($0)", Workload.bytes(700, $0)) })
@@ -60,8 +60,8 @@ import Vitrine
     #expect(inspect(work) == nil)
   }
 
-  /// Once something was evicted, that excuses nothing which goes later.
-  @Test func whatGoesWithoutAnEvictionIsMissedInAStoreThatHasEvicted() throws {
+  /// An earlier eviction does not excuse a later loss.
+  @Test func earlierEvictionsDoNotExcuseMissingEntries() throws {
     let work = try Workload(options: StoreOptions(byteBudget: 1 << 20, entryBudget: 3))
     for number in 0..<6 { try work.put("k\(number)", Workload.bytes(700, number), synced: true) }
     work.upkeep()
@@ -73,8 +73,8 @@ import Vitrine
     #expect(seen.hasEvicted(work.store))
   }
 
-  /// So many may be missing as were evicted, and one more is one too many.
-  @Test func whatIsMissingBehindEvictionsIsCounted() throws {
+  /// As many may be missing as were evicted, and no more.
+  @Test func entriesMissingByEvictionAreCounted() throws {
     let work = try Workload()
     for number in 0..<4 { try work.put("k\(number)", Workload.bytes(700, number), synced: true) }
     var found = Inspection.contents(work.store, work.history.keys)
@@ -88,8 +88,8 @@ import Vitrine
     #expect(judge(1)?.contains("is missing") == true && judge(2) == nil)
   }
 
-  /// Each of the looks that only some states get finds what is wrong with the store that it is shown.
-  @Test func whatOnlySomeStatesAreAskedForCanFail() throws {
+  /// Each check that only some states get finds a planted error of the store.
+  @Test func everyExtraCheckCanFail() throws {
     let work = try Workload()
     try work.put("k", Workload.bytes(700, 1), synced: true)
     try work.put("l", Workload.bytes(700, 2), synced: true)
@@ -99,7 +99,7 @@ import Vitrine
       func copy() -> SimulatedWorld { work.world.rebooted(work.world.disk.crashStates().disk(.everythingKept)) }
       let right = try inspection.readOnly(copy())
       try body(inspection, copy(), right)
-      // As if there had been another one, or none.
+      // As if the store had another value, or none.
       let before = work.store.bytes("k")
       try work.store.put([9], for: "k", options: PutOptions(durability: .synced))
       #expect(throws: Inspection.Wrong.self) { try body(inspection, copy(), right) }
@@ -111,7 +111,7 @@ import Vitrine
     try look(.changesFirst) { try $0.changeFirst($1, $2) }
   }
 
-  @Test func whatIsHeldMustStayAsItWas() throws {
+  @Test func heldBlobMustKeepItsBytes() throws {
     let work = try Workload()
     try work.put("k", Workload.bytes(700, 1))
     work.hold("k")
@@ -124,7 +124,7 @@ import Vitrine
     #expect(throws: Workload.Unexpected.self) { try work.checkHeld() }
   }
 
-  @Test func whatAnOpeningHadDurablyIsMissedInTheNext() throws {
+  @Test func entryDurableInAnEarlierOpeningMustBeInTheNext() throws {
     let work = try Workload()
     try work.put("k", Workload.bytes(700, 1), synced: true)
     let had = Inspection.contents(work.store, work.history.keys)
@@ -132,7 +132,7 @@ import Vitrine
     // A buffered removal may be lost or not, as far as the history knows.
     try work.remove("k")
     #expect(inspect(work) == nil)
-    #expect(inspect(work, .init(contents: had, evictedCount: 0))?.contains("not what the opening before") == true)
+    #expect(inspect(work, .init(contents: had, evictedCount: 0))?.contains("the opening before") == true)
     #expect(inspect(work, .init(contents: had, evictedCount: 1)) == nil)
     try work.put("k", Workload.bytes(700, 2))
     #expect(inspect(work, .init(contents: had, evictedCount: 1)) != nil)
@@ -148,8 +148,8 @@ import Vitrine
     #expect(work.overBudget?.contains("in a budget of 4096") == true)
   }
 
-  /// What is made once more is made by its own call, and must come to what that says.
-  @Test(arguments: [true, false]) func whatIsMadeOnceMoreMustBeSo(_ isDone: Bool) throws {
+  /// A change is repeated by its own call, and must have the effect that the call claims.
+  @Test(arguments: [true, false]) func repeatedChangeMustTakeEffect(_ isDone: Bool) throws {
     let work = try Workload()
     let bytes = Workload.bytes(700, 1)
     var calls = 0
@@ -158,11 +158,11 @@ import Vitrine
       try store.put(calls == 1 || isDone ? bytes : [1], for: "k", options: PutOptions(durability: .synced))
     }
     let wrong = inspect(work)
-    #expect(calls == 2 && (isDone ? wrong == nil : wrong?.contains("put once more") == true))
+    #expect(calls == 2 && (isDone ? wrong == nil : wrong?.contains("put again") == true))
   }
 
-  /// Where there is room for one entry, the later of two that are put once more takes that of the earlier.
-  @Test func whatIsMadeOnceMoreMayEvict() throws {
+  /// With room for one entry, the later of two repeated puts evicts the earlier.
+  @Test func repeatedChangeMayEvict() throws {
     let work = try Workload(options: StoreOptions(byteBudget: 1 << 20, entryBudget: 1))
     let bytes = Workload.bytes(700, 1)
     let keys = [CacheKey("j"), CacheKey("k")]
@@ -206,11 +206,11 @@ import Vitrine
   }
 
   /// A workload that fails under a fault is judged all the same.
-  @Test(arguments: [true, false]) func aWorkloadThatFailsUnderAFaultIsLookedAt(_ isUnexpected: Bool) {
+  @Test(arguments: [true, false]) func workloadThatFailsUnderAFaultIsInspected(_ isUnexpected: Bool) {
     let liar = CrashWorkload("liar") { store, _ in
       try store.put("k", RecordedStore.bytes(700, 1), synced: true)
       guard store.isTolerant else { return }
-      if isUnexpected { throw RecordedStore.Unexpected(text: "a reader finds what was never put") }
+      if isUnexpected { throw RecordedStore.Unexpected(text: "a reader finds a value that was never put") }
       // Acknowledged, and never done.
       store.history.run([.put(CacheKey("gone"), Content([1, 2, 3]))], synced: true) {}
       throw StoreError.closed
@@ -230,7 +230,7 @@ import Vitrine
     #expect(try explorer.repeat(violation.place)?.text == violation.text)
   }
 
-  @Test func whatPassesCostsNothing() {
+  @Test func passingFailureCostsNoEntry() {
     for call in [DiskCall.openFile, .map, .status] {
       for effect in [FaultInjection.Effect.interrupted, .descriptors, .memory] {
         #expect(FaultInjection(call: call, occurrence: 1, effect: effect).harm == .none)
@@ -238,8 +238,8 @@ import Vitrine
     }
   }
 
-  /// Few states of a long round are taken from all of it, and are the same each time.
-  @Test func aRoundThatIsCutShortIsASampleOfTheWhole() throws {
+  /// A few states of a long round are sampled from all of it, and are the same each time.
+  @Test func shortenedRoundIsASampleOfTheWhole() throws {
     let puts = try #require(CrashWorkload.all.first { $0.name == "log-turns" })
     func places() -> [String] {
       let found = Guarded<[String]>([])
@@ -262,7 +262,7 @@ import Vitrine
     #expect(latest - earliest > 40)
   }
 
-  @Test func whatWasNotReachedIsSaid() {
+  @Test func reportNamesUnreachedNumbers() {
     let explorer = CrashExplorer(workloads: Array(CrashWorkload.all.prefix(2)), seed: 1, states: 12, faults: 4)
     var report = explorer.run()
     #expect(report.shortfalls.isEmpty)

@@ -3,9 +3,9 @@ import Testing
 @testable import Vitrine
 @testable import VitrineSimulation
 
-/// Rule 7, the opening that finds the mark of a failed sync: what it may not do, and what may go wrong meanwhile.
+/// Rule 7, the opening that finds the mark of a failed sync: its duties, and the failures that may come meanwhile.
 @Suite struct FailedSyncRecoveryTests {
-  /// A store whose sync fails, and the world after its process has died.
+  /// A store with a failed sync, and the environment after its process has died.
   private func afterAFailedSync(
     _ folder: String, _ options: StoreOptions = StoreOptions(byteBudget: 1 << 20), change: (Workload) throws -> Void
   ) throws -> (work: Workload, world: SimulatedWorld) {
@@ -20,8 +20,8 @@ import Testing
     try CacheStore.open(at: Workload.path, options: options, environment: world.environment)
   }
 
-  /// The frames that killed what lies in it may only look written.
-  @Test func noSegmentGoesWhileWhatIsInTheLogIsDoubtful() throws {
+  /// The frames that killed its records may only look written.
+  @Test func noSegmentIsUnlinkedWhileTheLogIsDoubtful() throws {
     var bytes = Workload.bytes(60_000, 1)
     let (_, world) = try afterAFailedSync("wal") { work in
       // One to a segment, until the budget has no room for another.
@@ -30,7 +30,7 @@ import Testing
         try work.put("k\(number)", bytes, synced: true)
       }
       try work.checkpoint()
-      // What is overwritten is durable; what overwrites it is not.
+      // The overwritten values are durable; the overwriting ones are not.
       for number in 12..<24 where work.store.contains(CacheKey("k\(number)")) {
         try work.put("k\(number)", Workload.bytes(9, number))
       }
@@ -56,8 +56,8 @@ import Testing
     }
   }
 
-  /// A recovery that is killed before leaves it to the next.
-  @Test func theMarkStaysUntilACheckpointHasWhatWasWrittenAnew() throws {
+  /// A killed recovery leaves the mark to the next one.
+  @Test func markStaysUntilACheckpointHasTheRewrittenRecords() throws {
     let (_, world) = try afterAFailedSync("segments") { try $0.put("unsynced", Workload.bytes(900, 2)) }
     let first = world.disk.operationCount
     try open(world).abandon()
@@ -69,17 +69,17 @@ import Testing
       let lock = try #require(left.contents("\(Workload.path)/LOCK"))
       return String(decoding: lock, as: UTF8.self).contains("sync-failed")
     }
-    // Its sync is the operation behind it.
+    // Its sync is the operation after it.
     for moment in first...(try #require(header).index + 1) {
       #expect(try isMarked(after: moment), "after \(moment) operations")
     }
     #expect(try !isMarked(after: world.disk.operationCount))
   }
 
-  /// With all files of the log in use a recovery begins the last one again, and the next one that one once more.
+  /// With all files of the log in use, a recovery begins the last one again, and so does the next recovery.
   @Test func aRecoveryThatIsKilledTwiceFindsNoDamageInTheLog() throws {
     let (work, world) = try afterAFailedSync("segments") { work in
-      let wal = try #require(work.store.core.wal)
+      let wal = try #require(work.store.core.context.wal)
       var number = 0
       while wal.freeCount > 1 {
         try work.store.put(Workload.bytes(200, number), for: CacheKey("k\(number % 8)"))
@@ -108,14 +108,14 @@ import Testing
     #expect(count > 20, "\(count)")
   }
 
-  /// What only looks written may be dropped at any time: then the page shows what is on the disk. Put again is what looks
-  /// written as a copy, and in its place where a full disk has no room for one.
-  @Test(arguments: [false, true]) func aPageThatIsDroppedInTheMidstIsNotPutAgain(_ isDiskFull: Bool) throws {
+  /// Pages that only look written may be dropped at any time: then they read as on the disk. Only bytes that look
+  /// written are rewritten, as a copy, or in place if a full disk has no room for one.
+  @Test(arguments: [false, true]) func pageDroppedDuringRecoveryIsNotRewritten(_ isDiskFull: Bool) throws {
     let value = Workload.bytes(9000, 2)
     let (work, world) = try afterAFailedSync("segments") { try $0.put("unsynced", value) }
     let path = "\(Workload.path)/segments/\(SegmentHeader.fileName(1))"
     let drop: InterventionPlan.Intervention = { core in
-      // What was written since is dirty, and stays.
+      // Later writes are dirty, and stay.
       let isDirty = core.journal.contains { $0.path == path && $0.byteRange?.overlaps(4096..<8192) ?? false }
       guard !isDirty, let inode = core.resolve(path) else { return }
       core.files[inode]?.write([UInt8](repeating: 0, count: 4096), at: 4096)
@@ -125,7 +125,7 @@ import Testing
     try open(world).abandon()
     let last = world.disk.callCount
     var losses = 0
-    // Before each call to the disk, and then before each look at all of a value.
+    // Before each call to the disk, and then before each full check of a value.
     for call in first...last + 8 {
       let world = work.world.rebooted(work.world.disk.crashStates().diskAfterProcessDeath())
       if isDiskFull { world.disk.fillUp(refusingNewNames: true) }
@@ -154,8 +154,8 @@ import Testing
     #expect(losses > 0)
   }
 
-  /// A disk or a limit that refuses even to write over what is there.
-  @Test(arguments: [ErrorCode.noSpace, ErrorCode.fileTooLarge]) func whatCannotBeWrittenToItsPlaceIsKept(_ code: Int32)
+  /// A disk or a limit that refuses even overwriting in place.
+  @Test(arguments: [ErrorCode.noSpace, ErrorCode.fileTooLarge]) func recordThatCannotBeRewrittenIsKept(_ code: Int32)
     throws
   {
     let (work, world) = try afterAFailedSync("segments") { work in
@@ -171,43 +171,41 @@ import Testing
     #expect(Inspection.contents(store, work.history.keys) == before)
   }
 
-  /// A mark stops short of a payload that a record behind the mark of another segment refers to.
-  @Test func aReferenceIsPutAgainWhereItsPayloadIsDoubtful() throws {
+  /// A mark is below a payload that a record behind the mark of another segment refers to.
+  @Test func referenceToADoubtfulPayloadIsRewritten() throws {
     let value = Workload.bytes(3000, 2)
     var doubtful: UInt64?
     let (_, world) = try afterAFailedSync("wal") { work in
       let core = work.store.core
       try work.put("before", Workload.bytes(700, 1))
-      let slow = core.locked {
-        core.openSegments.compactMap { $0 }.first { $0.liveCount > 0 }?
-          .reserve(headByteCount: 128, payloadByteCount: 400, pageAligned: false)
-      }
+      let slow = work.store.probe.reserve(headByteCount: 128, payloadByteCount: 400) { $0.liveCount > 0 }
       let segment = try #require(slow).segment
       try work.put("owner", value)
       var number = 0
-      while core.locked({ segment.state == .open }) {
+      while core.context.commitLock.withLock({ _ in segment.state == .open }) {
         try work.put("k\(number)", Workload.bytes(9000, number))
         number += 1
       }
       try work.put("reference", value)
       try work.checkpoint()
       let record = try #require(place(CacheKey("reference"), in: work.store))
-      #expect(core.catalog.segments.isVouched(record.own) && !core.catalog.segments.isVouched(record.payload))
-      doubtful = core.catalog.segments.id(record.payload.slot)
-      #expect(doubtful == segment.id && core.catalog.segments.id(record.own.slot) != segment.id)
+      #expect(
+        core.context.catalog.segments.isVouched(record.own) && !core.context.catalog.segments.isVouched(record.payload))
+      doubtful = core.context.catalog.segments.id(record.payload.slot)
+      #expect(doubtful == segment.id && core.context.catalog.segments.id(record.own.slot) != segment.id)
       try work.put("unsynced", Workload.bytes(900, 3))
     }
     let store = try open(world)
     let record = try #require(place(CacheKey("reference"), in: store))
-    let segments = store.core.catalog.segments
+    let segments = store.core.context.catalog.segments
     #expect(segments.id(record.payload.slot) != doubtful && segments.isVouched(record.payload))
     #expect(store.bytes("reference") == value && store.bytes("owner") == value)
     #expect(Accounts.check(store) == nil)
   }
 
-  /// Where a key's record is, and its payload.
+  /// The place of a key's record, and of its payload.
   private func place(_ key: CacheKey, in store: CacheStore) -> (own: Location, payload: Location)? {
-    let catalog = store.core.catalog
+    let catalog = store.core.context.catalog
     let hash = key.url.withUnsafeBytes { catalog.hasher.key($0, styleTag: key.style.tag) }
     guard let own = catalog.keys.find(hash, counts: false, { $0.location }),
       let header = catalog.record(at: own, checks: true)?.header
@@ -215,9 +213,9 @@ import Testing
     return header.carriesPayload ? (own, own) : catalog.payloadLocation(of: header).map { (own, $0) }
   }
 
-  /// A value that was put into a larger budget may be larger than any value is allowed to be now. It goes, since the budget
-  /// holds when the opening returns.
-  @Test func aBudgetThatWasMadeSmallerIsNoReasonNotToOpen() throws {
+  /// A value that was put into a larger budget may exceed the present limit of a value. It is evicted, since the
+  /// budget holds when the opening returns.
+  @Test func storeOpensWithASmallerBudget() throws {
     let (work, world) = try afterAFailedSync("segments", StoreOptions(byteBudget: 16 << 20)) { work in
       try work.put("large", Workload.bytes(5 << 20, 1))
     }
@@ -231,7 +229,7 @@ import Testing
     #expect(again.bytes("large") == nil && again.bytes("small") == [1])
   }
 
-  /// There may be a mark in what cannot be read.
+  /// An unreadable lock file may contain a mark.
   @Test func aLockThatCannotBeReadCountsAsMarked() throws {
     let (_, world) = try afterAFailedSync("segments") { try $0.put("unsynced", Workload.bytes(900, 2)) }
     world.disk.plan(Fault(.read, on: .suffix("/LOCK"), isLasting: true, .fail(5)))
@@ -243,16 +241,18 @@ import Testing
     #expect(try open(left).bytes("unsynced") == found)
   }
 
-  /// The copies are as old, one to another, as what they were made from.
-  @Test func whatIsWrittenAnewKeepsItsOrder() throws {
+  /// The copies keep the order of their originals.
+  @Test func rewrittenRecordsKeepTheirOrder() throws {
     let (_, world) = try afterAFailedSync("segments") { work in
       for number in 0..<40 { try work.put("k\(number)", Workload.bytes(100, number)) }
     }
     func order(_ store: CacheStore) -> [CacheKey] {
       var entries: [(UInt32, CacheKey)] = []
-      let keys = store.core.catalog.keys
+      let keys = store.core.context.catalog.keys
       store.forEachEntry { entry in
-        let hash = entry.key.url.withUnsafeBytes { store.core.catalog.hasher.key($0, styleTag: entry.key.style.tag) }
+        let hash = entry.key.url.withUnsafeBytes {
+          store.core.context.catalog.hasher.key($0, styleTag: entry.key.style.tag)
+        }
         let stamp = keys.find(hash, counts: false) { $0.stamp } ?? 0
         entries.append((RecencyClock.age(of: stamp, at: keys.clock.now), entry.key))
         return true

@@ -3,13 +3,13 @@ import Testing
 @testable import Vitrine
 @testable import VitrineSimulation
 
-/// Rule 7: a sync that failed leaves pages in memory that look written and are not.
+/// Rule 7: a failed sync leaves pages in memory that look written and are not.
 @Suite struct FailedSyncTests {
   private func isWriteFailed(_ error: any Error) -> Bool {
     if case .writeFailed? = error as? StoreError { true } else { false }
   }
 
-  /// A store with an entry that is synced and one that is not, and a disk that fails to write that one back.
+  /// A store with a synced entry and an unsynced one, and a disk that fails to write back the latter.
   private func someUnsynced(_ call: DiskCall, _ folder: String) throws -> Workload {
     let work = try Workload()
     try work.put("before", Workload.bytes(700, 1), synced: true)
@@ -19,10 +19,10 @@ import Testing
   }
 
   @Test(arguments: ["wal", "segments"])
-  func afterAFailedSyncNothingIsAcknowledgedAnyMore(_ folder: String) throws {
+  func failedSyncEndsAllAcknowledgements(_ folder: String) throws {
     let work = try someUnsynced(.syncFile, "/\(folder)/")
     #expect { try work.store.flush() } throws: { isWriteFailed($0) }
-    // The sync would "work" now; the store knows better.
+    // The sync would now succeed without effect; the store refuses it.
     #expect { try work.store.flush() } throws: { isWriteFailed($0) }
     #expect { try work.store.put([1], for: "later") } throws: { isWriteFailed($0) }
     #expect(work.store.bytes("before") == Workload.bytes(700, 1))
@@ -41,7 +41,7 @@ import Testing
     }
   }
 
-  @Test func whatAFlushWasShortOfMemoryForTheNextOneSyncs() throws {
+  @Test func flushAfterOneShortOfMemorySyncsItsSegments() throws {
     let work = try Workload()
     try work.put("k", Workload.bytes(9000, 1))
     work.world.disk.plan(Fault(.syncFile, on: .containing("/segments/"), .fail(ErrorCode.noMemory)))
@@ -52,8 +52,8 @@ import Testing
     #expect(again.bytes("k") == Workload.bytes(9000, 1))
   }
 
-  /// Where the log is written, and not stored into memory, its frame may fail.
-  @Test func aChangeWhoseFrameFailsIsSeenByNobody() throws {
+  /// If the log is written by calls and not by a mapping, its frame may fail.
+  @Test func changeWithAFailedFrameIsInvisible() throws {
     let work = try Workload(promisesAllocation: false)
     try work.put("k", Workload.bytes(700, 1), synced: true)
     work.world.disk.plan(Fault(.write, on: .containing("/wal/"), .fail(ErrorCode.inputOutput)))
@@ -62,24 +62,20 @@ import Testing
     #expect(work.store.bytes("k") == Workload.bytes(700, 1))
   }
 
-  /// Whoever has asked for it: what needs no sync is refused, too.
-  @Test func aSyncThatFailsEndsAllWritingWhoeverAsksForIt() throws {
+  /// Whichever call has asked for it: changes without a sync are refused too.
+  @Test func failedSyncOfAnyCallerEndsAllWriting() throws {
     let calls: [(folder: String, call: (CacheStore) throws -> Void)] = [
       ("wal", { try $0.flush() }), ("segments", { try $0.flush() }),
       ("wal", { try $0.checkpoint() }), ("segments", { try $0.checkpoint() }),
       ("checkpoints", { try $0.checkpoint() }),
       (
         "wal",
-        { store in
-          store.core.upkeepLock.lock()
-          defer { store.core.upkeepLock.unlock() }
-          try store.core.retireDeadSegments()
-        }
+        { store in try store.probe.retireDeadSegments() }
       ),
     ]
     for (folder, call) in calls {
       let work = try Workload()
-      // In two segments, and nothing is left in the first.
+      // In two segments, and the first has no live record left.
       for key in ["a", "b"] { try work.put(key, Workload.bytes(40_000, key == "a" ? 1 : 2)) }
       try work.remove("a")
       work.world.disk.plan(Fault(.syncFile, on: .containing("/\(folder)/"), .loseUnsyncedPages(5)))
@@ -88,8 +84,8 @@ import Testing
     }
   }
 
-  /// What no descriptor was left for was not synced, and is not vouched for.
-  @Test func whatCannotBeOpenedToBeSyncedIsNotDurable() throws {
+  /// A segment without a descriptor for its sync was not synced, and is not vouched for.
+  @Test func segmentThatCannotBeOpenedForASyncIsNotDurable() throws {
     let work = try Workload()
     try work.put("a", Workload.bytes(700, 1))
     let world = work.world.rebooted(work.world.disk.crashStates().diskAfterProcessDeath())
@@ -107,8 +103,8 @@ import Testing
     #expect(try again.verify().isOK)
   }
 
-  /// The same where more segments were written than files stay open: memory shows what they hold, and that is all.
-  @Test func withoutADescriptorForItsSyncASegmentIsNotVouchedFor() throws {
+  /// The same if more segments were written than files stay open: only memory shows their content.
+  @Test func segmentWithoutADescriptorForItsSyncIsNotVouchedFor() throws {
     let work = try Workload(options: StoreOptions(byteBudget: 64 << 20, segmentByteCount: 65_536))
     var bytes = Workload.bytes(60_000, 1)
     let count = 256 + 6
@@ -129,7 +125,7 @@ import Testing
     store.abandon()
   }
 
-  /// The next opening has to distrust what this one could not bring to the disk.
+  /// The next opening has to distrust the records that this one could not sync.
   @Test func aRecoveryWhoseSyncFailsLeavesTheMark() throws {
     let work = try Workload()
     try work.put("a", Workload.bytes(700, 1), synced: true)
@@ -144,7 +140,7 @@ import Testing
     #expect(store.bytes("a") == Workload.bytes(700, 1))
   }
 
-  /// The kernel tells an error once; a sync after a write-back that failed would know of nothing.
+  /// The kernel reports an error once; a sync after a failed write-back would not report it.
   @Test func aFailedWriteBackIsAFailedSync() throws {
     let work = try someUnsynced(.writeBack, "/segments/")
     work.world.background.runAll()
@@ -153,10 +149,10 @@ import Testing
   }
 
   @Test(arguments: ["wal", "segments"])
-  func theNextOpeningChecksAndWritesAnewWhatNobodyVouchesFor(_ folder: String) throws {
+  func nextOpeningChecksAndRewritesUnvouchedRecords(_ folder: String) throws {
     let work = try someUnsynced(.syncFile, "/\(folder)/")
     #expect(throws: StoreError.self) { try work.store.flush() }
-    // The process ends, the system lives: its memory still shows the pages that the disk has not.
+    // The process ends, the system lives: its memory still shows the pages that the disk does not have.
     let world = work.world.rebooted(work.world.disk.crashStates().diskAfterProcessDeath())
     let store = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment)
     let lock = String(decoding: world.disk.contents("\(Workload.path)/LOCK") ?? [], as: UTF8.self)
@@ -165,7 +161,7 @@ import Testing
     let found = store.bytes("unsynced")
     #expect(found == Workload.bytes(900, 2) || found == nil)
     try store.put(Workload.bytes(100, 3), for: "after", options: PutOptions(durability: .synced))
-    // Now the power goes, and with it every page that was only in memory.
+    // Now the power is lost, and with it every page that was only in memory.
     let last = world.rebooted(world.disk.crashStates().disk(.everythingLost))
     let again = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: last.environment)
     #expect(again.bytes("before") == Workload.bytes(700, 1))
@@ -174,14 +170,14 @@ import Testing
     #expect(try again.verify().isOK)
   }
 
-  /// There may be no room for copies: then the same bytes are written to the same place, and nobody is evicted for it.
-  @Test(arguments: [true, false]) func aFullStoreOrDiskKeepsWhatWasDoubtful(_ isDiskFull: Bool) throws {
+  /// Without room for copies, the same bytes are written to the same place, and no entry is evicted for it.
+  @Test(arguments: [true, false]) func fullStoreOrDiskKeepsDoubtfulRecords(_ isDiskFull: Bool) throws {
     let work = try Workload()
     for number in 0..<(isDiskFull ? 4 : 24) {
       try work.put("k\(number)", Workload.bytes(isDiskFull ? 9000 : 30_000, number), synced: true)
     }
     try work.put("sharer", Workload.bytes(9000, 0))
-    // Nothing but a reference leads to this payload.
+    // Only a reference leads to this payload.
     try work.put("gone", Workload.bytes(9000, 30))
     try work.put("reference", Workload.bytes(9000, 30))
     try work.remove("gone")
@@ -198,12 +194,13 @@ import Testing
     #expect(try again.verify().isOK)
   }
 
-  /// The log alone has two of them, and the third and the fourth share their payloads. Each way to the next opening's end.
-  @Test func nothingDurableIsLostWhileItIsWrittenAnew() throws {
+  /// Only the log has two of them, and the third and the fourth share their payloads. All states up to the end of
+  /// the next opening.
+  @Test func rewritingLosesNoDurableEntry() throws {
     let work = try Workload()
     let values = [Workload.bytes(700, 1), Workload.bytes(700, 1), Workload.bytes(900, 2), Workload.bytes(900, 2)]
     for (number, bytes) in values.enumerated() { try work.put("k\(number)", bytes, synced: true) }
-    // Nor does anything stay of a payload that goes with the power, whoever shared it.
+    // A payload lost with the power is also lost for its sharers.
     for key in ["unsynced", "sharer"] { try work.put(key, Workload.bytes(9000, 4)) }
     work.world.disk.plan(Fault(.syncFile, on: .containing("/segments/"), .loseUnsyncedPages(5)))
     #expect(throws: StoreError.self) { try work.store.flush() }
@@ -228,10 +225,10 @@ import Testing
     #expect(count > 50)
   }
 
-  /// With a log that has no room for all the segments of copies, the rest is written to its place. No checkpoint makes room on
-  /// the way: it would name records that are not on the disk, and what they shared would stay without them.
-  @Test(arguments: [1, 2]) func aFullLogIsNoReasonForACheckpointOfWhatIsDoubtful(_ freeCount: Int) throws {
-    // The smallest log, and then more segments than it has room for.
+  /// If the log has no room for all the segments of copies, the rest is written in place. No checkpoint makes room
+  /// meanwhile: it would name records that are not durable, and their shared payloads would be lost.
+  @Test(arguments: [1, 2]) func fullLogWritesNoCheckpointOfDoubtfulRecords(_ freeCount: Int) throws {
+    // The smallest log, and more segments than it has room for.
     let world = SimulatedWorld(seed: 1)
     let small = try CacheStore.open(
       at: Workload.path, options: StoreOptions(byteBudget: CacheFormat.smallestBudget), environment: world.environment)
@@ -243,11 +240,11 @@ import Testing
       (bytes[0], bytes[1]) = (UInt8(truncatingIfNeeded: number), UInt8(truncatingIfNeeded: number >> 8))
       return bytes
     }
-    // In one segment, whose pages are lost.
+    // In one segment, with lost pages.
     try store.put(value(0), for: "k0")
     try store.put(value(0), for: "sharer")
     var count = 1
-    let wal = try #require(store.core.wal)
+    let wal = try #require(store.core.context.wal)
     while wal.freeCount > freeCount || wal.room > 1024 {
       try store.put(value(count), for: "k\(count)")
       count += 1
@@ -261,10 +258,10 @@ import Testing
     func writes(_ file: String) -> Int {
       next.disk.operations.count { $0.site?.description.hasPrefix("\(file).swift") ?? false }
     }
-    // One file is for the recovery, and where it is the last, there is no room for copies at all.
-    #expect(freeCount == 1 ? writes("Putting") == 0 : writes("Putting") > 100)
+    // One file is for the recovery; if it is the last, there is no room for copies at all.
+    #expect(freeCount == 1 ? writes("RecordWriter") == 0 : writes("RecordWriter") > 100)
     #expect(writes("FailedSyncRecovery") > 10)
-    // Of a checkpoint the header is written last, and then synced.
+    // The header of a checkpoint is written last, and then synced.
     let headers = next.disk.operations.filter { $0.path.contains("/checkpoints/") && $0.byteRange == 0..<4096 }
     #expect(!headers.isEmpty)
     for header in headers {
@@ -280,23 +277,23 @@ import Testing
   }
 
   /// A full disk may have room for copies and none for the index with them.
-  @Test func withoutRoomForTheIndexWhatWasDoubtfulIsWrittenToItsPlace() throws {
+  @Test func doubtfulRecordsAreRewrittenInPlaceWithoutRoomForTheIndex() throws {
     let work = try Workload(options: StoreOptions(byteBudget: 16 << 20))
-    let room = work.store.core.checkpointByteCount
+    let room = work.store.probe.checkpointRoom
     var count = 0
-    while work.store.core.catalog.checkpointByteCount(moreKeys: count) <= room {
+    while work.store.core.context.catalog.checkpointByteCount(moreKeys: count) <= room {
       try work.put("k\(count)", Workload.bytes(8, count))
       count += 1
     }
-    try work.store.core.makeSpares(8)
+    try work.store.core.supply.makeSpares(8)
     work.world.disk.plan(Fault(.syncFile, on: .containing("/segments/"), .loseUnsyncedPages(5)))
     #expect(throws: StoreError.self) { try work.store.flush() }
     let world = work.world.rebooted(work.world.disk.crashStates().diskAfterProcessDeath())
     world.disk.fillUp()
     let store = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment)
     #expect(store.count == count)
-    #expect(store.core.checkpointByteCount == room)
-    let copies = world.disk.operations.count { $0.site?.description.hasPrefix("Putting.swift") ?? false }
+    #expect(store.probe.checkpointRoom == room)
+    let copies = world.disk.operations.count { $0.site?.description.hasPrefix("RecordWriter.swift") ?? false }
     #expect(copies == count)
     store.abandon()
     let last = world.rebooted(world.disk.crashStates().disk(.everythingLost))
@@ -305,9 +302,9 @@ import Testing
     #expect(try again.verify().isOK)
   }
 
-  /// The mark stays until everything doubtful was written anew and a checkpoint vouches for it.
+  /// The mark stays until every doubtful record was rewritten and a checkpoint vouches for it.
   @Test(arguments: ["wal", "segments"])
-  func aRecoveryFromAFailedSyncThatIsKilledIsBegunAgain(_ folder: String) throws {
+  func killedRecoveryFromAFailedSyncStartsAgain(_ folder: String) throws {
     let work = try someUnsynced(.syncFile, "/\(folder)/")
     #expect(throws: StoreError.self) { try work.store.flush() }
     let world = work.world.rebooted(work.world.disk.crashStates().diskAfterProcessDeath())
@@ -328,9 +325,9 @@ import Testing
     }
   }
 
-  /// The checkpoint that memory shows is not on the disk, and the log that the one before it needs has been begun anew:
-  /// it has to be written again before anything is written over the one before.
-  @Test func aCheckpointWhoseSyncFailedIsOnTheDiskBeforeTheOtherOneGoes() throws {
+  /// The checkpoint in memory is not on the disk, and the log that the one before it needs has been reused. It has
+  /// to be written again before the one before is overwritten.
+  @Test func checkpointWithAFailedSyncIsRewrittenBeforeTheOtherIsOverwritten() throws {
     let work = try Workload()
     var number = 0
     for _ in 0..<2 {
@@ -359,7 +356,7 @@ import Testing
     }
   }
 
-  @Test func whatIsWrittenAnewIsNeitherYoungerNorOfAnotherSource() throws {
+  @Test func rewrittenRecordsKeepAgeAndSource() throws {
     let work = try Workload()
     let (square, wide) = (Style("square")!, Style("wide")!)
     let recipe = Source([7])!

@@ -3,20 +3,20 @@ import VitrineSimulation
 
 @testable import Vitrine
 
-/// Rule 8: opening, removing and reading need no room; putting says so when there is none.
+/// Rule 8: opening, removing and reading need no room; putting reports that there is none.
 @Suite struct FullDiskTests {
-  /// A store into memory that the disk has no block for could not be refused.
-  @Test func whereBlocksAreNotPromisedNothingGoesThroughMappings() throws {
+  /// A store into memory without a block on the disk could not be refused.
+  @Test func mappingsAreNotWrittenIfBlocksAreNotPromised() throws {
     let work = try Workload(promisesAllocation: false)
     for number in 0..<40 { try work.put("k\(number)", Workload.bytes(900, number), synced: number % 3 == 0) }
     #expect(!work.world.disk.operations.contains { $0.name == "store" })
   }
 
-  @Test func aFullDiskMakesPutsEvictAndNothingElseFail() throws {
+  @Test func fullDiskMakesPutsEvictAndFailsNoOtherCall() throws {
     let work = try Workload(options: StoreOptions(byteBudget: 4 << 20))
     for number in 0..<60 { try work.put("k\(number)", Workload.bytes(9000, number)) }
     work.world.disk.fillUp()
-    // The budget would allow for many more.
+    // The budget would allow many more.
     for number in 60..<120 { try work.put("k\(number)", Workload.bytes(9000, number)) }
     #expect(work.store.statistics().evictedCount > 20)
     for number in 110..<120 { #expect(work.store.bytes("k\(number)") == Workload.bytes(9000, number)) }
@@ -29,7 +29,8 @@ import VitrineSimulation
     #expect(Accounts.check(work.store) == nil)
   }
 
-  /// Upkeep has the next segment ready before anybody waits for it. That is worth no entry on a disk that others have filled.
+  /// Upkeep prepares the next segment before any put waits for it. On a disk that another program has filled, that
+  /// is not worth an entry.
   @Test(arguments: [true, false]) func upkeepEvictsNothingForAFullDisk(_ refusesNewNames: Bool) throws {
     let work = try Workload(options: StoreOptions(byteBudget: 4 << 20))
     for number in 0..<60 { try work.put("k\(number)", Workload.bytes(9000, number)) }
@@ -55,13 +56,13 @@ import VitrineSimulation
     #expect(dead * 50 <= work.store.statistics().liveByteCount)
   }
 
-  @Test func whereNoFileCanBeMadeCompactionDoesWhatItCanAndKeepsEveryEntry() throws {
+  @Test func compactionWithoutNewFilesKeepsEveryEntry() throws {
     let work = try Workload(options: StoreOptions(byteBudget: 4 << 20))
     for number in 0..<200 { try work.put("k\(number)", Workload.bytes(9000, number)) }
     for number in 0..<200 where number % 4 != 0 { try work.remove("k\(number)") }
     try work.store.flush()
     work.world.disk.fillUp(refusingNewNames: true)
-    // There is the room that is kept for copies, and no more.
+    // Only the room reserved for copies is left.
     let report = try work.compact()
     #expect(report.recordsMoved > 5 && report.recordsDropped == 0)
     #expect(report.bytesAfter < report.bytesBefore * 9 / 10, "\(report)")
@@ -72,7 +73,8 @@ import VitrineSimulation
     #expect(Accounts.check(work.store) == nil)
   }
 
-  /// What a checkpoint needs was taken, with its blocks, before the put that made it need it, and is there after a crash.
+  /// The room of a checkpoint was taken, with its blocks, before the put that made it necessary, and is there after
+  /// a crash.
   @Test(arguments: [true, false]) func checkpointsHaveTheRoomThatThePutsBeforeThemTook(_ crashes: Bool) throws {
     let work = try Workload(options: StoreOptions(byteBudget: 4 << 20))
     let disk = work.world.disk
@@ -109,7 +111,7 @@ import VitrineSimulation
     #expect(last.count == number)
   }
 
-  /// Both files have their blocks from the start, also one that was lost and is made anew.
+  /// Both files have their blocks from the start, including one that was lost and recreated.
   @Test(arguments: [false, true]) func checkpointsOfANewStoreNeedNoRoom(_ isMadeAnew: Bool) throws {
     let work = try Workload(options: StoreOptions(byteBudget: 16 << 20))
     var (world, store) = (work.world, work.store)
@@ -121,7 +123,7 @@ import VitrineSimulation
       store = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment)
     }
     world.disk.fillUp(refusingNewNames: true)
-    for number in 0..<400 where store.core.catalog.checkpointByteCount() < store.core.checkpointByteCount {
+    for number in 0..<400 where store.core.context.catalog.checkpointByteCount() < store.probe.checkpointRoom {
       try store.put([], for: "k\(number)")
     }
     for _ in 0..<3 { try store.checkpoint() }
@@ -129,7 +131,7 @@ import VitrineSimulation
   }
 
   /// Its head has blocks too, before it is known.
-  @Test func aBodyThatIsThereIsCommittedOnAFullDisk() throws {
+  @Test func completeBodyIsCommittedOnAFullDisk() throws {
     let work = try Workload(options: StoreOptions(byteBudget: 4 << 20))
     let writer = try work.writer("a", length: nil)
     try writer.write(Workload.bytes(300_000, 1))
@@ -155,5 +157,13 @@ import VitrineSimulation
     world.disk.setCapacity(1 << 30)
     try store.put(Workload.bytes(50_000, 1), for: "room again")
     #expect(store.bytes("room again") == Workload.bytes(50_000, 1))
+  }
+
+  /// Frames of a burst are stored through a mapping, those before a sync are written.
+  @Test(arguments: [true, false]) func frameIsStoredThroughAMappingOnlyIfBlocksArePromised(_ isPromised: Bool) throws {
+    let work = try Workload(promisesAllocation: isPromised)
+    for number in 0..<400 { try work.put("k\(number % 8)", Workload.bytes(100, number)) }
+    let stores = work.world.disk.operations.filter { $0.name == "store" && $0.path.hasPrefix("\(Workload.path)/wal/") }
+    #expect(stores.isEmpty != isPromised)
   }
 }

@@ -3,8 +3,8 @@ import VitrineSimulation
 
 @testable import Vitrine
 
-/// Rule 4: what a crash has left is checked, and brought back from the log where that has it, before anything says that it
-/// is on the disk. The log's files, which alone may have it, are used again afterwards.
+/// Rule 4: leftovers of a crash are checked, or restored from the log, before anything vouches for them. The log's
+/// files, which may have the only copy, are reused afterwards.
 @Suite struct LeftoverCrashTests {
   private func open(_ world: SimulatedWorld) throws -> CacheStore {
     try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment)
@@ -14,7 +14,7 @@ import VitrineSimulation
     world.rebooted(world.disk.crashStates().disk(.everythingLost))
   }
 
-  /// After the death of the process, with one byte wrong in the payload of a value that begins so.
+  /// After the death of the process, with one wrong byte in the payload of a value that begins like this.
   private func afterDamage(to bytes: [UInt8], _ work: Workload) throws -> SimulatedWorld {
     let world = work.world.rebooted(work.world.disk.crashStates().diskAfterProcessDeath())
     for path in world.disk.filePaths where path.hasSuffix(".segment") {
@@ -26,10 +26,10 @@ import VitrineSimulation
     return world
   }
 
-  @Test func aSyncSaysNothingOfUncheckedNeighbours() throws {
+  @Test func syncDoesNotVouchForUncheckedNeighbors() throws {
     let work = try Workload()
     for number in 0..<3 { try work.put("k\(number)", Workload.bytes(700, number), synced: true) }
-    // Their records are in the log alone. One comes to its place when it is read, and is synced there.
+    // Only the log has their records. One is restored when it is read, and synced there.
     let world = afterLosingPower(work.world)
     let store = try open(world)
     #expect(store.bytes("k1") == Workload.bytes(700, 1))
@@ -40,8 +40,8 @@ import VitrineSimulation
     #expect(try again.verify().isOK)
   }
 
-  /// It passes its check, for memory shows it.
-  @Test func whatAProcessLeftInMemoryIsSyncedBeforeACheckpointVouchesForIt() throws {
+  /// It passes its check, since memory has it.
+  @Test func unsyncedPagesOfADeadProcessAreSyncedBeforeACheckpointVouchesForThem() throws {
     let work = try Workload()
     try work.put("k", Workload.bytes(9000, 1))
     let world = work.world.rebooted(work.world.disk.crashStates().diskAfterProcessDeath())
@@ -52,7 +52,7 @@ import VitrineSimulation
     store.abandon()
   }
 
-  /// Behind a loss of power the value is there, and the accounts count what its file takes.
+  /// After a loss of power the value exists, and the accounts have the size of its file.
   private func expectItsLengthIsRight(_ world: SimulatedWorld) throws {
     let left = afterLosingPower(world)
     let again = try open(left)
@@ -60,14 +60,14 @@ import VitrineSimulation
     #expect(Accounts.check(again) { left.disk.byteCount("\(Workload.path)/segments/\($0)") } == nil)
   }
 
-  /// A segment that was cut to what it holds has its length back behind a loss of power.
-  @Test func aCutThatAProcessMadeIsSyncedBeforeACheckpointTellsOfIt() throws {
+  /// A segment that was cut to its records has its old length after a loss of power.
+  @Test func cutByADeadProcessIsSyncedBeforeACheckpointRecordsIt() throws {
     let work = try Workload()
     try work.put("k", Workload.bytes(9000, 1), synced: true)
     let cutting = work.world.rebooted(work.world.disk.crashStates().diskAfterProcessDeath())
     let first = try open(cutting)
     // It vouches for all that the segment holds, so that the next opening has nothing to check there.
-    try first.core.checkLeftovers()
+    try first.core.leftovers.checkLeftovers()
     try first.checkpoint()
     cutting.background.runAll()
     first.abandon()
@@ -79,27 +79,25 @@ import VitrineSimulation
     try expectItsLengthIsRight(world)
   }
 
-  /// The same where the process goes on: its next checkpoint tells of the length.
-  @Test func aCutIsSyncedBeforeACheckpointTellsOfIt() throws {
+  /// The same if the process continues: its next checkpoint records the length.
+  @Test func cutIsSyncedBeforeACheckpointRecordsIt() throws {
     let work = try Workload()
     try work.put("k", Workload.bytes(9000, 1), synced: true)
     let world = work.world.rebooted(work.world.disk.crashStates().diskAfterProcessDeath())
     let store = try open(world)
     try store.checkpoint()
-    // Nothing but the cut is a reason to sync it once more.
+    // The cut is the only reason to sync it again.
     try store.flush()
     let before = world.disk.operationCount
-    store.core.upkeepLock.lock()
-    try store.core.trimSealedSegments()
-    store.core.upkeepLock.unlock()
+    try store.probe.trimSealedSegments()
     #expect(world.disk.lastOperations(since: before).contains { $0.name == "truncate" })
     try store.checkpoint()
     store.abandon()
     try expectItsLengthIsRight(world)
   }
 
-  /// A mark vouches for what ends at it, and for nothing that begins there.
-  @Test func whatBeginsAtAMarkIsChecked() throws {
+  /// A mark vouches for records that end at it, and for none that begins there.
+  @Test func recordThatBeginsAtAMarkIsChecked() throws {
     let work = try Workload()
     try work.put("k", Workload.bytes(9000, 1), synced: true)
     try work.checkpoint()
@@ -108,13 +106,13 @@ import VitrineSimulation
     let first = try open(world)
     let core = first.core
     let place = try #require(
-      (0..<KeyTable.shardCount).flatMap { core.catalog.keys.copy(shard: $0) }.map(\.location).max {
+      (0..<KeyTable.shardCount).flatMap { core.context.catalog.keys.copy(shard: $0) }.map(\.location).max {
         $0.offset < $1.offset
       })
-    #expect(core.catalog.segments.vouchedUpTo(place.slot) == place.offset)
+    #expect(core.context.catalog.segments.vouchedUpTo(place.slot) == place.offset)
     // A checkpoint that a put needs, before the unchecked records were read.
-    try core.prepareCheckpoint()
-    try core.locked { try core.writeCheckpointLocked(consumingSequence: true) }
+    try core.checkpointer.prepareCheckpoint()
+    try first.probe.writeCheckpointForAChange()
     first.abandon()
     let last = world.rebooted(world.disk.crashStates().diskAfterProcessDeath())
     let again = try CacheStore.open(
@@ -122,8 +120,8 @@ import VitrineSimulation
     #expect(again.bytes("next") == nil && again.bytes("k") == Workload.bytes(9000, 1))
   }
 
-  /// It has the index as a close would leave it; what has been written since, only a close can know.
-  @Test func withoutACloseNoOpeningIsClean() throws {
+  /// It has the index as after a close; whether records were written since, only a close can tell.
+  @Test func openingAfterAnUncleanEndIsNotClean() throws {
     let work = try Workload()
     try work.put("k", Workload.bytes(9000, 1), synced: true)
     try work.checkpoint()
@@ -131,32 +129,32 @@ import VitrineSimulation
     #expect(try open(world).statistics().lastOpen.kind == .recovered)
   }
 
-  @Test func theCheckBehindTheServingDropsWhatFails() throws {
+  @Test func backgroundCheckDropsFailedRecords() throws {
     let work = try Workload()
     try work.put("damaged", Workload.bytes(9000, 1))
     try work.put("whole", Workload.bytes(9000, 2))
     let world = try afterDamage(to: Workload.bytes(9000, 1), work)
     let store = try open(world)
-    try store.core.checkLeftovers()
+    try store.core.leftovers.checkLeftovers()
     try store.checkpoint()
     #expect(store.count == 1 && store.bytes("whole") == Workload.bytes(9000, 2))
     #expect(try store.verify().isOK)
-    // What is vouched for is believed.
+    // Vouched-for records are not checked.
     let again = try CacheStore.open(
       at: Workload.path, options: StoreOptions(verification: .never), environment: afterLosingPower(world).environment)
     #expect(again.count == 1 && again.bytes("damaged") == nil)
   }
 
-  /// Where only the log has a payload, a checkpoint brings it to its place durably, before the log's files are used again.
-  @Test func checkpointKeepsWhatOnlyTheLogHadThoughItIsUnchecked() throws {
+  /// If only the log has a payload, a checkpoint makes it durable in its place before the log's files are reused.
+  @Test func checkpointKeepsUncheckedInlineRecords() throws {
     let work = try Workload()
     for number in 0..<3 { try work.put("k\(number)", Workload.bytes(700, number), synced: true) }
     let world = afterLosingPower(work.world)
     let store = try open(world)
     try store.checkpoint()
-    #expect(!store.core.unchecked.isEmpty && store.core.inline.withLock { $0.isEmpty })
+    #expect(!store.probe.unchecked.isEmpty && store.core.checker.carriedRecords.withLock { $0.isEmpty })
     // The log's files are all used again.
-    let wal = try #require(store.core.wal)
+    let wal = try #require(store.core.context.wal)
     var uses: Set<UInt64> = []
     var number = 0
     while uses.count < 6 {
@@ -171,7 +169,7 @@ import VitrineSimulation
     store.abandon()
   }
 
-  /// Its own key has been removed, so no entry lies where it does.
+  /// Its own key has been removed, so no entry names its place.
   @Test func aPayloadThatOnlyOthersUseIsCheckedToo() throws {
     let work = try Workload()
     try work.put("first", Workload.bytes(900, 1), synced: true)
@@ -179,7 +177,7 @@ import VitrineSimulation
     try work.remove("first", synced: true)
     let world = try afterDamage(to: Workload.bytes(900, 1), work)
     let store = try open(world)
-    try store.core.checkLeftovers()
+    try store.core.leftovers.checkLeftovers()
     try store.checkpoint()
     let again = try open(afterLosingPower(world))
     #expect(again.bytes("other") == Workload.bytes(900, 1))
@@ -187,8 +185,8 @@ import VitrineSimulation
     store.abandon()
   }
 
-  /// What the process before has acknowledged, a flush of this one holds for too, also where a new put shares it.
-  @Test(arguments: [false, true]) func aFlushHoldsForWhatTheProcessBeforeHasWritten(_ shares: Bool) throws {
+  /// A flush also covers the changes that the previous process acknowledged, also if a new put shares them.
+  @Test(arguments: [false, true]) func flushCoversWritesOfThePreviousProcess(_ shares: Bool) throws {
     let work = try Workload()
     try work.put("k", Workload.bytes(9000, 1))
     let world = work.world.rebooted(work.world.disk.crashStates().diskAfterProcessDeath())
@@ -200,5 +198,19 @@ import VitrineSimulation
     let again = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: left.environment)
     #expect(again.bytes("k") == Workload.bytes(9000, 1))
     #expect(again.bytes("mine") == (shares ? Workload.bytes(9000, 1) : nil))
+  }
+
+  /// Rule 7: the check of leftovers makes them durable, so a synced put may share one without a sync of its own.
+  @Test func syncedPutThatSharesACheckedLeftoverIsDurable() throws {
+    let work = try Workload()
+    try work.put("key", Workload.bytes(9000, 1))
+    let world = work.world.rebooted(work.world.disk.crashStates().diskAfterProcessDeath())
+    let store = try open(world)
+    try store.core.leftovers.checkLeftovers()
+    try store.put(Workload.bytes(9000, 1), for: "sharer", options: PutOptions(durability: .synced))
+    #expect(store.statistics().blobCount == 1)
+    let again = try open(afterLosingPower(world))
+    #expect(again.bytes("sharer") == Workload.bytes(9000, 1))
+    store.abandon()
   }
 }

@@ -3,7 +3,7 @@ import VitrineSimulation
 
 @testable import Vitrine
 
-/// Rule 8: `LOCK` has its name and its block on the disk before it has a line.
+/// Rule 8: `LOCK` has a durable name and a durable block before it has a line.
 @Suite struct LockFileTests {
   private static let path = "\(Workload.path)/LOCK"
 
@@ -20,9 +20,9 @@ import VitrineSimulation
     try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment)
   }
 
-  /// The power goes after any operation of the opening that makes `LOCK` anew, or the process dies there, another one
-  /// opens the store, and then the power goes: an opening on a full disk finds its line's block.
-  @Test func lockMadeAnewOutlastsALossOfPower() throws {
+  /// The power is lost after any operation of the opening that recreates `LOCK`; or the process dies there, another
+  /// one opens the store, and then the power is lost. An opening on a full disk finds a block for its line.
+  @Test func recreatedLockSurvivesALossOfPower() throws {
     let world = try closedStoreWithoutLock()
     let first = world.disk.operationCount
     let store = try open(world)
@@ -48,7 +48,7 @@ import VitrineSimulation
     }
   }
 
-  /// Without room for its block no opening takes the store, and nothing else is touched.
+  /// Without room for its block no opening takes the store, and no other file is touched.
   @Test func fullDiskWithoutLockIsNoSpaceAndNoHarm() throws {
     let world = try closedStoreWithoutLock()
     world.disk.fillUp()
@@ -59,7 +59,7 @@ import VitrineSimulation
     try store.close()
   }
 
-  /// A mark that may stand in a `LOCK` that is not whole is in it again at every moment.
+  /// A mark that may be in a damaged `LOCK` is in it at every later moment.
   @Test func markInADamagedLineIsKept() throws {
     let world = try closedStoreWithoutLock()
     try open(world).close()

@@ -3,17 +3,17 @@ import VitrineSimulation
 
 @testable import Vitrine
 
-/// What a making or an opening has made is there, whole and by its name, when nothing unsynced reaches the disk.
+/// The files made by a creation or an opening exist, complete and by name, if no unsynced change reaches the disk.
 @Suite struct MissingFileTests {
   private static func path(_ name: String) -> String { "\(Workload.path)/\(name)" }
   private static let files =
     ["STORE", "CACHEDIR.TAG", "COUNTERS"] + (0..<4).map { "wal/\($0).wal" }
     + (0..<2).map { "checkpoints/\($0).checkpoint" }
 
-  @Test func aStoreThatWasMadeIsDurableToTheLastFile() throws {
+  @Test func createdStoreIsDurableToTheLastFile() throws {
     let world = SimulatedWorld()
     var made: SimulatedDisk?
-    // The moment of the rename, with nothing behind it but its own sync: an opening syncs some of it once more.
+    // The moment of the rename, followed only by its own sync: an opening syncs some of it again.
     let store = try CacheStore.open(
       at: Workload.path, options: StoreOptions(byteBudget: 1 << 20), environment: world.environment)
     for moment in 1...world.disk.operationCount where made == nil {
@@ -33,10 +33,10 @@ import VitrineSimulation
     withExtendedLifetime(store) {}
   }
 
-  /// Why a store can be made anew.
+  /// The reasons for which a store can be recreated.
   enum Reason: CaseIterable {
     case nothingTellsWhatItIs
-    /// All its files are whole.
+    /// All its files are intact.
     case openingsAreUsedUp
 
     fileprivate func arrange(_ disk: SimulatedDisk) throws {
@@ -56,8 +56,8 @@ import VitrineSimulation
     }
   }
 
-  /// `recreate` is cut off anywhere, and once more tells nothing of what was there before.
-  @Test(arguments: Reason.allCases) func aStoreThatIsMadeAnewIsMadeAnewAlsoBehindACrash(_ reason: Reason) throws {
+  /// `recreate` is interrupted anywhere, and its repetition shows nothing of the earlier store.
+  @Test(arguments: Reason.allCases) func interruptedRecreationIsCompletedByTheNextOpening(_ reason: Reason) throws {
     let work = try Workload()
     try work.put("older", Workload.bytes(3000, 1), synced: true)
     try work.checkpoint()
@@ -88,8 +88,8 @@ import VitrineSimulation
     #expect(count > 100)
   }
 
-  /// A process that finds `STORE` takes all else for granted, and what it does not find for damage.
-  @Test func aMakingThatIsCutOffLeavesNoStoreOrAWholeOne() throws {
+  /// A process that finds `STORE` expects all other files, and reports missing ones as damage.
+  @Test func interruptedCreationLeavesNoStoreOrAWholeOne() throws {
     let world = SimulatedWorld()
     _ = try CacheStore.open(
       at: Workload.path, options: StoreOptions(byteBudget: 1 << 20), environment: world.environment)
@@ -113,8 +113,8 @@ import VitrineSimulation
     #expect(wholeCount > 0)
   }
 
-  /// What another process has begun and left is made anew by its name, before anything makes a store of it.
-  @Test func aMakingThatIsBegunAnewHasAllItsRoom() throws {
+  /// Files that another process has left unfinished are recreated under their names, before they become a store.
+  @Test func restartedCreationHasAllItsRoom() throws {
     let begun = SimulatedWorld()
     let options = StoreOptions(byteBudget: 1 << 20)
     _ = try CacheStore.open(at: Workload.path, options: options, environment: begun.environment)
@@ -135,7 +135,7 @@ import VitrineSimulation
   }
 
   @Test(arguments: ["STORE", "wal/3.wal", "checkpoints/0.checkpoint", "checkpoints/1.checkpoint"])
-  func aFileThatAnOpeningHasMadeAnewIsDurable(_ name: String) throws {
+  func fileRecreatedByAnOpeningIsDurable(_ name: String) throws {
     let work = try Workload()
     try work.put("a", Workload.bytes(500, 1), synced: true)
     try work.close()
@@ -150,7 +150,7 @@ import VitrineSimulation
     #expect(disk.contents(path)?.count == there.count)
     if name == "STORE" { #expect(disk.contents(path) == there) }
     store.abandon()
-    // Cut off while that file has a length and no blocks yet: the next opening goes on with it.
+    // Interrupted while that file has a length and no blocks yet: the next opening completes it.
     for moment in 1...world.disk.operationCount {
       let left = world.rebooted(world.disk.crashStates(after: moment).disk(.onlyBlocksLost))
       let again = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: left.environment)
@@ -162,8 +162,8 @@ import VitrineSimulation
     }
   }
 
-  /// Whoever made it anew died before its name was durable; what is written into it afterwards is acknowledged.
-  @Test func optionsAreDurableInAStoreFileThatAnotherHasMade() throws {
+  /// The opening that recreated it died before its name was durable; later writes to it are acknowledged.
+  @Test func optionsAreDurableInAStoreFileOfAnotherOpening() throws {
     let work = try Workload()
     try work.close()
     var world = work.world.rebooted(work.world.disk.copy())
@@ -178,14 +178,14 @@ import VitrineSimulation
     #expect(again.statistics().entryBudget == 7)
   }
 
-  /// Rule 2: with the number forgotten, the next opening would give the same ones to other records.
-  @Test func anOpeningsNumberIsOnTheDiskBeforeAnythingCarriesIt() throws {
+  /// Rule 2: if the number were lost, the next opening would use the same ones for other records.
+  @Test func openingNumberIsDurableBeforeAnyRecordCarriesIt() throws {
     let work = try Workload()
     try work.put("a", Workload.bytes(500, 1), synced: true)
     try work.close()
     let world = work.world.rebooted(work.world.disk.copy())
     let store = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment)
-    let opening = try #require(store.core.wal?.opening)
+    let opening = try #require(store.core.context.wal?.opening)
     let disk = world.disk.crashStates().disk(.everythingLost)
     let found = (0..<4).compactMap { index in
       disk.contents(Self.path("wal/\(index).wal"))?.withUnsafeBytes { WALFileHeader($0)?.opening }
@@ -193,8 +193,8 @@ import VitrineSimulation
     #expect(found.max() == opening)
   }
 
-  /// By an app, say, that makes the folder itself, or a process that died before it had made its name durable.
-  @Test func aStoreInAFolderThatSomebodyHasMadeLastsUnderItsName() throws {
+  /// An app that makes the folder itself, for example, or a process that died before the name was durable.
+  @Test func storeInAnExistingFolderHasADurableName() throws {
     let world = SimulatedWorld()
     _ = try world.disk.openDirectory(Workload.path, create: true)
     #expect(world.disk.crashStates().disk(.everythingLost).export() == [:])

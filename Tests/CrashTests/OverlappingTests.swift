@@ -3,9 +3,9 @@ import Vitrine
 
 @testable import VitrineSimulation
 
-/// What tells the order of changes that overlap.
+/// The order of overlapping changes.
 @Suite struct OverlappingTests {
-  /// The kinds of changes that the log got in the course of `body`, a list for each frame.
+  /// The kinds of changes that the log got during `body`, a list for each frame.
   private func frames(_ store: RecordedStore, _ body: () throws -> Void) rethrows -> [[String]] {
     let began = store.world.disk.operationCount
     try body()
@@ -22,18 +22,18 @@ import Vitrine
     }
   }
 
-  @Test(arguments: [40, 3000]) func aChangeIsFoundInItsFrame(_ byteCount: Int) throws {
+  @Test(arguments: [40, 3000]) func changeIsFoundInItsFrame(_ byteCount: Int) throws {
     let store = try RecordedStore()
     try store.put("a", RecordedStore.bytes(500, 1))
-    // A synced put that small comes with the log, one with the other call of the two for writing.
+    // Small synced puts are stored with the log, one with each of the two write calls.
     #expect(try frames(store) { try store.put("b", RecordedStore.bytes(byteCount, 2), synced: true) } == [["put"]])
     #expect(try frames(store) { try store.remove("b") } == [["remove"]])
     #expect(try frames(store) { try store.remove("nothing") } == [])
     #expect(try frames(store) { try store.flush() } == [])
   }
 
-  /// A put's own frame is not the first that its thread brings.
-  @Test func thatOfASegmentIsNotTakenForIt() throws {
+  /// A put's own frame is not the first that its thread stores.
+  @Test func frameOfASegmentIsNotTakenForAChange() throws {
     let store = try RecordedStore()
     var number = 0
     var found: [[String]] = []
@@ -44,9 +44,9 @@ import Vitrine
     #expect(found.count > 1 && found.last == ["put"] && found.dropLast().allSatisfy { !$0.contains("put") })
   }
 
-  /// Changes from several threads, a synced one with its payload in the log among them, are in the history where their
-  /// frames are.
-  @Test func whatOverlapsHasAnOrder() throws {
+  /// Changes from several threads, a synced one with its payload in the log among them, are at the places of their
+  /// frames in the history.
+  @Test func overlappingChangesHaveAnOrder() throws {
     let store = try RecordedStore()
     try store.put("a", RecordedStore.bytes(500, 1))
     let bystanders = [

@@ -47,7 +47,7 @@ import Vitrine
     work.explore()
   }
 
-  @Test func aNewOriginalTakesItsStylesInOneStep() throws {
+  @Test func newOriginalRemovesItsStylesInOneStep() throws {
     let (square, wide) = (Style("square")!, Style("wide")!)
     let work = try Workload()
     try work.put("a", Workload.bytes(700, 1), synced: true)
@@ -72,7 +72,7 @@ import Vitrine
     }
     work.upkeep()
     work.world.disk.foldHistory()
-    // The history takes the least recently used keys for the evicted ones: the original is none of them.
+    // The history takes the least recently used keys for the evicted ones; the original is not one of them.
     #expect(work.store.bytes("a") != nil)
     try work.replace("a", Workload.bytes(600, 2), outdating: styles, synced: true)
     try work.put("a", Workload.bytes(90, 3), style: styles[0], synced: true)
@@ -111,7 +111,7 @@ import Vitrine
     work.explore(mixtures: 2, maximumAlone: 3)
   }
 
-  @Test func removingEverythingGivesBackTheSpaceInOrder() throws {
+  @Test func removalOfEverythingFreesSpaceInOrder() throws {
     let work = try Workload()
     for round in 0..<4 { try work.put("k\(round)", Workload.bytes(20_000, round), synced: round == 2) }
     try work.removeAll()
@@ -122,8 +122,9 @@ import Vitrine
     work.explore(mixtures: 2, maximumAlone: 4)
   }
 
-  /// Nothing but upkeep makes the removal durable, and it has to before it takes the files: either all are there, or none.
-  @Test func aRemovalOfEverythingIsDurableBeforeItsFilesGo() throws {
+  /// Only upkeep makes the removal durable, and has to do so before it unlinks the files: either all exist, or
+  /// none.
+  @Test func removalOfEverythingIsDurableBeforeItsFilesAreUnlinked() throws {
     let work = try Workload()
     for number in 0..<5 { try work.put("k\(number)", Workload.bytes(20_000, number), synced: true) }
     let before = Inspection.contents(work.store, work.history.keys)
@@ -153,7 +154,7 @@ import Vitrine
     work.explore()
   }
 
-  @Test func everyModeOfVerificationServesOnlyWhatWasPut() throws {
+  @Test func everyModeOfVerificationServesOnlyPutBytes() throws {
     for verification in [Verification.always, .never] {
       let work = try Workload()
       try work.put("a", Workload.bytes(700, 1))
@@ -164,6 +165,22 @@ import Vitrine
       try work.checkpoint()
       try work.put("a", Workload.bytes(901, 4))
       work.explore(verification: verification)
+    }
+  }
+
+  /// Rule 3: the shared payload is durable before the frame of the synced put is.
+  @Test func syncedOverwriteThatSharesBytesReadsAsBeforeOrAfter() throws {
+    let work = try Workload()
+    let (before, after) = (Workload.bytes(600, 1), Workload.bytes(600, 2))
+    try work.put("key", before, synced: true)
+    try work.put("buffered", after)
+    work.markBeginning()
+    try work.put("key", after, synced: true)
+    for crash in work.crashes(mixtures: 3, seed: 7, maximumAlone: 6) {
+      let store = try CacheStore.open(
+        at: Workload.path, options: StoreOptions(), environment: work.world.rebooted(crash.disk()).environment)
+      let found = store.bytes("key")
+      #expect(found == before || found == after, "\(crash)")
     }
   }
 }

@@ -28,7 +28,7 @@ import VitrineSimulation
     explore(work)
   }
 
-  @Test func aFrameHalfStoredDoesNotCount() throws {
+  @Test func halfStoredFrameDoesNotCount() throws {
     let work = try Workload()
     try work.put("a", Workload.bytes(700, 1))
     let before = work.world.disk.operationCount

@@ -2,7 +2,7 @@ import Testing
 import Vitrine
 import VitrineSimulation
 
-/// A store that was left by a loss of power, on a medium that cannot be written to.
+/// A store left by a loss of power, on a read-only medium.
 @Suite struct ReadOnlyMediumTests {
   private static let writing: [DiskCall] = [
     .createDirectory, .remove, .rename, .syncDirectory, .createFile, .write, .allocate, .truncate, .syncFile, .lock,
@@ -14,10 +14,10 @@ import VitrineSimulation
   }
 
   @Test(arguments: [ReadMode.mapped, .copied])
-  func everythingDurableIsReadAndNothingIsTried(_ reads: ReadMode) throws {
+  func readOnlyMediumIsReadWithoutAWriteAttempt(_ reads: ReadMode) throws {
     let work = try Workload()
     let bitmap = Workload.bytes(2000, 1)
-    // Synced values are in the log only: the power goes before their segment is written.
+    // Only the log has synced values: the power is lost before their segment is written.
     try work.put("a", bitmap, synced: true)
     try work.put("text", [UInt8](repeating: 65, count: 3000), synced: true)
     try work.put("shared", bitmap, synced: true)
@@ -45,7 +45,7 @@ import VitrineSimulation
     #expect(throws: StoreError.self) {
       try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment)
     }
-    // The medium can be written to again: a writer finds the same, and the reader follows it.
+    // The medium becomes writable again: a writer finds the same, and the reader follows it.
     world.disk.removeFaults()
     let reader = try openReadOnly(world, reads)
     #expect(reader.bytes("shared") == bitmap)
@@ -58,10 +58,10 @@ import VitrineSimulation
     try writer.close()
   }
 
-  /// Two records of one page that only the log carries. The reader brings one to its place in memory, the writer both on
-  /// the disk; then the log is written over.
+  /// Two records in one page, both inline in the log only. The reader restores one in memory, the writer both on
+  /// the disk; then the log is overwritten.
   @Test(arguments: [false, true], [ReadMode.mapped, .copied])
-  func aReaderFindsWhatAWriterHasBroughtToItsPlace(_ followsOften: Bool, _ reads: ReadMode) throws {
+  func readerFindsRecordsThatAWriterRestored(_ followsOften: Bool, _ reads: ReadMode) throws {
     let work = try Workload()
     let values = ["first": Workload.bytes(200, 1), "second": Workload.bytes(200, 2), "third": Workload.bytes(200, 3)]
     for (name, value) in values { try work.put(name, value, synced: true) }

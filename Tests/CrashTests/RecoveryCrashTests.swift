@@ -3,7 +3,7 @@ import Testing
 @testable import Vitrine
 @testable import VitrineSimulation
 
-/// The power goes again while recovery is at work, and once more after that.
+/// The power is lost again during recovery, and once more after that.
 @Suite struct RecoveryCrashTests {
   @Test func recoveryCanBeCutAnywhere() throws {
     let work = try Workload()
@@ -45,8 +45,8 @@ import Testing
     }
   }
 
-  /// Rule 7: the process dies behind the write of a checkpoint's header, before its sync. By what memory shows, files of the
-  /// log are free that the checkpoint on the disk needs.
+  /// Rule 7: the process dies after the write of a checkpoint's header, before its sync. According to memory, log
+  /// files are free that the checkpoint on the disk needs.
   @Test(arguments: 1...3) func noLogFileIsUsedAgainBeforeTheCheckpointThatFreesItIsOnTheDisk(_ turns: Int) throws {
     let work = try Workload()
     var number = 0

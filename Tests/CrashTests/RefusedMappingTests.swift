@@ -3,7 +3,7 @@ import VitrineSimulation
 
 @testable import Vitrine
 
-/// File systems that refuse shared mappings, as some over a network do.
+/// File systems that refuse shared mappings, as some network file systems do.
 @Suite struct RefusedMappingTests {
   private let refusal = Fault(.map, isLasting: true, .fail(ErrorCode.invalidArgument))
 

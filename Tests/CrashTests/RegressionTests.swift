@@ -3,7 +3,7 @@ import VitrineSimulation
 
 @testable import Vitrine
 
-/// Sequences that once lost something.
+/// Sequences that once lost entries or changes.
 @Suite struct RegressionTests {
   private func open(_ world: SimulatedWorld) throws -> CacheStore {
     try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment)
@@ -18,9 +18,9 @@ import VitrineSimulation
     return try #require(store.catalog.keys.find(hash, counts: false) { $0 }).location
   }
 
-  /// Built anew from the segments, a store went without all of a segment that the disk did not give at once.
+  /// A store rebuilt from the segments dropped all of a segment that the disk did not deliver at once.
   @Test(arguments: [DiskCall.read, .status, .openFile])
-  func aRebuildGivesUpNoMoreThanTheDiskDoesNotGive(_ call: DiskCall) throws {
+  func rebuildLosesOnlyUndeliverablePages(_ call: DiskCall) throws {
     let work = try Workload(options: StoreOptions(byteBudget: 4 << 20, segmentByteCount: 256 << 10))
     for number in 0..<20 { try work.put("k\(number)", Workload.bytes(5000, number)) }
     try work.close()
@@ -40,7 +40,7 @@ import VitrineSimulation
         #expect(isWhole, "\(call) \(occurrence)")
         continue
       }
-      // What the disk does not give to a get is another matter.
+      // Undeliverable bytes of a get are another matter.
       world.disk.removeFaults()
       for number in 0..<20 {
         let isThere = store.bytes("k\(number)") == Workload.bytes(5000, number)
@@ -50,7 +50,7 @@ import VitrineSimulation
     #expect(call == .read ? refusals == 0 : refusals > 0)
   }
 
-  @Test func nothingCountsAsDurableInAFolderThatWasTakenAway() throws {
+  @Test func noChangeIsDurableInAMovedFolder() throws {
     let calls: [(CacheStore) throws -> Void] = [
       { try $0.flush() }, { try $0.checkpoint() }, { try $0.setBudgets(entryBudget: 7) },
       { try $0.put([1], for: "a", options: PutOptions(durability: .synced)) },
@@ -65,8 +65,8 @@ import VitrineSimulation
     }
   }
 
-  /// What is asked before a sync says nothing of the folder that it has reached.
-  @Test func nothingCountsAsDurableInAFolderThatGoesDuringTheSync() throws {
+  /// A check before a sync says nothing about the folder that the sync reaches.
+  @Test func noChangeIsDurableIfItsFolderIsMovedDuringTheSync() throws {
     let calls: [(CacheStore) throws -> Void] = [
       { try $0.put([1], for: "a", options: PutOptions(durability: .synced)) },
       { try $0.remove("before", durability: .synced) }, { try $0.removeAll(durability: .synced) },
@@ -83,7 +83,7 @@ import VitrineSimulation
     }
   }
 
-  /// Adapters conceal what they could not store. A store that can still write keeps it.
+  /// Adapters conceal a value that they could not store. A store that can still write keeps it.
   @Test func aRefusedKeyIsConcealedOnlyAfterAFailure() throws {
     let work = try Workload()
     let store = work.store
@@ -100,15 +100,15 @@ import VitrineSimulation
     #expect(store.bytes("b") == nil && store.count == 0)
     work.world.disk.removeFaults()
     try? store.close()
-    // On the disk all is as before.
+    // The disk is unchanged.
     let left = work.world.rebooted(work.world.disk.copy())
     let again = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: left.environment)
     #expect(again.bytes("a") == Workload.bytes(500, 1) && again.bytes("b") == Workload.bytes(500, 1))
     try again.close()
   }
 
-  /// Of unknown length, it lies in a file of its own before it is known to be small.
-  @Test func aBodyThatComesBackFromItsFileAlteredIsNotStored() throws {
+  /// With unknown length, it is in a separate file before it is known to be small.
+  @Test func bodyAlteredInItsFileIsNotStored() throws {
     let work = try Workload(options: StoreOptions(byteBudget: 4 << 20, segmentByteCount: 256 << 10))
     let writer = try work.writer("a", length: nil)
     try writer.write(Workload.bytes(80_000, 1))
@@ -118,7 +118,7 @@ import VitrineSimulation
     #expect(work.store.bytes("a") == nil)
   }
 
-  @Test func openingsThatWriteNothingDoNotBreakTheChainOfTheLog() throws {
+  @Test func openingsWithoutAWriteKeepTheChainOfTheLog() throws {
     let work = try Workload()
     try work.put("a", Workload.bytes(500, 1), synced: true)
     var world = work.world
@@ -170,7 +170,7 @@ import VitrineSimulation
     let world = killed(work.world)
     let path = try #require(world.disk.filePaths.first { $0.contains("0001.segment") })
     let bytes = try #require(world.disk.contents(path))
-    // The second record is the reference: break its head.
+    // The second record is the reference: damage its head.
     let place = try #require(
       (130..<bytes.count).first { Array(bytes[$0..<min($0 + 4, bytes.count)]) == Array("VREC".utf8) })
     #expect(world.disk.damage(path) { $0[place + 40] ^= 1 })
@@ -183,7 +183,7 @@ import VitrineSimulation
     #expect(!again.statistics().lastOpen.mayHaveLostRemovals)
   }
 
-  @Test func losingEveryPayloadButNotTheLogStillOpens() throws {
+  @Test func storeWithoutItsPayloadsOpensFromTheLog() throws {
     let work = try Workload()
     for number in 0..<(Thoroughness.stride == 1 ? 900 : 200) {
       try work.put("k\(number)", Workload.bytes(200, number), synced: number % 100 == 0)
@@ -197,7 +197,7 @@ import VitrineSimulation
     }
   }
 
-  @Test func aMetadataChangeNeverBringsAnOlderValueBack() throws {
+  @Test func changeOfMetadataNeverRestoresAnOlderValue() throws {
     let work = try Workload()
     let store = work.store
     let key = CacheKey("k")
@@ -212,7 +212,7 @@ import VitrineSimulation
     changer.stop()
   }
 
-  @Test func nothingIsLostWhenCheckpointsAndSyncedPutsMeet() throws {
+  @Test func checkpointsBesideSyncedPutsLoseNoEntry() throws {
     let work = try Workload()
     let store = work.store
     let checkpointer = ConcurrentLoop { try? store.checkpoint() }
@@ -230,17 +230,17 @@ import VitrineSimulation
     checkpointer.stop()
   }
 
-  /// An opening with another option writes a checkpoint before it looks at what a crash has left.
+  /// An opening with a changed option writes a checkpoint before it checks the leftovers.
   private func openChanged(_ world: SimulatedWorld) throws -> CacheStore {
     try CacheStore.open(
       at: Workload.path, options: StoreOptions(compressionLevel: 7), environment: world.environment)
   }
 
-  @Test func aCheckpointKeepsWhatOnlyTheLogHas() throws {
+  @Test func checkpointKeepsRecordsThatOnlyTheLogHas() throws {
     let work = try Workload()
     try work.put("b", Workload.bytes(700, 2))
     try work.put("a", Workload.bytes(700, 1), synced: true)
-    // Both frames are there; one of them carries its record, the other's is nowhere.
+    // Both frames exist; one of them carries its record inline, the other's record is lost.
     let world = work.world.rebooted(work.world.disk.crashStates().disk(.everythingLost))
     _ = try openChanged(world)
     for moment in 0...world.disk.operationCount {
@@ -254,11 +254,12 @@ import VitrineSimulation
     }
   }
 
-  /// A process dies between a checkpoint's header and its sync, or in a sync that fails; the power goes in the next opening.
+  /// A process dies between a checkpoint's header and its sync, or in a failed sync; the power is lost in the next
+  /// opening.
   @Test(arguments: [true, false]) func theOnlyDurableCheckpointIsNotWrittenOver(_ fails: Bool) throws {
     let work = try Workload()
     try work.put("a", Workload.bytes(700, 1), synced: true)
-    // So often that earlier checkpoints lead to files of the log that were used again.
+    // Often enough that earlier checkpoints lead to log files that were reused.
     for number in 0..<100 {
       try work.put("turn", Workload.bytes(3000, number), synced: true)
       if number % 20 == 19 { try work.store.checkpoint() }
@@ -266,7 +267,7 @@ import VitrineSimulation
     try work.put("b", Workload.bytes(700, 2), synced: true)
     let disk = work.world.disk
     if fails {
-      // Its header and no other sync of it.
+      // The sync of its header and no other.
       disk.plan(Fault(.syncFile, on: .containing("/checkpoints/"), .loseUnsyncedPages(5)))
       #expect(throws: StoreError.self) { try work.store.checkpoint() }
     } else {
@@ -290,14 +291,14 @@ import VitrineSimulation
     let place = try location("k", work.store)
     #expect(work.store.catalog.record(at: place, checks: true) != nil)
     let file = "\(Workload.path)/segments/\(SegmentHeader.fileName(work.store.catalog.segments.id(place.slot)))"
-    // When it was written: nothing else hangs on it.
+    // The time of its put, on which nothing else depends.
     work.world.disk.damage(file) { $0[place.offset + 72] ^= 1 }
     #expect(work.store.catalog.record(at: place, checks: false) != nil)
     #expect(work.store.catalog.record(at: place, checks: true) == nil)
   }
 
-  /// A process dies while it makes a store, and the next one while it goes on with that: a reader finds nothing damaged.
-  @Test func aMakingThatIsKilledTwiceLooksUnfinishedAndNotDamaged() throws {
+  /// A process dies while it creates a store, and the next one while it continues: a reader finds no damage.
+  @Test func twiceKilledCreationLooksUnfinishedAndNotDamaged() throws {
     let making = SimulatedWorld(seed: 5)
     _ = try open(making)
     let end = try #require(making.disk.operations.last { $0.name == "rename" }).index + 2
@@ -318,11 +319,11 @@ import VitrineSimulation
     }
   }
 
-  /// The log brings the payload to its place when it is looked for, also by `verify`, which may come to who shares it first.
-  @Test func aSharerIsNotLostWhosePayloadOnlyTheLogHas() throws {
+  /// The log restores the payload when it is needed, also by `verify`, which may check its sharer first.
+  @Test func sharerOfAnInlinePayloadIsNotLost() throws {
     let work = try Workload()
     for round in 0..<40 {
-      // Places come free before those in use, so that the sharer's may lie before its payload's.
+      // Freed places come before used ones, so the sharer's may precede its payload's.
       for number in 0..<4 { try work.put("filler\(number)", Workload.bytes(30_000, 10 * round + number)) }
       for number in 0..<4 { try work.remove("filler\(number)") }
       work.upkeep()

@@ -3,7 +3,7 @@ import Testing
 @testable import Vitrine
 @testable import VitrineSimulation
 
-/// Segments are made while something comes between that no workload brings about.
+/// Creation of segments with disturbances that no workload causes.
 @Suite struct SegmentSupplyCrashTests {
   private func removals(_ work: Workload) -> Int {
     work.world.disk.operations.count { operation in
@@ -11,11 +11,11 @@ import Testing
     }
   }
 
-  /// Who else writes into the folder may have taken the name.
-  @Test func aFileUnderTheNextSegmentsNameGoes() throws {
+  /// Another program that writes into the folder may have taken the name.
+  @Test func foreignFileUnderTheNextSegmentsNameIsRemoved() throws {
     let work = try Workload()
     try work.put("kept", Workload.bytes(700, 1), synced: true)
-    let name = SegmentHeader.fileName(work.store.core.catalog.nextSegment)
+    let name = SegmentHeader.fileName(work.store.core.context.catalog.nextSegment)
     work.world.disk.setContents("\(Workload.path)/segments/\(name)", Workload.bytes(5000, 2))
     try work.put("large", Workload.bytes(100_000, 3), synced: true)
     #expect(removals(work) == 1)
@@ -23,9 +23,9 @@ import Testing
     work.explore()
   }
 
-  /// The file of a segment can neither be finished nor removed: it counts until it can.
+  /// The file of a segment can neither be completed nor removed: it counts until it can.
   @Test(arguments: [
-    // ENFILE. A segment that is short of memory for its mapping is left unmapped.
+    // ENFILE. A segment for whose mapping memory is short stays unmapped.
     Fault(.map, on: .containing("/segments/"), .fail(23)),
     Fault(.write, on: .containing("/segments/"), .fail(ErrorCode.noSpace)),
   ])
@@ -52,18 +52,18 @@ import Testing
     #expect(work.store.bytes("kept") == Workload.bytes(700, 1))
   }
 
-  /// The segment just made has no frame that names it: its file goes, and a checkpoint makes room.
+  /// No frame names the new segment yet: its file is removed, and a checkpoint makes room.
   @Test func theLogIsFullWhenASegmentWasMade() throws {
     let work = try Workload()
-    let wal = try #require(work.store.core.wal)
+    let wal = try #require(work.store.core.context.wal)
     var number = 0
     while wal.freeCount >= 2 || wal.room >= 4000 {
       try work.put("k\(number % 8)", Workload.bytes(1000, number), synced: true)
       number += 1
     }
-    // Changes need more room than a frame that names a segment: frames of nothing take the rest.
+    // Changes need more room than a frame that names a segment: empty frames take the rest.
     while wal.room >= Frame.headerByteCount + 128 {
-      #expect(try work.store.core.locked { () throws(StoreError) in try work.store.core.record([]) })
+      #expect(try work.store.probe.record([]))
     }
     try #require(wal.freeCount < 2, "\(wal.room) bytes and \(wal.freeCount) files are left")
     work.markBeginning()

@@ -3,7 +3,8 @@ import Testing
 @testable import Vitrine
 @testable import VitrineSimulation
 
-/// By every way in: what was acknowledged as synced, or flushed, is as it was when nothing unsynced reaches the disk.
+/// For every kind of write: a change acknowledged as synced, or flushed, survives if no unsynced change reaches the
+/// disk.
 @Suite struct SyncedChangeTests {
   private static let square = Style("square")!
   private static let names = ["a", "b", "c", "p/1", "p/2"]
@@ -81,7 +82,7 @@ import Testing
     return found
   }
 
-  /// The store that the next process finds when nothing unsynced has arrived.
+  /// The store that the next process finds if no unsynced change has arrived.
   private func left(_ work: Workload) throws -> CacheStore {
     let world = work.world.rebooted(work.world.disk.crashStates().disk(.everythingLost))
     return try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment)
@@ -99,14 +100,14 @@ import Testing
     return work
   }
 
-  @Test(arguments: changes) func whatWasAcknowledgedIsThere(_ change: Change) throws {
+  @Test(arguments: changes) func acknowledgedSyncedChangeSurvives(_ change: Change) throws {
     let work = try filled()
     let before = contents(work.store)
     #expect(before.count == 2 * SyncedChangeTests.names.count)
     try change.make(work.store)
     let after = contents(work.store)
     #expect(after != before)
-    // Of what it wrote buffered, the rest of a change may be missing; nothing may be as before.
+    // Of its buffered writes, the rest of a change may be missing; nothing may have its earlier value.
     let found = contents(try left(work))
     for (key, bytes) in after
     where before[key] != bytes
@@ -118,8 +119,9 @@ import Testing
     for key in before.keys where after[key] == nil { #expect(found[key] == nil, "\(change): \(key.urlText)") }
   }
 
-  /// Wherever it is cut off, and whatever of it has arrived: its record may ride in its frame or be too long for one.
-  @Test(arguments: [40, 2000, 9000]) func aBufferedChangeOfMetadataCostsADurableEntryNothing(_ count: Int) throws {
+  /// Wherever it is interrupted, and whatever part has arrived: its record may be inline in its frame or too long
+  /// for that.
+  @Test(arguments: [40, 2000, 9000]) func bufferedChangeOfMetadataKeepsADurableEntry(_ count: Int) throws {
     let work = try filled()
     let metadata = Workload.bytes(count, 77)
     let key = CacheKey("a")
@@ -139,7 +141,7 @@ import Testing
     #expect(after != before && looked > 4)
   }
 
-  /// Rule 3: what a crash has taken is not promised anew.
+  /// Rule 3: a payload lost in a crash is not promised again.
   @Test func metadataOfALostPayloadAreNotAcknowledged() throws {
     let work = try Workload()
     try work.put("a", Workload.bytes(9000, 1))
@@ -154,7 +156,7 @@ import Testing
     #expect(store.bytes("a") == nil)
   }
 
-  /// The log carries the payload; the file in which it has its place has to be there, at its length.
+  /// The log carries the payload; its file has to exist, with its length.
   @Test func aBodyThatHasOutgrownTheSegmentsHasItsFile() throws {
     let work = try Workload(options: StoreOptions(byteBudget: 256 << 20, segmentByteCount: 65_536))
     let writer = try work.store.writer(for: "a", options: SyncedChangeTests.synced)
@@ -163,14 +165,14 @@ import Testing
     #expect(try left(work).bytes("a") == Workload.bytes(100_000, 23))
   }
 
-  @Test func aFlushThatIsAwaitedIsAFlush() async throws {
+  @Test func awaitedFlushMakesChangesDurable() async throws {
     let work = try filled()
     try work.store.put(Workload.bytes(700, 20), for: "a")
     try await work.store.asynchronous.flush()
     #expect(try left(work).bytes("a") == Workload.bytes(700, 20))
   }
 
-  @Test func aRoundOfUpkeepMakesDurableWhatCameBeforeIt() throws {
+  @Test func roundOfUpkeepMakesEarlierChangesDurable() throws {
     let work = try filled()
     try work.store.put(Workload.bytes(700, 21), for: "a")
     work.world.background.runAll()

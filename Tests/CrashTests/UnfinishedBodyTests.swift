@@ -4,11 +4,11 @@ import VitrineSimulation
 
 /// Bodies in pieces and drawings, with the power cut after every operation of the disk.
 @Suite struct UnfinishedBodyTests {
-  /// Segments in which a body above 64 KiB finds room beside others.
+  /// Segments in which a body above 64 KiB fits beside others.
   private static var roomy: StoreOptions { StoreOptions(byteBudget: 4 << 20, segmentByteCount: 256 << 10) }
 
   @Test(arguments: [Verification.firstRead, .never])
-  func aBodyInPiecesIsThereWholeOrNotAtAll(_ verification: Verification) throws {
+  func bodyInPiecesIsStoredWholeOrNotAtAll(_ verification: Verification) throws {
     let work = try Workload(options: Self.roomy)
     try work.put("a", Workload.bytes(700, 1), synced: true)
     try work.put("body", Workload.bytes(500, 2), synced: true)
@@ -18,10 +18,10 @@ import VitrineSimulation
     work.explore(mixtures: 2, maximumAlone: 3, verification: verification)
   }
 
-  /// A checkpoint passes the room of a body that is under way: it must not vouch for what is not on the disk when the
-  /// body is committed later, and nobody checks what is vouched for.
+  /// A checkpoint goes past the reservation of a body in progress: it must not vouch for bytes that are not durable
+  /// when the body is committed later, since vouched-for records are not checked.
   @Test(arguments: [Verification.firstRead, .never])
-  func marksThatPassARoomSayNothingFalse(_ verification: Verification) throws {
+  func marksThatPassAPendingBodyStayTrue(_ verification: Verification) throws {
     let work = try Workload(options: Self.roomy)
     let bytes = Workload.bytes(70_000, 1)
     let writer = try work.writer("body", length: bytes.count)
@@ -57,11 +57,11 @@ import VitrineSimulation
     withExtendedLifetime((stalled, growing)) {}
   }
 
-  @Test func aBodyOfUnknownLengthIsThereWholeOrNotAtAll() throws {
+  @Test func bodyOfUnknownLengthIsStoredWholeOrNotAtAll() throws {
     let work = try Workload()
     try work.write("empty", [], isLengthKnown: false, synced: true)
     try work.write("small", Workload.bytes(30_000, 1), isLengthKnown: false, pieces: 20_000)
-    // Larger than a segment: it stays in the file it grew in.
+    // Larger than a segment: it stays in its own file.
     try work.write("large", Workload.bytes(100_000, 2), isLengthKnown: false)
     try work.write("large", Workload.bytes(150_000, 3), isLengthKnown: false, synced: true)
     try work.remove("large", synced: true)
@@ -80,7 +80,7 @@ import VitrineSimulation
     #expect(!work.store.statistics().segments.contains { $0.stream == "single" })
   }
 
-  @Test func equalBodiesAreSharedAndTheirRoomIsGivenUp() throws {
+  @Test func equalBodiesAreSharedAndTheirReservationsAbandoned() throws {
     let work = try Workload(options: Self.roomy)
     let bytes = Workload.bytes(70_000, 1)
     try work.put("a", bytes)
@@ -92,7 +92,7 @@ import VitrineSimulation
     #expect(work.store.statistics().blobCount == 1)
   }
 
-  @Test func aDrawingIsThereWholeOrNotAtAll() throws {
+  @Test func drawingIsStoredWholeOrNotAtAll() throws {
     let work = try Workload()
     try work.put("bitmap", Workload.bytes(640, 1), synced: true)
     try work.draw("bitmap", Workload.bytes(64 * 40, 2), synced: true)
@@ -112,7 +112,7 @@ import VitrineSimulation
     work.explore(mixtures: 2, maximumAlone: 3)
   }
 
-  @Test func whatWasBegunBeforeEverythingWasRemovedDoesNotAppear() throws {
+  @Test func bodyBegunBeforeARemovalOfEverythingDoesNotAppear() throws {
     let work = try Workload(options: Self.roomy)
     try work.put("k", Workload.bytes(500, 1), synced: true)
     let bytes = Workload.bytes(70_000, 2)
@@ -138,7 +138,7 @@ import VitrineSimulation
     let writer = try work.writer("k", length: isLengthKnown ? 900_000 : nil)
     if !isLengthKnown { try writer.write(Workload.bytes(80_000, 2)) }
     work.world.disk.fillUp()
-    // The same error again and again: the writer has ended.
+    // The same error each time: the writer has ended.
     for _ in 0..<2 { #expect(throws: StoreError.noSpace) { try writer.write(Workload.bytes(700_000, 2)) } }
     #expect(throws: StoreError.noSpace) { try writer.commit() }
     #expect(work.store.bytes("k") == Workload.bytes(500, 1))
@@ -149,8 +149,8 @@ import VitrineSimulation
     work.explore(mixtures: 1, maximumAlone: 2)
   }
 
-  /// The log turns several times while bodies stall in the segment that its payloads go to.
-  @Test(.timeLimit(.minutes(30))) func stalledBodiesDoNotHoldUpTheLog() throws {
+  /// The log rotates several times while bodies stall in the segment of its payloads.
+  @Test(.timeLimit(.minutes(30))) func stalledBodiesDoNotBlockTheLog() throws {
     let work = try Workload(options: Self.roomy)
     let stalled = try (0..<3).map { number in
       let writer = try work.writer("s\(number)", length: 100_000)

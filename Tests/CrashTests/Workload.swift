@@ -3,11 +3,11 @@ import VitrineSimulation
 
 @testable import Vitrine
 
-/// What these tests do to a store is written down, and then looked at in every state that a crash could leave.
+/// The operations of these tests are recorded, and then checked in every state that a crash could leave.
 typealias Workload = RecordedStore
 
 extension RecordedStore {
-  /// Cuts the power after every operation, in every way that is asked for, and checks what is left.
+  /// Cuts the power after every operation, in all requested ways, and checks the state.
   func explore(
     mixtures: Int = 3, maximumAlone: Int = 6, verification: Verification = .firstRead,
     at location: SourceLocation = #_sourceLocation
@@ -30,9 +30,9 @@ extension RecordedStore {
     #expect(world.disk.misuse.isEmpty, sourceLocation: location)
   }
 
-  /// Puts values of 3,000 bytes under eight names until the log goes on in its next file; `number` counts them.
+  /// Puts values of 3,000 bytes under eight names until the log continues in its next file; `number` counts them.
   func turnLog(_ number: inout Int) throws {
-    let wal = try #require(store.core.wal)
+    let wal = try #require(store.core.context.wal)
     let use = wal.position.use
     while wal.position.use == use {
       try put("k\(number % 8)", Workload.bytes(3000, number), synced: true)

@@ -2,7 +2,7 @@ import Glibc
 import Synchronization
 import Vitrine
 
-/// Segments are cut short under gets, Blobs and batches of several threads.
+/// Segments are truncated under gets, Blobs and batches of several threads.
 struct CutFiles {
   let folder: String
   let reads: ReadMode
@@ -23,7 +23,7 @@ struct CutFiles {
     let before = readers.hits
     while readers.hits < before + 3000 { usleep(1000) }
     readers.stop()
-    // Everything behind the cut is a miss by now, and everything before it is there.
+    // Everything behind the cut is a miss by now, and everything before it is present.
     var found = 0
     for key in 0..<Self.count {
       guard let bytes = store.bytes("\(key)") else { continue }
@@ -33,14 +33,14 @@ struct CutFiles {
     expect(found > 0 && found < Self.count, "\(found) of \(Self.count) left")
     expect(store.count == found, "\(store.count) entries, \(found) found")
     expect(store.statistics().damagedCount == Self.count - found, "\(store.statistics().damagedCount) counted")
-    // It goes on as a cache does.
+    // It continues as a cache.
     for key in 0..<Self.count { try store.put(value(1000 + key, Self.size), for: "\(key)") }
     for key in 0..<Self.count { expect(store.bytes("\(key)") == value(1000 + key, Self.size), "no new \(key)") }
     try store.close()
   }
 }
 
-/// Threads that read all keys again and again, and compare.
+/// Threads that read all keys repeatedly, and compare.
 private final class Readers: Sendable {
   private let store: CacheStore
   private let values: [[UInt8]]
@@ -81,10 +81,10 @@ private final class Readers: Sendable {
         if let bytes = store.bytes(key) { count(bytes, index) }
         guard index % 7 == 0, let blob = store.blob(key) else { continue }
         let bytes = blob.withBytes { $0.withUnsafeBytes { Array($0) } }
-        // A Blob lends what it has: only afterwards can it say that some of it was not to be had.
+        // A Blob returns its bytes; only afterwards can it tell that some were undeliverable.
         if bytes != values[index] { expect(blob.isDamaged, "wrong bytes of the blob of \(index)") }
       }
-      // A batch cannot take a value back: its bytes are only touched here.
+      // A batch cannot revoke a value: its bytes are only touched here.
       var sum = 0
       store.getMany(keys) { _, bytes in
         if let bytes { sum += bytes.withUnsafeBytes { Int($0[0]) + Int($0[$0.count - 1]) } }

@@ -1,8 +1,8 @@
 import Glibc
 import Vitrine
 
-/// What tests run in a process of its own: `vitrine-faults SCENE FOLDER`. Exit status 0: all went as it should; 1, and a
-/// line that says why: it did not. A signal ends it as it would end any program.
+/// Tests that need a separate process: `vitrine-faults SCENE FOLDER`. Exit status 0: passed; 1, and a line with the
+/// reason: failed. A signal ends it like any program.
 @main enum FaultProgram {
   static func main() throws {
     let arguments = CommandLine.arguments
@@ -42,7 +42,7 @@ func expect(_ isTrue: Bool, _ message: @autoclosure () -> String) {
   if !isTrue { fail(message()) }
 }
 
-/// Bytes that only this number has, and that nothing compresses.
+/// Incompressible bytes that only this number has.
 func value(_ number: Int, _ count: Int) -> [UInt8] {
   var word = UInt64(truncatingIfNeeded: number) &* 0x9E37_79B9_7F4A_7C15 | 1
   return (0..<count).map { _ in
@@ -53,7 +53,7 @@ func value(_ number: Int, _ count: Int) -> [UInt8] {
   }
 }
 
-/// The segment files of a store in which something lives.
+/// The segment files of a store with live records.
 func segmentFiles(_ store: CacheStore) -> [String] {
   store.statistics().segments.filter { $0.livePartCount > 0 }.map { "\(store.path)/segments/\($0.file)" }
 }

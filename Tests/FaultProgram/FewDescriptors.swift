@@ -1,8 +1,8 @@
 import Glibc
 import Vitrine
 
-/// A low limit of descriptors, and many times as many segments: all goes as ever, and the store never takes more than a
-/// quarter of the limit.
+/// A low limit of descriptors, and many times as many segments: everything works as usual, and the store never
+/// takes more than a quarter of the limit.
 struct FewDescriptors {
   let folder: String
   let limit: Int
@@ -93,7 +93,7 @@ struct FewDescriptors {
     try store.close()
   }
 
-  /// Many bodies of unknown length under way: each grows in a file of its own.
+  /// Many bodies of unknown length in progress: each grows in a separate file.
   private func bodies(_ store: CacheStore) throws {
     let writers = try (0..<100).map { try store.writer(for: CacheKey("body \($0)")) }
     for part in 0..<4 {

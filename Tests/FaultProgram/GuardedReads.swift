@@ -1,7 +1,7 @@
 import Glibc
 import Vitrine
 
-/// What the guard promises, step by step.
+/// The promises of the guard, step by step.
 struct GuardedReads {
   let folder: String
 
@@ -15,12 +15,12 @@ struct GuardedReads {
     try store.put(bytes, for: "lent")
     try store.put(value(2, 50_000), for: "held")
     try store.put(value(3, 3000), for: "neighbour")
-    // A compressed value, whose decompression meets the fault.
+    // A compressed value, whose decompression hits the fault.
     let text = (0..<60_000).map { UInt8(truncatingIfNeeded: $0 / 251 % 40) }
     try store.put(text, for: "compressed")
     expect(store.bytes("compressed") == text && store.bytes("neighbour") != nil, "not there")
     let blob = store.blob("held")!
-    // Installed late: it covers what was mapped before.
+    // Installed late: it covers earlier mappings.
     try CacheStore.installBusErrorGuard()
     try CacheStore.installBusErrorGuard()
     var isRun = false
@@ -42,32 +42,32 @@ struct GuardedReads {
     expect(!blob.withBytes { $0.withUnsafeBytes { $0.contains { $0 != 0 } } }, "the blob gave more than zeros")
     expect(blob.isDamaged, "the blob does not know")
     expect(store.bytes("held") == nil && store.count == 0, "zeros were given")
-    // What is put now lies elsewhere.
+    // Values put now are stored elsewhere.
     for key in 0..<20 { try store.put(value(100 + key, 3000), for: "\(key)") }
     for key in 0..<20 { expect(store.bytes("\(key)") == value(100 + key, 3000), "a put after it is lost") }
     try store.close()
   }
 
-  /// Zeros that stand for a lost payload are not shared with a put of zeros.
+  /// Zeros in place of a lost payload are not shared with a put of zeros.
   func putZeros() throws {
     try CacheStore.installBusErrorGuard()
     let store = try open()
     let layout = BitmapLayout(width: 100, height: 100, format: .bgra8888)!
     let black = [UInt8](repeating: 0, count: layout.byteCount)
     let options = PutOptions(layout: layout)
-    // Its head lies before the cut, and most of its payload behind it.
+    // Its head is before the cut, and most of its payload behind it.
     try store.put(black, for: "first", options: options)
     expect(store.bytes("first") == black, "not there")
     for file in segmentFiles(store) { cut(file, to: 4096) }
     try store.put(black, for: "second", options: options)
-    // The comparison has met the fault: whoever comes later finds zeros without one.
+    // The comparison has hit the fault: later reads find zeros without one.
     store.get("first") { _ in fail("zeros were given") }
-    expect(store.lookup("first") == .missing, "what gives zeros was not dropped")
-    expect(store.bytes("second") == black, "a put was lost with what it was compared with")
+    expect(store.lookup("first") == .missing, "an entry of zeros was not dropped")
+    expect(store.bytes("second") == black, "a put was lost with the compared value")
     try? store.close()
   }
 
-  /// What is stored through mapped memory into a file cut short meanwhile is written by a call, or fails.
+  /// A store through a mapping into a file truncated meanwhile is repeated by a call, or fails.
   func store() throws {
     try CacheStore.installBusErrorGuard()
     let store = try CacheStore.open(
@@ -92,41 +92,41 @@ struct GuardedReads {
     try? store.close()
   }
 
-  /// A frame that was stored into a log cut short is no frame: the put that needs it is not acknowledged.
+  /// A frame stored into a truncated log does not count: its put is not acknowledged.
   func log() throws {
     try CacheStore.installBusErrorGuard()
     let store = try open()
-    // A burst, of which the last go by the mapping.
+    // A burst, of which the last ones use the mapping.
     for key in 0..<200 { try store.put(value(key, 100), for: "\(key)") }
     for index in 0..<4 { cut("\(store.path)/wal/\(index).wal", to: 0) }
     do {
       try store.put(value(99, 100), for: "late")
-      // Then its frame was written by a call, which made the file longer again.
+      // Then its frame was written by a call, which extended the file again.
       var byteCount = 0
       for index in 0..<4 { byteCount += size("\(store.path)/wal/\(index).wal") }
       expect(byteCount > 0, "a change was acknowledged whose frame is nowhere")
-      expect(store.bytes("late") == value(99, 100), "what was acknowledged is not there")
+      expect(store.bytes("late") == value(99, 100), "an acknowledged value is missing")
     } catch StoreError.writeFailed {
-      expect(store.bytes("late") == nil, "what failed is there")
+      expect(store.bytes("late") == nil, "a failed value is stored")
     }
     for key in 0..<200 { expect(store.bytes("\(key)") == value(key, 100), "\(key) is gone") }
     try? store.close()
   }
 
-  /// A child has guard and mappings of its own.
+  /// A child has its own guard and mappings.
   ///
-  /// A thread of the parent may hold a lock of Swift's runtime when it forks, which the child must not need then: so all is
-  /// done once before, to another store. Should it hang in spite of that, it ends.
+  /// A thread of the parent may hold a lock of Swift's runtime when it forks, which the child must not need then.
+  /// So every call is made once before, on another store. If the child hangs all the same, it ends.
   func runInChild() throws {
     try CacheStore.installBusErrorGuard()
     let rehearsed = try openWithTwo(at: folder + "-rehearsal")
     lose(rehearsed, segmentFiles(rehearsed.store), "rehearsed")
     let two = try openWithTwo(at: folder)
-    // Asked for here: statistics take the commit lock, which another thread may hold at the fork.
+    // Called here: statistics take the commit lock, which another thread may hold at the fork.
     let files = segmentFiles(two.store)
     let child = fork()
     if child == 0 {
-      // Whoever has started this may have blocked it.
+      // The parent process may have blocked it.
       var alarms = sigset_t()
       sigemptyset(&alarms)
       sigaddset(&alarms, SIGALRM)

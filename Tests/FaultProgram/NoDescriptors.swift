@@ -1,8 +1,8 @@
 import Glibc
 import Vitrine
 
-/// The process has no descriptor left: reads that need a file are misses, and nothing is given up for it. What is mapped
-/// needs none.
+/// The process has no descriptor left: reads that need a file are misses, and no entry is dropped for it. Mapped
+/// reads need none.
 struct NoDescriptors {
   let folder: String
   let reads: ReadMode
@@ -21,9 +21,9 @@ struct NoDescriptors {
     for key in 0..<Self.count { try store.put(values[key], for: "\(key)") }
     try store.close()
     store = try open()
-    // Upkeep that is over and done gives no descriptor back later.
+    // Upkeep that has finished frees no descriptor later.
     try store.idle()
-    // However many a machine allows.
+    // However many the machine allows.
     var limit = rlimit()
     getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
     limit.rlim_cur = min(limit.rlim_cur, 1024)

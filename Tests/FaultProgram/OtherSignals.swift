@@ -4,16 +4,16 @@ import Vitrine
 
 private let handled = Atomic<Int>(0)
 
-/// SIGBUS that is none of the store's.
+/// SIGBUS that does not come from the store.
 struct OtherSignals {
   let folder: String
 
-  /// A fault in a file that somebody else mapped; `handled`: somebody else has a handler for it, too.
+  /// A fault in a file that other code mapped; `handled`: other code has a handler for it, too.
   func faultInAForeignFile(handled isHandled: Bool) throws {
     if isHandled {
       var action = sigaction()
       action.__sigaction_handler.sa_sigaction = { _, info, _ in
-        // As a program might that maps files itself: something to read, and a note.
+        // As in a program that maps files itself: a readable page, and a note.
         let page = UInt(bitPattern: info!.pointee._sifields._sigfault.si_addr) & ~4095
         mmap(UnsafeMutableRawPointer(bitPattern: page), 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0)
         handled.wrappingAdd(1, ordering: .relaxed)
@@ -34,13 +34,13 @@ struct OtherSignals {
     let memory = mmap(nil, 8192, PROT_READ, MAP_SHARED, descriptor, 0)!
     expect(ftruncate(descriptor, 0) == 0, "not cut")
     let byte = memory.load(fromByteOffset: 4096, as: UInt8.self)
-    // What nobody wants to know the optimizer does not load.
+    // The optimizer does not load an unused value.
     print("read \(byte)")
     expect(isHandled && byte == 0 && handled.load(ordering: .relaxed) == 1, "the fault went nowhere")
     try? store.close()
   }
 
-  /// One that another process could send.
+  /// A signal that another process could send.
   func send(ignored: Bool) throws {
     if ignored { signal(SIGBUS, SIG_IGN) }
     try CacheStore.installBusErrorGuard()

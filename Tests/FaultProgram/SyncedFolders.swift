@@ -1,15 +1,15 @@
 import Glibc
 import Vitrine
 
-/// The folders that were synced, by their numbers on the disk; nil while nobody wants to know.
+/// The synced folders, by their inode numbers; nil while they are not recorded.
 private let synced = Guarded<Set<ino_t>?>(nil)
 
 private let systemsOwn = dlsym(UnsafeMutableRawPointer(bitPattern: -1), "fsync").map {
   unsafeBitCast($0, to: (@convention(c) (Int32) -> Int32).self)
 }
 
-/// Stands before the system's, where only folders are synced by it, and passes on to that. The tests that run this program
-/// are linked with it too, and must see no difference.
+/// Overrides the system's call, which is used for folders only, and passes on to it. The tests that run this
+/// program are linked with it too, and must see no difference.
 @_cdecl("fsync") public func noteSync(_ descriptor: Int32) -> Int32 {
   var status = stat()
   if synced.withLock({ $0 != nil }), fstat(descriptor, &status) == 0 {
@@ -18,7 +18,7 @@ private let systemsOwn = dlsym(UnsafeMutableRawPointer(bitPattern: -1), "fsync")
   return systemsOwn?(descriptor) ?? fdatasync(descriptor)
 }
 
-/// A new store's own name, and those of all that is in it, are made durable.
+/// Checks that a new store's own name, and those of its entries, are made durable.
 struct SyncedFolders {
   let folder: String
 

@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-// Its functions are macros with it.
+// With it, its functions are macros.
 #undef _FORTIFY_SOURCE
 #include "InterruptedCalls.h"
 
@@ -20,7 +20,7 @@ void interrupted_calls_set(_Bool value) { is_on = value; }
 long interrupted_call_count(enum interrupted_call call) { return interrupted[call]; }
 long shortened_call_count(enum interrupted_call call) { return shortened[call]; }
 
-// Which of three this one is; -1 while all is as ever.
+// The turn of this call among three; -1 while interruption is off.
 static long turn(enum interrupted_call call) { return is_on ? atomic_fetch_add(&turns[call], 1) % 3 : -1; }
 
 static _Bool interrupts(enum interrupted_call call, long turn) {
@@ -30,7 +30,7 @@ static _Bool interrupts(enum interrupted_call call, long turn) {
   return 1;
 }
 
-// Half of so many bytes, but never none of some.
+// Half of so many bytes, but at least one.
 static size_t part(enum interrupted_call call, long turn, size_t count) {
   if (turn != 1 || count < 2) return count;
   shortened[call]++;

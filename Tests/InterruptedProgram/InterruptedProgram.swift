@@ -3,13 +3,13 @@ import InterruptedCalls
 import Vitrine
 import VitrineSimulation
 
-/// Every third call to the system is interrupted, every third read or write does half of what it was asked for: a store goes
-/// on as if nothing were.
+/// Every third call to the system is interrupted, every third read or write does half of its work: a store works as
+/// usual.
 @main struct InterruptedProgram {
   let folder: String
   let reads: ReadMode
 
-  /// `vitrine-interrupted mapped|copied FOLDER`. Exit status 0: all went as it should; 1, and a line that says why: it did not.
+  /// `vitrine-interrupted mapped|copied FOLDER`. Exit status 0: passed; 1, and a line with the reason: failed.
   static func main() throws {
     let arguments = CommandLine.arguments
     guard arguments.count == 3 else { fail("usage: vitrine-interrupted mapped|copied FOLDER") }
@@ -60,9 +60,9 @@ import VitrineSimulation
 
   private func check(_ store: CacheStore, _ values: [[UInt8]]) throws {
     for (key, value) in values.enumerated() {
-      expect(store.bytes("\(key)") == (key == 3 ? nil : value), "\(key) is not what was put")
+      expect(store.bytes("\(key)") == (key == 3 ? nil : value), "\(key) differs from the put value")
     }
-    expect(store.bytes("in pieces") == values[5], "what came in pieces is not what was written")
+    expect(store.bytes("in pieces") == values[5], "the body in pieces differs from the written one")
   }
 }
 

@@ -9,7 +9,7 @@ import Vitrine
   init() throws { folder = try TestFolder() }
 
   @Test(arguments: [true, false])
-  func openingSaysSoAndLosesNothing(_ isReadOnly: Bool) throws {
+  func openingWithoutDescriptorsFailsAndLosesNothing(_ isReadOnly: Bool) throws {
     let writer = try StoreProcess()
     try writer.ask("open \(folder.store)")
     #expect(try writer.ask("puts key 60 3000") == "done")
@@ -17,7 +17,7 @@ import Vitrine
     let process = try StoreProcess()
     var refusals = 0
     for more in 0..<200 {
-      // A new process for each: the one that is opened for writing changes the store.
+      // A new process for each: an opening for writing changes the store.
       #expect(try process.ask("spare \(more)") == "done")
       let answer = try process.ask("open \(folder.store)\(isReadOnly ? " readonly" : " wait=5000")")
       if answer == "done" { break }
@@ -35,13 +35,13 @@ import Vitrine
     try store.close()
   }
 
-  @Test func aPutThatNeedsANewSegmentSaysSoAndLaterOnesSucceed() throws {
+  @Test func putWithoutDescriptorsForASegmentFailsAndLaterOnesSucceed() throws {
     let process = try StoreProcess()
     try process.ask("open \(folder.store)")
     #expect(try process.ask("puts before 5 3000") == "done")
     try process.ask("spare 0")
     #expect(try process.ask("puts during 200 3000") == "error system 24")
-    // What is there stays readable, removals and small changes go on.
+    // Stored entries stay readable; removals and small changes work.
     #expect(try process.ask("has before 5 3000") == "done")
     #expect(try process.ask("remove before/0") == "done")
     try process.ask("spare 256")
@@ -55,7 +55,7 @@ import Vitrine
     try store.close()
   }
 
-  @Test func aReaderThatCannotMapWhatIsNewShowsWhatItHad() throws {
+  @Test func readerThatCannotMapNewSegmentsKeepsItsState() throws {
     let writer = try StoreProcess()
     try writer.ask("open \(folder.store)")
     #expect(try writer.ask("puts old 5 3000") == "done")

@@ -1,19 +1,19 @@
 import Foundation
 import Testing
 
-/// A disk without room, on the real file systems: everything but putting goes on, through deaths too.
+/// A full disk, on real file systems: everything but putting works, across deaths too.
 @Suite(.serialized) struct FullFileSystemTests {
   private func opening(_ folder: String) -> String { "open \(folder)/store budget=8388608 wait=5000" }
 
-  /// Runs everywhere: no file of the process may become longer than those that are there.
-  @Test func whereFilesMayNotGrowReadsAndRemovalsGoOn() throws {
+  /// Runs everywhere: no file of the process may become longer than the present ones.
+  @Test func fileSizeLimitKeepsReadsAndRemovalsWorking() throws {
     let folder = try TestFolder()
     print("a full disk, by RLIMIT_FSIZE")
     var process = try StoreProcess()
     let open = opening(folder.path)
     #expect(try process.ask(open) == "done")
     #expect(try process.ask("puts before 200 9000") == "done")
-    // The log and the checkpoints are shorter, segments are as long as this.
+    // The log and the checkpoints are shorter, segments have this length.
     #expect(try process.ask("limit 65536") == "done")
     var left = 200
     for round in 0..<4 {
@@ -30,7 +30,7 @@ import Testing
         #expect(try process.ask(open) == "done")
       }
     }
-    // Nothing that goes makes room for more.
+    // Removed entries make no room for new ones.
     #expect(try process.ask("puts during 200 9000") == "error noSpace")
     #expect(try process.ask("verify") == "done")
     #expect(try process.ask("limit none") == "done")
@@ -40,21 +40,21 @@ import Testing
     #expect(try process.ask("close") == "done")
   }
 
-  /// How many of the first entries there are, all of them whole.
+  /// The number of the first entries that exist, all of them intact.
   private func survivors(_ process: StoreProcess) throws -> Int {
     let answer = try process.ask("left before 200 9000")
     return try #require(Int(answer), "\(answer)")
   }
 
-  /// Removes the first entry that is still there.
+  /// Removes the first entry that still exists.
   private func removeOne(_ name: String, of count: Int, in process: StoreProcess) throws -> Bool {
     try (0..<count).contains { try process.ask("remove \(name)/\($0) synced") == "done" }
   }
 
-  @Test func whichDisksAreFilledUpIsSaid() {
+  @Test func testedFileSystemsAreReported() {
     let forms = SmallDisk.Form.mountable.map(\.rawValue).joined(separator: " and ")
     print("a full disk, besides RLIMIT_FSIZE: \(forms.isEmpty ? "none, for nothing may be mounted here" : forms)")
-    // Root may mount, unless a sandbox takes that from it; then the line above says so.
+    // Root may mount, unless a sandbox prevents it; then the line above says so.
     #expect(getuid() != 0 || !forms.isEmpty || !isPermitted("mount -t tmpfs none /mnt"))
   }
 
@@ -69,7 +69,7 @@ import Testing
   }
 
   @Test(arguments: SmallDisk.Form.mountable)
-  func onAFullDiskAllButPuttingGoesOn(_ form: SmallDisk.Form) throws {
+  func fullDiskRefusesOnlyPutsThatNeedMoreRoom(_ form: SmallDisk.Form) throws {
     let disk = try SmallDisk(form, mebibytes: 16)
     print("a full disk, \(form.rawValue)")
     let open = opening(disk.path)
@@ -78,17 +78,17 @@ import Testing
     #expect(try process.ask("puts before 200 9000") == "done")
     #expect(try process.ask("put kept value synced") == "done")
     try disk.fill()
-    // Puts make room for themselves by eviction, out of what the store has.
+    // Puts make room for themselves by evicting entries of the store.
     #expect(try process.ask("puts during 300 9000") == "done")
     #expect(try Int(process.ask("evicted")) ?? 0 > 50)
     #expect(Int(try process.ask("left during 300 9000")) ?? 0 > 50)
     #expect(try process.ask("verify") == "done")
-    // What would need more than all of that is refused.
+    // A put that needs more than all of that is refused.
     try disk.fill()
     #expect(try process.ask("puts huge 1 6000000") == "error noSpace")
     var left = 0
     for round in 0..<5 {
-      // Dead, on a disk that has not a byte left.
+      // Killed, on a disk without a free byte.
       process.kill()
       try disk.fill()
       process = try StoreProcess(launcher: disk.launcher)
@@ -114,7 +114,7 @@ import Testing
     #expect(try process.ask("close") == "done")
   }
 
-  /// A store that cannot even be made leaves nothing that would be taken for one.
+  /// A store that cannot be made leaves no file that would be taken for one.
   @Test(arguments: SmallDisk.Form.mountable)
   func aStoreThatDoesNotFitIsNotMadeUntilThereIsRoom(_ form: SmallDisk.Form) throws {
     let disk = try SmallDisk(form, mebibytes: 16)

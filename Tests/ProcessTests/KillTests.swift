@@ -3,7 +3,7 @@ import Testing
 
 /// The short form of `make kill`; under a sanitizer, where a round takes half a minute, a shorter one.
 @Suite struct KillTests {
-  @Test func whatKilledWritersHaveAcknowledgedIsThere() throws {
+  @Test func acknowledgedPutsOfKilledWritersSurvive() throws {
     let folder = try TestFolder()
     let rounds = ProcessInfo.processInfo.environment["VITRINE_SANITIZED"] == nil ? "12" : "3"
     let seed = UInt64.random(in: 0..<1_000_000)

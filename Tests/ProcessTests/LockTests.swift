@@ -3,11 +3,11 @@ import Foundation
 import Testing
 import Vitrine
 
-/// Who has a store open, and what becomes of it when that process dies or forks.
+/// The lock of a store, and its fate when its process dies or forks.
 @Suite struct LockTests {
   let folder: TestFolder
 
-  /// The threads of a process that was killed end one after another.
+  /// The threads of a killed process end one after another.
   let survivor = StoreOptions(waitForLockMilliseconds: 5000)
 
   init() throws { folder = try TestFolder() }
@@ -21,7 +21,7 @@ import Vitrine
     } catch { return error }
   }
 
-  @Test func aStoreHasOneWriterUnderWhateverNameAndTheErrorSaysWho() throws {
+  @Test func secondWriterUnderAnyNameGetsTheProcessID() throws {
     try FileManager.default.createSymbolicLink(atPath: folder.path + "/alias", withDestinationPath: folder.path)
     let writer = try StoreProcess()
     #expect(try writer.ask("open \(folder.store)") == "done")
@@ -34,14 +34,14 @@ import Vitrine
     let reader = try CacheStore.open(at: folder.path + "/alias/store", options: StoreOptions(isReadOnly: true))
     #expect(reader.bytes("a") == [UInt8(ascii: "1")])
     #expect(try writer.ask("close") == "done")
-    // And the other way round.
+    // The same with the roles exchanged.
     let mine = try CacheStore.open(at: folder.path + "/alias/store")
     #expect(try writer.ask("open \(folder.store)") == "error locked \(getpid())")
     #expect(opening(folder.store) == .locked(processID: getpid()))
     try mine.close()
   }
 
-  @Test func whoWaitsGetsTheStoreWhenTheOtherProcessClosesOrDies() throws {
+  @Test func waitingOpeningGetsTheStoreAtCloseOrDeathOfTheOther() throws {
     for lettingGo in ["close", ""] {
       let writer = try StoreProcess()
       #expect(try writer.ask("open \(folder.store)") == "done")
@@ -55,7 +55,7 @@ import Vitrine
     }
   }
 
-  @Test func theLockOfADeadProcessHoldsNobodyUp() throws {
+  @Test func lockOfADeadProcessBlocksNoOpening() throws {
     let writer = try StoreProcess()
     try writer.ask("open \(folder.store)")
     #expect(try writer.ask("put a last") == "done")
@@ -66,8 +66,8 @@ import Vitrine
     try store.close()
   }
 
-  /// Numbers of processes are given again: what counts is the lock.
-  @Test func theNumberOfALivingProcessInTheLockFileHoldsNobodyUp() throws {
+  /// Process ids are reused: only the lock counts.
+  @Test func processIDInTheLockFileBlocksNoOpening() throws {
     try CacheStore.open(at: folder.store, options: StoreOptions(byteBudget: 4 << 20)).close()
     let line = "vitrine \(getppid())\n"
     let rest = String(repeating: " ", count: 63 - line.utf8.count) + "\n"
@@ -76,7 +76,7 @@ import Vitrine
   }
 
   /// The child of a fork has the parent's memory and descriptors. It must have neither its lock nor a way to write.
-  @Test func aForkedChildCanChangeNothingAndHoldsNobodyUp() throws {
+  @Test func forkedChildCannotChangeTheStoreAndBlocksNoOpening() throws {
     let writer = try StoreProcess()
     try writer.ask("open \(folder.store)")
     #expect(try writer.ask("put before 1") == "done")
@@ -88,7 +88,7 @@ import Vitrine
     #expect(lines[1] == "forked \(child)")
     #expect(words[2] == Array(repeating: "closed", count: 8).joined(separator: ","))
     #expect(words[3] == "closed")
-    // The parent goes on, and still has the lock.
+    // The parent continues, and still has the lock.
     #expect(try writer.ask("put after 2 synced") == "done")
     #expect(opening(folder.store) == .locked(processID: writer.id))
     #expect(writableMappings(of: writer.id) != [])
@@ -114,7 +114,7 @@ import Vitrine
     }
   }
 
-  @Test func aFolderThatWasReplacedIsNoLongerTheWriters() throws {
+  @Test func writerLosesAReplacedFolder() throws {
     for isEmptied in [false, true] {
       let writer = try StoreProcess()
       try writer.ask("open \(folder.store)")
@@ -142,7 +142,7 @@ import Vitrine
     }
   }
 
-  @Test func withoutItsLockFileAWriterStops() throws {
+  @Test func writerStopsWithoutItsLockFile() throws {
     let writer = try StoreProcess()
     try writer.ask("open \(folder.store)")
     try FileManager.default.removeItem(atPath: folder.store + "/LOCK")

@@ -8,8 +8,8 @@ import Vitrine
 
   init() throws { folder = try TestFolder() }
 
-  /// The writer dies twice and goes on. The reader checks every byte, that no key grows older, and that batches are whole.
-  /// With more keys than the budget holds, the writer evicts and compacts all the time.
+  /// The writer dies twice and restarts. The reader checks every byte, that no key grows older, and that batches
+  /// are complete. With more keys than the budget holds, the writer evicts and compacts all the time.
   @Test(arguments: ["", " copied"], [(keys: 60, budget: 4 << 20), (keys: 900, budget: 1 << 20)])
   func aReaderFollowsAWriterThatDies(_ reads: String, _ load: (keys: Int, budget: Int)) throws {
     var writer = try StoreProcess()
@@ -38,9 +38,9 @@ import Vitrine
     let followed = reader.line().split(separator: " ").map(String.init)
     let counts = followed.compactMap(Int.init)
     try #require(followed.first == "followed" && counts.count == 3, "\(followed)")
-    // How often hangs on the machine: hundreds of times on an idle one.
+    // The number depends on the machine: hundreds on an idle one.
     #expect(counts[0] > 0 && counts[1] > 0)
-    // At the end it has the end.
+    // At the end it has the final state.
     #expect(try ["new", "same"].contains(reader.ask("refresh")))
     #expect(try reader.ask("version pair/0") == "\(version)")
     #expect(try reader.ask("verify") == "done")
@@ -49,17 +49,20 @@ import Vitrine
   }
 
   /// The short form of `make stress`: no time is looked at.
-  @Test(arguments: [([], 4 << 20), (["stalled"], 16 << 20), (["styles"], 4 << 20)])
-  func readersBesideWritersThatEvictAndCompactSeeWhatWasPut(_ loads: [String], _ budget: Int) throws {
+  @Test(arguments: [
+    ([], 4 << 20), (["stalled"], 16 << 20), (["styles"], 4 << 20), (["giants"], 16 << 20),
+    (["sessions"], 4 << 20), (["large"], 4 << 20),
+  ])
+  func readersBesideEvictionAndCompactionSeePutBytes(_ loads: [String], _ budget: Int) throws {
     let (status, report) = try StoreProcess.run(["stress"] + loads + ["3", folder.path + "/stress", "\(budget)"])
     #expect(status == 0, "\(report)")
     #expect(!FileManager.default.fileExists(atPath: folder.path + "/stress"))
   }
 
-  /// A reader, values that it holds, and one that it has borrowed just now, while the writer removes everything and gives
-  /// the space to others.
+  /// A reader, values that it holds, and one that it is borrowing, while the writer removes everything and reuses
+  /// the space.
   @Test(arguments: [ReadMode.mapped, .copied])
-  func aReaderKeepsWhatItHasAcrossTheRemovalOfEverything(_ reads: ReadMode) throws {
+  func readerKeepsItsValuesAcrossTheRemovalOfEverything(_ reads: ReadMode) throws {
     let writer = try StoreProcess()
     #expect(try writer.ask("open \(folder.store) budget=\(2 << 20)") == "done")
     #expect(try writer.ask("puts old 60 9000") == "done")
@@ -74,7 +77,7 @@ import Vitrine
       return answers
     }
     #expect(answers == ["done", "done", "done", "done"])
-    // Until it is refreshed, it shows what it did, or misses what it cannot reach any more.
+    // Until it is refreshed, it shows its old values, or misses those that it cannot reach any more.
     for index in 0..<60 {
       let value = reader.bytes("old/\(index)")
       #expect(value == before[index] || value == nil && reads == .copied)
@@ -110,7 +113,7 @@ import Vitrine
     #expect(writer.line().hasPrefix("wrote"))
   }
 
-  /// A store left by a dead writer, in folders that may not be written to, for a user who may not.
+  /// A store left by a dead writer, in folders that the user may not write to.
   @Test func anUncleanStoreIsReadWithoutChangingAByteOrATime() throws {
     let writer = try StoreProcess()
     try writer.ask("open \(folder.store)")

@@ -1,18 +1,18 @@
 import Foundation
 
-/// A disk of a test's own that a test can fill up: a file system in a mount namespace that a process of its own keeps.
-/// Nobody else sees it, and it goes with that process.
+/// A small disk of one test: a file system in a mount namespace that a separate process keeps. No other process
+/// sees it, and it ends with that process.
 final class SmallDisk {
   enum Form: String, CaseIterable {
     case tmpfs, ext4
 
-    /// Those that this machine lets a test mount.
+    /// The forms that this machine allows a test to mount.
     static let mountable = allCases.filter { (try? SmallDisk($0, mebibytes: 16)) != nil }
   }
 
   struct NotPermitted: Error { let text: String }
 
-  /// Where it is mounted, for processes that ``launcher`` starts.
+  /// The mount point, for processes that ``launcher`` starts.
   let path: String
   private let keeper = Process()
   private let input = Pipe()
@@ -49,7 +49,7 @@ final class SmallDisk {
     keeper.waitUntilExit()
   }
 
-  /// What starts a program that sees the disk.
+  /// The command that starts a program which sees the disk.
   var launcher: [String] {
     let user = isOwnUser ? ["--user", "--preserve-credentials"] : []
     return ["/usr/bin/nsenter", "--target", "\(keeper.processIdentifier)", "--mount"] + user
@@ -58,7 +58,7 @@ final class SmallDisk {
   /// The same place, for this process.
   var outside: String { "/proc/\(keeper.processIdentifier)/root\(path)" }
 
-  /// Takes every byte that is left.
+  /// Takes every free byte.
   func fill() throws {
     let file = open(outside + "/filler", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
     guard file >= 0 else { throw NotPermitted(text: "\(outside): \(String(cString: strerror(errno)))") }

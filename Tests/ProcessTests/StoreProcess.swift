@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Another process with a store: `store-process`, which answers each line with one of its own. Killed with its owner.
+/// Another process with a store: `store-process`, which answers each line with one line. Killed with its owner.
 final class StoreProcess {
   private let process = Process()
   private let input = Pipe()
@@ -13,7 +13,7 @@ final class StoreProcess {
     return tests.deletingLastPathComponent().appendingPathComponent("store-process")
   }
 
-  /// `launcher`: a program and its arguments that becomes this one, such as `nsenter`.
+  /// `launcher`: a program and its arguments that replaces itself by this one, such as `nsenter`.
   init(launcher: [String] = []) throws {
     let words = launcher + [StoreProcess.executable.path]
     process.executableURL = URL(fileURLWithPath: words[0])
@@ -26,7 +26,7 @@ final class StoreProcess {
 
   deinit { kill() }
 
-  /// One of its programs, from beginning to end: the exit status, and what it printed.
+  /// Runs one of its programs to the end: the exit status, and the output.
   static func run(_ arguments: [String]) throws -> (status: Int32, report: String) {
     let process = Process()
     let output = Pipe()
@@ -43,7 +43,7 @@ final class StoreProcess {
 
   func send(_ line: String) throws { try input.fileHandleForWriting.write(contentsOf: Data("\(line)\n".utf8)) }
 
-  /// The next line of its output, empty when it has ended.
+  /// The next line of its output, empty if it has ended.
   func line() -> String {
     while true {
       if let end = unread.firstIndex(of: 10) {
@@ -65,13 +65,13 @@ final class StoreProcess {
   func kill() {
     guard process.isRunning else { return }
     Glibc.kill(id, SIGKILL)
-    // Foundation waits for the forked children of its child, too; a process is dead once it can be waited for.
+    // Foundation also waits for the forked children of its child; a process is dead once it can be waited for.
     var ended = siginfo_t()
     while waitid(P_PID, id_t(id), &ended, WEXITED | WNOWAIT) == -1, errno == EINTR {}
   }
 }
 
-/// A folder of one test's own.
+/// A folder of one test.
 final class TestFolder {
   let path: String
 
@@ -84,7 +84,7 @@ final class TestFolder {
 
   var store: String { path + "/store" }
 
-  /// Everything that a write, or the making of a file, would change.
+  /// Everything that a write, or the creation of a file, would change.
   func everything() throws -> [String] { try TestFolder.everything(in: store) }
 
   static func everything(in store: String) throws -> [String] {

@@ -3,7 +3,7 @@ import Vitrine
 import VitrineSimulation
 
 @Suite struct DamageTests {
-  @Test func aDiskGoesOutAndComesBackAsBytesByPath() throws {
+  @Test func exportedDiskIsImportedUnchanged() throws {
     let files: [String: [UInt8]] = [
       "/d/a": [1, 2], "/d/sub/b": filled(3, 10_000), "/d/empty/": [], "/c": [],
     ]
@@ -30,7 +30,7 @@ import VitrineSimulation
       !disk.setContents("/d", [1]) && !disk.setContents("/d/a/x", [1]) && !disk.setContents("/d/a/", []))
   }
 
-  @Test func whatIsRemovedFromOutsideNeverComesBack() throws {
+  @Test func fileRemovedFromOutsideNeverReturns() throws {
     let (disk, directory) = try diskWithFolder()
     _ = try durableFile("a", [1], in: directory)
     try directory.rename("a", to: "b")
@@ -41,7 +41,7 @@ import VitrineSimulation
     }
   }
 
-  @Test func whatIsMovedFromOutsideIsMovedAfterEveryCrash() throws {
+  @Test func fileMovedFromOutsideIsMovedAfterEveryCrash() throws {
     let (disk, directory) = try diskWithFolder()
     _ = try durableFile("a", [1], in: directory)
     let file = try directory.openFile("b", .create)
@@ -55,7 +55,7 @@ import VitrineSimulation
     }
   }
 
-  @Test func aCopyLivesItsOwnLife() throws {
+  @Test func copyOfADiskIsIndependent() throws {
     let (disk, directory) = try diskWithFolder()
     let file = try durableFile("a", [1], in: directory)
     try file.write([2], at: 0)

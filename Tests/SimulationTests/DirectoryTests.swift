@@ -28,7 +28,7 @@ import VitrineSimulation
     #expect(disk.export() == ["/d/sub/": []])
   }
 
-  @Test func aRenameOverAFileGivesBackTheRoomOfTheOldOne() throws {
+  @Test func renameOverAFileFreesTheOldOnesSpace() throws {
     let (_, directory) = try diskWithFolder()
     let before = try directory.availableByteCount()
     _ = try durableFile("a", filled(1, 4096), in: directory)

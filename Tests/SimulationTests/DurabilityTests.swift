@@ -13,7 +13,7 @@ import VitrineSimulation
     #expect(disk.crashStates().disk(.everythingLost).contents("/d/a")?[500] == 2)
   }
 
-  @Test func aFileWhoseNameIsNotDurableIsGoneThoughItsBytesWereSynced() throws {
+  @Test func syncedFileWithoutADurableNameIsLost() throws {
     let (disk, directory) = try diskWithFolder()
     let file = try directory.openFile("a", .create)
     try file.write([1], at: 0)
@@ -47,7 +47,7 @@ import VitrineSimulation
     #expect(disk.crashStates().disk(.everythingLost).export() == ["/d/old": [2]])
   }
 
-  @Test func aRemovalTakesOnlyTheFileThatHadTheNameThen() throws {
+  @Test func removalAffectsOnlyTheFileOfThatName() throws {
     let (disk, directory) = try diskWithFolder()
     _ = try durableFile("a", [1], in: directory)
     try directory.remove("a")
@@ -125,7 +125,7 @@ import VitrineSimulation
     #expect(image.crashStates().disk(.everythingLost).contents("/d/a")?.last == 4)
   }
 
-  @Test func whatDiedWithAProcessIsStillUnsynced() throws {
+  @Test func changesOfADeadProcessAreStillUnsynced() throws {
     let (disk, directory) = try diskWithFolder()
     let file = try durableFile("a", [1], in: directory)
     try file.write([2], at: 0)
@@ -156,7 +156,7 @@ import VitrineSimulation
     try file.write([2], at: 1)
   }
 
-  @Test func aFoldedHistoryKeepsWhatIsUnsynced() throws {
+  @Test func foldedHistoryKeepsUnsyncedChanges() throws {
     let (disk, directory) = try diskWithFolder()
     let file = try durableFile("a", [1], in: directory)
     try file.write([2], at: 0)

@@ -3,7 +3,7 @@ import Vitrine
 import VitrineSimulation
 
 @Suite struct ExplorationTests {
-  /// Replaces `/d/value` as programs do, by a new file and a rename, leaving out what is told.
+  /// Replaces `/d/value` as programs do, by a new file and a rename, optionally without the sync of the file.
   private func replaceByRename(_ disk: SimulatedDisk, _ value: [UInt8], syncingFile: Bool = true) throws {
     let directory = try disk.openDirectory("/d", create: true)
     try disk.syncName(ofFolder: "/d")
@@ -15,7 +15,7 @@ import VitrineSimulation
     try directory.sync()
   }
 
-  /// Runs five replacements; answers what each moment must show, and the crashes that show something else.
+  /// Runs five replacements; returns the crashes that do not show the value of their moment.
   private func violations(syncingFile: Bool, mixtures: Int = 4) throws -> [Crash] {
     let disk = SimulatedDisk()
     let values = (1...5).map { filled(UInt8($0), 1000) }
@@ -33,7 +33,7 @@ import VitrineSimulation
     }
   }
 
-  @Test func aProtocolThatIsSafeSurvivesEveryCrash() throws {
+  @Test func safeProtocolSurvivesEveryCrash() throws {
     let found = try violations(syncingFile: true)
     #expect(found.isEmpty, "\(found.first?.description ?? "")")
   }
@@ -41,7 +41,7 @@ import VitrineSimulation
   @Test func aSyncLeftOutIsFound() throws {
     let found = try violations(syncingFile: false)
     #expect(!found.isEmpty)
-    // No luck is needed for it.
+    // It does not depend on chance.
     #expect(try !violations(syncingFile: false, mixtures: 0).isEmpty)
   }
 
@@ -62,7 +62,7 @@ import VitrineSimulation
     for crash in disk.crashes(mixtures: 10, seed: 3) {
       moments.insert(crash.operationCount)
       #expect(seen.insert([crash.operationCount, Int(truncatingIfNeeded: crash.fingerprint)]).inserted)
-      // A description is enough to find the disk again.
+      // A description is enough to make the disk again.
       #expect(
         disk.crashStates(after: crash.operationCount).disk(crash.policy).export() == crash.disk().export())
     }
@@ -71,7 +71,7 @@ import VitrineSimulation
     #expect(Set(one.map(\.operationCount)) == [2, 4])
   }
 
-  @Test func disksAreToldApartByNamesBytesAndBlocks() throws {
+  @Test func disksAreDistinguishedByNamesBytesAndBlocks() throws {
     func fingerprint(_ body: (any Directory) throws -> Void) throws -> UInt64 {
       let (disk, directory) = try diskWithFolder()
       try body(directory)

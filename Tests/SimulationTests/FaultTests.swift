@@ -50,7 +50,7 @@ import Vitrine
     #expect(try file.readAll() == filled(0, 10))
   }
 
-  @Test func readsCanGiveWhatTheFileOnceHeldOrWhatBelongsElsewhere() throws {
+  @Test func readsCanReturnStaleOrMisplacedBytes() throws {
     let (disk, directory) = try diskWithFolder()
     let file = try durableFile("a", filled(1, 600) + filled(2, 600), in: directory)
     let before = disk.operationCount
@@ -75,7 +75,7 @@ import Vitrine
     #expect(disk.contents("/d/a")?.prefix(5) == filled(2, 5)[...])
   }
 
-  @Test func othersFillTheDiskAndGiveItBackBeforeTheCallTheyWerePlannedFor() throws {
+  @Test func diskIsFilledAndFreedBeforeThePlannedCall() throws {
     let (disk, directory) = try diskWithFolder()
     let file = try durableFile("a", [1], in: directory)
     disk.plan(before: disk.callCount + 2) { $0.fillUp(refusingNewNames: true) }
@@ -87,7 +87,7 @@ import Vitrine
     #expect(disk.strikeCount == 2)
   }
 
-  @Test func aReadOnlyFileSystemRefusesEveryChangeAndReadsOn() throws {
+  @Test func readOnlyFileSystemRefusesChangesAndAllowsReads() throws {
     let (disk, directory) = try diskWithFolder()
     let file = try durableFile("a", [7], in: directory)
     disk.plan(before: disk.callCount + 1) { $0.isReadOnly = true }
@@ -116,7 +116,7 @@ import Vitrine
     }
   }
 
-  @Test(arguments: [true, false]) func somebodyCanWorkInTheMiddleOfASync(_ isDurable: Bool) throws {
+  @Test(arguments: [true, false]) func bodyRunsInTheMiddleOfASync(_ isDurable: Bool) throws {
     let (disk, directory) = try diskWithFolder()
     let file = try durableFile("a", [1], in: directory)
     try file.write([2], at: 0)
@@ -129,7 +129,7 @@ import Vitrine
     #expect(disk.contents("/d/a") == [2])
     try file.write([4], at: 0)
     try file.sync()
-    // What came in the middle is not what was synced.
+    // The write in the middle is not part of the sync.
     #expect(disk.contents("/d/a") == [3])
     #expect(disk.crashStates().disk(.everythingLost).contents("/d/a") == [4])
     try file.sync()
@@ -156,11 +156,11 @@ import Vitrine
     #expect(disk.contents("/d/a") == [2, 2, 2])
     try file.sync()
     #expect(disk.crashStates().disk(.everythingKept).contents("/d/a") == [1, 1, 0])
-    // Only what is written anew gets there.
+    // Only rewritten bytes get there.
     try file.write([2], at: 1)
     try file.sync()
     #expect(disk.crashStates().disk(.everythingLost).contents("/d/a") == [1, 2, 0])
-    // The next process still reads the pages, unless they left memory.
+    // The next process still reads the pages, unless they were dropped from memory.
     #expect(disk.crashStates().diskAfterProcessDeath().contents("/d/a") == [2, 2, 2])
     #expect(disk.crashStates().diskAfterProcessDeath(droppingCleanPages: true).contents("/d/a") == [1, 2, 0])
     let next = disk.crashStates().diskAfterProcessDeath()
@@ -168,7 +168,7 @@ import Vitrine
     #expect(next.crashStates().disk(.everythingKept).contents("/d/a") == [1, 2, 0])
   }
 
-  @Test func aFullDiskTakesWhatFitsAndAllocatedRoomStaysUsable() throws {
+  @Test func fullDiskWritesFittingBytesAndKeepsAllocatedSpaceUsable() throws {
     var options = SimulatedDisk.Options()
     options.capacityByteCount = 10 * 4096
     let (disk, directory) = try diskWithFolder(options)
@@ -191,7 +191,7 @@ import Vitrine
     withExtendedLifetime(other) {}
   }
 
-  @Test func roomComesBackWithTheLastHandleAndMapping() throws {
+  @Test func lastHandleAndMappingFreeTheSpace() throws {
     let (_, directory) = try diskWithFolder()
     let all = try directory.availableByteCount()
     var file: (any File)? = try durableFile("a", filled(1, 8192), in: directory)
@@ -220,7 +220,7 @@ import Vitrine
     _ = try directory.openFile("c", .create)
   }
 
-  @Test func withoutAPromiseAllocatingOnlySetsTheLength() throws {
+  @Test func allocationWithoutAPromiseOnlySetsTheLength() throws {
     var options = SimulatedDisk.Options()
     options.promisesAllocation = false
     let (disk, directory) = try diskWithFolder(options)

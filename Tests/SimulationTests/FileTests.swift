@@ -3,7 +3,7 @@ import Vitrine
 import VitrineSimulation
 
 @Suite struct FileTests {
-  @Test func whatWasWrittenIsReadBackAndEndsWhereTheFileEnds() throws {
+  @Test func writtenBytesAreReadBackUpToTheFilesEnd() throws {
     let (_, directory) = try diskWithFolder()
     let file = try directory.openFile("a", .create)
     let first = filled(1, 5000)
@@ -69,7 +69,7 @@ import VitrineSimulation
     #expect(try file.status() == FileStatus(byteCount: 1, allocatedByteCount: 4096))
   }
 
-  @Test func oneOpeningAtATimeHasTheLockAndItGoesWithTheHandle() throws {
+  @Test func lockHasOneOwnerAndEndsWithItsHandle() throws {
     let (disk, directory) = try diskWithFolder()
     var first: (any File)? = try directory.openFile("LOCK", .create)
     let second = try directory.openFile("LOCK", .readWrite)
@@ -120,7 +120,7 @@ import VitrineSimulation
     #expect(disk.misuse.count == 2)
   }
 
-  @Test func aStoreThatWasNotAnnouncedIsFound() throws {
+  @Test func unannouncedStoreIsFound() throws {
     let (disk, directory) = try diskWithFolder()
     let file = try durableFile("a", filled(0, 4096), in: directory)
     let mapping = try file.map(byteCount: 4096, writable: true)

@@ -5,7 +5,7 @@ import VitrineSimulation
 
 /// Random runs, in which the disk is compared with plain models of it.
 @Suite struct RandomRunTests {
-  /// Does something to a random file of four.
+  /// Makes a random change of a random file of four.
   private func step(
     _ random: inout SplitMix64, _ directory: any Directory, _ mappings: inout [(any File, Mapping)]
   ) throws {
@@ -36,7 +36,7 @@ import VitrineSimulation
     }
   }
 
-  @Test(arguments: 0..<20 as Range<UInt64>) func theJournalTellsWhatTheFilesHold(seed: UInt64) throws {
+  @Test(arguments: 0..<20 as Range<UInt64>) func journalMatchesTheFiles(seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
     let (disk, directory) = try diskWithFolder()
     var mappings: [(any File, Mapping)] = []
@@ -45,12 +45,12 @@ import VitrineSimulation
     #expect(states.disk(.everythingKept).export() == disk.export())
     #expect(states.diskAfterProcessDeath().export() == disk.export())
     #expect(disk.misuse.isEmpty && disk.unannouncedStores().isEmpty)
-    // Blocks are counted alike, whichever way the disk came about.
+    // Blocks are counted alike, however the disk was made.
     mappings = []
     #expect(
       try disk.copy().openDirectory("/d", create: false).availableByteCount()
         == directory.availableByteCount())
-    // Once all is synced, no policy makes a difference.
+    // Once all is synced, every policy gives the same.
     for entry in try directory.entries() { try directory.openFile(entry.name, .readWrite).sync() }
     try directory.sync()
     for seed in 0..<20 as Range<UInt64> {
@@ -62,7 +62,7 @@ import VitrineSimulation
   private static let isSanitized = ProcessInfo.processInfo.environment["VITRINE_SANITIZED"] != nil
   private static let seeds: Range<UInt64> = 0..<(isSanitized ? 1 : 6)
 
-  @Test(arguments: seeds) func noCrashShowsBytesThatWereNeverThere(seed: UInt64) throws {
+  @Test(arguments: seeds) func noCrashShowsUnwrittenBytes(seed: UInt64) throws {
     var random = SplitMix64(seed: seed &+ 100)
     let (disk, directory) = try diskWithFolder()
     var mappings: [(any File, Mapping)] = []

@@ -2,7 +2,7 @@ import Testing
 import Vitrine
 import VitrineSimulation
 
-/// A disk with a folder `/d`, durable, opened.
+/// A disk with an open, durable folder `/d`.
 func diskWithFolder(_ options: SimulatedDisk.Options = .init()) throws -> (SimulatedDisk, any Directory) {
   let disk = SimulatedDisk(options)
   let directory = try disk.openDirectory("/d", create: true)
@@ -21,7 +21,7 @@ func durableFile(_ name: String, _ bytes: [UInt8], in directory: any Directory) 
 
 func filled(_ byte: UInt8, _ count: Int) -> [UInt8] { [UInt8](repeating: byte, count: count) }
 
-/// Stores through a mapping, announced as the engine does it.
+/// Stores through a mapping, announced as by the engine.
 func store(_ bytes: [UInt8], at offset: Int, _ mapping: Mapping, _ file: any File) {
   let range = offset..<offset + bytes.count
   file.willStore(range)
@@ -29,7 +29,7 @@ func store(_ bytes: [UInt8], at offset: Int, _ mapping: Mapping, _ file: any Fil
   file.didStore(range)
 }
 
-/// The errno that the body fails with; nil when it does not.
+/// The errno that the body fails with; nil if it succeeds.
 func code(_ body: () throws -> Void) -> Int32? {
   do {
     try body()

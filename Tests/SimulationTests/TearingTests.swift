@@ -3,7 +3,7 @@ import Vitrine
 import VitrineSimulation
 
 @Suite struct TearingTests {
-  /// What all sorts of seeds leave of one unsynced change.
+  /// The contents that many seeds leave of one unsynced change.
   private func outcomes(_ states: CrashStates, _ index: Int, path: String) -> Set<[UInt8]> {
     Set((0..<200).compactMap { states.disk(.onlyTorn(index, seed: $0)).contents(path) })
   }
@@ -56,7 +56,7 @@ import VitrineSimulation
       outcomes(states, disk.operationCount - 1, path: "/d/a").allSatisfy { Set($0[512..<1012]).count == 1 })
   }
 
-  @Test func lengthDataAndBlocksOfAGrowingFileGoTheirOwnWays() throws {
+  @Test func lengthDataAndBlocksOfAGrowingFileSurviveIndependently() throws {
     let (disk, directory) = try diskWithFolder()
     let file = try durableFile("a", filled(1, 512), in: directory)
     try file.write(filled(2, 512), at: 512)
@@ -66,7 +66,7 @@ import VitrineSimulation
     #expect(outcomes.contains(filled(1, 512) + filled(2, 512)))
     #expect(outcomes.contains(filled(1, 512) + filled(0, 512)))
 
-    // Data whose length was lost shows once a later length arrives.
+    // Data without a length shows once a later length arrives.
     try file.write(filled(3, 512), at: 1024)
     let later = disk.crashStates()
     let grown = Set((0..<2000).compactMap { later.disk(.mixture(seed: $0)).contents("/d/a") })
@@ -75,7 +75,7 @@ import VitrineSimulation
     #expect(grown.allSatisfy { $0.starts(with: filled(1, 512)) && $0.count % 512 == 0 && $0.count <= 1536 })
   }
 
-  @Test func blocksMayBeLostThoughTheLengthIsThere() throws {
+  @Test func blocksMayBeLostWithoutTheLength() throws {
     let (disk, directory) = try diskWithFolder()
     let file = try durableFile("a", [1], in: directory)
     try file.allocate(byteCount: 65_536)
@@ -93,7 +93,7 @@ import VitrineSimulation
     #expect(status == FileStatus(byteCount: 65_536, allocatedByteCount: 65_536))
   }
 
-  @Test func underMomentsASectorHoldsWhatItHeldAtSomeMoment() throws {
+  @Test func policyOfMomentsKeepsASectorOfSomeMoment() throws {
     let (disk, directory) = try diskWithFolder()
     let file = try durableFile("a", filled(0, 1024), in: directory)
     // Appends within a sector: a later one never arrives without the earlier ones in the same sector.

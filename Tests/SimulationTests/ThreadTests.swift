@@ -78,7 +78,7 @@ import Vitrine
 
   #if os(Linux)
     @Test func aThreadThatWaitsForAnotherIsAsleep() {
-      #expect(!ThreadStatus().isAsleep, "who asks is awake")
+      #expect(!ThreadStatus().isAsleep, "the calling thread is awake")
       let status = Guarded<ThreadStatus?>(nil)
       let (end, ended) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
       Thread.detachNewThread {

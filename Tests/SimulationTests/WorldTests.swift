@@ -3,7 +3,7 @@ import Vitrine
 import VitrineSimulation
 
 @Suite struct WorldTests {
-  @Test func timePassesOnlyWhenItIsMadeTo() {
+  @Test func timePassesOnlyOnRequest() {
     let clock = SimulatedClock(wallMilliseconds: 1000, monotonicNanoseconds: 5)
     clock.sleep(milliseconds: 3)
     clock.advance(milliseconds: -7)
@@ -35,7 +35,7 @@ import VitrineSimulation
     #expect(try file.readAll() == [1])
   }
 
-  @Test func stepsRunWhenTheTestSaysSoAndNotAfterTheStop() throws {
+  @Test func stepsRunOnlyOnRequestAndNotAfterTheStop() throws {
     let work = SimulatedBackgroundWork()
     let count = Guarded(0)
     let task = try work.start(name: "upkeep", intervalMilliseconds: 1000) { count.withLock { $0 += 1 } }
@@ -52,7 +52,7 @@ import VitrineSimulation
     #expect(work.runPending() == 0 && count.withLock { $0 } == 4 && work.taskNames.isEmpty)
   }
 
-  @Test func aStepThatWakesItselfRunsAgainButNotForEver() throws {
+  @Test func stepThatWakesItselfRunsAgainButNotForever() throws {
     let work = SimulatedBackgroundWork()
     let task = Guarded<(any BackgroundTask)?>(nil)
     task.withLock {

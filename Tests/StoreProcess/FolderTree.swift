@@ -1,8 +1,8 @@
 import Glibc
 
-/// A folder and all that is in it; symbolic links are not followed, and what goes meanwhile is none of its concern.
+/// A folder and all its content; symbolic links are not followed, and files removed meanwhile are ignored.
 enum FolderTree {
-  /// Bytes that it takes on the disk, as `du` counts them: blocks, directories included.
+  /// Its bytes on the disk, as `du` counts them: blocks, directories included.
   static func diskUsage(_ path: String) -> Int {
     var total = 0
     walk(path) { _, status in total += Int(status.st_blocks) * 512 }
@@ -22,7 +22,7 @@ enum FolderTree {
     walk(path) { path, _ in _ = Glibc.remove(path) }
   }
 
-  /// What is in a folder comes before the folder.
+  /// Visits the content of a folder before the folder.
   private static func walk(_ path: String, _ body: (_ path: String, _ status: stat) -> Void) {
     var status = stat()
     guard lstat(path, &status) == 0 else { return }

@@ -1,4 +1,4 @@
-/// How long something took, in classes a sixteenth of an octave wide: a percentile is right to about five in a hundred.
+/// Durations in classes a sixteenth of an octave wide: a percentile is accurate to about 5 %.
 struct LatencyHistogram {
   private static let perOctave = 16
   private var counts = [Int](repeating: 0, count: 48 * perOctave)
@@ -20,7 +20,7 @@ struct LatencyHistogram {
     longest = max(longest, other.longest)
   }
 
-  /// Nanoseconds that no more than the given share took longer than; 0 when there is nothing.
+  /// The nanoseconds that no more than the given share exceeded; 0 if there are no samples.
   func percentile(_ share: Double) -> Double {
     var left = Int((Double(count) * share).rounded(.up))
     for (index, count) in counts.enumerated() where count > 0 {

@@ -1,9 +1,9 @@
 import Glibc
 
-/// What a run has seen.
+/// The results of a run.
 struct PromiseResults {
   var violations: [String] = []
-  /// Borrowed gets that hit: until their bytes were lent, the reading of the clock included.
+  /// Borrowed gets that hit: until the closure has their bytes, the reading of the clock included.
   struct Latencies {
     var idle = LatencyHistogram()
     var load = LatencyHistogram()
@@ -15,9 +15,9 @@ struct PromiseResults {
       load.add(other.load)
     }
   }
-  /// Bytes lent as they lie in the store.
+  /// Values borrowed from the mapped store.
   var lent = Latencies()
-  /// Bytes decompressed first.
+  /// Values decompressed first.
   var copied = Latencies()
   var missCount = 0
   var blobCount = 0

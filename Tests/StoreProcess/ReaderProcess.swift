@@ -1,16 +1,16 @@
 import Glibc
 
-/// Another of these processes, which answers each line with one of its own.
+/// Another of these processes, which answers each line with one line.
 final class ReaderProcess {
   private var id: pid_t = 0
   private let input: CInt
   private let output: CInt
 
-  /// Nil when it cannot be started.
+  /// Nil if it cannot be started.
   init?() {
     var (down, up): ([CInt], [CInt]) = ([0, 0], [0, 0])
     guard pipe(&down) == 0, pipe(&up) == 0 else { return nil }
-    // Neither must keep the other's end open.
+    // Neither may keep the other's end open.
     for end in [down[1], up[0]] { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
@@ -39,7 +39,7 @@ final class ReaderProcess {
     _ = write(input, bytes, bytes.count)
   }
 
-  /// The next line of its output, empty when it has ended.
+  /// The next line of its output, empty if it has ended.
   func line() -> String {
     var line: [UInt8] = []
     var byte: UInt8 = 0

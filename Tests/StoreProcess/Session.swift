@@ -91,7 +91,7 @@ final class Session {
     StressValue.make(name.utf8.reduce(index) { $0 &* 31 &+ Int($1) }, index, Int(count) ?? 0)
   }
 
-  /// How many there are of what `puts` has put; those must be whole.
+  /// The number of the entries of `puts` that exist; those must be intact.
   private func left(_ name: String, _ count: Int, _ byteCount: String, in store: CacheStore) -> String {
     var found = 0
     for index in 0..<count {
@@ -113,8 +113,9 @@ final class Session {
 
   /// The child tries every change and then waits to be killed.
   ///
-  /// A thread of the parent may hold a lock of Swift's runtime when it forks, which the child must not need then: so all is
-  /// tried once before, on a store that is closed. A child that hangs in spite of that is killed, and another one is forked.
+  /// A thread of the parent may hold a lock of Swift's runtime when it forks, which the child must not need then.
+  /// So every call is tried once before, on a closed store. A child that hangs all the same is killed, and another
+  /// one is forked.
   private func fork(_ store: CacheStore) -> String {
     let rehearsal = store.path + "-rehearsal"
     if let closed = try? CacheStore.open(at: rehearsal, options: StoreOptions(byteBudget: 1 << 20)) {
@@ -140,7 +141,7 @@ final class Session {
     return "error hung"
   }
 
-  /// What each change comes to, and closing.
+  /// The result of each change, and of closing.
   private func tryChanges(_ store: CacheStore) -> String {
     var batch = WriteBatch()
     batch.put([1], for: CacheKey("child"))
@@ -162,7 +163,7 @@ final class Session {
     return "\(answers.joined(separator: ",")) \(closing)"
   }
 
-  /// Leaves room for so many descriptors more.
+  /// Leaves room for this many more descriptors.
   private func spare(_ count: Int) -> String {
     var limit = rlimit()
     getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)

@@ -1,7 +1,7 @@
 import Glibc
 import Vitrine
 
-/// A writer, and a reader that follows it, which agree on what every value must be (``StressValue``). Two keys are always
+/// A writer, and a reader that follows it, which agree on every value (``StressValue``). Two keys are always
 /// written together, so that a snapshot has both or neither.
 struct Stress {
   private let store: CacheStore
@@ -30,8 +30,8 @@ struct Stress {
 
   // MARK: Writing
 
-  /// Changes until the time is over, or until the process is killed. Versions go on from where they were. With more keys
-  /// than the budget holds, most puts evict.
+  /// Makes changes until the time is over, or until the process is killed. Versions continue from the stored ones.
+  /// With more keys than the budget holds, most puts evict.
   func write() throws -> String {
     var version = try version("pair/0", key: -1) ?? 0
     while !isOver {
@@ -60,11 +60,11 @@ struct Stress {
 
   // MARK: Following
 
-  /// Refreshes, and reads everything, again and again.
+  /// Refreshes, and reads everything, repeatedly.
   func follow(pauseMilliseconds: Int) throws -> String {
     var newest: [String: Int] = [:]
     var (refreshes, reads) = (0, 0)
-    // Values held while the segments that they lie in go.
+    // Values held while their segments are removed.
     var blobs: [HeldBlob] = []
     do {
       while !isOver {
@@ -104,7 +104,7 @@ struct Stress {
   }
 }
 
-/// A value that is kept, and what it has to stay.
+/// A held value, and the bytes that it must keep.
 struct HeldBlob {
   let blob: Blob
   let key: Int

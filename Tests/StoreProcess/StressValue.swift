@@ -1,4 +1,4 @@
-/// What a value must be: it says its key and its version, and its length and bytes follow from the two.
+/// The value of a key: it contains its key and its version, which determine its length and bytes.
 enum StressValue {
   static func make(_ key: Int, _ version: Int) -> [UInt8] { make(key, version, byteCount(key, version)) }
 
@@ -15,7 +15,7 @@ enum StressValue {
     }
   }
 
-  /// Such a value is decompressed by each get, all others are lent as they lie.
+  /// Each get decompresses such a value; all others are borrowed in place.
   static func isCompressible(_ version: Int) -> Bool { version % 3 == 0 }
 
   /// Small ones and pictures, a few of them large.
@@ -27,7 +27,7 @@ enum StressValue {
     return number % 3 == 0 ? 40 + number % 900 : 900 + number % 6000
   }
 
-  /// The version of these bytes; nil when they are not a value of this key. Makes no copy.
+  /// The version of these bytes; nil if they are no value of this key. Makes no copy.
   static func version(of bytes: UnsafeRawBufferPointer, key: Int) -> Int? {
     guard let (found, version, start) = name(bytes), found == key,
       bytes.count - start == byteCount(key, version)

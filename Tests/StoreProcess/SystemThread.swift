@@ -1,6 +1,6 @@
 import Glibc
 
-/// A thread that is waited for.
+/// A joinable thread.
 struct SystemThread {
   private final class Work {
     let body: @Sendable () -> Void

@@ -1,14 +1,14 @@
 import Glibc
 
-// A process with a store, driven line by line: what tests of several processes need. Each line of the input is a
-// command and is answered by one line; `fork` is answered by the child, too.
+// A process with a store, driven line by line, for tests of several processes. Each line of the input is a command
+// and is answered by one line; `fork` is answered by the child, too.
 //
 //   open PATH [readonly] [copied] [wait=MS] [budget=BYTES]    close    verify    refresh    flush    checkpoint    upkeep
 //   put KEY VALUE [synced]    puts KEY COUNT BYTES    get KEY    has KEY COUNT BYTES    left KEY COUNT BYTES    version KEY
 //   remove KEY [synced]    clear    evicted    write SECONDS KEYS    follow SECONDS KEYS PAUSE-MS
 //   fork    spare DESCRIPTORS    limit BYTES    user ID
 //
-// With arguments it is a program of its own: `stress` (``StressCommand``), `kill` (``KillCommand``).
+// With arguments it is a separate program: `stress` (``StressCommand``), `kill` (``KillCommand``).
 
 signal(SIGPIPE, SIG_DFL)
 let words = Array(CommandLine.arguments.dropFirst(2))

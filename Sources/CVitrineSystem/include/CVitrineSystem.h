@@ -1,5 +1,5 @@
-// The few things Swift cannot reach by itself: calls that Glibc hides behind _GNU_SOURCE, XXH3 compiled for the
-// processor at hand, the thread-local block in which a reader publishes what it is reading, and a signal handler.
+// The few functions that Swift cannot use by itself: calls that Glibc hides behind _GNU_SOURCE, XXH3 compiled for
+// the processor at hand, the thread-local block in which a reader publishes what it reads, and a signal handler.
 #ifndef CVITRINESYSTEM_H
 #define CVITRINESYSTEM_H
 
@@ -31,21 +31,21 @@ typedef struct vitrine_digest_state vitrine_digest_state;
 vitrine_digest_state *vitrine_digest_begin(void);
 void vitrine_digest_update(vitrine_digest_state *state, const void *bytes, size_t count);
 vitrine_hash128 vitrine_digest_end(vitrine_digest_state *state);  // frees the state
-// The same memory used for XXH3-64 with a seed: begin again, feed, look.
+// The same state used for XXH3-64 with a seed: restart, update, read the value.
 void vitrine_checksum_restart(vitrine_digest_state *state, uint64_t seed);
 void vitrine_checksum_update(vitrine_digest_state *state, const void *bytes, size_t count);
 uint64_t vitrine_checksum_value(const vitrine_digest_state *state);
 
 // Files ----------------------------------------------------------------------------------------------------------
 
-// Allocates blocks for [0, count) and extends the file; 0 or an errno. Never writes zeros in their place: a file
-// system that cannot promise room answers EOPNOTSUPP.
+// Allocates blocks for [0, count) and extends the file; 0 or an errno. Never writes zeros instead: on a file system
+// that cannot promise space it returns EOPNOTSUPP.
 int vitrine_allocate(int descriptor, int64_t count);
 // Fills a buffer from the kernel's generator; 0 or an errno.
 int vitrine_random(void *buffer, size_t count);
 // True where overwriting an allocated block never needs a new one (false on copy-on-write file systems).
 bool vitrine_promises_allocation(int descriptor);
-// Reads the process's file size limit anew; call it when a file is opened.
+// Reads the process's file size limit again; call it when a file is opened.
 void vitrine_note_limits(void);
 // The soft limit of descriptors that the process may have open.
 int64_t vitrine_descriptor_limit(void);
@@ -56,24 +56,24 @@ int64_t vitrine_write2(int descriptor, const void *first, size_t first_count, co
 int vitrine_truncate(int descriptor, int64_t count);
 // Data and the metadata needed to read it back; 0 or an errno.
 int vitrine_sync(int descriptor);
-// Writes what is dirty in a range to the disk, and waits for it; makes nothing durable. Does nothing where there is no such
-// call. 0, or an errno, which no later sync will tell again.
+// Writes the dirty pages of a range to the disk, and waits for it; makes nothing durable. Does nothing if the
+// system has no such call. 0, or an errno, which no later sync reports again.
 int vitrine_write_back(int descriptor, int64_t offset, int64_t count);
 
-// Copies memory that shows a file, where a page may not be there to be had: 0 or an errno, and no signal where the
-// system has a way.
+// Copies memory that shows a file and may have undeliverable pages: 0 or an errno, and no signal if the system can
+// avoid it.
 int vitrine_copy_mapped(void *target, const void *source, size_t count);
 
-// What a forked child must not keep: the lock's descriptor is closed in it, and the generation changes. Taking the lock
-// and noting its descriptor are one step for a fork. 0 or an errno.
+// Resources that a forked child must not keep: the lock's descriptor is closed in it, and the generation changes.
+// Taking the lock and noting its descriptor are one step for a fork. 0 or an errno.
 uint32_t vitrine_fork_generation(void);
 int vitrine_lock(int descriptor);
 void vitrine_forget_in_child(int descriptor);
 
 // Pins -----------------------------------------------------------------------------------------------------------
-// A reader publishes the address of what it reads; whoever wants to unmap it first makes it unreachable under the
-// same lock under which readers publish, then waits until no thread publishes it. One level for each nesting of
-// borrows, deeper ones share a counted list.
+// A reader publishes the address of what it reads. To unmap it, a thread first makes it unreachable under the same
+// lock under which readers publish, then waits until no thread publishes it. Each nested borrow has a level of its
+// own; deeper ones share a counted list.
 
 enum { VITRINE_PIN_LEVELS = 8 };
 
@@ -88,20 +88,20 @@ static inline vitrine_thread *vitrine_this_thread(void) {
   return __builtin_expect(thread != NULL, 1) ? thread : vitrine_thread_register();
 }
 
-// Publishes `address`, answers the level to give back.
+// Publishes `address`; returns the level for unpinning.
 int32_t vitrine_pin(uintptr_t address);
 void vitrine_unpin(int32_t level, uintptr_t address);
 // True when some thread has published an address in [low, high).
 bool vitrine_is_pinned(uintptr_t low, uintptr_t high);
-// The same, but for what the calling thread has published.
+// The same, without the addresses of the calling thread.
 bool vitrine_is_pinned_by_others(uintptr_t low, uintptr_t high);
 
-// A value the thread owns, destroyed by `destroy` when the thread ends.
+// A value that the thread owns; `destroy` frees it when the thread ends.
 void *vitrine_thread_value(void);
 void vitrine_set_thread_value(void *value, void (*destroy)(void *));
 
 // Stamps ---------------------------------------------------------------------------------------------------------
-// Stamps of a recency clock that a thread has taken and not given out yet. They count only for the generation under
+// Stamps of a recency clock that a thread has taken and not used yet. They count only for the generation under
 // which they were taken; generations of different clocks differ.
 typedef struct {
   uint64_t generation;
@@ -113,32 +113,33 @@ typedef struct {
 enum { VITRINE_STAMP_SLOTS = 4 };
 extern _Thread_local vitrine_stamps vitrine_thread_stamps[VITRINE_STAMP_SLOTS];
 
-// The calling thread's place for stamps of a generation.
+// Returns the calling thread's stamps for a generation.
 static inline vitrine_stamps *vitrine_this_threads_stamps(uint64_t generation) {
   return &vitrine_thread_stamps[generation % VITRINE_STAMP_SLOTS];
 }
 
 // Bus errors -----------------------------------------------------------------------------------------------------
-// A page of a mapped file that the disk cannot deliver, or that lies behind the end of a file cut short, raises SIGBUS
-// on touch. Mappings are listed here; once the guard is installed, such a page is replaced by one of zeros and marked.
+// A page of a mapped file that the disk cannot deliver, or that lies behind the end of a truncated file, raises
+// SIGBUS on touch. Mappings are listed here; once the guard is installed, such a page is replaced by one of zeros
+// and marked.
 
 typedef struct vitrine_range vitrine_range;
-// Lists a mapping; NULL when memory is short, and then the mapping is not guarded. What is stored into a page of zeros of
-// a writable one goes nowhere.
+// Lists a mapping; NULL if memory is short, and then the mapping is not guarded. Stores into a page of zeros of a
+// writable mapping are lost.
 vitrine_range *vitrine_range_add(const void *start, size_t count, bool writable);
-// Takes it off the list; call before unmapping, when nobody can touch it any more. NULL is harmless.
+// Takes it off the list; call before unmapping, when no thread can touch it any more. NULL is harmless.
 void vitrine_range_remove(vitrine_range *range);
 // Whether a page was replaced under the bytes at `address`, which lie within the range.
 bool vitrine_range_is_damaged(const vitrine_range *range, const void *address, size_t count);
 
-// Takes SIGBUS over, once for the process; every signal that is not one of a listed mapping goes to the handler that
-// was there. 0 or an errno.
+// Installs a handler for SIGBUS, once for the process; it passes every signal outside a listed mapping to the
+// previous handler. 0 or an errno.
 int vitrine_install_bus_guard(void);
 
 // Not 0 once any page was replaced.
 extern int vitrine_bus_errors;
 
-// Whether any page was ever replaced. What was read from a mapping before counts only if this is false after, or the
+// Whether any page was ever replaced. Bytes read from a mapping count only if this returns false afterwards, or the
 // range is not damaged.
 static inline bool vitrine_bus_errors_happened(void) {
   __atomic_thread_fence(__ATOMIC_ACQUIRE);

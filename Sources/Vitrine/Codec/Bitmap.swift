@@ -1,12 +1,19 @@
-/// How the pixels of a bitmap lie in memory.
+/// The channels of a pixel: their order and size in memory.
 public enum PixelFormat: UInt8, Sendable, CaseIterable {
+  /// Blue, green, red, alpha: one byte each, in this order in memory.
   case bgra8888 = 1
+  /// Blue, green, red, and a byte without meaning.
   case bgrx8888 = 2
+  /// Red, green, blue, alpha: one byte each, in this order in memory.
   case rgba8888 = 3
+  /// Red, green, blue, and a byte without meaning.
   case rgbx8888 = 4
+  /// A little-endian 16-bit number: 5 bits of red from the top, 6 of green, 5 of blue.
   case rgb565 = 5
+  /// One byte of luminance.
   case gray8 = 6
 
+  /// Bytes that one pixel takes: 1, 2 or 4.
   public var bytesPerPixel: Int {
     switch self {
     case .bgra8888, .bgrx8888, .rgba8888, .rgbx8888: 4
@@ -44,6 +51,7 @@ public struct BitmapLayout: Sendable, Hashable {
   public let height: Int
   /// Bytes from one row's start to the next one's.
   public let bytesPerRow: Int
+  /// The format of each pixel.
   public let format: PixelFormat
 
   /// Nil unless width and height are 1 to 65,535 and a row has room for its pixels. Rows are packed unless
@@ -66,6 +74,6 @@ public struct BitmapLayout: Sendable, Hashable {
       width: width, height: height, bytesPerRow: roundUp(packed.bytesPerRow, to: 64), format: format)
   }
 
-  /// `height * bytesPerRow`: what a bitmap's bytes must count.
+  /// `height * bytesPerRow`: the required byte count of the bitmap.
   public var byteCount: Int { height * bytesPerRow }
 }

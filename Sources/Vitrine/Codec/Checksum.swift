@@ -1,7 +1,7 @@
 import CVitrineSystem
 
-/// XXH3-64 under a seed: the checksum of every header, frame and block. The seed says what and where the bytes are, so
-/// that a block which belongs elsewhere fails.
+/// XXH3-64 under a seed: the checksum of every header, frame and block. The seed states kind and place of the
+/// bytes, so a block from another place fails its check.
 package enum Checksum {
   @inline(__always)
   package static func of(_ bytes: UnsafeRawBufferPointer, seed: UInt64) -> UInt64 {

@@ -1,4 +1,4 @@
-/// Tells cheaply what zstd would not shrink.
+/// A cheap test for bytes that zstd would not shrink.
 enum Compressibility {
   /// Below this nothing is saved: records come in units of 64 bytes.
   static let smallest = 192
@@ -7,8 +7,8 @@ enum Compressibility {
   /// 128 random bytes have 101 different values, give or take 5; text has some 45, pixels of a drawing fewer.
   private static let mostValues = 84
 
-  /// True when compressing is worth a try: not for what already is compressed, by its first bytes, nor for bytes whose
-  /// sample has almost as many different values as random ones. O(1): looks at 128 bytes.
+  /// Returns whether compressing is worth a try. False for compressed formats, by their first bytes, and if a
+  /// sample has almost as many different values as random bytes. O(1): reads 128 bytes.
   static func isWorthTrying(_ bytes: UnsafeRawBufferPointer) -> Bool {
     guard bytes.count >= smallest, let start = bytes.baseAddress else { return false }
     if hasCompressedSignature(start) { return false }
@@ -27,7 +27,7 @@ enum Compressibility {
     return p.u32(4) == 0x7079_7466  // … ftyp: HEIC, AVIF, MP4
   }
 
-  /// How many values there are among 128 bytes taken from four places.
+  /// Returns the number of different values among 128 bytes taken from four places.
   private static func differentValues(_ p: UnsafeRawPointer, _ count: Int) -> Int {
     let stretch = sampleByteCount / 4
     var seen: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)

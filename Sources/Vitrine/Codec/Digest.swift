@@ -4,9 +4,12 @@ import CVitrineSystem
 ///
 /// It is not cryptographic. Two blobs may have one digest; the engine compares bytes before it shares them.
 public struct Digest: Sendable, Hashable {
+  /// The upper 64 bits.
   public let high: UInt64
+  /// The lower 64 bits.
   public let low: UInt64
 
+  /// Makes a digest of its two halves. Computes nothing.
   public init(high: UInt64, low: UInt64) {
     self.high = high
     self.low = low

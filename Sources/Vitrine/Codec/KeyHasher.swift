@@ -1,6 +1,6 @@
 import CVitrineSystem
 
-/// Hashes URLs and digests under a store's secret, so that nobody outside can aim at a place of the tables.
+/// Hashes URLs and digests under a store's secret, so that no client can aim at a place of the tables.
 ///
 /// Invariant: `secret` has 192 bytes until deinit. Safe from any thread.
 package final class KeyHasher: @unchecked Sendable {

@@ -1,4 +1,4 @@
-/// What an entry was made from: 1 to 16 bytes, such as the digest of an original or the version of a recipe.
+/// The origin of an entry: 1 to 16 bytes, such as the digest of an original or the version of a recipe.
 public struct Source: Sendable, Hashable {
   /// The bytes as little-endian numbers, zeros behind them.
   let low: UInt64
@@ -19,7 +19,7 @@ public struct Source: Sendable, Hashable {
     self.init(low: words.low, high: words.high, byteCount: UInt8(bytes.count))
   }
 
-  /// The source that an entry has by default, where `digest` is that of its URL's original.
+  /// The default source of an entry: `digest` is that of its URL's original.
   public init(_ digest: Digest) { self.init(low: digest.low, high: digest.high, byteCount: 16) }
 
   @inline(__always)
@@ -29,18 +29,19 @@ public struct Source: Sendable, Hashable {
     self.byteCount = byteCount
   }
 
+  /// The bytes of the source, 16 at most. O(1); makes an array.
   public var bytes: [UInt8] {
     (0..<Int(byteCount)).map { UInt8(truncatingIfNeeded: ($0 < 8 ? low : high) >> (8 * ($0 & 7))) }
   }
 }
 
-/// Which source a put gives its entry.
+/// The source that a put gives its entry.
 public enum SourceOption: Sendable, Hashable {
-  /// The digest of the original of the same URL as it is stored when the put happens; none when there is no original,
-  /// and for the original itself. The entry goes when an original with another digest is stored.
+  /// The digest of the original of the same URL as it is stored when the put happens; none if there is no original,
+  /// and for the original itself. Storing an original with another digest removes the entry.
   case automatic
   /// None: only a get that names a source misses the entry.
   case none
-  /// The caller's own. The entry stays until a get names another one, whatever happens to the original.
+  /// The caller's own. The entry stays, whatever happens to the original, until a get names another source.
   case named(Source)
 }

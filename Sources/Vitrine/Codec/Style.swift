@@ -3,6 +3,7 @@
 /// 1 to 255 bytes of printable ASCII without spaces. Make one once and keep it: the checks and the hash that a lookup
 /// needs are done here.
 public struct Style: Sendable {
+  /// The text: 1 to 255 bytes of printable ASCII.
   public let name: String
   let bytes: [UInt8]
   let tag: UInt16
@@ -45,16 +46,21 @@ extension Style: Hashable, Comparable, CustomStringConvertible {
   public var description: String { name }
 }
 
-/// A whole key, as batches and enumerations hold it. Single calls take the URL and the style apart, without a copy.
+/// A whole key, for batches and enumerations. Single calls take the URL and the style as two arguments, without a
+/// copy.
 public struct CacheKey: Sendable, Hashable {
   /// 0 to 65,536 bytes, never parsed.
   public var url: [UInt8]
+  /// The form of the image.
   public var style: Style
 
+  /// Makes a key of a URL as text. Copies its UTF-8 bytes; a URL of more than 65,536 bytes fails when the key is used.
   public init(_ url: String, _ style: Style = .original) {
     self.init(bytes: Array(url.utf8), style)
   }
 
+  /// Makes a key of a URL as bytes, which need not be UTF-8. A URL of more than 65,536 bytes fails when the key is
+  /// used.
   public init(bytes: [UInt8], _ style: Style = .original) {
     url = bytes
     self.style = style
@@ -65,7 +71,7 @@ public struct CacheKey: Sendable, Hashable {
 }
 
 extension CacheKey: Comparable {
-  /// By URL, byte for byte, then by style: the order of ``CacheStore/keysInOrder(prefix:)``.
+  /// Orders by URL, byte for byte, then by style, as ``CacheStore/keysInOrder(prefix:)``.
   public static func < (a: CacheKey, b: CacheKey) -> Bool {
     a.url == b.url ? a.style < b.style : a.url.lexicographicallyPrecedes(b.url)
   }

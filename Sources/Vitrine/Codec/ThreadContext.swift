@@ -1,10 +1,10 @@
 import CVitrineSystem
 import CZstd
 
-/// What a thread keeps between calls: zstd contexts, which are dear to make, and buffers for heads and for
-/// decompressed or copied values, one for each level of nested borrows.
+/// State that a thread keeps between calls: zstd contexts, which are expensive to make, and buffers for heads and
+/// for decompressed or copied values, one for each level of nested borrows.
 ///
-/// A thread keeps little of what a large value took: at most ``mostKept`` of each buffer and ``mostKeptOfValue`` of the
+/// After a large value, a thread keeps at most ``mostKept`` of each buffer, and ``mostKeptOfValue`` of the
 /// compressor and of each of ``levelsKept`` values.
 ///
 /// Invariant: reached only from its own thread, through ``current``; freed when the thread ends.
@@ -12,9 +12,9 @@ final class ThreadContext {
   private var compressor: OpaquePointer?
   private var decompressor: OpaquePointer?
   private(set) var values: [ByteBuffer] = []
-  /// The depth of borrows now standing in `values`.
+  /// The number of nested borrows that use `values` now.
   private var depth = 0
-  /// Tells threads apart: no later thread has it while somebody holds it.
+  /// Identifies the thread: no later thread has the same token while a reference to it exists.
   let token = Token()
   final class Token: Sendable {}
   static let mostKept = 1 << 20
@@ -23,7 +23,8 @@ final class ThreadContext {
   let head = ByteBuffer(capacity: 1024)
   let compressed = ByteBuffer(capacity: 4096)
   let scratch = ByteBuffer(capacity: 32 << 10)
-  /// While set, a change on this thread notes the frame to wait for, and does not wait (``StoreCore/upToFrame(_:)``).
+  /// While set, a change on this thread notes the frame to wait for, and does not wait
+  /// (``StoreCore/upToFrame(_:)``).
   var leavesFrames = false
   /// The newest frame that was not waited for.
   var frameLeft: UInt64?
@@ -44,18 +45,18 @@ final class ThreadContext {
     if let decompressor { ZSTD_freeDCtx(decompressor) }
   }
 
-  /// Bytes that the thread keeps now.
+  /// The bytes that the thread keeps now.
   var retainedByteCount: Int {
     (compressor.map { ZSTD_sizeof_CCtx($0) } ?? 0) + (decompressor.map { ZSTD_sizeof_DCtx($0) } ?? 0)
       + ([head, compressed, scratch] + values).reduce(0) { $0 + $1.capacity }
   }
 
-  /// The bytes compressed into this thread's buffer, which stay until ``releaseCompressed()`` or the next call; nil when
-  /// that does not save an eighth.
+  /// Returns the bytes compressed into this thread's buffer, valid until ``releaseCompressed()`` or the next call;
+  /// nil if that does not save an eighth.
   func compress(_ bytes: UnsafeRawBufferPointer, level: Int) -> UnsafeRawBufferPointer? {
     if compressor == nil { compressor = ZSTD_createCCtx() }
     guard let compressor else { return nil }
-    // A bound of seven eighths makes zstd give up early on what is not worth keeping.
+    // A bound of seven eighths makes zstd give up early on bytes that shrink less.
     let limit = bytes.count - bytes.count / 8
     var written = 0
     compressed.withSpace(limit) { space in
@@ -75,8 +76,8 @@ final class ThreadContext {
 
   func releaseCompressed() { compressed.removeAll(keeping: ThreadContext.mostKept) }
 
-  /// Decompresses exactly `byteCount` bytes into a buffer that stays until ``releaseValue()``; nil when the bytes are
-  /// not what was compressed. A length that they cannot have allocates nothing.
+  /// Decompresses exactly `byteCount` bytes into a buffer that stays until ``releaseValue()``; nil if the bytes are
+  /// not a valid frame of that length. A length that the bytes cannot have allocates nothing.
   func decompress(_ bytes: UnsafeRawBufferPointer, byteCount: Int) -> UnsafeRawBufferPointer? {
     guard ZSTD_getFrameContentSize(bytes.baseAddress, bytes.count) == UInt64(byteCount),
       byteCount <= (bytes.count / ThreadContext.leastBlock + 1) * ThreadContext.mostOfBlock
@@ -89,12 +90,12 @@ final class ThreadContext {
     }
   }
 
-  /// Of a frame of zstd: a block is a head of three bytes and at least one more, and gives at most 128 KiB.
+  /// Of a zstd frame: a block has a head of three bytes and at least one more, and yields at most 128 KiB.
   private static let leastBlock = 4
   private static let mostOfBlock = 128 << 10
 
-  /// Exactly `byteCount` bytes that `fill` writes into a buffer that stays until ``releaseValue()``; nil when it answers
-  /// false.
+  /// Returns exactly `byteCount` bytes that `fill` writes into a buffer that stays until ``releaseValue()``; nil if
+  /// `fill` returns false.
   func value(byteCount: Int, _ fill: (UnsafeMutableRawBufferPointer) -> Bool) -> UnsafeRawBufferPointer? {
     if values.count == depth { values.append(ByteBuffer(capacity: max(byteCount, 64))) }
     let value = values[depth]

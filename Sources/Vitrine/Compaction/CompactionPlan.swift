@@ -1,29 +1,29 @@
-/// What compaction sees of a segment that takes no more records.
+/// The view that compaction has of a segment that takes no more records.
 struct SegmentLoad: Sendable {
   let slot: Int
   let stream: StreamKind
-  /// Bytes that have to be copied: of records that are needed, and of heads that are bound to a payload.
+  /// Bytes to copy: live records, and heads that are bound to a payload.
   let liveByteCount: Int
-  /// Bytes of it that were written.
+  /// Bytes written to the segment.
   let byteCount: Int
 
-  /// What copying gains.
+  /// The bytes that copying gains.
   var deadByteCount: Int { max(0, byteCount - liveByteCount) }
 
-  /// Whether `self` gives more room for each byte that has to be copied.
+  /// Returns whether `self` frees more space for each copied byte.
   func isSparser(than other: SegmentLoad) -> Bool {
     liveByteCount * other.byteCount < other.liveByteCount * byteCount
   }
 }
 
-/// Which segments to take apart next, and where their records go.
+/// The segments to compact next, and the stream of the copies.
 struct CompactionPlan {
   let slots: [Int]
   let target: StreamKind
 
-  /// The sparsest segments of one class that fit into the room there is for copies of that class. Greedy: with what is
-  /// needed spread at random, cleaning the sparsest first copies least (Rosenblum and Ousterhout, 1992). Nil when none of
-  /// `loads` fits.
+  /// Chooses the sparsest segments of one class whose live records fit into the room for copies of that class.
+  /// Greedy: with live records spread at random, cleaning the sparsest first copies least (Rosenblum and
+  /// Ousterhout, 1992). Nil if none of `loads` fits.
   init?(_ loads: [SegmentLoad], room: (StreamKind) -> Int) {
     let loads = loads.sorted { $0.isSparser(than: $1) }
     guard let first = loads.first(where: { $0.liveByteCount <= room($0.stream.copies) }) else { return nil }
@@ -39,7 +39,7 @@ struct CompactionPlan {
 }
 
 extension StreamKind {
-  /// Where compaction puts what it copies from a segment of this stream.
+  /// The stream for compaction's copies from a segment of this stream.
   var copies: StreamKind {
     switch self {
     case .bitmaps, .mainBitmaps: .mainBitmaps

@@ -1,6 +1,7 @@
 /// Reads records whole, checks them, and makes the heads of their copies. Used by one thread at a time.
 ///
-/// What is read is what is checked and what is copied: through the file, not the mapping, so that a bad page is an error.
+/// The same bytes are checked and copied. They are read from the file, not from the mapping, so a bad page is an
+/// error.
 final class RecordCopier {
   private let window = SegmentWindow()
   private let headBuffer = ByteBuffer()
@@ -8,13 +9,13 @@ final class RecordCopier {
   private var bytes = UnsafeRawBufferPointer(start: nil, count: 0)
   private(set) var header: RecordHeader?
 
-  /// Reads the record at `offset` of a file and checks all of it. False when it fails, in whatever way.
+  /// Reads the record at `offset` of a file and checks all of it. Returns false if any part fails.
   func read(
     _ file: any File, offset: Int, available: Int, seed: UInt64, firstSequence: UInt64,
     digest: (@Sendable (UnsafeRawBufferPointer) -> Digest)?
   ) -> Bool {
     header = nil
-    // The log may bring the record back before it is read again.
+    // The log may restore the record before the next read.
     defer { if header == nil { window.forget() } }
     func read(_ count: Int) -> Bool {
       guard let found = try? window.bytes(of: file, at: offset, count: count, before: offset + available) else {
@@ -50,18 +51,18 @@ final class RecordCopier {
   /// Bytes of the copy's head, before it is placed.
   var headByteCount: Int { header?.endOfHead ?? 0 }
   var isPageAligned: Bool { header?.isPlacedOnPage ?? false }
-  /// As it is stored; empty where the record carries none.
+  /// The payload as stored; empty if the record carries none.
   var payload: UnsafeRawBufferPointer {
     guard let header, let payload = RecordView(header: header, bytes: bytes).payload else {
       return UnsafeRawBufferPointer(start: nil, count: 0)
     }
     return payload
   }
-  /// The head of the copy, once it was made.
+  /// The head of the copy, after ``makeHead(payloadOffset:seed:)``.
   var head: UnsafeRawBufferPointer { headBuffer.bytes }
 
-  /// Makes the head of the record that was read, as it has to stand `payloadOffset` before its payload, under the seed of
-  /// its new place.
+  /// Makes the head of the record's copy, with the payload `payloadOffset` behind its start, under the seed of its
+  /// new place.
   func makeHead(payloadOffset: Int, seed: UInt64) {
     guard let header else { return }
     let view = RecordView(header: header, bytes: bytes)

@@ -1,8 +1,9 @@
-/// The order of the stamps: last used, or last put, first to go.
+/// Eviction in the order of the stamps: by last use, or by put.
 ///
-/// Nothing is kept in order. The oldest entries are found by a selection over all stamps (one pass for the range of the
-/// ages, one for how they are spread, one to collect), which is dear once and cheap for each entry when it gives many:
-/// 16 bytes of memory are read for each entry of the store, three times, and each selection gives a 64th of them.
+/// No order is maintained. The oldest entries are found by a selection over all stamps: one pass for the range of
+/// the ages, one for their distribution, one to collect. A selection is expensive, but cheap per entry, since it
+/// yields many: it reads 16 bytes of memory for each entry of the store, three times, and yields a 64th of the
+/// entries.
 struct StampOrder: EvictionOrder {
   let countsHits: Bool
 
@@ -22,7 +23,7 @@ struct StampOrder: EvictionOrder {
     var buckets = [Int](repeating: 0, count: StampOrder.bucketCount)
     forEach(keys) { slot, _ in
       let bucket = Int(RecencyClock.age(of: slot.stamp, at: now) / width)
-      // What was put meanwhile is young.
+      // Entries put meanwhile are young.
       buckets[min(bucket, StampOrder.bucketCount - 1)] += 1
     }
     var least = StampOrder.bucketCount

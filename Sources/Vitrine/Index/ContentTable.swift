@@ -1,20 +1,22 @@
 import CVitrineSystem
 
-/// What the index knows of a blob: bits from its digest, mixed with the store's secret so that nobody can aim.
+/// The hash of a blob in the index: bits from its digest, mixed with the store's secret so that no client can aim
+/// at a place.
 package struct ContentHash: Hashable, Sendable {
   package let bits: UInt64
   @inline(__always) package init(bits: UInt64) { self.bits = bits }
   @inline(__always) var shard: Int { Int(bits >> 58) }
   @inline(__always) var tag: UInt64 { bits >> 34 & 0xFF_FFFF }
-  /// What the table keeps of it.
+  /// The bits that the table keeps.
   package var stored: ContentHash { ContentHash(bits: bits & ~((1 << 34) - 1)) }
 }
 
-/// From digests to payloads: 8 bytes an entry (location 38 bits, keys that use it 2, tag 24), in 64 shards built as in
+/// Maps digests to payloads: 8 bytes an entry (location 38 bits, count of keys 2, tag 24), in 64 shards built as in
 /// ``KeyTable``.
 ///
-/// The two bits count 1, 2 or 3 keys; a count of 0 there means 4 or more, kept in a table of its own: shared payloads
-/// are rare, and widely shared ones few. A tag never decides: whoever finds an entry reads the record it points at.
+/// The two bits count 1, 2 or 3 keys. A count of 0 there means 4 or more, kept in a separate table: shared payloads
+/// are rare, and widely shared ones few. A tag match is a candidate only: the caller reads the record at the
+/// location to decide.
 ///
 /// Readers use ``candidates(_:_:)``; every change is made under the store's commit lock.
 package final class ContentTable: @unchecked Sendable {
@@ -44,7 +46,7 @@ package final class ContentTable: @unchecked Sendable {
 
   deinit {
     for index in 0..<ContentTable.shardCount {
-      // Nobody else is there any more; the lock says so to tools that do not see references counted.
+      // No other reference is left. The lock tells that to tools that do not see reference counts.
       shards[index].lock.lock()
       shards[index].memory?.free()
       shards[index].lock.unlock()
@@ -77,7 +79,7 @@ package final class ContentTable: @unchecked Sendable {
     }
   }
 
-  /// Calls `body` under the shard's lock with the location of each blob that the hash fits, until it answers false.
+  /// Calls `body` under the shard's lock with the location of each blob that the hash fits, until it returns false.
   @inline(__always)
   package func candidates(_ hash: ContentHash, _ body: (Location) -> Bool) {
     let shard = shards + hash.shard
@@ -107,7 +109,7 @@ package final class ContentTable: @unchecked Sendable {
     return nil
   }
 
-  /// Whether there is a blob at `location`. From any thread.
+  /// Returns whether the table has a blob at `location`. Any thread.
   package func has(_ hash: ContentHash, _ location: Location) -> Bool {
     let shard = shards + hash.shard
     shard.pointee.lock.lock()
@@ -115,7 +117,8 @@ package final class ContentTable: @unchecked Sendable {
     return placeOf(hash, location, shard) != nil
   }
 
-  /// How many keys use the blob at `location`; 0 when it is not there. Under the commit lock.
+  /// Returns the number of keys that use the blob at `location`, 0 if the table does not have it. Under the commit
+  /// lock.
   package func count(_ hash: ContentHash, _ location: Location) -> Int {
     let shard = shards + hash.shard
     shard.pointee.lock.lock()
@@ -125,7 +128,7 @@ package final class ContentTable: @unchecked Sendable {
     return small > 0 ? small : largeCounts[location] ?? 4
   }
 
-  /// Enters a blob that one key (or `count` of them) uses. False when memory is short.
+  /// Enters a blob that `count` keys use. Returns false when memory is short.
   package func insert(_ hash: ContentHash, _ location: Location, count: Int = 1) -> Bool {
     let shard = shards + hash.shard
     shard.pointee.lock.lock()
@@ -140,17 +143,19 @@ package final class ContentTable: @unchecked Sendable {
     return true
   }
 
-  /// One more key uses the blob. False when it is not there.
+  /// Counts one more key that uses the blob. Returns false if the table does not have it.
   package func retain(_ hash: ContentHash, _ location: Location) -> Bool {
     change(hash, location, by: 1) != nil
   }
 
-  /// One key less uses the blob, which goes when it was the last. Answers how many are left; nil when it is not there.
+  /// Counts one key less, and removes the blob with its last key. Returns the number of keys left, nil if the table
+  /// does not have the blob.
   package func release(_ hash: ContentHash, _ location: Location) -> Int? {
     change(hash, location, by: -1)
   }
 
-  /// Points a blob to a copy of its payload; as many keys use it as before. False when it is not there.
+  /// Points a blob to a copy of its payload; its count of keys stays. Returns false if the table does not have the
+  /// blob.
   package func move(_ hash: ContentHash, from location: Location, to copy: Location) -> Bool {
     let shard = shards + hash.shard
     shard.pointee.lock.lock()
@@ -175,7 +180,7 @@ package final class ContentTable: @unchecked Sendable {
     } else {
       shard.pointee.slots[place] = word & ~(3 << 38) | UInt64(count > 3 ? 0 : count) << 38
     }
-    // A dictionary is dear next to all else here, so it is touched only for the few that need it.
+    // A dictionary access costs more than all else here, so only the few large counts pay for it.
     if count > 3 {
       largeCounts[location] = count
     } else if small == 0 {
@@ -239,7 +244,8 @@ package final class ContentTable: @unchecked Sendable {
     }
   }
 
-  /// Fills an empty shard with `count` words, as ``KeyTable/fill(shard:count:_:)`` does. Large counts are set later.
+  /// Fills an empty shard with `count` words, as ``KeyTable/fill(shard:count:_:)`` does. ``setLargeCount(_:of:)``
+  /// follows.
   package func fill(shard index: Int, count: Int, _ next: () -> UInt64?) -> Bool {
     let shard = shards + index
     shard.pointee.lock.lock()
@@ -254,10 +260,10 @@ package final class ContentTable: @unchecked Sendable {
     return true
   }
 
-  /// How many keys use a blob whose word says 4 or more.
+  /// Sets the number of keys of a blob whose word says 4 or more.
   package func setLargeCount(_ count: Int, of location: Location) { largeCounts[location] = count }
 
-  /// Gives every blob another location, where it stands. For a table that nobody reads yet.
+  /// Gives every blob another location, at its place in the table. Only for a table without readers.
   package func relocate(_ body: (Location) -> Location) {
     for index in 0..<ContentTable.shardCount {
       let shard = shards[index]
@@ -269,7 +275,7 @@ package final class ContentTable: @unchecked Sendable {
     largeCounts = Dictionary(uniqueKeysWithValues: largeCounts.map { (body($0.key), $0.value) })
   }
 
-  /// Changes places with the entries of another table, which nobody else reads, one shard after another.
+  /// Exchanges the entries with those of a table without readers, one shard after another.
   package func exchange(with other: ContentTable) {
     for index in 0..<ContentTable.shardCount {
       let (mine, its) = (shards + index, other.shards + index)
@@ -296,7 +302,8 @@ package final class ContentTable: @unchecked Sendable {
     largeCounts.removeAll()
   }
 
-  /// Calls `body` with hash (as far as it is kept), location and count bits of each entry of a shard, under its lock.
+  /// Calls `body` with the word of each entry of a shard (hash as far as it is kept, location, count bits), under
+  /// its lock.
   package func forEach(shard index: Int, _ body: (UInt64) -> Void) {
     let shard = shards + index
     shard.pointee.lock.lock()
@@ -304,7 +311,7 @@ package final class ContentTable: @unchecked Sendable {
     for place in 0..<shard.pointee.capacity where shard.pointee.slots[place] != 0 { body(shard.pointee.slots[place]) }
   }
 
-  /// A copy of the words of a shard.
+  /// Returns a copy of the words of a shard.
   package func copy(shard index: Int) -> [UInt64] {
     var words: [UInt64] = []
     forEach(shard: index) { words.append($0) }
@@ -315,7 +322,7 @@ package final class ContentTable: @unchecked Sendable {
     ContentHash(bits: UInt64(shard) << 58 | tag(word) << 34)
   }
 
-  /// Takes an entry out whatever its count.
+  /// Removes an entry whatever its count.
   package func removeEntirely(_ hash: ContentHash, _ location: Location) {
     let shard = shards + hash.shard
     shard.pointee.lock.lock()

@@ -1,15 +1,19 @@
-/// Entries of URLs with more styles than stand in one run of the key table: for each such URL a table of its own, by style.
-/// So a URL with 100,000 styles costs other URLs nothing, and its own styles a second probe.
+/// Entries of URLs with more styles than one run of the key table holds: each such URL has a table of its own, by
+/// style. So a URL with 100,000 styles costs other URLs nothing, and a lookup of one of its styles a second probe.
 ///
 /// Guarded by the lock of the shard that owns it.
 final class CrowdedURLs {
-  /// Styles of a URL that stand in the run. The others stand here.
+  /// The most styles of a URL in the run. The others are here.
   static let mostInRun = 32
 
   private struct Crowd {
     var slots = SlotArray(order: .style)
-    /// The number of the last change of the URL's entries that ``KeyTable/lastChange(_:)`` tells.
+    /// The number that ``KeyTable/lastChange(_:)`` returns.
     var lastChange: UInt64 = 0
+    /// The last change behind which all entries were found to be independent of the original.
+    var independentSince: UInt64?
+
+    var isIndependent: Bool { independentSince == lastChange }
   }
 
   private var crowds: [UInt32: Crowd] = [:]
@@ -17,12 +21,16 @@ final class CrowdedURLs {
 
   deinit { for var crowd in crowds.values { crowd.slots.free() } }
 
-  /// Nil for a URL that has no entries here.
-  func lastChange(_ hash: KeyHash) -> UInt64? { crowds[hash.urlTag]?.lastChange }
+  /// Nil for a URL that has no entries here, or none that an original may outdate.
+  func lastChange(_ hash: KeyHash) -> UInt64? {
+    crowds[hash.urlTag].flatMap { $0.isIndependent ? nil : $0.lastChange }
+  }
+
+  func noteIndependence(_ hash: KeyHash, since number: UInt64) { crowds[hash.urlTag]?.independentSince = number }
 
   func count(ofURL hash: KeyHash) -> Int { crowds[hash.urlTag]?.slots.count ?? 0 }
 
-  /// Entries of the URL with the hash's tag of a style.
+  /// Returns the number of entries of the URL that have the hash's style tag.
   func count(_ hash: KeyHash) -> Int {
     var count = 0
     _ = slot(of: hash) { _ in
@@ -36,14 +44,14 @@ final class CrowdedURLs {
 
   var isEmpty: Bool { count == 0 }
 
-  /// The first entry that the hash fits and `isMeant`.
+  /// Returns the first entry that the hash fits and `isMeant` accepts.
   func slot(of hash: KeyHash, where isMeant: (KeySlot) -> Bool) -> UnsafeMutablePointer<KeySlot>? {
     guard let slots = crowds[hash.urlTag]?.slots, let place = slots.place(from: hash.styleWord, hash, where: isMeant)
     else { return nil }
     return slots.slots + place
   }
 
-  /// Entries that a lookup passes here at most.
+  /// The most entries here that a lookup passes.
   func runLength(_ hash: KeyHash) -> Int { crowds[hash.urlTag]?.slots.runLength(from: hash.styleWord) ?? 0 }
 
   /// Calls `body` with every entry of the URL.
@@ -51,18 +59,27 @@ final class CrowdedURLs {
     crowds[hash.urlTag]?.slots.forEach(body)
   }
 
+  /// The same with those that an original may outdate.
+  func forEachDependent(ofURL hash: KeyHash, _ body: (UnsafeMutablePointer<KeySlot>) -> Void) {
+    guard let crowd = crowds[hash.urlTag], !crowd.isIndependent else { return }
+    func visit(_ slot: UnsafeMutablePointer<KeySlot>) {
+      if !slot.pointee.flags.contains(.independent) { body(slot) }
+    }
+    crowd.slots.forEach(visit)
+  }
+
   func forEach(_ body: (UnsafeMutablePointer<KeySlot>) -> Void) {
     for crowd in crowds.values { crowd.slots.forEach(body) }
   }
 
-  /// False when memory is short.
+  /// Returns false when memory is short.
   func insert(_ slot: KeySlot) -> Bool {
     guard case .done = crowds[slot.urlTag, default: Crowd()].slots.insert(slot) else { return false }
     count += 1
     return true
   }
 
-  /// Removes the first entry that the hash fits and `isMeant`. False when there is none.
+  /// Removes the first entry that the hash fits and `isMeant` accepts. Returns false if there is none.
   func remove(_ hash: KeyHash, where isMeant: (KeySlot) -> Bool) -> Bool {
     guard let place = crowds[hash.urlTag]?.slots.place(from: hash.styleWord, hash, where: isMeant) else { return false }
     crowds[hash.urlTag]?.slots.remove(at: place)

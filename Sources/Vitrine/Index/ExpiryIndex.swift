@@ -1,15 +1,16 @@
 import Synchronization
 
-/// When entries may expire: a heap of notes for each shard of the key table. Memory only; the time is told to it.
+/// When entries may expire: a heap of notes for each shard of the key table. Memory only; callers pass the time.
 ///
-/// Invariant: each entry that may expire has a note of its hash, due no later than the entry. A note may be due earlier than
-/// any entry of its hash, or outlive the entry, so the record decides. A note names no location, so a record may move.
+/// Invariant: each entry that may expire has a note of its hash, due no later than the entry. A note may be due
+/// earlier than any entry of its hash, or outlive the entry, so the record decides. A note names no location, so a
+/// record may move.
 ///
-/// Memory: a note takes 16 bytes. A shard that has grown by half drops the notes of entries that have gone and all but the
-/// earliest of each hash, so 24 bytes an entry is the most.
+/// Memory: a note takes 16 bytes. A shard that has grown by half drops the notes of removed entries and all but the
+/// earliest of each hash, so an entry takes at most 24 bytes.
 ///
-/// Any thread may call, unless said otherwise. A shard's lock is held for O(log notes), and for a pass over the shard's notes
-/// where it is tidied. It is taken before a lock of the key table.
+/// Any thread may call, unless said otherwise. A shard's lock is held for O(log notes), and for one pass over the
+/// shard's notes when it is tidied. It is taken before a lock of the key table.
 package final class ExpiryIndex: @unchecked Sendable {
   package struct Note: Equatable {
     /// Milliseconds since 1970; `Int64.min` for a record that is still to be read.
@@ -32,8 +33,7 @@ package final class ExpiryIndex: @unchecked Sendable {
   private var nextShard: Int
   private let turn: Int
 
-  /// `turn`: a number that differs from opening to opening, so that the notes of a large store are not always taken in one
-  /// order.
+  /// `turn` differs from opening to opening, so that the notes of a large store are not always taken in one order.
   package init(keys: KeyTable, turn: Int = 0) {
     self.keys = keys
     self.turn = turn
@@ -43,7 +43,7 @@ package final class ExpiryIndex: @unchecked Sendable {
 
   package var count: Int { shards.reduce(0) { $0 + $1.withLock { $0.notes.count } } }
 
-  /// Whether a note may be due.
+  /// Returns whether a note may be due.
   package func isDue(at now: Int64) -> Bool { earliest.load(ordering: .relaxed) <= now }
 
   /// Notes that an entry of the hash may expire at `due`.
@@ -55,7 +55,8 @@ package final class ExpiryIndex: @unchecked Sendable {
     bringForward(to: due)
   }
 
-  /// Notes every entry that may expire (`all` may, or those whose records have an expiry) as due at once. O(entries).
+  /// Notes every entry that may expire as due at once: all entries if `all`, else those with the flag of an expiry.
+  /// O(entries).
   package func noteEach(all: Bool) {
     for index in shards.indices {
       var found: [Note] = []
@@ -73,12 +74,12 @@ package final class ExpiryIndex: @unchecked Sendable {
     }
   }
 
-  /// Takes notes that are due, at most `most`: the earliest of a shard first, one shard after another. Calls must not
-  /// overlap. O(taken × log notes).
+  /// Takes at most `most` notes that are due: the earliest of a shard first, one shard after another. Calls must
+  /// not overlap. O(taken × log notes).
   package func takeDue(at now: Int64, most: Int) -> [Note] {
     guard isDue(at: now) else { return [] }
     var taken: [Note] = []
-    // A note that another thread makes meanwhile brings the moment forward after it has entered its shard.
+    // A note that another thread makes meanwhile enters its shard first and lowers this moment after that.
     earliest.store(.max, ordering: .relaxed)
     for _ in shards.indices {
       shards[nextShard].withLock { shard in
@@ -89,7 +90,7 @@ package final class ExpiryIndex: @unchecked Sendable {
       }
       if taken.count < most { nextShard = (nextShard + 1) % shards.count } else { break }
     }
-    // Shards that were not looked at may have notes that are due.
+    // The other shards may have notes that are due.
     if taken.count >= most { bringForward(to: now) }
     return taken
   }
@@ -98,7 +99,7 @@ package final class ExpiryIndex: @unchecked Sendable {
     if moment < earliest.load(ordering: .relaxed) { earliest.min(moment, ordering: .relaxed) }
   }
 
-  /// Keeps the earliest note of each hash that an entry has.
+  /// Keeps the earliest note of each hash that still has an entry.
   private func tidy(_ shard: inout Shard, _ index: Int) {
     var notes = shard.notes
     shard.notes = []
@@ -114,7 +115,7 @@ package final class ExpiryIndex: @unchecked Sendable {
 }
 
 extension ExpiryIndex.Shard {
-  /// Half as many again may come; fewer in some shards, so that not all are tidied at the same time.
+  /// Allows half as many again, and fewer in some shards, so that they are not all tidied at the same time.
   fileprivate mutating func setLimit(_ index: Int) {
     let count = notes.count
     limit = max(ExpiryIndex.leastLimit, count + count / 4 + count / 4 * index / KeyTable.shardCount + 2)

@@ -1,5 +1,5 @@
-/// What the index knows of a key: 64 bits. The upper 48 come from the URL's hash alone, so that all styles of a URL
-/// stand together; the lower 16 from the style.
+/// The hash of a key in the index: 64 bits. The upper 48 come from the URL's hash alone, so that all styles of a
+/// URL are adjacent; the lower 16 from the style.
 package struct KeyHash: Hashable, Sendable {
   package let bits: UInt64
   @inline(__always) package init(bits: UInt64) { self.bits = bits }
@@ -7,12 +7,12 @@ package struct KeyHash: Hashable, Sendable {
 
   @inline(__always) var shard: Int { Int(bits >> 58) }
   @inline(__always) var urlTag: UInt32 { UInt32(truncatingIfNeeded: bits >> 26) }
-  /// All that the hash tells of the URL.
+  /// The bits that come from the URL.
   var urlBits: UInt64 { bits & ~0xFFFF }
   @inline(__always) var styleTag: UInt16 { UInt16(truncatingIfNeeded: bits) }
-  /// All styles of a URL have this one, as far as the index tells URLs apart.
+  /// The same for all styles of a URL; URLs that share it are one to the index.
   var ofURL: KeyHash { KeyHash(bits: bits & (~0 << 26)) }
-  /// The ten bits between tag and style are not kept: what the table gives back has zeros there.
+  /// The ten bits between tag and style are not kept: the table returns zeros there.
   @inline(__always) package var stored: KeyHash { KeyHash(bits: bits & ~(0x3FF << 16)) }
 }
 
@@ -34,6 +34,9 @@ package struct KeySlot: Sendable {
     // 4 and 8 are kept for the two recency bits of the default policy.
     /// The record has an expiry.
     package static let expires = Flags(rawValue: 16)
+    /// No original outdates the entry: its record has no source, or one that its put has named. Known of records that
+    /// this opening has written or looked at.
+    package static let independent = Flags(rawValue: 32)
     /// Those that a checkpoint keeps.
     static let kept: Flags = [.reference, .expires]
   }
@@ -48,13 +51,13 @@ package struct KeySlot: Sendable {
   }
   @inline(__always) package var location: Location { Location(bits: word0 & Location.mask) }
   @inline(__always) package var flags: Flags { Flags(rawValue: word0 >> 38 & 0x3FF) }
-  /// Without what holds only for this opening.
+  /// The entry without the flags that hold for this opening only.
   package var kept: KeySlot {
     KeySlot(word0: word0 & ~(0x3FF << 38) | flags.intersection(.kept).rawValue << 38, word1: word1)
   }
   @inline(__always) var isEmpty: Bool { word0 == 0 }
   @inline(__always) var urlTag: UInt32 { UInt32(truncatingIfNeeded: word1) }
-  /// When it was last used, by the table's ``RecencyClock``.
+  /// The stamp of the last use, by the table's ``RecencyClock``.
   @inline(__always) package var stamp: UInt32 {
     get { UInt32(truncatingIfNeeded: word1 >> 32) }
     set { word1 = word1 & 0xFFFF_FFFF | UInt64(newValue) << 32 }

@@ -1,20 +1,19 @@
-/// When entries were last used, by the table's clock.
+/// The stamps of the entries: when each was last used.
 extension KeyTable {
-  /// Notes a use; does nothing when the entry has moved on.
+  /// Notes a use; does nothing if the entry was moved or removed.
   package func touch(_ hash: KeyHash, _ location: Location) {
     withShard(hash.shard) { shard in slot(of: hash, location, shard)?.pointee.stamp = clock.tick() }
   }
 
-  /// Where the entry's record lies that was used last when the clock gave `stamp`; nil when it was used since, or has
-  /// gone.
+  /// Returns the location of the entry that was last used at `stamp`; nil if it was used since, or removed.
   package func location(of hash: KeyHash, stamp: UInt32) -> Location? {
     withShard(hash.shard) { shard in slot(of: hash, shard) { $0.stamp == stamp }?.pointee.location }
   }
 
-  /// Gives entries that were not used for the last 2^31 stamps younger ones, in their order, so that no age comes round.
-  /// Answers how, for the clock's readings: those are lifted after the entries, so that on the way an entry is said to have
-  /// been used later than it was, never earlier. A checkpoint that is written on the way may have the order of such entries
-  /// wrong. Two passes over the entries, 320 KiB of memory. Calls must not overlap.
+  /// Gives entries that were not used for the last 2^31 stamps younger stamps, in their order, so that no age
+  /// overflows. Returns the mapping for the clock's readings. Those are lifted after the entries: until then an
+  /// entry seems used later than it was, never earlier. A checkpoint written meanwhile may have such entries in a
+  /// wrong order. Two passes over the entries, 320 KiB of memory. Calls must not overlap.
   @discardableResult
   package func liftOldStamps() -> LiftedStamps {
     var lifted = LiftedStamps(now: clock.now)
@@ -27,9 +26,9 @@ extension KeyTable {
   }
 }
 
-/// Younger stamps for old ones. Ages above `limit` are counted in ranges of 2^15; ranges in which no entry lies are left out.
-/// The order of the entries stays. When more than a quarter of the ranges have entries, stamps that lie within 2 or 4 of each
-/// other may become equal. Lifted ages are below `limit` + 2^29 + 2, so that 2^30 more stamps leave them below
+/// Younger stamps for old ones. Ages above `limit` are counted in ranges of 2^15; empty ranges are left out. The
+/// order of the entries stays. If more than a quarter of the ranges have entries, stamps within 2 or 4 of each
+/// other may become equal. Lifted ages are below `limit` + 2^29 + 2, so 2^30 more stamps leave them below
 /// ``RecencyClock/oldestAge``.
 package struct LiftedStamps {
   static let limit: UInt32 = 1 << 31
@@ -41,12 +40,12 @@ package struct LiftedStamps {
   private var isTaken = [Bool](repeating: false, count: rangeCount)
   /// For each range, the age above `limit` at which it begins.
   private var starts: [UInt32] = []
-  /// By how many bits an age within its range is shortened.
+  /// The number of bits by which an age within its range is shortened.
   private var shift: UInt32 = 0
 
   init(now: UInt32) { self.now = now }
 
-  /// How far above the limit an age is; nil for one that is not.
+  /// Returns by how much an age exceeds the limit; nil if it does not.
   @inline(__always)
   private func excess(of stamp: UInt32) -> UInt32? {
     let age = RecencyClock.age(of: stamp, at: now)
@@ -67,10 +66,10 @@ package struct LiftedStamps {
     }
   }
 
-  /// The stamp of an entry, as it is now.
+  /// Returns the lifted stamp of an entry.
   func stamp(of stamp: UInt32) -> UInt32 { lifted(stamp, roundsUp: false) }
 
-  /// The stamp of a reading. An entry that was used after the reading never becomes one that was used before it.
+  /// Returns the lifted stamp of a reading. An entry used after the reading never becomes one used before it.
   func reading(_ stamp: UInt32) -> UInt32 { lifted(stamp, roundsUp: true) }
 
   @inline(__always)

@@ -1,26 +1,26 @@
 import CVitrineSystem
 
-/// From keys to records: open addressing in 64 shards (``SlotArray``), each behind its own lock.
+/// Maps keys to records: open addressing in 64 shards (``SlotArray``), each behind its own lock.
 ///
-/// A place comes from the URL's hash alone, so the styles of a URL are one run of the table; those of a URL that has very
-/// many stand in a table of their own beside it (``CrowdedURLs``).
+/// The place of an entry comes from the URL's hash alone, so the styles of a URL are one run of the table. A URL
+/// with very many styles has a separate table for the others (``CrowdedURLs``).
 ///
-/// Readers and writers lock a shard for as long as a probe takes. The closures run under that lock: they must not call
-/// the table.
+/// Readers and writers lock a shard for as long as a probe takes. The closures run under that lock: they must not
+/// call the table.
 package final class KeyTable: @unchecked Sendable {
   package static let shardCount = 64
 
   /// All guarded by `lock`.
   struct Shard {
     var run = SlotArray(order: .url)
-    /// Nil where no URL has many styles.
+    /// Nil as long as no URL has many styles.
     var crowds: CrowdedURLs?
-    /// Changes of entries that stand beside others of a crowded URL.
+    /// Counts changes of entries of crowded URLs.
     var changes: UInt64 = 0
     var hits = 0
     var misses = 0
     let lock = RawLock()
-    /// Keeps neighbours off one cache line.
+    /// Keeps neighbors on separate cache lines.
     var padding: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0, 0, 0, 0)
 
     var count: Int { run.count + (crowds?.count ?? 0) }
@@ -38,7 +38,7 @@ package final class KeyTable: @unchecked Sendable {
 
   deinit {
     for index in 0..<KeyTable.shardCount {
-      // Nobody else is there any more; the lock says so to tools that do not see references counted.
+      // No other reference is left. The lock tells that to tools that do not see reference counts.
       shards[index].lock.lock()
       shards[index].run.free()
       shards[index].lock.unlock()
@@ -65,13 +65,14 @@ package final class KeyTable: @unchecked Sendable {
     return body(shard)
   }
 
-  /// Takes and gives back each shard's lock: what readers did under one before, such as pinning, is seen after this.
+  /// Takes and releases each shard's lock. Whatever readers did under one before, such as pinning, is visible
+  /// afterwards.
   func passLocks() {
     for shard in 0..<KeyTable.shardCount { withShard(shard) { _ in } }
   }
 
-  /// The first entry that the hash fits and `isMeant`. Under the shard's lock, and valid as long as nothing is entered or
-  /// removed.
+  /// Returns the first entry that the hash fits and `isMeant` accepts. Under the shard's lock; valid until an entry
+  /// is inserted or removed.
   @inline(__always)
   func slot(
     of hash: KeyHash, _ shard: UnsafeMutablePointer<Shard>, where isMeant: (KeySlot) -> Bool
@@ -97,8 +98,8 @@ package final class KeyTable: @unchecked Sendable {
 
   // MARK: Looking up
 
-  /// Calls `body` with the `skip`-th entry that the hash fits, under the shard's lock; nil when there is none. Counts
-  /// a hit or a miss when `counts`, and then notes the use where it ``stampsAtOnce(_:isAsked:)``.
+  /// Calls `body` with the `skip`-th entry that the hash fits, under the shard's lock; nil if there is none. With
+  /// `counts`, counts a hit or a miss, and notes the use if ``stampsAtOnce(_:isAsked:)``.
   @inline(__always)
   package func find<R>(
     _ hash: KeyHash, skip: Int = 0, counts: Bool, isAsked: Bool = false, _ body: (KeySlot) -> R
@@ -122,24 +123,26 @@ package final class KeyTable: @unchecked Sendable {
     }
   }
 
-  /// Whether a counted lookup notes the use. Not where it `isAsked` for something that the entry may not be, nor where it
-  /// hangs on the last use whether the entry has expired: then the use is noted once that is known.
+  /// Returns whether a counted lookup notes the use. A lookup with a condition (`isAsked`) does not, since the
+  /// entry may not meet it. An entry with an expiry does not either, since its last use may decide whether it has
+  /// expired: the caller notes the use later.
   @inline(__always)
   package func stampsAtOnce(_ slot: KeySlot, isAsked: Bool) -> Bool {
     stampsHits && !isAsked && !slot.flags.contains(.expires)
   }
 
-  /// Calls `body` with an entry under its shard's lock; nil when it is no longer there.
+  /// Calls `body` with an entry under its shard's lock; nil if it was moved or removed.
   package func withEntry<R>(_ hash: KeyHash, _ location: Location, _ body: (KeySlot) -> R) -> R? {
     withShard(hash.shard) { shard in slot(of: hash, location, shard).map { body($0.pointee) } }
   }
 
-  /// Whether an entry is there.
+  /// Returns whether the table has the entry.
   package func find(_ hash: KeyHash, _ location: Location) -> Bool {
     withShard(hash.shard) { shard in slot(of: hash, location, shard) != nil }
   }
 
-  /// A lookup that counted a hit found another key, or nothing that could be given.
+  /// Corrects the counts after a lookup that counted a hit but found another key, or a value that could not be
+  /// returned.
   package func correctHitToMiss(_ hash: KeyHash) {
     withShard(hash.shard) { shard in
       shard.pointee.hits &-= 1
@@ -155,6 +158,14 @@ package final class KeyTable: @unchecked Sendable {
     }
   }
 
+  /// The same with the entries that an original of the URL may outdate.
+  package func forEachDependentStyle(_ hash: KeyHash, _ body: (KeySlot, KeyHash) -> Void) {
+    withShard(hash.shard) { shard in
+      forEachInRun(hash, shard) { if !$0.flags.contains(.independent) { body($0, $0.hash(shard: hash.shard)) } }
+      shard.pointee.crowds?.forEachDependent(ofURL: hash) { body($0.pointee, $0.pointee.hash(shard: hash.shard)) }
+    }
+  }
+
   private func forEachInRun(_ hash: KeyHash, _ shard: UnsafeMutablePointer<Shard>, _ body: (KeySlot) -> Void) {
     let run = shard.pointee.run
     guard run.capacity > 0 else { return }
@@ -165,10 +176,16 @@ package final class KeyTable: @unchecked Sendable {
     }
   }
 
-  /// The number of the last change of a crowded URL: an entry that was entered, replaced or moved. As long as it stays, the
-  /// URL has no entry but those that it had. Nil for a URL that has few styles.
+  /// The number of the last change of a crowded URL: an entry that an original may outdate was entered, replaced or moved.
+  /// As long as it stays, the URL has no such entry but those that it had. Nil for a URL that has few styles, or none that
+  /// an original may outdate.
   package func lastChange(_ hash: KeyHash) -> UInt64? {
     withShard(hash.shard) { $0.pointee.crowds?.lastChange(hash) }
+  }
+
+  /// Notes that no original outdates any entry of a crowded URL, as of its last change of that number.
+  package func noteIndependence(_ hash: KeyHash, since number: UInt64) {
+    withShard(hash.shard) { $0.pointee.crowds?.noteIndependence(hash, since: number) }
   }
 
   /// Entries of the URL whose styles have other tags than `tag`.
@@ -181,7 +198,7 @@ package final class KeyTable: @unchecked Sendable {
     }
   }
 
-  /// Entries that a lookup of a key passes at most: what one costs.
+  /// The most entries that a lookup of a key passes: its cost.
   package func probeLength(_ hash: KeyHash) -> Int {
     withShard(hash.shard) { shard in
       shard.pointee.run.runLength(from: hash.urlTag) + (shard.pointee.crowds?.runLength(hash) ?? 0)
@@ -190,7 +207,7 @@ package final class KeyTable: @unchecked Sendable {
 
   // MARK: Changing
 
-  /// Enters a key that is not there. False when memory is short.
+  /// Enters a key that the table does not have. Returns false when memory is short.
   package func insert(_ slot: KeySlot, _ hash: KeyHash) -> Bool {
     withShard(hash.shard) { shard in insert(slot, shard) }
   }
@@ -210,21 +227,21 @@ package final class KeyTable: @unchecked Sendable {
 
   @inline(__always)
   private func noteChange(_ slot: KeySlot, _ shard: UnsafeMutablePointer<Shard>) {
-    guard shard.pointee.crowds != nil else { return }
+    guard shard.pointee.crowds != nil, !slot.flags.contains(.independent) else { return }
     shard.pointee.changes += 1
     shard.pointee.crowds?.noteChange(slot.hash(shard: 0), shard.pointee.changes)
   }
 
-  /// Makes room for `count` more entries at once, instead of growing again and again on the way there. Room that cannot
-  /// be had is asked for again by each insertion.
+  /// Grows the table for `count` more entries at once, instead of step by step. If memory is short, each insertion
+  /// tries again.
   package func reserve(_ count: Int) {
     for index in 0..<KeyTable.shardCount {
       withShard(index) { $0.pointee.run.reserve(count / KeyTable.shardCount * 33 / 32) }
     }
   }
 
-  /// Fills an empty shard with `count` entries, as fast as memory goes when they come in the table's order. False when
-  /// `next` gives none, or memory is short.
+  /// Fills an empty shard with `count` entries; fastest if they come in the table's order. Returns false when
+  /// `next` returns nil early, or memory is short.
   package func fill(shard index: Int, count: Int, _ next: () -> KeySlot?) -> Bool {
     withShard(index) { shard in
       if count == 0 { return true }
@@ -236,7 +253,7 @@ package final class KeyTable: @unchecked Sendable {
     }
   }
 
-  /// Points the entry at `location` somewhere else. False when it is not there.
+  /// Replaces the entry at `location`. Returns false if the table does not have it.
   package func replace(_ hash: KeyHash, _ location: Location, with new: KeySlot) -> Bool {
     withShard(hash.shard) { shard in
       guard let found = slot(of: hash, location, shard) else { return false }
@@ -246,7 +263,8 @@ package final class KeyTable: @unchecked Sendable {
     }
   }
 
-  /// Points the entry at `location` to a copy of its record; its last use stays what it was. False when it is not there.
+  /// Points the entry at `location` to a copy of its record; its last use stays. Returns false if the table does
+  /// not have it.
   package func move(_ hash: KeyHash, from location: Location, to copy: Location) -> Bool {
     withShard(hash.shard) { shard in
       guard let found = slot(of: hash, location, shard) else { return false }
@@ -256,10 +274,17 @@ package final class KeyTable: @unchecked Sendable {
     }
   }
 
-  /// Notes that the payload behind an entry was checked; does nothing when the entry has moved on.
+  /// Notes that the payload of an entry was checked; does nothing if the entry was moved or removed.
   package func setChecked(_ hash: KeyHash, _ location: Location) {
     withShard(hash.shard) { shard in
       slot(of: hash, location, shard)?.pointee.word0 |= KeySlot.Flags.checked.rawValue << 38
+    }
+  }
+
+  /// Notes that no original outdates an entry; does nothing when the entry has moved on.
+  package func setIndependent(_ hash: KeyHash, _ location: Location) {
+    withShard(hash.shard) { shard in
+      slot(of: hash, location, shard)?.pointee.word0 |= KeySlot.Flags.independent.rawValue << 38
     }
   }
 
@@ -278,7 +303,7 @@ package final class KeyTable: @unchecked Sendable {
     }
   }
 
-  /// Gives every entry another location and flags, where it stands. For a table that nobody reads yet.
+  /// Gives every entry another location and flags, at its place in the table. Only for a table without readers.
   package func relocate(_ body: (_ slot: KeySlot, _ hash: KeyHash) -> (location: Location, flags: KeySlot.Flags)) {
     for index in 0..<KeyTable.shardCount {
       withShard(index) { shard in
@@ -291,8 +316,8 @@ package final class KeyTable: @unchecked Sendable {
     }
   }
 
-  /// Changes places with the entries of another table, which nobody else reads, one shard after another: a lookup finds
-  /// a key as it is in the one or in the other. What was counted stays.
+  /// Exchanges the entries with those of a table without readers, one shard after another: a lookup finds the key's
+  /// old or its new entry. The counts of lookups stay.
   package func exchange(with other: KeyTable) {
     for index in 0..<KeyTable.shardCount {
       let its = other.shards + index
@@ -314,9 +339,9 @@ package final class KeyTable: @unchecked Sendable {
     }
   }
 
-  // MARK: All of it
+  // MARK: Whole shards
 
-  /// A copy of the entries of one shard, in the table's order.
+  /// Returns a copy of the entries of one shard, in the table's order.
   package func copy(shard index: Int) -> [KeySlot] {
     withShard(index) { shard in
       var entries: [KeySlot] = []
@@ -335,7 +360,7 @@ package final class KeyTable: @unchecked Sendable {
     withShard(index) { $0.pointee.count }
   }
 
-  /// Hits and misses counted so far.
+  /// The hits and misses counted so far.
   package var lookups: (hits: Int, misses: Int) {
     var total = (hits: 0, misses: 0)
     for index in 0..<KeyTable.shardCount {

@@ -1,17 +1,17 @@
 import CVitrineSystem
 import Synchronization
 
-/// Numbers uses: each use gets a stamp. Within a thread, a later use has a higher stamp. Between threads that holds for
-/// uses with a call of ``endBlocks()`` between them.
+/// Numbers uses: each use gets a stamp. Within a thread, a later use has a higher stamp. Between threads that holds
+/// for uses with a call of ``endBlocks()`` between them.
 ///
-/// Stamps have 32 bits and come round, so what counts is an age: how many stamps ago a stamp was given. Ages stay below
-/// ``oldestAge`` because ``KeyTable/liftOldStamps()`` is called before 2^30 stamps have gone by since the last time.
+/// Stamps have 32 bits and wrap around, so they are compared by age: the number of stamps given since. Ages stay
+/// below ``oldestAge`` because ``KeyTable/liftOldStamps()`` is called at least once every 2^30 stamps.
 ///
 /// Any thread may tick. A thread takes blocks of stamps from the shared counter, of 1, 2, 4 and up to ``largestBlock``
 /// stamps, so that few hits write to memory that threads share. ``endBlocks()`` makes all blocks void; their remaining
 /// stamps are skipped, at most as many as were given.
 package final class RecencyClock: @unchecked Sendable {
-  /// Above it, an age says that the stamp was given after the moment it is compared with.
+  /// An age above it means that the stamp was given after the moment of the comparison.
   package static let oldestAge = UInt32.max - 1 << 24
   package static let largestBlock: UInt32 = 64
   private static let lineByteCount = 128
@@ -40,7 +40,7 @@ package final class RecencyClock: @unchecked Sendable {
     generation.deallocate()
   }
 
-  /// The highest stamp that was taken, by a block or alone.
+  /// The highest stamp taken so far, alone or in a block.
   package var now: UInt32 { counter.pointee.load(ordering: .relaxed) }
 
   @inline(__always)
@@ -63,19 +63,19 @@ package final class RecencyClock: @unchecked Sendable {
     return first
   }
 
-  /// Stamps of later ticks are above all stamps that were taken before the call.
+  /// Makes the stamps of later ticks higher than all stamps taken before the call.
   package func endBlocks() {
     let next = RecencyClock.generations.wrappingAdd(1, ordering: .relaxed).newValue
     generation.pointee.store(next, ordering: .relaxed)
   }
 
-  /// For a store that goes on from where another opening was.
+  /// Continues from the clock of an earlier opening.
   package func set(_ now: UInt32) {
     counter.pointee.store(now, ordering: .relaxed)
     endBlocks()
   }
 
-  /// How many stamps before `now` a stamp was given; 0 for one given after it.
+  /// Returns how many stamps before `now` a stamp was given; 0 for one given after it.
   @inline(__always)
   package static func age(of stamp: UInt32, at now: UInt32) -> UInt32 {
     let age = now &- stamp

@@ -1,13 +1,14 @@
 import Synchronization
 
-/// The readings of the recency clock as all threads of a store see them. The time is told to it.
+/// The readings of the recency clock, shared by all threads of a store. Callers pass the time.
 ///
-/// Each use is preceded by ``note(_:at:)`` with the time of the use. Most calls find that time noted already and write
-/// nothing. The first call with another time takes a reading: all stamps given so far belong to uses of the time noted
-/// before. So every use is dated by the time told with it, to the readings that are kept (``UseTimes``).
+/// Each use is preceded by ``note(_:at:)`` with the time of the use. Most calls find that time noted already and
+/// write nothing. The first call with another time takes a reading: all stamps given so far belong to uses at the
+/// time noted before. So every use is dated by the time passed with it, within the precision of the kept readings
+/// (``UseTimes``).
 ///
-/// Any thread may call. Dating a stamp takes no lock: it reads a published copy of the readings, and reads it again if
-/// that has changed meanwhile.
+/// Any thread may call. Dating a stamp takes no lock: it reads a published copy of the readings, and reads it again
+/// if that has changed meanwhile.
 package final class SharedUseTimes: @unchecked Sendable {
   private struct State {
     var times = UseTimes()
@@ -24,7 +25,7 @@ package final class SharedUseTimes: @unchecked Sendable {
   private let count = Atomic<Int>(0)
   private let words: UnsafeMutablePointer<Atomic<UInt64>>
   private static let wordCount = 2 * (UseTimes.most + 1)
-  /// Attempts to read the copy before the lock is taken.
+  /// Attempts to read the copy without the lock.
   private static let mostAttempts = 8
 
   package init() {
@@ -34,7 +35,8 @@ package final class SharedUseTimes: @unchecked Sendable {
 
   deinit { words.deallocate() }
 
-  /// Whether `time` was noted last. A stamp that is given after this call is above the reading that came with the time.
+  /// Returns whether `time` was noted last. A stamp given after this call is above the reading taken with that
+  /// time.
   @inline(__always)
   func isCurrent(_ time: Int64) -> Bool { current.load(ordering: .acquiring) == time }
 
@@ -47,11 +49,11 @@ package final class SharedUseTimes: @unchecked Sendable {
   @inline(never)
   private func takeReading(_ time: Int64, _ clock: RecencyClock) {
     state.withLock { state in
-      // A thread may come late with a time read before; its use counts as one of the later time.
+      // A thread may come late with a time read earlier; its use counts as one at the later time.
       if let current = state.current, time <= current, time >= current &- UseTimes.interval { return }
-      // Else a thread could give a stamp from before the reading to a use after it.
+      // Otherwise a thread could give a stamp from before the reading to a use after it.
       clock.endBlocks()
-      // A clock that was set back makes earlier readings lie in the future.
+      // After the clock was set back, earlier readings may be in the future.
       state.times.note(stamp: clock.now, time: min(state.current ?? time, time))
       state.current = time
       publish(state.times)
@@ -59,13 +61,14 @@ package final class SharedUseTimes: @unchecked Sendable {
     }
   }
 
-  /// A moment by which the use that gave `stamp` had happened; nil when none is noted. O(log readings).
+  /// Returns a moment by which the use with `stamp` had happened; nil if no reading tells. O(log readings).
   package func time(of stamp: UInt32, at clock: RecencyClock) -> Int64? {
     let now = clock.now
     for _ in 0..<SharedUseTimes.mostAttempts {
       let before = version.load(ordering: .acquiring)
       if before & 1 == 1 { continue }
-      // Before the readings: a use that follows a later reading is dated by a later time, never by an earlier one.
+      // Read before the readings: a use after a later reading is then dated by a later time, never by an earlier
+      // one.
       let latest = current.load(ordering: .relaxed)
       let count = count.load(ordering: .relaxed)
       let found = UseTimes.index(of: stamp, at: now, count: count) { UInt32(truncatingIfNeeded: word(2 * $0)) }
@@ -89,7 +92,7 @@ package final class SharedUseTimes: @unchecked Sendable {
     version.wrappingAdd(1, ordering: .releasing)
   }
 
-  /// Calls `body` with the readings, and publishes what it leaves.
+  /// Calls `body` with the readings, and publishes them as `body` leaves them.
   package func withLock<R, E: Error>(_ body: (inout UseTimes) throws(E) -> R) throws(E) -> R {
     try state.withLock { state throws(E) in
       defer { publish(state.times) }
@@ -97,7 +100,7 @@ package final class SharedUseTimes: @unchecked Sendable {
     }
   }
 
-  /// For a table that took the entries of another one.
+  /// Takes over the readings of a table whose entries were taken over.
   package func replace(with other: SharedUseTimes) {
     let times = other.state.withLock { $0.times }
     state.withLock { state in
@@ -107,7 +110,7 @@ package final class SharedUseTimes: @unchecked Sendable {
     }
   }
 
-  /// The readings for a checkpoint, with one for the uses since the last.
+  /// Returns the readings for a checkpoint, with one for the uses since the last.
   package func readings(at clock: RecencyClock) -> [UseTimes.Reading] {
     state.withLock { state in
       var times = state.times

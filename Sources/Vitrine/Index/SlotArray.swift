@@ -1,16 +1,16 @@
-/// Entries by open addressing with linear probing. Capacities are not powers of two but grow by a quarter: at 85 % most and
-/// 68 % least full, an entry takes 19 to 24 bytes. Deleting shifts the run back, so there are no tombstones (Knuth, TAOCP 3,
-/// 6.4, algorithm R).
+/// Entries by open addressing with linear probing. Capacities are not powers of two but grow by a quarter: between
+/// 68 % and 85 % full, an entry takes 19 to 24 bytes. Deleting shifts the run back, so there are no tombstones
+/// (Knuth, TAOCP 3, 6.4, algorithm R).
 ///
-/// Invariant: `slots` has room for `capacity` places, `count` of them are taken, and at least one is empty when `capacity`
-/// is not 0. The owner guards it by a lock, and calls `free()` once at the end.
+/// Invariant: `slots` has room for `capacity` places, `count` of them are taken, and at least one is empty when
+/// `capacity` is not 0. The owner guards it by a lock, and calls `free()` once at the end.
 struct SlotArray {
-  /// Which part of an entry says where it stands.
+  /// The part of an entry that decides its place.
   enum Order {
     case url, style
   }
 
-  /// A table would hold 2^32 places before tags stop telling places apart.
+  /// Above 2^32 places, tags would no longer tell places apart; this stays well below.
   private static let mostPlaces = 1 << 31
 
   private(set) var slots = UnsafeMutablePointer<KeySlot>(bitPattern: 16)!
@@ -28,7 +28,7 @@ struct SlotArray {
 
   // MARK: Places
 
-  /// Where a probe for a URL or a style begins. `capacity` is not 0.
+  /// Returns the place where a probe for a URL or a style begins. `capacity` is not 0.
   @inline(__always)
   func home(_ word: UInt32) -> Int { Int(truncatingIfNeeded: (UInt64(word) &* UInt64(capacity)) >> 32) }
 
@@ -38,7 +38,7 @@ struct SlotArray {
   @inline(__always)
   func next(_ place: Int) -> Int { place + 1 == capacity ? 0 : place + 1 }
 
-  /// The first entry from a home on that the hash fits and `isMeant`.
+  /// Returns the place of the first entry, from a home on, that the hash fits and `isMeant` accepts.
   @inline(__always)
   func place(from word: UInt32, _ hash: KeyHash, where isMeant: (KeySlot) -> Bool) -> Int? {
     guard capacity > 0 else { return nil }
@@ -51,7 +51,7 @@ struct SlotArray {
     return nil
   }
 
-  /// Entries that a lookup passes, from a home on, to find that there is nothing behind them.
+  /// Returns the number of entries that an unsuccessful lookup passes from a home on.
   func runLength(from word: UInt32) -> Int {
     guard capacity > 0 else { return 0 }
     var (place, length) = (home(word), 0)
@@ -71,12 +71,12 @@ struct SlotArray {
 
   enum Insertion {
     case done
-    /// The URL has as many entries as it may have.
+    /// The URL already has as many entries as it may.
     case crowded
     case noMemory
   }
 
-  /// Enters an entry unless there are `most` of its URL between its home and the first empty place.
+  /// Enters an entry unless `most` entries of its URL lie between its home and the first empty place.
   @inline(__always)
   mutating func insert(_ slot: KeySlot, most: Int = .max) -> Insertion {
     if count + 1 > capacity * 85 / 100, !grow(to: count + 1) { return .noMemory }
@@ -97,7 +97,7 @@ struct SlotArray {
     return true
   }
 
-  /// Makes room for so many entries in all.
+  /// Grows the array to hold `count` entries in all. Returns false when memory is short.
   mutating func grow(to count: Int) -> Bool {
     let wanted = max(capacity * 5 / 4, count * 100 / 85 + 2)
     guard wanted < SlotArray.mostPlaces,
@@ -113,7 +113,7 @@ struct SlotArray {
     return true
   }
 
-  /// Makes room for so many more, where it can be had.
+  /// Grows the array for `more` entries, if memory allows.
   mutating func reserve(_ more: Int) {
     if count + more > capacity * 85 / 100 { _ = grow(to: count + more) }
   }
@@ -138,7 +138,7 @@ struct SlotArray {
 }
 
 extension KeySlot {
-  /// The style's tag, where a URL's hash has its tag: in the upper bits.
+  /// The style's tag in the upper bits, where the hash of a URL has its tag.
   @inline(__always) fileprivate var styleWord: UInt32 { UInt32(truncatingIfNeeded: word0 >> 48) << 16 }
 }
 

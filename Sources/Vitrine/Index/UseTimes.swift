@@ -1,9 +1,9 @@
-/// When stamps were given, roughly: readings of the recency clock, so that an entry's stamp tells when it was last used.
-/// Memory only; the time is told to it.
+/// When stamps were given, roughly: readings of the recency clock, which date an entry's last use by its stamp.
+/// Memory only; callers pass the time.
 ///
-/// Readings lie a second apart. At most 512 are kept: beyond that the one goes whose neighbours lie closest for its age,
-/// so that what is long ago is told less exactly, to a few parts in a hundred. Guarded by its owner
-/// (``SharedUseTimes``).
+/// Readings are one second apart. At most 512 are kept: beyond that, the reading is dropped whose neighbors are
+/// closest in relation to its age. So the date of a recent use is accurate to 1 s, that of an older one to a few
+/// percent of its age. Guarded by its owner (``SharedUseTimes``).
 package struct UseTimes: Sendable, Equatable {
   package struct Reading: Sendable, Equatable {
     package var stamp: UInt32
@@ -23,9 +23,9 @@ package struct UseTimes: Sendable, Equatable {
 
   package init(_ readings: [Reading] = []) { self.readings = readings }
 
-  /// Notes where the clock stands.
+  /// Notes the clock's stamp at `time`.
   package mutating func note(stamp: UInt32, time: Int64) {
-    // What was noted before the clock was set back would mislead.
+    // Readings from before the clock was set back would mislead.
     if let last = readings.last, last.time > time { readings.removeAll { $0.time > time } }
     if readings.last?.stamp == stamp { return }
     if readings.count > 1, time - readings[readings.count - 2].time < UseTimes.interval { readings.removeLast() }
@@ -49,18 +49,19 @@ package struct UseTimes: Sendable, Equatable {
     readings.remove(at: index)
   }
 
-  /// Gives readings other stamps.
+  /// Replaces the stamps of the readings.
   mutating func lift(_ lifted: (UInt32) -> UInt32) {
     for index in readings.indices { readings[index].stamp = lifted(readings[index].stamp) }
   }
 
-  /// A moment by which the use that gave `stamp` had happened; nil when that is not noted yet. O(log readings).
+  /// Returns a moment by which the use with `stamp` had happened; nil if no reading tells. O(log readings).
   package func time(of stamp: UInt32, at now: UInt32) -> Int64? {
     let index = UseTimes.index(of: stamp, at: now, count: readings.count) { readings[$0].stamp }
     return index < readings.count ? readings[index].time : nil
   }
 
-  /// The first of `count` readings that was taken when `stamp` had been given; `count` when there is none.
+  /// Returns the index of the first of `count` readings taken when `stamp` had been given; `count` if there is
+  /// none.
   @inline(__always)
   static func index(of stamp: UInt32, at now: UInt32, count: Int, _ reading: (Int) -> UInt32) -> Int {
     let age = RecencyClock.age(of: stamp, at: now)

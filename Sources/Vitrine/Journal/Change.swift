@@ -1,7 +1,7 @@
 /// One change of the index, as a frame carries it.
 ///
-/// A change names the record it displaces by location, as it was found when the change was made: replaying needs no
-/// key comparison and no read of a segment.
+/// A change names the record it displaces by the location found when the change was made, so replay compares no
+/// keys and reads no segment.
 package enum Change: Sendable, Equatable {
   case put(Put)
   case remove(KeyHash, Displaced)
@@ -11,7 +11,7 @@ package enum Change: Sendable, Equatable {
   case segmentOpened(slot: Int, stream: StreamKind, firstSequence: UInt64)
   case segmentSealed(slot: Int, byteCount: Int)
   case segmentRetired(slot: Int)
-  /// Compaction has made a copy of a record, which is durable.
+  /// Compaction has copied a record; the copy is durable.
   case moved(Move)
 
   package struct Put: Sendable, Equatable {
@@ -20,17 +20,19 @@ package enum Change: Sendable, Equatable {
     private let units: (head: UInt32, payload: UInt32)
     package var logicalByteCount: Int
     package var content: ContentHash
-    /// The record that carries the payload: `location` itself, or another.
+    /// The location of the record that carries the payload: `location` itself, or another.
     package var contentLocation: Location
     package var displaced: Displaced?
-    /// Its record has an expiry.
+    /// The record has an expiry.
     package var expires: Bool
+    /// No original outdates its entry. Known where the record is written, and not told by the log.
+    package var isIndependent = false
     private var inlineRange: (start: UInt32, count: UInt32) = (0, 0)
 
     package var headUnits: Int { Int(units.head) }
     /// 0 for a record without payload.
     package var payloadUnits: Int { Int(units.payload) }
-    /// The whole record, when the frame carries it (rule 3): where its bytes lie in the log file.
+    /// If the frame carries the whole record (rule 3), the range of its bytes in the log file.
     package var inline: Range<Int>? {
       get {
         inlineRange.count == 0 ? nil : Int(inlineRange.start)..<Int(inlineRange.start) + Int(inlineRange.count)
@@ -59,16 +61,16 @@ package enum Change: Sendable, Equatable {
     }
   }
 
-  /// What of a record was needed, and is found in its copy from now on.
+  /// The live parts of a record, which are read from its copy from now on.
   package struct Move: Sendable, Equatable {
     package var from: Location
     package var to: Location
-    /// Nil when it is no longer the record of its key.
+    /// Nil if the record is no longer the one of its key.
     package var key: KeyHash?
-    /// Nil when nobody uses its payload, or it has none.
+    /// Nil if no key uses the payload, or the record has none.
     package var content: ContentHash?
     package var headUnits: Int
-    /// The same of the copy, which differs where the payload begins on a page.
+    /// The head of the copy, which differs in size if the payload begins on a page.
     package var copiedHeadUnits: Int
     package var payloadUnits: Int
 
@@ -86,7 +88,7 @@ package enum Change: Sendable, Equatable {
     }
   }
 
-  /// An entry that goes.
+  /// An entry that a change removes or replaces.
   package struct Displaced: Sendable, Equatable {
     package var location: Location
     package var logicalByteCount: Int
@@ -96,7 +98,7 @@ package enum Change: Sendable, Equatable {
     private var payload: UInt32
 
     package var headUnits: Int { Int(head) }
-    /// What its payload took, counted dead when no other key uses it.
+    /// The size of its payload, which is dead if no other key uses it.
     package var payloadUnits: Int {
       get { Int(payload) }
       set { payload = UInt32(newValue) }
@@ -124,7 +126,7 @@ package enum Change: Sendable, Equatable {
 
   // MARK: Writing
 
-  /// Appends the change. `record` is what a `put` carries inline: its head, then its payload.
+  /// Appends the change. `record` is the inline record of a `put`: its head, then its payload.
   package func encode(
     into buffer: ByteBuffer,
     record: (head: UnsafeRawBufferPointer, payload: UnsafeRawBufferPointer)? = nil
@@ -196,7 +198,7 @@ package enum Change: Sendable, Equatable {
 
   // MARK: Reading
 
-  /// The next change in a frame's body; nil when it is none that a writer would have made.
+  /// Reads the next change of a frame's body; nil for bytes that no writer would have written.
   package static func decode(_ reader: inout ByteReader) -> Change? {
     guard let kind = reader.next(UInt8.self).flatMap(Kind.init(rawValue:)), let flags = reader.next(UInt8.self),
       reader.next(UInt16.self) == 0, let number = reader.next(UInt32.self)
@@ -293,7 +295,7 @@ package enum Change: Sendable, Equatable {
 }
 
 extension Change.Displaced {
-  /// What will go when the entry that `put` made goes. A reference does not know its payload's size: 0.
+  /// The removal of the entry that `put` made. A reference does not know its payload's size: 0.
   package init(entered put: Change.Put) {
     self.init(
       location: put.location, headUnits: put.headUnits, logicalByteCount: put.logicalByteCount, content: put.content,

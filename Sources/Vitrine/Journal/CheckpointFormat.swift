@@ -35,7 +35,7 @@ package struct CheckpointHeader: Sendable, Equatable {
   package var logicalByteCount = 0
   package var useTimeCount = 0
   package var bodyWordCount = 0
-  /// Where the recency clock stood.
+  /// The stamp of the recency clock.
   package var recency: UInt32 = 0
   package var made: Int64
   package var nextSegment: UInt64
@@ -84,7 +84,8 @@ package struct CheckpointHeader: Sendable, Equatable {
     else { return nil }
   }
 
-  /// The version of a whole header that this library does not know; nil for one that it knows, and for a damaged one.
+  /// Returns the version of an intact header that this library does not know; nil for a known version or a damaged
+  /// header.
   package static func newerVersion(_ bytes: UnsafeRawBufferPointer) -> UInt32? {
     guard bytes.count >= usedByteCount, let p = bytes.baseAddress, p.u64(0) == magic, p.u64(504) == checksum(bytes),
       p.u32(8) > CacheFormat.version
@@ -120,14 +121,14 @@ package struct CheckpointHeader: Sendable, Equatable {
     segments * segmentWords + KeyShards.count + keys * 2 + KeyShards.count + blobs + largeCounts * 2 + useTimes * 2
   }
 
-  /// How long a checkpoint file must be for so many entries.
+  /// Returns the length of a checkpoint file for that many entries.
   package static func fileByteCount(keys: Int, blobs: Int, segments: Int, largeCounts: Int) -> Int {
     let words = bodyWords(
       keys: keys, blobs: blobs, segments: segments, largeCounts: largeCounts, useTimes: UseTimes.most)
     return byteCount + (words + wordsPerBlock - 1) / wordsPerBlock * blockByteCount
   }
 
-  /// Up to the last word of the body; the header's own counts agree with each other.
+  /// The length up to the last word of the body. The header's counts agree with each other.
   package var leastFileByteCount: Int {
     let blocks = (bodyWordCount + CheckpointHeader.wordsPerBlock - 1) / CheckpointHeader.wordsPerBlock
     return CheckpointHeader.byteCount + blocks * CheckpointHeader.blockHeaderByteCount + bodyWordCount * 8
@@ -150,7 +151,7 @@ package final class CheckpointBodyWriter {
   private let buffer = ByteBuffer(capacity: CheckpointHeader.blockByteCount)
   private var block = 0
   package private(set) var wordCount = 0
-  /// The first write that failed; later words go nowhere.
+  /// The first write that failed; later words are not written.
   package private(set) var failure: SystemError?
 
   package init(file: any File, store: StoreID, generation: UInt64) {
@@ -193,7 +194,7 @@ package final class CheckpointBodyWriter {
   }
 }
 
-/// Reads the body of a checkpoint word by word, block by block, each checked before its first word is given.
+/// Reads the body of a checkpoint word by word. Each block is checked before its first word is returned.
 package final class CheckpointBodyReader {
   private let file: any File
   private let header: CheckpointHeader
@@ -203,7 +204,7 @@ package final class CheckpointBodyReader {
   private var word = 0
   private var wordsInBlock = 0
   private var given = 0
-  /// Set when a block could not be read.
+  /// Set if a block could not be read.
   package private(set) var failure: SystemError?
 
   package init(file: any File, header: CheckpointHeader) {
@@ -213,7 +214,7 @@ package final class CheckpointBodyReader {
 
   deinit { memory.deallocate() }
 
-  /// The next word; nil at the end, and where a block is damaged.
+  /// Returns the next word; nil at the end, and in a damaged block.
   @inline(__always)
   package func next() -> UInt64? {
     if word == wordsInBlock, !loadBlock() { return nil }

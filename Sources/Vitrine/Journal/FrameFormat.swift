@@ -5,7 +5,7 @@
 /// 24 u64 durable sequence   32 u32 changes   36 u16 part (0)   38 u16 parts (1)   40 changes
 /// ```
 /// The checksum covers all but itself, under the file's seed and the frame's offset. `durable sequence`: all frames
-/// below this number were known to be on the disk when this one was written, so a break before it is damage (rule 9).
+/// below this number were durable when this one was written, so a break before it is damage (rule 9).
 package enum Frame {
   package static let magic: UInt32 = 0x4D52_4656  // "VFRM"
   package static let headerByteCount = 40
@@ -17,8 +17,8 @@ package enum Frame {
     package var changeCount: Int
   }
 
-  /// Begins a frame in an empty buffer; ``finish(_:offset:seed:sequence:durableSequence:changeCount:)`` ends it once
-  /// the changes are in.
+  /// Begins a frame in an empty buffer; ``finish(_:offset:seed:sequence:durableSequence:changeCount:)`` ends it
+  /// after the changes.
   package static func begin(_ buffer: ByteBuffer) {
     buffer.removeAll()
     buffer.append(magic)
@@ -44,7 +44,7 @@ package enum Frame {
       seed: Checksum.seed(seed, UInt64(offset)))
   }
 
-  /// How long the frame that begins here says it is; nil when none begins here. Nothing is checked yet.
+  /// Returns the length that the frame's header gives, unchecked; nil if no frame begins here.
   @inline(__always)
   package static func byteCount(_ bytes: UnsafeRawBufferPointer) -> Int? {
     guard bytes.count >= headerByteCount, let p = bytes.baseAddress, p.u32(0) == magic else { return nil }
@@ -52,13 +52,14 @@ package enum Frame {
     return byteCount >= headerByteCount && byteCount & 7 == 0 ? byteCount : nil
   }
 
-  /// How many changes the header of the frame with this number says there are, unchecked; nil when it is another's.
+  /// Returns the number of changes that the header of the frame with this number gives, unchecked; nil for another
+  /// frame's header.
   static func changeCount(_ head: UnsafeRawBufferPointer, sequence: UInt64) -> Int? {
     guard let start = head.baseAddress, start.u64(8) == sequence else { return nil }
     return Int(start.u32(32))
   }
 
-  /// The frame that begins `bytes`, which stand at `offset` of their file, if a whole one is there. O(its length).
+  /// Returns the frame at the head of `bytes`, which are at `offset` of their file, if it is whole. O(its length).
   package static func parse(_ bytes: UnsafeRawBufferPointer, at offset: Int, seed: UInt64) -> Header? {
     guard let byteCount = byteCount(bytes), byteCount <= bytes.count, let p = bytes.baseAddress, p.u16(36) == 0,
       p.u16(38) == 1,
@@ -68,8 +69,8 @@ package enum Frame {
       byteCount: byteCount, sequence: p.u64(8), durableSequence: p.u64(24), changeCount: Int(p.u32(32)))
   }
 
-  /// Calls `body` with the changes of a frame that ``parse(_:at:seed:)`` has found, until it answers false. Answers
-  /// false when it did, or when the changes are not what the header says. Inline ranges count from the file's start.
+  /// Calls `body` with the changes of a frame that ``parse(_:at:seed:)`` has found, until it returns false. Returns
+  /// false if `body` did, or if the changes do not match the header. Inline ranges count from the file's start.
   package static func forEachChange(
     _ bytes: UnsafeRawBufferPointer, at offset: Int, _ header: Header, _ body: (Change) -> Bool
   ) -> Bool {
@@ -87,7 +88,7 @@ package enum Frame {
     return true
   }
 
-  /// The same as an array; nil where ``forEachChange(_:at:_:_:)`` answers false.
+  /// Returns the changes as an array; nil if ``forEachChange(_:at:_:_:)`` returns false.
   package static func changes(_ bytes: UnsafeRawBufferPointer, at offset: Int, _ header: Header) -> [Change]? {
     var changes: [Change] = []
     let isWhole = forEachChange(bytes, at: offset, header) { change in

@@ -1,15 +1,15 @@
-/// Reads a WAL file front to back, a stretch at a time: what was never written is never read.
+/// Reads a WAL file front to back, a stretch at a time, so that its unwritten rest is not read.
 ///
 /// Invariant: `buffer` holds the bytes of the file from `start` on. Use from one thread.
 final class LogWindow {
   private static let stretch = 256 << 10
 
   private let file: any File
-  /// No writer makes a longer file than the largest; what a longer one holds behind that is not the log's.
+  /// At most the length of the largest file that a writer makes; bytes behind that are not part of the log.
   let byteCount: Int
   private let buffer = ByteBuffer(capacity: 4096)
   private var start = 0
-  /// Some of the file could not be read: what seems to end there may go on.
+  /// Part of the file could not be read: the log may continue after its apparent end.
   private(set) var hasFailed = false
 
   init(_ file: any File, byteCount: Int) {
@@ -19,8 +19,8 @@ final class LogWindow {
 
   convenience init(_ found: WALScan.Found) { self.init(found.file, byteCount: found.byteCount) }
 
-  /// At least `count` bytes from `offset` on, fewer where the file ends; none where it cannot be read. Valid until the
-  /// next call.
+  /// Returns at least `count` bytes from `offset` on, fewer if the file ends first, none if it cannot be read.
+  /// Valid until the next call.
   func bytes(at offset: Int, atLeast count: Int) -> UnsafeRawBufferPointer {
     let wanted = min(count, max(0, byteCount - offset))
     if offset < start || offset + wanted > start + buffer.count {
@@ -35,7 +35,7 @@ final class LogWindow {
     return UnsafeRawBufferPointer(rebasing: buffer.bytes[(offset - start)...])
   }
 
-  /// The whole frame at `offset` and its bytes, if it ends before `limit`.
+  /// Returns the whole frame at `offset` and its bytes, if it ends before `limit`.
   func frame(
     at offset: Int, before limit: Int, seed: UInt64
   ) -> (header: Frame.Header, bytes: UnsafeRawBufferPointer)? {
@@ -46,8 +46,8 @@ final class LogWindow {
     return (header, bytes)
   }
 
-  /// About how many changes the frames from `sequence` on hold, which begin at `offset`, as their headers say: nothing is
-  /// checked. What an earlier use of the file left behind them has other numbers.
+  /// Estimates the number of changes in the frames from `sequence` on, which begin at `offset`. It follows the
+  /// headers unchecked. Frames of an earlier use of the file have other numbers and end it.
   func changeCount(from offset: Int, sequence: UInt64, before limit: Int) -> Int {
     var place = offset
     var sequence = sequence
@@ -72,7 +72,8 @@ final class LogWindow {
     while place + Frame.headerByteCount <= byteCount {
       let stretch = bytes(at: place, atLeast: Frame.headerByteCount)
       guard stretch.count >= Frame.headerByteCount else { return }
-      // Most of a log file is zeros, or frames of an earlier use: look for where one could begin, and only then at it.
+      // Most of a log file is zeros or frames of an earlier use: find a place where a frame could begin, and check
+      // it only there.
       guard let found = LogWindow.candidate(in: stretch) else {
         place += roundUp(stretch.count - Frame.headerByteCount + 1, to: 8)
         continue

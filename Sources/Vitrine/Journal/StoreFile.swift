@@ -1,7 +1,6 @@
 import CVitrineSystem
 
-/// What belongs to a store and is kept in it: who it is, and its options. Two copies lie in the file `STORE`, one more
-/// in each checkpoint.
+/// The identity and the options of a store. Two copies lie in the file `STORE`, one more in each checkpoint.
 ///
 /// ```
 ///   0 u64 magic   8 u32 version  12 u32 zero  16 u64 store id low  24 u64 store id high  32 u64 generation
@@ -14,17 +13,18 @@ import CVitrineSystem
 package struct StoreIdentity: Sendable, Equatable {
   package static let magic: UInt64 = 0x524F_5453_5254_4956  // "VITRSTOR"
   package static let byteCount = 512
-  /// Where the second copy stands in `STORE`: on another page and another sector.
+  /// The offset of the second copy in `STORE`: on another page and in another sector.
   package static let secondCopy = 4096
   package static let fileByteCount = 8192
 
   package var version: UInt32 = CacheFormat.version
   package var store: StoreID
-  /// Counts the changes of the options; the newest whole copy wins.
+  /// Counts the changes of the options; the newest intact copy wins.
   package var generation: UInt64 = 1
-  /// What URL hashes are taken under.
+  /// The secret of the URL hashes.
   package var secret: [UInt8]
-  /// At most ``CacheFormat/largestBudget``, whatever it is set to: the reader of `STORE` takes everything that is written.
+  /// At most ``CacheFormat/largestBudget``, whatever value is set: the reader of `STORE` accepts every value that
+  /// is written.
   package var byteBudget: Int { didSet { byteBudget = min(byteBudget, CacheFormat.largestBudget) } }
   package var entryBudget: Int
   package var segmentByteCount: Int
@@ -51,10 +51,10 @@ package struct StoreIdentity: Sendable, Equatable {
     self.compressionLevel = compressionLevel
   }
 
-  /// What the first bytes of a copy say.
+  /// The result of reading a copy.
   package enum Reading: Sendable, Equatable {
     case valid(StoreIdentity)
-    /// Whole, but of a version this library does not know.
+    /// Intact, but of a version that this library does not know.
     case newer(UInt32)
     case damaged
 
@@ -64,7 +64,7 @@ package struct StoreIdentity: Sendable, Equatable {
   package static func read(_ bytes: UnsafeRawBufferPointer) -> Reading {
     guard bytes.count >= byteCount, let p = bytes.baseAddress, p.u64(0) == magic else { return .damaged }
     let isWhole = p.u64(504) == Checksum.of(UnsafeRawBufferPointer(start: p, count: 504), seed: magic)
-    // A later version may have its checksum elsewhere; its number alone says to keep away.
+    // A later version may have its checksum elsewhere; its number alone says to leave the store untouched.
     if isWhole, p.u32(8) > CacheFormat.version { return .newer(p.u32(8)) }
     guard isWhole, p.u32(8) > 0, let durability = Durability(rawValue: p.u8(264)),
       let policy = EvictionPolicy(rawValue: p.u8(266))
@@ -89,7 +89,7 @@ package struct StoreIdentity: Sendable, Equatable {
     return .valid(identity)
   }
 
-  /// Both copies in a `STORE` file. Reads no more than the format has, however long the file is.
+  /// Reads both copies in a `STORE` file, and no more than the format has, however long the file is.
   package static func copies(in file: any File) -> [Reading] {
     let bytes = (try? file.read(0..<fileByteCount)) ?? []
     return [0, secondCopy].map { offset in
@@ -123,7 +123,7 @@ package struct StoreIdentity: Sendable, Equatable {
     return Array(buffer.bytes)
   }
 
-  /// The options that differ between two identities, ignoring their generation.
+  /// Returns whether both identities have the same options; their generations may differ.
   package func hasSameOptions(as other: StoreIdentity) -> Bool {
     var other = other
     other.generation = generation
@@ -135,7 +135,7 @@ package struct StoreIdentity: Sendable, Equatable {
 package enum CacheFormat {
   package static let version: UInt32 = 1
   package static let smallestBudget = 1 << 20
-  /// Sums of what the ledger counts, and of a budget, fit below the largest number with room to spare.
+  /// With this limit, sums of byte counts in the ledger and of a budget never overflow.
   package static let largestBudget = 1 << 60 - 1
   package static let smallestWALFile = 32 << 10
   package static let largestWALFile = 64 << 20

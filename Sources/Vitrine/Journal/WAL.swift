@@ -10,8 +10,8 @@ package final class WAL: @unchecked Sendable {
     package let name: String
     package let file: any File
     package let byteCount: Int
-    /// Where frames are stored without a call, if the file system promises that its blocks are there: the file was
-    /// written whole when it was made.
+    /// Stores frames without a system call, if the file system promises the blocks of an allocated file: the file
+    /// was written whole when it was made.
     private let pages: PopulatedPages?
     /// Bytes of frames since the last sync.
     private let filled = Atomic<Int>(0)
@@ -19,10 +19,10 @@ package final class WAL: @unchecked Sendable {
     @exclusivity(unchecked) package var header: WALFileHeader?
     /// Rule 6: payloads that frames in this file carry, as the highest end of one in each segment.
     package var inlineEnds: [UInt64: Int] = [:]
-    /// Bytes from the start that may hold frames, also of earlier uses; everything behind is zeros.
+    /// Bytes from the start that may hold frames, also of earlier uses; the rest is zeros.
     fileprivate var writtenEnd: Int
 
-    /// `isNew`: the file holds nothing but zeros.
+    /// `isNew`: the file holds only zeros.
     package init(name: String, file: any File, byteCount: Int, isMapped: Bool, isNew: Bool = false) {
       self.name = name
       self.file = file
@@ -36,11 +36,11 @@ package final class WAL: @unchecked Sendable {
     private static let largestStore = 2048
     /// Fewer bytes between two syncs are a trickle. A small file has small folios.
     private var leastFilled: Int { min(64 << 10, byteCount / 32) }
-    /// Little, since a sync writes what was populated.
+    /// Small, since a sync writes all populated pages.
     private static let ahead = 16 << 10
 
-    /// A store into a mapping dirties the whole folio under it, up to 1 MiB, and the next sync writes all of that; a
-    /// positioned write dirties its own blocks. So only a burst of frames goes through the mapping. A frame that
+    /// A store into a mapping dirties the whole folio under it, up to 1 MiB, and the next sync writes all of that;
+    /// a positioned write dirties its own blocks only. So only a burst of frames uses the mapping. A frame that
     /// `awaitsSync` never does.
     fileprivate func write(
       _ bytes: UnsafeRawBufferPointer, at offset: Int, awaitsSync: Bool
@@ -58,7 +58,7 @@ package final class WAL: @unchecked Sendable {
       place.copyMemory(from: start, byteCount: bytes.count)
       if announces { file.didStore(range) }
       if pages.mapping.isDamaged(UnsafeRawBufferPointer(start: place, count: bytes.count)) {
-        throw SystemError(code: 5, operation: "write", path: file.path)
+        throw SystemError(code: SystemError.ioError, operation: "write", path: file.path)
       }
     }
 
@@ -73,7 +73,7 @@ package final class WAL: @unchecked Sendable {
   private let entropy: any Entropy
   package let files: [LogFile]
   @exclusivity(unchecked) package private(set) var active: LogFile?
-  /// Where the next frame goes.
+  /// The offset of the next frame.
   @exclusivity(unchecked) package private(set) var offset = WALFileHeader.frameStart
   @exclusivity(unchecked) package private(set) var nextSequence: UInt64
   package private(set) var opening: UInt64
@@ -84,12 +84,12 @@ package final class WAL: @unchecked Sendable {
 
   /// One more than the number of the last complete frame.
   private let appended: Atomic<UInt64>
-  /// All frames below this number are on the disk.
+  /// All frames below this number are durable.
   private let durable: Atomic<UInt64>
 
   private let monitor = Monitor()
   private var isSyncing = false
-  /// Files that hold frames which may not be on the disk, oldest first. Guarded by `monitor`.
+  /// Files with frames that may not be durable, oldest first. Guarded by `monitor`.
   private var unsynced: [Unsynced] = []
   private struct Unsynced {
     let file: LogFile
@@ -107,14 +107,14 @@ package final class WAL: @unchecked Sendable {
     self.nextUse = nextUse
     self.opening = opening
     nextSequence = Sequence.first(ofOpening: opening)
-    // Everything before this opening is complete, but only what was known to be durable is.
+    // Everything before this opening is complete; only a part may be known to be durable.
     appended = Atomic(nextSequence)
     durable = Atomic(durableSequence)
   }
 
   // MARK: Appending (under the commit lock)
 
-  /// Bytes for frames in an empty file.
+  /// The bytes for frames in an empty file.
   package var capacity: Int { (files.first?.byteCount ?? 0) - WALFileHeader.frameStart }
   package var room: Int { (active?.byteCount ?? 0) - offset }
   package var freeCount: Int { files.count { $0.state == .free } }
@@ -122,7 +122,8 @@ package final class WAL: @unchecked Sendable {
     WALPosition(use: active?.header?.use ?? 0, offset: offset, sequence: nextSequence)
   }
 
-  /// Starts writing at the head of a free file. `cut` is where the log ended before; false when no file is free.
+  /// Starts writing at the head of a free file. `cut` is the position where the log ended before. Returns false if
+  /// no file is free.
   ///
   /// The header is not yet durable on return: a first file of an opening is synced before anything else is written, and
   /// a later one is synced with its first frames, whose number is durable already.
@@ -151,20 +152,20 @@ package final class WAL: @unchecked Sendable {
     return true
   }
 
-  /// Writes the frame in `buffer`, begun by ``Frame/begin(_:)``, and answers its number. There must be room for it.
-  /// `awaitsSync`: the caller makes the frame durable next.
+  /// Writes the frame in `buffer`, begun by ``Frame/begin(_:)``, and returns its number. The file must have room
+  /// for it. `awaitsSync`: the caller makes the frame durable next.
   package func append(
     _ buffer: ByteBuffer, changeCount: Int, awaitsSync: Bool = false
   ) throws(SystemError) -> UInt64 {
     guard let active, let header = active.header else {
-      throw SystemError(code: 9, operation: "append to the log", path: "wal")
+      throw SystemError(code: SystemError.badDescriptor, operation: "append to the log", path: "wal")
     }
     let sequence = nextSequence
     Frame.finish(
       buffer, offset: offset, seed: header.seed, sequence: sequence,
       durableSequence: durable.load(ordering: .relaxed), changeCount: changeCount)
     precondition(buffer.count <= room, "the caller made room")
-    // A reader in another process that sees the frame sees what it names.
+    // A reader in another process that sees the frame also sees the record it names.
     atomicMemoryFence(ordering: .releasing)
     try active.write(buffer.bytes, at: offset, awaitsSync: awaitsSync)
     offset += buffer.count
@@ -174,8 +175,8 @@ package final class WAL: @unchecked Sendable {
     return sequence
   }
 
-  /// A durable checkpoint has taken the place of a frame, or of so many: their numbers are used up. Until then nothing was
-  /// appended.
+  /// Uses up the numbers of `count` frames whose changes a durable checkpoint holds instead. Nothing was appended
+  /// meanwhile.
   package func skipSequence(_ count: UInt64 = 1) {
     nextSequence += count
     appended.store(nextSequence, ordering: .releasing)
@@ -189,7 +190,8 @@ package final class WAL: @unchecked Sendable {
     active.inlineEnds[segment] = max(active.inlineEnds[segment] ?? 0, end)
   }
 
-  /// Frees the files that a durable checkpoint covers, but for those with payloads that `isVouched` denies (rule 6).
+  /// Frees the files that a durable checkpoint covers, except those with inline payloads that `isVouched` denies
+  /// (rule 6).
   package func release(before use: UInt64, isVouched: (_ segment: UInt64, _ end: Int) -> Bool) {
     for file in files where file.state == .filled {
       guard let header = file.header, header.use < use,
@@ -201,16 +203,16 @@ package final class WAL: @unchecked Sendable {
 
   // MARK: Erasing
 
-  /// Takes a free file that may hold frames of an earlier use, so that no frame goes there; nil when no free file does.
-  /// Under the commit lock. ``erase(_:)`` must follow, then ``putBack(_:isErased:)``.
+  /// Takes a free file that may hold frames of an earlier use, so that no frame is written there; nil if there is
+  /// none. Under the commit lock. ``erase(_:)`` must follow, then ``putBack(_:isErased:)``.
   package func takeForErasing() -> LogFile? {
     guard let file = files.first(where: { $0.state == .free && $0.writtenEnd > 0 }) else { return nil }
     file.state = .erasing
     return file
   }
 
-  /// Overwrites a file that was taken with zeros, header included, and syncs it. A crash on the way harms nothing: a
-  /// durable checkpoint covers the file, so no recovery reads its frames. O(file length); takes no lock.
+  /// Overwrites a taken file with zeros, header included, and syncs it. A crash meanwhile does no harm: a durable
+  /// checkpoint covers the file, so no recovery reads its frames. O(file length); takes no lock.
   package func erase(_ taken: LogFile) throws(SystemError) {
     let zeros = [UInt8](repeating: 0, count: min(taken.writtenEnd, 1 << 20))
     for offset in stride(from: 0, to: taken.writtenEnd, by: max(zeros.count, 1)) {
@@ -219,7 +221,7 @@ package final class WAL: @unchecked Sendable {
     try taken.sync()
   }
 
-  /// The file is free again. Under the commit lock.
+  /// Frees the file again. Under the commit lock.
   package func putBack(_ taken: LogFile, isErased: Bool) {
     taken.state = .free
     guard isErased else { return }
@@ -227,7 +229,7 @@ package final class WAL: @unchecked Sendable {
     taken.header = nil
   }
 
-  /// Whether a file that is not in use may hold frames of an earlier use. Under the commit lock.
+  /// Returns whether a file that is not in use may hold frames of an earlier use. Under the commit lock.
   package var holdsOldFrames: Bool { files.contains { $0.state != .active && $0.writtenEnd > 0 } }
 
   // MARK: Durability (any thread)
@@ -236,7 +238,8 @@ package final class WAL: @unchecked Sendable {
   package var appendedSequence: UInt64 { appended.load(ordering: .acquiring) }
   package var durableSequence: UInt64 { durable.load(ordering: .acquiring) }
 
-  /// What was replayed may not be on the disk: its files are synced before anything newer counts as durable.
+  /// Enters the files of replayed frames, which may not be durable: they are synced before any newer frame counts
+  /// as durable.
   package func adoptUnsynced(_ files: [LogFile]) {
     monitor.lock()
     unsynced.insert(
@@ -258,7 +261,7 @@ package final class WAL: @unchecked Sendable {
         continue
       }
       isSyncing = true
-      // The number first, the files after: a frame that the number counts lies in a file of this list.
+      // The number first, the files after: a frame below the number lies in a file of this list.
       let target = appended.load(ordering: .acquiring)
       let files = unsynced
       monitor.unlock()
@@ -271,7 +274,7 @@ package final class WAL: @unchecked Sendable {
       if let failed {
         failure = failed
       } else {
-        // The newest file may be written to again; the others are done with.
+        // The newest file may be written to again; the older ones are complete.
         unsynced.removeAll { file in files.dropLast().contains { $0.use == file.use } }
         if target > durable.load(ordering: .relaxed) { durable.store(target, ordering: .releasing) }
       }

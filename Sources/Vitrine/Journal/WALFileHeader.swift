@@ -1,4 +1,4 @@
-/// The first 128 bytes of a WAL file: which use of the file this is, and where the one before was cut.
+/// The first 128 bytes of a WAL file: the use of the file, and the cut of the one before.
 ///
 /// ```
 ///  0 u64 magic   8 u32 version  12 u32 zero   16 u64 store id low   24 u64 store id high
@@ -9,19 +9,19 @@
 package struct WALFileHeader: Sendable, Equatable {
   package static let magic: UInt64 = 0x4C41_575F_5254_4956  // "VITR_WAL"
   package static let byteCount = 128
-  /// Where frames begin.
+  /// The offset of the first frame.
   package static let frameStart = 512
 
   package var version: UInt32 = 1
   package var store: StoreID
-  /// Counts the uses of all WAL files; never the same twice.
+  /// Counts the uses of all WAL files; no number is used twice.
   package var use: UInt64
-  /// Drawn at random for each use; frames of an earlier one do not check under it.
+  /// Drawn at random for each use; frames of an earlier use fail their check under it.
   package var seed: UInt64
   /// The number of the opening that wrote it.
   package var opening: UInt64
   package var firstSequence: UInt64
-  /// 0 when there is none.
+  /// The use of the previous file, 0 if there is none.
   package var predecessor: UInt64
   package var predecessorCut: Int
   package var predecessorSequence: UInt64
@@ -72,7 +72,7 @@ package struct WALFileHeader: Sendable, Equatable {
   package static func fileName(_ index: Int) -> String { "\(index).wal" }
 }
 
-/// A place in the WAL: before the frame with `sequence`, at `offset` of the file in its `use`.
+/// A position in the WAL: before the frame with `sequence`, at `offset` of the file in its `use`.
 package struct WALPosition: Sendable, Equatable {
   package var use: UInt64
   package var offset: Int
@@ -84,11 +84,11 @@ package struct WALPosition: Sendable, Equatable {
   }
 }
 
-/// Sequence numbers begin with the number of the opening that gives them.
+/// Sequence numbers begin with the number of their opening.
 package enum Sequence {
   static let counterBits: UInt64 = 36
   package static func first(ofOpening opening: UInt64) -> UInt64 { opening << counterBits | 1 }
   package static func opening(_ sequence: UInt64) -> UInt64 { sequence >> counterBits }
-  /// Past this many changes an opening takes a new number with its next WAL file.
+  /// After this many changes an opening takes a new number with its next WAL file.
   package static func isNearlySpent(_ sequence: UInt64) -> Bool { sequence >> (counterBits - 1) & 1 == 1 }
 }

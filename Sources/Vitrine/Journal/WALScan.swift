@@ -1,4 +1,4 @@
-/// The WAL files as an opening finds them, and the order in which they count.
+/// The WAL files that an opening finds, and their order.
 package struct WALScan {
   package struct Found {
     package let name: String
@@ -8,8 +8,8 @@ package struct WALScan {
   }
 
   package let files: [Found]
-  /// A header could not be read, or is none: its file may be the one with which the log goes on. No crash leaves half a
-  /// header, which lies in one sector.
+  /// A header could not be read, or is invalid: its file may be the one that continues the log. No crash leaves
+  /// half a header, since it lies in one sector.
   let hasFailed: Bool
 
   package init(files: [Found], hasFailed: Bool = false) {
@@ -17,7 +17,7 @@ package struct WALScan {
     self.hasFailed = hasFailed
   }
 
-  /// Opens every WAL file. One that is not there is left out; one that cannot be read has no header.
+  /// Opens every WAL file. A missing file is left out; an unreadable one has no header.
   package static func open(
     _ directory: any Directory, store: StoreID, access: FileAccess
   ) throws(SystemError) -> WALScan {
@@ -40,7 +40,7 @@ package struct WALScan {
     return WALScan(files: files, hasFailed: hasFailed)
   }
 
-  /// Nil for one that is another store's, or cannot be read.
+  /// Returns nil for a header that belongs to another store or cannot be read.
   static func header(of file: any File, store: StoreID) -> WALFileHeader? {
     var hasFailed = false
     return header(of: file, store: store, &hasFailed)
@@ -52,17 +52,17 @@ package struct WALScan {
       return nil
     }
     let header = bytes.withUnsafeBytes { WALFileHeader($0) }
-    // That of a file never begun is zeros.
+    // The header of a file never used is zeros.
     if header == nil, bytes.contains(where: { $0 != 0 }) { hasFailed = true }
     return header.flatMap { $0.store == store ? $0 : nil }
   }
 
-  /// Once a checkpoint has taken the place of the log: headers that could not be read, or were none, are zeros from now on,
-  /// so that the next opening does not find the same damage.
+  /// Overwrites unreadable and invalid headers with zeros, after a checkpoint has replaced the log: the next
+  /// opening does not find the same damage again.
   func forgetWhatIsNoHeader(store: StoreID) {
     guard hasFailed else { return }
     for found in files where found.header == nil && found.byteCount >= WALFileHeader.byteCount {
-      // By now this opening may have begun it.
+      // This opening may have begun to use it by now.
       if WALScan.header(of: found.file, store: store) != nil { continue }
       try? found.file.write([UInt8](repeating: 0, count: WALFileHeader.byteCount), at: 0)
     }
@@ -70,7 +70,8 @@ package struct WALScan {
 
   package func file(use: UInt64) -> Found? { files.first { $0.header?.use == use } }
 
-  /// The newest file that says it follows `use`: what an earlier one held behind its cut never counts again.
+  /// Returns the newest file that names `use` as its predecessor: frames of an older one behind its cut never count
+  /// again.
   package func successor(of use: UInt64) -> Found? {
     files.filter { $0.header?.predecessor == use && $0.header!.use > use }.max { $0.header!.use < $1.header!.use }
   }
@@ -78,44 +79,45 @@ package struct WALScan {
   package var newestUse: UInt64 { (files.compactMap { $0.header?.use }.max() ?? 0) + unread }
   package var newestOpening: UInt64 { (files.compactMap { $0.header?.opening }.max() ?? 0) + unread }
 
-  /// A header that could not be read has at most so much higher numbers: it may be readable the next time, and then they
-  /// must be nobody else's.
+  /// By how much numbers in unreadable headers may exceed the known ones. The headers may be readable the next
+  /// time, so no other file may get those numbers.
   private var unread: UInt64 { hasFailed ? UInt64(CacheFormat.walFileCount) : 0 }
 }
 
-/// What takes the changes of a replayed log.
+/// The receiver of a replayed log's changes.
 package protocol ReplayTarget {
-  /// About so many changes follow.
+  /// Prepares for about this many changes.
   mutating func expect(changeCount: Int)
-  /// The change will soon be applied: what it needs can be fetched meanwhile.
+  /// Fetches ahead the memory that the change will need; it is applied soon.
   func prefetch(_ change: Change)
-  /// Makes the changes of one frame. False when they contradict what is there, which ends the replay as damage.
+  /// Makes the changes of one frame. Returns false if they contradict the state, which ends the replay as damage.
   mutating func apply(_ changes: ArraySlice<Change>, sequence: UInt64, file: WALScan.Found) -> Bool
 }
 
-/// What following the log gave.
+/// The result of following the log.
 package struct WALReplay {
-  /// Before the first frame that does not count.
+  /// The position before the first frame that does not count.
   package var end: WALPosition
   /// Uses of the files whose frames count, oldest first.
   package var chain: [UInt64] = []
   package var frameCount = 0
   package var changeCount = 0
-  /// The log breaks before a place that was known to be on the disk (rule 9).
+  /// The log breaks before a position that was known to be durable (rule 9).
   package var isDamaged = false
-  /// Keys (as the table keeps them) that whole frames behind the damage touch, and whether one of them removes everything.
+  /// Keys (as the table keeps them) that whole frames after the damage touch, and whether one of them removes
+  /// everything.
   package var laterKeys: Set<KeyHash> = []
   package var laterRemovesAll = false
   /// All frames below this number were known to be durable.
   package var durableSequence: UInt64 = 0
 
-  /// Follows the log from `position`: frames count as long as they are whole, in their order, and before the cut that
-  /// the next file names. `isClean`: the writer ended here, so with nothing behind there is nothing to look for.
+  /// Follows the log from `position`. Frames count as long as they are whole, in order, and before the cut that the
+  /// next file names. `isClean`: the writer ended here, so with no frame behind there is no damage to look for.
   package static func run(
     _ scan: WALScan, from position: WALPosition, isClean: Bool = false, into target: inout some ReplayTarget
   ) -> WALReplay {
     var replay = WALReplay(end: position)
-    // The checkpoint of a store just made stands before any use of a file.
+    // The checkpoint of a new store is positioned before any use of a file.
     let first = position.use == 0 ? scan.successor(of: 0) : scan.file(use: position.use)
     if position.use == 0, let header = first?.header {
       replay.end = WALPosition(use: header.use, offset: WALFileHeader.frameStart, sequence: header.firstSequence)
@@ -151,7 +153,7 @@ package struct WALReplay {
     return replay
   }
 
-  /// Frames are decoded some ahead of being applied, so that the misses of the tables overlap.
+  /// Decodes frames some way ahead of applying them, so that cache misses in the tables overlap.
   private mutating func follow(
     _ window: LogWindow, _ limit: Int, _ seed: UInt64, _ file: WALScan.Found, _ target: inout some ReplayTarget
   ) -> Bool {
@@ -190,8 +192,8 @@ package struct WALReplay {
     }
   }
 
-  /// Looks at whole frames behind the end: they say whether it lies before what was durable, and which keys are not to
-  /// be trusted then.
+  /// Examines whole frames after the end: they tell whether it lies before the durable position, and which keys
+  /// cannot be trusted then.
   private mutating func collectLater(_ scan: WALScan, behind use: UInt64, from window: LogWindow?) {
     var keys: Set<KeyHash> = []
     var removesAll = false
@@ -208,7 +210,7 @@ package struct WALReplay {
     }
     let end = end.sequence
     if let window, let header = scan.file(use: use)?.header {
-      // Under one seed numbers rise with offsets: none of these comes before the end.
+      // Under one seed, numbers rise with offsets: none of these frames comes before the end.
       collect(window, from: self.end.offset, seed: header.seed)
     }
     for file in scan.files {
@@ -234,7 +236,7 @@ extension Change {
     }
   }
 
-  /// What the change takes away.
+  /// The entry that the change removes or replaces.
   package var displaced: Displaced? {
     switch self {
     case .put(let put): put.displaced

@@ -6,8 +6,8 @@
   import Darwin
 #endif
 
-/// A few threads for calls that may block, shared by all stores of the process. They start when there is work, and end
-/// after a while without any.
+/// A few threads for calls that may block, shared by all stores of the process. Threads start when a job arrives,
+/// and end after a while without one.
 final class BlockingPool: @unchecked Sendable {
   static let shared = BlockingPool()
 
@@ -18,7 +18,7 @@ final class BlockingPool: @unchecked Sendable {
   // Guarded by `monitor`.
   private var jobs = JobQueue()
   private var threadCount = 0
-  /// Threads that wait for a job. One that was woken counts until it takes one.
+  /// Threads that wait for a job. A thread that was woken counts until it takes one.
   private var waitingCount = 0
 
   init(mostThreads: Int = 4) { self.mostThreads = mostThreads }
@@ -28,11 +28,13 @@ final class BlockingPool: @unchecked Sendable {
     await run { finish in finish(body()) }
   }
 
-  /// Runs `body` on a thread of the pool. The result is that given to `finish`, which `body` or a later job calls once.
+  /// Runs `body` on a thread of the pool. The result is the one passed to `finish`, which `body` or a later job
+  /// calls once.
   func run<R, E: Error>(
     _ body: @escaping @Sendable (_ finish: @escaping @Sendable (Result<R, E>) -> Void) -> Void
   ) async -> Result<R, E> where R: Sendable {
-    // Handed over under a lock: the continuation orders the two threads as well, but where Thread Sanitizer cannot see it.
+    // Handed over under a lock: the continuation orders the two threads as well, but Thread Sanitizer does not see
+    // that.
     let result = Guarded<Result<R, E>?>(nil)
     await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
       submit {
@@ -45,16 +47,16 @@ final class BlockingPool: @unchecked Sendable {
     return result.withLock { $0! }
   }
 
-  /// Runs `job` on a thread of the pool, behind all that were submitted before.
+  /// Runs `job` on a thread of the pool, behind all jobs submitted before.
   func submit(_ job: @escaping @Sendable () -> Void) {
     monitor.lock()
     jobs.append(job)
-    // A waiting thread is good for one job, which may be an earlier one.
+    // A waiting thread takes one job, which may be an earlier one.
     if jobs.count > waitingCount, threadCount < mostThreads, startThread() { threadCount += 1 }
     let isStranded = threadCount == 0
     monitor.signal()
     monitor.unlock()
-    // Without a single thread the caller has to do it: late is better than never.
+    // Without any thread the caller runs the jobs: late is better than never.
     if isStranded { drain() }
   }
 
@@ -111,7 +113,7 @@ final class BlockingPool: @unchecked Sendable {
 }
 
 extension BlockingPool {
-  /// For tests: whether a thread waits for work.
+  /// For tests: whether a thread waits for a job.
   var hasWaitingThread: Bool {
     monitor.lock()
     defer { monitor.unlock() }
@@ -119,7 +121,7 @@ extension BlockingPool {
   }
 }
 
-/// First in, first out. Keeps nothing of a job that was taken.
+/// First in, first out. Keeps no reference to a job that was taken.
 private struct JobQueue {
   private var incoming: [@Sendable () -> Void] = []
   /// The oldest last.

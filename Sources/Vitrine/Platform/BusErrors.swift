@@ -11,3 +11,9 @@ enum BusErrors {
     if result != 0 { throw SystemError(code: result, operation: "handle", path: "SIGBUS") }
   }
 }
+
+/// Copies bytes to or from mapped memory, of which a page may be missing. Returns 0, or the errno of the fault.
+@inline(__always)
+func copyMapped(_ target: UnsafeMutableRawPointer, _ source: UnsafeRawPointer, _ count: Int) -> Int32 {
+  vitrine_copy_mapped(target, source, count)
+}

@@ -19,7 +19,7 @@ extension UnsafeMutableRawPointer {
   }
 }
 
-/// Memory that grows at its end and is reused: what is built to be written.
+/// Memory that grows at its end and is reused, for building heads and frames.
 ///
 /// Its three fields lie in raw memory, where access costs no exclusivity check: a put appends some fifty times.
 ///
@@ -62,7 +62,7 @@ package final class ByteBuffer: @unchecked Sendable {
 
   package var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: memory, count: count) }
 
-  /// Forgets the content; gives memory back when it had grown beyond `keeping` bytes.
+  /// Removes the content, and frees the memory if it has grown beyond `keeping` bytes.
   package func removeAll(keeping: Int = 1 << 20) {
     count = 0
     guard capacity > keeping else { return }
@@ -101,7 +101,7 @@ package final class ByteBuffer: @unchecked Sendable {
 
   package func append(_ bytes: [UInt8]) { bytes.withUnsafeBytes { append($0) } }
 
-  /// Zeros up to a multiple of `alignment`, or up to `length`.
+  /// Appends zeros up to a multiple of `alignment`, or up to `length`.
   package func pad(toMultipleOf alignment: Int) { pad(to: (count + alignment - 1) / alignment * alignment) }
 
   package func pad(to length: Int) {
@@ -111,13 +111,13 @@ package final class ByteBuffer: @unchecked Sendable {
     count = length
   }
 
-  /// Overwrites what was appended before.
+  /// Overwrites bytes that were appended before.
   package func set<T: FixedWidthInteger>(_ value: T, at offset: Int) {
     precondition(offset >= 0 && offset + MemoryLayout<T>.size <= count)
     memory.put(value, at: offset)
   }
 
-  /// Room for `length` bytes that the caller fills, counted from the front.
+  /// Calls `fill` with space for `length` bytes at the front.
   package func withSpace(_ length: Int, _ fill: (UnsafeMutableRawBufferPointer) -> Int) {
     count = 0
     makeRoom(length)
@@ -125,7 +125,7 @@ package final class ByteBuffer: @unchecked Sendable {
   }
 }
 
-/// Reads integers and ranges from bytes that nobody vouches for: every read is checked, and one past the end gives nil.
+/// Reads integers and ranges from untrusted bytes: every read is checked, and one past the end returns nil.
 package struct ByteReader {
   package let bytes: UnsafeRawBufferPointer
   package private(set) var offset = 0

@@ -1,7 +1,7 @@
-/// A place in the engine's source from which the disk is changed. The system's own disk has no use for it; the explorer of
-/// crashes counts by it, so that its report shows of each such call that power went before and behind it.
+/// A line of the engine's source that changes the disk. The real disk ignores it. The crash explorer counts by it,
+/// so that its report shows a loss of power before and after each such call.
 package struct CallSite: Hashable, Sendable {
-  /// Such as `Vitrine/WAL.swift`.
+  /// For example `Vitrine/WAL.swift`.
   package let file: String
   package let line: Int
 
@@ -12,11 +12,11 @@ package struct CallSite: Hashable, Sendable {
 }
 
 extension CallSite: CustomStringConvertible {
-  /// Such as `WAL.swift:54`.
+  /// For example `WAL.swift:54`.
   package var description: String { "\(file.drop { $0 != "/" }.dropFirst()):\(line)" }
 }
 
-// The seam as callers see it. Its arguments are constants of the caller's line: they cost a few instructions.
+// The seam as callers see it. Its arguments are constants of the caller's line and cost a few instructions.
 
 extension FileSystem {
   package func openDirectory(
@@ -77,7 +77,7 @@ extension File {
   package func write(
     _ bytes: [UInt8], at offset: Int, file: String = #fileID, line: Int = #line
   ) throws(SystemError) {
-    // The closure of withUnsafeBytes cannot carry a typed error on every toolchain, so its result does.
+    // The closure of withUnsafeBytes cannot carry a typed error on every toolchain, so it returns a result.
     let result: Result<Void, SystemError> = bytes.withUnsafeBytes { buffer in
       do throws(SystemError) {
         return .success(try write(buffer, at: offset, file: file, line: line))

@@ -1,5 +1,5 @@
-/// What a store takes from the world. One value, so that a simulated world can stand in its place and a run under it
-/// repeats from its seed.
+/// The services that a store uses from the system. One value, so that a simulation can replace them all, and a run
+/// under it repeats from its seed.
 package struct Environment: Sendable {
   package var fileSystem: any FileSystem
   package var clock: any Clock
@@ -22,13 +22,13 @@ package struct Environment: Sendable {
     self.digest = digest
   }
 
-  /// This process, on this machine.
+  /// The real services of this process.
   package static let posix = Environment(
     fileSystem: POSIXFileSystem(), clock: POSIXClock(), entropy: POSIXEntropy(), background: POSIXBackgroundWork(),
     resources: Resources(files: .ofProcess()))
 }
 
-/// The most that stores take of things that a process has few of.
+/// Limits on scarce resources of the process.
 package struct Resources: Sendable {
   /// Shared by all stores of an environment.
   package let files: FileCache
@@ -41,26 +41,28 @@ package struct Resources: Sendable {
   }
 }
 
-/// Both clocks may be coarse (a few milliseconds): they are read on the hot path.
+/// Clocks of the environment. Both may be coarse (a few milliseconds): they are read on the hot path.
 package protocol Clock: AnyObject, Sendable {
   /// Milliseconds since 1970; may step in either direction.
   func wallMilliseconds() -> Int64
   /// Nanoseconds since some moment; never steps back.
   func monotonicNanoseconds() -> UInt64
   func sleep(milliseconds: Int)
-  /// Waits until `monitor` is signaled, for at most so long; may return earlier. Its lock is held before and after.
+  /// Waits until `monitor` is signaled, for at most this time; may return earlier. The monitor's lock is held
+  /// before and after.
   func wait(on monitor: Monitor, milliseconds: Int)
-  /// As ``sleep(milliseconds:)``, for a task. Throws when it is cancelled.
+  /// As ``sleep(milliseconds:)``, for a task. Throws if it is canceled.
   func suspend(milliseconds: Int) async throws
-  /// Whether threads run beside each other by this clock. Where they do not, a run must repeat in all its parts, however
-  /// threads take turns.
+  /// Whether threads run concurrently under this clock. If not, a run must repeat in all its parts, in whatever
+  /// order threads run.
   var isShared: Bool { get }
 }
 
 extension Clock {
   package var isShared: Bool { false }
 
-  /// For a clock that moves only when it is told to: the time passes in short steps, between which others may signal.
+  /// For a clock that moves only on request: the time passes in short steps, between which other threads may
+  /// signal.
   package func wait(on monitor: Monitor, milliseconds: Int) {
     monitor.unlock()
     sleep(milliseconds: min(milliseconds, 2))
@@ -78,8 +80,8 @@ package protocol Entropy: AnyObject, Sendable {
 
 /// Runs a store's upkeep off its callers' threads.
 package protocol BackgroundWork: AnyObject, Sendable {
-  /// Calls `step` again and again: soon after each ``BackgroundTask/wake()``, and every `intervalMilliseconds`.
-  /// Calls never overlap. `step` must not be called any more once ``BackgroundTask/stop()`` has returned.
+  /// Calls `step` soon after each ``BackgroundTask/wake()``, and every `intervalMilliseconds`. Calls never overlap.
+  /// No call begins once ``BackgroundTask/stop()`` has returned.
   func start(
     name: String, intervalMilliseconds: Int, step: @escaping @Sendable () -> Void
   ) throws(SystemError) -> any BackgroundTask
@@ -89,7 +91,7 @@ package protocol BackgroundTask: AnyObject, Sendable {
   func wake()
   /// Waits for a running step (unless called from it) and ends the task.
   func stop()
-  /// Ends the task without waiting: a running step goes on to its end, and none begins after it.
+  /// Ends the task without waiting: a running step finishes, and no other begins.
   func end()
 }
 

@@ -3,9 +3,9 @@ import Synchronization
 
 /// Bounds the descriptors that stores keep open for their segments.
 ///
-/// All stores of one environment share a cache. It keeps the most recently used files open, up to a quarter of the soft
-/// limit of descriptors and at most 256, less a reserve for the other files of each store. Files in use stay open beyond
-/// that: those of segments that take records, and one for each call under way. Any thread.
+/// All stores of one environment share a cache. It keeps the most recently used files open, up to a quarter of the
+/// soft limit of descriptors and at most 256, less a reserve for the other files of each store. Files in use stay
+/// open beyond that: those of segments that take records, and one for each call in progress. Any thread.
 package final class FileCache: @unchecked Sendable {
   package static let mostDescriptors = 256
   /// Descriptors of a store besides those of its segments: folders, log, checkpoints, `LOCK`, `COUNTERS`.
@@ -14,7 +14,7 @@ package final class FileCache: @unchecked Sendable {
 
   private let softLimit: @Sendable () -> Int
   private let state = Guarded(State())
-  /// Counts the files that were opened: the time by which uses are ordered. A use stores to no memory that files share.
+  /// Counts opened files, as a clock that orders uses. Noting a use writes to no memory that files share.
   fileprivate let openings = Atomic<UInt64>(0)
 
   private struct State {
@@ -24,23 +24,23 @@ package final class FileCache: @unchecked Sendable {
 
   private struct WeakFile { weak var file: CachedFile? }
 
-  /// `softLimit` is asked whenever a file is opened, since a program may change it.
+  /// `softLimit` is called whenever a file is opened, since a program may change its limit.
   package init(softLimit: @escaping @Sendable () -> Int = { .max }) { self.softLimit = softLimit }
 
-  /// Under the limits of this process.
+  /// A cache under the limits of this process.
   package static func ofProcess() -> FileCache { FileCache { Int(vitrine_descriptor_limit()) } }
 
-  /// Files that are open now.
+  /// The number of files open now.
   package var openCount: Int { state.withLock { $0.files.count } }
 
   package func storeOpened() { state.withLock { $0.storeCount += 1 } }
   package func storeClosed() { state.withLock { $0.storeCount -= 1 } }
 
-  /// Enters a file that was just opened. Beyond the limit, the least recently used ones are closed, some at once.
+  /// Enters a newly opened file. Beyond the limit, the least recently used files are closed, several at once.
   fileprivate func admit(_ file: CachedFile) {
     openings.wrappingAdd(1, ordering: .relaxed)
     file.noteUse()
-    // References outlive the lock: the end of a file takes it.
+    // These references outlive the lock: the deinit of a file takes it.
     var idle: [CachedFile] = []
     var excess = 0
     state.withLock { state in
@@ -53,7 +53,7 @@ package final class FileCache: @unchecked Sendable {
     if excess == 0 { return }
     let victims = idle.filter { $0 !== file && !$0.isKept }.sorted { $0.lastUse < $1.lastUse }.prefix(excess)
     for victim in victims {
-      // Before it closes: another thread may open and enter it again right after.
+      // Removed before it closes: another thread may open and enter it again right after.
       forget(ObjectIdentifier(victim))
       if !victim.closeUnlessKept() { state.withLock { $0.files[ObjectIdentifier(victim)] = WeakFile(file: victim) } }
     }
@@ -67,12 +67,12 @@ package final class FileCache: @unchecked Sendable {
   fileprivate func forget(_ file: ObjectIdentifier) { state.withLock { _ = $0.files.removeValue(forKey: file) } }
 }
 
-/// A file that is open while it is in use, and for as long as the cache has room for it. Then it is opened again by its
-/// name, which fails when the name has gone. Any thread.
+/// A file that is open while it is in use, and as long as the cache has room for it. After that it is opened again
+/// by its name, which fails if the name was removed. Any thread.
 package final class CachedFile: @unchecked Sendable {
   private struct State {
     var file: (any File)?
-    /// A sync before closing has failed: then no later one may succeed.
+    /// A sync before closing has failed: then no later sync may succeed.
     var failure: SystemError?
   }
 
@@ -85,7 +85,7 @@ package final class CachedFile: @unchecked Sendable {
   private let kept: Atomic<Bool>
   private let unsynced = Atomic<Bool>(false)
 
-  /// `isKept`: stays open until ``keep(_:)`` says otherwise.
+  /// `isKept`: the file stays open until ``keep(_:)`` changes that.
   package init(
     _ file: any File, name: String, in directory: any Directory, access: FileAccess, cache: FileCache, isKept: Bool
   ) {
@@ -104,7 +104,7 @@ package final class CachedFile: @unchecked Sendable {
   fileprivate var isKept: Bool { kept.load(ordering: .relaxed) }
   fileprivate func noteUse() { use.store(cache.openings.load(ordering: .relaxed), ordering: .relaxed) }
 
-  /// The open file, to be used at once and not to be kept.
+  /// Returns the open file, for use at once: the caller must not keep it.
   package func open() throws(SystemError) -> any File {
     let (found, failure) = state.withLock { ($0.file, $0.failure) }
     if let failure { throw failure }
@@ -121,16 +121,16 @@ package final class CachedFile: @unchecked Sendable {
     return file
   }
 
-  /// Whether the file stays open however many others are used.
+  /// Sets whether the file stays open however many others are used.
   package func keep(_ isKept: Bool) {
     kept.store(isKept, ordering: .relaxed)
   }
 
-  /// Whether the file is synced before it closes. The system reports a failed write to the files that are open, and
-  /// forgets it once neither a file nor a mapping refers to what was written.
+  /// Sets whether the file is synced before it closes. The system reports a failed write to the files that are
+  /// open, and forgets it once no file or mapping refers to the written pages.
   package func syncBeforeClosing(_ isUnsynced: Bool) { unsynced.store(isUnsynced, ordering: .relaxed) }
 
-  /// False when it has to stay open.
+  /// Returns false if the file has to stay open.
   fileprivate func closeUnlessKept() -> Bool {
     let closed: (isClosed: Bool, file: (any File)?) = state.withLock { state in
       if isKept { return (false, nil) }

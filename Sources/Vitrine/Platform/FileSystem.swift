@@ -1,18 +1,18 @@
-/// Where folders are opened. Everything the engine does with files goes through these three protocols, so that a run
-/// over a simulated disk is the run over a real one. What changes the disk is told from where in the engine it was called:
-/// see ``CallSite``, which has the forms that callers use.
+/// Opens folders. All file operations of the engine use these three protocols, so a run over a simulated disk is
+/// the run over a real one. Operations that change the disk get the line of the engine that called: see
+/// ``CallSite``, which has the forms for callers.
 ///
-/// All of them may be called from any thread. A read and a write of the same range at the same time is the caller's
-/// mistake; ranges that do not overlap never disturb each other.
+/// All of them may be called from any thread. Reading and writing the same range at the same time is a mistake of
+/// the caller; ranges that do not overlap never disturb each other.
 package protocol FileSystem: AnyObject, Sendable {
-  /// Opens the folder at `path`, following symbolic links on the way to it; creates it (not its parents) on wish. Its name
+  /// Opens the folder at `path`, following symbolic links in it; creates it (not its parents) if `create`. Its name
   /// is durable after ``syncName(ofFolder:from:)``.
   func openDirectory(_ path: String, create: Bool, from site: CallSite) throws(SystemError) -> any Directory
-  /// Makes the name of the folder at `path` durable, whoever made it.
+  /// Makes the name of the folder at `path` durable, also if another process made it.
   func syncName(ofFolder path: String, from site: CallSite) throws(SystemError)
 }
 
-/// The path of the folder that holds the name at the end of `path`.
+/// Returns the path of the parent of the folder at `path`.
 func parentPath(of path: String) -> String {
   var parent = path[...]
   while parent.count > 1, parent.last == "/" { parent.removeLast() }
@@ -25,13 +25,13 @@ func parentPath(of path: String) -> String {
 package protocol Directory: AnyObject, Sendable {
   /// For messages.
   var path: String { get }
-  /// Whether overwriting an allocated block can never fail for want of room.
+  /// Whether overwriting an allocated block can never fail for lack of space.
   var promisesAllocation: Bool { get }
 
-  /// Opens the folder `name` below this one, making it (mode 0700) on wish; its name is durable after ``sync()``.
+  /// Opens the folder `name` in this one; makes it (mode 0700) if `create`. Its name is durable after ``sync()``.
   func openDirectory(_ name: String, create: Bool, from site: CallSite) throws(SystemError) -> any Directory
   func openFile(_ name: String, _ access: FileAccess, from site: CallSite) throws(SystemError) -> any File
-  /// What is in the folder, in no order, without `.` and `..`.
+  /// The entries of the folder, in no order, without `.` and `..`.
   func entries() throws(SystemError) -> [DirectoryEntry]
   func remove(_ name: String, from site: CallSite) throws(SystemError)
   func rename(_ name: String, to newName: String, from site: CallSite) throws(SystemError)
@@ -40,9 +40,9 @@ package protocol Directory: AnyObject, Sendable {
   func status() throws(SystemError) -> FileStatus
   /// Bytes that this process may still allocate on the file system.
   func availableByteCount() throws(SystemError) -> Int
-  /// False once the folder was removed, or its path names another one.
+  /// Returns false once the folder was removed, or its path leads to another folder.
   func isStillNamed() -> Bool
-  /// False once the folder's path leads no longer to a folder that has the open file under `name`.
+  /// Returns false once the folder's path does not lead to a folder that has the open file under `name`.
   func holds(_ file: any File, _ name: String) -> Bool
 }
 
@@ -53,7 +53,7 @@ extension Directory {
 package enum FileAccess: Sendable {
   case readOnly
   case readWrite
-  /// A new file, mode 0600; fails with `EEXIST` where there is one.
+  /// A new file, mode 0600; fails with `EEXIST` if the name exists.
   case create
 }
 
@@ -70,16 +70,16 @@ package struct DirectoryEntry: Sendable, Equatable {
 package struct FileStatus: Sendable, Equatable {
   /// Length in bytes.
   package let byteCount: Int
-  /// Bytes of the disk that it takes, as `du` counts them.
+  /// Bytes of disk space, as `du` counts them.
   package let allocatedByteCount: Int
   package init(byteCount: Int, allocatedByteCount: Int) {
     self.byteCount = byteCount
     self.allocatedByteCount = allocatedByteCount
   }
 
-  /// What counts against a budget. A file system that promises no blocks gives a file those of its length when they are
-  /// written, which is too late to make room.
-  /// Behind `limit`, which the format of the file allows, only blocks count.
+  /// The bytes that count against a budget. If a file system promises no blocks, a file gets them when it is
+  /// written, too late to make room: then its length counts. Behind `limit`, the most that the format of the file
+  /// allows, only allocated blocks count.
   package func chargedByteCount(atMost limit: Int) -> Int {
     let byteCount = min(byteCount, limit)
     return allocatedByteCount >= byteCount ? allocatedByteCount : roundUp(byteCount, to: 4096)
@@ -93,30 +93,31 @@ package protocol File: AnyObject, Sendable {
   /// Whether stores into a writable mapping must be announced. A constant: read it once.
   var announcesStores: Bool { get }
 
-  /// Reads until the buffer is full or the file ends; answers the bytes read.
+  /// Reads until the buffer is full or the file ends; returns the number of bytes read.
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(SystemError) -> Int
-  /// Writes all of `first` and then all of `second` in one call where the system allows; short writes are carried on.
+  /// Writes all of `first` and then all of `second`, in one call if the system allows; continues short writes.
   func write(
     _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer, at offset: Int, from site: CallSite
   ) throws(SystemError)
-  /// Writes zeros to `[0, byteCount)`, in such a way that a few bytes changed there later make the system write few.
+  /// Writes zeros to `[0, byteCount)`, such that a later change of a few bytes makes the system write few bytes.
   func writeZeros(byteCount: Int, from site: CallSite) throws(SystemError)
-  /// Gives the file blocks for `[0, byteCount)` and at least that length, so that writes there need no more room.
-  /// Where the file system cannot allocate, only the length is set.
+  /// Allocates blocks for `[0, byteCount)` and extends the file to at least that length, so that writes there need
+  /// no more space. If the file system cannot allocate, only the length is set.
   func allocate(byteCount: Int, from site: CallSite) throws(SystemError)
   func truncate(to byteCount: Int, from site: CallSite) throws(SystemError)
   /// Makes content, length and allocation durable (not the file's name).
   func sync(from site: CallSite) throws(SystemError)
-  /// Brings what is dirty in a range to the disk and waits for it. Makes nothing durable, but leaves a later sync less to
-  /// do. Its errors are those of that sync, which may not tell them again.
+  /// Writes the dirty pages of a range to the disk and waits for it. Makes nothing durable, but shortens a later
+  /// sync. That sync may not report an error that this call has reported.
   func writeBack(_ range: Range<Int>) throws(SystemError)
   func status() throws(SystemError) -> FileStatus
   /// Maps `[0, byteCount)`, shared. The mapping outlives the file handle and the file's name.
   func map(byteCount: Int, writable: Bool) throws(SystemError) -> Mapping
-  /// The same bytes to be changed in memory only: the file never is. Whether later changes of the file show is open.
+  /// Maps the bytes for changes in memory only: the file never changes. Later changes of the file may or may not
+  /// appear.
   func mapPrivately(byteCount: Int) throws(SystemError) -> Mapping
-  /// Takes the file's exclusive lock, or answers false when another opening has it. It goes with the handle, and is
-  /// not kept by a forked child.
+  /// Takes the file's exclusive lock, or returns false if another opening has it. Closing the handle releases it. A
+  /// forked child does not keep it.
   func tryLock() throws(SystemError) -> Bool
   /// Announces that `range` of a writable mapping is about to be stored to, and that it was.
   func willStore(_ range: Range<Int>)
@@ -139,13 +140,13 @@ extension File {
     }
   }
 
-  /// Nothing, where there is nothing to spare.
+  /// Does nothing if the file has no such call.
   package func writeBack(_ range: Range<Int>) throws(SystemError) {}
 
-  /// A copy, where the system has nothing better.
+  /// Copies the file if the system has no better way.
   package func mapPrivately(byteCount: Int) throws(SystemError) -> Mapping { try copied(byteCount: byteCount) }
 
-  /// `[0, byteCount)` in memory of its own; zeros where the file cannot be read.
+  /// Returns `[0, byteCount)` in separate memory; zeros where the file cannot be read.
   package func copied(byteCount: Int) throws(SystemError) -> Mapping {
     guard byteCount > 0, let memory = PageMemory(byteCount: byteCount) else {
       throw SystemError(code: 12, operation: "copy", path: path)
@@ -158,7 +159,7 @@ extension File {
     return Mapping(start: memory.start, byteCount: byteCount) { memory.free() }
   }
 
-  /// Fills `buffer` with up to `count` bytes from `offset` on, fewer where the file ends before.
+  /// Fills `buffer` with up to `count` bytes from `offset` on, fewer if the file ends first.
   package func read(into buffer: ByteBuffer, count: Int, at offset: Int) throws(SystemError) {
     var failure: SystemError?
     buffer.withSpace(count) { space in
@@ -172,7 +173,7 @@ extension File {
     if let failure { throw failure }
   }
 
-  /// The bytes of `range`, fewer where the file ends before.
+  /// Returns the bytes of `range`, fewer if the file ends first.
   package func read(_ range: Range<Int>) throws(SystemError) -> [UInt8] {
     if range.isEmpty { return [] }
     var failure: SystemError?

@@ -6,9 +6,11 @@
   import Darwin
 #endif
 
-/// A `pthread` mutex at a stable address. (ThreadSanitizer sees through it, unlike through `Synchronization.Mutex`.)
+/// A `pthread` mutex at a stable address. (ThreadSanitizer sees through it, unlike through
+/// `Synchronization.Mutex`.)
 ///
-/// Invariant: the memory belongs to the value's single owner, who calls `destroy()` once nobody can use it any more.
+/// Invariant: the memory belongs to the value's single owner, which calls `destroy()` once no other code can use
+/// it.
 package struct RawLock: @unchecked Sendable {
   let mutex: UnsafeMutablePointer<pthread_mutex_t>
 
@@ -80,7 +82,7 @@ package final class Monitor: @unchecked Sendable {
   /// Wakes one of the threads that wait.
   package func signal() { pthread_cond_signal(condition) }
 
-  /// Like ``wait()``, for at most so long.
+  /// Like ``wait()``, for at most this time.
   package func wait(milliseconds: Int) {
     var limit = timespec()
     #if os(Linux)

@@ -10,9 +10,9 @@ import CVitrineSystem
 
 /// A range of memory that shows a file.
 ///
-/// Invariants: `start` is valid for `byteCount` bytes until the mapping is released, which happens when the last
-/// reference goes; what the release closure captures stays alive until then. Only the engine's record views read
-/// through `start`, and they check every range against `byteCount` first.
+/// Invariants: `start` is valid for `byteCount` bytes until the mapping is released, with the last reference to it.
+/// Objects that the release closure captures live until then. Only the engine's record views read through `start`,
+/// and they check every range against `byteCount` first.
 package final class Mapping: @unchecked Sendable {
   package let start: UnsafeMutableRawPointer
   package let byteCount: Int
@@ -20,7 +20,7 @@ package final class Mapping: @unchecked Sendable {
   private let release: @Sendable () -> Void
   private var range: OpaquePointer?
 
-  /// `showsPageCache`: the memory is the system's pages of the file itself, so that taking it away loses nothing.
+  /// `showsPageCache`: the memory is the system's pages of the file itself, so dropping it loses nothing.
   package init(
     start: UnsafeMutableRawPointer, byteCount: Int, showsPageCache: Bool = false,
     release: @escaping @Sendable () -> Void
@@ -31,27 +31,27 @@ package final class Mapping: @unchecked Sendable {
     self.release = release
   }
 
-  /// Lists it for the bus error guard (``BusErrors``). Its owner calls it before anybody else sees the mapping (again does
-  /// nothing), and asks ``isDamaged(_:)`` whenever it has read or stored something.
+  /// Registers the mapping with the bus error guard (``BusErrors``); a second call does nothing. The owner calls it
+  /// before other code sees the mapping, and calls ``isDamaged(_:)`` after each read or store.
   package func guardPages(isWritable: Bool) {
     if showsPageCache, range == nil { range = vitrine_range_add(start, byteCount, isWritable) }
   }
 
-  /// Of an address within the mapping, from its start.
+  /// Returns the offset of an address within the mapping, nil for any other address.
   func offset(of address: UnsafeRawPointer) -> Int? {
     let offset = address - UnsafeRawPointer(start)
     return offset >= 0 && offset < byteCount ? offset : nil
   }
 
-  /// Whether zeros stand in place of a page under `bytes`, which lie within the mapping. O(1) before the process's
+  /// Returns whether zeros replace a page under `bytes`, which lie within the mapping. O(1) before the process's
   /// first bus error.
   @inline(__always)
   package func isDamaged(_ bytes: UnsafeRawBufferPointer) -> Bool {
     BusErrors.haveHappened && vitrine_range_is_damaged(range, bytes.baseAddress, bytes.count)
   }
 
-  /// Brings the pages of a range of a writable mapping in, ready to be stored to. False when one cannot be had; true
-  /// where the system has no way to ask.
+  /// Populates the pages of a range of a writable mapping, ready for stores. Returns false if a page cannot be had;
+  /// true if the system has no such call.
   package func populate(_ range: Range<Int>) -> Bool {
     #if os(Linux)
       let from = range.lowerBound & ~4095
@@ -64,9 +64,9 @@ package final class Mapping: @unchecked Sendable {
     #endif
   }
 
-  /// Gives a populated range back: what was stored stays in the file, and the next store has to populate it again. A
-  /// sync has to take the right to write away from every page that is mapped, one interrupt of the other cores each;
-  /// this does it for all of them at once.
+  /// Unmaps the pages of a populated range: the stored bytes stay in the file, and the next store has to populate
+  /// it again. A sync revokes the right to write from every mapped page, with an interrupt of the other cores for
+  /// each; this does it for all of them at once.
   package func retreat(_ range: Range<Int>) {
     #if os(Linux)
       if showsPageCache, !range.isEmpty { madvise(start + range.lowerBound, range.count, Int32(MADV_DONTNEED)) }

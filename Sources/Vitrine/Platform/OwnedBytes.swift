@@ -6,14 +6,14 @@
   import Darwin
 #endif
 
-/// A copy of some bytes in memory of its own.
+/// A copy of some bytes in separate memory.
 ///
 /// Invariant: `start` is valid for `byteCount` bytes, which never change, until deinit.
 package final class OwnedBytes: @unchecked Sendable {
   package let start: UnsafeRawPointer
   package let byteCount: Int
 
-  /// At a multiple of `alignment`, a power of two of at least 8. Nil when the system has no memory left.
+  /// `alignment` is a power of two of at least 8. Nil if the system has no memory left.
   package init?(copying bytes: UnsafeRawBufferPointer, alignment: Int) {
     var memory: UnsafeMutableRawPointer?
     guard posix_memalign(&memory, alignment, max(bytes.count, 1)) == 0, let memory else { return nil }

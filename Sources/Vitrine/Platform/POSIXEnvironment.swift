@@ -55,7 +55,7 @@ private final class POSIXBackgroundTask: BackgroundTask, @unchecked Sendable {
   private let state = ThreadState()
   private var thread: pthread_t
 
-  /// What the thread shares with its owner. It outlives the task when the step itself ends the task.
+  /// State that the thread shares with its owner. It outlives the task if the step itself ends the task.
   private final class ThreadState: @unchecked Sendable {
     let monitor = Monitor()
     var isAwake = false
@@ -87,7 +87,8 @@ private final class POSIXBackgroundTask: BackgroundTask, @unchecked Sendable {
 
   private static func run(_ context: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
     let state = Unmanaged<ThreadState>.fromOpaque(context).takeRetainedValue()
-    // Signals are for the embedding program's own threads, save those that a thread raises itself: blocked, they kill.
+    // Signals are for the embedding program's own threads, except those that a thread raises itself: blocked, they
+    // kill.
     var all = sigset_t()
     sigfillset(&all)
     for number in [SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGTRAP] { sigdelset(&all, number) }

@@ -15,7 +15,7 @@ func errnoText(_ code: Int32) -> String {
   }
 }
 
-/// Calls again while the call is interrupted.
+/// Repeats the call while it is interrupted.
 @inline(__always)
 func retrying(_ call: () -> Int32) -> Int32 {
   while true {
@@ -37,14 +37,14 @@ package final class POSIXFileSystem: FileSystem {
     return POSIXDirectory(descriptor: descriptor, path: POSIXFileSystem.absolute(path))
   }
 
-  /// The process may change its working directory later.
+  /// Resolved at once, since the process may change its working directory later.
   private static func absolute(_ path: String) -> String {
     guard !path.hasPrefix("/"), let current = getcwd(nil, 0) else { return path }
     defer { free(current) }
     return String(cString: current) + "/" + path
   }
 
-  /// Its parent is synced, where that can be opened at all.
+  /// Syncs the parent folder, if it can be opened at all.
   package func syncName(ofFolder path: String, from site: CallSite) throws(SystemError) {
     let name = parentPath(of: path)
     let descriptor = retrying { open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
@@ -72,7 +72,7 @@ final class POSIXDirectory: Directory {
     SystemError(code: errno, operation: operation, path: "\(path)/\(name)")
   }
 
-  /// One call to the system, by the whole path.
+  /// Compares the file with the entry at the whole path, in one call to the system.
   func holds(_ file: any File, _ name: String) -> Bool {
     guard let file = file as? POSIXFile else { return true }
     var named = stat()
@@ -239,8 +239,8 @@ final class POSIXFile: File {
     }
   }
 
-  /// Page by page: the system caches a large write in large folios. Accounts of dirty memory, and stores through a
-  /// mapping, then take a whole folio for each byte that changes.
+  /// Writes page by page: the system caches a large write in large folios. Then the accounts of dirty memory, and
+  /// stores through a mapping, count a whole folio for each changed byte.
   func writeZeros(byteCount: Int, from site: CallSite) throws(SystemError) {
     try writeZeros(byteCount: byteCount, pieceByteCount: 4096, from: site)
   }

@@ -28,9 +28,9 @@ package func zeroMemory(_ start: UnsafeMutableRawPointer, _ count: Int) {
   #endif
 }
 
-/// Zeroed memory. From a few pages on it comes straight from the system: it costs nothing until touched and goes back when
-/// freed, which a growing table needs to stay within its bytes an entry. A little of it comes from the allocator, since two
-/// calls to the system for each of a hundred small tables are most of the time that a small store takes to open.
+/// Zeroed memory. From a few pages on it comes straight from the system: it costs nothing until touched and is
+/// returned when freed, which a growing table needs to stay within its bytes per entry. Small memory comes from the
+/// allocator: two system calls for each of a hundred small tables would be most of the time to open a small store.
 ///
 /// Invariant: `start` is valid for `byteCount` bytes until `free()`; the owner calls it once.
 package struct PageMemory: @unchecked Sendable {
@@ -40,8 +40,8 @@ package struct PageMemory: @unchecked Sendable {
 
   private static let largestAllocated = 8192
 
-  /// Nil when there is no memory left. `isAligned`: at a page, as memory that stands for a file's must be. `isExact`: a few
-  /// bytes take no more than those, for memory of which there is one piece for each URL.
+  /// Nil if no memory is left. `isAligned`: at a page, as required in place of a file's memory. `isExact`: a small
+  /// size is not rounded up to a page, for memory with one piece for each URL.
   package init?(byteCount: Int, isAligned: Bool = true, isExact: Bool = false) {
     let isSmall = isExact && !isAligned && byteCount <= PageMemory.largestAllocated
     self.byteCount = roundUp(max(byteCount, 1), to: isSmall ? 16 : 4096)
@@ -67,5 +67,5 @@ package struct PageMemory: @unchecked Sendable {
   }
 }
 
-/// `free` of the C library, whose name a method hides.
+/// Calls `free` of the C library, which the method of that name hides.
 private func releaseAllocated(_ memory: UnsafeMutableRawPointer) { free(memory) }

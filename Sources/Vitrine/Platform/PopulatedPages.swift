@@ -1,12 +1,12 @@
 import Synchronization
 
-/// The stretch of a writable mapping whose pages are known to be there, ready to be stored to.
+/// The range of a writable mapping with pages known to be populated, ready for stores.
 ///
-/// A store meets only such pages: want of room or a bad disk shows as an answer when they are brought in, and would be
-/// a signal later. Any thread.
+/// Stores touch only such pages: lack of space or a bad disk is an error when they are populated, and would be a
+/// signal later. Any thread.
 package final class PopulatedPages: Sendable {
   package let mapping: Mapping
-  /// Pages: the first, and in the upper half the one behind the last.
+  /// In pages: the first in the lower half, the one behind the last in the upper half.
   private let pages = Atomic<UInt64>(0)
 
   package init(_ mapping: Mapping) { self.mapping = mapping }
@@ -20,8 +20,8 @@ package final class PopulatedPages: Sendable {
     return known.lowerBound <= range.lowerBound && range.upperBound <= known.upperBound
   }
 
-  /// Brings in the pages of `range` and of `ahead` bytes more, in place of those known before. False when they cannot
-  /// be had. Who still stores to the old ones finds them in memory.
+  /// Populates the pages of `range` and of `ahead` bytes more, in place of those known before. Returns false if
+  /// they cannot be had. The old pages stay in memory for stores in progress.
   package func move(to range: Range<Int>, ahead: Int) -> Bool {
     let end = min(roundUp(range.upperBound + ahead, to: 4096), mapping.byteCount & ~4095)
     let wanted = range.lowerBound & ~4095..<max(end, range.lowerBound & ~4095)
@@ -34,7 +34,7 @@ package final class PopulatedPages: Sendable {
     return true
   }
 
-  /// Call before a sync, which would take the right to write away from the pages one by one.
+  /// Call before a sync, which would revoke the right to write from the pages one by one.
   package func retreat() {
     mapping.retreat(PopulatedPages.bytes(pages.exchange(0, ordering: .relaxed)))
   }

@@ -1,3 +1,5 @@
+import CVitrineSystem
+
 #if canImport(Glibc)
   import Glibc
 #elseif canImport(Musl)
@@ -7,3 +9,11 @@
 #endif
 
 func currentProcessID() -> Int32 { getpid() }
+
+/// Tells a forked child from the process that made the value.
+struct ForkGuard: Sendable {
+  private let generation = vitrine_fork_generation()
+
+  @inline(__always)
+  var isInChild: Bool { generation != vitrine_fork_generation() }
+}

@@ -1,15 +1,33 @@
-/// A call to the operating system that failed: which one, on what, with which errno.
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Darwin
+#endif
+
+/// A failed call to the operating system: the operation, its object and the errno.
 public struct SystemError: Error, Sendable, Equatable {
   /// The errno.
   public let code: Int32
-  /// What was being done, such as `"write"`.
+  /// The operation, such as `"write"`.
   public let operation: String
-  /// The file or folder concerned, as far as it is known.
+  /// The file or folder, as far as it is known.
   public let path: String
 
-  package static let missing: Int32 = 2
-  package static let exists: Int32 = 17
-  package static let noMemory: Int32 = 12
+  package static let missing = ENOENT
+  package static let exists = EEXIST
+  package static let noMemory = ENOMEM
+  package static let ioError = EIO
+  package static let badDescriptor = EBADF
+  package static let again = EAGAIN
+  package static let noPermission = EACCES
+  package static let busy = EBUSY
+  package static let notAFolder = ENOTDIR
+  package static let invalid = EINVAL
+  package static let noSpace = ENOSPC
+  package static let readOnly = EROFS
+  package static let linkLoop = ELOOP
 
   package init(code: Int32, operation: String, path: String) {
     self.code = code

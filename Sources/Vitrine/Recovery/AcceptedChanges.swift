@@ -1,7 +1,7 @@
-// The defense of the log: a frame is stored only if replay can follow it.
+// Protects the log: a frame is stored only if replay can apply it.
 extension Catalog {
-  /// Whether ``apply(_:sequence:isChecked:)`` can follow the changes of entries, but for want of memory. One lookup for each
-  /// entry that goes or moves.
+  /// Returns whether ``apply(_:sequence:isChecked:)`` can make the changes of entries, unless memory is short. One
+  /// lookup for each entry that is removed, replaced or moved.
   package func accepts(_ changes: some Collection<Change>) -> Bool {
     var displaced = DisplacedLocations()
     lazy var carried = Set(changes.compactMap(\.storedPayload))
@@ -26,19 +26,19 @@ extension Catalog {
 }
 
 extension Change {
-  /// Where the payload lies that a put stores.
+  /// The location of the payload that a put stores.
   fileprivate var storedPayload: Location? {
     guard case .put(let put) = self, put.contentLocation == put.location else { return nil }
     return put.location
   }
 }
 
-/// Locations of entries that changes displace. Takes memory from the second one on.
+/// Locations of entries that changes displace. Allocates memory from the second one on.
 struct DisplacedLocations {
   private var first: Location?
   private var others: Set<Location> = []
 
-  /// False when the location is one of them.
+  /// Returns false if the location was inserted before.
   mutating func insert(_ location: Location) -> Bool {
     guard let first else {
       self.first = location

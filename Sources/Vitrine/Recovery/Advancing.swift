@@ -1,17 +1,17 @@
-// How a reader's catalog takes over what a writer did since it last looked: many frames as one step.
+// How a reader's catalog catches up with a writer: it takes over many frames as one step.
 extension Catalog {
-  /// Makes the changes of several frames together, in a catalog that others are reading. False when memory is short or
-  /// a change names what is not there.
+  /// Makes the changes of several frames together, in a catalog that other threads are reading. Returns false when
+  /// memory is short or a change names an entry or segment that does not exist.
   ///
-  /// A lookup meanwhile finds a key as it was before all of them, or as it is after: never a state between, whose record
-  /// may be gone by now. So payloads are entered first, copies beside what they were made from, then each key's last state,
-  /// and what goes is let go at the end. There is no `removeAll` among the changes, and no place is given twice: a slot
-  /// that the writer gives anew is another one here.
+  /// A lookup meanwhile finds a key as it was before all of them, or as it is after: never a state between, whose
+  /// record may be gone by now. So payloads are entered first, copies beside their originals, then each key's last
+  /// state; removed entries are released at the end. There is no `removeAll` among the changes, and no location is
+  /// used twice: a slot that the writer gives to a new segment is another one here.
   func advance(by changes: [Change]) -> Bool {
     for change in changes {
       switch change {
       case .put(let put):
-        // A payload that a damaged or missing segment took is missed when it is read.
+        // A payload lost with a damaged or missing segment is found missing when it is read.
         _ = claim(put)
         account(put)
       case .moved(let move):
@@ -34,8 +34,8 @@ extension Catalog {
     return true
   }
 
-  /// Enters the copy of a record; what it was made from stays where it is for now. The copied payload has as many keys
-  /// as the changes so far have given it, whichever of its places they named: it takes over the count.
+  /// Enters the copy of a record; the original stays for now. The copied payload takes over the count of keys that
+  /// the changes so far have given it, whichever of its locations they named.
   private func claim(_ move: Change.Move) -> Bool {
     let byteCount = (move.copiedHeadUnits + move.payloadUnits) * Unit.byteCount
     guard let segment = segment(move.to.slot), move.to.offset + byteCount <= segment.byteCount else { return false }
@@ -61,7 +61,7 @@ extension Catalog {
     }
   }
 
-  /// Where each payload that was moved lies in the end: whoever let go of it on the way lets go of it there.
+  /// Returns the last location of each moved payload: a release that named an earlier location takes effect there.
   private func lastCopies(_ changes: [Change]) -> [Location: Location] {
     var last: [Location: Location] = [:]
     for case .moved(let move) in changes.reversed() where move.content != nil {
@@ -70,11 +70,13 @@ extension Catalog {
     return last
   }
 
-  /// A key that goes and comes back stands there twice for a moment, rather than not at all.
+  /// Enters a key's new entry before the old one is removed: for a moment the key has two entries, rather than
+  /// none.
   private func enter(_ net: NetChange) -> Bool {
     for (location, entry) in net.entered {
       guard let put = entry.put else {
-        // Not there when a failed check has taken it out here; the writer's check of the copy has not failed.
+        // The entry is missing if a failed check has removed it here. The writer's check of the copy has not
+        // failed.
         guard let former = entry.former, keys.move(entry.hash, from: former, to: location) else { return false }
         continue
       }
@@ -89,19 +91,19 @@ extension Catalog {
   }
 }
 
-/// What is left of many changes when only the last state of each key matters.
+/// The net effect of many changes: only the last state of each key matters.
 private struct NetChange {
-  /// An entry that is there in the end.
+  /// An entry that exists after all changes.
   struct Entry {
     let hash: KeyHash
-    /// Nil when it is the one from before, whose record has only moved.
+    /// Nil for the entry from before, if only its record has moved.
     let put: Change.Put?
-    /// Where the one from before was, whose place it takes.
+    /// The location of the entry from before, which this one replaces.
     let former: Location?
   }
 
   private(set) var entered: [Location: Entry] = [:]
-  /// Entries from before that go.
+  /// Entries from before that are removed.
   private(set) var removed: [(KeyHash, Location)] = []
 
   init(of changes: [Change]) {
@@ -121,7 +123,7 @@ private struct NetChange {
     }
   }
 
-  /// What stood under the key before all changes, whose entry was at `location` until now.
+  /// Returns the location under which the key's entry existed before all changes; it was at `location` until now.
   private mutating func takeOut(_ location: Location) -> Location? {
     if let entry = entered.removeValue(forKey: location) { return entry.former }
     return location
@@ -129,7 +131,7 @@ private struct NetChange {
 }
 
 extension Change {
-  /// The same change of a catalog that has other slots; nil where it names a place that is not known there.
+  /// Returns the same change for a catalog with other slots; nil if it names a location that is unknown there.
   func relocated(_ place: (Location) -> Location?) -> Change? {
     func relocated(_ displaced: Displaced) -> Displaced? {
       var moved = displaced

@@ -1,31 +1,32 @@
-/// The index and the accounts of the segments: what a change changes. Live changes and replayed ones go through the
-/// same ``apply(_:)``, so that recovery arrives where the writer was.
+/// The index and the accounts of the segments: the state that changes modify. Live and replayed changes use the
+/// same ``apply(_:)``, so recovery arrives at the writer's state.
 ///
-/// Changes are made under the commit lock; the tables in it are read from any thread.
+/// Changes are made under the commit lock; the tables are read from any thread.
 package final class Catalog: @unchecked Sendable {
   package let keys = KeyTable()
   package let contents = ContentTable()
   package let segments: SegmentTable
   package let hasher: KeyHasher
 
-  // Here and in the classes below, `@exclusivity(unchecked)` marks what the commit lock guards and every put changes: the
-  // check at run time would find nothing that the lock does not forbid, and costs more than the change.
+  // Here and in the classes below, `@exclusivity(unchecked)` marks fields that the commit lock guards and every put
+  // changes: the check at run time would find nothing that the lock does not prevent, and costs more than the
+  // change.
   @exclusivity(unchecked) package internal(set) var keyCount = 0
   @exclusivity(unchecked) package internal(set) var blobCount = 0
-  /// Sum of what gets would give, each key counted.
+  /// The sum of the bytes that gets return, each key counted.
   @exclusivity(unchecked) package internal(set) var logicalByteCount = 0
-  /// What of the records in all segments is needed. O(segments).
+  /// The bytes of live records in all segments. O(segments).
   package var liveByteCount: Int { segments.segments.reduce(0) { $0 + ($1?.liveUnits ?? 0) } * Unit.byteCount }
   package var nextSegment: UInt64 = 1
   /// See ``takeHasEmptiedSegments()``.
   @exclusivity(unchecked) private var hasEmptiedSegments = false
-  /// When the keys' stamps were given.
+  /// Dates the stamps of the keys.
   package let useTimes = SharedUseTimes()
 
-  /// What the log told of the entries that were replayed.
+  /// The entries of replayed frames.
   @exclusivity(unchecked) private var replayed = ReplayedEntries()
   @exclusivity(unchecked) package var isReplaying = false
-  /// Heads that the holder of the commit lock has read before it took the lock.
+  /// Heads that the holder of the commit lock read before it took the lock.
   @exclusivity(unchecked) package var heads: HeadsAhead?
 
   package init?(identity: StoreIdentity) {
@@ -36,11 +37,11 @@ package final class Catalog: @unchecked Sendable {
 
   // MARK: Applying
 
-  /// Makes the changes of one frame. False when they do not fit what is there, which only damage can bring about; then as
-  /// much of them as fits was made.
+  /// Makes the changes of one frame. Returns false if they contradict the state, which only damage can cause; then
+  /// some of them may have been made.
   ///
-  /// All blobs that the frame needs are claimed before any is let go: of two keys that take over each other's bytes,
-  /// neither may lose them in between.
+  /// All blobs that the frame needs are claimed before any is released: if two keys exchange their bytes, neither
+  /// payload may be dropped in between.
   @discardableResult
   package func apply(_ changes: some Collection<Change>, sequence: UInt64, isChecked: Bool) -> Bool {
     for change in changes {
@@ -52,7 +53,7 @@ package final class Catalog: @unchecked Sendable {
     return true
   }
 
-  /// About so many changes are about to be replayed.
+  /// Prepares for the replay of about this many changes.
   package func expect(_ changeCount: Int) {
     keys.reserve(changeCount)
     contents.reserve(changeCount)
@@ -159,7 +160,7 @@ package final class Catalog: @unchecked Sendable {
     return true
   }
 
-  /// What an entry takes, but for its payload, which ``claim(_:)`` has entered.
+  /// Accounts for an entry, except for its payload, which ``claim(_:)`` has entered.
   func account(_ put: Change.Put) {
     guard let segment = segment(put.location.slot) else { return }
     segment.liveUnits += put.headUnits
@@ -168,7 +169,7 @@ package final class Catalog: @unchecked Sendable {
     logicalByteCount += put.logicalByteCount
   }
 
-  /// An entry that cannot be read any more may not tell which blob it used: then that blob stays.
+  /// Releases a removed entry. If its record is unreadable and the blob unknown, that blob stays.
   func release(_ displaced: Change.Displaced, sequence: UInt64) {
     logicalByteCount -= displaced.logicalByteCount
     takeLive(displaced.location.slot, units: displaced.headUnits, sequence: sequence)
@@ -181,19 +182,19 @@ package final class Catalog: @unchecked Sendable {
   func takeLive(_ slot: Int, units: Int, sequence: UInt64) {
     guard let segment = segment(slot) else { return }
     segment.liveCount = max(0, segment.liveCount - 1)
-    // A damaged record does not tell its size; the last one out settles the account.
+    // The size of a damaged record is unknown; the last record of the segment sets the account right.
     segment.liveUnits = segment.liveCount == 0 ? 0 : max(0, segment.liveUnits - units)
     segment.lastKill = max(segment.lastKill, sequence)
     if segment.liveCount == 0, segment.state == .sealed { hasEmptiedSegments = true }
   }
 
-  /// Whether a change since the last call has left a sealed segment without anything live.
+  /// Returns whether a change since the last call has left a sealed segment without live records.
   func takeHasEmptiedSegments() -> Bool {
     defer { hasEmptiedSegments = false }
     return hasEmptiedSegments
   }
 
-  /// Enters a key that a scan of the segments found, and its blob when it is the first to use it.
+  /// Enters a key that a scan of the segments found, and its blob if the key is the first to use it.
   func enter(
     _ hash: KeyHash, location: Location, headUnits: Int, logicalByteCount: Int, content: ContentHash,
     payload: (location: Location, units: Int), expires: Bool, stamp: UInt32
@@ -214,7 +215,7 @@ package final class Catalog: @unchecked Sendable {
     segment(location.slot)?.liveCount += 1
   }
 
-  /// A number for a segment file, never given again.
+  /// Returns a number for a segment file; none is used twice.
   package func takeSegmentID() -> UInt64 {
     defer { nextSegment += 1 }
     return nextSegment
@@ -228,14 +229,14 @@ package final class Catalog: @unchecked Sendable {
 
   // MARK: Records behind entries
 
-  /// The header at a location, if a whole one stands there; `checks` compares its checksum too.
+  /// Returns the record at a location if it is valid; `checks` compares its checksum too.
   @inline(__always)
   package func record(at location: Location, checks: Bool) -> RecordView? {
     try? openRecord(at: location, checks: checks)
   }
 
-  /// The same; throws when the segment is not mapped and its file cannot be opened now. A file that cannot be read, or
-  /// has gone, has no record.
+  /// Returns the record at a location. Throws if the segment is not mapped and its file cannot be opened now. An
+  /// unreadable or removed file has no record.
   @inline(__always)
   package func openRecord(at location: Location, checks: Bool) throws(SystemError) -> RecordView? {
     let bytes = segments.bytes(at: location)
@@ -244,7 +245,7 @@ package final class Catalog: @unchecked Sendable {
       !checks || header.isIntact(in: bytes, seed: segments.seed(location))
     else { return nil }
     let view = RecordView(header: header, bytes: bytes)
-    // Looked at last: zeros may have come while the fields were read.
+    // Checked last: zeros may have replaced a page while the fields were read.
     return segments.isDamaged(view.head, slot: location.slot) ? nil : view
   }
 
@@ -258,8 +259,9 @@ package final class Catalog: @unchecked Sendable {
     return view
   }
 
-  /// What is to be read of a segment, nil when it has gone; throws when it cannot be opened now. What a reader misses
-  /// another process has unlinked: where its records are by now is for the next refresh to tell.
+  /// Returns the file for reading a segment, nil if the segment is gone; throws if it cannot be opened now. If a
+  /// reader's segment file is missing, another process has unlinked it; the next refresh finds the new locations of
+  /// its records.
   package func file(_ slot: Int) throws(SystemError) -> (any File)? {
     guard let storage = segments.segment(slot)?.storage else { return nil }
     do throws(SystemError) {
@@ -270,7 +272,7 @@ package final class Catalog: @unchecked Sendable {
     }
   }
 
-  /// Where the payload of a reference lies; nil when it is gone or damaged beyond finding.
+  /// Returns the location of a reference's payload; nil if it is gone or damaged.
   package func payloadLocation(of header: RecordHeader) -> Location? {
     payloadLocation(of: header) { record(at: $0, checks: true) }
   }
@@ -287,8 +289,8 @@ package final class Catalog: @unchecked Sendable {
     }
   }
 
-  /// What goes when the entry at `location` goes: as its records tell, else as the log told when it was replayed. When
-  /// neither does, the segment's account stays too high until its last record goes. Under the commit lock.
+  /// Returns the removal of the entry at `location`, from its records, or else from the log as it was replayed. If
+  /// neither has it, the segment's account stays too high until its last record is removed. Under the commit lock.
   package func displaced(at location: Location) -> Change.Displaced {
     if let header = lockedRecord(at: location, checks: true)?.header {
       let content = hasher.content(header.digest)
@@ -321,20 +323,20 @@ package final class Catalog: @unchecked Sendable {
 
   private func told(_ location: Location) -> Change.Displaced? { replayed.entry(at: location) }
 
-  /// By slot, from where on replayed frames tell of records there.
+  /// Returns, by slot, the least offset of the records that replayed frames name.
   package func leastReplayedOffsets() -> [Int: Int] { replayed.leastOffsets() }
 
-  /// Everything that was replayed has been checked: the records speak for themselves now.
+  /// Drops the replayed entries once all of them were checked: their records are valid.
   package func forgetReplayed() { replayed = ReplayedEntries() }
 
-  // MARK: Segments that are gone
+  // MARK: Missing segments
 
-  /// Takes an entry out whose record cannot be read now; what it held counts as live until its segment goes.
+  /// Removes an entry whose record cannot be read now. Its record counts as live until its segment is removed.
   package func dropUnread(_ hash: KeyHash, _ location: Location) {
     if keys.remove(hash, location) { keyCount -= 1 }
   }
 
-  /// Takes out every entry whose record lay in `slot` at `from` or behind it. Answers how many keys went.
+  /// Removes every entry whose record lay in `slot` at or behind offset `from`. Returns the number of removed keys.
   package func dropEntries(slot: Int, from offset: Int) -> Int {
     var dropped = 0
     for shard in 0..<KeyTable.shardCount {
@@ -365,10 +367,11 @@ package final class Catalog: @unchecked Sendable {
 }
 
 extension Change.Put {
-  /// What the key table notes of the record.
+  /// The flags of the record's entry in the key table.
   var flags: KeySlot.Flags {
     var flags: KeySlot.Flags = contentLocation == location ? [] : .reference
     if expires { flags.formUnion(.expires) }
+    if isIndependent { flags.formUnion(.independent) }
     return flags
   }
 }

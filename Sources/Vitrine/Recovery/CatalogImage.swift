@@ -1,19 +1,20 @@
 /// The catalog as a checkpoint holds it: written whole under the commit lock, read back at opening.
 extension Catalog {
-  /// Segments that the files have room for beyond what is there, when keys are added and before a segment is made. So a
-  /// checkpoint itself never needs more room: it is what makes room where log and budget are full.
+  /// The checkpoint files have room for this many segments more than exist when keys are added and before a segment
+  /// is made. So a checkpoint itself never needs more room: it is the operation that frees space when log and
+  /// budget are full.
   package static let spareSegments = 8
 
-  /// How long a checkpoint file must be for what is in the catalog, `more` keys, each of which may be the fourth that
-  /// uses some blob, and so many segments more.
+  /// Returns the length of a checkpoint file for the catalog, `more` keys, each of which may be the fourth that
+  /// uses some blob, and `moreSegments` segments.
   package func checkpointByteCount(moreKeys more: Int = 0, moreSegments: Int = Catalog.spareSegments) -> Int {
     CheckpointHeader.fileByteCount(
       keys: keyCount + more, blobs: blobCount + more, segments: segments.segments.count + moreSegments,
       largeCounts: contents.largeCounts.count + more)
   }
 
-  /// Writes the body and fills the counts of `header`. O(entries), one write for each 64 KiB.
-  /// `mark` says below which offset a segment's records are vouched for.
+  /// Writes the body and fills the counts of `header`. O(entries), one write for each 64 KiB. `mark` returns the
+  /// offset below which a segment's records are vouched for.
   package func write(
     to file: any File, header: inout CheckpointHeader, mark: (Segment) -> Int
   ) throws(SystemError) {
@@ -33,7 +34,7 @@ extension Catalog {
     }
     var keyCount = 0
     for shard in 0..<KeyTable.shardCount {
-      // Under the shard's lock only words are copied; gets do not wait for writes.
+      // Only words are copied under the shard's lock, so gets do not wait for writes.
       let entries = keys.copy(shard: shard)
       keyCount += entries.count
       writer.append(UInt64(entries.count))
@@ -70,8 +71,8 @@ extension Catalog {
     header.nextSegment = nextSegment
   }
 
-  /// The catalog that a checkpoint holds; nil when any of it is damaged or contradicts itself. A file that is too short
-  /// for what its header counts allocates nothing.
+  /// Reads the catalog of a checkpoint; nil if any of it is damaged or contradicts itself. If the file is too short
+  /// for the counts in its header, nothing is allocated.
   package static func read(from file: any File, header: CheckpointHeader) -> Catalog? {
     guard let byteCount = try? file.status().byteCount, header.leastFileByteCount <= byteCount else { return nil }
     guard let catalog = Catalog(identity: header.identity) else { return nil }
@@ -126,7 +127,7 @@ extension Catalog {
     var readings: [UseTimes.Reading] = []
     for _ in 0..<header.useTimeCount {
       guard let stamp = body.next(), let time = body.next() else { return false }
-      // Far enough from the ends of the numbers that differences of times fit.
+      // Bounded so that differences of times do not overflow.
       let bounded = min(max(Int64(bitPattern: time), -1 << 60), 1 << 60)
       readings.append(UseTimes.Reading(stamp: UInt32(truncatingIfNeeded: stamp), time: bounded))
     }
@@ -137,7 +138,7 @@ extension Catalog {
     return keyCount == header.keyCount && blobCount == header.blobCount
   }
 
-  /// Whether a location lies in a segment that the catalog knows.
+  /// Returns whether a location lies in a segment of the catalog.
   private func names(_ location: Location) -> Bool {
     location.offset >= SegmentHeader.byteCount && location.offset < segments.plannedByteCount(location.slot)
   }

@@ -1,26 +1,26 @@
-/// How far a read-only opening has followed a writer, and where the writer's segments lie in its catalog.
+/// How far a read-only opening has followed a writer, and the mapping from the writer's segments to its own slots.
 ///
-/// The reader's catalog has slots of its own: a slot that the writer gives to a new segment, while somebody here still
-/// borrows from the old one, is another slot here. So nobody waits for a borrow.
+/// The reader's catalog has slots of its own. If the writer gives a slot to a new segment while a reader still
+/// borrows from the old one, the new segment gets another slot here. So no refresh waits for a borrow.
 final class Follower {
   var tail: LogTail
-  /// The catalog's slot for each of the writer's.
+  /// The catalog's slot for each slot of the writer.
   private(set) var slots: [Int?]
-  /// The catalog's slots of segments that are gone, until nobody has them pinned.
+  /// The catalog's slots of removed segments, until no reader has them pinned.
   var departing: [Int] = []
-  /// What was read of the log was not entered, or the way along the log is lost: only loading everything helps.
+  /// Frames were read but not entered, or the tail has lost the log: the reader must load the whole store again.
   var mustLoad = false
 
-  /// How often everything was loaded, the opening not counted.
+  /// The number of complete loads after the opening.
   private(set) var loadCount = 0
 
-  /// A catalog just loaded has the writer's slots.
+  /// Starts with a newly loaded catalog, which has the writer's slots.
   init(_ loaded: LoadedStore) {
     tail = LogTail(end: loaded.end)
     slots = loaded.catalog.segments.segments.map { $0.flatMap { $0.state == .retired ? nil : $0.slot } }
   }
 
-  /// A catalog just loaded, whose segments were given the slots of another.
+  /// Starts again with a newly loaded catalog, whose segments were given the slots of another catalog.
   func begin(_ loaded: LoadedStore, slots: [Int?]) {
     tail = LogTail(end: loaded.end)
     self.slots = slots

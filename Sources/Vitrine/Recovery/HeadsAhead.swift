@@ -1,10 +1,10 @@
-/// Heads of records that a thread has read before it takes the commit lock, where no segment is mapped: what it then looks
-/// up again costs no read. A record stays what it is for as long as its segment is there, so a head counts for as long as
-/// its slot is that segment's.
+/// Heads of records that a thread has read before it takes the commit lock, if no segment is mapped: looking them
+/// up under the lock then costs no read. A record never changes while its segment exists, so a head is valid as
+/// long as its slot belongs to that segment.
 package final class HeadsAhead {
   private var heads: [Location: (segment: UInt64, view: RecordView)] = [:]
   private var byteCount = 0
-  /// Bytes of heads that are kept; the others are read again.
+  /// The bytes of heads that are kept; other heads are read again.
   private static let limit = 16 << 20
 
   package init() {}
@@ -22,7 +22,8 @@ package final class HeadsAhead {
 }
 
 extension Catalog {
-  /// The header at a location where the commit lock is held: one that was read ahead, or else ``record(at:checks:)``.
+  /// Returns the header at a location under the commit lock: the one read ahead, or else that of
+  /// ``record(at:checks:)``.
   @inline(__always)
   package func lockedRecord(at location: Location, checks: Bool) -> RecordView? {
     if let heads, let view = heads.view(at: location, in: segments.id(location.slot)) { return view }

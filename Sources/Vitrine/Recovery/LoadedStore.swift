@@ -1,5 +1,5 @@
-/// A store as an opening finds it, brought up to its last counted frame in memory. Nothing has been written yet: a
-/// read-only opening serves from this, a writer goes on from it.
+/// A store as an opening finds it, in memory, up to its last valid frame. Nothing has been written yet: a read-only
+/// opening serves from this, a writer continues from it.
 package struct LoadedStore {
   package var identity: StoreIdentity
   package var catalog: Catalog
@@ -8,21 +8,21 @@ package struct LoadedStore {
   package var replayedCount = 0
   package var droppedCount = 0
   package var mayHaveLostRemovals = false
-  /// A replay that met damage: what it says about later frames has to be dropped.
+  /// A replay that met damage: the keys of its later frames have to be dropped.
   package var distrusted: WALReplay?
-  /// The log was closed cleanly right here, so open segments may be written on.
+  /// The log was closed cleanly at its end, so open segments may take more records.
   package var isClean = false
-  /// Where the log ends.
+  /// The end of the log.
   package var end: WALPosition
   package var scan: WALScan
   package var chain: [UInt64]
   package var durableSequence: UInt64
-  /// Highest opening number met anywhere.
+  /// The highest opening number found in any file.
   package var newestOpening: UInt64
   package var checkpoint: CheckpointSet
-  /// Payloads that frames carry: until their segments are vouched for, they are the proof.
+  /// Records that frames carry inline: the valid copies until their segments are vouched for.
   package var inline: [Location: InlineRecord]
-  /// Files in `segments/` that nothing refers to.
+  /// Files in `segments/` that no entry refers to.
   package var orphans: [String] = []
   package var storeFileNeedsHealing = false
 }
@@ -31,7 +31,7 @@ package struct LoadedStore {
 package struct InlineRecord {
   package let file: any File
   package let range: Range<Int>
-  /// It was written to its place since.
+  /// Its record was since written to its place.
   package var isRestored = false
 }
 
@@ -40,13 +40,13 @@ package struct CheckpointSet {
   package struct Slot {
     package var file: (any File)?
     package var header: CheckpointHeader?
-    /// Bytes from its start that may be counted on: of the length that a crash has left, only what has blocks, where the file
-    /// system promises them.
+    /// The usable bytes from its start. If the file system promises allocated blocks, bytes behind the blocks that
+    /// a crash has left do not count.
     package var room: Int
-    /// What the ledger has of it.
+    /// The bytes that the ledger counts for it.
     package var chargedByteCount: Int
 
-    /// Behind an allocation and its sync. Answers how much more the file takes.
+    /// Notes an allocation after its sync. Returns the number of bytes that the file takes more.
     mutating func noteRoom(_ allocated: Int) throws(SystemError) -> Int {
       guard let file else { return 0 }
       let before = chargedByteCount
@@ -56,13 +56,13 @@ package struct CheckpointSet {
     }
   }
   package var slots: [Slot]
-  /// What a checkpoint may take in either file.
+  /// The most bytes of a checkpoint that fit in either file.
   var room: Int { slots.map(\.room).min() ?? 0 }
-  /// Of a checkpoint that a later version has written.
+  /// The version of a checkpoint that a later version of the library has written.
   package var newerVersion: UInt32?
-  /// Which one the catalog came from.
+  /// The slot from which the catalog was loaded.
   package var current: Int?
-  /// The highest generation that was given, whatever became of it.
+  /// The highest generation in use, also by failed attempts.
   private var givenGeneration: UInt64 = 0
 
   private init(slots: [Slot], newerVersion: UInt32?) {
@@ -70,26 +70,27 @@ package struct CheckpointSet {
     self.newerVersion = newerVersion
   }
 
-  /// A store that has none.
+  /// A store without checkpoints.
   package init() { self.init(slots: [], newerVersion: nil) }
 
-  /// Newest first.
+  /// Slots with a header, newest first.
   package var order: [Int] {
     slots.indices.filter { slots[$0].header != nil }.sorted {
       slots[$0].header!.generation > slots[$1].header!.generation
     }
   }
 
-  /// For one attempt to write a checkpoint, and no other, be it broken off before its header or by the death of its process:
-  /// blocks are bound to their generation, and those of an earlier attempt lie where the next one's header may arrive first.
-  /// The opening's number, which is durable and never given twice, stands above a counter.
+  /// Returns a generation for one attempt to write a checkpoint. No other attempt has it, even if this one fails
+  /// before its header or its process dies: blocks are bound to their generation, and blocks of an earlier attempt
+  /// lie where the next one's header may arrive first. The opening's number, which is durable and never used twice,
+  /// is in the upper bits, a counter in the lower.
   package mutating func takeGeneration(opening: UInt64) -> UInt64 {
     let newest = slots.compactMap { $0.header?.generation }.max() ?? 0
     givenGeneration = max(givenGeneration, newest, opening << 32) + 1
     return givenGeneration
   }
 
-  /// A file that is not there has no header; one that cannot be opened for another reason is an error.
+  /// Opens the files. A missing file has no header; any other failure to open one is an error.
   package static func open(_ directory: any Directory, access: FileAccess) throws(SystemError) -> CheckpointSet {
     var slots: [Slot] = []
     var newerVersion: UInt32?
@@ -128,7 +129,7 @@ package struct StoreFolders: Sendable {
     segments = try root.openDirectory(CacheFormat.segmentsFolder, create: create)
   }
 
-  /// A store that has no folders of its own yet: nothing is in them.
+  /// A store whose own folders do not exist yet: they have no entries.
   package init(unfinished root: any Directory) {
     self.root = root
     resources = Resources()
@@ -137,7 +138,7 @@ package struct StoreFolders: Sendable {
     segments = root
   }
 
-  /// A segment file that is open now, and is opened again by its name when it is needed later.
+  /// Wraps an open segment file that is closed and opened again by its name as needed.
   package func cached(
     _ file: any File, segment id: UInt64, access: FileAccess, isKept: Bool = false
   ) -> CachedFile {
@@ -147,7 +148,7 @@ package struct StoreFolders: Sendable {
 
   package var all: [any Directory] { [root, wal, checkpoints, segments] }
 
-  /// False once the store's folder, or what was in it, was removed or replaced.
+  /// Returns false if the store's folder, or one of its subfolders, was removed or replaced.
   package var areStillNamed: Bool {
     root.isStillNamed() && wal.isStillNamed() && segments.isStillNamed() && checkpoints.isStillNamed()
   }

@@ -3,7 +3,7 @@ package struct Loader {
   package let folders: StoreFolders
   package let access: FileAccess
   private let mapsSegments: Bool
-  /// Where Blobs are counted that hold the segments; nil for the loaded catalog's own.
+  /// Counts the Blobs that hold segments; nil for the loaded catalog's own account.
   private let account: StorageAccount?
 
   package init(folders: StoreFolders, isReadOnly: Bool, mapsSegments: Bool = true, account: StorageAccount? = nil) {
@@ -13,7 +13,7 @@ package struct Loader {
     self.account = account
   }
 
-  /// `identity` is what `STORE` said, if it could be read.
+  /// Loads the store. `identity` is the content of `STORE`, if it could be read.
   package func load(identity stored: StoreIdentity?, rebuilding: Bool = false) throws(StoreError) -> LoadedStore {
     guard let loaded = try load(identity: stored, rebuilding: rebuilding, besideWriter: nil) else {
       throw .unreadable(path: folders.root.path, reason: "its checkpoints change while it is being opened")
@@ -21,8 +21,8 @@ package struct Loader {
     return loaded
   }
 
-  /// `besideWriter` is given where another process may be changing the files: then nil when a checkpoint was replaced
-  /// while it was read, which is no damage and no reason to read all segments.
+  /// With `besideWriter`, another process may be changing the files. Returns nil if a checkpoint was replaced while
+  /// it was read, which is no damage and no reason to read all segments.
   func load(
     identity stored: StoreIdentity?, rebuilding: Bool = false, besideWriter: WriterBeside?
   ) throws(StoreError) -> LoadedStore? {
@@ -32,7 +32,7 @@ package struct Loader {
     guard let identity = stored ?? fromCheckpoint else {
       throw .unreadable(path: folders.root.path, reason: "neither STORE nor a checkpoint can be read")
     }
-    // A checkpoint of another store, copied in, is none.
+    // A checkpoint copied in from another store is ignored.
     for index in checkpoints.slots.indices where checkpoints.slots[index].header?.identity.store != identity.store {
       checkpoints.slots[index].header = nil
     }
@@ -43,7 +43,7 @@ package struct Loader {
             ?? Catalog.read(from: file, header: header)
         else { continue }
         checkpoints.current = index
-        // Beside a writer the log is looked at as late as can be: less of it has been taken away.
+        // Beside a writer, the log is opened as late as possible: fewer of its files were reused by then.
         let scan = try openLog(identity)
         let replayed = replay(catalog, header, identity, scan, checkpoints, isNewest: index == checkpoints.order.first)
         if var loaded = replayed {
@@ -72,7 +72,7 @@ package struct Loader {
     max(scan.newestOpening, checkpoints.slots.compactMap { $0.header?.opening }.max() ?? 0)
   }
 
-  /// Nil when an older checkpoint does not reach the log any more: then the segments tell more.
+  /// Returns nil if the log does not reach back to an older checkpoint: then the segments tell more.
   private func replay(
     _ catalog: Catalog, _ header: CheckpointHeader, _ identity: StoreIdentity, _ scan: WALScan,
     _ checkpoints: CheckpointSet, isNewest: Bool
@@ -99,7 +99,7 @@ package struct Loader {
     return loaded
   }
 
-  /// Rule 9: what whole frames behind the damage touch is not trusted. The segments are attached.
+  /// Rule 9: drops the keys that whole frames behind the damage touch. The segments are attached.
   private func drop(_ replay: WALReplay, _ catalog: Catalog) -> Int {
     var dropped = 0
     for shard in 0..<KeyTable.shardCount {
@@ -118,7 +118,7 @@ package struct Loader {
 
   // MARK: Segments
 
-  /// Opens and maps every segment, and gives up what lies in missing ones.
+  /// Opens and maps every segment, and drops the entries of missing ones.
   private func finish(
     _ loaded: LoadedStore, storeFileNeedsHealing: Bool
   ) throws(StoreError) -> LoadedStore {
@@ -140,7 +140,8 @@ package struct Loader {
     return loaded
   }
 
-  /// A segment that was opened already stays as it is. Of more than may be mapped, those from number `oldest` on are.
+  /// Leaves an open segment as it is. If there are more segments than may be mapped, maps those with numbers from
+  /// `oldest` on.
   private func open(_ segment: Segment, mappedFrom oldest: UInt64, _ catalog: Catalog) throws(SystemError) {
     if segment.isAttached { return }
     try segment.open(
@@ -148,15 +149,15 @@ package struct Loader {
       account: account ?? catalog.segments.account)
   }
 
-  /// The number of the oldest segment that is mapped where there are more than may be.
+  /// Returns the number of the oldest segment to map if there are more than may be mapped.
   private func oldestMapped(_ catalog: Catalog) -> UInt64 {
     let numbers = catalog.segments.segments.compactMap { $0 }.filter { $0.state != .retired }.map(\.id)
     return numbers.sorted(by: >).prefix(folders.resources.mappedSegments).last ?? 0
   }
 
-  /// Opens what the log leads to beside a writer. A segment without a file was retired by a later frame, which moved its
-  /// records first, or removed them: so the log is read on until every segment has its file. Where that leads nowhere,
-  /// what is missing counts as missing.
+  /// Opens the segments of a log beside a writer. A segment without a file was retired by a later frame, after its
+  /// records were moved or removed. So the log is read on until every segment has its file. If none of it helps,
+  /// the missing segments count as missing.
   private func catchUp(_ loaded: inout LoadedStore) throws(StoreError) {
     let catalog = loaded.catalog
     for _ in 0..<Loader.mostCatchingUp {
@@ -203,15 +204,15 @@ package struct Loader {
       mapped = segment.readableByteCount
       isWhole = mapped >= segment.byteCount
       if !isWhole {
-        // It may have been cut to what was written in it since: behind a seal that the log has, or that went with the power.
+        // A seal may have cut the file to its records. Its frame may be in the log, or lost with the power.
         segment.byteCount = max(mapped, segment.tail)
-        // Where the process died behind the cut, that may come undone: no checkpoint tells of it before a sync.
+        // If the process died after the cut, a loss of power may undo it: no checkpoint counts on it before a sync.
         segment.isDirty = true
         segment.owesSync = true
       }
       if mapped < segment.tail { problem = "is \(segment.tail - mapped) bytes short" }
     } catch {
-      // Only what is not there is gone: with too many files open, say, nothing may be given up.
+      // Only a missing file is lost: with too many files open, for example, no entry may be dropped.
       guard error.code == SystemError.missing else { throw .system(error) }
       problem = "is missing"
     }
@@ -230,7 +231,7 @@ package struct Loader {
   }
 }
 
-/// The catalog while a log is replayed into it, and the records that frames carry.
+/// The catalog during replay of a log, and the records that frames carry inline.
 private struct Replaying: ReplayTarget {
   let catalog: Catalog
   var inline: [Location: InlineRecord] = [:]
@@ -248,7 +249,8 @@ private struct Replaying: ReplayTarget {
     return catalog.apply(changes, sequence: sequence, isChecked: false)
   }
 
-  /// Remembers the record that a change carries, and forgets those whose place another record or segment has taken.
+  /// Keeps the record that a change carries inline, and drops those whose place another record or segment has
+  /// taken.
   private mutating func note(_ change: Change, _ file: WALScan.Found) {
     switch change {
     case .put(let put):

@@ -1,8 +1,9 @@
-/// What frames of the log, as far as it can be read, took away: also where compaction had copied it from. For a rebuild,
-/// which finds records in the segments and is not told by them which of those were removed.
+/// The records that readable frames of the log removed, and the records from which compaction had copied those. For
+/// a rebuild: the segments themselves do not tell which records were removed.
 ///
-/// None of a later opening is among them, since frames behind a cut are read too. The log names a segment by its slot, and
-/// tells which one that was if it was made after the log's beginning; of an older one only that it is older.
+/// A removal counts only for records of its own or an earlier opening, since frames behind a cut are read too. The
+/// log names a segment by its slot. If the segment was made after the log's beginning, the log tells its number; of
+/// an older one only that it is older.
 struct LoggedRemovals {
   private struct Removed: Hashable {
     let key: KeyHash
@@ -10,9 +11,9 @@ struct LoggedRemovals {
     let offset: Int
   }
 
-  /// By the newest opening that took it away.
+  /// Removed records, by the newest opening that removed them.
   private var gone: [Removed: UInt64] = [:]
-  /// What was put last where that was.
+  /// The content that was put last at the place of a removed record.
   private var entered: [Removed: ContentHash] = [:]
   private var origins: [Removed: Set<Removed>] = [:]
   private var ids: [Int: UInt64] = [:]
@@ -31,7 +32,7 @@ struct LoggedRemovals {
     follow()
   }
 
-  /// For changes in the order in which the log has them, each with its opening.
+  /// Reads changes in log order, each with its opening.
   init(_ changes: [(change: Change, opening: UInt64)]) {
     for (change, opening) in changes { note(change, opening: opening) }
     follow()
@@ -57,7 +58,7 @@ struct LoggedRemovals {
     Removed(key: key.stored, segment: ids[location.slot], offset: location.offset)
   }
 
-  /// What was copied is gone where it was copied from, too.
+  /// Also marks the originals of removed copies as removed.
   private mutating func follow() {
     var found = Array(gone)
     while let (record, opening) = found.popLast() {
@@ -68,8 +69,8 @@ struct LoggedRemovals {
     }
   }
 
-  /// Of two old segments, one may be taken for the other: the cache is smaller then, never wrong. Not where the log has
-  /// put the same content there since.
+  /// Returns whether the record was removed. Two old segments may be confused: then the cache is smaller, never
+  /// wrong. A record is not removed if the log has put the same content there since.
   func contains(
     _ key: KeyHash, segment: UInt64, offset: Int, opening: UInt64, content: ContentHash
   ) -> Bool {

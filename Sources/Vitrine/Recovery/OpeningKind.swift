@@ -1,11 +1,11 @@
 /// How an opening found its store.
 public enum OpeningKind: String, Sendable {
-  /// There was none: it was made.
+  /// The opening made a new store.
   case created
-  /// Closed in order.
+  /// The store was closed in order.
   case clean
-  /// Not closed: brought up to date from the log.
+  /// The store was not closed: the opening replayed the log.
   case recovered
-  /// No checkpoint could be read: the segments told the index.
+  /// No checkpoint could be read: the index was rebuilt from the segments.
   case rebuilt
 }

@@ -1,6 +1,5 @@
 /// Builds the index from the segments alone: when all checkpoints are damaged, and for `repair`. For each key the
-/// record with the highest number counts. Keys that were removed may come back, except those whose removal the log
-/// still tells.
+/// record with the highest number counts. Removed keys may return, except those whose removal is still in the log.
 package struct Rebuild {
   package let folders: StoreFolders
   package let identity: StoreIdentity
@@ -25,8 +24,8 @@ package struct Rebuild {
     let origin: UInt64
   }
 
-  /// Places that a rebuild could make nothing of. A crash leaves such heads, too; only pages that the disk does not give are
-  /// damage for certain.
+  /// Places that a rebuild could not read as records. A crash leaves damaged heads too; only undeliverable pages
+  /// are certain damage.
   private struct LeftOut {
     private var places: [SegmentScanner.Damage: (count: Int, first: String)] = [:]
 
@@ -48,7 +47,7 @@ package struct Rebuild {
 
   package func run(checkpoints: CheckpointSet) throws(StoreError) -> LoadedStore {
     guard let catalog = Catalog(identity: identity) else {
-      throw .system(SystemError(code: 12, operation: "allocate", path: "index"))
+      throw .system(SystemError(code: SystemError.noMemory, operation: "allocate", path: "index"))
     }
     var newest: [Key: KeyRecord] = [:]
     var payloads: [Blob: (location: Location, units: Int)] = [:]
@@ -82,7 +81,7 @@ package struct Rebuild {
           newestSequence = max(newestSequence, record.header.sequence)
           if record.header.carriesPayload {
             let blob = Blob(digest: record.header.digest, origin: record.header.origin)
-            // A copy, which compaction may not have written to its end.
+            // A copy that compaction may not have written completely.
             if payloads[blob] != nil, !isIntact(record, file, segment: id, byteCount) { return }
             payloads[blob] = (location, record.header.payloadUnits)
           }
@@ -99,11 +98,11 @@ package struct Rebuild {
     }
     progress?(ids.count, ids.count)
     let gone = LoggedRemovals(scan)
-    // When each was last used is not known any more: then by when it was put.
+    // The last uses are lost: entries are ordered by their puts instead.
     let inOrder = newest.sorted { $0.value.header.sequence < $1.value.header.sequence }
     catalog.keys.clock.set(UInt32(truncatingIfNeeded: inOrder.count))
     var originals: [[UInt8]: Digest] = [:]
-    // Originals first: what is there by default of another source than they are must not come back.
+    // Originals first: an entry whose automatic source is not the stored original must not return.
     for isOriginal in [true, false] {
       for (rank, (key, record)) in inOrder.enumerated() where (key.style == Style.original.bytes) == isOriginal {
         let hash = key.url.withUnsafeBytes { catalog.hasher.key($0, styleTag: Style.tag(of: key.style)) }
@@ -132,8 +131,8 @@ package struct Rebuild {
     return loaded
   }
 
-  /// Nil for a segment that has gone since the folder was listed: beside a writer, whose checkpoints were both replaced
-  /// while they were being read. What is found then is not the last word (``Loader/loadSnapshot(identity:clock:)``).
+  /// Returns nil if the segment was removed since the folder was listed, by a writer that replaced both checkpoints
+  /// while they were read. The result is then preliminary (``Loader/loadSnapshot(identity:clock:)``).
   private func open(_ id: UInt64) throws(SystemError) -> (file: any File, byteCount: Int)? {
     do throws(SystemError) {
       let file = try folders.segments.openFile(SegmentHeader.fileName(id), access)

@@ -1,4 +1,4 @@
-/// Checks a record as it lies in its file, through reads, which meet a bad page or a file cut short as an error.
+/// Checks a record in its file by reads, so a bad page or a truncated file is an error and not a signal.
 struct RecordCheck {
   let file: any File
   let seed: UInt64
@@ -11,14 +11,15 @@ struct RecordCheck {
   enum Outcome {
     case intact(RecordHeader, bytesRead: Int)
     case damaged(String)
-    /// Its file could not be opened now, for want of descriptors, say: nothing is known, and nothing may be given up.
+    /// The file could not be opened now, for want of descriptors, say: the record may be intact, and must not be
+    /// dropped.
     case unavailable(SystemError)
   }
 
   private static let firstRead = 4 << 10
 
-  /// Reads the head, and the payload when `readsPayload`. `withHead` sees a whole head before the payload is read, and
-  /// answers false for a record of another key.
+  /// Reads the head, and the payload if `readsPayload`. `withHead` gets an intact head before the payload is read,
+  /// and returns false for a record of another key.
   func run(
     readsPayload: Bool, withHead: (RecordView) -> Bool = { _ in true }
   ) -> Outcome {

@@ -1,10 +1,10 @@
-/// What each replayed put entered. A loss of power may take the records of these entries, and then nothing else tells what
-/// they took. Kept until all of them were checked.
+/// The entry of each replayed put. A loss of power may take the records of these entries; then only this list has
+/// their sizes. Kept until all of them were checked.
 struct ReplayedEntries {
   private var entries: [Change.Displaced] = []
-  /// Made on the first question, which few recoveries ask.
+  /// Built for the first lookup; few recoveries need one.
   private var indices: [Location: Int] = [:]
-  /// Where payloads have been moved to since then, in order: with how many puts had been replayed, and how many moves.
+  /// Where payloads were moved to, in order: with the number of puts and of moves replayed before.
   private var movedPayloads: [Location: [(puts: Int, moves: Int, to: Location)]] = [:]
   private var moveCount = 0
 
@@ -22,7 +22,7 @@ struct ReplayedEntries {
     movedPayloads[move.from, default: []].append((entries.count, moveCount, move.to))
   }
 
-  /// By slot, the least offset of a record that was put.
+  /// Returns, by slot, the least offset of a record that was put.
   func leastOffsets() -> [Int: Int] {
     var offsets: [Int: Int] = [:]
     for entry in entries {
@@ -32,14 +32,14 @@ struct ReplayedEntries {
     return offsets
   }
 
-  /// What the entry at `location` took, its payload where it is by now.
+  /// Returns the entry that was put at `location`, with the current location of its payload.
   mutating func entry(at location: Location) -> Change.Displaced? {
     if indices.isEmpty {
       for (index, entry) in entries.enumerated() { indices[entry.location] = index }
     }
     guard let index = indices[location] else { return nil }
     var entry = entries[index]
-    // A place may have been given anew: what was moved from it before the put was another's.
+    // A place may have been used again: moves from it before the put belong to another payload.
     var moves = 0
     while let move = movedPayloads[entry.contentLocation]?.first(where: { $0.puts > index && $0.moves > moves }) {
       entry.contentLocation = move.to

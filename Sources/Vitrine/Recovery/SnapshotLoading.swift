@@ -1,10 +1,10 @@
-/// How a checkpoint is read that a writer may be replacing.
+/// Reads a checkpoint that a writer may be replacing.
 struct WriterBeside {
-  /// A checkpoint that was replaced while it was read, block after block, is copied whole before the next try looks at its
-  /// blocks: the copy is faster than any writer, which writes the other file first and syncs it.
+  /// If a checkpoint was replaced while it was read block by block, the next attempt copies it whole before it
+  /// examines its blocks. The copy is faster than any writer, which writes the other file first and syncs it.
   let copiesFirst: Bool
 
-  /// No longer checkpoint is held in memory beside the index made from it: 40 million entries.
+  /// A longer checkpoint is not held in memory beside the index made from it: 40 million entries.
   private static let mostCopied = 1 << 30
 
   func readCatalog(from file: any File, _ header: CheckpointHeader) -> Catalog? {
@@ -18,9 +18,10 @@ struct WriterBeside {
 extension Loader {
   private static let mostAttempts = 50
 
-  /// The state of a store that another process may be writing to. A view that reaches the position of the newest
-  /// checkpoint is whole: the log was not taken away from under it. Damage may be a writer at work, such as a frame half
-  /// written or a segment just retired; it counts once it is found twice in a row and nothing has moved between.
+  /// Loads the state of a store that another process may be writing to. A view that reaches the position of the
+  /// newest checkpoint is whole: its part of the log was not reused meanwhile. Apparent damage may be a writer at
+  /// work, such as a half-written frame or a segment just retired. It counts if two attempts in a row find it and
+  /// the store has not changed in between.
   package func loadSnapshot(identity: StoreIdentity?, clock: any Clock) throws(StoreError) -> LoadedStore {
     var previous: (end: WALPosition, generation: UInt64)?
     for attempt in 0..<Loader.mostAttempts {
@@ -35,7 +36,8 @@ extension Loader {
       clock.sleep(milliseconds: min(attempt, 10))
     }
     throw .system(
-      SystemError(code: 11, operation: "follow the writer, who is too fast,", path: folders.checkpoints.path))
+      SystemError(
+        code: SystemError.again, operation: "follow the writer, which is too fast,", path: folders.checkpoints.path))
   }
 
   func newestCheckpoint() throws(StoreError) -> CheckpointHeader? {

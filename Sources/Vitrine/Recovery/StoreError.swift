@@ -1,4 +1,4 @@
-/// Something wrong, with what to do about it.
+/// An error of a store, with the remedy.
 public enum StoreError: Error, Sendable, Equatable {
   /// There is no room within the budget, or on the disk. Removing entries or raising the budget helps.
   case noSpace
@@ -10,24 +10,24 @@ public enum StoreError: Error, Sendable, Equatable {
   case writeFailed(SystemError)
   /// Another opening has the store for writing; the process id is 0 when it could not be read.
   case locked(processID: Int32)
-  /// The folder holds something else, or nothing that can be recognised.
+  /// The folder holds other files, or none that the library recognizes.
   case notAStore(path: String, reason: String)
   /// Written by a later version of this library.
   case unsupportedFormat(found: UInt32, supported: UInt32)
-  /// There is no store at this path, and none was to be made.
+  /// There is no store at this path, and the caller did not ask for a new one.
   case noSuchStore(path: String)
   /// The store is closed, or this is a forked child of the process that opened it.
   case closed
   /// The store was opened for reading only.
   case readOnly
-  /// The key was removed while a body was arriving or a bitmap was being drawn: a value that was begun before the removal
-  /// does not appear after it.
+  /// The key was removed while a body was arriving or a bitmap was being drawn. A value begun before a removal does
+  /// not appear after it.
   case aborted
   /// The folder was removed or replaced while the store was open.
   case storeRemoved
-  /// The store cannot be read, and is not to be made anew.
+  /// The store cannot be read, and the caller did not ask to recreate it.
   case unreadable(path: String, reason: String)
-  /// The system refused something else, with the call and its errno.
+  /// Another system call failed; the error has the call and its errno.
   case system(SystemError)
 }
 

@@ -1,10 +1,10 @@
 import CVitrineSystem
 
-/// Digest and piece checksums of a payload that comes in pieces of any size. Has one owner; use from one thread at a
-/// time.
+/// Digest and piece checksums of a payload that arrives in pieces of any size. Has one owner; use from one thread
+/// at a time.
 final class BodyDigest {
   private var digest: DigestStream? = DigestStream()
-  /// Nil when memory was too short to begin: then the checksums are left to whoever writes the head.
+  /// Nil if memory was short: then the writer of the head computes the checksums.
   private let piece = vitrine_digest_begin()
   private var pieceFilled = 0
   private var pieces: [UInt64] = []
@@ -25,7 +25,7 @@ final class BodyDigest {
     }
   }
 
-  /// The digest, nil when memory was too short for it, and a checksum for each piece. Call it once.
+  /// Returns the digest, nil if memory was short, and a checksum for each piece. Call it once.
   func finish() -> (digest: Digest?, pieces: [UInt64]) {
     if pieceFilled > 0 { endPiece() }
     guard let stream = digest.take() else { return (nil, pieces) }

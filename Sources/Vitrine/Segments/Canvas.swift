@@ -1,12 +1,12 @@
-/// The memory of a payload's room in a segment, to be drawn into.
+/// The memory of a payload's reservation in a segment, for drawing.
 ///
-/// Where the file system promises its blocks this is a writable mapping of the file, whose pages are brought in first, so
-/// that one which the disk cannot deliver is met as an answer and never by a fault; elsewhere, and when that fails, it is
-/// memory that ``commit()`` writes. The first and the last page may hold other records too: only the room's own bytes
-/// are ever touched.
+/// If the file system promises the blocks of an allocated file, this is a writable mapping of the file. Its pages
+/// are populated first, so a page that the disk cannot deliver is an error and never a fault. Elsewhere, or if that
+/// fails, it is memory that ``commit()`` writes. The first and the last page may hold other records too: only the
+/// reservation's own bytes are ever touched.
 ///
-/// Invariants: `bytes` is the room, zeroed at first, and valid as long as the canvas; the room is nobody else's until
-/// then. Not thread-safe; has one owner.
+/// Invariants: `bytes` is the reservation, zeroed at first, and valid as long as the canvas; until the end of the
+/// canvas no other code uses the reservation. Not thread-safe; has one owner.
 final class Canvas {
   let bytes: UnsafeMutableRawBufferPointer
   private let file: any File
@@ -15,7 +15,7 @@ final class Canvas {
   private let memory: PageMemory?
   private var isAnnounced = false
 
-  /// Nil when there is no memory. `isMapped` asks for a mapping.
+  /// Returns nil if memory is short. `isMapped` asks for a mapping.
   init?(_ file: any File, _ range: Range<Int>, isMapped: Bool) {
     self.file = file
     self.range = range
@@ -28,7 +28,7 @@ final class Canvas {
         file.willStore(range)
         isAnnounced = true
       }
-      // What was abandoned here before, or drawn over, must not show through.
+      // The bytes of an abandoned record or drawing must not show through.
       zeroMemory(mapping.start + range.lowerBound, range.count)
     } else {
       guard let memory = PageMemory(byteCount: range.count) else { return nil }
@@ -48,11 +48,11 @@ final class Canvas {
     isAnnounced = false
   }
 
-  /// What was drawn is in the file.
+  /// Brings the drawing into the file.
   func commit() throws(SystemError) {
     endStores()
     if mapping?.isDamaged(UnsafeRawBufferPointer(bytes)) ?? false {
-      throw SystemError(code: 5, operation: "draw", path: file.path)
+      throw SystemError(code: SystemError.ioError, operation: "draw", path: file.path)
     }
     if memory != nil { try file.write(UnsafeRawBufferPointer(bytes), at: range.lowerBound) }
   }

@@ -1,16 +1,16 @@
 import Synchronization
 
-/// A writable mapping of an open segment, through which records are filled in: no call, and no page looked up twice.
+/// A writable mapping of an open segment, which fills in records without a system call.
 ///
-/// Populating dirties pages, and a sync writes what is dirty, so at most as much is populated ahead as was written since
-/// the last sync: a trickle of records goes by positioned writes.
+/// Populating dirties pages, and a sync writes all dirty pages. So at most as much is populated ahead as was
+/// written since the last sync: a trickle of records uses positioned writes.
 ///
-/// Any thread; ranges are those of reservations, which never overlap, and it is closed once there are none. Only for file systems that promise the blocks of
-/// an allocated file.
+/// Any thread. Ranges are those of reservations, which never overlap; it is closed once there are none. Only for
+/// file systems that promise the blocks of an allocated file.
 package final class FillWindow: @unchecked Sendable {
-  /// Only where stores are announced: a mapping needs no open file.
+  /// Set only where stores are announced: a mapping needs no open file.
   private let announced: (any File)?
-  /// Nil once closed. `lock` keeps a sync from reaching for what is being unmapped.
+  /// Nil once closed. `lock` keeps a sync from using a mapping that is being unmapped.
   private var pages: PopulatedPages?
   private let lock: RawLock
   /// Bytes filled since the last sync.
@@ -18,9 +18,9 @@ package final class FillWindow: @unchecked Sendable {
 
   private static let leastFilled = 64 << 10
   private static let mostAhead = 1 << 20
-  /// Above this a positioned write is as good.
+  /// Above this size a positioned write is as fast.
   private static let largestRecord = 8 << 10
-  /// Smaller segments are full before populating pays.
+  /// A smaller segment is full before populating pays.
   package static let smallestSegment = 256 << 10
 
   package init?(file: any File, byteCount: Int) {
@@ -32,7 +32,7 @@ package final class FillWindow: @unchecked Sendable {
     pages = PopulatedPages(mapping)
   }
 
-  /// Stores a record's two parts at `offset`. False when it has to be written instead.
+  /// Stores a record's two parts at `offset`. Returns false if the caller must write them instead.
   package func store(_ head: UnsafeRawBufferPointer, _ payload: UnsafeRawBufferPointer, at offset: Int) -> Bool {
     let range = offset..<offset + head.count + payload.count
     guard range.count <= FillWindow.largestRecord, let pages, range.upperBound <= pages.mapping.byteCount else {
@@ -51,7 +51,7 @@ package final class FillWindow: @unchecked Sendable {
       (mapping.start + offset + head.count).copyMemory(from: start, byteCount: payload.count)
     }
     announced?.didStore(range)
-    // Into a file that was cut short, the guard has let it store nowhere.
+    // If the file was cut short, the bus error guard has discarded the stores.
     return !mapping.isDamaged(UnsafeRawBufferPointer(start: mapping.start + offset, count: range.count))
   }
 
@@ -63,7 +63,7 @@ package final class FillWindow: @unchecked Sendable {
     pages?.retreat()
   }
 
-  /// Unmaps the file: no reservation will be filled any more.
+  /// Unmaps the file. No reservation may be filled through it afterwards.
   package func close() {
     lock.lock()
     defer { lock.unlock() }

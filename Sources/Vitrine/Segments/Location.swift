@@ -1,4 +1,4 @@
-/// Where a record begins: the slot of its segment in the segment table, and the offset in units of 64 bytes.
+/// The position of a record: the slot of its segment in the segment table, and the offset in units of 64 bytes.
 ///
 /// 38 bits, so that it packs with tags and flags into one word of the index. Offset 0 is a segment's header, so the
 /// value 0 is no record's.
@@ -7,7 +7,7 @@ package struct Location: Hashable, Sendable {
 
   package static let mask: UInt64 = (1 << 38) - 1
   package static let none = Location(bits: 0)
-  /// The most bytes of one segment that can hold the starts of records.
+  /// The bytes of one segment within which records can begin.
   package static let offsetLimit = 1 << 28
 
   @inline(__always) package init(bits: UInt64) { self.bits = bits }

@@ -1,7 +1,7 @@
 import CVitrineSystem
 
-/// A file as its mapping shows it. Reads never raise a signal where the system can promise it: what cannot be had is an
-/// error, as with a real file. Writes go to a private mapping only, which is memory.
+/// A mapping that is read as a file. Reads raise no signal if the system can avoid it: a page that cannot be
+/// delivered is an error, as with a real file. Writes are allowed to a private mapping only, which is memory.
 final class MappedFile: File {
   private let mapping: Mapping
   private let isPrivate: Bool
@@ -17,14 +17,14 @@ final class MappedFile: File {
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(SystemError) -> Int {
     let count = min(buffer.count, max(0, mapping.byteCount - offset))
     guard count > 0, let target = buffer.baseAddress else { return 0 }
-    let result = vitrine_copy_mapped(target, mapping.start + offset, count)
+    let result = copyMapped(target, mapping.start + offset, count)
     if result != 0 { throw SystemError(code: result, operation: "read", path: path) }
     return count
   }
 
   func status() -> FileStatus { FileStatus(byteCount: mapping.byteCount, allocatedByteCount: 0) }
 
-  private var refusal: SystemError { SystemError(code: 30, operation: "change", path: path) }
+  private var refusal: SystemError { SystemError(code: SystemError.readOnly, operation: "change", path: path) }
   func write(
     _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer, at offset: Int, from site: CallSite
   ) throws(SystemError) {
@@ -36,9 +36,9 @@ final class MappedFile: File {
   private func write(_ bytes: UnsafeRawBufferPointer, _ offset: Int) throws(SystemError) {
     guard let source = bytes.baseAddress, bytes.count > 0 else { return }
     let target = mapping.start + offset
-    // Pages of zeros that stand for lost ones are not to be written to.
+    // Pages of zeros in place of lost ones must not be written to.
     let isLost = mapping.isDamaged(UnsafeRawBufferPointer(start: target, count: bytes.count))
-    let result = isLost ? 5 : vitrine_copy_mapped(target, source, bytes.count)
+    let result = isLost ? SystemError.ioError : copyMapped(target, source, bytes.count)
     if result != 0 { throw SystemError(code: result, operation: "write", path: path) }
   }
   func allocate(byteCount: Int, from site: CallSite) throws(SystemError) { throw refusal }

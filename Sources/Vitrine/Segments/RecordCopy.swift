@@ -1,4 +1,4 @@
-/// The head of a record, read from its file, and where its payload is to be had. Never changes once it is read.
+/// The head of a record, read from its file, and the source of its payload. Immutable once it is read.
 package final class RecordCopy: @unchecked Sendable {
   let head: ByteBuffer
   private let file: any File
@@ -19,7 +19,7 @@ package final class RecordCopy: @unchecked Sendable {
     head.append(UnsafeRawBufferPointer(rebasing: bytes))
   }
 
-  /// Nil when no record begins there, or the file ends within it.
+  /// Returns nil if no record begins there, or the file ends within it.
   package static func view(_ file: any File, offset: Int, available: Int) throws(SystemError) -> RecordView? {
     let copy = RecordCopy(file: file, offset: offset)
     let reader = HeadReader(file: file, offset: offset, available: available)
@@ -27,12 +27,12 @@ package final class RecordCopy: @unchecked Sendable {
     return RecordView(header: header, copy: copy)
   }
 
-  /// The same with no more than the first `byteCount` bytes in memory.
+  /// Returns a copy that keeps only the first `byteCount` bytes in memory.
   package func trimmed(to byteCount: Int) -> RecordCopy {
     RecordCopy(file: file, offset: offset, head: head.bytes.prefix(byteCount))
   }
 
-  /// Fills `space` with the payload as stored; false when the file ends before, or cannot be read.
+  /// Fills `space` with the payload as stored. Returns false if the file ends first or cannot be read.
   package func readPayload(of header: RecordHeader, into space: UnsafeMutableRawBufferPointer) -> Bool {
     (try? file.read(into: space, at: offset + header.payloadOffset)) == space.count
   }

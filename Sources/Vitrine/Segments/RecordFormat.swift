@@ -10,8 +10,8 @@
 /// 92 u16 style bytes     94 u8 source bytes           95 u8 zero
 /// 96 layout (16, flag 1), source (16, flag 2), piece checksums (8 each, flag 4), URL, style, metadata, zeros
 /// ```
-/// The checksum covers all of it but itself and the zeros behind the metadata, under the store's id, the segment's id
-/// and the record's offset: a record that stands anywhere else is none.
+/// The checksum covers all of it but itself and the zeros behind the metadata, under the store's id, the segment's
+/// id and the record's offset: a record at any other place is invalid.
 package struct RecordHeader: Sendable, Equatable {
   package enum Kind: UInt8, Sendable {
     /// Carries its payload.
@@ -27,7 +27,7 @@ package struct RecordHeader: Sendable, Equatable {
     static let source = Flags(rawValue: 2)
     static let pieces = Flags(rawValue: 4)
     static let pageAligned = Flags(rawValue: 8)
-    /// The caller named the source; without it, it is the digest of the URL's original.
+    /// The caller named the source; without this flag, the source is the digest of the URL's original.
     static let namedSource = Flags(rawValue: 16)
     /// The expiration counts from the last use.
     static let sliding = Flags(rawValue: 32)
@@ -52,9 +52,9 @@ package struct RecordHeader: Sendable, Equatable {
   /// The number of the record that first carried the payload; kept through copies.
   package var origin: UInt64
   package var digest: Digest
-  /// Bytes of the payload as it lies in the segment of the record that carries it.
+  /// Bytes of the payload in the segment of the record that carries it.
   package var storedByteCount: Int
-  /// Bytes that a get gives.
+  /// Bytes that a get returns.
   package var logicalByteCount: Int
   /// Milliseconds since 1970, or since the last use when it is sliding; 0 for never.
   package var expiration: Int64
@@ -62,7 +62,7 @@ package struct RecordHeader: Sendable, Equatable {
   package var urlByteCount: Int
   package var styleByteCount: Int
   package var metadataByteCount: Int
-  /// From the record's start: where the payload begins, or would.
+  /// The offset, from the record's start, where the payload begins or would begin.
   package var payloadOffset: Int
   package var layout: BitmapLayout?
   package var source: Source?
@@ -102,44 +102,45 @@ package struct RecordHeader: Sendable, Equatable {
   package var urlOffset: Int { pieceOffset + 8 * pieceCount }
   package var styleOffset: Int { urlOffset + urlByteCount }
   package var metadataOffset: Int { styleOffset + styleByteCount }
-  /// Where the metadata ends: all before it is covered by the checksum.
+  /// The end of the metadata: the checksum covers the head up to here.
   package var endOfHead: Int { metadataOffset + metadataByteCount }
   package var carriesPayload: Bool { kind == .payload }
   package var headUnits: Int { Unit.count(payloadOffset) }
   package var payloadUnits: Int { carriesPayload ? Unit.count(storedByteCount) : 0 }
-  /// What the record takes in its segment.
+  /// The size of the record in its segment.
   package var byteCount: Int { (headUnits + payloadUnits) * Unit.byteCount }
 
-  /// Whether this record carries the payload that `reference` names: by digest and by the number of the record that first
-  /// carried it. All that a reference tells of its payload must be as it is there; a forged one may tell anything.
+  /// Returns whether this record carries the payload that `reference` names: by digest, and by the number of the
+  /// record that first carried it. All other fields of the payload must match as well, since a forged reference may
+  /// claim anything.
   package func isPayload(of reference: RecordHeader) -> Bool {
     carriesPayload && digest == reference.digest && origin == reference.origin
       && logicalByteCount == reference.logicalByteCount && storedByteCount == reference.storedByteCount
       && encoding == reference.encoding && layout == reference.layout
   }
 
-  /// Whether its payload was to begin on a page.
+  /// Whether the payload was to begin on a page.
   package var isPlacedOnPage: Bool { carriesPayload && flags.contains(.pageAligned) }
 
-  /// The checksums of the payload's pieces, in the head that `bytes` begin with.
+  /// Returns the checksums of the payload's pieces, from the head at the start of `bytes`.
   package func pieces(in bytes: UnsafeRawBufferPointer) -> [UInt64] {
     guard let p = bytes.baseAddress, pieceOffset + 8 * pieceCount <= bytes.count else { return [] }
     return (0..<pieceCount).map { p.u64(pieceOffset + 8 * $0) }
   }
 
-  /// Where a payload begins in its file, behind a head of `headByteCount` bytes at `offset`.
+  /// Returns where a payload begins in its file, behind a head of `headByteCount` bytes at `offset`.
   package static func payloadPosition(offset: Int, headByteCount: Int, pageAligned: Bool) -> Int {
     roundUp(offset + headByteCount, to: pageAligned ? 4096 : Unit.byteCount)
   }
 
   // MARK: Reading
 
-  /// Reads a header and checks every length in it against the others and against the `bytes` at hand, which begin at
-  /// the record and reach as far as its segment. Nil for anything that no writer would have made. O(1).
+  /// Reads a header and checks every length in it against the others and against `bytes`, which begin at the record
+  /// and end with its segment. Nil for anything that no writer would have written. O(1).
   @inline(__always)
   package init?(_ bytes: UnsafeRawBufferPointer) { self.init(head: bytes, available: bytes.count) }
 
-  /// The same for `bytes` that reach at least to the head's end, of `available` that there are in the segment.
+  /// Reads a header from `bytes` that reach at least to the head's end; the segment has `available` bytes.
   package init?(head bytes: UnsafeRawBufferPointer, available: Int) {
     guard bytes.count >= RecordHeader.fixedByteCount, let p = bytes.baseAddress, p.u32(0) == RecordHeader.magic,
       let kind = Kind(rawValue: p.u8(4)), let encoding = Encoding(rawValue: p.u8(5)), p.u8(95) == 0
@@ -183,7 +184,7 @@ package struct RecordHeader: Sendable, Equatable {
     }
   }
 
-  /// Whether `bytes`, which begin with this header, are what was written at this place.
+  /// Returns whether `bytes`, which begin with this header, are unchanged since they were written at this place.
   package func isIntact(in bytes: UnsafeRawBufferPointer, seed: UInt64) -> Bool {
     checksum == RecordHeader.checksum(of: bytes, endOfHead: endOfHead, seed: seed)
   }
@@ -194,14 +195,14 @@ package struct RecordHeader: Sendable, Equatable {
       seed: seed)
   }
 
-  /// What a record's checksum is taken under.
+  /// Returns the seed of a record's checksum.
   package static func seed(store: StoreID, segment: UInt64, offset: Int) -> UInt64 {
     Checksum.seed(store.low, store.high, segment, UInt64(offset))
   }
 
   // MARK: Writing
 
-  /// Bytes up to the end of the metadata, for a record yet to be placed.
+  /// Returns the bytes up to the end of the metadata, for a record without a place yet.
   package static func headByteCount(
     url: Int, style: Int, metadata: Int, hasLayout: Bool, hasSource: Bool, storedByteCount: Int
   ) -> Int {

@@ -1,10 +1,10 @@
 /// The few fields of a record header that a hit needs, read from mapped memory without building a ``RecordHeader``.
-/// Every range is checked against the segment, so that no content can lead a read astray.
+/// Every range is checked against the segment, so no content can lead a read out of it.
 struct RecordGlance {
   private let start: UnsafeRawPointer
   let urlOffset: Int
 
-  /// Nil when `bytes` do not begin with a record of this key.
+  /// Nil if `bytes` do not begin with a record of this key.
   @inline(__always)
   init?(_ bytes: UnsafeRawBufferPointer, url: UnsafeRawBufferPointer, style: UnsafeRawBufferPointer) {
     guard bytes.count >= RecordHeader.fixedByteCount, let p = bytes.baseAddress, p.u32(0) == RecordHeader.magic,
@@ -37,14 +37,14 @@ struct RecordGlance {
   @inline(__always) var sequence: UInt64 { start.u64(16) }
   @inline(__always) var isSliding: Bool { start.u16(6) & RecordHeader.Flags.sliding.rawValue != 0 }
   @inline(__always) var hasNamedSource: Bool { start.u16(6) & RecordHeader.Flags.namedSource.rawValue != 0 }
-  /// The fields lie before the URL, so they are in the record.
+  /// The fields precede the URL, so they lie in the record.
   @inline(__always) func has(_ source: Source) -> Bool {
     let flags = start.u16(6)
     guard flags & RecordHeader.Flags.source.rawValue != 0, start.u8(94) == source.byteCount else { return false }
     let offset = RecordHeader.fixedByteCount + (flags & RecordHeader.Flags.layout.rawValue != 0 ? 16 : 0)
     return start.u64(offset) == source.low && start.u64(offset + 8) == source.high
   }
-  /// The lengths, the encoding and the layout that a reference tells of its payload.
+  /// The lengths, the encoding and the layout of the payload, as a reference states them.
   @inline(__always) var payloadName: PayloadName { PayloadName(start) }
   @inline(__always) var logicalByteCount: Int { Int(truncatingIfNeeded: start.u64(56)) }
   @inline(__always) var payload: UnsafeRawBufferPointer {
@@ -52,7 +52,8 @@ struct RecordGlance {
   }
 }
 
-/// By what a reference knows the record that carries its payload (``RecordHeader/isPayload(of:)``), as it stands in both.
+/// The fields by which a reference identifies the record of its payload (``RecordHeader/isPayload(of:)``), equal in
+/// both.
 struct PayloadName: Equatable {
   let digest: Digest
   let origin: UInt64
@@ -61,7 +62,7 @@ struct PayloadName: Equatable {
   private let encoding: UInt8
   private let layout: (low: UInt64, high: UInt64)
 
-  /// `p`: where a record begins, of which all before the URL is there.
+  /// `p`: the start of a record that is complete up to the URL.
   @inline(__always)
   fileprivate init(_ p: UnsafeRawPointer) {
     digest = Digest(high: p.u64(40), low: p.u64(32))
@@ -74,7 +75,8 @@ struct PayloadName: Equatable {
     layout = hasLayout ? (p.u64(offset), p.u64(offset + 8)) : (0, 0)
   }
 
-  /// The payload of the record that `bytes` begin with, if it is the one that is named and lies there as a get gives it.
+  /// Returns the payload of the record at the start of `bytes`, if it is the named one and stored as a get returns
+  /// it.
   func payload(in bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
     guard bytes.count >= RecordHeader.fixedByteCount, let p = bytes.baseAddress, p.u32(0) == RecordHeader.magic,
       p.u8(4) == RecordHeader.Kind.payload.rawValue, encoding != Encoding.zstd.rawValue, stored == logical

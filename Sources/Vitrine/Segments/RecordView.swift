@@ -1,5 +1,5 @@
-/// A record in mapped memory: valid while its segment is pinned or the commit lock is held. Or the head of one in memory
-/// that the view itself keeps, for segments that are not mapped.
+/// A record in mapped memory, valid while its segment is pinned or the commit lock is held. For segments that are
+/// not mapped: the head of a record, in memory that the view keeps.
 package struct RecordView {
   package let header: RecordHeader
   /// From the record's start to its segment's end, or as far as it was copied.
@@ -18,12 +18,12 @@ package struct RecordView {
     self.copy = copy
   }
 
-  /// All before the payload.
+  /// The record up to its payload's padding.
   package var head: UnsafeRawBufferPointer { range(0, header.endOfHead) }
   package var url: UnsafeRawBufferPointer { range(header.urlOffset, header.urlByteCount) }
   package var style: UnsafeRawBufferPointer { range(header.styleOffset, header.styleByteCount) }
   package var metadata: UnsafeRawBufferPointer { range(header.metadataOffset, header.metadataByteCount) }
-  /// Nil where there is none: in a reference, and in a copy of a head.
+  /// Nil in a reference, and in a copy of a head.
   package var payload: UnsafeRawBufferPointer? {
     guard header.carriesPayload, copy == nil else { return nil }
     return range(header.payloadOffset, header.storedByteCount)
@@ -34,7 +34,7 @@ package struct RecordView {
     UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + count])
   }
 
-  /// Whether it is a style of this URL.
+  /// Returns whether the record is a style of this URL.
   package func has(url: UnsafeRawBufferPointer) -> Bool {
     header.urlByteCount == url.count && equalBytes(bytes.baseAddress! + header.urlOffset, url)
   }

@@ -1,5 +1,5 @@
-/// One segment file, as the writer knows it. Everything that changes is guarded by the store's commit lock; what
-/// readers need is in the ``SegmentTable``.
+/// One segment file, as the writer knows it. All mutable state is guarded by the store's commit lock; readers use
+/// the ``SegmentTable``.
 package final class Segment: @unchecked Sendable {
   package enum State: Sendable, Equatable {
     /// Made and empty.
@@ -8,25 +8,26 @@ package final class Segment: @unchecked Sendable {
     case open
     /// Takes no more.
     case sealed
-    /// Nothing in it is needed; its file is about to go.
+    /// No record in it is live; its file is about to be unlinked.
     case retired
   }
 
   package let id: UInt64
   package let slot: Int
-  /// Nil when the file is missing, and while recovery has not come to it yet.
+  /// Nil if the file is missing, and until recovery has opened it.
   @exclusivity(unchecked) package private(set) var storage: SegmentStorage?
 
-  /// Whether there is a file at all.
+  /// Whether the file exists.
   package var isAttached: Bool { storage != nil }
 
-  /// Nil also when it cannot be opened now.
+  /// Also nil if it cannot be opened now.
   package var file: (any File)? { try? storage?.openFile() }
 
-  /// The same for those to whom the reason matters: nothing may count as synced, say, because no descriptor was left.
+  /// Throws if it cannot be opened now: a segment must not count as synced because no descriptor was left, for
+  /// example.
   package func openFile() throws(SystemError) -> (any File)? { try storage?.openFile() }
 
-  /// The same, where a segment without a file is an error.
+  /// A missing file is an error here.
   package func requireFile() throws(SystemError) -> any File {
     guard let file = try openFile() else {
       throw SystemError(code: SystemError.missing, operation: "open", path: fileName)
@@ -34,27 +35,28 @@ package final class Segment: @unchecked Sendable {
     return file
   }
 
-  /// Whether zeros stand in place of some page of its mapping: then nothing more is to be written into it.
+  /// Whether zeros replace a page of its mapping: then no record may be written into it any more.
   @inline(__always)
   package var hasDamagedPages: Bool { BusErrors.haveHappened && storage?.hasDamagedPages ?? false }
 
-  /// Held from before a sync of its file until what came of it is known to the store.
+  /// Held from before a sync of its file until the store has noted the result.
   package let syncLock = RawLock()
-  /// Where its file system allows; set before the segment takes records, and closed when it takes no more.
+  /// Nil where the file system does not allow it. Set before the segment takes records, closed when it takes no
+  /// more.
   @exclusivity(unchecked) package var window: FillWindow?
-  /// Bytes that the file has room for.
+  /// The capacity of the file in bytes.
   @exclusivity(unchecked) package var byteCount: Int
-  /// Bytes of the disk that it takes, as the ledger counts them.
+  /// Bytes of disk space that the ledger counts for it.
   package var allocatedByteCount = 0
   package var stream: StreamKind
   @exclusivity(unchecked) package var state: State { didSet { if state != oldValue { keepFile() } } }
-  /// Where the next reservation begins.
+  /// The offset of the next reservation.
   @exclusivity(unchecked) package var tail: Int
   @exclusivity(unchecked) package var liveUnits = 0
-  /// Key records plus payloads that are needed.
+  /// Live key records plus live payloads.
   @exclusivity(unchecked) package var liveCount = 0
-  /// Heads of records that were copied here for a payload which others use, and whose own keys had gone: dead, and bound to
-  /// those payloads, so that no compaction gains them. Not kept from one opening to the next.
+  /// Heads that compaction copied here for a payload that other keys use, after their own keys were gone. They are
+  /// dead but bound to those payloads, so no compaction gains their space. Not kept from one opening to the next.
   @exclusivity(unchecked) package var boundUnits = 0
   /// Offsets of reservations that are not filled yet.
   @exclusivity(unchecked) package var unfilled: [Int] = []
@@ -62,19 +64,19 @@ package final class Segment: @unchecked Sendable {
   @exclusivity(unchecked) package var pendingCount = 0 {
     didSet { if state == .sealed, (pendingCount == 0) != (oldValue == 0) { keepFile() } }
   }
-  /// Of the pending ones, those that are filled over a longer time, by a body in pieces or a drawing.
+  /// Pending reservations that are filled over a longer time: a body in pieces or a drawing.
   package private(set) var lentCount = 0
-  /// The highest mark that was taken; see ``takeMark()``.
+  /// The highest mark that ``takeMark()`` has returned.
   private var passedUpTo = 0
   /// Written to since its last sync.
   @exclusivity(unchecked) package var isDirty = false { didSet { if isDirty != oldValue { keepFile() } } }
-  /// A flush has taken its debt over and has not synced it yet: until then it is as unsynced as before.
+  /// A flush has taken over the sync that the segment owes, and has not synced it yet: it still counts as unsynced.
   @exclusivity(unchecked) package var isBeingFlushed = false {
     didSet { if isBeingFlushed != oldValue { keepFile() } }
   }
-  /// Written to since its last sync with something that no frame of the log carries.
+  /// Written to since its last sync with a record that no frame carries inline.
   @exclusivity(unchecked) package var owesSync = false
-  /// The last frame that took a record of it away, or moved one (rule 5).
+  /// The last frame that removed or moved one of its records (rule 5).
   @exclusivity(unchecked) package var lastKill: UInt64 = 0
 
   package init(id: UInt64, slot: Int, byteCount: Int, stream: StreamKind, state: State, tail: Int) {
@@ -97,15 +99,15 @@ package final class Segment: @unchecked Sendable {
     keepFile()
   }
 
-  /// While it takes records its file stays open, so that they need no descriptor. Such segments are few.
+  /// A segment that takes records keeps its file open, so that they need no descriptor. Such segments are few.
   private func keepFile() {
     guard let storage, storage.access == .readWrite else { return }
     storage.keepFile(
       state == .open || state == .spare, isUnsynced: isDirty || isBeingFlushed || pendingCount > 0)
   }
 
-  /// Opens its file, and maps it when `maps`, as far as the file goes and the segment may. Where the process has no
-  /// mapping left, it is as one that is not to be mapped.
+  /// Opens its file, and maps it if `maps`, as far as file and segment reach. If the process has no mapping left,
+  /// the segment stays unmapped.
   package func open(
     in folders: StoreFolders, access: FileAccess, maps: Bool, account: StorageAccount
   ) throws(SystemError) {
@@ -118,7 +120,7 @@ package final class Segment: @unchecked Sendable {
       allocatedByteCount: status.chargedByteCount(atMost: byteCount), account: account, access: access)
   }
 
-  /// Nil where the process has no mapping left.
+  /// Returns nil if the process has no mapping left.
   package static func map(_ file: any File, byteCount: Int) throws(SystemError) -> Mapping? {
     do throws(SystemError) {
       return try file.map(byteCount: byteCount, writable: false)
@@ -128,10 +130,10 @@ package final class Segment: @unchecked Sendable {
     }
   }
 
-  /// Bytes of its file that may be read.
+  /// The readable bytes of its file.
   package var readableByteCount: Int { storage?.byteCount ?? 0 }
 
-  /// The same segment in another slot of another table.
+  /// The same segment, for another slot of another table.
   convenience init(_ other: Segment, slot: Int) {
     self.init(
       id: other.id, slot: slot, byteCount: other.byteCount, stream: other.stream, state: other.state, tail: other.tail)
@@ -139,7 +141,7 @@ package final class Segment: @unchecked Sendable {
     takeState(of: other)
   }
 
-  /// What may change of a segment, as another table knows it.
+  /// Takes over the mutable state that another table has for this segment.
   func takeState(of other: Segment) {
     (byteCount, tail, stream, state) = (other.byteCount, other.tail, other.stream, other.state)
     (liveUnits, liveCount, lastKill) = (other.liveUnits, other.liveCount, other.lastKill)
@@ -151,8 +153,8 @@ package final class Segment: @unchecked Sendable {
   /// Everything before this offset has been filled.
   package var filledUpTo: Int { unfilled.min() ?? tail }
 
-  /// Places a record with a head of `headByteCount` bytes and `payloadByteCount` bytes behind it; nil when it does not
-  /// fit. A ``filled(_:isCarried:)`` must follow for each.
+  /// Places a record with a head of `headByteCount` bytes and `payloadByteCount` bytes behind it. Returns nil if it
+  /// does not fit. A ``filled(_:isCarried:)`` must follow for each.
   package func reserve(headByteCount: Int, payloadByteCount: Int, pageAligned: Bool) -> Reservation? {
     let payload = RecordHeader.payloadPosition(
       offset: tail, headByteCount: headByteCount, pageAligned: pageAligned)
@@ -166,31 +168,32 @@ package final class Segment: @unchecked Sendable {
     return reservation
   }
 
-  /// Nothing in it is needed, and nothing is on its way into it.
+  /// Whether no record in it is live and no reservation is pending.
   package var isDead: Bool { state == .sealed && liveCount == 0 && pendingCount == 0 && unfilled.isEmpty }
 
-  /// Up to where all of the segment is filled, but for lent room: below it, records are vouched for once the segment
-  /// was synced after this call.
+  /// Returns the offset up to which the segment is filled, except for reservations passed to ``lend(_:)``. Once the
+  /// segment was synced after this call, records below the offset are vouched for.
   package func takeMark() -> Int {
     passedUpTo = max(passedUpTo, filledUpTo)
     return filledUpTo
   }
 
-  /// From here on the reservation may take its time: marks pass it, so that nobody behind it waits, least of all the
-  /// log's files (rule 6). No entry names it yet, so a mark says nothing about it.
+  /// Allows the reservation to take its time: marks pass it, so no record behind it waits, and no log file (rule
+  /// 6). No entry names it yet, so a mark says nothing about it.
   package func lend(_ reservation: Reservation) {
     take(reservation)
     lentCount += 1
   }
 
-  /// The head is about to be written, and a ``filled(_:isCarried:)`` follows: no mark passes any more. True when one has: it says
-  /// that the record is on the disk, so the segment must be synced before a frame names the record (rule 4).
+  /// Revokes ``lend(_:)``: the head is about to be written, a ``filled(_:isCarried:)`` follows, and no
+  /// mark passes any more. Returns true if one has passed. It says that the record is durable, so the segment must
+  /// be synced before a frame names the record (rule 4).
   package func takeBack(_ reservation: Reservation) -> Bool {
     unfilled.append(reservation.offset)
     return passedUpTo > reservation.offset
   }
 
-  /// Lent room was committed, or is dead.
+  /// The reservation of ``lend(_:)`` was committed, or is dead.
   package func endLending() {
     lentCount -= 1
     pendingCount -= 1
@@ -208,11 +211,11 @@ package final class Segment: @unchecked Sendable {
   }
 }
 
-/// Room in an open segment: reserved, then filled, then committed by a frame that names it, or abandoned: then nothing
-/// names it, and it is dead space.
+/// A range of an open segment: reserved, then filled, then committed by a frame that names it. An abandoned one is
+/// dead space that nothing names.
 ///
-/// Invariant: the segment stays in its table, and its window with it, until the reservation was filled and committed or
-/// abandoned; so nothing here needs to count references.
+/// Invariant: the segment and its window stay in their table until the reservation was filled and committed or
+/// abandoned, so no reference is counted here.
 package struct Reservation: @unchecked Sendable {
   package unowned(unsafe) let segment: Segment
   package unowned(unsafe) let window: FillWindow?

@@ -1,13 +1,13 @@
-/// Which records a segment takes.
+/// The kind of records that a segment takes.
 package enum StreamKind: UInt32, Sendable, CaseIterable {
   case originals = 0
   case bitmaps = 1
-  // Room for a main stream behind each probation stream, once there is an eviction policy that has two.
+  // Reserved for a main stream behind each probation stream, for an eviction policy that has two.
   case mainOriginals = 2
   case mainBitmaps = 3
   /// One record too large for a segment of the ordinary size.
   case single = 4
-  /// Not taken yet.
+  /// No stream yet.
   case spare = 0xFF
 
   package var name: String {
@@ -22,8 +22,8 @@ package enum StreamKind: UInt32, Sendable, CaseIterable {
   }
 }
 
-/// The first 128 bytes of a segment file. Reading records does not need it; it tells people, and `repair`, whose file
-/// this is.
+/// The first 128 bytes of a segment file. Reading records does not need it; it tells `repair` and people which
+/// segment the file is.
 ///
 /// ```
 ///  0 u64 magic   8 u32 version  12 u32 stream  16 u64 store id low  24 u64 store id high
@@ -79,24 +79,25 @@ package struct SegmentHeader: Sendable, Equatable {
     return Array(buffer.bytes)
   }
 
-  /// No segment's file is longer: a value of the largest size with the longest head, which takes far less than 1 MiB.
+  /// The longest segment file: a value of the largest size with the longest head, which takes far less than 1 MiB.
   package static let largestFileByteCount = RecordHeader.largestPayload + 1 << 20
 
-  /// How far a segment's file may hold records that is `byteCount` bytes long: anything may have been appended to it.
+  /// Returns how far a segment's file of `byteCount` bytes may hold records: foreign bytes may have been appended
+  /// to it.
   package static func bound(_ byteCount: Int, store: StoreID, segment: UInt64, head: SegmentHeader?) -> Int {
     let isOwn = head?.store == store && head?.segment == segment
     return min(byteCount, largestFileByteCount, isOwn ? head!.fileByteCount : .max)
   }
 
-  /// Bytes that an unreferenced segment file counts in the budget.
+  /// Returns the bytes that an unreferenced segment file counts in the budget.
   package static func charge(of file: any File) throws(SystemError) -> Int {
     try file.status().chargedByteCount(atMost: largestFileByteCount)
   }
 
-  /// The name of a segment's file in `segments/`.
+  /// Returns the name of a segment's file in `segments/`.
   package static func fileName(_ segment: UInt64) -> String { hexadecimal(segment) + ".segment" }
 
-  /// The segment whose file has this name; nil for every other spelling.
+  /// Returns the segment whose file has this name; nil for every other spelling.
   package static func segment(ofFile name: String) -> UInt64? {
     guard name.utf8.count == 24, name.hasSuffix(".segment"), let id = UInt64(name.prefix(16), radix: 16),
       id < UInt64(1) << 62,

@@ -8,7 +8,7 @@ package struct SegmentScanner {
     package let style: [UInt8]
   }
 
-  /// What a scan meets and can make nothing of.
+  /// A place that a scan cannot read as a record.
   package enum Damage: String, CaseIterable {
     case head = "the record's head fails its check"
     case page = "the disk does not give it"
@@ -24,14 +24,14 @@ package struct SegmentScanner {
     self.segment = segment
   }
 
-  /// Longest head that a record can have.
+  /// The longest head of a record.
   private static let largestHead =
     RecordHeader.fixedByteCount + 32 + 8 * (RecordHeader.largestPayload / RecordHeader.pieceByteCount) + 65536 + 255
     + 65536
 
-  /// Calls `body` with each record whose head is whole, and `damage` with each place that begins like a record and is
-  /// none, and each page that the disk does not give. Payloads are not read. `byteCount`: the file's. Answers where the last
-  /// record ends.
+  /// Calls `body` with each record whose head is intact. Calls `damage` with each place that begins like a record
+  /// and is not one, and with each page that the disk does not deliver. Payloads are not read. `byteCount`: the
+  /// file's. Returns the end of the last record.
   package func records(
     byteCount: Int, _ body: (Found) -> Void, damage: (_ offset: Int, _ what: Damage) -> Void = { _, _ in }
   ) -> Int {
@@ -41,7 +41,7 @@ package struct SegmentScanner {
     var windowCount = 0
     var offset = SegmentHeader.byteCount
     var end = offset
-    /// Reads on where `count` bytes from `offset` on are not in the window, and the file has more.
+    /// Reads on if `count` bytes from `offset` on are not in the window, and the file has more.
     func load(atLeast count: Int) -> Bool {
       let windowEnd = windowStart + windowCount
       if offset >= windowStart, offset + count <= windowEnd || windowEnd == byteCount { return false }
@@ -50,7 +50,7 @@ package struct SegmentScanner {
       return true
     }
     while offset + RecordHeader.fixedByteCount <= byteCount {
-      // Where nothing was written, and in a hole of the file, no record begins.
+      // An unwritten range or a hole of the file has no record.
       if load(atLeast: RecordHeader.fixedByteCount), isZero(UnsafeRawBufferPointer(rebasing: window[..<windowCount])) {
         offset += roundUp(windowCount, to: Unit.byteCount)
         continue
@@ -79,7 +79,8 @@ package struct SegmentScanner {
 
   private static let page = 4096
 
-  /// Answers how much there is. What the disk does not give is damage, by pages, and zeros, in which no record begins.
+  /// Returns the bytes filled. Pages that the disk does not deliver are reported as damage and read as zeros, in
+  /// which no record begins.
   private func fill(
     _ window: UnsafeMutableRawBufferPointer, at offset: Int, byteCount: Int, _ damage: (Int, Damage) -> Void
   ) -> Int {

@@ -1,20 +1,21 @@
 import Synchronization
 
-/// The file of a segment and the memory that shows it. The catalog holds it while the segment is there, and every Blob
-/// with bytes in it for as long as it likes: the last one that lets go unmaps it and settles the account, on whatever
-/// thread, also after the store was closed. Borrowed reads count no references: they pin the segment's slot instead.
+/// The file of a segment and its mapping. The catalog holds it as long as the segment exists, and every Blob with
+/// bytes in it as long as the Blob lives. The last reference to go unmaps it and settles the account, on any
+/// thread, also after the store was closed. Borrowed reads count no references: they pin the segment's slot
+/// instead.
 package final class SegmentStorage: @unchecked Sendable {
-  /// Shows the file. Nil for a store that never touches mapped segments, for an empty file, and for a segment outside the
-  /// window of mapped ones.
+  /// The mapping of the file. Nil for a store that never maps segments, for an empty file, and for a segment
+  /// outside the window of mapped ones.
   private let shared: Guarded<Mapping?>
-  /// Shown instead of it once a read-only opening has brought something to its place.
+  /// Replaces the shared mapping once a read-only opening has restored a record in memory.
   private let own = AtomicLazyReference<Mapping>()
-  /// Bytes of the file that may be read.
+  /// The readable bytes of the file.
   package let byteCount: Int
   private let account: StorageAccount
   package let access: FileAccess
   private let file: CachedFile
-  /// What its file took when it lost its name.
+  /// The size of its file when it was unlinked.
   private let unlinkedByteCount = Atomic<Int>(0)
   private let current = Guarded(Current())
 
@@ -31,24 +32,25 @@ package final class SegmentStorage: @unchecked Sendable {
 
   // MARK: The file
 
-  /// The caller uses the file at once and does not keep it, since a kept file costs a descriptor.
+  /// Opens the file for use at once. The caller does not keep it, since an open file costs a descriptor.
   package func openFile() throws(SystemError) -> any File { try file.open() }
 
-  /// Whether the file stays open. It is synced before it closes when `isUnsynced` and no mapping holds the system to
-  /// telling a later sync that a write has failed.
+  /// Sets whether the file stays open. If it `isUnsynced` and unmapped, it is synced before it closes: only a file
+  /// or a mapping makes the system report a failed write to a later sync.
   func keepFile(_ isKept: Bool, isUnsynced: Bool) {
     file.keep(isKept)
     file.syncBeforeClosing(isUnsynced && mapping == nil)
   }
 
-  /// What a check reads: what the mapping shows. That is the file, unless memory of this process's own is shown, or the
-  /// file cannot be opened, because its name has gone or no descriptor is left: then the mapping is read as one.
+  /// Returns the file for checks, with the bytes that the mapping shows. That is the file itself, unless private
+  /// memory replaces it, or the file cannot be opened because it was unlinked or no descriptor is left: then the
+  /// mapping is read as a file.
   package func readable() throws(SystemError) -> any File {
     if let own = own.load() { return MappedFile(own, isPrivate: true) }
     return try sharedFile()
   }
 
-  /// The file as the writer has it, where ``readable()`` is something else.
+  /// The writer's file, if ``readable()`` is something else.
   package var original: (any File)? { isPrivate ? try? sharedFile() : nil }
 
   fileprivate func sharedFile() throws(SystemError) -> any File {
@@ -65,14 +67,15 @@ package final class SegmentStorage: @unchecked Sendable {
   /// Nil as long as nothing is mapped.
   package var mapping: Mapping? { own.load() ?? shared.withLock { $0 } }
 
-  /// Shows the file again. Under the commit lock.
+  /// Maps the file again. Under the commit lock.
   func map(_ mapping: Mapping) {
     mapping.guardPages(isWritable: false)
     shared.withLock { $0 = mapping }
   }
 
-  /// What shows the file, if that may go: no Blob holds it, and no memory of this process's own stands in its place. To be
-  /// released without the commit lock. Under the commit lock; no reader has the segment pinned or can pin it for its memory.
+  /// Takes the mapping of the file out, unless a Blob holds it or private memory replaces it; the caller releases
+  /// it without the commit lock. Under the commit lock; no reader has the segment pinned or can pin it for its
+  /// memory.
   func unmap() -> Mapping? {
     if isPrivate || current.withLock({ $0.hold != nil }) { return nil }
     return shared.withLock { shared in
@@ -81,11 +84,11 @@ package final class SegmentStorage: @unchecked Sendable {
     }
   }
 
-  /// What is shown is this process's own: what is written there is in memory only.
+  /// Whether private memory replaces the file: stores change memory only.
   package var isPrivate: Bool { own.load() != nil }
 
-  /// Makes what is shown this process's own, unless it is. What was shown before stays as long as this does, since
-  /// somebody may be reading there. Where no segment is mapped, the memory is a copy of the whole file.
+  /// Replaces the mapping by a private one, unless it is private already. The old mapping stays as long as this
+  /// object, since a reader may use it. If no segment is mapped, the memory is a copy of the whole file.
   package func mapPrivately() throws(SystemError) {
     if isPrivate { return }
     let file = try sharedFile()
@@ -96,7 +99,7 @@ package final class SegmentStorage: @unchecked Sendable {
     _ = own.storeIfNil(mapping)
   }
 
-  /// The mapping that some bytes lie in.
+  /// Returns the mapping that contains the bytes.
   fileprivate func mapping(of bytes: UnsafeRawBufferPointer) -> Mapping? {
     guard let start = bytes.baseAddress else { return nil }
     if let own = own.load(), own.offset(of: start) != nil { return own }
@@ -105,31 +108,31 @@ package final class SegmentStorage: @unchecked Sendable {
 
   fileprivate func isOwn(_ mapping: Mapping) -> Bool { own.load() === mapping }
 
-  /// Whether zeros stand in place of some page under bytes of the mapping (``BusErrors``).
+  /// Returns whether zeros replace a page under bytes of the mapping (``BusErrors``).
   package func isDamaged(_ bytes: UnsafeRawBufferPointer) -> Bool {
     BusErrors.haveHappened && mapping(of: bytes)?.isDamaged(bytes) ?? false
   }
 
-  /// Whether they do in place of any page.
+  /// Whether zeros replace any page of the mapping.
   var hasDamagedPages: Bool {
     mapping.map { $0.isDamaged(UnsafeRawBufferPointer(start: $0.start, count: $0.byteCount)) } ?? false
   }
 
-  // MARK: Those who hold it
+  // MARK: Holders
 
-  /// Bytes of the disk that come back soon: its name has gone, and only somebody at work holds it, no Blob.
+  /// Bytes of disk space that are freed soon: the file is unlinked, and no Blob holds it, only a call in progress.
   package var leavingByteCount: Int {
     current.withLock { $0.hold == nil ? unlinkedByteCount.load(ordering: .relaxed) : 0 }
   }
 
-  /// Its name has gone; its `byteCount` bytes of the disk go with it.
+  /// Notes that the file is unlinked; its `byteCount` bytes of disk space are freed with it.
   package func noteUnlinked(_ byteCount: Int) {
     unlinkedByteCount.store(byteCount, ordering: .relaxed)
     account.enterUnlinked(byteCount)
   }
 
-  /// What Blobs with bytes in this segment share. Nil when holding it would take the sum of all that Blobs hold past
-  /// `limit`, or when the file is not mapped. The caller has it pinned.
+  /// Returns the hold that Blobs in this segment share. Nil if it would raise the bytes held by all Blobs above
+  /// `limit`, or if the file is not mapped. The caller has it pinned.
   package func hold(limit: Int) -> SegmentHold? {
     guard shared.withLock({ $0 != nil }) else { return nil }
     return current.withLock { current in
@@ -142,7 +145,7 @@ package final class SegmentStorage: @unchecked Sendable {
   }
 
   deinit {
-    // The disk has the room back only after these.
+    // The disk has the space back only after these.
     shared.withLock { $0 = nil }
     file.close()
     account.enterUnlinked(-unlinkedByteCount.load(ordering: .relaxed))
@@ -159,8 +162,8 @@ package final class SegmentHold: Sendable {
     self.account = account
   }
 
-  /// Where some bytes of the segment's mapping are to be read again, through calls that raise no signal: the file, or
-  /// the mapping when the file is closed and has lost its name.
+  /// Returns the file and range that read the same bytes again, through calls that raise no signal: the file
+  /// itself, or the mapping if the file is closed and unlinked.
   package func source(of bytes: UnsafeRawBufferPointer) -> (file: any File, range: Range<Int>)? {
     guard let start = bytes.baseAddress, let mapping = storage.mapping(of: bytes),
       let offset = mapping.offset(of: start),

@@ -8,10 +8,10 @@ import Synchronization
 /// pinned: readers pin (``pin(_:)``) under the same shard lock under which they found the location. Everything else is
 /// guarded by the commit lock.
 ///
-/// A descriptor is 64 bytes: address of the mapping (atomic; 0 without one), bytes to be read (atomic), offset below which live
-/// records are known to be on the disk (atomic), segment id, the first sequence number that counts (older records are
-/// leftovers of an opening whose frames were lost), what the file has room for, and how often a reader has missed the
-/// mapping (atomic). The address may go and come back while records are live: see ``MappingWindow``.
+/// A descriptor is 64 bytes: address of the mapping (atomic; 0 without one), readable bytes (atomic), offset below
+/// which live records are vouched for (atomic), segment id, the first sequence number that counts (older records
+/// are leftovers of an opening whose frames were lost), capacity of the file, and the number of reads that missed
+/// the mapping (atomic). The address may change to 0 and back while records are live: see ``MappingWindow``.
 ///
 /// Invariant: `descriptors` has `slotLimit` of them, zeroed at first, until deinit.
 package final class SegmentTable: @unchecked Sendable {
@@ -21,7 +21,7 @@ package final class SegmentTable: @unchecked Sendable {
   private let descriptors: UnsafeMutableRawPointer
   private static let stride = 64
 
-  /// Guards `segments` between the writer and readers that need a segment's file; the writer itself, which alone changes
+  /// Guards `segments` between the writer and readers that need a segment's file. The writer, which alone changes
   /// it, reads it under the commit lock.
   private let lock: RawLock
 
@@ -29,11 +29,11 @@ package final class SegmentTable: @unchecked Sendable {
   @exclusivity(unchecked) package private(set) var segments: [Segment?] = []
   private var freeSlots: [Int] = []
   private var turn = 0
-  /// The most segments that are mapped at a time, and how many are.
+  /// The most segments that are mapped at a time, and the number mapped now.
   package var mappedLimit = Int.max
   package private(set) var mappedCount = 0
   package let store: StoreID
-  /// What Blobs and unlinked segments take.
+  /// The bytes of segments that Blobs hold, and of unlinked ones.
   package let account = StorageAccount()
 
   package init?(store: StoreID) {
@@ -70,7 +70,7 @@ package final class SegmentTable: @unchecked Sendable {
     UnsafeRawPointer(bitPattern: startWord(slot).pointee.load(ordering: .acquiring))
   }
 
-  /// The bytes from `location` to its segment's end; empty when the segment is not mapped that far.
+  /// Returns the bytes from `location` to its segment's end; empty if the segment is not mapped that far.
   @inline(__always)
   package func bytes(at location: Location) -> UnsafeRawBufferPointer {
     // The address first: the file may have been cut before it was mapped again.
@@ -80,7 +80,7 @@ package final class SegmentTable: @unchecked Sendable {
     return UnsafeRawBufferPointer(start: start + location.offset, count: count)
   }
 
-  /// Bytes from `location` to its segment's end, mapped or not.
+  /// Returns the number of bytes from `location` to its segment's end, mapped or not.
   @inline(__always)
   package func available(at location: Location) -> Int {
     max(0, readable(location.slot).pointee.load(ordering: .relaxed) - location.offset)
@@ -101,7 +101,7 @@ package final class SegmentTable: @unchecked Sendable {
     location.offset < vouched(location.slot).pointee.load(ordering: .relaxed)
   }
 
-  /// Fetches the line where a record begins; harmless when it is gone by now.
+  /// Prefetches the cache line where a record begins; harmless if the record is gone.
   package func prefetch(_ location: Location) {
     if let start = start(location.slot) { vitrine_prefetch(start + location.offset) }
   }
@@ -112,7 +112,7 @@ package final class SegmentTable: @unchecked Sendable {
 
   package func firstSequence(_ slot: Int) -> UInt64 { address(slot).load(fromByteOffset: 32, as: UInt64.self) }
 
-  /// What the checksum of the record at `location` is taken under.
+  /// Returns the seed of the checksum of the record at `location`.
   package func seed(_ location: Location) -> UInt64 {
     RecordHeader.seed(store: store, segment: id(location.slot), offset: location.offset)
   }
@@ -127,14 +127,14 @@ package final class SegmentTable: @unchecked Sendable {
     return vitrine_is_pinned_by_others(address, address + 1)
   }
 
-  /// The segment in a slot, from any thread.
+  /// Returns the segment in a slot. Any thread.
   package func segment(_ slot: Int) -> Segment? {
     lock.lock()
     defer { lock.unlock() }
     return slot < segments.count ? segments[slot] : nil
   }
 
-  /// Whether a pin is one of this table's.
+  /// Returns whether a pin belongs to this table.
   package func owns(_ pin: Pin) -> Bool {
     let start = UInt(bitPattern: descriptors)
     return pin.address >= start && pin.address < start + UInt(SegmentTable.slotLimit * SegmentTable.stride)
@@ -148,11 +148,11 @@ package final class SegmentTable: @unchecked Sendable {
 
   package func slot(of pin: Pin) -> Int { Int(pin.address - UInt(bitPattern: descriptors)) / SegmentTable.stride }
 
-  /// What a pinned segment's bytes lie in.
+  /// Returns the storage of a pinned segment.
   package func storage(of pin: Pin) -> SegmentStorage? { segment(slot(of: pin))?.storage }
 
-  /// Whether zeros stand under some of these bytes of a segment, which is pinned unless the commit lock is held
-  /// (``BusErrors``). One load for as long as there are none in the process.
+  /// Returns whether zeros replace some of these bytes of a segment (``BusErrors``). The segment is pinned, unless
+  /// the commit lock is held. One load as long as the process had no bus error.
   @inline(__always)
   package func isDamaged(_ bytes: UnsafeRawBufferPointer, slot: Int) -> Bool {
     BusErrors.haveHappened && showsZeros(bytes, slot)
@@ -165,7 +165,7 @@ package final class SegmentTable: @unchecked Sendable {
 
   // MARK: Writers
 
-  /// A slot for a new segment; nil when there are none left.
+  /// Takes a slot for a new segment; nil if none is left.
   package func takeSlot() -> Int? {
     if let slot = freeSlots.popLast() { return slot }
     guard segments.count < SegmentTable.slotLimit else { return nil }
@@ -177,7 +177,7 @@ package final class SegmentTable: @unchecked Sendable {
 
   package func giveBack(slot: Int) { freeSlots.append(slot) }
 
-  /// Enters a segment under its slot, which is grown to or was taken.
+  /// Enters a segment under its slot, which was taken or is behind the last.
   package func insert(_ segment: Segment, vouchedUpTo: Int, firstSequence: UInt64) {
     lock.lock()
     defer { lock.unlock() }
@@ -196,12 +196,12 @@ package final class SegmentTable: @unchecked Sendable {
     segments[segment.slot] = segment
   }
 
-  /// Shows a segment through what its storage maps now.
+  /// Publishes the current mapping of a segment's storage.
   package func remap(_ segment: Segment) {
     show(segment.storage?.mapping, slot: segment.slot)
   }
 
-  /// Shows a segment through a mapping, or through none. Under the commit lock.
+  /// Publishes a mapping of a segment, or that it has none. Under the commit lock.
   package func show(_ mapping: Mapping?, slot: Int) {
     if let mapping { readable(slot).pointee.min(mapping.byteCount, ordering: .relaxed) }
     let before = startWord(slot).pointee.exchange(UInt(bitPattern: mapping?.start), ordering: .releasing)
@@ -215,16 +215,16 @@ package final class SegmentTable: @unchecked Sendable {
     (address(slot) + 48).assumingMemoryBound(to: Atomic<Int>.self)
   }
 
-  /// Counts a read that found the segment not mapped. Answers how many there were since it was.
+  /// Counts a read that found the segment not mapped. Returns the number of such reads since it was mapped.
   package func countMiss(_ slot: Int) -> Int { misses(slot).pointee.wrappingAdd(1, ordering: .relaxed).newValue }
 
-  /// Each segment in turn. Under the commit lock.
+  /// Returns each segment in turn. Under the commit lock.
   package func nextInTurn() -> Segment? {
     turn = turn + 1 < segments.count ? turn + 1 : 0
     return turn < segments.count ? segments[turn] : nil
   }
 
-  /// What a segment has room for, 0 for a slot without one; cheap enough to ask for every entry of an index.
+  /// Returns the capacity of a segment, 0 for an empty slot; cheap enough to call for every entry of an index.
   @inline(__always)
   package func plannedByteCount(_ slot: Int) -> Int { address(slot).load(fromByteOffset: 40, as: Int.self) }
 
@@ -232,14 +232,14 @@ package final class SegmentTable: @unchecked Sendable {
     address(slot).storeBytes(of: sequence, toByteOffset: 32, as: UInt64.self)
   }
 
-  /// Raises the mark below which a segment's records are vouched for; it never falls. The segment may have gone while it was
-  /// being synced: what has its slot by now is not vouched for. Under the commit lock, or the upkeep lock.
+  /// Raises the mark below which a segment's records are vouched for; it never falls. If another segment took the
+  /// slot during the sync, the mark is not raised. Under the commit lock, or the upkeep lock.
   package func raiseMark(of segment: Segment, to offset: Int) {
     guard self.segment(segment.slot) === segment else { return }
     vouched(segment.slot).pointee.max(offset, ordering: .relaxed)
   }
 
-  /// Takes a segment out that no location names and no reader has pinned; its slot stays taken until it is given back.
+  /// Removes a segment that no location names and no reader has pinned; its slot stays taken until it is returned.
   package func remove(slot: Int) {
     lock.lock()
     defer { lock.unlock() }
@@ -251,7 +251,7 @@ package final class SegmentTable: @unchecked Sendable {
   }
 }
 
-/// One borrow of a segment: while it stands, the segment stays mapped. Give pins back in reverse order, on the thread
+/// One borrow of a segment: until it ends, the segment stays mapped. Release pins in reverse order, on the thread
 /// that took them.
 package struct Pin {
   let level: Int32

@@ -1,7 +1,7 @@
-/// Reads a segment's file a stretch at a time, for records that mostly come in their order there.
+/// Reads a segment's file a stretch at a time, for records read mostly in file order.
 ///
-/// A stretch near the one before is twice as long, up to 256 KiB; one elsewhere begins with 4 KiB. So records that lie side
-/// by side cost few reads, and a record that stands alone costs little more than its own bytes. Use from one thread.
+/// A stretch near the previous one is twice as long, up to 256 KiB; any other is 4 KiB. So adjacent records cost
+/// few reads, and a single record little more than its own bytes. Use from one thread.
 final class SegmentWindow {
   private static let least = 4 << 10
   private static let most = 256 << 10
@@ -12,8 +12,8 @@ final class SegmentWindow {
   private var start = 0
   private var stretch = SegmentWindow.least
 
-  /// `count` bytes from `offset` on, and all that was read behind them; fewer where `limit` comes first or the file ends.
-  /// Valid until the next call.
+  /// Returns `count` bytes from `offset` on, and all bytes read behind them; fewer if `limit` or the file's end
+  /// comes first. Valid until the next call.
   func bytes(
     of file: any File, at offset: Int, count: Int, before limit: Int
   ) throws(SystemError) -> UnsafeRawBufferPointer {
@@ -33,6 +33,6 @@ final class SegmentWindow {
     return UnsafeRawBufferPointer(rebasing: buffer.bytes[first..<last])
   }
 
-  /// The next call reads the file anew.
+  /// Makes the next call read the file again.
   func forget() { file = nil }
 }

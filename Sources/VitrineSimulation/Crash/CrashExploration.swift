@@ -1,6 +1,6 @@
 /// Every disk that a loss of power during a recorded run could leave, one after the other, without repetition.
 ///
-/// The journal is walked once. Iterate from one thread; to use two processors, give each its own share of `moments`.
+/// The journal is read once. Iterate from one thread; to use two processors, give each its own share of `moments`.
 ///
 /// ```swift
 /// for crash in disk.crashes(mixtures: 4, seed: seed) {
@@ -18,7 +18,7 @@ package struct CrashExploration: Sequence {
   private let maximumAloneNowAndThen: Int
   private let takesFilesAlone: Bool
   private let expectation: @Sendable (Int) -> Int
-  /// The journal by its ``DiskOperation/shapes(of:)``, where disks that differ in nothing else count as one.
+  /// The journal by its ``DiskOperation/shapes(of:)``, if disks with equal shapes count as one.
   private let shapes: [DiskOperation]?
 
   init(
@@ -62,7 +62,7 @@ package struct CrashExploration: Sequence {
       while true {
         while let states, let policy = policies.popFirst() {
           let fingerprint = (shapeStates ?? states).surviving(policy).durableFingerprint
-          // What must hold differs between moments, and so one disk may be right at one and wrong at another.
+          // The expectations differ between moments, so one disk may be right at one and wrong at another.
           let expected = exploration.expectation(states.operationCount)
           if seen.insert(mixed(fingerprint, UInt64(bitPattern: Int64(expected)))).inserted {
             return Crash(
@@ -100,25 +100,25 @@ package struct CrashExploration: Sequence {
   }
 }
 
-/// One loss of power: when it came, what it spared, and the disk it left.
+/// One loss of power: its moment, the surviving changes, and the disk it left.
 package struct Crash: Sendable, CustomStringConvertible {
   /// The last operation that was complete; nil before the first.
   package let last: DiskOperation?
   package let policy: CrashPolicy
-  /// Equal for disks that cannot be told apart, or that differ in nothing but what was written, where that was wished.
+  /// Equal for disks that cannot be told apart, or, if so chosen, that differ only in the written bytes.
   package let fingerprint: UInt64
-  /// The number of what must hold then.
+  /// The number of the expectations at that moment.
   package let expected: Int
   /// The other disks that could have been left at the same moment.
   package let states: CrashStates
 
-  /// How many operations were complete.
+  /// The number of complete operations.
   package var operationCount: Int { states.operationCount }
 
   /// A new disk at each call.
   package func disk() -> SimulatedDisk { states.disk(policy) }
 
-  /// Enough to find the disk again: `disk.crashStates(after:).disk(policy)`.
+  /// Enough to make the disk again: `disk.crashStates(after:).disk(policy)`.
   package var description: String {
     "power lost after \(operationCount) operations (\(last?.description ?? "none")): \(policy)"
   }

@@ -1,5 +1,5 @@
 extension CrashPolicy {
-  /// One word that names it, for the command that repeats a crash: `lost`, `only-kept.12`, `torn.12.99`.
+  /// One word that names the policy, for the command that repeats a crash: `lost`, `only-kept.12`, `torn.12.99`.
   package var word: String {
     switch self {
     case .everythingKept: "kept"

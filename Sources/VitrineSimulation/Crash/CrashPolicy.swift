@@ -1,12 +1,12 @@
-/// Which of the unsynced changes a loss of power spares. Everything follows from the policy and the indices of the
-/// operations, so a policy printed by a failing test repeats the disk.
+/// The unsynced changes that survive a loss of power. The policy and the indices of the operations determine the
+/// result, so a policy printed by a failing test repeats the disk.
 package enum CrashPolicy: Sendable, Hashable {
   case everythingKept
   case everythingLost
-  /// One operation, by index, is undone, and all else kept.
+  /// One operation, by index, is undone, and all others are kept.
   case onlyLost(Int)
   case onlyKept(Int)
-  /// One operation arrives in part, and all else whole.
+  /// One operation arrives in part, and all others whole.
   case onlyTorn(Int, seed: UInt64)
   /// One file's content, or one folder's entries, by number.
   case inodeLost(Int)
@@ -17,13 +17,13 @@ package enum CrashPolicy: Sendable, Hashable {
   /// Files have their new lengths and none of the new bytes, or the bytes and the old lengths and blocks.
   case onlyLengthsKept
   case onlyLengthsLost
-  /// Files have their new lengths and bytes, and no blocks but those that were written.
+  /// Files have their new lengths and bytes, and only the blocks that were written.
   case onlyBlocksLost
   /// Each change is kept, lost or torn by itself; of one that alters bytes, length and allocation, each part by
-  /// itself. Some seeds favour keeping, some losing, some take whole files one way.
+  /// itself. Some seeds favor keeping, some losing, some keep or lose whole files.
   case mixture(seed: UInt64)
-  /// Each sector holds what it held at some moment since the last sync, each file and folder its length and its entries
-  /// of one such moment. The closest to what a page cache over an ordered journal leaves.
+  /// Each sector has its content of some moment since the last sync, each file and folder its length and its
+  /// entries of one such moment. The closest to a page cache over an ordered journal.
   case moments(seed: UInt64)
 
   func fate(_ change: Circumstances) -> Fate {
@@ -73,14 +73,14 @@ package enum CrashPolicy: Sendable, Hashable {
   }
 }
 
-/// What a policy may look at when it decides over one change.
+/// The facts by which a policy decides about one change.
 struct Circumstances {
-  /// Of the operation.
+  /// The index of the operation.
   let index: Int
-  /// Of the file, or of the folder whose entry changes.
+  /// The number of the file, or of the folder that has the entry.
   let inode: Int
   let isName: Bool
-  /// Among the unsynced changes of the same file or folder, oldest first, and their number.
+  /// Its position among the unsynced changes of the same file or folder, oldest first, and their number.
   let position: Int
   let count: Int
 }

@@ -1,8 +1,8 @@
 /// The disks that a crash after one operation could leave.
 package struct CrashStates: Sendable {
-  /// The crash comes when so many operations are complete.
+  /// The crash comes after this many complete operations.
   package var operationCount: Int { state.operationCount }
-  /// Everything that a loss of power may undo, oldest first.
+  /// All changes that a loss of power may undo, oldest first.
   package let unsynced: [UnsyncedChange]
   private let state: DiskState
   private let options: SimulatedDisk.Options
@@ -13,23 +13,24 @@ package struct CrashStates: Sendable {
     unsynced = state.unsynced
   }
 
-  /// A disk of its own, as a loss of power under the policy leaves it. Its operations count from 0 again.
+  /// Returns a separate disk, as a loss of power under the policy leaves it. Its operations count from 0 again.
   package func disk(_ policy: CrashPolicy) -> SimulatedDisk {
     SimulatedDisk(state.surviving(policy), options: options)
   }
 
-  /// A disk of its own, as the next process finds it after this one was killed. Operations go on counting, and what was
-  /// unsynced still is, so a loss of power after that can be explored too.
+  /// Returns a separate disk, as the next process finds it after this one was killed. Operations continue to count,
+  /// and unsynced changes stay unsynced, so a loss of power after that can be explored too.
   package func diskAfterProcessDeath(droppingCleanPages: Bool = false) -> SimulatedDisk {
     SimulatedDisk(state.afterProcessDeath(droppingCleanPages: droppingCleanPages), options: options)
   }
 
   func surviving(_ policy: CrashPolicy) -> DiskState { state.surviving(policy) }
 
-  /// The policies worth trying here: all kept, all lost, each change lost, kept and torn alone, each file and folder
-  /// alone, names without contents and the reverse, lengths without bytes and the reverse, lengths without blocks, and
-  /// `mixtures` drawn from the seed. `maximumAlone` bounds the changes taken one by one: the newest half of that number,
-  /// and as many more drawn from the rest. At one moment of eight, drawn too, it is the larger `maximumAloneNowAndThen`.
+  /// Returns the policies to try: all kept, all lost, each change lost, kept and torn alone, each file and folder
+  /// alone, names without contents and the reverse, lengths without bytes and the reverse, lengths without blocks,
+  /// and `mixtures` drawn from the seed. `maximumAlone` bounds the changes taken one by one: the newest half of
+  /// that number, and as many more drawn from the rest. At one moment of eight, drawn too, the bound is the larger
+  /// `maximumAloneNowAndThen`.
   package func policies(
     mixtures: Int, seed: UInt64, maximumAlone: Int = .max, maximumAloneNowAndThen: Int = 0,
     takesFilesAlone: Bool = true

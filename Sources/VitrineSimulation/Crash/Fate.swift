@@ -1,5 +1,5 @@
-/// What becomes of one unsynced change. Bytes, length, allocation and name go their own ways, because file systems
-/// write them at different times.
+/// The outcome of one unsynced change. Bytes, length, allocation and name survive independently, because file
+/// systems write them at different times.
 struct Fate {
   enum Bytes {
     case kept
@@ -26,7 +26,7 @@ struct Fate {
     Fate(bytes: .torn(seed), length: .kept, keepsAllocation: true, keepsName: true)
   }
 
-  /// The parts of the file's `range` that arrive.
+  /// Returns the parts of the file's `range` that survive.
   func parts(of range: Range<Int>, isStore: Bool) -> [Range<Int>] {
     switch bytes {
     case .kept: [range]
@@ -37,7 +37,8 @@ struct Fate {
     }
   }
 
-  /// The length that a change from `old` to `new` reaches; nil for the old one. A cut is done or not.
+  /// Returns the length that a change from `old` to `new` reaches; nil for the old one. A cut happens completely or
+  /// not at all.
   func length(from old: Int, to new: Int, cuts: Bool) -> Int? {
     switch length {
     case .kept: return new

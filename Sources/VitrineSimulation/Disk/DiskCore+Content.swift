@@ -27,13 +27,13 @@ extension DiskCore {
     return count
   }
 
-  /// As long as the file is now, and zeros where it was shorter then.
+  /// Returns bytes of an earlier moment at the file's present length, with zeros where it was shorter then.
   private func readStale(
     _ file: LiveFile, _ part: Int, into buffer: UnsafeMutableRawBufferPointer, at offset: Int
   ) {
     let earlier = state(after: initial.operationCount + journal.count * part / 256).files[file.number]?.live
     var (buffer, offset) = (buffer, offset)
-    // In every second place of one sector alone.
+    // Every second time in a single sector only.
     if part % 2 == 1, !buffer.isEmpty {
       let sectors = offset / 512...(offset + buffer.count - 1) / 512
       let sector = sectors.lowerBound + part / 2 % sectors.count
@@ -49,7 +49,7 @@ extension DiskCore {
     offset + byteCount + count <= file.byteCount ? offset + byteCount : 0
   }
 
-  /// As a real disk does, a full one takes what fits and fails then.
+  /// A full disk takes the bytes that fit and then fails, like a real one.
   mutating func write(
     _ file: LiveFile, _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer, at offset: Int,
     _ path: String
@@ -112,7 +112,7 @@ extension DiskCore {
     try setLength(file, byteCount, path)
   }
 
-  /// A sync that began when so many operations were complete, and ends.
+  /// Ends a sync that began after this many complete operations.
   mutating func syncFile(_ file: LiveFile, begun: Int, _ path: String) throws(SystemError) {
     switch try begin(.syncFile, path) {
     case .pretend: return
@@ -123,7 +123,7 @@ extension DiskCore {
     }
   }
 
-  /// What reaches the disk before a sync is anyway anybody's guess, so only its failure changes anything.
+  /// A write-back leaves open which bytes reach the disk before a sync, so only its failure changes anything.
   mutating func writeBack(_ file: LiveFile, _ path: String) throws(SystemError) {
     guard case .loseUnsyncedPages(let code) = try begin(.writeBack, path) else { return }
     try record(.loseUnsyncedPages(file.number), path)
@@ -176,8 +176,8 @@ extension DiskCore {
     change(file) { $0.setLength(byteCount) }
   }
 
-  /// How many of the range's bytes, from its start, find blocks. Without a promise even a block that is there may have
-  /// to be written elsewhere.
+  /// Returns how many of the range's bytes, from its start, find blocks. Without a promise, even an existing block
+  /// may have to be written elsewhere.
   private func fittingByteCount(_ file: LiveFile, _ range: Range<Int>) -> Int {
     var free = freePageCount
     for page in FileContent.pageRange(range) where !(options.promisesAllocation && file.content.hasPage(page)) {

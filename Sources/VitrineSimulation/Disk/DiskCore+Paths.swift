@@ -1,7 +1,7 @@
 import Vitrine
 
 extension DiskCore {
-  /// Where a path leads, from the root; nil where it leads nowhere.
+  /// Returns the file or folder at a path from the root, nil if there is none.
   func resolve(_ path: String) -> Int? { resolve(DiskCore.components(path)) }
 
   func resolve(_ components: [String]) -> Int? {
@@ -25,7 +25,7 @@ extension DiskCore {
     path.hasSuffix("/") ? path + name : "\(path)/\(name)"
   }
 
-  /// Every file and every empty folder by path, sorted, the latter with a slash behind.
+  /// Returns the paths of every file and every empty folder, sorted, the latter with a trailing slash.
   func allPaths() -> [(path: String, inode: Int)] {
     var found: [(path: String, inode: Int)] = []
     var waiting = [("/", DiskState.root)]
@@ -44,7 +44,7 @@ extension DiskCore {
     return found.sorted { $0.path < $1.path }
   }
 
-  /// One component that could be a name.
+  /// Checks that `name` is a single valid path component.
   static func check(_ name: String, in path: String, _ operation: String) throws(SystemError) {
     let code: Int32
     if name.isEmpty {

@@ -1,30 +1,30 @@
 import Vitrine
 
-/// What a simulated disk consists of, behind its lock: the files as they are seen, and the journal from which
-/// everything about durability follows.
+/// The state of a simulated disk, behind its lock: the visible files, and the journal that determines everything
+/// about durability.
 ///
-/// The two are kept apart on purpose. Live files know nothing of syncs, ``DiskState`` knows nothing of handles; where
+/// The two are separate on purpose. Live files know nothing of syncs, ``DiskState`` knows nothing of handles; if
 /// they disagree about a byte, a store was not announced.
 struct DiskCore {
   var options: SimulatedDisk.Options
   var initial: DiskState
   var journal: [DiskOperation] = []
   var files: [Int: LiveFile] = [:]
-  /// Entries by folder. A folder that was removed has none.
+  /// Entries by folder. A removed folder has none.
   var directories: [Int: [String: Int]] = [:]
   var faults = FaultPlan()
   var interventions = InterventionPlan()
   var calls: [DiskCall: Int] = [:]
   var misuse: [String] = []
-  /// The numbers of writes that did all that they were to do, and of which the caller heard that they failed.
+  /// The numbers of writes that wrote all their bytes but returned an error.
   var wholeFailedWrites: Set<Int> = []
   var stopsAfter: Int?
-  /// Where the call under way comes from.
+  /// The engine's line of the current call.
   var caller: CallSite?
   var refusesNewNames = false
-  /// Refuses every change, as a file system does that has met an error.
+  /// Refuses every change, like a file system after an error.
   var isReadOnly = false
-  /// After how many operations somebody took the store's folder away.
+  /// The number of operations after which the store's folder was moved away or removed.
   var folderLost: Int?
   var usedPageCount = 0 { didSet { mostUsedPageCount = Swift.max(mostUsedPageCount, usedPageCount) } }
   var mostUsedPageCount = 0
@@ -54,14 +54,14 @@ struct DiskCore {
   var isStopped: Bool { stopsAfter.map { operationCount >= $0 } ?? false }
   var freePageCount: Int { Swift.max(0, options.capacityByteCount / Page.byteCount - usedPageCount) }
 
-  /// The disk after the first `count` operations of its life.
+  /// Returns the disk after the first `count` operations of its life.
   func state(after count: Int) -> DiskState {
     var state = initial
     for operation in journal.prefix(Swift.max(0, count - initial.operationCount)) { state.apply(operation) }
     return state
   }
 
-  /// Every call begins here: a stopped disk refuses it, a planned fault may strike it.
+  /// Begins every call: a stopped disk refuses it, a planned fault may strike it.
   mutating func begin(_ call: DiskCall, _ path: String) throws(SystemError) -> Fault.Effect? {
     try checkRunning("\(call)", path)
     calls[call, default: 0] += 1
@@ -77,13 +77,13 @@ struct DiskCore {
     }
   }
 
-  /// Journals a change, which the caller then carries out. Throws where the disk stops before it.
+  /// Journals a change, which the caller then makes. Throws if the disk stops before it.
   mutating func record(_ change: DiskOperation.Change, _ path: String) throws(SystemError) {
     try checkRunning("change", path)
     recordUnchecked(change, path, caller)
   }
 
-  /// The same for a hand that a stopped disk does not hold back.
+  /// Does the same for an external change, which a stopped disk does not refuse.
   mutating func recordFromOutside(_ change: DiskOperation.Change, _ path: String) { recordUnchecked(change, path, nil) }
 
   private mutating func recordUnchecked(_ change: DiskOperation.Change, _ path: String, _ site: CallSite?) {
@@ -112,7 +112,7 @@ struct DiskCore {
     usedPageCount += file.content.allocatedPageCount - before
   }
 
-  /// The last name of a file went.
+  /// Removes the last name of a file.
   mutating func loseName(_ inode: Int) {
     files[inode]?.isNamed = false
     releaseIfUnused(inode)

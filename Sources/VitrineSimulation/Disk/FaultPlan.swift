@@ -1,9 +1,9 @@
-/// The calls that a fault can be tied to, and that are counted.
+/// The counted calls, to which a fault can be tied.
 package enum DiskCall: Sendable, Hashable, CaseIterable {
   case openDirectory, createDirectory, list, remove, rename, syncDirectory, availableSpace
   case openFile, createFile, read, write, allocate, truncate, syncFile, writeBack, status, map, lock
 
-  /// Whether a file system that is read-only refuses it.
+  /// Whether a read-only file system refuses it.
   var changes: Bool {
     switch self {
     case .createDirectory, .remove, .rename, .createFile, .write, .allocate, .truncate, .syncFile, .syncDirectory: true
@@ -12,7 +12,7 @@ package enum DiskCall: Sendable, Hashable, CaseIterable {
   }
 }
 
-/// A misfortune that a disk has in store: which call it strikes, and how.
+/// A planned fault of a disk: the call that it strikes, and its effect.
 package struct Fault: Sendable {
   package enum Place: Sendable {
     case anywhere
@@ -21,30 +21,30 @@ package struct Fault: Sendable {
   }
 
   package enum Effect: Sendable {
-    /// Nothing happens, and the call throws this errno.
+    /// The call has no effect and throws this errno.
     case fail(Int32)
-    /// A write gets so many bytes through and throws then. Other calls fail without effect.
+    /// A write writes this many bytes and then throws. Other calls fail without effect.
     case failAfterWriting(byteCount: Int, Int32)
-    /// A sync or a write-back throws, and the kernel forgets what it had to write: the pages go on looking written, no
-    /// later sync writes them, and a loss of power finds the old bytes unless they were written anew. A folder's sync just
-    /// fails.
+    /// A sync or a write-back throws, and the kernel drops the pages to write: they still look written, no later
+    /// sync writes them, and a loss of power restores the old bytes unless they were written again. A folder's sync
+    /// only fails.
     case loseUnsyncedPages(Int32)
-    /// A sync answers well and has done nothing. To plant the mistake of a sync left out.
+    /// A sync returns without an error and has done nothing. Plants the mistake of a missing sync.
     case pretend
     /// A read ends early.
     case readShort(byteCount: Int)
-    /// A read answers one wrong bit, in the byte at that position of what it read (modulo its length).
+    /// A read returns one wrong bit, in the byte at that position of its result (modulo its length).
     case flipBit(byte: Int, bit: Int)
-    /// A read answers what the file held at an earlier moment: after that part, in 256, of all operations so far. Where that is
-    /// odd, in one sector of it alone.
+    /// A read returns the file's content at an earlier moment: after `part` 256ths of all operations so far. If
+    /// `part` is odd, in a single sector only.
     case readStale(part: Int)
-    /// A read or a write goes so many bytes further on in the file, or back to its start where there is nothing.
+    /// A read or a write is shifted by this many bytes in the file, or to its start if it has no bytes there.
     case misdirect(byteCount: Int)
   }
 
   package var call: DiskCall
   package var place: Place
-  /// The first call that is struck, among those that fit, counted from 1 after the fault was planned.
+  /// The first matching call that is struck, counted from 1 after the fault was planned.
   package var occurrence: Int
   /// Strikes every later call too.
   package var isLasting: Bool
@@ -62,19 +62,19 @@ package struct Fault: Sendable {
   }
 }
 
-/// The faults still to come. Deterministic: what strikes depends on the calls and their order only.
+/// The faults still to come. Deterministic: the effect depends only on the calls and their order.
 struct FaultPlan: Sendable {
   private var faults: [(fault: Fault, fitting: Int)] = []
-  /// How many calls were struck.
+  /// The number of calls that were struck.
   private(set) var strikeCount = 0
 
   mutating func add(_ fault: Fault) { faults.append((fault, 0)) }
   mutating func removeAll() { faults = [] }
   mutating func noteStrike() { strikeCount += 1 }
-  /// The call that was struck last has done what it would have done anyway.
+  /// Reverts the count of a strike without any effect.
   mutating func takeStrikeBack() { strikeCount -= 1 }
 
-  /// Every fault that fits counts the call; the earliest planned one that is due strikes.
+  /// Counts the call for every fault that fits; the earliest planned one that is due strikes.
   mutating func effect(on call: DiskCall, path: String) -> Fault.Effect? {
     if faults.isEmpty { return nil }
     var struck: Int?

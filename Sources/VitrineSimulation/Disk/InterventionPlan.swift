@@ -1,8 +1,9 @@
-/// What others do to a disk while a store uses it. Deterministic: it comes before a call, counted over all kinds.
+/// Planned external changes of a disk while a store uses it. Deterministic: each comes before a call, counted over
+/// all kinds.
 struct InterventionPlan: Sendable {
   typealias Intervention = @Sendable (inout DiskCore) -> Void
 
-  /// How many calls there were.
+  /// The number of calls so far.
   var calls = 0
   private var planned: [(call: Int, intervention: Intervention)] = []
 
@@ -13,7 +14,7 @@ struct InterventionPlan: Sendable {
 
   mutating func removeAll() { planned = [] }
 
-  /// The next one whose call has come; each is given out once.
+  /// Returns the next one that is due; each is returned once.
   mutating func due() -> Intervention? {
     guard let first = planned.first, first.call <= calls else { return nil }
     planned.removeFirst()
@@ -22,8 +23,8 @@ struct InterventionPlan: Sendable {
 }
 
 extension SimulatedDisk {
-  /// Runs `intervention` before the call of that number, counted from 1 over all kinds, in the thread that makes it. It
-  /// counts as a fault that struck, unless it is harmless.
+  /// Runs `intervention` before the call of that number, counted from 1 over all kinds, on the thread that makes
+  /// it. It counts as a fault that struck, unless it is harmless.
   func plan(
     before call: Int, isHarmless: Bool = false, _ intervention: @escaping InterventionPlan.Intervention
   ) {
@@ -35,7 +36,7 @@ extension SimulatedDisk {
     }
   }
 
-  /// After how many operations somebody took a folder away; nil when nobody has.
+  /// The number of operations after which a folder was moved away or removed; nil if none was.
   var folderLost: Int? { core.withLock { $0.folderLost } }
 
   /// Calls of all kinds so far.
@@ -43,7 +44,7 @@ extension SimulatedDisk {
 }
 
 extension DiskCore {
-  /// Another program takes all the room there is, and gives it back.
+  /// Takes all free room, like another program.
   mutating func fillUp(refusingNewNames: Bool) {
     options.capacityByteCount = usedPageCount * Page.byteCount
     refusesNewNames = refusingNewNames
@@ -54,13 +55,13 @@ extension DiskCore {
     refusesNewNames = false
   }
 
-  /// Somebody removes a folder with all that it holds.
+  /// Removes a folder and all its content.
   mutating func removeFolder(_ name: String) {
     folderLost = operationCount
     unlink(name, in: DiskState.root, "/\(name)")
   }
 
-  /// Somebody moves a folder away and makes an empty one in its place.
+  /// Moves a folder away and makes an empty one in its place.
   mutating func replaceFolder(_ name: String, movingTo newName: String) {
     guard let inode = directories[DiskState.root]?[name] else { return }
     folderLost = operationCount

@@ -1,15 +1,15 @@
 import Vitrine
 
-/// A file as the programs that have it open see it. Used only under the disk's lock, save for the memory, which
+/// A file as the programs that have it open see it. Used only under the disk's lock, except for the memory that
 /// mappings show.
 ///
-/// Once the file was mapped its bytes live in `memory`, where handles read and write them too, so that both are
-/// coherent; `content` then says only how long the file is and which pages have blocks.
+/// Once the file was mapped its bytes are in `memory`, where handles read and write them too, so that both are
+/// coherent; `content` then has only the file's length and allocated pages.
 final class LiveFile: @unchecked Sendable {
   let number: Int
   private(set) var content: FileContent
   private(set) var memory: FileMemory?
-  /// Handles and mappings. A file without name and holds gives its blocks back.
+  /// Handles and mappings. A file without name and holds frees its blocks.
   var holdCount = 0
   var isNamed = true
   /// The handle that has the exclusive lock.
@@ -31,7 +31,7 @@ final class LiveFile: @unchecked Sendable {
   }
 
   func bytes(_ range: Range<Int>) -> [UInt8] {
-    // Of an empty array the initializer writes to storage that all threads share.
+    // For an empty array the initializer writes to storage that all threads share.
     if range.isEmpty { return [] }
     return [UInt8](unsafeUninitializedCapacity: range.count) { buffer, count in
       count = read(into: UnsafeMutableRawBufferPointer(buffer), at: range.lowerBound)
@@ -51,7 +51,7 @@ final class LiveFile: @unchecked Sendable {
     if offset + bytes.count > byteCount { content.setLength(offset + bytes.count) }
   }
 
-  /// Gives blocks to a range that was stored to through a mapping.
+  /// Allocates blocks for a range that was stored to through a mapping.
   func notedStore(_ range: Range<Int>) { content.allocate(range) }
 
   func allocate(_ byteCount: Int) {
@@ -64,8 +64,8 @@ final class LiveFile: @unchecked Sendable {
     content.setLength(newCount)
   }
 
-  /// Moves the bytes to memory that can be mapped, with room for `reserve`. False when there is no address space, or
-  /// when the file was mapped before with less room.
+  /// Moves the bytes to mappable memory of at least `reserve` bytes. Returns false if the address space is used up,
+  /// or if the file was mapped before with less memory.
   func makeMappable(reserve: Int, needed: Int, reusesMemory: Bool) -> Bool {
     if let memory { return needed <= memory.byteCount }
     guard let fresh = FileMemory(byteCount: Swift.max(reserve, needed, byteCount), isReused: reusesMemory) else {
@@ -73,7 +73,7 @@ final class LiveFile: @unchecked Sendable {
     }
     content.forEachWrittenPage { offset, page in
       let count = Swift.min(Page.byteCount, byteCount - offset)
-      // Most of a log that was just made; and it takes memory only where it is touched.
+      // Most pages of a new log are zeros; the memory is used only where it is touched.
       if count <= 0 || page.fingerprint == Page.zero.fingerprint { return }
       fresh.noteExtent(offset + count)
       (fresh.start + offset).copyMemory(from: page.bytes, byteCount: count)
@@ -87,8 +87,8 @@ final class LiveFile: @unchecked Sendable {
     return true
   }
 
-  /// The longest that the file may become.
+  /// The largest length of the file.
   var limit: Int { memory?.byteCount ?? LiveFile.maximumByteCount }
-  /// Page tables are dense, so a mad length must not be believed.
+  /// Page tables are dense, so an absurd length must be refused.
   static let maximumByteCount = 4 << 30
 }

@@ -52,7 +52,7 @@ final class SimulatedDirectory: Directory {
     try disk.change(from: site) { (core) throws(SystemError) in try core.syncDirectory(inode, path) }
   }
 
-  /// Folders take no blocks here.
+  /// Folders take no blocks on this disk.
   func status() throws(SystemError) -> FileStatus {
     try disk.core.withLock { (core) throws(SystemError) in
       _ = try core.begin(.status, path)

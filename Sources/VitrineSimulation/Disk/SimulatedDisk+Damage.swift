@@ -1,16 +1,16 @@
 import Vitrine
 
-/// What a test does to a disk from outside the engine. Such changes are journaled like others, are durable at once, and
-/// are held back neither by faults nor by a stop. Open handles and mappings see them.
+/// External changes of a disk by a test. They are journaled like others, are durable at once, and ignore faults and
+/// stops. Open handles and mappings see them.
 extension SimulatedDisk {
-  /// A disk that holds these files, by absolute path. A path that ends with a slash makes an empty folder.
+  /// Makes a disk with these files, by absolute path. A path that ends with a slash makes an empty folder.
   package convenience init(files: [String: [UInt8]], _ options: Options = Options()) {
     self.init(options)
     for (path, bytes) in files.sorted(by: { $0.key < $1.key }) { setContents(path, bytes) }
     foldHistory()
   }
 
-  /// All files by path, and all empty folders with a slash behind. What `init(files:)` takes.
+  /// Returns all files by path, and all empty folders with a trailing slash, as `init(files:)` takes them.
   package func export() -> [String: [UInt8]] {
     core.withLock { core in
       var files: [String: [UInt8]] = [:]
@@ -26,20 +26,20 @@ extension SimulatedDisk {
     core.withLock { core in core.allPaths().filter { core.files[$0.inode] != nil }.map(\.path) }
   }
 
-  /// The file as programs see it; nil where there is none.
+  /// Returns the file as programs see it; nil if there is none.
   package func contents(_ path: String) -> [UInt8]? {
     core.withLock { core in
       core.resolve(path).flatMap { core.files[$0] }.map { $0.bytes(0..<$0.byteCount) }
     }
   }
 
-  /// The file's length as programs see it; nil where there is none.
+  /// Returns the file's length as programs see it; nil if there is none.
   package func byteCount(_ path: String) -> Int? {
     core.withLock { core in core.resolve(path).flatMap { core.files[$0]?.byteCount } }
   }
 
-  /// Replaces a file's bytes in place, or makes the file and the folders on the way. False where a name on the way is
-  /// taken by the other kind, or the bytes are too many.
+  /// Replaces a file's bytes in place, or makes the file and its parent folders. Returns false if a name in the
+  /// path is of the other kind, or the bytes are too many.
   @discardableResult
   package func setContents(_ path: String, _ bytes: [UInt8]) -> Bool {
     core.withLock { core in
@@ -71,7 +71,7 @@ extension SimulatedDisk {
     return setContents(path, bytes)
   }
 
-  /// Removes a file, or a folder with all it holds. Handles go on working, on something without a name.
+  /// Removes a file, or a folder with all its content. Handles still work, on a file or folder without a name.
   @discardableResult
   package func remove(_ path: String) -> Bool {
     core.withLock { core in
@@ -84,7 +84,7 @@ extension SimulatedDisk {
     }
   }
 
-  /// Gives a file or folder another path, whose parent must exist and which must be free.
+  /// Moves a file or folder to another path, whose parent must exist and which must be free.
   @discardableResult
   package func move(_ path: String, to newPath: String) -> Bool {
     core.withLock { core in
@@ -100,11 +100,12 @@ extension SimulatedDisk {
     }
   }
 
-  /// Another disk with the same content, durable and not, without the handles, locks and faults of this one.
+  /// Returns another disk with the same content, durable and not, without the handles, locks and faults of this
+  /// one.
   package func copy() -> SimulatedDisk { crashStates().diskAfterProcessDeath() }
 
-  /// Files whose mapped bytes are not what was announced of them: a store that the engine forgot to announce, or that
-  /// is under way. Call it while nothing stores.
+  /// Returns the files whose mapped bytes differ from the announced ones: because of a store that the engine did
+  /// not announce, or one in progress. Call it while no thread stores.
   package func unannouncedStores() -> [String] {
     core.withLock { core in
       let announced = core.state(after: core.operationCount)
@@ -142,7 +143,7 @@ extension DiskCore {
     directories[old.parent]?[old.name] = nil
   }
 
-  /// From the leaves up, so that no handle inside is left with a folder that seems to exist.
+  /// From the leaves up, so that no handle inside has a folder that seems to exist.
   mutating func unlink(_ name: String, in parent: Int, _ path: String) {
     guard let inode = directories[parent]?[name] else { return }
     for child in (directories[inode] ?? [:]).keys.sorted() {

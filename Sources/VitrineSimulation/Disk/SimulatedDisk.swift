@@ -1,29 +1,29 @@
 import Vitrine
 
-/// A file system in memory that knows what a loss of power would leave of it.
+/// A file system in memory that can show all states that a loss of power would leave.
 ///
 /// Every change goes into a journal under its index: writes, stores into mappings as they are announced, lengths,
 /// blocks, names and syncs. One run therefore yields the disk after each of its operations under every policy
 /// (``crashes(mixtures:seed:maximumAlone:after:expectation:)``), without running again.
 ///
-/// May be used from any thread; one lock serializes all calls. What is asked about the whole disk (exports, crashes) is
-/// of the moment of the call.
+/// May be used from any thread; one lock serializes all calls. Exports and crashes of the whole disk show the
+/// moment of the call.
 package final class SimulatedDisk: FileSystem {
   package struct Options: Sendable {
-    /// Room for blocks of 4096 bytes. Folders and empty files take none.
+    /// The space for blocks of 4096 bytes. Folders and empty files take none.
     package var capacityByteCount = 16 << 30
     /// Address space for each file that is mapped; such a file cannot grow past it.
     package var mappingByteCount = 64 << 20
     /// False for a file system that writes every block to a new place: allocating then sets the length only.
     package var promisesAllocation = true
-    /// Whether address space of files goes from disk to disk, which is quicker: see ``FileMemory``.
+    /// Whether disks reuse the address space of files, which is faster: see ``FileMemory``.
     package var reusesMemory = false
 
     package init() {}
   }
 
   let core: Guarded<DiskCore>
-  /// What somebody else does while a sync is under way: the first of those to come that has this number.
+  /// Runs in the middle of a sync: that of this number, counted from now on.
   private let duringSync = Guarded<(left: Int, Meanwhile)?>(nil)
 
   package convenience init(_ options: Options = Options()) { self.init(DiskState(), options: options) }
@@ -59,7 +59,7 @@ package final class SimulatedDisk: FileSystem {
     }
   }
 
-  /// A call of the engine that may change the disk.
+  /// Makes a call of the engine that may change the disk.
   func change<R>(
     from site: CallSite, _ body: (inout DiskCore) throws(SystemError) -> R
   ) throws(SystemError) -> R {
@@ -72,18 +72,18 @@ package final class SimulatedDisk: FileSystem {
 
   // MARK: Time
 
-  /// How many operations were carried out so far. A change acknowledged when the count was n must hold in every disk
-  /// that a crash after n operations or more leaves.
+  /// The number of operations so far. A change acknowledged when the count was n must hold in every disk that a
+  /// crash after n operations or more leaves.
   package var operationCount: Int { core.withLock { $0.operationCount } }
 
-  /// What was carried out, oldest first, since the disk was made or its history folded.
+  /// The operations, oldest first, since the disk was made or its history folded.
   package var operations: [DiskOperation] { core.withLock { $0.journal } }
-  /// Writes that did all that they were to do, and of which the caller heard that they failed.
+  /// Writes that wrote all their bytes but returned an error.
   var wholeFailedWrites: [DiskOperation] {
     core.withLock { core in core.journal.filter { core.wholeFailedWrites.contains($0.index) } }
   }
 
-  /// Those that were carried out after the first `count` of the disk's life.
+  /// The operations after the first `count` of the disk's life.
   package func lastOperations(since count: Int) -> ArraySlice<DiskOperation> {
     core.withLock { $0.journal.suffix(Swift.max(0, $0.operationCount - count)) }
   }
@@ -93,8 +93,8 @@ package final class SimulatedDisk: FileSystem {
     let body: @Sendable () -> Void
   }
 
-  /// Runs `body` once, in the middle of the sync of that number from now on, on the thread that syncs: the sync has not
-  /// returned, and what was written before it began is durable already, or is not yet. 0 takes it back.
+  /// Runs `body` once, in the middle of the sync of that number from now on, on the thread that syncs. The sync has
+  /// not returned, and the writes before it are already durable, or not yet. 0 cancels it.
   package func planDuringSync(_ number: Int, isDurable: Bool, _ body: @escaping @Sendable () -> Void) {
     duringSync.withLock { $0 = number > 0 ? (number, Meanwhile(isDurable: isDurable, body: body)) : nil }
   }
@@ -108,14 +108,14 @@ package final class SimulatedDisk: FileSystem {
     }
   }
 
-  /// Once so many operations are complete, every further call fails with `EIO` and changes nothing, as if the power had
-  /// gone; the run that goes on unwinds without effect. Nil goes on.
+  /// After this many complete operations, every further call fails with `EIO` and changes nothing, as if the power
+  /// was lost; the run then unwinds without effect. Nil resumes.
   package func stop(afterOperations count: Int?) { core.withLock { $0.stopsAfter = count } }
 
   package var isStopped: Bool { core.withLock { $0.isStopped } }
 
-  /// Forgets the journal up to now, to save memory in a long run. Crashes can be explored from here on; what is
-  /// unsynced still is.
+  /// Drops the journal up to now, to save memory in a long run. Crashes can be explored from here on; unsynced
+  /// changes stay unsynced.
   package func foldHistory() {
     core.withLock { core in
       core.initial = core.state(after: core.operationCount)
@@ -125,7 +125,7 @@ package final class SimulatedDisk: FileSystem {
 
   // MARK: Crashes
 
-  /// What a crash after `count` operations can leave; after all of them when nil.
+  /// Returns the states that a crash after `count` operations can leave; after all of them if nil.
   package func crashStates(after count: Int? = nil) -> CrashStates {
     let (initial, journal, options) = core.withLock { ($0.initial, $0.journal, $0.options) }
     var state = initial
@@ -135,19 +135,19 @@ package final class SimulatedDisk: FileSystem {
     return CrashStates(state, options: options)
   }
 
-  /// All disks that a loss of power can leave, at every moment of the history or at those given.
+  /// Returns all disks that a loss of power can leave, at every moment of the history or at the given ones.
   ///
   /// - Parameters:
-  ///   - mixtures: How many random disks to draw for each moment.
-  ///   - maximumAlone: How many unsynced changes to keep, lose and tear one by one at each moment.
-  ///   - maximumAloneNowAndThen: The same at one moment of eight, where it is more.
-  ///   - takesFilesAlone: Whether to keep and lose each file and each folder.
-  ///   - moments: Numbers of complete operations; all when nil.
-  ///   - comparesShapes: Whether disks are equal that differ only in the bytes that were written, not in which operations
-  ///     wrote them. The history must go back to the empty disk.
-  ///   - expectation: A number that differs between moments at which different things must hold, such as how many
-  ///     changes were acknowledged by then and which one was under way. Equal disks are left out among moments with one
-  ///     number. By default no two moments have the same.
+  /// - mixtures: The number of random disks to draw for each moment.
+  /// - maximumAlone: The number of unsynced changes to keep, lose and tear one by one at each moment.
+  /// - maximumAloneNowAndThen: The same at one moment of eight, if it is larger.
+  /// - takesFilesAlone: Whether to keep and lose each file and each folder.
+  /// - moments: Numbers of complete operations; all if nil.
+  /// - comparesShapes: Whether disks are equal that differ only in the written bytes, not in the operations that
+  ///   wrote them. The history must begin with the empty disk.
+  /// - expectation: A number that differs between moments with different expectations, such as the number of
+  ///   acknowledged changes and the change in progress. Equal disks are left out among moments with one number. By
+  ///   default no two moments have the same.
   package func crashes(
     mixtures: Int, seed: UInt64, maximumAlone: Int = .max, maximumAloneNowAndThen: Int = 0,
     takesFilesAlone: Bool = true, after moments: [Int]? = nil, comparesShapes: Bool = false,
@@ -173,11 +173,11 @@ package final class SimulatedDisk: FileSystem {
       core.isReadOnly = false
     }
   }
-  /// How many calls a fault struck.
+  /// The number of calls that a fault struck.
   package var strikeCount: Int { core.withLock { $0.faults.strikeCount } }
 
-  /// From now on there is only the room that removals free. With `refusingNewNames`, nothing can be created either,
-  /// as where a folder would need a new block.
+  /// Leaves only the room that removals free from now on. With `refusingNewNames`, nothing can be created either,
+  /// as if a folder needed a new block.
   package func fillUp(refusingNewNames: Bool = false) {
     core.withLock { $0.fillUp(refusingNewNames: refusingNewNames) }
   }
@@ -191,20 +191,20 @@ package final class SimulatedDisk: FileSystem {
 
   // MARK: Observation
 
-  /// Bytes of all blocks that files have, those of open files without a name included.
+  /// Bytes of all blocks of files, including open files without a name.
   package var usedByteCount: Int { core.withLock { $0.usedPageCount * Page.byteCount } }
 
-  /// The most that it was since the disk was made.
+  /// The highest used byte count since the disk was made.
   package var mostUsedByteCount: Int { core.withLock { $0.mostUsedPageCount * Page.byteCount } }
-  /// Counts from what is used now.
+  /// Restarts the maximum from the present value.
   package func resetMostUsedByteCount() { core.withLock { $0.mostUsedPageCount = $0.usedPageCount } }
 
   var promisesAllocation: Bool { core.withLock { $0.options.promisesAllocation } }
 
-  /// How often the engine made this call, failures included.
+  /// The number of times the engine made this call, failures included.
   package func callCount(_ call: DiskCall) -> Int { core.withLock { $0.calls[call] ?? 0 } }
 
-  /// What would have been undefined on a real disk: stores past a file's end or into blocks it does not have. Tests
-  /// expect none.
+  /// Calls with undefined results on a real disk: stores past a file's end or into unallocated blocks. Tests expect
+  /// none.
   package var misuse: [String] { core.withLock { $0.misuse } }
 }

@@ -5,7 +5,7 @@ final class FileHold: Sendable {
   let disk: SimulatedDisk
   let file: LiveFile
 
-  /// Takes over a hold that the caller has counted under the lock, so that the file cannot go in between.
+  /// Takes over a hold that the caller has counted under the lock, so that the file cannot be freed in between.
   init(disk: SimulatedDisk, alreadyCountedOn file: LiveFile) {
     self.disk = disk
     self.file = file
@@ -14,7 +14,7 @@ final class FileHold: Sendable {
   deinit { disk.core.withLock { $0.loseHold(on: file) } }
 }
 
-/// A handle on a file of a simulated disk. Owns the file's lock while ``tryLock()`` has answered true.
+/// A handle on a file of a simulated disk. Owns the file's lock once ``tryLock()`` has returned true.
 final class SimulatedFile: File {
   let path: String
   let announcesStores = true
@@ -113,7 +113,7 @@ final class SimulatedFile: File {
   }
 
   func didStore(_ range: Range<Int>, from site: CallSite) {
-    // A disk that has stopped takes none, and has nobody to tell.
+    // A stopped disk refuses the store, and this call cannot report it.
     try? change(from: site) { (core, file) throws(SystemError) in try core.didStore(file, range, path) }
   }
 }

@@ -1,11 +1,12 @@
 import Vitrine
 
-/// Contract 5: counted anew, live, dead and free bytes are what the store says and what its files have, every live payload has
-/// a key, and no two share a place.
+/// Contract 5: recounted live, dead and free bytes match the store's figures and its files, every live payload has
+/// a key, and no two overlap.
 package enum Accounts {
-  /// Answers what is wrong, or nil. Of a record whose head is damaged nothing tells what it took: beside damage the store may
-  /// count more than there is, and never less.
-  /// `fileByteCount` tells the length of a file of `segments/`, where anybody can.
+  /// Returns a description of the violation, or nil. A record with a damaged head does not tell its size: beside
+  /// damage the store may count more bytes than exist, and never fewer.
+  ///
+  /// `fileByteCount` returns the length of a file of `segments/`, if the caller can tell.
   package static func check(
     _ store: CacheStore, besideDamage: Bool = false, fileByteCount: (String) -> Int? = { _ in nil }
   ) -> String? {
@@ -58,7 +59,7 @@ package enum Accounts {
         return "\(segment.fileName) says \(segment.liveUnits) units in \(segment.liveCount) live parts, "
           + "and has \(units) in \(parts.count)"
       }
-      // What no live part has is dead up to the tail and free behind it.
+      // The bytes of no live part are dead up to the tail and free behind it.
       var end = SegmentHeader.byteCount
       for part in parts where !part.isEmpty {
         if part.lowerBound < end { return "\(segment.fileName) has two live parts at \(part.lowerBound)" }

@@ -8,7 +8,7 @@ import Vitrine
   import Darwin
 #endif
 
-/// What an entry has to say, apart from when it was put and used, and from the original it was made of.
+/// The expected state of an entry, without its times of put and use and the original it was made from.
 package struct Content: Equatable, Sendable {
   /// In milliseconds.
   package enum Expiry: Equatable, Sendable {
@@ -21,9 +21,9 @@ package struct Content: Equatable, Sendable {
   package var metadata: [UInt8] = []
   package var layout: BitmapLayout?
   package var expiry: Expiry?
-  /// Asked for when it was put. Nobody can tell from here whether it is so.
+  /// Requested when the entry was put. A reader cannot tell whether it was granted.
   private var isPageAligned = false
-  /// The caller's own; of the store's nobody knows from here.
+  /// The caller's own source; the store's automatic one is unknown here.
   var namedSource: Source?
 
   package init(_ bytes: [UInt8], metadata: [UInt8] = [], layout: BitmapLayout? = nil) {
@@ -32,7 +32,7 @@ package struct Content: Equatable, Sendable {
     self.layout = layout
   }
 
-  /// What a put with these options stores.
+  /// The content that a put with these options stores.
   package init(_ bytes: [UInt8], _ options: PutOptions) {
     self.init(bytes, metadata: options.metadata, layout: options.layout)
     expiry = Content.expiry(options.expirationMilliseconds, options.slidingExpirationMilliseconds)
@@ -50,7 +50,7 @@ package struct Content: Equatable, Sendable {
     fixed.map { .at($0) } ?? idle.map { .afterIdle($0) }
   }
 
-  /// Puts it again, made from nothing that the store knows.
+  /// Options that put the content again, without a source known to the store.
   var options: PutOptions {
     var options = PutOptions(metadata: metadata, source: namedSource.map { .named($0) } ?? SourceOption.none)
     options.layout = layout
@@ -63,12 +63,12 @@ package struct Content: Equatable, Sendable {
     return options
   }
 
-  /// Whether it may no longer be given out. Of one that lasts as long as it is used, nobody knows from here.
+  /// Whether a get may no longer return the entry. An expiry by idle time is unknown here.
   func hasExpired(at now: Int64) -> Bool {
     if case .at(let moment) = expiry { moment <= now } else { false }
   }
 
-  /// Whether the payload of another entry serves this one too.
+  /// Returns whether the payload of another entry serves this one too.
   func canShare(with other: Content) -> Bool {
     layout == other.layout && (other.isPageAligned || !isPageAligned) && Content.same(bytes, other.bytes)
   }

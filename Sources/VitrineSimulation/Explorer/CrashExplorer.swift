@@ -1,26 +1,29 @@
 import Dispatch
 import Vitrine
 
-/// Runs workloads on a simulated disk, and looks at the store in the states that a loss of power, the death of the process,
-/// faults of the disk alone and in pairs, damage at rest and what others do to disk, folder and clock could leave: does it
-/// open, is everything there that was promised and nothing that was not, does it go on working?
+/// Runs workloads on a simulated disk, and inspects the store in the states that faults could leave: a loss of
+/// power, the death of the process, faults of the disk alone and in pairs, damage of a closed store, and external
+/// changes of disk, folder and clock. It checks that the store opens, has everything it promised and nothing else,
+/// and continues to work.
 ///
-/// What a round does follows from seed, workload and round, so every violation can be repeated.
+/// A round follows from seed, workload and round number, so every violation can be repeated.
 public struct CrashExplorer: Sendable {
-  /// Each gets its share of states and faults.
+  /// Each workload gets an equal share of states and faults.
   public var workloads: [CrashWorkload]
-  /// The same one gives the same rounds.
+  /// The same seed gives the same rounds.
   public var seed: UInt64
-  /// How many distinct durable images to look at, over all workloads. Disks count as one that differ only in the bytes of
-  /// what was written.
+  /// The number of distinct durable images to inspect, over all workloads. Disks that differ only in written bytes
+  /// count as one.
   public var states: Int
-  /// How many faults of the disk to inject, over all workloads.
+  /// The number of disk faults to inject, over all workloads.
   public var faults: Int
-  /// Stops after so many seconds, whatever is left. Nil: never.
+  /// The time limit in seconds. Nil: none.
   public var seconds: Double?
-  /// How many rounds run at once, the caller's thread among them; more than there are processors gain nothing.
+  /// The number of rounds that run at once, one of them on the caller's thread; more than there are processors gain
+  /// nothing.
   public var threads: Int
 
+  /// Makes an explorer. The exploration begins with its run.
   public init(
     workloads: [CrashWorkload] = CrashWorkload.all, seed: UInt64, states: Int = 20_000, faults: Int = 2_000,
     seconds: Double? = nil, threads: Int = 2
@@ -33,10 +36,11 @@ public struct CrashExplorer: Sendable {
     self.threads = max(1, threads)
   }
 
-  /// Explores, on the caller's thread and others, and blocks until the numbers are reached, the time is over, or
-  /// `progress` says no. Progress is told a few times a second, by any of the threads but never by two at once. `watch` is
-  /// told before each look, by each thread with its number (below ``threads``), where it is: should the look trap or never
-  /// end, ``repeat(_:)`` finds the place again. Nil: it is done, or between two looks.
+  /// Explores on the caller's thread and others, and blocks until the numbers are reached, the time is over, or
+  /// `progress` returns false. `progress` is called a few times a second, by any of the threads but never by two at
+  /// once. Each thread calls `watch` before each inspection, with its number (below ``threads``) and the place: if
+  /// the inspection traps or never ends, ``repeat(_:)`` finds the place again. A nil place means that the thread is
+  /// done, or between two inspections.
   public func run(
     progress: @escaping @Sendable (CrashReport) -> Bool = { _ in true },
     watch: @escaping @Sendable (_ thread: Int, _ place: String?) -> Void = { _, _ in }
@@ -64,9 +68,9 @@ public struct CrashExplorer: Sendable {
     }
   }
 
-  /// Looks at the state or the fault again that a violation names (``CrashViolation/place``), which takes this explorer's
-  /// seed and workloads. Nil: nothing is wrong there any more. Throws `invalidArgument` for what names nothing here. Takes
-  /// as long as a round and a look.
+  /// Repeats the inspection of the state or the fault that a violation names (``CrashViolation/place``), with this
+  /// explorer's seed and workloads. Returns nil if nothing is wrong there any more. Throws `invalidArgument` for a
+  /// place that does not exist. Takes as long as a round and an inspection.
   public func `repeat`(_ place: String) throws -> CrashViolation? {
     guard let place = CrashPlace(place), let workload = workloads.first(where: { $0.name == place.workload }) else {
       throw StoreError.invalidArgument("no workload and place is named \(place)")

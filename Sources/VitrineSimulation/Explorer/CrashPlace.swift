@@ -1,15 +1,15 @@
 import Vitrine
 
-/// Where something was wrong, in one word, so that a command can look there again.
+/// The place of a violation, in one word, so that a command can inspect it again.
 struct CrashPlace: CustomStringConvertible {
   struct Moment {
     var operationCount: Int
-    /// What the power spared; nil where only the process died, and the disk has all.
+    /// The changes that survived the loss of power; nil if only the process died, and the disk has all changes.
     var policy: CrashPolicy?
   }
 
   enum Event {
-    /// A loss of power; the second one in the middle of the recovery from the first.
+    /// A loss of power; the second one interrupts the recovery from the first.
     case crash(Moment, second: Moment?, Verification)
     case fault([Misfortune], promisesAllocation: Bool)
   }
@@ -25,8 +25,8 @@ struct CrashPlace: CustomStringConvertible {
   }
 
   /// `WORKLOAD:ROUND:crash:VERIFICATION:MOMENT:POLICY[:MOMENT:POLICY]` or
-  /// `WORKLOAD:ROUND:fault:MISFORTUNE[+MISFORTUNE]`, each of three words such as `write:12:torn`, `event:filled:300`; with
-  /// `cow-fault` on a disk that promises no blocks, as those do not that copy on write.
+  /// `WORKLOAD:ROUND:fault:MISFORTUNE[+MISFORTUNE]`, each of three words such as `write:12:torn`,
+  /// `event:filled:300`; with `cow-fault` on a disk that does not promise blocks, like a copy-on-write file system.
   init?(_ text: String) {
     let parts = text.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
     guard parts.count >= 6, let round = Int(parts[1]), round >= 0 else { return nil }

@@ -1,68 +1,77 @@
-/// What an exploration has seen.
+/// The results of an exploration.
 public struct CrashReport: Sendable {
-  /// One workload's part.
+  /// The results of one workload.
   public struct Workload: Sendable {
+    /// The name of the workload.
     public var name: String
+    /// Rounds that were run, each with sizes and an order of its own.
     public var rounds = 0
-    /// Those of them of which nothing can be said, since the order of what several threads did is not known.
+    /// Rounds without a verdict, since the order of the changes of several threads is not known.
     public var roundsLeftOut = 0
-    /// Distinct durable images looked at, which no other workload had come to: those that differ in nothing but the bytes of what was
-    /// written are one.
+    /// Distinct durable images that no other workload had reached; images that differ only in written bytes are
+    /// one.
     public var states = 0
-    /// Looks at them: an image is looked at again where something else is expected of it.
+    /// Inspections: an image is inspected again if something else is expected of it.
     public var looks = 0
-    /// Moments of its first round, each behind an operation of the disk; and how many of them were cut off in all the ways
-    /// that there are.
+    /// Moments of its first round, each after an operation of the disk, and the number of moments at which it was
+    /// cut off in all possible ways.
     public var moments = 0
+    /// Moments of the first round that were cut off in all ways.
     public var momentsCut = 0
     /// Faults that struck.
     public var faults = 0
-    /// Calls that its first round makes to the disk when nothing goes wrong.
+    /// Calls that its first round makes to the disk without faults.
     public var calls = 0
-    /// How many of them have gone wrong, each in a run of its own.
+    /// The number of these calls that failed, each in a separate run.
     public var callsStruck = 0
-    /// In how many ways all of them together can go wrong, and how many of those were tried.
+    /// The number of ways in which all these calls can fail, and the number of ways that were tried.
     public var ways = 0
+    /// Ways of going wrong that were tried.
     public var waysTried = 0
-    /// Whether its disk fails by its own plan, and no other faults come.
+    /// Whether its disk fails by its own plan, and no other faults are injected.
     public var hasOwnFaults = false
-    /// Whether further rounds gave no image that was not seen.
+    /// Whether further rounds gave no new image.
     public var hasRunDry = false
   }
 
-  /// A call of the engine that changes the disk, and in how many states such a call was the last that was complete, or the first that was
-  /// not. Of some that were made there may be none.
+  /// A call of the engine that changes the disk, and the number of states in which such a call was the last
+  /// complete operation, or the first incomplete one. Some calls that were made may have no such state.
   public struct CallSite: Sendable {
-    /// The line of the engine, such as `WAL.swift:54`; empty for what others did to the disk.
+    /// The line of the engine, such as `WAL.swift:54`; empty for external changes of the disk.
     public var source: String
-    /// Such as `sync`, `store`.
+    /// For example `sync`, `store`.
     public var operation: String
-    /// Such as `wal/*`, `segments/*`, `checkpoints/*`, `STORE`.
+    /// For example `wal/*`, `segments/*`, `checkpoints/*`, `STORE`.
     public var file: String
+    /// States in which such a call was the first that was not complete.
     public var cutBefore = 0
+    /// States in which such a call was the last that was complete.
     public var cutAfter = 0
   }
 
-  /// Of the explorer; with it, ``CrashExplorer/repeat(_:)`` finds a violation again.
+  /// The explorer's seed: with it, ``CrashExplorer/repeat(_:)`` finds a violation again.
   public var seed: UInt64
   /// In the explorer's order.
   public var workloads: [Workload]
-  /// States in which the recovery from a state was cut off in turn.
+  /// States in which the recovery from a state was interrupted as well.
   public var doubleCrashes = 0
-  /// Recoveries that did something different each, and were cut off behind every one of their operations.
+  /// Distinct recoveries that were interrupted after every one of their operations.
   public var recoveries = 0
-  /// Others that were not, because by then there were as many double crashes as looks.
+  /// Other recoveries, left out because there were already as many double crashes as inspections.
   public var recoveriesLeftOut = 0
+  /// Calls of the engine that change the disk, with the states that cut them off.
   public var callSites: [CallSite] = []
-  /// Faults that struck, by the call to the disk and what became of it, or by what others did.
+  /// Faults that struck, by the call to the disk and its result, or by the external event.
   public var faultsByKind: [String: Int] = [:]
-  /// How many times two struck in one run.
+  /// The number of runs in which two faults struck.
   public var faultPairs = 0
+  /// Broken promises. Empty when the exploration found none.
   public var violations: [CrashViolation] = []
-  /// So far.
+  /// The time so far.
   public var seconds = 0.0
-  /// What was aimed at.
+  /// The requested numbers.
   public var statesWanted: Int
+  /// The number of faults that was aimed at.
   public var faultsWanted: Int
 
   /// Over all workloads.
@@ -86,10 +95,10 @@ public struct CrashReport: Sendable {
   /// Over all workloads.
   public var waysTried: Int { workloads.reduce(0) { $0 + $1.waysTried } }
 
-  /// Of each workload, unless its share is smaller.
+  /// The fewest states of each workload, unless its share is smaller.
   static let fewestStates = 5000
 
-  /// What was aimed at and not reached, a line each; empty when all was.
+  /// The requested numbers that were not reached, a line each; empty if all were.
   public var shortfalls: [String] {
     var lines: [String] = []
     if states < statesWanted { lines.append("\(states) states of \(statesWanted)") }
@@ -105,12 +114,13 @@ public struct CrashReport: Sendable {
     return lines
   }
 
-  /// Whether each call of its first round is to go wrong: where there are no more than three times its share of the faults.
+  /// Whether each call of its first round has to fail once: required if they are at most three times its share of
+  /// the faults.
   func needsEachCall(_ workload: Workload) -> Bool {
     workload.calls <= 3 * (faultsWanted / max(1, workloads.count))
   }
 
-  /// Workloads that had no state or no fault of those that were aimed at, a line each.
+  /// Workloads without any of the requested states or faults, a line each.
   public var untouched: [String] {
     workloads.flatMap { workload in
       (workload.states == 0 && statesWanted > 0 ? ["\(workload.name): no state"] : [])
@@ -119,12 +129,12 @@ public struct CrashReport: Sendable {
   }
 }
 
-/// A state in which something was not as promised.
+/// A state that broke a promise.
 public struct CrashViolation: Sendable {
-  /// Names it, for ``CrashExplorer/repeat(_:)``.
+  /// The name of the place, for ``CrashExplorer/repeat(_:)``.
   public let place: String
-  /// What was wrong.
+  /// The broken promise.
   public let text: String
-  /// What was asked of the store until then, and what it last did to the disk, oldest first.
+  /// The requests to the store until then, and the last operations of the disk, oldest first.
   public let story: [String]
 }

@@ -1,19 +1,19 @@
 import Vitrine
 
-/// One round of a workload, cut off by loss of power after every operation of the disk.
+/// One round of a workload, interrupted by a loss of power after every operation of the disk.
 struct CrashRound {
   let workload: CrashWorkload
   let round: Int
   let seed: UInt64
-  /// Nil when one state alone is looked at.
+  /// Nil if only one state is inspected.
   let board: ExplorationBoard?
-  /// Told where it is before each look.
+  /// Called with the place before each inspection.
   var enter: (CrashPlace) -> Void = { _ in }
 
-  /// Of every so many states the recovery is cut off too, somewhere, if it does what others have done. Of no multiple of the
-  /// modes and the ways, so that each of them has its turn.
+  /// The recovery is interrupted too in one of this many states, if no other recovery did the same. No multiple of
+  /// the numbers of modes and extras, so that each of them has its turn.
   private static let doubleStride = 121
-  /// Of the states that such a cut-off recovery leaves, so many at most are looked at.
+  /// The most states of an interrupted recovery that are inspected.
   private static let mostSeconds = 12
 
   func run(_ task: ExplorationBoard.Task) {
@@ -50,13 +50,13 @@ struct CrashRound {
       newImages += isNewImage ? 1 : 0
       cuts[moment, default: 0] += 1
       let isSample = number % CrashRound.doubleStride == 0
-      // No mode may serve what was not put. Each is looked at in every way, in turn.
+      // No mode may serve bytes that were not put. Modes and extras take turns.
       let verification = [Verification.firstRead, .always, .never][number % 3]
       let extras = Inspection.Extras.each[number / 3 % Inspection.Extras.each.count].union(.always)
       look(
         Cut(place: .init(operationCount: moment, policy: crash.policy), description: "\(crash)", disk: crash.disk),
         store, verification, extras, board, index, isSample: isSample)
-      // The process alone dies once at each moment.
+      // The death of the process alone is tried once at each moment.
       if lastDeath == moment { continue }
       lastDeath = moment
       look(
@@ -70,7 +70,7 @@ struct CrashRound {
     board.endPass(index, newImages: newImages)
   }
 
-  /// Does the workload. What is wrong by then is so wherever it is cut off.
+  /// Runs the workload. A violation found here does not depend on where the round is interrupted.
   private func record() -> (store: RecordedStore?, wrong: (text: String, story: [String])?) {
     let store: RecordedStore
     do { store = try workload.make(seed: seed, promisesAllocation: promisesAllocation) } catch {
@@ -81,7 +81,7 @@ struct CrashRound {
     return (store, wrong.map { ($0, story(store, .max)) })
   }
 
-  /// Looks at the store that is left, and then cuts its recovery off.
+  /// Inspects the store that is left, and then interrupts its recovery.
   private func look(
     _ cut: Cut, _ store: RecordedStore, _ verification: Verification, _ extras: Inspection.Extras,
     _ board: ExplorationBoard, _ index: Int, isSample: Bool
@@ -98,25 +98,25 @@ struct CrashRound {
     cutRecovery(store, cut, verification, board, index, isSample: isSample)
   }
 
-  /// Every fourth round is on a file system that writes blocks to new places, and so promises none, as long as the disk has
-  /// room: nothing goes through mappings then.
+  /// Every fourth round is on a copy-on-write file system, which promises no blocks, as long as the disk has room:
+  /// then no write uses a mapping.
   private var promisesAllocation: Bool { workload.hasFaults || round % 4 != 3 }
 
   private func extras(_ extras: Inspection.Extras) -> Inspection.Extras {
     var extras = extras
-    // What a failed sync has taken from the log is damage of the disk, and may be called so.
+    // The loss of log frames by a failed sync is damage of the disk, and may be reported.
     if workload.mayComplain || workload.hasFaults { extras.insert(.mayComplain) }
     if !promisesAllocation || workload.needsRoomToOpen { extras.remove(.opensFull) }
     return extras
   }
 
-  /// Cuts the power again while recovery is at work: behind each of its operations, if no other recovery did the same
-  /// to the same files in the same order.
+  /// Interrupts the power again during recovery: after each of its operations, if no other recovery did the same to
+  /// the same files in the same order.
   private func cutRecovery(
     _ store: RecordedStore, _ first: Cut, _ verification: Verification, _ board: ExplorationBoard, _ index: Int,
     isSample: Bool
   ) {
-    // What a death leaves unsynced is another matter than what a loss of power leaves.
+    // The unsynced changes after the death of a process differ from those after a loss of power.
     let kind = first.place.policy == nil ? ~index : index
     guard isSample || board.hasRoomForRecovery else { return }
     let start = CrashPlace.Moment(operationCount: 0, policy: .everythingKept)
@@ -155,7 +155,7 @@ struct CrashRound {
     _ store: RecordedStore, _ recovery: CutRecovery, _ before: CutRecovery.Before, _ second: CrashPlace.Moment,
     _ verification: Verification
   ) -> Inspection {
-    // All of it takes three times as long.
+    // All extras take three times as long.
     let extras: Inspection.Extras = second.operationCount % 4 == 0 ? .always : []
     return Inspection(
       history: store.history, moment: recovery.first.place.operationCount, powerLost: second.policy != nil,
@@ -164,7 +164,7 @@ struct CrashRound {
       predecessor: recovery.predecessor(of: second, before), extras: self.extras(extras))
   }
 
-  /// Behind each operation all kept, all lost, and one of the rest.
+  /// Returns, after each operation, all changes kept, all lost, and one other policy.
   private func seconds(of disk: SimulatedDisk) -> [Crash] {
     var seconds: [Crash] = []
     var others: [Crash] = []
@@ -183,7 +183,7 @@ struct CrashRound {
     return seconds
   }
 
-  // MARK: One state alone
+  // MARK: A single state
 
   func look(
     _ first: CrashPlace.Moment, _ second: CrashPlace.Moment?, _ verification: Verification
@@ -212,7 +212,7 @@ struct CrashRound {
     return inspection.run(recovery.world.rebooted(disk)).map { ($0, story) }
   }
 
-  // MARK: Telling
+  // MARK: Reports
 
   private func place(
     _ first: CrashPlace.Moment, _ second: CrashPlace.Moment?, _ verification: Verification
@@ -227,7 +227,7 @@ struct CrashRound {
     CrashViolation(place: "\(place(first, second, verification))", text: text, story: story)
   }
 
-  /// What was asked of the store, and the last that the disk did.
+  /// Returns the requests to the store, and the last operations of the disk.
   private func story(_ store: RecordedStore, _ moment: Int) -> [String] {
     store.history.story(upTo: moment) + story(store.world.disk, moment, "disk")
   }
@@ -237,10 +237,10 @@ struct CrashRound {
   }
 }
 
-/// Where a run ends, and the disk that is left.
+/// The end of a run, and the disk that is left.
 struct Cut {
   let place: CrashPlace.Moment
   let description: String
-  /// A new one each time.
+  /// Returns a new disk each time.
   let disk: () -> SimulatedDisk
 }

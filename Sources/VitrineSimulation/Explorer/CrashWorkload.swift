@@ -1,9 +1,9 @@
 import Vitrine
 
-/// Something that is done to a store, to be cut off anywhere.
+/// A sequence of operations on a store, to be interrupted anywhere.
 ///
-/// The body runs once for each round, on a store that was just made, with numbers drawn from the round's seed: sizes and
-/// order may hang on them, so that no two rounds are alike. It should be short: a store of a mebibyte or two and some
+/// The body runs once for each round, on a new store, with random numbers from the round's seed: sizes and order
+/// may depend on them, so that no two rounds are alike. It should be short: a store of a mebibyte or two and some
 /// dozens of changes leave tens of thousands of states.
 ///
 /// ```swift
@@ -16,27 +16,29 @@ import Vitrine
 /// precondition(report.violations.isEmpty, "\(report.violations)")
 /// ```
 public struct CrashWorkload: Sendable {
+  /// The steps of a round. `numbers` is drawn from the seed of the round.
   public typealias Body = @Sendable (_ store: RecordedStore, _ numbers: inout any RandomNumberGenerator) throws -> Void
 
-  /// A word, to name it by.
+  /// The name of the workload, one word.
   public let name: String
-  /// What it is about, in a line.
+  /// A summary, one line.
   public let summary: String
-  /// Of the store. Small budgets make for many turns of the log, evictions and compactions.
+  /// The store's options. Small budgets cause many rotations of the log, evictions and compactions.
   public let options: StoreOptions
-  /// Whether the making of the store is cut off too.
+  /// Whether the creation of the store is interrupted too.
   public let includesMaking: Bool
-  /// Whether an opening may have something to tell, as after damage.
+  /// Whether an opening may report problems, as after damage.
   var mayComplain = false
-  /// Whether an opening makes files anew, for which a full disk has no room.
+  /// Whether an opening recreates files, for which a full disk has no room.
   var needsRoomToOpen = false
-  /// Whether the disk fails in it, by its own plan: what the store refuses does not end it, an opening may have something to
-  /// tell, and may evict, and no other faults come.
+  /// Whether the disk fails in it, by its own plan. Then errors of the store do not end it, an opening may report
+  /// problems and may evict, and no other faults are injected.
   var hasFaults = false
-  /// Of a store that somebody has left, whose opening is cut off too; empty where it begins with a new one.
+  /// The files of an existing store, whose opening is interrupted too; empty to begin with a new store.
   package var files: [String: [UInt8]] = [:]
   let body: Body
 
+  /// Makes a workload. Each round runs `body` on a new store with `options`.
   public init(
     _ name: String, summary: String = "", options: StoreOptions = StoreOptions(byteBudget: 1 << 20),
     includesMaking: Bool = false, body: @escaping Body
@@ -48,12 +50,12 @@ public struct CrashWorkload: Sendable {
     self.body = body
   }
 
-  /// The seed of a round: each workload has its own.
+  /// Returns the seed of a round; it differs for each workload.
   func seed(_ seed: UInt64, round: Int) -> UInt64 {
     name.utf8.reduce(mixed(seed, UInt64(round))) { mixed($0, UInt64($1)) }
   }
 
-  /// The store to do it to, all from the empty disk on in its history.
+  /// Makes the store for the workload. Its history begins with the empty disk.
   func make(
     seed: UInt64, isTolerant: Bool = false, promisesAllocation: Bool = true,
     prepare: (SimulatedWorld) -> Void = { _ in }
@@ -63,7 +65,7 @@ public struct CrashWorkload: Sendable {
       isTolerant: isTolerant || hasFaults, promisesAllocation: promisesAllocation, files: files, prepare: prepare)
   }
 
-  /// Does it once. What the body throws is thrown.
+  /// Runs the body once, and rethrows its errors.
   func run(_ store: RecordedStore, seed: UInt64) throws {
     var numbers: any RandomNumberGenerator = SplitMix64(seed: seed)
     try body(store, &numbers)

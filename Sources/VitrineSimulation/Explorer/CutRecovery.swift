@@ -1,19 +1,19 @@
 import Vitrine
 
-/// A store that was opened on what a crash left, has done its first upkeep, and is let go as by a kill: a recovery to be cut
-/// off. Every second one has an option changed: then a checkpoint is written before anything that the crash left was
-/// checked. Every third one is closed: then a checkpoint vouches for all that it left.
+/// A store that was opened after a crash, has done its first upkeep, and was ended like a killed process: a
+/// recovery to interrupt. In every second one an option is changed: then a checkpoint is written before the records
+/// that the crash left were checked. Every third one is closed: then a checkpoint vouches for everything left.
 struct CutRecovery {
   let first: Cut
   let world: SimulatedWorld
   private let keys: Set<CacheKey>
   private let evictedCount: Int
   private let isClosed: Bool
-  /// Whether the process died behind a sync that failed, before it left its mark. Then nothing tells the next opening that
-  /// pages only look written, and the power may take what it relies on.
+  /// Whether the process died after a failed sync and before it left its mark. Then the next opening does not know
+  /// that pages only look written, and a loss of power may take pages that it relies on.
   let isUnmarked: Bool
 
-  /// Throws where the store cannot be opened or closed.
+  /// Throws if the store cannot be opened or closed.
   init(_ store: RecordedStore, _ first: Cut, _ verification: Verification) throws {
     self.first = first
     keys = store.history.keys
@@ -34,10 +34,11 @@ struct CutRecovery {
 
   var misuse: String? { world.disk.misuse.first }
 
-  /// What the crash had left, by a reader; nothing where there was no store yet.
+  /// The state that the crash had left, as a reader sees it; empty if no store existed yet.
   struct Before {
     fileprivate let seen: Inspection.Seen?
-    /// So many entries a smaller budget, known by then, may have cost, of which the history knows nothing.
+    /// The number of entries that a smaller budget, already known, may have evicted; the history does not have
+    /// them.
     let evictedCount: Int
   }
 
@@ -52,8 +53,8 @@ struct CutRecovery {
     return reader.map { Inspection.Seen($0, keys) }
   }
 
-  /// What must be there behind a second crash: all that a loss of power had left, since nothing of it was unsynced; and
-  /// when the store had been closed, all that it had then.
+  /// Returns the state that must survive a second crash: all that a loss of power had left, since none of it was
+  /// unsynced; and if the store had been closed, its state at that time.
   func predecessor(of second: CrashPlace.Moment, _ before: Before) -> Inspection.Predecessor? {
     if isUnmarked { return nil }
     if isClosed, second.operationCount == world.disk.operationCount {

@@ -1,31 +1,32 @@
 import Vitrine
 
-/// What there is to do and what was done, for all threads of an exploration.
+/// The open and finished tasks of an exploration, shared by all its threads.
 final class ExplorationBoard: Sendable {
   struct Task {
     enum Kind { case crashes, faults }
     let kind: Kind
     let workload: Int
     let round: Int
-    /// A round of crashes is done in passes, each of which cuts every so many operations; nil for the first, which says
-    /// how many there are.
+    /// A round of crashes is done in passes; each interrupts a part of the operations. Nil for the first pass,
+    /// which determines their number.
     var pass: (number: Int, count: Int)?
-    /// A round of faults is done in parts, some of the things that can go wrong in each.
+    /// A round of faults is done in parts; each tries a part of the possible faults.
     var part = 0
   }
 
   private struct State {
     var report: CrashReport
-    /// Images that were looked at, and the same with what was expected of them.
+    /// The inspected images, and the same with the expectations.
     var images: Set<UInt64> = []
     var looks: Set<UInt64> = []
-    /// By workload: passes of rounds that were begun, and how many in a row gave nothing new.
+    /// By workload: passes of the rounds that were begun, and the number of consecutive passes without a new image.
     var passes: [[Task]]
     var barrenPasses: [Int]
     var seenRecoveries: Set<UInt64> = []
     var waitingRecoveries: Set<UInt64> = []
     var sites: [Site: CrashReport.CallSite] = [:]
-    /// By workload: what of its faults comes next, how many parts in a row struck nothing, and whether none ever will.
+    /// By workload: the next task of faults, the number of consecutive parts in which no fault struck, and whether
+    /// no fault is left.
     var faultTasks: [Task]
     var barrenParts: [Int]
     var hasNoFaultsLeft: [Bool]
@@ -43,10 +44,10 @@ final class ExplorationBoard: Sendable {
   private let deadline: UInt64
   private let statesEach: Int
   private let faultsEach: Int
-  /// Workloads in the order in which they have their turns where none is behind: none is always last.
+  /// The order of the workloads' turns if none is behind, so that no workload is always last.
   private let order: [Int]
   private let progress: @Sendable (CrashReport) -> Bool
-  /// Nobody is told twice at once.
+  /// Ensures that `progress` is never called twice at once.
   private let telling = Guarded(())
   private let clock = Environment.posix.clock
 
@@ -82,7 +83,7 @@ final class ExplorationBoard: Sendable {
       || state.report.violations.count >= ExplorationBoard.mostViolations
   }
 
-  /// The workload that is furthest behind, crashes and faults in turn; nil when all is done.
+  /// Returns a task of the workload that is furthest behind, crashes and faults in turn; nil if all is done.
   func next() -> Task? {
     state.withLock { state in
       if isOver(state) { return nil }
@@ -121,7 +122,7 @@ final class ExplorationBoard: Sendable {
 
   func wantsFaults(_ workload: Int) -> Bool { state.withLock { !isOver($0) && wantsFaults($0, workload) } }
 
-  /// Its share, and every call of its first round where there are not too many for it.
+  /// Whether it lacks faults of its share, or calls of its first round that have to fail, if these are few enough.
   private func wantsFaults(_ state: State, _ index: Int) -> Bool {
     let workload = state.report.workloads[index]
     return workload.faults < faultsEach
@@ -129,15 +130,15 @@ final class ExplorationBoard: Sendable {
         && state.faultTasks[index].round == 0
   }
 
-  /// One pass cuts so many operations, then others have their turn.
+  /// The number of operations that one pass interrupts.
   private static let cutsOfPass = 20
-  /// About as many images does one cut give.
+  /// The estimated number of images per interruption.
   private static let imagesOfCut = 6
-  /// So many passes without anything new, and there is no more to be had.
+  /// After this many consecutive passes without a new image, a workload has no more.
   private static let mostBarrenPasses = 30
 
-  /// Divides a round into passes, so that the first of them, and a round that cannot be finished, is a sample of the
-  /// whole; enters the others. Answers their number.
+  /// Divides a round into passes, so that the first pass, or an unfinished round, is a sample of the whole; enters
+  /// the others. Returns their number.
   func divide(_ task: Task, cuts: Int) -> Int {
     state.withLock { state in
       let missing = statesEach - state.report.workloads[task.workload].states
@@ -151,7 +152,7 @@ final class ExplorationBoard: Sendable {
     }
   }
 
-  /// A pass gave so many images that nobody had seen.
+  /// Ends a pass that found this many new images.
   func endPass(_ workload: Int, newImages: Int) {
     state.withLock { state in
       if isOver(state) { return }
@@ -160,17 +161,18 @@ final class ExplorationBoard: Sendable {
     }
   }
 
-  /// A round in which the order of what several threads did is not known: nothing can be said of what is left.
+  /// Notes a round without a verdict, since the order of the changes of several threads is not known.
   func noteUncertain(_ workload: Int) { state.withLock { $0.report.workloads[workload].roundsLeftOut += 1 } }
 
-  /// Rounds of it give nothing that was not seen.
+  /// Notes that further rounds give nothing new.
   func giveUpStates(_ workload: Int) { state.withLock { $0.runDry(workload) } }
   func giveUpFaults(_ workload: Int) { state.withLock { $0.hasNoFaultsLeft[workload] = true } }
 
-  /// So many parts that strike nothing, and nothing will.
+  /// After this many consecutive parts in which no fault struck, none is left.
   private static let mostBarrenParts = 30
 
-  /// A part of a round of faults is done, in which so many struck; the last one, or one behind it, if `isLast`.
+  /// Ends a part of a round of faults, in which this many struck. `isLast`: it was the last part, or lies behind
+  /// it.
   func endPart(_ task: Task, struck: Int, isLast: Bool) {
     state.withLock { state in
       let workload = task.workload
@@ -182,7 +184,7 @@ final class ExplorationBoard: Sendable {
     }
   }
 
-  /// Of the moments of a workload's first round so many more were cut off in all ways.
+  /// Notes that this many more moments of a workload's first round were interrupted in all ways.
   func noteMoments(_ workload: Int, of count: Int, cut: Int) {
     state.withLock {
       $0.report.workloads[workload].moments = count
@@ -190,25 +192,25 @@ final class ExplorationBoard: Sendable {
     }
   }
 
-  /// So many calls does the first round of a workload make, which can go wrong in so many ways together.
+  /// Notes the number of calls that the first round of a workload makes, and of the ways in which they can fail.
   func noteCalls(_ count: Int, ways: Int, _ workload: Int) {
     state.withLock {
       $0.report.workloads[workload].calls = count
       $0.report.workloads[workload].ways = ways
     }
   }
-  /// One of these ways was tried.
+  /// Counts one of these ways as tried.
   func countWay(_ workload: Int) { state.withLock { $0.report.workloads[workload].waysTried += 1 } }
-  /// One of them has gone wrong, which had not before.
+  /// Counts a call that has failed for the first time.
   func countCall(_ workload: Int) { state.withLock { $0.report.workloads[workload].callsStruck += 1 } }
 
-  /// Enters a state, and whether its image is new. Nil when it was looked at already and the same was expected of it.
+  /// Enters a state. Returns whether its image is new; nil if it was inspected already with the same expectations.
   func enter(_ workload: Int, _ crash: Crash) -> Bool? {
     let isNew = state.withLock { state -> Bool? in
       let look = mixed(mixed(crash.fingerprint, UInt64(workload)), UInt64(crash.expected))
       guard state.looks.insert(look).inserted else { return nil }
       state.report.workloads[workload].looks += 1
-      // Two workloads may come to the same disk.
+      // Two workloads may reach the same disk.
       let isNew = state.images.insert(crash.fingerprint).inserted
       if isNew { state.report.workloads[workload].states += 1 }
       return isNew
@@ -217,11 +219,10 @@ final class ExplorationBoard: Sendable {
     return isNew
   }
 
-  /// All is meant to be done in so much of the time.
+  /// The share of the time limit in which all numbers should be reached.
   private static let shareOfTime = 0.85
 
-  /// There are as many double crashes as looks at most, and a quarter where states and faults come slower than the time
-  /// goes.
+  /// At most as many double crashes as inspections, and a quarter if states and faults are behind the time.
   private func mostDoubleCrashes(_ report: CrashReport) -> Int {
     guard deadline != .max else { return report.looks }
     func share(_ count: Int, _ wanted: Int) -> Double { wanted == 0 ? 1 : Double(count) / Double(wanted) }
@@ -230,11 +231,11 @@ final class ExplorationBoard: Sendable {
     return passed < done * ExplorationBoard.shareOfTime ? report.looks : report.looks / 4
   }
 
-  /// Whether it is worth the while to see what a recovery does.
+  /// Whether another recovery may still be interrupted.
   var hasRoomForRecovery: Bool { state.withLock { $0.report.doubleCrashes < mostDoubleCrashes($0.report) } }
 
-  /// Enters what a recovery did; false when another one did the same to the same files in the same order, or when it has to
-  /// wait for its turn, because it would take so many double crashes to cut it everywhere.
+  /// Enters the operations of a recovery. Returns false if another one did the same to the same files in the same
+  /// order, or if it has to wait because interrupting it everywhere would take too many double crashes.
   func enterRecovery(_ workload: Int, _ operations: [DiskOperation], _ count: Int) -> Bool {
     let shape = shape(operations, workload)
     return state.withLock { state in
@@ -260,7 +261,7 @@ final class ExplorationBoard: Sendable {
     }
   }
 
-  /// All of these were done, and the power went, in so many states that were looked at, behind the operation of a number.
+  /// Counts these operations, and by number of the last complete operation the inspected states.
   func cover(_ operations: [DiskOperation], _ cuts: [Int: Int]) {
     state.withLock { state in
       for operation in operations {
@@ -301,7 +302,7 @@ final class ExplorationBoard: Sendable {
   private func tell() {
     let now = clock.monotonicNanoseconds()
     let isDue = state.withLock { state in
-      // Another thread may have looked at the clock later and come here earlier.
+      // Another thread may have read the clock later and arrived here earlier.
       guard now > state.lastProgress, now - state.lastProgress > 250_000_000 else { return false }
       state.lastProgress = now
       return true
@@ -310,7 +311,7 @@ final class ExplorationBoard: Sendable {
   }
 }
 
-/// What is counted together: one call of the engine on one kind of files.
+/// The unit of counting: one call of the engine on one kind of files.
 private struct Site: Hashable, Comparable {
   let source: CallSite?
   let operation: String
@@ -334,7 +335,7 @@ extension CrashReport.CallSite {
 }
 
 extension DiskOperation {
-  /// The folder of the file, or the file where there is one of it.
+  /// The folder of the file, or the name of a single file.
   fileprivate var fileClass: String {
     let parts = path.split(separator: "/").dropFirst()
     guard let first = parts.first else { return "the folder" }

@@ -1,4 +1,4 @@
-/// A call to the disk that goes wrong, and how.
+/// A failing call to the disk, and the kind of the failure.
 struct FaultInjection: CustomStringConvertible {
   enum Effect: String, CaseIterable {
     case io, full, descriptors, memory, limit, interrupted, torn, lost, misdirected, short, flip, stale
@@ -33,7 +33,7 @@ struct FaultInjection: CustomStringConvertible {
       case .limit: .fail(ErrorCode.fileTooLarge)
       case .interrupted: .fail(ErrorCode.interrupted)
       case .torn: .failAfterWriting(byteCount: occurrence * 37 % 700, ErrorCode.inputOutput)
-      // Where blocks are given out late, a sync may want for room, and the pages are as lost.
+      // If blocks are allocated late, a sync may lack space, with the same effect as lost pages.
       case .lost: .loseUnsyncedPages(occurrence % 3 == 2 ? ErrorCode.noSpace : ErrorCode.inputOutput)
       case .misdirected: .misdirect(byteCount: 4096 * (1 + occurrence % 9))
       case .short: .readShort(byteCount: occurrence * 13 % 300)
@@ -45,8 +45,8 @@ struct FaultInjection: CustomStringConvertible {
 
   var harm: Harm {
     switch (call, effect) {
-    // What passes says nothing of what the disk holds. Reads that are interrupted never come as far as here: the file
-    // system repeats them, and one that goes on failing is like any that fails.
+    // A passing failure says nothing about the content of the disk. Interrupted reads never arrive here: the file
+    // system repeats them, and one that continues to fail is like any failed read.
     case (_, .descriptors), (_, .memory): .none
     case (let call, .interrupted) where call != .read: .none
     case (.write, .misdirected): .pagesAreWrong
@@ -56,7 +56,7 @@ struct FaultInjection: CustomStringConvertible {
     }
   }
 
-  /// What makes sense for each call.
+  /// The effects that make sense for each call.
   static func effects(of call: DiskCall) -> [Effect] {
     switch call {
     case .openDirectory, .list: [.io, .descriptors, .interrupted]

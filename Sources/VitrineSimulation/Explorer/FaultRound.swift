@@ -1,17 +1,17 @@
 import Vitrine
 
-/// One round of a workload, run again and again with one thing going wrong, or two, on a disk that promises its blocks and on
-/// one that does not: there what is stored through mappings else is written by calls, which can fail.
+/// One round of a workload, repeated with one fault or two, on a disk that promises its blocks and on one that does
+/// not: there the engine writes by calls, which can fail, instead of by mappings.
 struct FaultRound {
   let workload: CrashWorkload
   let round: Int
   let seed: UInt64
-  /// Nil when one run alone is looked at.
+  /// Nil if only one run is inspected.
   let board: ExplorationBoard?
-  /// Told where it is before each look.
+  /// Called with the place before each inspection.
   var enter: (CrashPlace) -> Void = { _ in }
 
-  /// Of what can go wrong; then others have their turn.
+  /// The number of parts of the possible faults; other workloads have their turn in between.
   private static let partCount = 25
 
   func run(_ task: ExplorationBoard.Task) {
@@ -20,7 +20,7 @@ struct FaultRound {
     let start = CrashPlace(workload: workload.name, round: round, event: .crash(begin, second: nil, .firstRead))
     enter(start)
     guard let board else { return }
-    // Held, since a store that is let go makes calls.
+    // Kept, since a store makes calls when it is released.
     let plain: [RecordedStore]
     do {
       plain = try [true, false].map { promisesAllocation in
@@ -50,7 +50,7 @@ struct FaultRound {
       }
       if round == 0, case .call = stop.misfortune { board.countWay(index) }
       if number % 8 == 7 {
-        // Also with another one.
+        // Also tried together with another fault.
         var numbers = SplitMix64(seed: mixed(seed, UInt64(number)))
         let pair = [stop.misfortune, all[numbers.below(all.count)].misfortune]
         if look(pair, stop.promisesAllocation, index, board) { count += 2 }
@@ -59,7 +59,7 @@ struct FaultRound {
     board.endPart(task, struck: count, isLast: part.upperBound == all.count)
   }
 
-  /// Answers whether all of them struck.
+  /// Returns whether all of them struck.
   private func look(
     _ misfortunes: [Misfortune], _ promisesAllocation: Bool, _ index: Int, _ board: ExplorationBoard
   ) -> Bool {
@@ -79,7 +79,7 @@ struct FaultRound {
     return (wrong, outcome.story)
   }
 
-  /// Nil when one of them struck nothing.
+  /// Nil if one of them did not strike.
   private func outcome(
     _ misfortunes: [Misfortune], _ promisesAllocation: Bool
   ) -> (wrong: String?, story: [String])? {
@@ -92,7 +92,7 @@ struct FaultRound {
         run.plan($0)
       }
     } catch {
-      // The store could not be made. It can be once the disk is well.
+      // The store could not be made. It can be made once the disk works again.
       guard let disk = world?.disk, run.hasStruck(disk) else { return nil }
       run.heal(disk)
       return (unmade(disk, error), ["\(error)"])
@@ -105,7 +105,7 @@ struct FaultRound {
     } catch let unexpected as RecordedStore.Unexpected {
       return ("\(unexpected)", story)
     } catch is StoreError {
-      // It could not be closed or opened again. What it had promised by then holds all the same.
+      // The store could not be closed or opened again. Its earlier promises hold all the same.
     } catch {
       return ("not an error of the store: \(error)", story)
     }
@@ -129,7 +129,7 @@ struct FaultRound {
       try store.close()
       return world.disk.misuse.first
     } catch let later {
-      return "cannot be opened after \(error), when the disk is well again: \(later)"
+      return "cannot be opened after \(error), with the disk working again: \(later)"
     }
   }
 }

@@ -1,6 +1,6 @@
 import Vitrine
 
-/// What a look at the store shows.
+/// The result of an inspection.
 enum Finding {
   case asPromised
   case wrong(String)
@@ -10,7 +10,7 @@ enum Finding {
   init(_ wrong: String?) { self = wrong.map { .wrong($0) } ?? .asPromised }
 }
 
-/// One run in which something goes wrong, and what must hold all the same.
+/// One run with faults, and the promises that must hold all the same.
 struct FaultRun {
   private let misfortunes: [Misfortune]
   private let seed: UInt64
@@ -22,16 +22,16 @@ struct FaultRun {
 
   private var mostHarm: Harm { misfortunes.map(\.harm).max() ?? .none }
 
-  /// What is missing, or has come back, was told of.
+  /// The harm that the store has reported: missing entries, or entries that may have returned.
   private func harm(_ store: RecordedStore) -> Harm {
     guard mostHarm == .entriesMayMiss else { return mostHarm }
-    // Where another one has ended a store without a checkpoint, a log that cannot be read is one that ends early.
+    // If another fault has ended a store without a checkpoint, an unreadable log looks like one that ends early.
     if misfortunes.count > 1 { return .entriesMayBeOlder }
     return store.toldHarm
   }
 
-  /// As many entries may be missing for what the disk did not give as the store has said, and those whose eviction stands in
-  /// a frame that is whole though its write failed.
+  /// Returns the number of entries that may be missing: those that the store has reported as lost, and those whose
+  /// eviction is in a frame that is whole although its write failed.
   private func losses(_ store: RecordedStore) -> Int {
     let unheard = store.world.disk.wholeFailedWrites.reduce(0) { count, operation in
       count + operation.logged.count { if case .remove = $0 { true } else { false } }
@@ -39,7 +39,7 @@ struct FaultRun {
     return unheard + (harm(store) == .none ? 0 : store.toldLosses)
   }
 
-  /// Each mode in turn. What is wrong on the disk for good is only found by those that check.
+  /// Modes take turns. Lasting errors of the disk are found only by modes that check.
   private func verification(_ moment: Int) -> Verification {
     let modes: [Verification] = mostHarm == .pagesAreWrong ? [.firstRead, .always] : [.firstRead, .always, .never]
     return modes[Int(mixed(seed, UInt64(moment)) % UInt64(modes.count))]
@@ -63,13 +63,13 @@ struct FaultRun {
     }
   }
 
-  /// Nothing goes wrong any more.
+  /// Removes all faults.
   func heal(_ disk: SimulatedDisk) {
     disk.removeFaults()
     disk.core.withLock { $0.giveRoom() }
   }
 
-  /// Damage comes when all is over, and has its own way to tell.
+  /// Damage is planted at the end, and reports its own effect.
   func hasStruck(_ disk: SimulatedDisk) -> Bool {
     disk.strikeCount >= misfortunes.count - damages.count
   }
@@ -77,26 +77,26 @@ struct FaultRun {
   func look(_ store: RecordedStore) throws -> Finding {
     let disk = store.world.disk
     let takesFolder = events.contains(where: \.takesFolder)
-    // Where a folder was taken, the disk holds it and the next one.
+    // If a folder was moved away, the disk holds it and its successor.
     if let misuse = disk.misuse.first ?? (takesFolder ? nil : store.overBudget) { return .wrong(misuse) }
-    // Reads go on also while it lasts.
+    // Reads also work while the fault lasts.
     if !events.isEmpty, !takesFolder, let wrong = whileOpen(store) { return .wrong(wrong) }
     if let wrong = onFullDisk(store) { return .wrong(wrong) }
     heal(disk)
     if takesFolder { return withoutFolder(store, disk) }
     if let wrong = whileOpen(store) { return .wrong(wrong) }
     guard let damage = damages.first else { return Finding(afterwards(store, disk)) }
-    // Together with something else it would need an account of what each may cost.
+    // With another fault it would need an account of the possible harm of each.
     return misfortunes.count == 1 ? try damage.look(store, seed: seed) : .nothingStruck
   }
 
   private func whileOpen(_ store: RecordedStore) -> String? {
-    // What a disk has put in the wrong place is still right in the memory of the one who wrote it; here it is not.
+    // Misplaced bytes on the disk are still right in the memory of the writer; here they are not.
     let harm = harm(store)
     if store.isClosed || harm == .pagesAreWrong { return nil }
     let found = Inspection.contents(store.store, store.history.keys)
-    // A change that is refused because the folder has gone leaves no older value of its keys to be read, and the history does
-    // not have every such change: a body or a drawing may be refused before it begins.
+    // A change that is refused because the folder is gone leaves no older value of its keys to be read. The history
+    // does not have every such change: a body or a drawing may be refused before it begins.
     let concealed = events.contains(where: \.takesFolder) ? store.history.keys.count : 0
     return store.history.judge(
       found, crashedAfter: store.world.disk.operationCount, powerLost: false, harm: harm,
@@ -104,7 +104,7 @@ struct FaultRun {
     ).map { "while it is open: \($0)" }
   }
 
-  /// The process dies, and the power goes, behind the fault.
+  /// The process dies, or the power is lost, after the fault.
   private func afterwards(_ store: RecordedStore, _ disk: SimulatedDisk) -> String? {
     let end = disk.operationCount
     func wrong(_ moment: Int, _ policy: CrashPolicy?) -> String? {
@@ -120,7 +120,7 @@ struct FaultRun {
     for policy: CrashPolicy? in [nil, .everythingLost, .mixture(seed: seed)] {
       if let wrong = wrong(end, policy) { return wrong }
     }
-    // What came behind it may have made good what was promised too early. What another fault may cost is told of later.
+    // Later operations may have made an early promise true. The harm of another fault is reported later.
     guard mostHarm == .none, events.allSatisfy({ !$0.takesFolder }) else { return nil }
     var numbers = SplitMix64(seed: mixed(seed, UInt64(end)))
     let moments = store.moments
@@ -130,9 +130,9 @@ struct FaultRun {
     return nil
   }
 
-  /// On a full disk removals work, and puts do again once there is room.
+  /// On a full disk removals work, and puts work again once there is room.
   private func onFullDisk(_ store: RecordedStore) -> String? {
-    // Where blocks are not promised, a frame of the log needs room too.
+    // If blocks are not promised, a frame of the log needs room too.
     guard misfortunes.count == 1, let event = events.first, event.kind == .filled || event.kind == .crowded,
       !store.isClosed, store.world.disk.promisesAllocation
     else { return nil }
@@ -148,7 +148,7 @@ struct FaultRun {
     let content = Content([1, 2, 3])
     let again = CacheKey("room again")
     do {
-      // The budget may be full all the same.
+      // The budget may still be full.
       try store.evicting {
         try store.history.run([.put(again, content)], synced: false) { try store.store.put(content.bytes, for: again) }
       }
@@ -158,13 +158,13 @@ struct FaultRun {
     return nil
   }
 
-  /// The folder went while the store was open. Nothing that came after it may count as durable; a folder that was moved
-  /// away is as good as any other.
+  /// The folder was removed while the store was open. No later change may count as durable; a folder that was moved
+  /// away must be intact.
   private func withoutFolder(_ store: RecordedStore, _ disk: SimulatedDisk) -> Finding {
     guard let moment = disk.folderLost, moment >= store.openedAt, damages.isEmpty,
       events.count(where: \.takesFolder) == 1
     else { return .nothingStruck }
-    if store.history.hasPromisedDurability(after: moment) { return .wrong("something counts as durable in no folder") }
+    if store.history.hasPromisedDurability(after: moment) { return .wrong("a change is durable without a folder") }
     if let wrong = whileOpen(store) { return .wrong(wrong) }
     let aside = "/\(WorldEvent.aside)"
     guard disk.core.withLock({ $0.resolve(aside) }) != nil else { return Finding(newStore(store)) }
@@ -183,7 +183,7 @@ struct FaultRun {
       try fresh.close()
       return nil
     } catch {
-      return "no new store can be made where one was removed: \(error)"
+      return "no new store can be made in place of a removed one: \(error)"
     }
   }
 }

@@ -1,23 +1,23 @@
-/// All that can go wrong in runs like those that some disks have seen, in an order of the seed: each of their calls in one of the
-/// ways in which it can, among what others do at some dozens of moments and damage at rest; then each call in all the other
-/// ways.
+/// All possible faults of runs like those recorded on the given disks, in an order of the seed: each call with
+/// one possible fault, among external events at some dozens of moments and damage of the closed store; then each
+/// call with all its other faults.
 struct FaultTour {
   struct Stop {
     let misfortune: Misfortune
-    /// Of the disk.
+    /// Whether its disk promises allocation.
     let promisesAllocation: Bool
-    /// The only one of its call in the first part.
+    /// The only stop of its call in the first part.
     var isFirstOfCall = false
-    /// What else can become of the call, should this strike nothing: a read of nothing gives no wrong bit.
+    /// Other faults of the call, in case this one has no effect: a read of no bytes cannot return a wrong bit.
     var others: [Misfortune] = []
   }
 
   let stops: [Stop]
   let callCount: Int
-  /// In which all the calls can go wrong.
+  /// The number of ways in which all the calls can fail.
   let wayCount: Int
 
-  /// What others do and damage at rest they share: each meets its part.
+  /// The disks share external events and damage: each gets a part.
   init(_ disks: [SimulatedDisk], seed: UInt64) {
     var numbers = SplitMix64(seed: seed)
     var first: [Stop] = []

@@ -1,7 +1,7 @@
 import Vitrine
 
-/// What was asked of a store, in order, with how many operations of the disk were complete when each request began and
-/// when it was acknowledged: enough to say what any crash may leave.
+/// The requests to a store, in order, with the number of complete disk operations when each began and when it was
+/// acknowledged: enough to tell which states a crash may leave.
 package final class History {
   package enum Change {
     case put(CacheKey, Content)
@@ -9,36 +9,36 @@ package final class History {
     case removeAll
   }
 
-  /// Does again, in a store that a crash has left, what was asked for, by the very call; answers what must be so then.
+  /// Repeats a request by the same call in a store that a crash has left; returns the changes that must follow.
   package typealias Repetition = (CacheStore) throws -> [Change]
 
-  /// Names a step, wherever others are put before it.
+  /// Identifies a step, even if others are inserted before it.
   struct StepID: Equatable {
     fileprivate let number: Int
   }
 
   struct Step {
     let id: StepID
-    /// They happen together.
+    /// These changes happen together.
     let changes: [Change]
     let again: Repetition
     /// Acknowledged as synced.
     let isSynced: Bool
     let began: Int
-    /// When it began, and how often the wall clock had been set by then.
+    /// The time at its beginning, and how often the wall clock had been set by then.
     let clock: (wall: Int64, stepCount: Int)
-    /// Nil when it failed or never ended.
+    /// Nil if it failed or never ended.
     var acknowledged: Int?
-    /// The store's own, to make room.
+    /// The store evicted the entries itself, to make room.
     var isEviction = false
-    /// It ended with an error: it may have happened or not, whatever came behind it.
+    /// It ended with an error: it may have happened or not, independent of later steps.
     var hasFailed = false
   }
 
   private(set) var steps: [Step] = []
   private var nextID = 0
-  /// Moments at which a `flush` (or what implies one) had made all durable that was there when it began, payloads
-  /// included.
+  /// Moments at which a `flush` (or an operation that implies one) had made durable all that existed when it began,
+  /// payloads included.
   private(set) var flushes: [Flush] = []
 
   struct Flush {
@@ -49,7 +49,7 @@ package final class History {
     let isPromise: Bool
   }
 
-  /// What had room once may have none later.
+  /// A value that fit once may not fit later.
   var hasOtherBudgets = false
 
   let disk: SimulatedDisk
@@ -57,7 +57,7 @@ package final class History {
   /// Milliseconds since 1970.
   var now: Int64 { clock.wallMilliseconds() }
 
-  /// Keys that had changes before the history begins, of whose metadata not all that they had is known.
+  /// Keys with changes from before the history; some of their earlier metadata is unknown.
   var keysFromBefore: Set<CacheKey> = []
 
   init(_ world: SimulatedWorld) {
@@ -65,7 +65,7 @@ package final class History {
     clock = world.clock
   }
 
-  /// What the keys have, or have not, before anything is asked for; all of it durable.
+  /// Sets the contents of the keys before the first request; all of it is durable.
   func begin(with found: [CacheKey: Content], of keys: Set<CacheKey>) {
     run(keys.sorted().map { key in found[key].map { .put(key, $0) } ?? .remove(key) }, synced: true) {}
     flush { true }
@@ -84,20 +84,20 @@ package final class History {
     acknowledge(step)
   }
 
-  /// From now on the changes may be seen; behind all others, or before the step at `position`. Answers the step to
-  /// acknowledge. Where it is not said how they are made again, each is by itself.
+  /// Begins a step: its changes may be visible from now on. It comes after all others, or before the step at
+  /// `position`. Returns the step to acknowledge. Without `again`, each change is repeated by itself.
   func begin(_ changes: [Change], synced: Bool, at position: Int? = nil, again: Repetition? = nil) -> StepID {
     let step = self.step(changes, synced: synced, began: disk.operationCount, again: again)
     steps.insert(step, at: position ?? steps.count)
     return step.id
   }
 
-  /// Whether a step began behind this one, and before the operation of that number.
+  /// Returns whether a step began after this one, and before the operation of that number.
   func hasBegun(after step: StepID, by operation: Int, otherThan others: [StepID]) -> Bool {
     steps.contains { $0.id.number > step.number && $0.began <= operation && !others.contains($0.id) }
   }
 
-  /// The newest step, while it has neither been acknowledged nor failed.
+  /// The newest step, until it is acknowledged or fails.
   var underWay: (position: Int, changes: [Change])? {
     guard let last = steps.last, last.acknowledged == nil, !last.hasFailed else { return nil }
     return (steps.count - 1, last.changes)
@@ -110,13 +110,13 @@ package final class History {
     return Step(
       id: StepID(number: nextID), changes: changes,
       again: again ?? { try History.make(changes, in: $0, synced ? .synced : .buffered) },
-      // Where there is nothing to change nothing is promised, of what came before neither.
+      // A change of nothing promises nothing, about earlier steps neither.
       isSynced: synced && !changes.isEmpty,
       began: began, clock: (clock.wallMilliseconds(), clock.stepCount), acknowledged: acknowledged)
   }
 
   private static func make(_ changes: [Change], in store: CacheStore, _ durability: Durability) throws -> [Change] {
-    // Of an eviction or a long life's beginning a few will do.
+    // Of an eviction or of a long life's beginning a few changes suffice.
     let few = Array(changes.prefix(10))
     for change in few {
       switch change {
@@ -135,7 +135,7 @@ package final class History {
     if let index = steps.lastIndex(where: { $0.id == id }) { body(&steps[index]) }
   }
 
-  /// It was acknowledged after so many operations of the disk; by now, unless told.
+  /// Acknowledges a step after this many operations of the disk; after all so far by default.
   func acknowledge(_ id: StepID, at moment: Int? = nil) {
     let moment = moment ?? disk.operationCount
     change(id) { $0.acknowledged = moment }
@@ -143,8 +143,8 @@ package final class History {
 
   func fail(_ id: StepID) { change(id) { $0.hasFailed = true } }
 
-  /// Enters what was evicted in the course of `step` or of whatever came at its place, between `began` and now: each key
-  /// by itself, in the order in which they went.
+  /// Enters the evictions in the course of `step` or of the step at its place, between `began` and now: each key by
+  /// itself, in the order of eviction.
   func evicted(_ keys: [CacheKey], before step: Int, began: Int) {
     let evictions = keys.map { key in
       var step = self.step([.remove(key)], synced: false, began: began, acknowledged: disk.operationCount)
@@ -154,7 +154,8 @@ package final class History {
     steps.insert(contentsOf: evictions, at: step)
   }
 
-  /// Runs what makes everything durable, if it answers true. What others do meanwhile does not count.
+  /// Runs an operation that makes everything durable if it returns true. Changes of other threads meanwhile do not
+  /// count.
   func flush<E: Error>(isPromise: Bool = true, _ body: () throws(E) -> Bool) throws(E) {
     let end = steps.count
     let began = disk.operationCount
@@ -163,19 +164,19 @@ package final class History {
     }
   }
 
-  /// The moments at which something else is expected than before.
+  /// The moments at which the expectations change.
   var expectations: [Int] {
     steps.flatMap { [$0.began, $0.acknowledged ?? $0.began] } + flushes.map(\.moment)
   }
 
-  // MARK: Judging
+  // MARK: Verdicts
 
   private struct Value {
     let content: Content
     /// The step that put it.
     let step: Int
-    /// The first since which the key has had these bytes, and whether one since then was to make them durable: metadata
-    /// that are changed in memory alone make no payload one that was never synced.
+    /// The first step since which the key has had these bytes, and whether one since then made them durable. A
+    /// change of metadata in memory does not count as a sync of the payload.
     let payloadStep: Int
     let isPayloadSynced: Bool
 
@@ -199,10 +200,10 @@ package final class History {
     }
   }
 
-  /// Every key that was ever touched.
+  /// Every key that a step has touched.
   var keys: Set<CacheKey> { keys(since: 0) }
 
-  /// Every key that a step touched, from a step on.
+  /// Every key that was touched from `step` on.
   func keys(since step: Int) -> Set<CacheKey> {
     Set(
       steps[min(step, steps.count)...].flatMap(\.changes).compactMap { change in
@@ -213,10 +214,10 @@ package final class History {
       })
   }
 
-  /// Contracts 2 to 4: what survives is the state after one of the steps from the last durable one to the last begun
-  /// one, with any of those that failed or without; only a payload that was never synced may read as nothing. Answers what
-  /// is wrong, or nil. So many entries may be missing by what the store has said of evictions and losses. Expiries hold by
-  /// the clock as it is now.
+  /// Contracts 2 to 4: the surviving state is that after one of the steps from the last durable one to the last
+  /// begun one, with or without any of the failed ones. Only a payload that was never synced may read as nothing.
+  /// Returns a description of the violation, or nil. `missingCount` entries may be missing, as the store has
+  /// reported evictions and losses. Expiries count by the current clock.
   func judge(
     _ found: [CacheKey: Content], crashedAfter moment: Int, powerLost: Bool, harm: Harm = .none, missingCount: Int = 0
   ) -> String? {
@@ -249,7 +250,7 @@ package final class History {
 
   private func flushed(at moment: Int) -> Int { flushes.last { $0.moment <= moment }?.stepCount ?? 0 }
 
-  /// So many of the steps that had begun must have survived, all before them included.
+  /// Returns how many of the begun steps must have survived, all earlier ones included.
   private func durableCount(_ begun: Int, at moment: Int, powerLost: Bool) -> Int {
     var durable = flushed(at: moment)
     for index in 0..<begun {
@@ -259,8 +260,8 @@ package final class History {
     return durable
   }
 
-  /// Which of the steps that failed may be thought away: any of up to ten; of more, as behind a disk that stays
-  /// broken, all from one of them on, or all but one.
+  /// Returns the sets of failed steps that may have had no effect: any of up to ten; of more, as after a disk that
+  /// stays broken, all from one of them on, or all but one.
   private func omissions(_ failed: [Int]) -> [Set<Int>] {
     if failed.count <= 10 {
       return (0..<1 << failed.count).reversed().map { bits in
@@ -271,7 +272,8 @@ package final class History {
     return [all] + failed.map { all.subtracting([$0]) } + failed.indices.map { Set(failed[$0...]) } + [[]]
   }
 
-  /// Of more than ten, all but two or three: in each life behind a failed sync the first to fail may have happened.
+  /// If more than ten failed, all but two or three: in each life after a failed sync the first to fail may have
+  /// happened.
   private func rareOmissions(_ failed: [Int]) -> [Set<Int>] {
     if failed.count <= 10 { return [] }
     let all = Set(failed)
@@ -302,7 +304,7 @@ package final class History {
     return nil
   }
 
-  /// Whether any time that the clock has shown since it was put may have made a miss of it, for good.
+  /// Returns whether the value may have expired for good at any time that the clock has shown since it was put.
   private func mayHaveExpired(_ value: Value) -> Bool {
     let put = steps[value.step].clock
     switch value.content.expiry {
@@ -312,7 +314,7 @@ package final class History {
     }
   }
 
-  /// Answers what is wrong with being given out at all.
+  /// Returns a description of an expired entry that a get returned, or nil.
   private func expired(_ found: [CacheKey: Content]) -> String? {
     let now = now
     return found.first { $0.value.hasExpired(at: now) }.map { "\($0.key.urlText) is given out after its expiry" }
@@ -322,7 +324,7 @@ package final class History {
     found.first { !hasEverPut($0.key, $0.value) }.map { "\($0.key.urlText) has bytes that were never put" }
   }
 
-  /// Whether the key ever had this. Nothing is what all have had.
+  /// Returns whether the key ever had this content. Every key has had none.
   func hasEverPut(_ key: CacheKey, _ content: Content?) -> Bool {
     content == nil
       || steps.contains { step in
@@ -333,13 +335,13 @@ package final class History {
       }
   }
 
-  /// Whether any change that began after a moment was acknowledged as safe from a loss of power.
+  /// Returns whether a change that began after a moment was acknowledged as durable.
   func hasPromisedDurability(after moment: Int) -> Bool {
     flushes.contains { $0.isPromise && $0.began > moment }
       || steps.contains { $0.isSynced && $0.began > moment && $0.acknowledged != nil }
   }
 
-  /// The steps that had begun and may have been lost, or the last three, in their order; so many at most, the newest.
+  /// Returns the begun steps that may have been lost, or the last three, in order; at most `most`, the newest.
   func cutOff(at moment: Int, powerLost: Bool, most: Int) -> [Step] {
     let begun = steps.prefix { $0.began <= moment }.count
     let durable = durableCount(begun, at: moment, powerLost: powerLost)
@@ -347,9 +349,9 @@ package final class History {
     return asked.suffix(min(most, max(3, asked.count { $0 >= durable }))).map { steps[$0] }
   }
 
-  // MARK: Telling
+  // MARK: Reports
 
-  /// What was asked up to a moment, a line for each step, the newest last.
+  /// Returns the requests up to a moment, a line for each step, the newest last.
   func story(upTo moment: Int, last count: Int = 20) -> [String] {
     let begun = steps.prefix { $0.began <= moment }
     return begun.enumerated().suffix(count).map { index, step in

@@ -7,18 +7,18 @@ package struct Inspection {
   private let moment: Int
   private let powerLost: Bool
   let verification: Verification
-  /// Recovery may have something to say then.
+  /// Recovery may report problems then.
   let isAfterFault: Bool
   private let harm: Harm
-  /// So many entries may have gone to make room, or for what the disk did not give, of which the history knows nothing.
+  /// The number of entries that may be missing without a step in the history: evicted, or lost by the disk.
   private let missingCount: Int
   private let predecessor: Predecessor?
   let extras: Extras
 
-  /// What an opening before this one had when all that it had was durable.
+  /// The state of an earlier opening, all of it durable.
   package struct Predecessor {
     let contents: [CacheKey: Content]
-    /// How much of it may have gone to make room.
+    /// The number of its entries that may have been evicted.
     let evictedCount: Int
   }
 
@@ -38,7 +38,7 @@ package struct Inspection {
     self.extras = extras
   }
 
-  /// Answers what is wrong, or nil.
+  /// Returns a description of the violation, or nil.
   package func run(_ world: SimulatedWorld) -> String? {
     do {
       try check(world)
@@ -59,14 +59,14 @@ package struct Inspection {
 
   func expectNoMisuse(_ world: SimulatedWorld) throws { try expectNothing(world.disk.misuse.first) }
 
-  /// Looks at a copy of what is left.
+  /// Runs `body` on a copy of the disk.
   private func aside(_ world: SimulatedWorld, _ body: (SimulatedWorld) throws -> Void) throws {
     let copy = world.rebooted(world.disk.copy())
     try body(copy)
     try expectNoMisuse(copy)
   }
 
-  /// For a check that answers what is wrong.
+  /// Throws if a check has returned a description of a violation.
   func expectNothing(_ wrong: String?, _ when: String = "") throws {
     if let wrong { throw Wrong(text: when + wrong) }
   }
@@ -75,12 +75,12 @@ package struct Inspection {
     _ world: SimulatedWorld, readOnly: Bool = false, _ verification: Verification? = nil
   ) throws -> CacheStore {
     var options = StoreOptions(verification: verification ?? self.verification, isReadOnly: readOnly)
-    // What a get gives does not hang on how it comes by it.
+    // The result of a get does not depend on the way it reads.
     if moment % 4 == 3 { options.reads = .copied }
     return try CacheStore.open(at: RecordedStore.path, options: options, environment: world.environment)
   }
 
-  /// What a store has under these keys.
+  /// Returns the contents that a store has under these keys.
   static func contents(_ store: CacheStore, _ keys: Set<CacheKey>) -> [CacheKey: Content] {
     var found: [CacheKey: Content] = [:]
     for key in keys { found[key] = content(store, key) }
@@ -92,7 +92,7 @@ package struct Inspection {
     return Content(bytes, entry)
   }
 
-  /// What a reader finds in what was left.
+  /// The state that a reader finds on the disk.
   struct Seen {
     let contents: [CacheKey: Content]
     /// Over the store's whole life until then.
@@ -103,12 +103,12 @@ package struct Inspection {
       evictedCount = reader.statistics().evictedCount
     }
 
-    /// How much the store has evicted since.
+    /// The number of entries evicted since.
     func evictions(_ store: CacheStore) -> Int { max(0, store.statistics().evictedCount - evictedCount) }
     func hasEvicted(_ store: CacheStore) -> Bool { evictions(store) > 0 }
   }
 
-  /// Every key has what it had, also where that is nothing. As many as were evicted may have nothing.
+  /// Expects that every key has its earlier content, or none as before. As many as were evicted may have none.
   func expectUnchanged(
     _ found: [CacheKey: Content], _ store: CacheStore, evictedCount: Int, _ when: String
   ) throws {
@@ -124,20 +124,20 @@ package struct Inspection {
     }
   }
 
-  /// An enumeration and the count tell of what gets give and of nothing else.
+  /// Expects that an enumeration and the count match the gets.
   private func expectListed(_ found: Set<CacheKey>, _ store: CacheStore) throws {
     var listed: Set<CacheKey> = []
     store.forEachEntry { entry in
       listed.insert(entry.key)
       return true
     }
-    try expectNothing(found.subtracting(listed).first.map { "\($0.urlText) is there, and not listed" })
+    try expectNothing(found.subtracting(listed).first.map { "\($0.urlText) exists, and is not listed" })
     try expectNothing(
-      listed.subtracting(found).first.map { "\($0.urlText) is listed, and has nothing or was never put" })
+      listed.subtracting(found).first.map { "\($0.urlText) is listed, and has no value or was never put" })
     try expect(store.count == listed.count, "\(store.count) entries, and \(listed.count) are listed")
   }
 
-  /// What a reader finds in what was left. It changes nothing on the disk.
+  /// Opens the disk as a reader, and checks that it changes nothing.
   func readOnly(_ world: SimulatedWorld) throws -> Seen {
     let before = world.disk.operationCount
     let reader = try open(world, readOnly: true)
@@ -155,7 +155,7 @@ package struct Inspection {
       if now == predecessor.contents[key] { continue }
       if now == nil { missing += 1 }
       if now == nil, missing <= predecessor.evictedCount { continue }
-      throw Wrong(text: "\(key.urlText) is not what the opening before this one had durably")
+      throw Wrong(text: "\(key.urlText) differs from the durable content of the opening before this one")
     }
   }
 
@@ -171,7 +171,7 @@ package struct Inspection {
 
   private func check(_ world: SimulatedWorld) throws {
     guard world.disk.contents("\(RecordedStore.path)/STORE") != nil else {
-      // The making was broken off: nothing was ever acknowledged, and opening makes it anew.
+      // The creation was interrupted: nothing was acknowledged, and opening creates the store again.
       return try checkUnmade(world)
     }
     if harm == .pagesAreWrong { return try checkDamaged(world) }
@@ -183,23 +183,23 @@ package struct Inspection {
     if extras.contains(.changesFirst) { try aside(world) { try changeFirst($0, seen) } }
     if extras.contains(.opensFull) { try aside(world) { try openFull($0, seen) } }
     if extras.contains(.rebuilds) { try aside(world) { try rebuild($0, seen) } }
-    // What a process leaves when it dies alone, a loss of power may still take.
+    // A loss of power may still take the unsynced changes that the death of a process left.
     if extras.contains(.repeatsFirst), powerLost { try aside(world) { try repeatFirst($0, seen) } }
-    // A crash may bring back files that had gone.
+    // A crash may restore removed files.
     let usedAtFirst = world.disk.usedByteCount
     let store = try open(world)
     let notes = store.statistics().lastOpen.notes
     try expect(notes.isEmpty || isAfterFault || extras.contains(.mayComplain), "recovery complains: \(notes)")
     let found = Inspection.contents(store, keys)
-    // What a failed sync left doubtful is written anew, which may cost others their place.
+    // Records made doubtful by a failed sync are written again, which may evict other entries.
     let evictedAtOnce = isAfterFault ? seen.evictions(store) : 0
-    try expectUnchanged(seen.contents, store, evictedCount: evictedAtOnce, "from what a reader found, at once")
+    try expectUnchanged(seen.contents, store, evictedCount: evictedAtOnce, "from a reader's findings, at once")
     try judge(seen.contents)
     try judge(found, evictedSince: evictedAtOnce)
-    // What has expired was not read, and may wait for upkeep to write it anew.
+    // Expired entries were not read, and upkeep may have to write them again first.
     if keys.allSatisfy({ store.lookup($0) != .expired }) { try expectAccounts(store, world) }
     try expectListed(Set(found.keys), store)
-    // Goes on working.
+    // The store continues to work.
     let extra = Inspection.extra
     try store.put(RecordedStore.bytes(300, 999), for: extra, options: PutOptions(durability: .synced))
     try expectUnchanged(found, store, evictedCount: seen.evictions(store), "after a put")
@@ -208,7 +208,7 @@ package struct Inspection {
     let report = try store.verify()
     try expect(report.isOK, "verify: \(report.damaged)")
     try expect(report.lost.isEmpty, "lost after the leftovers were checked: \(report.lost)")
-    try expectUnchanged(found, store, evictedCount: seen.evictions(store), "behind the serving")
+    try expectUnchanged(found, store, evictedCount: seen.evictions(store), "after upkeep")
     try expectAccounts(store, world, "later: ")
     try expectInsideBudget(store, world, usedAtFirst)
     try expectNobodysFilesAreGone(store, world)
@@ -219,7 +219,7 @@ package struct Inspection {
         steps += 1
         return steps < Inspection.mostCompactionSteps
       }
-      try expect(steps < Inspection.mostCompactionSteps, "a compaction goes on and on")
+      try expect(steps < Inspection.mostCompactionSteps, "a compaction does not end")
       try expectUnchanged(served, store, evictedCount: 0, "by a compaction")
       try expect(store.statistics().evictedCount == evicted, "a compaction has evicted")
       try expectAccounts(store, world, "behind a compaction: ")
@@ -232,18 +232,19 @@ package struct Inspection {
     try expectListed(Set(last.keys).union(kept == nil ? [] : [extra]), store)
     try store.close()
     if extras.contains(.damages) { try aside(world) { try damage($0) } }
-    // And is the same the next time.
+    // A second opening finds the same.
     let again = try open(world)
     try expect(Inspection.contents(again, keys) == last, "a second opening finds something else")
     try expect(again.bytes(extra) == kept, "the put after the crash is gone")
     let kind = again.statistics().lastOpen.kind
-    try expect(kind == .clean, "a clean close is not recognised: \(again.statistics().lastOpen)")
+    try expect(kind == .clean, "a clean close is not recognized: \(again.statistics().lastOpen)")
     try expectAccounts(again, world, "second opening: ")
     try repeatWhatWasCutOff(again)
     try expectWell(again)
   }
 
-  /// Of a record that the disk did not give when its entry went, nothing told what it took. Nothing is missing for that.
+  /// If the disk did not return a record when its entry was removed, its size is unknown. No entry is missing
+  /// because of that.
   private var mayCountTooMuch: Bool { isAfterFault && (harm != .none || extras.contains(.mayComplain)) }
 
   func expectAccounts(_ store: CacheStore, _ world: SimulatedWorld, _ when: String = "") throws {
@@ -255,7 +256,8 @@ package struct Inspection {
 
   func expectInsideBudget(_ store: CacheStore, _ world: SimulatedWorld, _ usedAtFirst: Int) throws {
     let (told, budget) = (store.statistics().bytesOnDisk, store.statistics().byteBudget)
-    // What a crash brings back beyond the budget goes with the first upkeep; until then LOCK and COUNTERS may need a page.
+    // Files that a crash restored beyond the budget are removed by the first upkeep; until then LOCK and COUNTERS
+    // may need a page.
     let most = usedAtFirst > budget - 2 * Page.byteCount ? usedAtFirst + 2 * Page.byteCount : budget
     let (used, peak) = (world.disk.usedByteCount, world.disk.mostUsedByteCount)
     try expect(
@@ -267,10 +269,10 @@ package struct Inspection {
     let segments = store.statistics().segments.map { "segments/\($0.file)" }
     let others = (0..<4).map { "wal/\($0).wal" } + (0..<2).map { "checkpoints/\($0).checkpoint" }
     let known = Set((segments + others + Inspection.filesOfTheFolder).map { "\(RecordedStore.path)/\($0)" })
-    try expectNothing(world.disk.filePaths.first { !known.contains($0) }.map { "\($0) is nobody's" })
+    try expectNothing(world.disk.filePaths.first { !known.contains($0) }.map { "\($0) is an unknown file" })
   }
 
-  /// The making was broken off: nothing was ever acknowledged, and opening makes it anew.
+  /// The creation was interrupted: nothing was acknowledged, and opening creates the store again.
   private func checkUnmade(_ world: SimulatedWorld) throws {
     let usedAtFirst = world.disk.usedByteCount
     let store = try open(world)
@@ -283,13 +285,13 @@ package struct Inspection {
     try expectNobodysFilesAreGone(store, world)
     store.abandon()
     let again = try open(world.rebooted(world.disk.crashStates().disk(.everythingLost)))
-    try expect(again.bytes("after") == [1] && again.count == 1, "made anew, it does not keep what was put")
+    try expect(again.bytes("after") == [1] && again.count == 1, "made again, it does not keep a put")
   }
 
   private static let filesOfTheFolder = ["STORE", "LOCK", "COUNTERS", "CACHEDIR.TAG"]
 
-  /// The changes that may have been lost are made once more, and must do what they would have done. Answers what was
-  /// changed, and whether a loss of power may not undo it.
+  /// Repeats the changes that may have been lost; they must have the same effect as before. Returns the changes,
+  /// and whether a loss of power may not undo them.
   @discardableResult
   func repeatWhatWasCutOff(_ store: CacheStore) throws -> [(changes: [History.Change], isSynced: Bool)] {
     let evictedAtFirst = store.statistics().evictedCount
@@ -299,15 +301,15 @@ package struct Inspection {
       let changes: [History.Change]
       do {
         changes = try step.again(store)
-        // What there is nothing to change for syncs nothing either.
+        // A repetition that changes nothing syncs nothing either.
         if !changes.isEmpty { made.append((changes, step.isSynced)) }
       } catch StoreError.tooLarge where step.hasFailed || history.hasOtherBudgets {
         continue
       } catch StoreError.noSpace where step.hasFailed || history.hasOtherBudgets && step.changes.count > 1 {
-        // A batch that needs more than a budget has, as before, or than the smaller one has.
+        // The batch needs more than the budget allows, as before, or more than the smaller one allows.
         continue
       } catch {
-        throw Wrong(text: "\(step.changes.prefix(2)), made once more: \(error)")
+        throw Wrong(text: "\(step.changes.prefix(2)), repeated: \(error)")
       }
       for change in changes {
         switch change {
@@ -315,14 +317,14 @@ package struct Inspection {
           let expected = content.hasExpired(at: history.now) ? nil : content
           let found = Inspection.content(store, key)
           if found == expected { continue }
-          // What came behind it may have needed its room.
+          // Later steps may have needed its room.
           missing += 1
           let evicted = store.statistics().evictedCount - evictedAtFirst
-          try expect(found == nil && missing <= evicted, "\(key.urlText) put once more is not there")
+          try expect(found == nil && missing <= evicted, "\(key.urlText) put again is missing")
         case .remove(let key):
-          try expect(!store.contains(key), "\(key.urlText) removed once more is there")
+          try expect(!store.contains(key), "\(key.urlText) removed again is not removed")
         case .removeAll:
-          try expect(store.count == 0, "something is left behind the removal of everything")
+          try expect(store.count == 0, "entries are left after the removal of everything")
         }
       }
     }
@@ -331,8 +333,8 @@ package struct Inspection {
 
   private func expectWell(_ store: CacheStore) throws {
     try store.flush()
-    try expect(try store.verify().isOK, "verify finds damage behind changes made once more")
+    try expect(try store.verify().isOK, "verify finds damage after repeated changes")
     try expectNothing(
-      Accounts.check(store, besideDamage: mayCountTooMuch), "behind changes made once more: ")
+      Accounts.check(store, besideDamage: mayCountTooMuch), "after repeated changes: ")
   }
 }

@@ -1,36 +1,37 @@
 import Vitrine
 
 extension Inspection {
-  /// What is not looked at where a recovery was cut off.
+  /// Checks that are skipped after an interrupted recovery.
   package struct Extras: OptionSet, Sendable {
     package let rawValue: Int
     package init(rawValue: Int) { self.rawValue = rawValue }
     package static let recoversTwice = Extras(rawValue: 64)
     package static let compacts = Extras(rawValue: 2)
-    /// What may have been lost is made once more before upkeep has looked at what the crash left, and the power goes again.
+    /// Changes that may have been lost are repeated before upkeep has checked the records of the crash, and the
+    /// power is lost again.
     package static let repeatsFirst = Extras(rawValue: 1)
     /// Metadata are changed before anything is read.
     package static let changesFirst = Extras(rawValue: 8)
-    /// What is overwritten in the recovered store is newer than all else, also where only the segments tell of it.
+    /// An overwrite in the recovered store is newer than everything else, also for a rebuild from the segments.
     package static let rebuilds = Extras(rawValue: 16)
-    /// Everything is verified before upkeep has looked at what the crash left.
+    /// Everything is verified before upkeep has checked the records of the crash.
     package static let verifiesFirst = Extras(rawValue: 32)
-    /// Readers check in every other way, and find the same.
+    /// Readers with every other verification mode find the same.
     package static let verifiesAnyhow = Extras(rawValue: 128)
-    /// The disk has no room at all, until the end.
+    /// The disk has no room at all until the end of the check.
     package static let opensFull = Extras(rawValue: 256)
-    /// Once it was recovered and closed, something is damaged.
+    /// Damage is planted after recovery and close.
     package static let damages = Extras(rawValue: 512)
-    /// In each state that a crash leaves.
+    /// For each state that a crash leaves.
     static let always: Extras = [.verifiesAnyhow, .recoversTwice, .compacts]
-    /// One after the other, so that no state is looked at for too long.
+    /// One of these in turn, so that no state takes too long.
     static let each: [Extras] = [.verifiesFirst, .changesFirst, .rebuilds, .repeatsFirst, .opensFull, .damages]
 
-    /// An opening may have something to tell, and behind a fault the accounts be too high.
+    /// An opening may report problems, and after a fault the accounts may be too high.
     package static let mayComplain = Extras(rawValue: 4)
   }
 
-  /// How a store checks what it reads changes nothing of what it gives.
+  /// Checks that the verification mode of a store does not change the results of its gets.
   func readAnyhow(_ world: SimulatedWorld, _ seen: Seen) throws {
     for verification in [Verification.firstRead, .always, .never] where verification != self.verification {
       let reader = try open(world, readOnly: true, verification)
@@ -39,7 +40,7 @@ extension Inspection {
     }
   }
 
-  /// The process dies behind a recovery: the next one finds the same.
+  /// The process dies after a recovery: the next one finds the same.
   func recoverTwice(_ world: SimulatedWorld, _ seen: Seen) throws {
     try open(world).abandon()
     let store = try open(world)
@@ -49,7 +50,7 @@ extension Inspection {
     store.abandon()
   }
 
-  /// An opening needs no room, nor does a removal; and when there is room again, all goes on.
+  /// An opening needs no room, nor does a removal; once there is room again, the store works as before.
   func openFull(_ world: SimulatedWorld, _ seen: Seen) throws {
     func full(_ world: SimulatedWorld) throws -> CacheStore {
       world.disk.fillUp(refusingNewNames: seen.contents.count % 2 == 0)
@@ -60,7 +61,7 @@ extension Inspection {
     try expectUnchanged(seen.contents, store, evictedCount: evicted, "opened on a full disk")
     var left = seen.contents
     if let key = keys.sorted().first(where: { store.contains($0) }) {
-      try expect(try store.remove(key, durability: .synced), "what is there cannot be removed from a full disk")
+      try expect(try store.remove(key, durability: .synced), "an entry cannot be removed on a full disk")
       left[key] = nil
     }
     let last = world.rebooted(world.disk.crashStates().disk(.everythingLost))
@@ -69,13 +70,13 @@ extension Inspection {
       left, again, evictedCount: max(evicted, seen.evictions(again)), "behind a removal on a full disk")
     last.disk.core.withLock { $0.giveRoom() }
     try again.put([1], for: Inspection.extra)
-    try expect(again.bytes(Inspection.extra) == [1], "a put, when there is room again, is not there")
+    try expect(again.bytes(Inspection.extra) == [1], "a put, with room again, is missing")
     last.background.runAll()
     try expectUnchanged(left, again, evictedCount: seen.evictions(again), "when there is room again")
     try expectNoMisuse(last)
   }
 
-  /// Exactly what is damaged is missing, and is told of, also in a store that a crash had left.
+  /// Exactly the damaged entries are missing, and are reported, also in a store that a crash had left.
   func damage(_ world: SimulatedWorld) throws {
     let damage = PlantedDamage(number: 1 + world.disk.operationCount)
     if case .wrong(let text) = try damage.look(world, history, seed: UInt64(world.disk.operationCount)) {
@@ -83,7 +84,7 @@ extension Inspection {
     }
   }
 
-  /// What a loss of power took is lost, and not damaged; of what is there nothing is either.
+  /// Records that a loss of power took are lost, not damaged; the surviving ones are not damaged either.
   func verifyFirst(_ world: SimulatedWorld, _ seen: Seen) throws {
     for isReadOnly in [true, false] {
       let store = try open(world, readOnly: isReadOnly)
@@ -91,13 +92,13 @@ extension Inspection {
       let mayComplain = extras.contains(.mayComplain)
       try expect(report.damaged.isEmpty || mayComplain, "verified first, a crash counts as damage: \(report.damaged)")
       for key in report.lost.compactMap(\.key) where seen.contents[key] != nil {
-        throw Wrong(text: "verified first, \(key.urlText) is lost, and a get gives it")
+        throw Wrong(text: "verified first, \(key.urlText) is lost, and a get returns it")
       }
       if isReadOnly { try store.close() } else { store.abandon() }
     }
   }
 
-  /// A change that is acknowledged is one of an entry that is there.
+  /// An acknowledged change of metadata has changed an existing entry.
   func changeFirst(_ world: SimulatedWorld, _ seen: Seen) throws {
     let store = try open(world)
     for key in keys.sorted().prefix(8) {
@@ -111,17 +112,17 @@ extension Inspection {
     for key in keys.sorted().prefix(8) {
       var expected = seen.contents[key]
       expected?.metadata = [9]
-      try expect(Inspection.content(again, key) == expected, "\(key.urlText) is not what its metadata was changed of")
+      try expect(Inspection.content(again, key) == expected, "\(key.urlText) differs after a change of metadata")
     }
     try expectNoMisuse(last)
   }
 
-  /// No number is given twice: records written now are newer than all that a crash has left lying about.
+  /// No sequence number is used twice: records written now are newer than all that a crash has left.
   func rebuild(_ world: SimulatedWorld, _ seen: Seen) throws {
     let store = try open(world)
     let news = keys.sorted().prefix(6).enumerated().map { ($1, Content(RecordedStore.bytes(200 + $0, 4000 + $0))) }
     for (key, content) in news {
-      // Made from nothing, so that none goes with an original among them.
+      // Without a source, so that no entry is removed with an original among them.
       var options = content.options
       options.durability = .synced
       try store.put(content.bytes, for: key, options: options)
@@ -139,26 +140,26 @@ extension Inspection {
       let name = found.map { "\($0.bytes.count) bytes" } ?? "nothing"
       try expect(
         found == nil && missing <= max(evicted, seen.evictions(again)),
-        "built anew, \(key.urlText) is not what was put last, but \(name)")
+        "after a rebuild, \(key.urlText) is not the last value, but \(name)")
     }
   }
 
-  /// What was lost with a crash is made once more in the store as it was recovered, beside what nobody has checked yet. Of
-  /// that a loss of power may take what was not synced, and nothing else.
+  /// Changes lost with a crash are repeated in the recovered store, beside records that no check has covered yet. A
+  /// loss of power may then take unsynced changes, and nothing else.
   func repeatFirst(_ world: SimulatedWorld, _ seen: Seen) throws {
     let store = try open(world)
     let made = try repeatWhatWasCutOff(store)
     let evicted = seen.evictions(store)
     let durableCount = (made.lastIndex { $0.isSynced } ?? -1) + 1
     var allowed = seen.contents.mapValues { [Optional($0)] }
-    // What was made of another original than the one that was put goes with it.
+    // Styles made from another original than the stored one are removed with it.
     var originals: Set<String> = []
     for (number, step) in made.enumerated() {
       for change in step.changes {
         switch change {
         case .put(let key, let content):
           if key.style == .original { originals.insert(key.urlText) }
-          // The log keeps the order: what came before a synced change is as durable, but for payloads that nobody synced.
+          // The log keeps the order: changes before a synced one are durable too, except unsynced payloads.
           let before = number < durableCount ? [] : allowed[key] ?? [nil]
           allowed[key] = before + (step.isSynced ? [content] : [content, nil])
         case .remove(let key):
@@ -183,7 +184,7 @@ extension Inspection {
         if now == nil { missing += 1 }
         if now == nil, missing <= mayMiss { continue }
         throw Wrong(
-          text: "made once more at once, and the power lost again (\(policy)), \(key.urlText) \(key.style) has "
+          text: "repeated at once, and the power lost again (\(policy)), \(key.urlText) \(key.style) has "
             + (now.map { "\($0.bytes.count) other bytes" } ?? "nothing"))
       }
       try expectNoMisuse(last)

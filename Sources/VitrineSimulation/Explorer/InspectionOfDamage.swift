@@ -1,7 +1,8 @@
 import Vitrine
 
 extension Inspection {
-  /// What is wrong on the disk may cost entries, but never gives a wrong one, `verify` and gets agree, and the store goes on.
+  /// Errors on the disk may cost entries, but no get returns a wrong one, `verify` and gets agree, and the store
+  /// continues to work.
   func checkDamaged(_ world: SimulatedWorld) throws {
     let seen = try readOnly(world)
     try judge(seen.contents)
@@ -16,14 +17,14 @@ extension Inspection {
     let last = Inspection.contents(store, keys)
     try judge(last)
     for key in last.keys where report.damaged.contains(where: { $0.key == key }) {
-      throw Wrong(text: "verify names \(key.urlText), and a get gives it")
+      throw Wrong(text: "verify names \(key.urlText), and a get returns it")
     }
     try expectNothing(Accounts.check(store, besideDamage: true), "beside damage: ")
     try expectInsideBudget(store, world, usedAtFirst)
     try store.close()
     let again = try open(world)
     let now = Inspection.contents(again, keys)
-    // What was still damaged goes when it is read.
+    // A still damaged entry is dropped when it is read.
     try expect(now.allSatisfy { last[$0.key] == $0.value }, "a second opening finds something else")
     try judge(now)
     let kept = again.bytes(Inspection.extra)

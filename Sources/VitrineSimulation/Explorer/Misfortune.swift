@@ -1,4 +1,4 @@
-/// What goes wrong in a run.
+/// A fault, an external event or damage in a run.
 enum Misfortune: CustomStringConvertible {
   case call(FaultInjection)
   case event(WorldEvent)
@@ -29,7 +29,7 @@ enum Misfortune: CustomStringConvertible {
     }
   }
 
-  /// In two words at most, for a report.
+  /// At most two words, for a report.
   var kind: String {
     switch self {
     case .call(let injection): "\(injection.call) \(injection.effect.rawValue)"
@@ -47,14 +47,14 @@ enum Misfortune: CustomStringConvertible {
   }
 }
 
-/// The most that may be amiss behind a misfortune, each with what comes before it.
+/// The worst allowed effect of a misfortune; each includes the ones before it.
 package enum Harm: Comparable {
-  /// Nothing is missing that was acknowledged.
+  /// No acknowledged entry is missing.
   case none
-  /// The disk gave nothing or nonsense for a moment: entries may have gone for it.
+  /// The disk returned nothing or nonsense for a moment: entries may be missing.
   case entriesMayMiss
-  /// It gave what it once held: entries may be older than they were.
+  /// The disk returned an earlier content: entries may be older than they were.
   case entriesMayBeOlder
-  /// What it holds is wrong for good. `verify` may say so.
+  /// The content of the disk is wrong for good. `verify` may report it.
   case pagesAreWrong
 }

@@ -1,12 +1,14 @@
 import Dispatch
 import Vitrine
 
-/// Changes from several threads. They come when one is under way and waits for the disk, each as far as it gets by
-/// itself, so that the order of their frames, and with it the history, is known and follows from the seed.
+/// Changes from several threads. They start while another change waits for the disk, and each runs as far as it can
+/// by itself. So the order of their frames, and with it the history, is known and follows from the seed.
 extension RecordedStore {
-  /// What another thread does.
+  /// A change by another thread.
   public enum Bystander: Sendable {
+    /// A put of bytes for a URL, under the style `original`.
     case put(String, [UInt8], synced: Bool)
+    /// A removal of a URL with the style `original`.
     case remove(String, synced: Bool)
 
     var key: CacheKey {
@@ -15,7 +17,7 @@ extension RecordedStore {
       }
     }
 
-    /// Whether this is how the log has it.
+    /// Whether the log has this change as `change`.
     fileprivate func isLogged(as change: Change) -> Bool {
       switch (self, change) {
       case (.put, .put), (.remove, .remove): true
@@ -24,13 +26,14 @@ extension RecordedStore {
     }
   }
 
-  /// Runs `body`, and while its sync of that number (counted from 1) is under way, each bystander's change on a thread of
-  /// its own, one begun after the other: a buffered change ends there, a synced one shares a later sync. Returns when all
-  /// have. Where there is no such sync they follow the body, and so do those behind one that waits for the body. Their keys
-  /// must be others than those of the body, and what that changes must be there to be changed.
+  /// Runs `body`. While its sync of that number (counted from 1) is in progress, each bystander's change runs on
+  /// its own thread, one begun after the other: a buffered change ends there, a synced one shares a later sync.
+  /// Returns when all have ended. Without such a sync they follow the body; so do the bystanders behind one that
+  /// waits for the body. Their keys must differ from those of the body, and the entries that they change must
+  /// exist.
   public func overlap(sync number: Int = 1, _ bystanders: [Bystander], _ body: () throws -> Void) throws {
     let evictedBefore = notedEvictions.count
-    // Which of the contents that a bystander's key had was evicted, and when, is not known.
+    // If a content of a bystander's key was evicted, it is not known which one, and when.
     defer { if notedEvictions[evictedBefore...].contains(where: bystanders.map(\.key).contains) { isUncertain = true } }
     try evicting { try run(bystanders, inSync: number, of: body) }
   }
@@ -39,7 +42,7 @@ extension RecordedStore {
     let waiting = DispatchGroup()
     var started: [Started] = []
     let run = Unchecked { [self] in
-      // A change that nobody sees yet has no frame yet: those of the bystanders come before it.
+      // A change that is not visible yet has no frame yet: those of the bystanders come before it.
       let unseen = history.underWay.flatMap { change in isSeen(change.changes) ? nil : change.position }
       for (count, bystander) in bystanders.enumerated() {
         started.append(start(bystander, at: unseen.map { $0 + count }, precedesBody: unseen != nil, waiting))
@@ -47,7 +50,7 @@ extension RecordedStore {
         if !hasGoneFar(started[count]) { return }
       }
     }
-    // The disk may have done its work when they come, or not.
+    // The disk may have completed the sync when they start, or not.
     let isDurable = mixed(UInt64(world.disk.operationCount), UInt64(number)) & 1 == 0
     world.disk.planDuringSync(number, isDurable: isDurable) { run.body() }
     defer {
@@ -82,16 +85,17 @@ extension RecordedStore {
     }
   }
 
-  /// A bystander's change under way.
+  /// A bystander's change in progress.
   private struct Started {
     let bystander: Bystander
     let step: History.StepID
     let began: Int
-    /// Its step is before that of the body that was under way.
+    /// Its step precedes that of the body in progress.
     let precedesBody: Bool
-    /// Its thread, and behind how many operations that began with it: before, it may have been another's. Nil until then.
+    /// Its thread, and the number of complete operations when it began: an earlier one may belong to another
+    /// thread. Nil until then.
     let thread = Guarded<(identity: ThreadIdentity, status: ThreadStatus, began: Int)?>(nil)
-    /// After how many operations it ended, and whether well.
+    /// The number of operations after which it ended, and whether it was acknowledged.
     let end = Guarded<(moment: Int, isAcknowledged: Bool)?>(nil)
   }
 
@@ -128,8 +132,8 @@ extension RecordedStore {
     return started
   }
 
-  /// Waits until it has ended, or waits behind its frame; answers false where it waits for something else, which nothing
-  /// here can see, or gets no time.
+  /// Waits until it has ended, or waits behind its frame. Returns false if it waits for something else, which is
+  /// invisible here, or gets no time.
   private func hasGoneFar(_ bystander: Started) -> Bool {
     let clock = Environment.posix.clock
     let end = clock.monotonicNanoseconds() + RecordedStore.longestWait
@@ -143,8 +147,8 @@ extension RecordedStore {
     return true
   }
 
-  /// Whether the frames came in the order in which the history has their changes: that of a thread that gets little time
-  /// comes later than it should.
+  /// Returns whether the frames are in the order of the history's changes: a thread that gets little time may come
+  /// later than it should.
   private func areInOrder(_ bystanders: [Started]) -> Bool {
     var last = -1
     for bystander in bystanders {
@@ -161,11 +165,11 @@ extension RecordedStore {
     return true
   }
 
-  /// The operation that brought the frame of its change. Its thread brings others before: a put may open a segment, or
-  /// evict.
+  /// Returns the operation that stored the frame of its change. Its thread may make others before it: a put may
+  /// open a segment, or evict.
   private func frame(of bystander: Started) -> Int? {
     guard let thread = bystander.thread.withLock({ $0 }) else { return nil }
-    // Later, its thread may be somebody else's.
+    // Its identity may be reused by a later thread.
     let end = bystander.end.withLock { $0?.moment ?? .max }
     let frame = frame(since: thread.began, of: thread.identity) { $0.contains(where: bystander.bystander.isLogged) }
     return frame.flatMap { $0 < end ? $0 : nil }
@@ -176,13 +180,13 @@ extension RecordedStore {
   }
 
   private static let threads = DispatchQueue(label: "vitrine.bystanders", attributes: .concurrent)
-  /// Long enough for a thread of a machine that has much else to do.
+  /// Long enough for a thread of a busy machine.
   private static let longestWait: UInt64 = 500_000_000
-  /// A thread that was asleep at so many looks in a row, a millisecond from each other, waits for the body.
+  /// A thread that was asleep at this many consecutive samples, 1 ms apart, waits for the body.
   private static let mostLooksAsleep = 10
 }
 
-/// A body that goes to another place on the same thread.
+/// A body that is called at another place of the same thread.
 private struct Unchecked: @unchecked Sendable {
   let body: () -> Void
   init(_ body: @escaping () -> Void) { self.body = body }

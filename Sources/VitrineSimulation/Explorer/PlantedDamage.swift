@@ -1,7 +1,7 @@
 import Vitrine
 
-/// Damage of a store at rest, of a kind and in a place that follow from its number: a bit, a sector, a page of another place
-/// or another time, a file cut short or gone.
+/// Damage of a closed store, of a kind and at a place that follow from its number: a bit, a sector, a page from
+/// another place or an earlier time, a truncated or removed file.
 struct PlantedDamage: CustomStringConvertible {
   let number: Int
 
@@ -15,13 +15,13 @@ struct PlantedDamage: CustomStringConvertible {
 
   var description: String { "damage:\(number):at-rest" }
 
-  /// Closes the store, damages what it left, and answers what is wrong then beyond that.
+  /// Closes the store, damages its files, and returns whether anything beyond the damage is wrong.
   func look(_ store: RecordedStore, seed: UInt64) throws -> Finding {
     if !store.isClosed { try store.close() }
     return try look(store.world, store.history, seed: seed)
   }
 
-  /// The same with what a store that was closed has left.
+  /// Does the same for the files of a store that was closed.
   func look(_ world: SimulatedWorld, _ history: History, seed: UInt64) throws -> Finding {
     let sound = world.disk.copy()
     let extents: [LiveExtent]
@@ -54,7 +54,7 @@ struct PlantedDamage: CustomStringConvertible {
       environment: world.rebooted(disk).environment)
   }
 
-  /// Damage ends no writing: batches replace and remove the struck entries.
+  /// Damage does not prevent writing: batches replace and remove the damaged entries.
   private func writeOn(_ store: CacheStore, _ history: History) throws {
     var batch = WriteBatch()
     for key in history.keys.sorted() { batch.put([1, 2, 3], for: key) }
@@ -63,14 +63,14 @@ struct PlantedDamage: CustomStringConvertible {
     try store.requireWell()
   }
 
-  // MARK: Damaging
+  // MARK: Damage
 
   private struct Hit {
     let disk: SimulatedDisk
     /// Relative to the store's folder.
     let file: String
     let what: String
-    /// Every byte that differs, or is gone.
+    /// Every byte that differs or is missing.
     let changed: [Int]
 
     func overlaps(_ range: Range<Int>) -> Bool { changed.contains { range.contains($0) } }
@@ -134,7 +134,7 @@ struct PlantedDamage: CustomStringConvertible {
       changed: changed)
   }
 
-  // MARK: Looking
+  // MARK: Checks
 
   private func wrong(
     _ store: CacheStore, _ hit: Hit, _ extents: [LiveExtent], _ before: [CacheKey: Content], _ history: History,
@@ -147,7 +147,7 @@ struct PlantedDamage: CustomStringConvertible {
     let struck = isInSegment ? extents.filter { $0.file == hit.file && hit.overlaps($0.range) } : []
     let keys = Set(struck.flatMap(\.keys))
     let notes = store.statistics().lastOpen.notes
-    // Of a segment that could not be read the opening tells, by its name; of the index it tells at all.
+    // An opening reports an unreadable segment by name, and a damaged index in some note.
     let saysSo =
       isInSegment
       ? notes.contains { $0.contains(hit.file.dropFirst("segments/".count)) }
@@ -156,7 +156,7 @@ struct PlantedDamage: CustomStringConvertible {
       let now = Inspection.content(store, key)
       if now == content { continue }
       if isInSegment {
-        guard keys.contains(key) || hit.changed.count > 4096 && saysSo else { return "\(key.urlText) was not struck" }
+        guard keys.contains(key) || hit.changed.count > 4096 && saysSo else { return "\(key.urlText) was not damaged" }
         if now != nil { return "\(key.urlText) has other bytes" }
         let named = report.damaged.contains { problem in
           problem.key == key
@@ -166,13 +166,13 @@ struct PlantedDamage: CustomStringConvertible {
       } else if now == nil || !history.hasEverPut(key, now) {
         return "\(key.urlText) \(now == nil ? "is missing" : "has bytes that were never put")"
       } else if !saysSo {
-        return "\(key.urlText) is older than it was, and the opening says nothing"
+        return "\(key.urlText) is older than before, and the opening reports nothing"
       }
     }
     for key in history.keys where before[key] == nil {
       guard let now = Inspection.content(store, key) else { continue }
       if !history.hasEverPut(key, now) { return "\(key.urlText) has bytes that were never put" }
-      if !saysSo { return "\(key.urlText) has come back, and the opening says nothing" }
+      if !saysSo { return "\(key.urlText) has returned, and the opening reports nothing" }
     }
     for problem in report.damaged where problem.file != "." {
       let isItsOwn =
@@ -180,9 +180,9 @@ struct PlantedDamage: CustomStringConvertible {
         && (!isInSegment || problem.offset == 0 || struck.contains { $0.start == problem.offset })
         || problem.key.map(keys.contains) ?? false
       let isExcused = saysSo && (!isInSegment || problem.file == hit.file)
-      if !isItsOwn, !isExcused { return "verify names what was not struck: \(problem)" }
+      if !isItsOwn, !isExcused { return "verify names undamaged parts: \(problem)" }
     }
-    // An opening for writing makes it whole.
+    // An opening for writing repairs it.
     for copy in [0, StoreIdentity.secondCopy] where isReadOnly && hit.file == CacheFormat.storeFile {
       guard hit.overlaps(copy..<copy + StoreIdentity.byteCount) else { continue }
       let isNamed = report.damaged.contains { $0.file == hit.file && $0.offset == copy }
@@ -192,11 +192,11 @@ struct PlantedDamage: CustomStringConvertible {
   }
 }
 
-/// Bytes of a segment that something alive needs: the head of a record, or its payload.
+/// Bytes of a segment that live entries need: the head of a record, or its payload.
 struct LiveExtent {
   let file: String
   let range: Range<Int>
-  /// Where the record begins.
+  /// The offset of the record.
   let start: Int
   let keys: [CacheKey]
 

@@ -1,8 +1,8 @@
 import Vitrine
 
-// Values that come bit by bit.
+// Values that arrive in pieces.
 extension RecordedStore {
-  /// Writes a body in pieces of the given length; nothing may change before its commit.
+  /// Writes a body in pieces of the given length; no change may be visible before its commit.
   public func write(
     _ name: String, _ bytes: [UInt8], isLengthKnown: Bool, pieces: Int = 40_000, synced: Bool = false
   ) throws {
@@ -15,7 +15,7 @@ extension RecordedStore {
     try commit(writer, name, bytes, synced: synced)
   }
 
-  /// A body to write in pieces: end it with ``commit(_:_:_:synced:)``, or leave it.
+  /// Returns a writer for a body in pieces: end it with ``commit(_:_:_:synced:)``, or drop it.
   public func writer(_ name: String, length: Int?, synced: Bool = false) throws -> BodyWriter {
     try evicting { try RecordedStore.writer(store, name, length, synced) }
   }
@@ -27,11 +27,11 @@ extension RecordedStore {
       for: CacheKey(name), length: length, options: PutOptions(durability: synced ? .synced : .buffered))
   }
 
-  /// `bytes` are what was written into it.
+  /// Commits a body. `bytes` are the bytes written into it.
   public func commit(_ writer: BodyWriter, _ name: String, _ bytes: [UInt8], synced: Bool = false) throws {
     let changes = [History.Change.put(CacheKey(name), Content(bytes))]
     func again(_ store: CacheStore) throws -> [History.Change] {
-      // In pieces, of a length that is told for each other body.
+      // In pieces; every other body has a known length.
       let writer = try RecordedStore.writer(store, name, bytes.count % 2 == 0 ? bytes.count : nil, synced)
       try writer.write(Array(bytes.prefix(bytes.count / 3)))
       try writer.write(Array(bytes.dropFirst(bytes.count / 3)))
@@ -41,14 +41,15 @@ extension RecordedStore {
     try change(changes, synced: synced, again: again) { _ in try writer.commit() }
   }
 
-  /// Commits a body whose key was removed after it had begun: nothing may change. One that was refused room has ended.
+  /// Commits a body whose key was removed after it had begun: nothing may change. A body that was refused for lack
+  /// of space has ended.
   public func commitRemoved(_ writer: BodyWriter) throws {
     try attempt {
       do { try writer.commit() } catch StoreError.aborted, StoreError.noSpace {}
     }
   }
 
-  /// Begins to draw so many rows of 64 bytes, and breaks off in the middle: nothing may change.
+  /// Begins to draw this many rows of 64 bytes, and breaks off in the middle: nothing may change.
   public func breakOffDrawing(_ name: String, rows: Int) throws {
     struct BrokenOff: Error {}
     guard let layout = BitmapLayout(width: 16, height: rows, format: .rgba8888) else { return }
@@ -65,7 +66,7 @@ extension RecordedStore {
     }
   }
 
-  /// Draws `bytes`, which are so many rows of 64 bytes; `meanwhile` runs in the middle of it.
+  /// Draws `bytes`, in rows of 64 bytes; `meanwhile` runs in the middle of it.
   public func draw(
     _ name: String, _ bytes: [UInt8], synced: Bool = false, meanwhile: () throws -> Void = {}
   ) throws {
@@ -80,7 +81,7 @@ extension RecordedStore {
     }
     var step: History.StepID?
     try attempt {
-      // What `meanwhile` does notes its own evictions.
+      // `meanwhile` notes its own evictions.
       var watch = EvictionWatch(self)
       defer { watch.note(in: self) }
       do {

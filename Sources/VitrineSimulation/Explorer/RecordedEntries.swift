@@ -10,7 +10,7 @@ extension RecordedStore {
       CacheKey(name, style), bytes, options: PutOptions(metadata: metadata, durability: synced ? .synced : .buffered))
   }
 
-  /// The same with any options. Which styles an original outdates is not known to the history: see
+  /// Stores an entry with any options. The history does not know which styles an original outdates: see
   /// ``replace(_:_:outdating:synced:)``.
   public func put(_ key: CacheKey, _ bytes: [UInt8], options: PutOptions) throws {
     let isSynced = (options.durability ?? self.options.durability) == .synced
@@ -19,7 +19,7 @@ extension RecordedStore {
     }
   }
 
-  /// Changes the metadata of an entry that is there.
+  /// Changes the metadata of an existing entry.
   public func setMetadata(_ name: String, style: Style = .original, _ metadata: [UInt8], synced: Bool = false) throws {
     let key = CacheKey(name, style)
     try change(
@@ -27,7 +27,7 @@ extension RecordedStore {
       { try $0.setMetadata(metadata, for: key, durability: synced ? .synced : .buffered) })
   }
 
-  /// Lets an entry that is there expire at a moment, milliseconds since 1970, or never.
+  /// Lets an existing entry expire at a moment, milliseconds since 1970, or never.
   public func setExpiration(_ name: String, _ milliseconds: Int64?, synced: Bool = false) throws {
     let key = CacheKey(name)
     try change(
@@ -35,7 +35,7 @@ extension RecordedStore {
       { try $0.setExpiration(milliseconds, for: key, durability: synced ? .synced : .buffered) })
   }
 
-  /// Changes an entry that is there; again, whatever is there then.
+  /// Changes an existing entry; a repetition changes the entry that exists then.
   private func change(
     _ key: CacheKey, synced: Bool, _ change: @escaping (inout Content) -> Void,
     _ body: @escaping (CacheStore) throws -> Bool
@@ -48,7 +48,7 @@ extension RecordedStore {
     func again(_ store: CacheStore) throws -> [History.Change] {
       let changes = changed(store)
       guard try body(store) != changes.isEmpty else {
-        throw Unexpected(text: "a change of \(key.urlText) made once more answers the contrary of what is there")
+        throw Unexpected(text: "a change of \(key.urlText) repeated returns the opposite of the store's state")
       }
       return changes
     }
@@ -57,7 +57,7 @@ extension RecordedStore {
     try self.change(changes, synced: synced, again: again) { _ = try body($0) }
   }
 
-  /// Asks for an entry as it is made from `source`; one that names another goes.
+  /// Asks for an entry that was made from `source`; an entry with another source is dropped.
   public func get(_ name: String, style: Style = .original, from source: Source) throws {
     let key = CacheKey(name, style)
     guard let content = Inspection.content(store, key) else { return }
@@ -69,12 +69,12 @@ extension RecordedStore {
     }
     let step = history.begin([.remove(key)], synced: false)
     let found = store.bytes(key, source: source)
-    // A store that takes no more changes only misses it.
+    // A store that takes no more changes reports a miss without dropping it.
     if store.contains(key) { history.fail(step) } else { history.acknowledge(step) }
     if found != nil { throw Unexpected(text: "\(name) is found under another source") }
   }
 
-  /// Stores an original with other bytes than before, which takes the named styles of its URL with it.
+  /// Stores an original with other bytes than before, which removes the named styles of its URL.
   public func replace(_ name: String, _ bytes: [UInt8], outdating styles: [Style], synced: Bool = false) throws {
     let key = CacheKey(name)
     let outdated = styles.map { History.Change.remove(CacheKey(name, $0)) }
@@ -82,9 +82,9 @@ extension RecordedStore {
       try store.put(bytes, for: key, options: PutOptions(durability: synced ? .synced : .buffered))
     }
     func again(_ store: CacheStore) throws -> [History.Change] {
-      // Of what was lost the store may still know whose styles it has.
+      // After a loss, the store may still know which styles were made from the lost original.
       let isAnother = store.bytes(key).map { $0 != bytes } ?? false
-      // One that was put once more where the original was lost is made from nothing, and stays.
+      // A style that was put again while the original was lost has no source, and stays.
       let madeFromIt = styles.map { CacheKey(name, $0) }.filter { style in
         if case .found(let entry) = store.lookup(style) { entry.source != nil } else { true }
       }
@@ -119,7 +119,7 @@ extension RecordedStore {
     try removeAll(synced, { $0.style == style }, { _ = try $0.removeAll(style: style, durability: $1) })
   }
 
-  /// So few as a history has go in one frame.
+  /// Few enough for one frame.
   private func removeAll(
     _ synced: Bool, _ isMeant: (CacheKey) -> Bool, _ body: @escaping (CacheStore, Durability) throws -> Void
   ) throws {
@@ -140,12 +140,12 @@ extension RecordedStore {
     try removeAll(synced, { $0.urlText.hasPrefix(prefix) }, { _ = try $0.removeAll(prefix: prefix, durability: $1) })
   }
 
-  /// Removes all entries that `isMeant` picks.
+  /// Removes all entries that `isMeant` accepts.
   public func removeAll(synced: Bool = false, where isMeant: @escaping (CacheKey) -> Bool) throws {
     try removeAll(synced, isMeant, { _ = try $0.removeAll(durability: $1) { isMeant($0.key) } })
   }
 
-  /// Removes all entries whose URL begins with `prefix` but those of these URLs.
+  /// Removes all entries whose URL begins with `prefix`, except those of these URLs.
   public func retain(only names: [String], prefix: String = "", synced: Bool = false) throws {
     try removeAll(
       synced, { $0.urlText.hasPrefix(prefix) && !names.contains($0.urlText) },

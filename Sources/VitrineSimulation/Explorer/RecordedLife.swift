@@ -1,8 +1,8 @@
 import Vitrine
 
-// What happens to the store as a whole: upkeep, budgets, openings, readers, its clock.
+// Operations on the store as a whole: upkeep, budgets, openings, readers, its clock.
 extension RecordedStore {
-  /// From here on, all so far must survive a loss of power.
+  /// Flushes: all changes so far must survive a loss of power.
   public func flush() throws {
     try attempt {
       try history.flush {
@@ -12,7 +12,7 @@ extension RecordedStore {
     }
   }
 
-  /// Writes the index out; as ``flush()``, for what must survive.
+  /// Writes a checkpoint; it makes the same durable as ``flush()``.
   public func checkpoint() throws {
     try attempt {
       try history.flush {
@@ -22,8 +22,8 @@ extension RecordedStore {
     }
   }
 
-  /// What the store does in the background, now: all so far must survive a loss of power, unless the disk failed it. What
-  /// that was short of, memory for a sync or descriptors, it does again a second later.
+  /// Runs the store's background work now: all changes so far must survive a loss of power, unless the disk failed
+  /// it. If memory for a sync or descriptors were short, it repeats that work a second later.
   public func upkeep() {
     history.flush(isPromise: false) {
       let strikeCount = world.disk.strikeCount
@@ -32,7 +32,7 @@ extension RecordedStore {
     }
   }
 
-  /// Nothing that anybody could see changes.
+  /// Compacts; no visible state may change.
   @discardableResult
   public func compact() throws -> CompactionReport {
     var report = CompactionReport()
@@ -43,8 +43,8 @@ extension RecordedStore {
   /// Changes the budget of bytes; a smaller one evicts.
   public func setByteBudget(_ byteCount: Int) throws {
     try attempt { try evicting { try store.setBudgets(byteBudget: byteCount) } }
-    // Where the disk failed the store may have the old one, or shrink no further. Of what it has counted not all may have
-    // blocks yet.
+    // If the disk failed, the store may keep the old budget, or shrink no further. Some of the bytes that it has
+    // counted may have no blocks yet.
     let told = store.statistics()
     noteBudget(isTolerant ? max(told.byteBudget, told.bytesOnDisk, world.disk.usedByteCount) : byteCount)
   }
@@ -55,7 +55,7 @@ extension RecordedStore {
     try attempt { try evicting { try store.setBudgets(entryBudget: count) } }
   }
 
-  /// What came so far is durable, and no crash before this is explored.
+  /// Makes all changes so far durable; no earlier crash is explored.
   public func begin() throws {
     try flush()
     markBeginning()
@@ -73,7 +73,7 @@ extension RecordedStore {
     isClosed = false
   }
 
-  // MARK: Around it
+  // MARK: Readers, clock and closing
 
   /// Opens the store read-only beside this one, as another process would.
   public func reader() throws -> CacheStore? {
@@ -86,7 +86,7 @@ extension RecordedStore {
     return reader
   }
 
-  /// Moves a reader forward, and throws ``Unexpected`` where it does not find what the store has.
+  /// Refreshes a reader, and throws ``Unexpected`` if it does not find the store's state.
   public func check(_ reader: CacheStore) throws {
     try attempt {
       try reader.refresh()
@@ -98,30 +98,30 @@ extension RecordedStore {
     }
   }
 
-  /// What a workload finds that must not be.
+  /// A violation that a workload has found.
   public struct Unexpected: Error, CustomStringConvertible {
     let text: String
     public var description: String { text }
   }
 
-  /// Retains what an entry has now. It shows that as long as it is held, whatever becomes of the entry, its segment and the
-  /// store.
+  /// Retains the current blob of an entry. It shows the same bytes as long as it is held, whatever becomes of the
+  /// entry, its segment and the store.
   public func hold(_ name: String, style: Style = .original) {
     guard let blob = store.blob(name, style: style), let bytes = store.bytes(CacheKey(name, style)) else { return }
     heldBlobs.append((name, blob, bytes))
   }
 
-  /// Lets go what was held, and throws ``Unexpected`` where it shows anything else than it did.
+  /// Releases the held blobs, and throws ``Unexpected`` if one shows other bytes than before.
   public func checkHeld() throws {
     let held = heldBlobs
     heldBlobs = []
     for (name, blob, bytes) in held where !isTolerant {
       let isSame = blob.withBytes { now in now.withUnsafeBytes { $0.elementsEqual(bytes) } }
-      if !isSame { throw Unexpected(text: "what was retained of \(name) has other bytes") }
+      if !isSame { throw Unexpected(text: "the retained blob of \(name) has other bytes") }
     }
   }
 
-  /// Steps the wall clock, in either direction; time that passes moves both.
+  /// Steps the wall clock, in either direction; elapsed time moves both clocks.
   public func stepClock(milliseconds: Int) {
     world.clock.setWall(milliseconds: world.clock.wallMilliseconds() + Int64(milliseconds))
   }
@@ -131,11 +131,11 @@ extension RecordedStore {
 
   /// Closes the store. Only ``reopen()`` may follow.
   public func close() throws {
-    // A store that has failed closes without a word, and without making anything durable.
+    // A failed store closes without an error, and without making anything durable.
     let isWell = isWell
-    // Also where its last writes fail.
+    // Even if its last writes fail.
     isClosed = true
-    // Closing looks at what a crash had left.
+    // Closing checks the records that a crash had left.
     defer { noteWhatWasTold() }
     try history.flush(isPromise: false) {
       try store.close()
@@ -143,10 +143,10 @@ extension RecordedStore {
     }
   }
 
-  /// Takes the index away from a closed store, as damage does, and builds it anew from the segments: by `cachectl repair`,
-  /// or by the next opening. Removed keys may come back then, so none should have been removed.
+  /// Damages the index of a closed store, and rebuilds it from the segments: by `cachectl repair`, or by the next
+  /// opening. Removed keys may return then, so none should have been removed.
   public func loseIndexAndReopen(repairs: Bool) throws {
-    // What the segments do not have yet, they could not give back.
+    // A rebuild cannot return changes that are not in the segments yet.
     if try !closeWell() { return try open() }
     RecordedStore.loseIndex(world.disk)
     markBeginning()
@@ -160,7 +160,7 @@ extension RecordedStore {
     try open()
   }
 
-  /// Every checkpoint is damaged.
+  /// Damages every checkpoint.
   package static func loseIndex(_ disk: SimulatedDisk) { wipe("checkpoints", of: disk) }
 
   static func wipe(_ folder: String, of disk: SimulatedDisk) {
@@ -169,13 +169,13 @@ extension RecordedStore {
     }
   }
 
-  /// Takes from a closed store the checkpoint's file that nothing hangs on, and opens it, which makes that file anew.
+  /// Removes the older checkpoint file of a closed store, and opens it, which makes that file again.
   func loseOlderCheckpointAndReopen() throws {
-    // What was not closed well may need both.
+    // After an incomplete close both may be needed.
     if try !closeWell() { return try open() }
     let folder = "\(RecordedStore.path)/checkpoints"
     let files = world.rebooted(world.disk.copy()).environment.fileSystem
-    // Others may have taken the folder.
+    // An external event may have removed the folder.
     let found = try? CheckpointSet.open(files.openDirectory(folder, create: false), access: .readOnly)
     guard let newest = found?.order.first else { return try open() }
     for index in 0...1 where index != newest { world.disk.remove("\(folder)/\(CheckpointHeader.fileName(index))") }
@@ -183,14 +183,14 @@ extension RecordedStore {
     try open()
   }
 
-  /// Somebody puts a file under the name that the next segment will have, where the folder is still there.
+  /// Another program puts a file under the name of the next segment, if the folder still exists.
   func takeNextSegmentsName(_ bytes: [UInt8]) {
     guard world.disk.contents("\(RecordedStore.path)/\(CacheFormat.storeFile)") != nil else { return }
     let name = SegmentHeader.fileName(store.catalog.nextSegment)
     world.disk.setContents("\(RecordedStore.path)/\(CacheFormat.segmentsFolder)/\(name)", bytes)
   }
 
-  /// Closes the store. Answers whether all that there was is durable.
+  /// Closes the store. Returns whether all changes are durable.
   private func closeWell() throws -> Bool {
     let flushCount = history.flushes.count
     try close()

@@ -1,44 +1,45 @@
 import Vitrine
 
-/// A store on a simulated disk, and the history of all that was done to it through this: what a crash may leave follows
-/// from the two.
+/// A store on a simulated disk, with the history of all operations that were made through this object: the two
+/// determine the states that a crash may leave.
 ///
-/// Changes go through the methods here, so that they are in the history; ``store`` is for all that changes nothing. What a
-/// method throws is the store's own error; the history then has a step that may have happened or not. Use from one thread.
+/// Changes use the methods here, so that they are in the history; ``store`` is for operations that change nothing.
+/// The methods throw the store's own errors; the history then has a step that may have happened or not. Use from
+/// one thread.
 public final class RecordedStore {
   package let world: SimulatedWorld
   package let history: History
   package var options: StoreOptions
-  /// The store itself, to look at. It is another one after ``reopen()``.
+  /// The store itself, for inspection. ``reopen()`` replaces it.
   public internal(set) var store: CacheStore
 
   package static let path = "/store"
 
   package internal(set) var isClosed = false
-  /// What was retained, with the bytes that it must go on showing.
+  /// The held blobs, with the bytes that they must show.
   var heldBlobs: [(name: String, blob: Blob, bytes: [UInt8])] = []
-  /// The order of what several threads did is not known: nothing can be said of what is left.
+  /// The order of the changes of several threads is not known: no verdict is possible.
   var isUncertain = false
-  /// What was evicted and entered into the history.
+  /// The evicted keys that were entered into the history.
   private(set) var notedEvictions: [CacheKey] = []
   private var byteBudget: Int
   private var byteBudgetSince = 0
   private var overAnEarlierBudget: String?
-  /// What may be wrong by what the store has said in earlier lives.
+  /// The harm that the store reported in earlier lives.
   var toldBefore = Harm.none
-  /// How many entries it has said to have lost in earlier lives.
+  /// The number of lost entries that it reported in earlier lives.
   var lossesBefore = 0
-  /// After how many operations of the disk it was last opened.
+  /// The number of disk operations before it was last opened.
   var openedAt = 0
-  /// No crash before so many operations of the disk is explored.
+  /// No crash before this many operations of the disk is explored.
   package private(set) var firstMoment = 0
-  /// Whether what came before that is forgotten, to save time.
+  /// Whether operations before that are forgotten, to save time.
   private let forgets: Bool
-  /// Whether a change that fails is entered as such and nothing more, so that what comes behind it is done too.
+  /// Whether a failed change is only entered as such, and the following ones are made too.
   let isTolerant: Bool
 
-  /// Crashes are explored from here on, unless the making of the store is of interest too. `files` are of a store that
-  /// somebody has left: what a reader finds there is what the history begins with, as durable.
+  /// Crashes are explored from here on, or from the creation of the store if `isRecordedFromTheStart`. `files`
+  /// belong to an existing store: the history begins with its state as a reader finds it, as durable.
   package init(
     seed: UInt64 = 1, options: StoreOptions = StoreOptions(byteBudget: 1 << 20), isRecordedFromTheStart: Bool = false,
     forgets: Bool = true, isTolerant: Bool = false, promisesAllocation: Bool = true, files: [String: [UInt8]] = [:],
@@ -64,7 +65,7 @@ public final class RecordedStore {
     if !isRecordedFromTheStart { markBeginning() }
   }
 
-  /// What a crash has left, opened: what it has under `keys` is what the new history begins with, as durable.
+  /// Opens the store that a crash has left. The new history begins with its contents under `keys`, as durable.
   package init(recovering world: SimulatedWorld, keys: Set<CacheKey>) throws {
     self.world = world
     history = History(world)
@@ -74,14 +75,14 @@ public final class RecordedStore {
     isTolerant = true
     store = try CacheStore.open(at: RecordedStore.path, options: options, environment: world.environment)
     history.begin(with: Inspection.contents(store, keys), of: keys)
-    // What is there may have been put under a larger budget.
+    // The entries may have been put under a larger budget.
     history.hasOtherBudgets = true
     markBeginning()
   }
 
   private static func noteWhatIsThere(_ world: SimulatedWorld, _ history: History) throws {
-    // A fault may take the index, or the log, or of each so much that both are of no use: what is left may tell of what came
-    // before.
+    // A fault may take the index, or the log, or so much of each that both are useless: the rest may have an older
+    // state.
     for parts in [["checkpoints", "wal"], ["checkpoints"], ["wal"]] {
       let older = world.disk.copy()
       for part in parts { wipe(part, of: older) }
@@ -103,10 +104,10 @@ public final class RecordedStore {
     if forgets { world.disk.foldHistory() }
   }
 
-  /// The numbers of operations behind which crashes are explored.
+  /// The numbers of operations after which crashes are explored.
   var moments: ClosedRange<Int> { firstMoment...world.disk.operationCount }
 
-  /// The disks that a loss of power could have left, at all moments or at those given.
+  /// Returns the disks that a loss of power could have left, at all moments or at the given ones.
   package func crashes(
     mixtures: Int, seed: UInt64, maximumAlone: Int, maximumAloneNowAndThen: Int = 0, after moments: [Int]? = nil
   ) -> CrashExploration {
@@ -117,9 +118,9 @@ public final class RecordedStore {
       comparesShapes: !forgets, expectation: { moment in expectations.count { $0 <= moment } })
   }
 
-  /// Bytes that follow from a number and differ for each, and that nothing compresses.
+  /// Returns incompressible bytes that follow from a number and differ for each.
   public static func bytes(_ count: Int, _ number: Int) -> [UInt8] {
-    // Of an empty array the initializer writes to storage that all threads share.
+    // For an empty array the initializer writes to storage that all threads share.
     if count == 0 { return [] }
     var state = UInt64(truncatingIfNeeded: number) &* 0x9E37_79B9_7F4A_7C15 | 1
     return [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
@@ -133,7 +134,7 @@ public final class RecordedStore {
     }
   }
 
-  /// The store has another budget from now on.
+  /// Notes that the store has another budget from now on.
   func noteBudget(_ byteCount: Int) {
     overAnEarlierBudget = overBudget
     history.hasOtherBudgets = true
@@ -141,18 +142,19 @@ public final class RecordedStore {
     world.disk.resetMostUsedByteCount()
   }
 
-  /// What may be wrong by what the store has ever said: what it gives up, it counts, and that something may have come back,
-  /// it notes.
+  /// The harm that the store has ever reported: it counts entries that it drops, and notes if removed entries may
+  /// have returned.
   var toldHarm: Harm {
     let statistics = store.statistics()
     let opening = statistics.lastOpen
-    // Segments tell of the newest change of each key, save of removals: none of those has been without the other note.
+    // Segments hold the newest change of each key, except removals: no removal has been lost without the other
+    // note.
     if opening.mayHaveLostRemovals, opening.kind != .rebuilt { return max(toldBefore, .entriesMayBeOlder) }
     return toldLosses > 0 ? max(toldBefore, .entriesMayMiss) : toldBefore
   }
 
-  /// How many entries may be missing by what the store has ever said: as many as it has counted, and any number where it
-  /// notes that something could not be read.
+  /// The number of entries that may be missing by the store's reports: as many as it has counted, and any number if
+  /// it notes that something could not be read.
   var toldLosses: Int {
     let statistics = store.statistics()
     let opening = statistics.lastOpen
@@ -160,27 +162,27 @@ public final class RecordedStore {
     return lossesBefore + statistics.damagedCount + statistics.lostCount + opening.droppedCount + noted
   }
 
-  /// More than a workload has, and far from the ends of the numbers.
+  /// More than a workload has, and far from an overflow.
   static let anyNumber = 1 << 40
 
-  /// That an index was built anew costs nothing by itself.
+  /// A rebuilt index alone is no loss.
   static func tellsOfLoss(_ note: String) -> Bool { !note.hasPrefix("rebuilt from the segments") }
 
-  /// A life of the store ends.
+  /// Ends a life of the store.
   func noteWhatWasTold() {
     toldBefore = toldHarm
     lossesBefore = toldLosses
   }
 
-  /// That the folder has been larger than its budget, in words.
+  /// Returns whether the folder has been larger than its budget, in words.
   package var overBudget: String? {
     let most = world.disk.mostUsedByteCount
     if overAnEarlierBudget != nil || most <= byteBudget { return overAnEarlierBudget }
-    return "\(most) bytes were used at most behind operation \(byteBudgetSince), in a budget of \(byteBudget)"
+    return "\(most) bytes were used at most after operation \(byteBudgetSince), in a budget of \(byteBudget)"
   }
 
-  /// Runs anything that makes these changes. `again` makes them in a store that a crash has left; without it `body` does,
-  /// which then must not hang on what was there.
+  /// Runs `body`, which makes these changes. `again` repeats them in a store that a crash has left. Without it
+  /// `body` does, which then must not depend on the earlier state.
   package func change(
     _ changes: [History.Change], synced: Bool, again: History.Repetition? = nil,
     _ body: @escaping (CacheStore) throws -> Void
@@ -194,7 +196,7 @@ public final class RecordedStore {
     }
   }
 
-  /// Runs a change. One that the store refuses ends the workload, unless this is tolerant.
+  /// Runs a change. An error of the store ends the workload, unless this is tolerant.
   func attempt(_ body: () throws -> Void) throws {
     do {
       try body()
@@ -203,20 +205,20 @@ public final class RecordedStore {
     }
   }
 
-  /// Runs what may evict, and enters into the history what it has evicted.
+  /// Runs an operation that may evict, and enters the evictions into the history.
   func evicting<R>(_ body: () throws -> R) rethrows -> R {
     let watch = EvictionWatch(self)
     defer { watch.note(in: self) }
     return try body()
   }
 
-  /// What there was before something that may evict. One within another enters its own.
+  /// The state before an operation that may evict. A nested one enters its own evictions.
   struct EvictionWatch {
     private let notedCount: Int
     private let step: Int
     private let began: Int
     private let evictedCount: Int
-    /// Whoever goes first first.
+    /// In the order of eviction.
     private let order: [CacheKey]
 
     init(_ recorded: RecordedStore) {
@@ -224,17 +226,17 @@ public final class RecordedStore {
       step = recorded.history.steps.count
       began = recorded.world.disk.operationCount
       evictedCount = recorded.store.statistics().evictedCount
-      // Expired entries go before them, and not by eviction.
+      // Expired entries are removed before them, and not by eviction.
       order = ((try? recorded.store.keysByRecency()) ?? []).reversed().filter { recorded.store.contains($0) }
     }
 
-    /// Steps that were begun meanwhile have other numbers then.
+    /// Steps that were begun meanwhile get other numbers.
     func note(in recorded: RecordedStore) {
       let noted = recorded.notedEvictions[notedCount...]
       let count = recorded.store.statistics().evictedCount - evictedCount - noted.count
       guard count > 0 else { return }
-      // What is missing and was not touched has gone. Beyond that, an entry may have gone for its own successor. (Of entries
-      // that were used at the same time it is not known who goes first.)
+      // Missing entries that were not touched were evicted. Beyond that, an entry may have been evicted for its own
+      // successor. (For entries used at the same time the order of eviction is unknown.)
       let touched = recorded.history.keys(since: step)
       let candidates = order.filter { !noted.contains($0) }
       let missing = candidates.filter { !touched.contains($0) && !recorded.store.contains($0) }

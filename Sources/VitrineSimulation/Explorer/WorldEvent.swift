@@ -1,22 +1,22 @@
 import Vitrine
 
-/// What others do to the disk, the folder or the clock in the middle of a run.
+/// An external event in the middle of a run: another program changes the disk, the folder or the clock.
 struct WorldEvent: CustomStringConvertible {
   enum Kind: String, CaseIterable {
     /// Another program takes all room, and keeps it.
     case filled
-    /// The same, but it gives it back some calls later.
+    /// The same, but it frees the room some calls later.
     case crowded
     /// The file system refuses every change from then on.
     case frozen
-    /// The folder is deleted; it is moved away, and an empty one is in its place.
+    /// The folder is deleted, or moved away with an empty one in its place.
     case removed, replaced
     /// The clock steps by a year.
     case back, forward
   }
 
   let kind: Kind
-  /// Before which call to the disk, counted over all kinds.
+  /// The call to the disk, counted over all kinds, before which it happens.
   let call: Int
 
   static let aside = "aside"
@@ -36,7 +36,7 @@ struct WorldEvent: CustomStringConvertible {
 
   var description: String { "event:\(kind.rawValue):\(call)" }
 
-  /// The store's folder is no longer at its path.
+  /// Whether the store's folder is no longer at its path.
   var takesFolder: Bool { kind == .removed || kind == .replaced }
 
   func plan(_ world: SimulatedWorld, _ folder: String) {

@@ -30,7 +30,7 @@ struct DirectoryHistory: Sendable {
     unsynced.append(change)
   }
 
-  /// Answers the numbers that no name leads to any more.
+  /// Returns the numbers without a name.
   mutating func sync() -> Set<Int> {
     guard !unsynced.isEmpty else { return [] }
     let former = Set(durable.values).union(unsynced.map(\.inode))
@@ -39,10 +39,10 @@ struct DirectoryHistory: Sendable {
     return former.subtracting(live.values)
   }
 
-  /// A change from outside: on the disk at once, and whatever was under way for that name or file is void.
+  /// Makes an external change: it is on the disk at once, and replaces all unsynced changes of that name or file.
   mutating func setDurably(_ name: String, _ inode: Int, isLinked: Bool) {
     unsynced.removeAll { $0.inode == inode || $0.concerns(name) }
-    // Under an older name it must not come back.
+    // It must not return under an older name.
     for (other, linked) in durable where linked == inode && live[other] != inode { durable[other] = nil }
     durable[name] = isLinked ? inode : nil
     live[name] = isLinked ? inode : nil
@@ -62,8 +62,8 @@ struct DirectoryHistory: Sendable {
 }
 
 extension DirectoryHistory.EntryChange {
-  /// Any subset of a folder's changes may be carried out, so each copes with the absence of those before it. What it
-  /// never does is to leave one file under two names.
+  /// Makes the change. Any subset of a folder's changes may survive, so each works without those before it. It
+  /// never leaves one file under two names.
   func apply(to entries: inout DirectoryHistory.Entries) {
     switch kind {
     case .add(let name):

@@ -1,11 +1,11 @@
 import Vitrine
 
 extension DiskOperation {
-  /// The changes in the frame of the log that it put in place; empty for all else.
+  /// The changes in the log frame that it stored; empty for all other operations.
   var logged: [Vitrine.Change] {
     switch change {
     case .write(_, _, let bytes), .store(_, _, let bytes):
-      // A file of the log begins with what tells of it alone.
+      // A log file begins with its own header.
       guard path.contains("/wal/"), byteRange?.lowerBound != 0 else { return [] }
       return bytes.withUnsafeBytes { bytes in
         guard Frame.byteCount(bytes) == bytes.count else { return [] }

@@ -1,7 +1,7 @@
 extension DiskOperation {
-  /// The same operations with what they write replaced by words that tell only which operation wrote them: its kind, its
-  /// file, its place, and how many like it came before. So two runs that differ in payloads, secrets and checksums alone
-  /// leave equal disks.
+  /// Returns the same operations with their bytes replaced by words that identify only the operation: its kind, its
+  /// file, its place, and how many like it came before. So two runs that differ only in payloads, secrets and
+  /// checksums leave equal disks.
   static func shapes(of operations: [DiskOperation]) -> [DiskOperation] {
     var counts: [UInt64: UInt64] = [:]
     return operations.map { operation in

@@ -1,9 +1,9 @@
 import Vitrine
 
-/// One change of the disk, in the order in which it was made. Everything a crash can leave follows from the disk as it
-/// was first and the list of these.
+/// One change of the disk, in the order of the changes. The initial disk and the list of these determine all states
+/// that a crash can leave.
 package struct DiskOperation: Sendable {
-  /// What was changed. Files and folders go by number, since names change.
+  /// The change itself. Files and folders are numbers, since names change.
   enum Change: Sendable {
     case createFile(Int, in: Int, name: String)
     case createDirectory(Int, in: Int, name: String)
@@ -11,15 +11,15 @@ package struct DiskOperation: Sendable {
     case rename(Int, in: Int, from: String, to: String)
     case syncDirectory(Int)
     case write(Int, offset: Int, bytes: [UInt8])
-    /// Bytes that came in through a mapping.
+    /// Bytes stored through a mapping.
     case store(Int, offset: Int, bytes: [UInt8])
     case allocate(Int, byteCount: Int)
     case truncate(Int, byteCount: Int)
-    /// It began when so many operations were complete, and takes along what came before.
+    /// A sync that began after this many complete operations, and makes those before durable.
     case syncFile(Int, begun: Int)
-    /// A sync that failed, and behind which the kernel took the pages for written.
+    /// A failed sync, after which the kernel treats the pages as written.
     case loseUnsyncedPages(Int)
-    /// What a test does to a disk from outside. Durable at once.
+    /// An external change by a test. Durable at once.
     case replaceContent(Int, FileContent)
     case link(Int, in: Int, name: String, isDirectory: Bool)
     case unlink(Int, in: Int, name: String)
@@ -27,12 +27,12 @@ package struct DiskOperation: Sendable {
 
   /// Counts from 0 over the life of one disk.
   package let index: Int
-  /// Of the file or folder concerned, for messages and for tests that look for "the sync of the WAL".
+  /// The path of the file or folder, for messages and for tests that search for "the sync of the WAL".
   package let path: String
   let change: Change
-  /// Where in the engine it was asked for; nil for what a test or somebody else did.
+  /// The line of the engine that asked for it; nil for a test or an external change.
   package let site: CallSite?
-  /// Who asked for it: by this, changes that overlap are told apart.
+  /// The thread that asked for it, which tells overlapping changes apart.
   let thread: ThreadIdentity
 
   package var isSync: Bool {
@@ -46,7 +46,7 @@ package struct DiskOperation: Sendable {
     if case .loseUnsyncedPages = change { true } else { false }
   }
 
-  /// What it does in a word, such as `write`.
+  /// The name of the operation in a word, such as `write`.
   package var name: String {
     switch change {
     case .createFile: "create"
@@ -66,7 +66,7 @@ package struct DiskOperation: Sendable {
     }
   }
 
-  /// The bytes of the file that it put in place.
+  /// The bytes of the file that it wrote.
   package var byteRange: Range<Int>? {
     switch change {
     case .write(_, let offset, let bytes), .store(_, let offset, let bytes): offset..<offset + bytes.count

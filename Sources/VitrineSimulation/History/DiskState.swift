@@ -1,11 +1,12 @@
-/// A whole disk after some number of operations: what is durable, what is seen, and the changes between the two.
+/// A whole disk after some number of operations: the durable content, the visible content, and the changes between
+/// the two.
 ///
 /// A value without locks or memory mappings. Applying the journal to the first state gives the state after any
 /// operation, and each policy turns such a state into one that a loss of power could have left.
 package struct DiskState: Sendable {
   static let root = 0
 
-  /// How many operations have been applied; the next one has this index.
+  /// The number of applied operations; the next one has this index.
   package private(set) var operationCount = 0
   private(set) var files: [Int: FileHistory] = [:]
   private(set) var directories: [Int: DirectoryHistory] = [DiskState.root: DirectoryHistory()]
@@ -13,8 +14,8 @@ package struct DiskState: Sendable {
 
   init() {}
 
-  /// Files and folders that nothing leads to may be left out of the tables: a file that is still open but has lost its
-  /// name goes on receiving operations, which are ignored here because no crash can bring it back.
+  /// Files and folders without a name may be left out of the tables: an open file without a name still gets
+  /// operations, which are ignored here because no crash can bring it back.
   mutating func apply(_ operation: DiskOperation) {
     let index = operation.index
     operationCount = index + 1
@@ -57,7 +58,7 @@ package struct DiskState: Sendable {
     }
   }
 
-  /// What is unsynced, by index, oldest first. Each entry can be kept or lost on its own.
+  /// The unsynced changes by index, oldest first. Each can be kept or lost on its own.
   package var unsynced: [UnsyncedChange] {
     var found: [UnsyncedChange] = []
     for (inode, file) in files {
@@ -74,7 +75,7 @@ package struct DiskState: Sendable {
     return found.sorted { $0.index < $1.index }
   }
 
-  /// The disk after the power was lost: nothing on it is unsynced, and what no name leads to is gone.
+  /// Returns the disk after a loss of power: nothing on it is unsynced, and files without a name are gone.
   func surviving(_ policy: CrashPolicy) -> DiskState {
     var result = DiskState()
     result.nextInode = nextInode
@@ -94,8 +95,8 @@ package struct DiskState: Sendable {
     return result
   }
 
-  /// The disk for the next process, the kernel having lived on: all that was written is seen, what was unsynced still
-  /// is. With `droppingCleanPages`, bytes behind a failed sync show what the disk really holds.
+  /// Returns the disk for the next process, with the same kernel: all writes are visible, and unsynced ones stay
+  /// unsynced. With `droppingCleanPages`, the bytes of a failed sync read as the disk really has them.
   func afterProcessDeath(droppingCleanPages: Bool) -> DiskState {
     var result = self
     if droppingCleanPages {
@@ -104,12 +105,12 @@ package struct DiskState: Sendable {
     return result
   }
 
-  /// Equal for disks that no program can tell apart: names, bytes, lengths and allocation of what is durable.
+  /// Equal for disks that no program can tell apart: names, bytes, lengths and allocation of durable files.
   var durableFingerprint: UInt64 {
     var sum: UInt64 = 0
     var waiting = [(DiskState.root, UInt64(1))]
     while let (inode, path) = waiting.popLast() {
-      // Added up, so that the order in which the dictionary is walked does not matter.
+      // Summed up, so that the order of the dictionary does not matter.
       for (name, child) in directories[inode]?.durable ?? [:] {
         let childPath = name.utf8.reduce(mixed(path, 0x2F)) { mixed($0, UInt64($1)) }
         if let file = files[child] {
@@ -135,9 +136,9 @@ package struct DiskState: Sendable {
 
 /// One change that a loss of power may undo.
 package struct UnsyncedChange: Sendable, Equatable {
-  /// Of the operation.
+  /// The index of the operation.
   package let index: Int
-  /// Of the file, or of the folder whose entry it is.
+  /// The number of the file, or of the folder that has the entry.
   package let inode: Int
   /// True for a change of a folder's entries.
   package let isName: Bool

@@ -1,28 +1,28 @@
 /// A file as the disk has it, as the programs see it, and the changes between the two.
 struct FileHistory: Sendable {
-  /// What every power loss leaves.
+  /// The content that survives every loss of power.
   private(set) var durable = FileContent()
-  /// What a read answers.
+  /// The content that a read returns.
   private(set) var live = FileContent()
   /// Changes since the last sync that succeeded, oldest first.
   private(set) var unsynced: [ContentChange] = []
-  /// True while ``live`` shows bytes that no later sync will write, because one failed behind them.
+  /// True while ``live`` shows bytes that no later sync will write, because their sync failed.
   private var hasLostPages = false
 
-  /// One change of content, in the three parts that a power loss may keep or lose apart from each other.
+  /// One change of content, in the three parts that a loss of power may keep or lose separately.
   struct ContentChange: Sendable {
     let index: Int
     var offset = 0
     var bytes: [UInt8] = []
     var isStore = false
-    /// The new length, where the change altered it.
+    /// The new length, if the change altered it.
     var length: Int?
-    /// True when what lay past the new length is gone.
+    /// True if the change dropped the bytes past the new length.
     var cuts = false
     var allocation: Range<Int>?
 
     var range: Range<Int> { offset..<offset + bytes.count }
-    /// False when it reaches the disk whole or not at all.
+    /// False if it reaches the disk whole or not at all.
     var canTear: Bool {
       let grain = isStore ? Grain.word : Grain.sector
       return bytes.count > 0 && range.lowerBound / grain != (range.upperBound - 1) / grain
@@ -51,13 +51,13 @@ struct FileHistory: Sendable {
     add(ContentChange(index: index, length: byteCount, cuts: byteCount < live.byteCount))
   }
 
-  /// Makes the changes durable that came before the operation of that number, at which the sync began: what came while it
-  /// was under way is for the next one.
+  /// Makes the changes durable that precede the operation of that number, at which the sync began: changes during
+  /// the sync belong to the next one.
   mutating func sync(below index: Int) {
     let later = unsynced.firstIndex { $0.index >= index } ?? unsynced.endIndex
     if hasLostPages || later < unsynced.endIndex {
       for change in unsynced[..<later] { change.apply(to: &durable, .kept) }
-      // Lengths were never lost, so this is the one of that moment by now.
+      // Lengths were never lost, so this is the length at that moment.
       durable.trim()
     } else {
       durable = live
@@ -65,14 +65,15 @@ struct FileHistory: Sendable {
     unsynced.removeSubrange(..<later)
   }
 
-  /// Bytes are lost for good unless written again; lengths and blocks are metadata, and still to come.
+  /// Loses the unsynced bytes unless they are written again; lengths and blocks are metadata, and still to be
+  /// synced.
   mutating func loseUnsyncedPages() {
     hasLostPages = hasLostPages || unsynced.contains { !$0.bytes.isEmpty }
     for position in unsynced.indices { unsynced[position].bytes = [] }
     unsynced.removeAll { $0.length == nil && $0.allocation == nil }
   }
 
-  /// Reads lost pages from the disk again, as happens once memory was short.
+  /// Reads lost pages from the disk again, as a kernel does after memory was short.
   mutating func dropCleanPages() {
     guard hasLostPages else { return }
     let length = live.byteCount
@@ -105,8 +106,8 @@ struct FileHistory: Sendable {
 }
 
 extension FileHistory.ContentChange {
-  /// Carries out what the fate spares. The content may have bytes past its length afterwards, which a later change may
-  /// bring inside it; the caller trims once it is through.
+  /// Makes the parts of the change that survive. The content may have bytes past its length afterwards, which a
+  /// later change may bring inside it; the caller trims at the end.
   func apply(to content: inout FileContent, _ fate: Fate) {
     if let length {
       let reached = fate.length(from: content.byteCount, to: length, cuts: cuts)

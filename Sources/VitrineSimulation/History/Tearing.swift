@@ -6,8 +6,8 @@ enum Grain {
   static let word = 8
 }
 
-/// The parts of `range` whose units are kept, joined where they touch. Units are counted from the start of the file,
-/// as sectors are.
+/// Returns the parts of `range` with kept units, joined where they touch. Units are counted from the start of the
+/// file, as sectors are.
 func keptParts(of range: Range<Int>, grain: Int, keeps: (_ unit: Int) -> Bool) -> [Range<Int>] {
   guard !range.isEmpty else { return [] }
   var parts: [Range<Int>] = []
@@ -22,8 +22,8 @@ func keptParts(of range: Range<Int>, grain: Int, keeps: (_ unit: Int) -> Bool) -
   return parts
 }
 
-/// The parts of a write or a store that a torn transfer leaves: its beginning, its end, single units, or (of a store)
-/// whole pages in any order.
+/// Returns the parts of a write or a store that a torn transfer leaves: its beginning, its end, single units, or
+/// (of a store) whole pages in any order.
 func tornParts(of range: Range<Int>, isStore: Bool, seed: UInt64) -> [Range<Int>] {
   guard !range.isEmpty else { return [] }
   let grain = isStore ? Grain.word : Grain.sector

@@ -1,8 +1,9 @@
 import Vitrine
 
-/// What a file holds, as a value: a length, and pages, some of which may be missing.
+/// The content of a file, as a value: a length, and pages, some of which may be missing.
 ///
-/// A missing page reads as zeros and takes no room (a hole); ``Page/zero`` reads as zeros and takes room (allocated).
+/// A missing page reads as zeros and takes no disk space (a hole); ``Page/zero`` reads as zeros and takes space
+/// (allocated).
 /// Copies share their pages and cost one reference a page.
 ///
 /// Invariant, except between ``setLengthOnly(_:)`` or ``write(_:at:)`` and ``trim()``: bytes past the length are zero
@@ -32,14 +33,14 @@ struct FileContent: Sendable {
     for (number, page) in pages.enumerated() where page != nil { body(number) }
   }
 
-  /// The pages that hold anything but zeros by construction.
+  /// Calls `body` with the pages that were written to.
   func forEachWrittenPage(_ body: (_ offset: Int, _ page: Page) -> Void) {
     for (number, page) in pages.enumerated() {
       if let page, page !== Page.zero { body(number * Page.byteCount, page) }
     }
   }
 
-  /// Copies what there is of `[offset, offset + buffer.count)`; answers how much that was.
+  /// Copies the existing bytes of `[offset, offset + buffer.count)`; returns their number.
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) -> Int {
     let count = Swift.min(buffer.count, byteCount - offset)
     guard count > 0, let target = buffer.baseAddress else { return 0 }
@@ -57,14 +58,14 @@ struct FileContent: Sendable {
   }
 
   func bytes() -> [UInt8] {
-    // Of an empty array the initializer writes to storage that all threads share.
+    // For an empty array the initializer writes to storage that all threads share.
     if byteCount == 0 { return [] }
     return [UInt8](unsafeUninitializedCapacity: byteCount) { buffer, count in
       count = read(into: UnsafeMutableRawBufferPointer(buffer), at: 0)
     }
   }
 
-  /// Puts bytes in place, and leaves the length as it is.
+  /// Writes bytes, and leaves the length unchanged.
   mutating func write(_ source: UnsafeRawBufferPointer, at offset: Int) {
     guard let start = source.baseAddress, source.count > 0 else { return }
     for number in FileContent.pageRange(offset..<offset + source.count) {
@@ -77,7 +78,7 @@ struct FileContent: Sendable {
     }
   }
 
-  /// Gives blocks to the pages that `range` touches and that have none.
+  /// Allocates the missing blocks of the pages that `range` touches.
   mutating func allocate(_ range: Range<Int>) {
     let touched = FileContent.pageRange(range)
     makeRoom(touched.upperBound)
@@ -87,16 +88,16 @@ struct FileContent: Sendable {
     }
   }
 
-  /// Lengthens or shortens the file; what it gains reads as zeros.
+  /// Lengthens or shortens the file; added bytes read as zeros.
   mutating func setLength(_ newCount: Int) {
     byteCount = newCount
     trim()
   }
 
-  /// Changes the length and leaves the bytes behind it alone, for a disk that is still being put together.
+  /// Changes the length and keeps the bytes behind it, for a disk that is still being built.
   mutating func setLengthOnly(_ newCount: Int) { byteCount = newCount }
 
-  /// Drops what lies past the length.
+  /// Drops the bytes past the length.
   mutating func trim() {
     let kept = (byteCount + Page.byteCount - 1) / Page.byteCount
     while pages.count > kept {
@@ -123,7 +124,7 @@ struct FileContent: Sendable {
     if pages.count < count { pages.append(contentsOf: repeatElement(nil, count: count - pages.count)) }
   }
 
-  /// The page as one that nobody else refers to.
+  /// Returns the page, copied first if other contents refer to it.
   private mutating func ownPage(_ number: Int) -> Page {
     makeRoom(number + 1)
     if isKnownUniquelyReferenced(&pages[number]), let page = pages[number] { return page }

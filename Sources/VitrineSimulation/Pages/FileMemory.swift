@@ -10,24 +10,25 @@ import Vitrine
 
 /// Address space for one mapped file. It takes memory only where it is touched.
 ///
-/// An explorer makes and forgets thousands of disks a second, and giving address space back stops all threads for a moment:
-/// so it has regions used again. Only for programs that store nowhere but in the file, and on one thread.
+/// An explorer makes and drops thousands of disks a second, and unmapping stops all threads for a moment: so it
+/// reuses regions. Only for programs that store only inside the file, and on one thread.
 ///
-/// Invariant: `start` stays valid for `byteCount` bytes until the last reference goes; the file and each of its
-/// mappings hold one, so a mapping outlives the file's name and handle. Behind `extent` a region kept for use holds zeros.
+/// Invariant: `start` stays valid for `byteCount` bytes until the last reference is released; the file and each of
+/// its mappings hold one, so a mapping outlives the file's name and handle. Behind `extent` a reused region holds
+/// zeros.
 final class FileMemory: @unchecked Sendable {
   let start: UnsafeMutableRawPointer
   let byteCount: Int
-  /// Up to where anything may have been written. Under the disk's lock.
+  /// The offset up to which bytes may have been written. Under the disk's lock.
   private(set) var extent = 0
   private let isReused: Bool
 
   private static let kept = Guarded<[Int: [UnsafeMutableRawPointer]]>([:])
   private static let mostKept = 64
-  /// To wipe more costs more than new pages do.
+  /// Zeroing more costs more than new pages do.
   private static let largestKeptExtent = 1 << 20
 
-  /// Nil when the address space is used up.
+  /// Nil if the address space is used up.
   init?(byteCount: Int, isReused: Bool) {
     self.byteCount = byteCount
     self.isReused = isReused

@@ -1,18 +1,18 @@
 import Synchronization
 import Vitrine
 
-/// 4 KiB of a file, shared between every image that has it.
+/// 4 KiB of a file, shared by all images that have it.
 ///
-/// Invariant: the bytes change only while exactly one ``FileContent`` refers to the page, so whoever shares it may read
-/// it from any thread without a lock. Crash images differ from each other in a few pages; sharing the rest is what
-/// makes thousands of them a second affordable.
+/// Invariant: the bytes change only while exactly one ``FileContent`` refers to the page, so a thread that shares
+/// it may read it without a lock. Crash images differ from each other in a few pages; sharing the others makes
+/// thousands of images a second affordable.
 final class Page: @unchecked Sendable {
   static let byteCount = 4096
-  /// An allocated block never written to. The constant's own reference keeps it from ever being changed in place.
+  /// An allocated block never written to. The constant's own reference keeps it from being changed in place.
   static let zero = Page()
 
   let bytes: UnsafeMutableRawPointer
-  /// 0 until it was asked for. Racing threads compute the same value.
+  /// 0 until it is computed. Racing threads compute the same value.
   private let knownFingerprint = Atomic<UInt64>(0)
 
   init() {
@@ -27,7 +27,7 @@ final class Page: @unchecked Sendable {
 
   deinit { bytes.deallocate() }
 
-  /// Must be called by whoever changed the bytes.
+  /// Must be called after a change of the bytes.
   func bytesChanged() { knownFingerprint.store(0, ordering: .relaxed) }
 
   /// A hash of the bytes, never 0.

@@ -1,8 +1,8 @@
 import Vitrine
 
 extension CrashWorkload {
-  /// Segments in which a body above 64 KiB finds room beside others; and an eighth of the budget, which is what unfinished
-  /// bodies may hold, for the largest beside all of the segment that the stalled one keeps.
+  /// Segments in which a body above 64 KiB fits beside others. An eighth of the budget, the limit for unfinished
+  /// bodies, holds the largest one beside the segment that the stalled one keeps.
   private static var roomy: StoreOptions { StoreOptions(byteBudget: 6 << 20, segmentByteCount: 256 << 10) }
 
   static let bodies = CrashWorkload(
@@ -14,7 +14,7 @@ extension CrashWorkload {
     try? store.evicting { try stalled.write(begun) }
     for number in 0..<4 {
       let name = "k\(numbers.below(3))"
-      // Gathered in memory; beside others in a segment; one by itself.
+      // Gathered in memory; in a segment with others; in a segment alone.
       let size = [numbers.below(3000), 30_000 + numbers.below(100_000), 270_000 + numbers.below(50_000)]
       let bytes = RecordedStore.bytes(size[[0, 1, 1, 2][numbers.below(4)]], number)
       switch numbers.below(4) {
@@ -51,7 +51,7 @@ extension CrashWorkload {
   ) { store, numbers in
     try store.put("k0", RecordedStore.bytes(640, 1), synced: true)
     if numbers.chance(40) {
-      // Then what is drawn is drawn in other memory, and written.
+      // Then the drawing uses other memory, and is written.
       store.options.reads = .copied
       try store.reopen()
     }

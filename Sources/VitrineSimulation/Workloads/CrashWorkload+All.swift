@@ -1,8 +1,8 @@
 extension CrashWorkload {
-  /// Those that come with the explorer: all that a store can be asked to do.
+  /// The workloads of the explorer: all operations of a store.
   public static let all: [CrashWorkload] = [
-    making, puts, extremes, sharing, removals, batches, largeBatch, metadata, sources, bodies, drawings, eviction,
-    entries, filling, compaction, logTurns, budgets,
+    making, puts, extremes, sharing, removals, batches, largeBatch, metadata, sources, crowd, bodies, drawings,
+    eviction, entries, filling, compaction, logTurns, budgets, largeBudgets, giants,
     reopening, threads, readers, ages, shortSessions, repair, mending, upgrade, failedSyncs, fullDisk,
   ]
 }
@@ -11,13 +11,13 @@ extension RandomNumberGenerator {
   mutating func below(_ bound: Int) -> Int { Int.random(in: 0..<max(1, bound), using: &self) }
   mutating func chance(_ percent: Int) -> Bool { below(100) < percent }
 
-  /// Every third time such as compression gains from.
+  /// Compressible every third time.
   mutating func bytes(_ count: Int, _ number: Int) -> [UInt8] {
     below(3) == 0
       ? (0..<count).map { UInt8(truncatingIfNeeded: ($0 / 9 + number) % 23) } : RecordedStore.bytes(count, number)
   }
 
-  /// Mostly small ones, some of several pages, now and then none at all or more than a log's frame carries.
+  /// Mostly small sizes, some of several pages, rarely 0 or more than a frame of the log carries.
   mutating func size() -> Int {
     switch below(12) {
     case 0: below(3)

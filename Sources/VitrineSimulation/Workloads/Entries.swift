@@ -31,7 +31,7 @@ extension CrashWorkload {
   static let sharing = CrashWorkload(
     "sharing", summary: "equal bytes under several keys, the keys coming and going"
   ) { store, numbers in
-    // Now and then such as compression gains from, or as fill more than a segment.
+    // Sometimes compressible, or larger than a segment.
     let shared = (0..<2).map {
       numbers.bytes(200 + numbers.below(9000) + (numbers.chance(8) ? 70_000 : 0), 100 + $0)
     }
@@ -40,7 +40,7 @@ extension CrashWorkload {
       let name = "k\(numbers.below(5))"
       switch numbers.below(5) {
       case 4:
-        // Shared with its likes, and never with equal bytes that are no bitmap, or lie at a page.
+        // Shared with equal bitmaps, and never with equal bytes that are no bitmap, or are page-aligned.
         var options = PutOptions(durability: numbers.chance(40) ? .synced : .buffered, layout: bitmap)
         options.isPageAligned = numbers.chance(40)
         try store.put(CacheKey(name), RecordedStore.bytes(8 * 40 * 4, 7), options: options)
@@ -69,7 +69,7 @@ extension CrashWorkload {
     }
     for name in ["a/2", "b/2"] { store.hold(name) }
     try store.remove("a/\(numbers.below(8))", synced: numbers.chance(50))
-    // The narrow ones first, so that each has something to remove.
+    // The narrow removals first, so that each has entries to remove.
     for kind in Set((0..<3).map { _ in numbers.below(8) }).sorted() {
       let synced = numbers.chance(50)
       switch kind {
@@ -87,7 +87,7 @@ extension CrashWorkload {
     try store.put("a/1", RecordedStore.bytes(numbers.size() / 2, 90), synced: numbers.chance(50))
     if numbers.chance(50) { try store.removeAll(synced: true) }
     if numbers.chance(50) {
-      // All that goes is durable, its removal is not, and upkeep would unlink its segments.
+      // All removed entries are durable, their removal is not, and upkeep would unlink their segments.
       try store.flush()
       try store.removeAll()
       store.upkeep()
@@ -118,13 +118,40 @@ extension CrashWorkload {
     }
   }
 
+  /// More styles than stand in one run of the key table.
+  static let crowd = CrashWorkload(
+    "crowd", summary: "a URL with many styles, two of them with one tag, which its originals take with them"
+  ) { store, numbers in
+    let styles = ((0..<36).map { "w\($0)" } + ["square-63", "square-320"]).compactMap { Style($0) }
+    try store.put("a", RecordedStore.bytes(700, 1), synced: true)
+    // As in `sources`.
+    guard store.store.contains(CacheKey("a")) else { return }
+    try store.batch("a", styles: styles.enumerated().map { ($1, RecordedStore.bytes(30 + $0, 10 + $0)) })
+    for number in 0..<6 {
+      let style = styles[numbers.below(styles.count)]
+      let isSynced = numbers.chance(40)
+      switch numbers.below(5) {
+      case 0:
+        try store.replace(
+          "a", RecordedStore.bytes(100 + numbers.size() / 2, 60 + number),
+          outdating: styles.filter { store.store.contains(CacheKey("a", $0)) }, synced: isSynced)
+      case 1: try store.remove("a", style: style, synced: isSynced)
+      case 2 where numbers.chance(30): try store.removeAllStyles("a", synced: isSynced)
+      default:
+        try store.put("a", RecordedStore.bytes(90 + numbers.below(900), 80 + number), style: style, synced: isSynced)
+      }
+      if numbers.chance(15) { store.upkeep() }
+    }
+    try store.put("b", RecordedStore.bytes(300, 99), synced: true)
+  }
+
   static let sources = CrashWorkload(
-    "sources", summary: "styles that go with the original they were made from, and one whose source the caller names"
+    "sources", summary: "styles that are removed with their original, and one whose source the caller names"
   ) { store, numbers in
     let styles = ["square", "wide", "tall"].compactMap { Style($0) }
     guard let badge = Style("badge"), let names = Source([1]), let others = Source([2]) else { return }
     try store.put("a", RecordedStore.bytes(700, 1), synced: true)
-    // Without an original, where that was refused, styles are made from nothing and outlive it.
+    // If the original was refused, styles have no source and outlive it.
     guard store.store.contains(CacheKey("a")) else { return }
     for number in 0..<10 {
       if numbers.chance(30) {

@@ -1,7 +1,7 @@
 import Vitrine
 
 extension CrashWorkload {
-  /// Neither a frame with so long a name nor one with so many metadata fits into the rest of most of the log's files.
+  /// Frames with such a long name or so many metadata do not fit into the rest of most log files.
   static let extremes = CrashWorkload(
     "extremes", summary: "no name and the longest, metadata as long as can be, bitmaps at pages; synced unless told",
     options: StoreOptions(byteBudget: 12 << 20, durability: .synced, segmentByteCount: 256 << 10, policy: .fifo)

@@ -1,6 +1,6 @@
 import Vitrine
 
-// The disk fails in the midst of these, and the power goes at any moment of what the store does about it.
+// The disk fails during these workloads, and the power is lost at any moment of the store's reaction.
 extension CrashWorkload {
   static let failedSyncs = failing(
     "failed-syncs", summary: "syncs that fail, whose pages only look written; then the store is opened again"
@@ -16,9 +16,9 @@ extension CrashWorkload {
           .loseUnsyncedPages(ErrorCode.inputOutput)))
       for number in 4..<10 { try store.change(of: 4, 20 * life + number, &numbers) }
       if numbers.chance(50) { store.upkeep() }
-      // Where it has not struck yet, it may strike the closing or the opening.
+      // If the fault has not struck yet, it may strike the closing or the opening.
       if numbers.chance(60) { disk.removeFaults() }
-      // Without room for copies, what is doubtful is written again where it is.
+      // Without room for copies, doubtful records are written again in place.
       if numbers.chance(30) { disk.fillUp() }
       do {
         try store.reopen()
@@ -34,7 +34,7 @@ extension CrashWorkload {
   }
 
   static let fullDisk = failing(
-    "full-disk", summary: "others fill the disk, so that nothing new can be made, and free it again"
+    "full-disk", summary: "another program fills the disk, so that no file can be made, and frees it again"
   ) { store, numbers in
     let disk = store.world.disk
     for turn in 0..<3 {
@@ -56,7 +56,7 @@ extension CrashWorkload {
 }
 
 extension RecordedStore {
-  /// A change of one of so many keys, mostly a put.
+  /// Changes one of this many keys, mostly by a put.
   fileprivate func change(of count: Int, _ number: Int, _ numbers: inout any RandomNumberGenerator) throws {
     let name = "k\(numbers.below(count))"
     switch numbers.below(8) {

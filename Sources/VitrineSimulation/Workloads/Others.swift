@@ -2,7 +2,7 @@ import Vitrine
 
 extension CrashWorkload {
   static let readers = CrashWorkload(
-    "readers", summary: "read-only openings beside the writer, which see what it has and change nothing"
+    "readers", summary: "read-only openings beside the writer, which see its entries and change nothing"
   ) { store, numbers in
     for number in 0..<4 { try store.put("k\(number)", RecordedStore.bytes(numbers.size() / 2, number)) }
     var readers: [CacheStore] = []
@@ -95,10 +95,10 @@ extension CrashWorkload {
     return workload
   }()
 
-  /// Without removals and overwriting: segments alone do not tell of those.
+  /// Without removals and overwriting, which the segments alone do not record.
   static let repair: CrashWorkload = {
     var workload = CrashWorkload(
-      "repair", summary: "the index is lost, and built anew from the segments"
+      "repair", summary: "the index is lost, and rebuilt from the segments"
     ) { store, numbers in
       let shared = RecordedStore.bytes(2000, 50)
       for number in 0..<12 {

@@ -30,13 +30,13 @@ extension CrashWorkload {
   }
 
   static let filling = CrashWorkload(
-    "filling", summary: "a large segment, which takes small values through a mapping once much is in it",
+    "filling", summary: "a large segment, which takes small values through a mapping once much is written",
     options: StoreOptions(byteBudget: 4 << 20, segmentByteCount: 512 << 10)
   ) { store, numbers in
     for number in 0..<10 { try store.put("k\(number % 4)", RecordedStore.bytes(7000 + number, number)) }
     for number in 10..<24 {
       try store.put("k\(numbers.below(6))", RecordedStore.bytes(500 + numbers.below(3000), number))
-      // Behind a sync it is written to again, until as much has come once more.
+      // After a sync, the log uses positioned writes again until as much has been written once more.
       if numbers.chance(8) { try store.put("synced", RecordedStore.bytes(300 + number, number), synced: true) }
       if numbers.chance(6) { store.upkeep() }
     }
@@ -73,7 +73,8 @@ extension CrashWorkload {
   static let logTurns = CrashWorkload(
     "log-turns", summary: "the log goes through its files, with checkpoints at any time"
   ) { store, numbers in
-    // The log's files are 32 KiB: each synced put fills a good part of one; buffered ones leave several of them unsynced.
+    // The log's files are 32 KiB: each synced put fills a good part of one; buffered ones leave several of them
+    // unsynced.
     let synced = [70, 70, 20, 0][numbers.below(4)]
     for number in 0..<(synced == 0 ? 150 : 16) {
       try store.put(
@@ -84,7 +85,7 @@ extension CrashWorkload {
     }
     if synced == 0, numbers.chance(60) { try store.checkpoint() }
     if numbers.chance(40) {
-      // A file of the log is wanted while a checkpoint is about to free some.
+      // The log needs a file while a checkpoint is about to free some.
       let bystanders = (0..<10).map {
         RecordedStore.Bystander.put("by\($0)", RecordedStore.bytes(3000 + numbers.below(900), 200 + $0), synced: true)
       }
@@ -104,8 +105,53 @@ extension CrashWorkload {
     try store.put("later", RecordedStore.bytes(5000 + numbers.below(15_000), 501))
   }
 
+  /// Segments stay small, since a disk in memory cannot have those of such a budget.
+  static let largeBudgets = CrashWorkload(
+    "large-budgets", summary: "byte budgets beyond any disk, set or brought by an opening, and made small again",
+    options: StoreOptions(byteBudget: 2 << 20, segmentByteCount: 64 << 10)
+  ) { store, numbers in
+    let budgets = [Int.max, StoreOptions.largestByteBudget, StoreOptions.largestByteBudget - 1, 1 << 40, 2 << 20]
+    for round in 0..<4 {
+      let budget = budgets[numbers.below(budgets.count)]
+      if numbers.chance(50) {
+        try store.setByteBudget(budget)
+      } else {
+        store.options.byteBudget = budget
+        try store.reopen()
+        store.noteBudget(store.store.statistics().byteBudget)
+      }
+      for number in 0..<3 {
+        let bytes = RecordedStore.bytes(numbers.size() / 2, 10 * round + number)
+        try store.put("k\(numbers.below(5))", bytes, synced: numbers.chance(40))
+      }
+      if numbers.chance(25) { try store.compact() }
+    }
+    try store.setByteBudget(2 << 20)
+    try store.put("last", RecordedStore.bytes(80, 90), synced: true)
+  }
+
+  static let giants = CrashWorkload(
+    "giants", summary: "batches and values of more than half of the budget, one after the other",
+    options: StoreOptions(byteBudget: 3 << 19)
+  ) { store, numbers in
+    for number in 0..<6 { try store.put("k\(number)", RecordedStore.bytes(20_000, number)) }
+    try store.begin()
+    for round in 0..<2 {
+      if numbers.chance(50) {
+        let size = 800_000 / 14 + numbers.below(1000)
+        // Other names in each round: what a batch evicts of its own keys, and then fails, is not known to the history.
+        let parts = (0..<14).map { ("part\(round)/\($0)", RecordedStore.bytes(size, 100 * round + $0)) }
+        try store.batch(puts: parts, removals: ["k\(round)"], synced: numbers.chance(50))
+      } else {
+        try store.put("giant\(round)", RecordedStore.bytes(800_000, 50 + round), synced: numbers.chance(50))
+      }
+      if numbers.chance(30) { store.upkeep() }
+    }
+    try store.put("last", RecordedStore.bytes(80, 90), synced: true)
+  }
+
   static let reopening = CrashWorkload(
-    "reopening", summary: "closed and opened again, the next opening going on with the log of the last"
+    "reopening", summary: "closed and opened again, the next opening continuing the log of the last"
   ) { store, numbers in
     for number in 0..<9 {
       let name = "k\(numbers.below(4))"

@@ -8,7 +8,8 @@ package struct StoreArchive {
 
   package init(files: [String: [UInt8]]) { self.files = files }
 
-  /// What the first version has left behind a loss of power: `Tests/Golden/v1/torn.tar.gz`, packed by `scripts/golden`.
+  /// The store that version 1 left after a loss of power: `Tests/Golden/v1/torn.tar.gz`, packed by
+  /// `scripts/golden`.
   package static let firstVersion: StoreArchive = {
     guard let archive = StoreArchive(bytes: PackageResources.v1_torn_archive) else {
       preconditionFailure("the archive in this program is damaged")
@@ -16,7 +17,7 @@ package struct StoreArchive {
     return archive
   }()
 
-  /// Nil where the bytes are no archive.
+  /// Nil if the bytes are no archive.
   package init?(bytes: [UInt8]) {
     let byteCount = ZSTD_getFrameContentSize(bytes, bytes.count)
     guard byteCount <= 1 << 30 else { return nil }

@@ -3,13 +3,13 @@ import Vitrine
 extension CrashWorkload {
   static let upgrade = upgrade(from: StoreArchive.firstVersion.files)
 
-  /// Of the files of a store, by their paths in it.
+  /// A workload on the files of a store, by their paths in it.
   package static func upgrade(from files: [String: [UInt8]]) -> CrashWorkload {
     var workload = CrashWorkload(
-      "upgrade", summary: "a store that the first version has left behind a loss of power, opened and changed",
+      "upgrade", summary: "a store that the first version has left after a loss of power, opened and changed",
       options: StoreOptions()
     ) { store, numbers in
-      // What was made from an original goes with it; of the others nothing was made.
+      // Styles made from an original are removed with it; from the others none was made.
       let originals = Set(store.history.keys.filter { $0.style == .original }.map(\.urlText))
       let names = originals.subtracting(["photo", "named"]).sorted()
       try store.replace(
@@ -26,7 +26,7 @@ extension CrashWorkload {
           let put = ("new/\(number)", RecordedStore.bytes(300, number))
           try store.batch(puts: [put], removals: [name], synced: isSynced)
         case 5:
-          // Shares what the earlier version has written.
+          // Shares the payload that the earlier version has written.
           guard let bytes = store.store.bytes(CacheKey(name)) else { continue }
           try store.put("also \(name)", bytes, synced: isSynced)
         case 6: store.hold(name)

@@ -1,18 +1,18 @@
 import Vitrine
 
-/// Upkeep that runs when a test says so, on the test's thread, so that a run repeats.
+/// Background work that runs when a test calls it, on the test's thread, so that a run repeats.
 package final class SimulatedBackgroundWork: BackgroundWork {
   package enum Mode: Sendable {
     /// Steps run in ``runPending(limit:)`` and ``runAll(times:)`` only.
     case manual
-    /// A wake runs the step before it returns, unless the step is running already; then it runs once more behind
-    /// that. Deadlocks an engine that wakes while it holds a lock which the step takes.
+    /// A wake runs the step before it returns, unless the step is running already; then the step runs once more
+    /// after that. Deadlocks an engine that wakes while it holds a lock which the step takes.
     case inline
   }
 
   private struct State {
     var mode: Mode
-    /// In the order in which they were started. A task is dropped when it is stopped.
+    /// In the order of their starts. A stopped task is removed.
     var tasks: [SimulatedBackgroundTask] = []
     var failure: SystemError?
   }
@@ -25,7 +25,7 @@ package final class SimulatedBackgroundWork: BackgroundWork {
     set { state.withLock { $0.mode = newValue } }
   }
 
-  /// The next starts throw this, as when threads have run out.
+  /// Makes the next starts throw this error, as if threads had run out.
   package func failStarts(with error: SystemError?) { state.withLock { $0.failure = error } }
 
   package func start(
@@ -43,8 +43,8 @@ package final class SimulatedBackgroundWork: BackgroundWork {
   package var taskNames: [String] { tasks.map(\.name) }
   package var hasPending: Bool { tasks.contains { $0.isPending } }
 
-  /// Runs what was woken, and what that wakes, until nothing is pending or `limit` steps have run. Answers how many
-  /// ran.
+  /// Runs woken steps, and those that they wake, until nothing is pending or `limit` steps have run. Returns the
+  /// number of steps.
   @discardableResult
   package func runPending(limit: Int = 1000) -> Int {
     var count = 0
@@ -64,7 +64,7 @@ package final class SimulatedBackgroundWork: BackgroundWork {
   private var tasks: [SimulatedBackgroundTask] { state.withLock { $0.tasks } }
 
   fileprivate func drop(_ task: SimulatedBackgroundTask) {
-    // Released outside the lock: what the step captured may end in any code.
+    // Released outside the lock: the deinit of captured objects may run any code.
     let dropped = state.withLock { state -> [SimulatedBackgroundTask] in
       let dropped = state.tasks.filter { $0 === task }
       state.tasks.removeAll { $0 === task }
@@ -98,7 +98,7 @@ private final class SimulatedBackgroundTask: BackgroundTask, @unchecked Sendable
     while isPending, run() {}
   }
 
-  /// False when the task was stopped or its step is running.
+  /// Returns false if the task was stopped or its step is running.
   @discardableResult
   func run() -> Bool {
     let claimed = monitor.withLock { () -> (@Sendable () -> Void)? in

@@ -1,16 +1,16 @@
 import Vitrine
 
-/// Time that passes only when a test, or a sleep, makes it.
+/// A clock that only a test, or a sleep, moves.
 package final class SimulatedClock: Clock {
   private struct Now {
     var wallMilliseconds: Int64
     var monotonicNanoseconds: UInt64
-    /// What the wall clock showed when it was set, oldest first: the latest of each stretch in which time only passed.
+    /// The values of the wall clock when it was set, oldest first: each is the latest of a stretch without a step.
     var ends: [Int64] = []
   }
   private let now: Guarded<Now>
 
-  /// 2025-01-01 00:00:00 UTC, a day after the machine was switched on, unless told otherwise.
+  /// By default 2025-01-01 00:00:00 UTC, one day after the machine was switched on.
   package init(wallMilliseconds: Int64 = 1_735_689_600_000, monotonicNanoseconds: UInt64 = 86_400_000_000_000) {
     now = Guarded(Now(wallMilliseconds: wallMilliseconds, monotonicNanoseconds: monotonicNanoseconds))
   }
@@ -18,7 +18,7 @@ package final class SimulatedClock: Clock {
   package func wallMilliseconds() -> Int64 { now.withLock { $0.wallMilliseconds } }
   package func monotonicNanoseconds() -> UInt64 { now.withLock { $0.monotonicNanoseconds } }
 
-  /// Moves both clocks, and answers at once.
+  /// Moves both clocks, and returns at once.
   package func sleep(milliseconds: Int) { advance(milliseconds: milliseconds) }
 
   package func advance(milliseconds: Int) {
@@ -37,10 +37,10 @@ package final class SimulatedClock: Clock {
     }
   }
 
-  /// How often the wall clock was set.
+  /// The number of times the wall clock was set.
   var stepCount: Int { now.withLock { $0.ends.count } }
 
-  /// The latest that the wall clock has shown since it had been set so often.
+  /// Returns the latest value of the wall clock since it had been set `stepCount` times.
   func latestWall(since stepCount: Int) -> Int64 {
     now.withLock { $0.ends[min(stepCount, $0.ends.count)...].reduce($0.wallMilliseconds, max) }
   }

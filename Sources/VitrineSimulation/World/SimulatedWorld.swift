@@ -1,6 +1,6 @@
 import Vitrine
 
-/// Everything that a store takes from the world, simulated and repeatable.
+/// A simulated and repeatable environment of a store.
 package struct SimulatedWorld: Sendable {
   package let disk: SimulatedDisk
   package let clock: SimulatedClock
@@ -23,8 +23,8 @@ package struct SimulatedWorld: Sendable {
     Environment(fileSystem: disk, clock: clock, entropy: entropy, background: background)
   }
 
-  /// The world in which the next process finds `disk`: as late on the wall clock, and with other random bytes, since no
-  /// machine draws the same twice.
+  /// Returns the environment in which the next process finds `disk`: the same wall clock, but other random bytes,
+  /// since no machine draws the same twice.
   package func rebooted(_ disk: SimulatedDisk) -> SimulatedWorld {
     SimulatedWorld(
       seed: mixed(seed, 0x5EED), disk: disk,

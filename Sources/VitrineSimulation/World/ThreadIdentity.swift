@@ -6,7 +6,7 @@
   import Darwin
 #endif
 
-/// Which thread it was.
+/// Identifies a thread.
 struct ThreadIdentity: Equatable, @unchecked Sendable {
   private let thread: pthread_t
 
@@ -17,11 +17,11 @@ struct ThreadIdentity: Equatable, @unchecked Sendable {
   }
 }
 
-/// What the system tells of a thread, by its own files: Linux has them.
+/// The system's status of a thread, from its own files: Linux has them.
 struct ThreadStatus: Sendable {
   private let path: String?
 
-  /// Of the thread that asks.
+  /// The status of the calling thread.
   init() {
     var link = [UInt8](repeating: 0, count: 64)
     let count = link.withUnsafeMutableBytes { bytes in
@@ -30,7 +30,7 @@ struct ThreadStatus: Sendable {
     path = count > 0 && count < link.count ? "/proc/\(String(decoding: link[..<count], as: UTF8.self))/stat" : nil
   }
 
-  /// Whether it waits for something that is neither a processor nor a disk. False where that is not to be known.
+  /// Whether it waits for something other than a processor or a disk. False if unknown.
   var isAsleep: Bool {
     guard let path else { return false }
     let file = open(path, O_RDONLY | O_CLOEXEC)
@@ -38,7 +38,7 @@ struct ThreadStatus: Sendable {
     defer { close(file) }
     var text = [UInt8](repeating: 0, count: 256)
     let count = text.withUnsafeMutableBytes { read(file, $0.baseAddress, $0.count) }
-    // Its state stands behind its name, which may have any characters.
+    // Its state follows its name, which may have any characters.
     guard count > 0, let end = text[..<count].lastIndex(of: UInt8(ascii: ")")), end + 2 < count else { return false }
     return text[end + 2] == UInt8(ascii: "S")
   }

@@ -1,7 +1,7 @@
 #pragma once
 
-// The system calls of this program, instead of the C library's: while it is on, one call of three is interrupted (EINTR), and
-// one read or write of three does half of what it was asked for. Only a program that is made for it may link this.
+// The system calls of this program, instead of the C library's. While enabled, one call of three is interrupted
+// (EINTR), and one read or write of three does half of its work. Only a program made for it may link this.
 
 enum interrupted_call {
   INTERRUPTED_OPEN,
@@ -16,6 +16,6 @@ enum interrupted_call {
 
 void interrupted_calls_set(_Bool is_on);
 
-// How many calls of a kind were interrupted, and how many did only a part.
+// The numbers of calls of a kind that were interrupted, and that did only a part.
 long interrupted_call_count(enum interrupted_call call);
 long shortened_call_count(enum interrupted_call call);

@@ -2,8 +2,8 @@ import Glibc
 import Synchronization
 import Vitrine
 
-/// The real file system, in which the process dies by its own hand before or after a chosen call: what a kill from outside
-/// meets once in a thousand times, between two calls that follow each other at once.
+/// The real file system, in which the process kills itself before or after a chosen call: a kill from outside
+/// rarely hits the moment between two adjacent calls.
 final class DeadlyFileSystem: FileSystem {
   private let base = POSIXFileSystem()
   private let trap: DeadlyTrap
@@ -19,7 +19,7 @@ final class DeadlyFileSystem: FileSystem {
   }
 }
 
-/// Before or after the how-manieth call of a kind, on files in a folder of the store ("" for its own).
+/// Before or after the n-th call of a kind, on files in a folder of the store ("" for its own).
 struct DeadlyMoment {
   enum Call: String, CaseIterable {
     case create, remove, rename, sync, write, allocate, truncate, store

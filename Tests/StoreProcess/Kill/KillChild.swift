@@ -1,13 +1,13 @@
 import Glibc
 
-/// A writer in a process of its own, what it says, and its death.
+/// A writer in a separate process, its messages, and its death.
 final class KillChild {
   private var id: pid_t = 0
   private let output: CInt
   private var unread: [UInt8] = []
   private var hasEnded = false
 
-  /// Nil when it cannot be started.
+  /// Nil if it cannot be started.
   init?(_ plan: KillWriter.Plan) {
     var ends: [CInt] = [0, 0]
     guard pipe(&ends) == 0 else { return nil }
@@ -35,7 +35,7 @@ final class KillChild {
     close(output)
   }
 
-  /// The next thing it says; nil when it said nothing until `deadline`, or has ended.
+  /// Its next message; nil if there is none until `deadline`, or it has ended.
   func next(until deadline: UInt64) -> KillMessage? {
     while true {
       if let line = unread.firstIndex(of: 10) {
@@ -48,7 +48,7 @@ final class KillChild {
     }
   }
 
-  /// False when there is nothing to receive.
+  /// Returns false if there is nothing to receive.
   private func receive(waiting milliseconds: Int32) -> Bool {
     var request = pollfd(fd: output, events: Int16(POLLIN), revents: 0)
     guard poll(&request, 1, milliseconds) > 0 else { return false }
@@ -61,7 +61,7 @@ final class KillChild {
 
   func kill() { Glibc.kill(id, SIGKILL) }
 
-  /// Kills it, if it lives, and waits until it has gone. Answers its exit status, or its signal as a negative number.
+  /// Kills it, if it lives, and waits for its end. Returns its exit status, or its signal as a negative number.
   func end() -> CInt {
     kill()
     hasEnded = true

@@ -1,11 +1,11 @@
 import Glibc
 import Vitrine
 
-/// `kill ROUNDS [SEED [FOLDER [MILLISECONDS]]]`: exit status 0 when every promise was kept, 1 for a violation, 2 for wrong
-/// usage, 3 when it could not run. A writer works for so many milliseconds at most. The folder must not exist, and is gone
-/// afterwards unless a promise was broken.
+/// `kill ROUNDS [SEED [FOLDER [MILLISECONDS]]]`: exit status 0 if every promise was kept, 1 for a violation, 2 for
+/// wrong usage, 3 if it could not run. A writer works for this many milliseconds at most. The folder must not
+/// exist, and is removed afterwards unless a promise was broken.
 enum KillCommand {
-  /// The command of the processes that are killed.
+  /// The command of the killed processes.
   static let writer = "kill-writer"
 
   static func run(_ words: [String]) -> CInt {

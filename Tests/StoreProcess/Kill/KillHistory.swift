@@ -1,23 +1,24 @@
-/// What writers have said, in the order in which it happened, and what a store may show after their deaths.
+/// The messages of writers, in the order in which things happened, and the states that a store may have after their
+/// deaths.
 ///
-/// A pipe keeps the order of what several threads say, so a change that ended before another one began stands before it
-/// here too. Of changes that overlap, any may have come last.
+/// A pipe keeps the order of the messages of several threads, so a change that ended before another one began
+/// precedes it here too. Of overlapping changes, any may have come last.
 struct KillHistory {
   struct Change {
     let kind: KillOperation.Kind
     let thread: Int
     let effects: [KillEffect]
-    /// Places among all that was said.
+    /// Positions among all messages.
     let began: Int
-    /// Where it was acknowledged, or where its process died; nil while it is under way.
+    /// The position of its acknowledgement, or of its process's death; nil while it is in progress.
     var ended: Int?
     var isAcknowledged = false
   }
 
   private var changes: [Change?] = []
-  /// Those of each key that count.
+  /// The changes of each key that count.
   private var byKey: [[Int]] = Array(repeating: [], count: KillKeys.count)
-  /// What was found when the store was last looked at.
+  /// The state at the last inspection of the store.
   private var before: [KillValue?] = Array(repeating: nil, count: KillKeys.count)
   private var underWay: [Int: Int] = [:]
   private var place = 0
@@ -36,14 +37,14 @@ struct KillHistory {
     changes[index]?.isAcknowledged = true
   }
 
-  /// It came to nothing.
+  /// The change had no effect.
   mutating func forget(thread: Int) {
     guard let index = underWay.removeValue(forKey: thread), let change = changes[index] else { return }
     for effect in change.effects { byKey[effect.key].removeAll { $0 == index } }
     changes[index] = nil
   }
 
-  /// What is under way has happened by now or never will. Answers how many changes that were.
+  /// Changes in progress have happened by now or never will. Returns their number.
   mutating func died() -> Int {
     place += 1
     for index in underWay.values { changes[index]?.ended = place }
@@ -51,15 +52,15 @@ struct KillHistory {
     return underWay.count
   }
 
-  /// All that was said is in what was found.
+  /// All messages are reflected in the found state.
   mutating func settle(_ found: [KillValue?]) {
     self = KillHistory()
     before = found
   }
 
-  // MARK: Judging
+  // MARK: Verdicts
 
-  /// What is wrong with what was found; `mayMiss`: any entry may have gone to make room.
+  /// The errors of the found state; `mayMiss`: any entry may have been evicted.
   func judge(_ found: [KillValue?], mayMiss: Bool) -> [String] {
     var wrong: [String] = []
     for key in 0..<KillKeys.count where !(mayMiss && found[key] == nil) {
@@ -72,7 +73,7 @@ struct KillHistory {
     return wrong
   }
 
-  /// What the key may have: nothing that an acknowledged change has certainly overwritten.
+  /// The possible values of the key: none that an acknowledged change has certainly overwritten.
   private func last(_ key: Int) -> Set<KillValue?> {
     let latest = byKey[key].compactMap { changes[$0] }.filter(\.isAcknowledged).map(\.began).max() ?? 0
     var allowed: Set<KillValue?> = latest == 0 ? [before[key]] : []
@@ -82,7 +83,7 @@ struct KillHistory {
     return allowed
   }
 
-  /// A change that was cut off has happened for all its keys or for none, where nothing else came in between.
+  /// An interrupted change has happened for all its keys or for none, unless another change came in between.
   private func half(_ change: Change, _ found: [KillValue?], mayMiss: Bool) -> String? {
     var keys: (done: [Int], undone: [Int]) = ([], [])
     for effect in change.effects {
@@ -101,7 +102,7 @@ struct KillHistory {
       + " has its effect, \(KillKeys.all[undone].urlText) \(KillKeys.all[undone].style) does not"
   }
 
-  /// Whether the key may have been like this before.
+  /// Whether the key may have had this value before.
   private func isSame(_ effect: KillEffect, _ others: [Change]) -> Bool {
     let earlier = others.flatMap(\.effects).filter { $0.key == effect.key }.map(\.value)
     return earlier.contains(effect.value) || before[effect.key] == effect.value

@@ -1,11 +1,12 @@
 import Vitrine
 
-/// The keys of a store whose writers are killed. Each thread has keys of its own, so that their order is known, and all
+/// The keys of a store with killed writers. Each thread has keys of its own, so that their order is known, and all
 /// share a few.
 enum KillKeys {
   static let threads = 4
   private static let sharedCount = 12
-  /// Of each thread. Large values, larger than a segment, have two keys, so that all that lives fits well into a budget.
+  /// The number for each thread. Values larger than a segment have two keys, so that all live values fit well into
+  /// a budget.
   private static let singles = 24
   private static let large = 2
   private static let rows = 8
@@ -19,7 +20,7 @@ enum KillKeys {
 
   private static let derived = [Style("square-60")!, Style("square-60@2x")!]
 
-  /// What a thread has alone.
+  /// The keys of one thread.
   struct Own {
     let thread: Int
     private var first: Int { thread * perThread }
@@ -28,19 +29,19 @@ enum KillKeys {
     /// Originals of their own URLs.
     var singles: [Int] { Array(first..<first + KillKeys.singles) }
     var large: [Int] { Array((first + KillKeys.singles)..<(first + KillKeys.singles + KillKeys.large)) }
-    /// Of one style that no other thread uses.
+    /// Keys of one style that no other thread uses.
     var rows: [Int] {
       let start = first + KillKeys.singles + KillKeys.large
       return Array(start..<start + KillKeys.rows)
     }
-    /// Original and what is made from it, of one URL each.
+    /// Originals with the styles made from them, of one URL each.
     var families: [[Int]] {
       let start = first + perThread - 3 * KillKeys.families
       return (0..<KillKeys.families).map { [start + 3 * $0, start + 3 * $0 + 1, start + 3 * $0 + 2] }
     }
 
     var style: Style { KillKeys.style(thread) }
-    /// URLs of `singles` begin with it, and no others.
+    /// The common beginning of the URLs of `singles`, and of no others.
     var prefix: String { "\(thread)/single/" }
   }
 
@@ -48,7 +49,7 @@ enum KillKeys {
     number < threads * perThread && Own(thread: number / perThread).large.contains(number)
   }
 
-  /// Its value was made from an original, which takes it along when it changes.
+  /// Whether its value was made from an original, whose change removes it.
   static func isDerived(_ number: Int) -> Bool { all[number].style == derived[0] || all[number].style == derived[1] }
 
   private static func style(_ thread: Int) -> Style { Style("row-\(thread)")! }

@@ -1,9 +1,9 @@
-/// What a writer says while it lives: one line, written at once and shorter than a pipe takes in one piece, so that the
-/// lines of several threads stay whole and in the order in which things happened.
+/// A message of a living writer: one line, written at once and shorter than a pipe takes in one piece, so that the
+/// lines of several threads stay intact and in the order of events.
 enum KillMessage {
   case opening
   case opened
-  /// A thread begins a change, with what each key has when it is done.
+  /// A thread begins a change, with the value of each key after it.
   case begin(thread: Int, kind: KillOperation.Kind, effects: [KillEffect])
   case done(thread: Int)
   /// It was refused, or there was nothing to change: nothing has happened.
@@ -51,7 +51,7 @@ enum KillMessage {
   }
 }
 
-/// What a change makes of one key; nil for nothing.
+/// The effect of a change on one key; nil for no value.
 struct KillEffect {
   let key: Int
   let value: KillValue?

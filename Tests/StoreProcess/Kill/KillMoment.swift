@@ -1,21 +1,21 @@
 import VitrineSimulation
 
-/// When a writer is killed.
+/// The moment at which a writer is killed.
 enum KillMoment {
-  /// So long after it began to open the store.
+  /// This long after it began to open the store.
   case opening(microseconds: Int)
-  /// So long after the store was open.
+  /// This long after the store was open.
   case working(microseconds: Int)
-  /// As soon as so many changes were acknowledged.
+  /// As soon as this many changes were acknowledged.
   case acknowledged(count: Int)
-  /// So long after the first change of a kind began, when so many were acknowledged before.
+  /// This long after the first change of a kind began, after this many acknowledged ones.
   case begun(KillOperation.Kind, after: Int, microseconds: Int)
-  /// So long after it began to close the store, at the end of all its work.
+  /// This long after it began to close the store, at the end of all its work.
   case closing(microseconds: Int)
-  /// By its own hand, at a call of the file system.
+  /// By itself, at a call of the file system.
   case itself(DeadlyMoment)
 
-  /// The calls that one order or another hangs on, and how often a writer makes them in a second, about.
+  /// The calls whose order matters, and roughly how often a writer makes them in a second.
   private static let calls: [(call: DeadlyMoment.Call, folder: String, often: Int)] = [
     (.store, "wal", 2000), (.store, "segments", 1000), (.write, "segments", 500), (.write, "wal", 8),
     (.write, "checkpoints", 30), (.write, "", 4), (.sync, "wal", 200), (.sync, "segments", 100),
@@ -24,14 +24,14 @@ enum KillMoment {
     (.truncate, "segments", 20),
   ]
 
-  /// Of a writer at work, or, with fewer calls, of one that opens the store.
+  /// A call of a writer at work, or, with fewer calls, of one that opens the store.
   static func itself(_ random: inout SplitMix64, isOpening: Bool) -> KillMoment {
     let (call, folder, often) = calls[random.next(below: calls.count)]
     let count = 1 + random.next(below: isOpening ? min(often, 4) : often)
     return .itself(DeadlyMoment(call, folder, count: count, isBefore: random.next(below: 2) == 0))
   }
 
-  /// Of a writer at work.
+  /// A moment of a writer at work.
   init(_ random: inout SplitMix64) {
     switch random.next(below: 30) {
     case 20...: self = .itself(&random, isOpening: false)

@@ -2,7 +2,7 @@ import Glibc
 import Vitrine
 import VitrineSimulation
 
-/// One change that a writer makes: what it does to the store, and what each key has afterwards.
+/// One change by a writer: its effect on the store, and the value of each key afterwards.
 struct KillOperation {
   enum Kind: String, CaseIterable {
     case put, body, draw, metadata, expiry, remove, removeMany, removeStyles, removePrefix, removeStyle, removeAll
@@ -11,7 +11,7 @@ struct KillOperation {
 
   let kind: Kind
   var effects: [KillEffect] = []
-  /// Answers false where there was nothing to change.
+  /// Returns false if there was nothing to change.
   var body: (CacheStore) throws -> Bool
 }
 
@@ -19,10 +19,10 @@ struct KillOperation {
 struct KillOperations {
   let own: KillKeys.Own
   private var random: SplitMix64
-  /// Of changes, higher than any before; no two threads or processes have one in common.
+  /// Numbers of changes, higher than any before; no two threads or processes share one.
   private var number: Int
   private let removesAll: Bool
-  /// Compacts all the time, where others do it now and then.
+  /// Compacts all the time, instead of rarely.
   private let compacts: Bool
 
   init(thread: Int, life: Int, seed: UInt64, removesAll: Bool) {
@@ -37,7 +37,7 @@ struct KillOperations {
 
   private mutating func pick(_ keys: [Int]) -> Int { keys[below(keys.count)] }
 
-  /// The number of a change; one that puts a bitmap, or what nobody has put before, on wish.
+  /// The number of a change; on request one that puts a bitmap, or a new value.
   private mutating func next(isBitmap: Bool = false, isUnique: Bool = false) -> Int {
     number += KillValue.kinds
     var kind = isBitmap ? KillValue.bitmapKind : below(KillValue.kinds)
@@ -133,7 +133,7 @@ struct KillOperations {
 
   // MARK: Several at once
 
-  /// Puts and removals of own keys; now and then larger than a file of the log, and with keys that others write too.
+  /// Puts and removals of own keys; sometimes larger than a log file, and with keys that other threads write too.
   private mutating func batch() -> KillOperation {
     var batch = WriteBatch()
     var effects: [KillEffect] = []
@@ -163,7 +163,7 @@ struct KillOperations {
     return KillEffect(key, value)
   }
 
-  /// An original and what is made from it, together.
+  /// An original and the styles made from it, together.
   private mutating func family() -> KillOperation {
     var batch = WriteBatch()
     var effects: [KillEffect] = []
@@ -177,7 +177,7 @@ struct KillOperations {
     }
   }
 
-  /// A new original, which takes what was made from the old one with it.
+  /// A new original, which removes the styles made from the old one.
   private mutating func replace() -> KillOperation {
     let keys = own.families[below(own.families.count)]
     let value = KillValue(next(isUnique: true))

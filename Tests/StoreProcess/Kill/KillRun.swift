@@ -2,8 +2,8 @@ import Glibc
 import Vitrine
 import VitrineSimulation
 
-/// One store through many rounds: its writer is killed, at any moment of its work, and whoever recovers it again and
-/// again; then all that was acknowledged is looked for.
+/// One store through many rounds: its writer is killed at any moment of its work, and so is each process that
+/// recovers it. Then every acknowledged change must be found.
 struct KillRun {
   struct Results {
     var rounds = 0
@@ -15,29 +15,31 @@ struct KillRun {
     /// At a chosen call of the file system.
     var deathsAtCalls = 0
     var evictingRounds = 0
+    /// With budgets beyond any disk.
+    var largeRounds = 0
     /// Entries, over all rounds, but for what deaths left uncounted.
     var evicted = 0
 
     var text: String {
       """
-      \(rounds) rounds, \(evictingRounds) of them with eviction (\(evicted) entries)
+      \(rounds) rounds, \(evictingRounds) of them with eviction (\(evicted) entries), \(largeRounds) with huge budgets
       \(acknowledged) changes acknowledged, \(cutOff) cut off
       \(kills) kills, \(killsWhileOpening) while opening, \(killsWhileClosing) while closing, \(deathsAtCalls) at a call
       """
     }
   }
 
-  /// For all that lives, and several times as much; the smaller one leaves no room for what is dead.
+  /// Several times the live values; the smaller one leaves no room for dead records.
   private static let roomyBudgets = [64 << 20, 24 << 20]
 
   private let store: String
   private let seed: UInt64
-  /// For which a writer works at most before it is killed.
+  /// The longest time for which a writer works before it is killed.
   private let milliseconds: Int
   private var random: SplitMix64
   private var history = KillHistory()
   private var life = 0
-  /// What an opening took lately, to kill in it.
+  /// The duration of a recent opening, to kill within it.
   private var openingMicroseconds = 3000
   private(set) var results = Results()
 
@@ -50,7 +52,12 @@ struct KillRun {
 
   mutating func round() throws {
     let evicts = results.rounds % 4 == 2
-    let budget = evicts ? (3 + random.next(below: 4)) << 20 : KillRun.roomyBudgets[random.next(below: 2)]
+    var budget = evicts ? (3 + random.next(below: 4)) << 20 : KillRun.roomyBudgets[random.next(below: 2)]
+    // Not the first one, which the log's size comes from.
+    if !evicts, life > 0, random.next(below: 4) == 0 {
+      budget = [Int.max, StoreOptions.largestByteBudget, 1 << 50][random.next(below: 3)]
+      results.largeRounds += 1
+    }
     let removesAll = results.rounds % 5 == 1
     var plan = KillWriter.Plan(
       store: store, seed: seed, life: 0, byteBudget: budget, operations: 0, removesAll: removesAll, evicts: evicts)
@@ -81,7 +88,7 @@ struct KillRun {
 
   private enum Phase { case starting, opening, open, closing, closed }
 
-  /// A writer from its start to its death.
+  /// Runs a writer from its start to its death.
   private mutating func live(_ plan: inout KillWriter.Plan, until moment: KillMoment) throws {
     life += 1
     plan.life = life
@@ -91,11 +98,11 @@ struct KillRun {
     var acknowledged = 0
     var wrong: String?
     var began: UInt64 = 0
-    // Long beyond what any writer takes: one that hangs is one that broke its promise.
+    // Far longer than any writer takes: a hanging writer has broken its promise.
     var deadline = monotonicNanoseconds() + 120_000_000_000
     var isDue = false
 
-    /// Death, so long from now.
+    /// Kills it this long from now.
     func die(in microseconds: Int) {
       deadline = monotonicNanoseconds() + UInt64(microseconds) * 1000
       isDue = true
@@ -112,10 +119,10 @@ struct KillRun {
         openingMicroseconds = Int((monotonicNanoseconds() - began) / 1000)
         switch moment {
         case .opening: break
-        // A store that was opened for nothing may not come to that call.
+        // Without operations, a store may not reach that call.
         case .itself where plan.operations == 0: die(in: 20_000)
         case .working(let microseconds): die(in: microseconds)
-        // What it is to die of may not come.
+        // The deadly call may not come.
         default: deadline = monotonicNanoseconds() + UInt64(milliseconds) * 1_000_000
         }
       case .begin(let thread, let kind, let effects):
@@ -136,7 +143,7 @@ struct KillRun {
       }
     }
 
-    // Near its death it is not listened to: what it says stays in the pipe.
+    // Shortly before its death its messages are not read: they stay in the pipe.
     while wrong == nil, !isDue || deadline > monotonicNanoseconds() + 2_000_000 {
       guard let message = child.next(until: isDue ? deadline - 1_000_000 : deadline) else { break }
       hear(message)

@@ -1,18 +1,18 @@
 import Glibc
 import Vitrine
 
-/// What an entry is: the numbers of the changes that gave it its payload, its metadata and its expiry. All its bytes
-/// follow from them.
+/// The value of an entry: the numbers of the changes that set its payload, its metadata and its expiry. All its
+/// bytes follow from them.
 struct KillValue: Hashable {
   var payload: Int
   var metadata: Int
   /// 0 for none.
   var expiry: Int
 
-  /// Of a put.
+  /// The value of a put.
   init(_ number: Int) { (payload, metadata, expiry) = (number, number, number % 5 == 0 ? number : 0) }
 
-  /// As the entry's metadata and its expiry tell; nil where they are none of ours.
+  /// As the entry's metadata and its expiry say; nil if they are not from this program.
   init?(_ entry: EntryInfo) {
     let numbers = entry.metadata.split(separator: UInt8(ascii: ".")).map { Int(String(decoding: $0, as: UTF8.self)) }
     guard numbers.count == 2, let payload = numbers[0], let metadata = numbers[1] else { return nil }
@@ -27,12 +27,12 @@ struct KillValue: Hashable {
 
   // MARK: The payload
 
-  /// Of a change's number, the lowest four bits tell what kind of value it puts.
+  /// The lowest four bits of a change's number determine the kind of its value.
   static let kinds = 16
   static let bitmapKind = 15
   private static let poolKind = 14
 
-  /// A few values are put under many keys, and again and again under the same one.
+  /// A few values are put under many keys, and repeatedly under the same one.
   static func isShared(_ number: Int) -> Bool { number % kinds == poolKind || number % kinds == poolKind - 1 }
 
   static func layout(_ number: Int) -> BitmapLayout? {
@@ -44,7 +44,7 @@ struct KillValue: Hashable {
   static func bytes(_ key: Int, _ number: Int) -> [UInt8] {
     var words = Numbers(UInt64(truncatingIfNeeded: number &* 1_000_003 &+ key))
     if KillKeys.isLarge(key) {
-      // Above a mebibyte it has checksums of its pieces.
+      // Above 1 MiB it has checksums of its pieces.
       let count = number % 9 == 0 ? 1_050_000 + words.next(200_000) : 270_000 + words.next(300_000)
       return StressValue.make(key, number, count)
     }
@@ -64,13 +64,13 @@ struct KillValue: Hashable {
     }
   }
 
-  /// What is under a key: nil for nothing, and a violation where it is no value of this key.
+  /// The value of a key: nil for none, and a violation if it is no value of this key.
   static func found(_ store: CacheStore, _ key: Int) -> Result<KillValue?, KillViolation> {
     var made: [Int: MadeValue] = [:]
     return found(store, key, &made)
   }
 
-  /// The same for many looks at the same keys: `made` has what their values must be, which takes its time to make.
+  /// The same for many inspections of the same keys: `made` caches their expected values, which are slow to make.
   static func found(
     _ store: CacheStore, _ key: Int, _ made: inout [Int: MadeValue]
   ) -> Result<KillValue?, KillViolation> {
@@ -89,7 +89,7 @@ struct KillValue: Hashable {
       expected = MadeValue(number: value.payload, bytes: KillValue.bytes(key, value.payload))
       made[key] = expected
     }
-    // It may have gone meanwhile, to make room.
+    // It may have been evicted meanwhile.
     guard let isSame = store.get(name, { $0.withUnsafeBytes(expected.isSame) }) else { return .success(nil) }
     if !isSame || entry.layout != layout(value.payload) && !KillKeys.isLarge(key) {
       return .failure(KillViolation("\(name.urlText) has \(entry.byteCount) bytes that are not those of \(value)"))

@@ -3,8 +3,8 @@ import Synchronization
 import Vitrine
 import VitrineSimulation
 
-/// The process that is killed: opens the store, changes it from several threads, and says so on its output before and
-/// after each change.
+/// The process that is killed: opens the store, changes it from several threads, and reports on its output before
+/// and after each change.
 final class KillWriter: @unchecked Sendable {
   struct Plan {
     var store: String
@@ -14,11 +14,11 @@ final class KillWriter: @unchecked Sendable {
     var byteBudget: Int
     /// Changes of each thread before the store is closed; 0 to open it and change nothing, until the end.
     var operations: Int
-    /// One thread removes everything now and then.
+    /// One thread sometimes removes everything.
     var removesAll: Bool
-    /// Entries may go to make room.
+    /// Entries may be evicted.
     var evicts: Bool
-    /// It ends itself.
+    /// It kills itself.
     var death: DeadlyMoment?
 
     var words: [String] {
@@ -45,7 +45,7 @@ final class KillWriter: @unchecked Sendable {
       (self.operations, self.removesAll, self.evicts) = (operations, removesAll, evicts)
     }
 
-    /// Small segments and a small log, so that both turn all the time. Each mode of verification has its turn.
+    /// Small segments and a small log, so that both rotate all the time. The modes of verification take turns.
     var options: StoreOptions {
       StoreOptions(
         byteBudget: byteBudget, segmentByteCount: 256 << 10, verification: verification, waitForLockMilliseconds: 5000)
@@ -67,10 +67,10 @@ final class KillWriter: @unchecked Sendable {
     store = try CacheStore.open(at: plan.store, options: plan.options, environment: environment)
   }
 
-  /// Answers the exit status, if it lives so long.
+  /// Returns the exit status, if it lives that long.
   static func run(_ words: [String]) -> CInt {
     guard let plan = Plan(words) else { return 2 }
-    if plan.isScarce { lowerDescriptorLimit(to: 160) }
+    if plan.isScarce, !FileLimit.lower(to: 160) { say(.wrong("no limit of descriptors")) }
     do {
       say(.opening)
       let writer = try KillWriter(plan)
@@ -90,20 +90,13 @@ final class KillWriter: @unchecked Sendable {
     }
   }
 
-  private static func lowerDescriptorLimit(to count: Int) {
-    var limit = rlimit()
-    getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-    limit.rlim_cur = min(limit.rlim_cur, rlim_t(count))
-    if setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) != 0 { say(.wrong("no limit of descriptors")) }
-  }
-
   private static func say(_ message: KillMessage) { emit(message.line) }
 
   private func change(_ thread: Int) {
     var operations = KillOperations(thread: thread, life: plan.life, seed: plan.seed, removesAll: plan.removesAll)
     for _ in 0..<plan.operations {
       guard let operation = operations.draw(store) else {
-        // So that upkeep comes to its turn, too.
+        // Gives upkeep a turn, too.
         usleep(UInt32(operations.below(3000)))
         continue
       }
@@ -122,7 +115,7 @@ final class KillWriter: @unchecked Sendable {
     }
   }
 
-  /// What only this thread writes is what it wrote last, unless somebody removed everything.
+  /// A key that only this thread writes has its last value, unless another thread removed everything.
   private func check(_ operation: KillOperation, _ own: KillKeys.Own) {
     for effect in operation.effects where own.all.contains(effect.key) {
       switch KillValue.found(store, effect.key) {

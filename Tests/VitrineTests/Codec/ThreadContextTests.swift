@@ -55,7 +55,7 @@ import Testing
     try store.close()
   }
 
-  @Test func threadKeepsNothingOfAValueThatDoesNotCompress() throws {
+  @Test func threadKeepsNoBufferOfAnIncompressibleValue() throws {
     let kept = try onNewThread {
       let context = ThreadContext.current
       let isCompressed = noise(8 << 20).withUnsafeBytes { context.compress($0, level: 1) } != nil

@@ -12,7 +12,7 @@ import Testing
     return store
   }
 
-  @Test func changesAndLooks() async throws {
+  @Test func asyncChangesAndLookupsMatchTheSynchronousOnes() async throws {
     let store = try filled(10)
     let asynchronous = store.asynchronous
     let key = CacheKey("u3")
@@ -39,7 +39,7 @@ import Testing
     try await asynchronous.close()
   }
 
-  @Test func readersMoveForwardBodiesAreLeftAndStoresRepaired() async throws {
+  @Test func asyncRefreshAbandonAndRepairWork() async throws {
     let folder = try TemporaryFolder()
     let store = try CacheStore.open(at: folder.store, options: StoreOptions(byteBudget: 4 << 20))
     try store.put([1], for: "a")
@@ -67,7 +67,7 @@ import Testing
     }
   }
 
-  @Test func walks() async throws {
+  @Test func asyncWalksVisitEveryEntry() async throws {
     let store = try filled(20)
     let asynchronous = store.asynchronous
     _ = store["u3"]
@@ -90,7 +90,7 @@ import Testing
     await #expect(throws: StoreError.closed) { try await asynchronous.entries(digest: Digest(high: 0, low: 0)) }
   }
 
-  @Test func upkeep() async throws {
+  @Test func asyncUpkeepWorks() async throws {
     let store = try filled(600)
     let asynchronous = store.asynchronous
     for index in stride(from: 0, to: 600, by: 2) { try store.remove("u\(index)") }

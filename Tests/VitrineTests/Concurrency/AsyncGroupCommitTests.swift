@@ -18,11 +18,12 @@ import Testing
     return store
   }
 
-  /// Holds the first sync of the log until so many frames more are stored, then answers what `outcome` throws.
+  /// Holds the first sync of the log until this many more frames are stored; then the sync throws `outcome`'s
+  /// error.
   private func holdFirstSync(
     _ store: CacheStore, frames: Int, _ outcome: @escaping @Sendable (String) throws(SystemError) -> Void = { _ in }
   ) throws -> Guarded<Int> {
-    let wal = try #require(store.core.wal)
+    let wal = try #require(store.core.context.wal)
     let wanted = wal.appendedSequence + UInt64(frames)
     let syncs = Guarded(0)
     disk.onSync.withLock { handler in
@@ -62,15 +63,15 @@ import Testing
     let store = try open()
     let syncs = try holdFirstSync(store, frames: Self.taskCount)
     #expect(await putAll(store).allSatisfy { $0 == nil })
-    // The one that was held, and one for all frames that it may not have covered.
+    // The held one, and one for all frames that it may not have covered.
     #expect(syncs.withLock { $0 } <= 2)
-    let wal = try #require(store.core.wal)
+    let wal = try #require(store.core.context.wal)
     #expect(wal.durableSequence >= wal.appendedSequence && store.count == Self.taskCount + 1)
     disk.onSync.withLock { $0 = nil }
     try store.close()
   }
 
-  @Test func aFailedSyncFailsAllThatWait() async throws {
+  @Test func failedSyncFailsAllWaitingCalls() async throws {
     let store = try open()
     _ = try holdFirstSync(store, frames: Self.taskCount) { path throws(SystemError) in
       throw SystemError(code: 5, operation: "sync", path: path)
@@ -83,10 +84,10 @@ import Testing
     try? store.close()
   }
 
-  /// A store that is closed meanwhile ends every wait.
-  @Test func changesThatWaitEndWhenTheStoreIsClosed() async throws {
+  /// Closing the store ends every wait.
+  @Test func waitingChangesEndWhenTheStoreIsClosed() async throws {
     let store = try open()
-    let wal = try #require(store.core.wal)
+    let wal = try #require(store.core.context.wal)
     let wanted = wal.appendedSequence + UInt64(Self.taskCount / 2)
     _ = try holdFirstSync(store, frames: Self.taskCount / 2)
     async let errors = putAll(store)
@@ -101,7 +102,7 @@ import Testing
 
   @Test func everySyncedAsyncChangeIsDurableWhenItReturns() async throws {
     let store = try world.open("store")
-    let wal = try #require(store.core.wal)
+    let wal = try #require(store.core.context.wal)
     let asynchronous = store.asynchronous
     let synced = PutOptions(durability: .synced)
     func isDurable() -> Bool { wal.durableSequence >= wal.appendedSequence }
@@ -133,7 +134,7 @@ import Testing
     #expect(isDurable())
     try await asynchronous.put([5], for: CacheKey("e"))
     #expect(!isDurable())
-    // A thread that has run an async change waits for its own synced changes as ever.
+    // A thread that has run an async change waits for its own synced changes as usual.
     try store.put([6], for: "f", options: synced)
     #expect(isDurable())
     try store.close()

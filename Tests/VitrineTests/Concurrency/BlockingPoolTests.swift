@@ -14,8 +14,8 @@ import Testing
     deinit { count.withLock { $0 -= 1 } }
   }
 
-  /// A queue with work in it at all times keeps nothing of the jobs that have run.
-  @Test func aQueueThatNeverRunsDryFreesWhatWasTaken() {
+  /// A queue that always has jobs keeps no reference to finished ones.
+  @Test func queueThatNeverRunsDryFreesFinishedJobs() {
     let pool = BlockingPool(mostThreads: 1)
     let living = Guarded(0)
     let most = Guarded(0)
@@ -37,17 +37,17 @@ import Testing
     }
     for _ in 0..<8 { submit() }
     #expect(done.wait(timeout: .now() + 60) == .success)
-    // Eight in the queue, and the one that runs.
+    // Eight in the queue, and the running one.
     #expect(most.withLock { $0 } <= 9)
   }
 
-  @Test func aShortCallDoesNotWaitBehindALongOneWhileAThreadCanBeStarted() {
+  @Test func shortCallStartsAThreadInsteadOfWaiting() {
     let pool = BlockingPool(mostThreads: 2)
     let first = DispatchSemaphore(value: 0)
     pool.submit { first.signal() }
     first.wait()
     while !pool.hasWaitingThread { usleep(100) }
-    // Both jobs come before the one thread that waits can take the first of them.
+    // Both jobs come before the one waiting thread can take the first of them.
     let (isHeld, short) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
     pool.submit { isHeld.wait() }
     pool.submit { short.signal() }

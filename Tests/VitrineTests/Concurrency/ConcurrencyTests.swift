@@ -3,7 +3,7 @@ import Testing
 
 @testable import Vitrine
 
-/// Several threads on one store of the real disk, with the upkeep it has in earnest.
+/// Several threads on one store on the real disk, with real background upkeep.
 @Suite(.serialized) struct ConcurrencyTests {
   let folder: TemporaryFolder
 
@@ -13,7 +13,7 @@ import Testing
     try CacheStore.open(at: folder.store, options: options)
   }
 
-  /// A value that says which key it belongs to and which of its versions it is.
+  /// A value that identifies its key and version.
   private static func value(_ key: Int, _ version: Int) -> [UInt8] {
     let head = Array("\(key)/\(version)/".utf8)
     return head
@@ -28,7 +28,7 @@ import Testing
     return found == key && bytes == value(key, version)
   }
 
-  /// Runs `body` on so many threads and waits for all of them.
+  /// Runs `body` on this many threads and waits for all of them.
   private func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) {
     let done = DispatchSemaphore(value: 0)
     for index in 0..<count {
@@ -85,7 +85,7 @@ import Testing
     try again.close()
   }
 
-  @Test func nobodySeesWrongBytesWhileTheStoreIsFullAndTakenApart() throws {
+  @Test func noReadSeesWrongBytesWhileTheFullStoreCompacts() throws {
     let budget = 2 << 20
     let store = try open(StoreOptions(byteBudget: budget))
     let wrong = Guarded<[String]>([])
@@ -143,7 +143,7 @@ import Testing
     try again.close()
   }
 
-  @Test func whatFollowsAnOriginalNeverOutlivesIt() throws {
+  @Test func stylesNeverOutliveTheirOriginal() throws {
     let store = try open()
     let wrong = Guarded(0)
     onThreads(3) { thread in
@@ -151,7 +151,7 @@ import Testing
         if thread == 0 {
           let original = noise(20, UInt64(number))
           try? store.put(original, for: "a")
-          // Nobody else puts originals: what is there now is made from this one.
+          // No other thread puts originals: a style put now is made from this one.
           for style in 0..<6 {
             guard case .found(let entry) = store.lookup("a", style: Style("s\(style)")!), let source = entry.source
             else { continue }
@@ -167,7 +167,7 @@ import Testing
     try store.close()
   }
 
-  @Test func syncedPutsOfManyThreadsAreAllThere() throws {
+  @Test func syncedPutsOfManyThreadsAreAllStored() throws {
     let store = try open()
     let failures = Guarded(0)
     onThreads(8) { thread in
@@ -200,7 +200,7 @@ import Testing
     try store.close()
   }
 
-  @Test func closingWhileOthersReadLeavesThemWithWholeValuesOrNone() throws {
+  @Test func closingLeavesReadersWithWholeValuesOrNone() throws {
     let store = try open()
     for key in 0..<30 { try store.put(Self.value(key, key), for: "key/\(key)") }
     let wrong = Guarded(0)
@@ -224,7 +224,7 @@ import Testing
     #expect(store["key/1"] == nil)
   }
 
-  @Test func theAsyncFormsDoWhatTheOthersDo() async throws {
+  @Test func asyncFormsMatchTheSynchronousOnes() async throws {
     let store = try await AsyncCacheStore.open(at: folder.store, options: StoreOptions(byteBudget: 4 << 20))
     let asynchronous = store.asynchronous
     try await withThrowingTaskGroup(of: Void.self) { group in

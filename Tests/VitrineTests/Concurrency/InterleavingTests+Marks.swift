@@ -2,9 +2,9 @@ import Testing
 
 @testable import Vitrine
 
-/// No mark passes what no sync has taken along (rule 4).
+/// No mark passes an unsynced record (rule 4).
 extension InterleavingTests {
-  /// What was written to each file since its last sync began, by the lowest place.
+  /// The lowest offset written to each file since its last sync began.
   private final class Unsynced: Sendable {
     private let lowest = Guarded<[String: Int]>([:])
     func wrote(_ path: String, _ offset: Int) {
@@ -13,10 +13,10 @@ extension InterleavingTests {
     func syncs(_ path: String) { lowest.withLock { $0[path] = nil } }
     var segments: [String] { lowest.withLock { $0.keys.filter { $0.hasPrefix("segments/") } } }
 
-    /// A mark that has passed something which no sync has taken along.
+    /// A mark that has passed an unsynced write.
     func passed(_ store: CacheStore) -> String? {
-      let segments = store.core.catalog.segments
-      for case let segment? in store.core.locked({ segments.segments }) {
+      let segments = store.core.context.catalog.segments
+      for case let segment? in store.core.context.commitLock.withLock({ _ in segments.segments }) {
         let offset = lowest.withLock { $0["segments/\(segment.fileName)"] } ?? .max
         let mark = segments.vouchedUpTo(segment.slot)
         if mark > offset { return "\(segment.fileName) is vouched for up to \(mark), and unsynced from \(offset) on" }
@@ -32,17 +32,19 @@ extension InterleavingTests {
     return store
   }
 
-  /// A checkpoint comes when the next record is about to be written: where that begins, and up to where its segment is
-  /// vouched for then.
+  /// Writes a checkpoint when the next record is about to be written; returns the record's offset, and the offset
+  /// up to which its segment is vouched for then.
   private func markOfACheckpointBeforeTheNextRecord(
     _ store: CacheStore
   ) -> Guarded<(offset: Int, vouched: Int)?> {
     let mark = Guarded<(offset: Int, vouched: Int)?>(nil)
     beforeTheNextRecord { path, offset in
       try? store.checkpoint()
-      let segment = store.core.locked { store.core.catalog.segments.segments.compactMap { $0 } }
-        .first { path.hasSuffix($0.fileName) }
-      mark.withLock { $0 = segment.map { (offset, store.core.catalog.segments.vouchedUpTo($0.slot)) } }
+      let segment = store.core.context.commitLock.withLock { _ in
+        store.core.context.catalog.segments.segments.compactMap { $0 }
+      }
+      .first { path.hasSuffix($0.fileName) }
+      mark.withLock { $0 = segment.map { (offset, store.core.context.catalog.segments.vouchedUpTo($0.slot)) } }
     }
     return mark
   }
@@ -54,11 +56,11 @@ extension InterleavingTests {
     let mark = markOfACheckpointBeforeTheNextRecord(store)
     try store.put(noise(3000, 2), for: "late")
     let found = try #require(mark.withLock { $0 })
-    #expect(found.vouched == found.offset, "what is before it is vouched for, and it is not")
+    #expect(found.vouched == found.offset, "the records before it are vouched for, and it is not")
     try store.close()
   }
 
-  /// Its payload is there long before its head.
+  /// Its payload is written long before its head.
   @Test func noMarkPassesABodyThatIsBeingCommitted() throws {
     let unsynced = Unsynced()
     let store = try open(unsynced)
@@ -72,7 +74,7 @@ extension InterleavingTests {
     try store.close()
   }
 
-  /// A record comes while `call` syncs the segments.
+  /// Puts a record while `call` syncs the segments.
   private func comesWhileSyncing(_ call: (CacheStore) throws -> Void) throws {
     let unsynced = Unsynced()
     let store = try open(unsynced)
@@ -109,7 +111,7 @@ extension InterleavingTests {
     try comesWhileSyncing { try $0.flush() }
   }
 
-  /// Who shares what lies below a mark waits for no sync of it.
+  /// A put that shares a payload below a mark waits for no sync of it.
   private func rises(_ call: (CacheStore) throws -> Void) throws {
     let unsynced = Unsynced()
     let store = try open(unsynced)
@@ -117,7 +119,7 @@ extension InterleavingTests {
     let passed = Guarded<[String]>([])
     disk.onSync.withLock { handler in
       handler = { path in
-        // It has not happened yet.
+        // The sync has not happened yet.
         if path.hasPrefix("segments/"), let mark = unsynced.passed(store) { passed.withLock { $0.append(mark) } }
         unsynced.syncs(path)
       }
@@ -125,23 +127,23 @@ extension InterleavingTests {
     try call(store)
     #expect(passed.withLock { $0 } == [])
     let place = try #require(location(store, CacheKey("a")))
-    #expect(store.core.catalog.segments.isVouched(place))
+    #expect(store.core.context.catalog.segments.isVouched(place))
     disk.onSync.withLock { $0 = nil }
     try store.close()
   }
 
-  @Test func aMarkRisesBehindTheSyncOfACheckpoint() throws { try rises { try $0.checkpoint() } }
-  @Test func aMarkRisesBehindTheSyncOfAFlush() throws { try rises { try $0.flush() } }
+  @Test func markRisesAfterTheSyncOfACheckpoint() throws { try rises { try $0.checkpoint() } }
+  @Test func markRisesAfterTheSyncOfAFlush() throws { try rises { try $0.flush() } }
 
-  /// It goes while it is synced.
-  @Test func noMarkRisesForTheSegmentThatHasTheSlotByThen() throws {
+  /// The segment is removed while it is synced.
+  @Test func markOfASegmentThatTookTheSlotDoesNotRise() throws {
     let unsynced = Unsynced()
     let store = try open(unsynced)
     let core = store.core
     try store.put(noise(40_000, 1), for: "a")
     try store.put(noise(40_000, 2), for: "in the next segment")
     let slot = try #require(location(store, CacheKey("a"))).slot
-    let old = try #require(core.catalog.segments.segment(slot))
+    let old = try #require(core.context.catalog.segments.segment(slot))
     let isDue = Guarded(true)
     disk.onSync.withLock { handler in
       handler = { path in
@@ -154,9 +156,7 @@ extension InterleavingTests {
         else { return }
         elsewhere {
           _ = try? store.remove("a")
-          core.upkeepLock.lock()
-          try? core.retireDeadSegments()
-          core.upkeepLock.unlock()
+          try? store.probe.retireDeadSegments()
           for number: UInt64 in 3..<20 {
             try? store.put(noise(40_000, number), for: "c")
             if location(store, CacheKey("c"))?.slot == slot { return }
@@ -165,43 +165,35 @@ extension InterleavingTests {
       }
     }
     try store.flush()
-    #expect(location(store, CacheKey("c"))?.slot == slot && core.catalog.segments.segment(slot) !== old)
+    #expect(location(store, CacheKey("c"))?.slot == slot && core.context.catalog.segments.segment(slot) !== old)
     #expect(unsynced.passed(store) == nil)
     disk.onSync.withLock { $0 = nil }
     try store.close()
   }
 
-  /// What a crash had left in its segment is not looked for in the one that has the slot by then.
-  @Test func noMarkPassesARecordOnItsWayInThePlaceOfALeftover() throws {
+  /// Leftovers of a removed segment are not searched for in the segment that took its slot.
+  @Test func noMarkPassesARecordBeingWrittenInPlaceOfALeftover() throws {
     let died = try world.open("store")
     try died.put(noise(40_000, 1), for: "a")
     let slot = try #require(location(died, CacheKey("a"))).slot
     died.abandon()
     let store = try TestWorld(fileSystem: MemoryDisk(disk.image), seed: 2).open("store")
     let core = store.core
-    #expect(core.unchecked.contains { $0.slot == slot })
+    #expect(store.probe.unchecked.contains { $0.slot == slot })
     try store.remove("a")
-    core.upkeepLock.lock()
-    try core.retireDeadSegments()
-    core.upkeepLock.unlock()
+    try store.probe.retireDeadSegments()
     var number: UInt64 = 2
-    while core.locked({ !core.openSegments.contains { $0?.slot == slot } }) {
+    while !store.probe.openSegments.contains(where: { $0.slot == slot }) {
       try store.put(noise(30_000, number), for: "\(number)")
       number += 1
       try #require(number < 40)
     }
     let slow = try #require(
-      core.locked {
-        core.openSegments.compactMap { $0 }.first { $0.slot == slot }?
-          .reserve(headByteCount: 128, payloadByteCount: 400, pageAligned: false)
-      })
+      store.probe.reserve(headByteCount: 128, payloadByteCount: 400) { $0.slot == slot })
     try store.put(noise(9000, 1), for: "behind")
     try store.checkpoint()
-    #expect(core.catalog.segments.vouchedUpTo(slot) <= slow.offset)
-    core.locked {
-      slow.segment.filled(slow, isCarried: false)
-      slow.segment.pendingCount -= 1
-    }
+    #expect(core.context.catalog.segments.vouchedUpTo(slot) <= slow.offset)
+    store.probe.abandon(slow)
     try store.close()
   }
 }

@@ -3,13 +3,14 @@ import Testing
 
 @testable import Vitrine
 
-/// Who comes while a sync is under way, and who while one fails.
+/// Calls that arrive while a sync is in progress, and while one fails.
 extension InterleavingTests {
-  /// The kernel tells one of two syncs that they failed. The other's checkpoint would vouch for what is not on the disk.
-  @Test func noSyncCountsBesideOneThatFails() throws {
+  /// The kernel reports a failure to one of two syncs. The other's checkpoint would vouch for records that are not
+  /// durable.
+  @Test func concurrentSyncOfAFailedOneDoesNotCount() throws {
     let store = try world.open("store")
     try store.put(noise(3000, 1), for: "a")
-    let segments = store.core.catalog.segments.segments
+    let segments = store.core.context.catalog.segments.segments
     let segment = try #require(segments.compactMap { $0 }.first { $0.liveCount > 0 }).fileName
     let outcome = Guarded<StoreError?>(nil)
     let done = DispatchSemaphore(value: 0)
@@ -21,7 +22,7 @@ extension InterleavingTests {
           do throws(StoreError) { try store.checkpoint() } catch { outcome.withLock { $0 = error } }
           done.signal()
         }
-        // Time for the whole of it, were it to go on.
+        // Enough time for the whole call, if it continued.
         if done.wait(timeout: .now() + 0.3) == .success { done.signal() }
         throw SystemError(code: 5, operation: "sync", path: path)
       }
@@ -34,7 +35,7 @@ extension InterleavingTests {
     try? store.close()
   }
 
-  /// Counts, and answers whether it was the first time.
+  /// Counts, and returns whether it was the first time.
   private static func isFirst(_ count: Guarded<Int>) -> Bool {
     count.withLock { count in
       count += 1
@@ -42,10 +43,10 @@ extension InterleavingTests {
     }
   }
 
-  /// The kernel tells of a failed sync once. Who waited for that one, and tried again, would be told that all is well.
-  @Test func whoWaitsForASyncThatFailsFailsWithIt() throws {
+  /// The kernel reports a failed sync once. A caller that waited for it and tried again would get a success.
+  @Test func callThatWaitsForAFailedSyncFails() throws {
     let store = try world.open("store")
-    let wal = try #require(store.core.wal)
+    let wal = try #require(store.core.context.wal)
     let syncs = Guarded(0)
     let outcome = Guarded<StoreError?>(nil)
     let done = DispatchSemaphore(value: 0)
@@ -76,16 +77,16 @@ extension InterleavingTests {
     try? store.close()
   }
 
-  /// Who comes while a sync is under way waits for the next one: the one under way may have begun before its frame.
-  @Test func aFrameIsDurableByASyncThatBeganBehindIt() throws {
+  /// A call that arrives during a sync waits for the next one: the current one may have begun before its frame.
+  @Test func syncThatBeganAfterAFrameMakesItDurable() throws {
     let store = try world.open("store")
-    let wal = try #require(store.core.wal)
+    let wal = try #require(store.core.context.wal)
     let (syncs, early) = (Guarded(0), Guarded<[String]>([]))
     let second = Guarded<DispatchSemaphore?>(nil)
     disk.onSync.withLock { handler in
       handler = { path in
         guard path.hasPrefix("wal/"), Self.isFirst(syncs) else { return }
-        // Nothing of this sync is durable yet, nor will what comes now be.
+        // Nothing of this sync is durable yet, nor will later frames be.
         let appended = wal.appendedSequence
         if wal.durableSequence >= appended { early.withLock { $0.append("durable before its sync") } }
         let done = DispatchSemaphore(value: 0)

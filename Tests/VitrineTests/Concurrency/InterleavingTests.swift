@@ -3,14 +3,14 @@ import Testing
 
 @testable import Vitrine
 
-/// What another thread does between two steps of a change, made to happen just there: while the disk is at work.
+/// Actions of another thread between two steps of a change, placed exactly there: while the disk is at work.
 @Suite struct InterleavingTests {
   let disk = MemoryDisk()
   let world: TestWorld
 
   init() { world = TestWorld(fileSystem: disk) }
 
-  /// Runs `body` on a thread of its own, and waits for it.
+  /// Runs `body` on a separate thread, and waits for it.
   func elsewhere(_ body: @escaping @Sendable () -> Void) {
     let done = DispatchSemaphore(value: 0)
     Thread.detachNewThread {
@@ -20,7 +20,7 @@ import Testing
     done.wait()
   }
 
-  /// Runs `body` once, elsewhere, when the next record is about to be written to a segment.
+  /// Runs `body` once, on another thread, when the next record is about to be written to a segment.
   func beforeTheNextRecord(_ body: @escaping @Sendable (_ path: String, _ offset: Int) -> Void) {
     let isDue = Guarded(true)
     disk.onWrite.withLock { handler in
@@ -32,7 +32,7 @@ import Testing
             return isDue
           })
         else { return }
-        // What it holds holds the disk.
+        // The handler keeps a reference to the disk.
         disk.onWrite.withLock { $0 = nil }
         elsewhere { body(path, offset) }
       }
@@ -40,13 +40,13 @@ import Testing
   }
 
   func location(_ store: CacheStore, _ key: CacheKey) -> Location? {
-    let hash = key.url.withUnsafeBytes { store.core.catalog.hasher.key($0, styleTag: key.style.tag) }
-    return store.core.catalog.keys.find(hash, counts: false) { $0.location }
+    let hash = key.url.withUnsafeBytes { store.core.context.catalog.hasher.key($0, styleTag: key.style.tag) }
+    return store.core.context.catalog.keys.find(hash, counts: false) { $0.location }
   }
 
   // MARK: Sharing
 
-  @Test func bytesThatWereStoredMeanwhileAreShared() throws {
+  @Test func bytesStoredByAConcurrentPutAreShared() throws {
     let store = try world.open("store")
     let bytes = noise(3000)
     beforeTheNextRecord { _, _ in try? store.put(bytes, for: "a") }
@@ -56,7 +56,7 @@ import Testing
     try store.close()
   }
 
-  @Test func bytesThatHaveGoneMeanwhileAreStored() throws {
+  @Test func bytesRemovedByAConcurrentCallAreStoredAgain() throws {
     let store = try world.open("store")
     let bytes = noise(3000)
     try store.put(bytes, for: "a")
@@ -68,8 +68,8 @@ import Testing
     try store.close()
   }
 
-  /// The place of what was to be shared belongs to another record by then, with the same bytes.
-  @Test func aPlaceThatWasGivenAnewMeanwhileIsNotShared() throws {
+  /// The place of the payload to share belongs to another record by then, with the same bytes.
+  @Test func placeReusedMeanwhileIsNotShared() throws {
     let store = try world.open("store", StoreOptions(byteBudget: 2 << 20))
     let bytes = noise(50_000)
     try store.put(bytes, for: "a")
@@ -87,7 +87,7 @@ import Testing
       }
     }
     try store.put(bytes, for: "b")
-    #expect(hasPlace.withLock { $0 }, "the place was not given anew")
+    #expect(hasPlace.withLock { $0 }, "the place was not reused")
     #expect(store["b"] == bytes && store["e"] == bytes)
     #expect(try store.verify().isOK)
     try store.close()
@@ -95,9 +95,9 @@ import Testing
 
   // MARK: Entries
 
-  /// Also while another key still has the bytes that were replaced.
+  /// Also while another key still has the replaced bytes.
   @Test(arguments: [false, true])
-  func metadataOfAnEntryThatWasReplacedMeanwhileBringsNothingBack(_ isShared: Bool) throws {
+  func changeOfMetadataDoesNotRestoreAReplacedEntry(_ isShared: Bool) throws {
     let store = try world.open("store")
     try store.put(noise(3000, 1), for: "a")
     if isShared { try store.put(noise(3000, 1), for: "b") }
@@ -108,7 +108,7 @@ import Testing
     try store.close()
   }
 
-  @Test func whatFollowsAnOriginalFollowsTheOneThatIsThereAtTheCommit() throws {
+  @Test func styleFollowsTheOriginalStoredAtItsCommit() throws {
     let store = try world.open("store")
     let square = Style("square")!
     try store.put(noise(3000, 1), for: "a")
@@ -128,22 +128,24 @@ import Testing
     try store.put(noise(3000, 1), for: "a")
     let core = store.core
     let key = CacheKey("a")
-    let hash = key.url.withUnsafeBytes { core.catalog.hasher.key($0, styleTag: key.style.tag) }
+    let hash = key.url.withUnsafeBytes { core.context.catalog.hasher.key($0, styleTag: key.style.tag) }
     let place = try #require(location(store, key))
-    let sequence = try #require(core.catalog.record(at: place, checks: true)?.header.sequence)
-    #expect(try core.tryToRemove([RecordName(hash: hash, location: place, sequence: sequence + 1)])?.count == 0)
+    let sequence = try #require(core.context.catalog.record(at: place, checks: true)?.header.sequence)
+    #expect(
+      try core.entryRemover.tryToRemove([RecordName(hash: hash, location: place, sequence: sequence + 1)])?.count == 0)
     #expect(store["a"] == noise(3000, 1))
-    #expect(try core.tryToRemove([RecordName(hash: hash, location: place, sequence: sequence)])?.count == 1)
+    #expect(
+      try core.entryRemover.tryToRemove([RecordName(hash: hash, location: place, sequence: sequence)])?.count == 1)
     #expect(store["a"] == nil)
     try store.close()
   }
 
   // MARK: The log
 
-  /// The log has turned between the writing of a checkpoint and its publishing: it begins in a file that is filled.
+  /// The log has rotated between the writing of a checkpoint and its publication: it begins in a filled file.
   @Test func theFileInWhichACheckpointBeginsStaysUntilTheNextOne() throws {
     let store = try world.open("store", StoreOptions(byteBudget: 1 << 20))
-    let wal = try #require(store.core.wal)
+    let wal = try #require(store.core.context.wal)
     let count = Guarded(0)
     let values = Guarded<[String: [UInt8]]>([:])
     @Sendable func put() throws {
@@ -181,19 +183,16 @@ import Testing
     try store.close()
   }
 
-  /// Rule 6. No mark passes a record that is on its way, so nothing vouches for what the log carries behind it, however many
-  /// checkpoints cover that.
-  @Test func aFileOfTheLogStaysUntilACheckpointVouchesForWhatItCarries() throws {
+  /// Rule 6. No mark passes a record that is being written, so nothing vouches for the inline records behind it,
+  /// however many checkpoints cover them.
+  @Test func logFileStaysUntilACheckpointVouchesForItsPayloads() throws {
     let store = try world.open("store", StoreOptions(byteBudget: 1 << 20))
     let core = store.core
-    let wal = try #require(core.wal)
+    let wal = try #require(core.context.wal)
     try store.put(noise(500, 1), for: "before")
     try store.checkpoint()
     let slow = try #require(
-      core.locked {
-        core.openSegments.compactMap { $0 }.first { $0.liveCount > 0 }?
-          .reserve(headByteCount: 128, payloadByteCount: 400, pageAligned: false)
-      })
+      store.probe.reserve(headByteCount: 128, payloadByteCount: 400) { $0.liveCount > 0 })
     try store.put(noise(700, 2), for: "carried", options: PutOptions(durability: .synced))
     let place = try #require(location(store, CacheKey("carried")))
     let use = wal.position.use
@@ -205,46 +204,45 @@ import Testing
     }
     for _ in 0..<2 {
       try store.checkpoint()
-      #expect(!core.catalog.segments.isVouched(place) && file.state == .filled && file.header?.use == use)
+      #expect(!core.context.catalog.segments.isVouched(place) && file.state == .filled && file.header?.use == use)
     }
-    core.locked {
-      slow.segment.filled(slow, isCarried: false)
-      slow.segment.pendingCount -= 1
-    }
+    store.probe.abandon(slow)
     try store.checkpoint()
-    #expect(core.catalog.segments.isVouched(place) && file.state == .free)
+    #expect(core.context.catalog.segments.isVouched(place) && file.state == .free)
     try store.close()
   }
 
-  /// An opening that has replayed the file, and writes a checkpoint before it has checked what a crash left, first brings what
-  /// the file carries to its place durably.
-  @Test func aFileOfTheLogThatWasReplayedIsFreeOnceWhatItCarriesIsInItsPlace() throws {
+  /// An opening that has replayed the file, and writes a checkpoint before it has checked the leftovers, first
+  /// makes the file's inline records durable in their places.
+  @Test func replayedLogFileIsFreeOnceItsPayloadsAreRestored() throws {
     let store = try world.open("store")
     try store.put(noise(700, 1), for: "carried", options: PutOptions(durability: .synced))
-    let use = try #require(store.core.wal).position.use
+    let use = try #require(store.core.context.wal).position.use
     store.abandon()
     let world = TestWorld(fileSystem: MemoryDisk(disk.image), seed: 2)
-    // Other options are in force with a checkpoint.
+    // Changed options take effect with a checkpoint.
     let again = try world.open("store", StoreOptions(byteBudget: 3 << 20))
-    let file = try #require(again.core.wal?.files.first { $0.header?.use == use })
+    let file = try #require(again.core.context.wal?.files.first { $0.header?.use == use })
     let place = try #require(location(again, CacheKey("carried")))
-    #expect(!again.core.catalog.segments.isVouched(place) && file.state == .free)
-    try again.core.checkLeftovers()
-    #expect(again.core.catalog.segments.isVouched(place) && file.state == .free)
+    #expect(!again.core.context.catalog.segments.isVouched(place) && file.state == .free)
+    try again.core.leftovers.checkLeftovers()
+    #expect(again.core.context.catalog.segments.isVouched(place) && file.state == .free)
     #expect(again["carried"] == noise(700, 1))
     try again.close()
   }
 
-  // MARK: Room
+  // MARK: Space
 
-  /// Their segments stay until upkeep comes, and each takes room in a checkpoint.
-  @Test func bodiesThatAreAbortedAsTheirSegmentIsMadeLeaveRoomForACheckpoint() throws {
+  /// Their segments stay until upkeep runs, and each takes room in a checkpoint.
+  @Test func bodiesAbortedDuringSegmentCreationLeaveRoomForACheckpoint() throws {
     let options = StoreOptions(byteBudget: 64 << 20, segmentByteCount: CacheFormat.smallestSegment)
     let store = try world.open("store", options)
     let core = store.core
     // Up to where one more segment needs a longer file.
-    while core.catalog.checkpointByteCount(moreSegments: Catalog.spareSegments + 1) <= core.checkpointByteCount {
-      try core.makeSpares(core.locked { core.spares.count } + 1)
+    while core.context.catalog.checkpointByteCount(moreSegments: Catalog.spareSegments + 1)
+      <= store.probe.checkpointRoom
+    {
+      try core.supply.makeSpares(store.probe.spareCount + 1)
     }
     for number in 0..<Catalog.spareSegments + 4 {
       let writer = try store.writer(for: "k")
@@ -259,14 +257,14 @@ import Testing
       }
       #expect(storeError { try writer.commit() } == .aborted)
     }
-    #expect(core.catalog.checkpointByteCount(moreSegments: 0) <= core.checkpointByteCount)
+    #expect(core.context.catalog.checkpointByteCount(moreSegments: 0) <= store.probe.checkpointRoom)
     try store.checkpoint()
     try store.close()
   }
 
   // MARK: Closing
 
-  @Test func nobodyOpensAStoreBeforeItsLastCheckpointIsWritten() throws {
+  @Test func storeOpensOnlyAfterTheLastCheckpointIsWritten() throws {
     let store = try world.open("store")
     try store.put(noise(700, 1), for: "a")
     let outcome = Guarded<StoreError?>(nil)
@@ -281,14 +279,14 @@ import Testing
     #expect({ if case .locked? = outcome.withLock({ $0 }) { true } else { false } }())
   }
 
-  /// Behind a close somebody else may have the files.
-  @Test func aCloseWaitsForPutsThatFillTheirRoom() throws {
+  /// After a close another opening may have the files.
+  @Test func closeWaitsForPutsThatFillTheirReservations() throws {
     let store = try world.open("store")
     let (isClosed, early) = (Guarded(false), Guarded(false))
     let done = DispatchSemaphore(value: 0)
     disk.onWrite.withLock { handler in
       handler = { [disk] path, offset in
-        // What writes the header of a segment holds a lock for which a close waits too.
+        // The write of a segment's header holds a lock for which a close waits too.
         guard path.hasPrefix("segments/"), offset >= SegmentHeader.byteCount else { return }
         disk.onWrite.withLock { $0 = nil }
         Thread.detachNewThread {
@@ -296,7 +294,7 @@ import Testing
           isClosed.withLock { $0 = true }
           done.signal()
         }
-        // Time for the whole of it, did it not wait.
+        // Enough time for the whole close, if it did not wait.
         for _ in 0..<300 where !isClosed.withLock({ $0 }) { usleep(1000) }
         early.withLock { $0 = isClosed.withLock { $0 } }
       }

@@ -3,11 +3,11 @@ import Testing
 
 @testable import Vitrine
 
-/// The check of what a crash left holds no lock while it reads, so no call of the store waits for it.
+/// The check of leftovers holds no lock while it reads, so no call of the store waits for it.
 @Suite struct LeftoverCheckTests {
   private static let size = 100_000
 
-  /// The disk of a process that died with so many large values, and where their records begin.
+  /// The disk of a process that died with this many large values, and the offsets of their records.
   private func crashImage(_ count: Int) throws -> (image: MemoryDisk.Image, records: Set<Int>) {
     let disk = MemoryDisk()
     let store = try TestWorld(fileSystem: disk).open("store", StoreOptions(byteBudget: 32 << 20))
@@ -15,13 +15,13 @@ import Testing
     try store.put(noise(700, 99), for: "carried", options: PutOptions(durability: .synced))
     var records: Set<Int> = []
     for shard in 0..<KeyTable.shardCount {
-      store.core.catalog.keys.forEach(shard: shard) { records.insert($0.location.offset) }
+      store.core.context.catalog.keys.forEach(shard: shard) { records.insert($0.location.offset) }
     }
     store.abandon()
     return (disk.image, records)
   }
 
-  /// A check that stands still in the middle of a payload until it is let go.
+  /// A check that is held in the middle of a payload until it is released.
   private final class HeldCheck: Sendable {
     private let thread = Guarded<ObjectIdentifier?>(nil)
     let isReading = DispatchSemaphore(value: 0)
@@ -45,7 +45,7 @@ import Testing
       }
       Thread.detachNewThread { [hasEnded, thread] in
         thread.withLock { $0 = ObjectIdentifier(Thread.current) }
-        try? store.core.checkLeftovers()
+        try? store.core.leftovers.checkLeftovers()
         hasEnded.signal()
       }
       isReading.wait()
@@ -61,7 +61,7 @@ import Testing
     let (image, records) = try crashImage(8)
     let disk = MemoryDisk(image)
     let store = try TestWorld(fileSystem: disk, seed: 2).open("store", StoreOptions())
-    #expect(!store.core.unchecked.isEmpty)
+    #expect(!store.probe.unchecked.isEmpty)
     let held = HeldCheck(store, disk, records)
     // Enough for several new segments.
     for number in 0..<12 { try store.put(noise(60_000, UInt64(50 + number)), for: "new\(number)") }
@@ -70,10 +70,10 @@ import Testing
     if checkpoints { try store.checkpoint() }
     #expect(try store.remove("k1") && store.removeMany([CacheKey("k3"), CacheKey("k4")]) == 2)
     #expect(store["k5"] == noise(Self.size, 5))
-    store.core.upkeep()
-    #expect(!store.core.unchecked.isEmpty)
+    store.core.maintainer.maintain()
+    #expect(!store.probe.unchecked.isEmpty)
     try store.close()
-    // Behind the close the check changes nothing, whatever it finds.
+    // After the close the check changes nothing, whatever it finds.
     let closed = disk.image
     held.letGo()
     #expect(disk.image == closed)
@@ -89,7 +89,7 @@ import Testing
     }
     look(again)
     world.background.run()
-    #expect(again.core.unchecked.isEmpty)
+    #expect(again.probe.unchecked.isEmpty)
     try again.close()
     let last = try world.open("store", StoreOptions())
     #expect(last.statistics().lastOpen.kind == .clean)
@@ -98,24 +98,24 @@ import Testing
     try last.close()
   }
 
-  /// A segment that is taken apart while a record of it is being read is neither vouched for nor missed.
-  @Test(.timeLimit(.minutes(2))) func segmentThatGoesDuringTheCheckIsPassedBy() throws {
+  /// A segment that is compacted while a record of it is being read is neither vouched for nor reported missing.
+  @Test(.timeLimit(.minutes(2))) func segmentRemovedDuringTheCheckIsSkipped() throws {
     let (image, records) = try crashImage(8)
     let disk = MemoryDisk(image)
     let store = try TestWorld(fileSystem: disk, seed: 2).open("store", StoreOptions())
     let held = HeldCheck(store, disk, records)
-    let before = store.core.unchecked.count
+    let before = store.probe.unchecked.count
     try store.removeAll()
-    try store.core.underUpkeep { () throws(StoreError) in try store.core.retireDeadSegments() }
-    #expect(store.core.unchecked.count < before)
+    try store.probe.retireDeadSegments()
+    #expect(store.probe.unchecked.count < before)
     for number in 0..<4 { try store.put(noise(90_000, UInt64(20 + number)), for: "new\(number)") }
     held.letGo()
-    #expect(store.core.unchecked.isEmpty && store.count == 4)
+    #expect(store.probe.unchecked.isEmpty && store.count == 4)
     for number in 0..<4 { #expect(store["new\(number)"] == noise(90_000, UInt64(20 + number))) }
     try store.close()
   }
 
-  /// A close reads no more than a little of what is unchecked.
+  /// A close reads only a small part of the unchecked records.
   @Test func closeLeavesManyLeftoversToTheNextOpening() throws {
     let disk = MemoryDisk(try crashImage(30).image)
     let world = TestWorld(fileSystem: disk, seed: 2)
@@ -130,8 +130,8 @@ import Testing
     let again = try world.open("store", StoreOptions())
     #expect(again.statistics().lastOpen.kind == .recovered && again["new"] == noise(300, 50))
     for number in 0..<30 { #expect(again["k\(number)"] == noise(Self.size, UInt64(number))) }
-    again.core.upkeep()
-    try again.core.checkLeftovers()
+    again.core.maintainer.maintain()
+    try again.core.leftovers.checkLeftovers()
     try again.close()
     #expect(try world.open("store", StoreOptions()).statistics().lastOpen.kind == .clean)
   }
@@ -140,6 +140,59 @@ import Testing
     let world = TestWorld(fileSystem: MemoryDisk(try crashImage(2).image), seed: 2)
     try world.open("store", StoreOptions()).close()
     #expect(try world.open("store", StoreOptions()).statistics().lastOpen.kind == .clean)
+  }
+
+  /// A put that finds the log full needs the heads, and waits for nothing else.
+  @Test func checkReadsHeadsBeforePayloads() throws {
+    let (image, records) = try crashImage(8)
+    let disk = MemoryDisk(image)
+    let store = try TestWorld(fileSystem: disk, seed: 2).open("store", StoreOptions(reads: .copied))
+    let core = store.core
+    let early = Guarded((payloads: 0, heads: 0))
+    disk.onRead.withLock { handler in
+      handler = { path, offset in
+        guard path.hasPrefix("segments/"), !store.probe.hasFoundHeadless else { return }
+        early.withLock { if records.contains(offset) { $0.heads += 1 } else { $0.payloads += 1 } }
+      }
+    }
+    try core.leftovers.checkLeftovers()
+    #expect(early.withLock { $0.payloads == 0 && $0.heads >= 1 })
+    disk.onRead.withLock { $0 = nil }
+    try store.close()
+  }
+
+  /// Of many puts that find the log full, one reads.
+  @Test(.timeLimit(.minutes(2))) func threadsThatNeedTheHeadsReadThemOnce() throws {
+    let (image, records) = try crashImage(8)
+    func headReads(_ threads: Int) throws -> Int {
+      let disk = MemoryDisk(image)
+      let store = try TestWorld(fileSystem: disk, seed: 2).open("store", StoreOptions(reads: .copied))
+      let count = Guarded(0)
+      let (haveBegun, haveEnded) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+      disk.onRead.withLock { handler in
+        handler = { path, offset in
+          guard path.hasPrefix("segments/"), records.contains(offset) else { return }
+          let isFirst = count.withLock { count in
+            count += 1
+            return count == 1
+          }
+          for _ in 1..<threads where isFirst {
+            Thread.detachNewThread {
+              haveBegun.signal()
+              try? store.core.lostRecords.findHeadless()
+              haveEnded.signal()
+            }
+            haveBegun.wait()
+          }
+        }
+      }
+      try store.core.lostRecords.findHeadless()
+      for _ in 1..<threads { haveEnded.wait() }
+      disk.onRead.withLock { $0 = nil }
+      try store.close()
+      return count.withLock { $0 }
+    }
+    #expect(try headReads(8) == headReads(1))
   }
 
   @Test func checkReadsUnderNoLock() throws {
@@ -151,13 +204,12 @@ import Testing
     disk.onRead.withLock { handler in
       handler = { path, _ in
         guard path.hasPrefix("segments/") else { return }
-        for lock in [core.upkeepLock, core.commitLock] {
-          if lock.tryLock() { lock.unlock() } else { heldReads.withLock { $0 += 1 } }
-        }
+        let held = store.probe.heldLocks
+        if held.upkeep || held.commit { heldReads.withLock { $0 += 1 } }
       }
     }
-    try core.checkLeftovers()
-    #expect(heldReads.withLock { $0 } == 0 && core.unchecked.isEmpty)
+    try core.leftovers.checkLeftovers()
+    #expect(heldReads.withLock { $0 } == 0 && store.probe.unchecked.isEmpty)
     disk.onRead.withLock { $0 = nil }
     try store.close()
   }

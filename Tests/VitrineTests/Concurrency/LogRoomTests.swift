@@ -11,7 +11,7 @@ import Testing
 
   init() { world = TestWorld(fileSystem: disk) }
 
-  /// Until the next put finds no room in the log.
+  /// Fills the log until the next put finds no room.
   private func fillLog(_ store: CacheStore, _ wal: WAL) throws {
     var index = 0
     while wal.freeCount >= 2 || wal.room >= 448 {
@@ -20,7 +20,8 @@ import Testing
     }
   }
 
-  /// Holds the first sync of a checkpoint until `body` has run on so many threads up to where they wait, and counts them.
+  /// Holds the first sync of a checkpoint until `body` has run on this many threads up to their wait, and counts
+  /// them.
   private func duringCheckpoint(
     threads: Int, _ body: @escaping @Sendable (Int) -> Void
   ) -> (checkpoints: Guarded<Int>, done: DispatchSemaphore) {
@@ -57,10 +58,10 @@ import Testing
   }
 
   @Test func threadsThatFindTheLogFullWriteOneCheckpoint() throws {
-    // One segment holds all records, which are written by calls.
+    // One segment holds all records, which use positioned writes.
     let store = try world.open(
       "store", StoreOptions(byteBudget: 8 << 20, segmentByteCount: 1 << 20, reads: .copied))
-    let wal = try #require(store.core.wal)
+    let wal = try #require(store.core.context.wal)
     try fillLog(store, wal)
     let errors = Guarded<[StoreError]>([])
     let (checkpoints, done) = duringCheckpoint(threads: Self.threadCount) { thread in
@@ -79,7 +80,7 @@ import Testing
   }
 
   /// A checkpoint that began before a call may lack changes made before the call.
-  @Test func aCheckpointAskedForDuringAnotherIsWritten() throws {
+  @Test func checkpointRequestedDuringAnotherIsWritten() throws {
     let store = try world.open("store")
     try store.put(noise(16), for: "a")
     let checkpoints = Guarded(0)

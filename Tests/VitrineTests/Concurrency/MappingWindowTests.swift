@@ -21,7 +21,7 @@ import Testing
     return try CacheStore.open(at: folder.store, options: options, environment: environment ?? world.environment)
   }
 
-  /// Every word says which key and which version it belongs to.
+  /// Every word identifies the key and the version.
   private static func value(_ key: Int, _ version: Int) -> [UInt8] {
     let word = UInt64(key) << 32 | UInt64(version)
     var bytes: [UInt8] = []
@@ -30,7 +30,7 @@ import Testing
     return bytes
   }
 
-  /// The version, if all of the bytes are of it and of the key.
+  /// Returns the version if all bytes belong to it and to the key.
   private static func version(of bytes: UnsafeRawBufferPointer, _ key: Int) -> Int? {
     guard bytes.count == 20_000 + key * 16 else { return nil }
     let word = bytes.loadUnaligned(as: UInt64.self)
@@ -53,7 +53,7 @@ import Testing
     }
   }
 
-  private func table(_ store: CacheStore) -> SegmentTable { store.core.catalog.segments }
+  private func table(_ store: CacheStore) -> SegmentTable { store.core.context.catalog.segments }
 
   private func mapped(_ store: CacheStore) -> Int {
     let table = table(store)
@@ -83,16 +83,16 @@ import Testing
     #expect(mapped(reader) <= Self.limit)
   }
 
-  /// A segment that upkeep has cut to what was written is mapped as far as it goes.
+  /// A segment that upkeep has cut to its records is mapped as far as it goes.
   @Test func segmentThatIsReadOftenIsMappedAgain() throws {
     let store = try open()
     try fill(store)
     let table = table(store)
     let slots = (0..<Self.keyCount).map { key -> Int in
       let hash = Array("\(key)".utf8).withUnsafeBytes {
-        store.core.catalog.hasher.key($0, styleTag: Style.original.tag)
+        store.core.context.catalog.hasher.key($0, styleTag: Style.original.tag)
       }
-      return store.core.catalog.keys.find(hash, counts: false) { $0.location.slot } ?? 0
+      return store.core.context.catalog.keys.find(hash, counts: false) { $0.location.slot } ?? 0
     }
     let key = try #require(slots.indices.first { !table.isMapped(slots[$0]) })
     for _ in 0..<10 { #expect(store["\(key)"] == Self.value(key, 1)) }
@@ -126,7 +126,7 @@ import Testing
     #expect(mapped(store) <= Self.limit)
   }
 
-  /// Gets, Blobs, nested gets, overwrites, removals, compaction, a reader that refreshes: every hit is compared.
+  /// Gets, Blobs, nested gets, overwrites, removals, compaction, a refreshing reader: every hit is compared.
   @Test func concurrentReadsNeverSeeAnUnmappedSegment() throws {
     var environment = Environment.posix
     environment.resources = world.environment.resources

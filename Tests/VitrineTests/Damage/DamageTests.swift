@@ -2,11 +2,11 @@ import Testing
 
 @testable import Vitrine
 
-/// Whatever happened to a store's files, opening it fails with an error, or it gives right bytes or none.
+/// Whatever happened to a store's files, opening it fails with an error, or it returns right bytes or none.
 @Suite struct DamageTests {
-  /// What is not damaged gives everything: the looks of the other tests have something to see.
+  /// An undamaged store returns everything, so the checks of the other tests have something to find.
   @Test(arguments: [true, false])
-  func theUndamagedStoreGivesEverything(_ clean: Bool) throws {
+  func undamagedStoreReturnsEverything(_ clean: Bool) throws {
     let image = try SmallStore.image(clean: clean)
     for isReadOnly in [true, false] {
       let store = try TestWorld(fileSystem: MemoryDisk(image), seed: 7).open(
@@ -19,7 +19,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func aFileCutShortEmptiedOrMissing(_ clean: Bool) throws {
+  func truncatedEmptiedOrMissingFileIsHandled(_ clean: Bool) throws {
     let image = try SmallStore.image(clean: clean)
     for (name, bytes) in image {
       var damaged = image
@@ -38,7 +38,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func twoFilesExchangedOrMissingTogether(_ clean: Bool) throws {
+  func twoExchangedOrMissingFilesAreHandled(_ clean: Bool) throws {
     let image = try SmallStore.image(clean: clean)
     let names = image.keys.sorted()
     for (index, one) in names.enumerated() {
@@ -55,7 +55,7 @@ import Testing
   }
 
   @Test(arguments: [true, false], RandomRuns.seeds([1]))
-  func aSingleByteChanged(_ clean: Bool, _ seed: UInt64) throws {
+  func singleChangedByteIsHandled(_ clean: Bool, _ seed: UInt64) throws {
     let image = try SmallStore.image(clean: clean)
     var random = SeededRandom(seed: seed)
     for place in places(image, &random) {
@@ -69,8 +69,8 @@ import Testing
     }
   }
 
-  /// What the newer one named may lie behind the end that the older one tells: nothing is written there.
-  @Test func aCleanCheckpointUnderADamagedNewerOneIsNotHowTheStoreWasLeft() throws {
+  /// Records that the newer checkpoint named may lie behind the end in the older one: no write goes there.
+  @Test func cleanCheckpointUnderADamagedNewerOneIsNotACleanClose() throws {
     var image = try SmallStore.image(clean: true)
     func header(_ name: String) -> CheckpointHeader? { image[name]?.withUnsafeBytes { CheckpointHeader($0) } }
     let names = (0..<2).map { CheckpointHeader.fileName($0) }.map { "checkpoints/\($0)" }
@@ -78,7 +78,7 @@ import Testing
     var newer = try #require(header(names[0]))
     #expect(newer.isClean)
     newer.generation += 1
-    // Its body is that of the time before.
+    // Its body is that of the checkpoint before.
     image[names[1]]?.replaceSubrange(0..<CheckpointHeader.byteCount, with: newer.encoded())
     let disk = MemoryDisk(image)
     let store = try TestWorld(fileSystem: disk, seed: 7).open("store")
@@ -92,15 +92,15 @@ import Testing
     try store.close()
   }
 
-  /// What lay behind the end of its file is counted and said at once, and not when somebody asks for it.
-  @Test func entriesBehindTheEndOfAShortSegmentAreToldByTheOpening() throws {
+  /// Entries behind the end of their file are counted and reported at once, not at their first read.
+  @Test func openingReportsEntriesBehindTheEndOfAShortSegment() throws {
     let disk = MemoryDisk()
     let store = try TestWorld(fileSystem: disk).open("store")
     for number in 0..<3 { try store.put(noise(3000, UInt64(number)), for: "k\(number)") }
     let core = store.core
-    let hash = CacheKey("k1").url.withUnsafeBytes { core.catalog.hasher.key($0, styleTag: Style.original.tag) }
-    let place = try #require(core.catalog.keys.find(hash, counts: false) { $0.location })
-    let name = "segments/\(try #require(core.catalog.segments.segment(place.slot)).fileName)"
+    let hash = CacheKey("k1").url.withUnsafeBytes { core.context.catalog.hasher.key($0, styleTag: Style.original.tag) }
+    let place = try #require(core.context.catalog.keys.find(hash, counts: false) { $0.location })
+    let name = "segments/\(try #require(core.context.catalog.segments.segment(place.slot)).fileName)"
     try store.close()
 
     var image = disk.image
@@ -119,7 +119,7 @@ import Testing
     let mask: UInt8
   }
 
-  /// Bytes in use, and a few of the zeros between: a sample of them, or all.
+  /// Places of bytes in use, and a few of the zeros between: a sample of them, or all.
   private func places(_ image: MemoryDisk.Image, _ random: inout SeededRandom) -> [Place] {
     var inUse: [Place] = []
     var zeros: [Place] = []

@@ -2,10 +2,10 @@ import Testing
 
 @testable import Vitrine
 
-/// Opens an image that something was done to, both ways, and looks at everything in it.
+/// Opens a damaged image, for reading and for writing, and checks everything in it.
 struct DamagedOpening {
   let image: MemoryDisk.Image
-  /// What was done, for messages.
+  /// A description of the damage, for messages.
   let damage: String
 
   func check(_ verification: Verification) {
@@ -38,7 +38,7 @@ struct DamagedOpening {
     }
     store.forEachEntry { info in
       if SmallStore.values[info.key] == nil, info.key != CacheKey("removed") {
-        Issue.record("\(damage): a key that nobody put: \(info.key.urlText)")
+        Issue.record("\(damage): a key that was never put: \(info.key.urlText)")
       }
       return true
     }
@@ -46,7 +46,7 @@ struct DamagedOpening {
     _ = store.statistics()
   }
 
-  /// A store that opened takes changes, and gives them back.
+  /// Expects that an opened store takes changes, and returns them.
   private func change(_ store: CacheStore) throws {
     do {
       try store.put(text(400, 5), for: "new")

@@ -2,17 +2,17 @@ import Testing
 
 @testable import Vitrine
 
-/// Two styles of one URL with one tag have one place in the index. An entry between them whose record cannot be read may
-/// be either's, and every change takes it out once.
+/// Two styles of one URL with one tag have one place in the index. An unreadable entry there may belong to either,
+/// and every change removes it once.
 @Suite struct EqualTagTests {
   private static let first = CacheKey("picture", Style("square-63")!)
   private static let second = CacheKey("picture", Style("square-320")!)
   private static let keys = [first, second]
 
-  /// Which of the two heads is unreadable.
+  /// The unreadable heads.
   enum Struck: CaseIterable { case first, second, both }
 
-  /// An open store whose heads are struck, and what its entries have in the index.
+  /// An open store with unreadable heads, and the index entries of its keys.
   private func damagedStore(_ struck: Struck, _ reads: ReadMode) throws -> (MemoryDisk, CacheStore) {
     let disk = MemoryDisk()
     let store = try TestWorld(fileSystem: disk).open("store")
@@ -30,21 +30,23 @@ import Testing
     return (damaged, try TestWorld(fileSystem: damaged, seed: 7).open("store", StoreOptions(reads: reads)))
   }
 
-  /// Where the records of the two keys lie.
+  /// The places of the records of the two keys.
   private func places(_ store: CacheStore) throws -> [(name: String, offset: Int)] {
     let core = store.core
-    let locations = (0..<2).compactMap { core.catalog.keys.find(hash(store), skip: $0, counts: false) { $0.location } }
+    let locations = (0..<2).compactMap {
+      core.context.catalog.keys.find(hash(store), skip: $0, counts: false) { $0.location }
+    }
     return try locations.sorted { $0.bits < $1.bits }.map { location in
-      let segment = try #require(core.catalog.segments.segment(location.slot))
+      let segment = try #require(core.context.catalog.segments.segment(location.slot))
       return ("segments/\(segment.fileName)", location.offset)
     }
   }
 
   private func hash(_ store: CacheStore) -> KeyHash {
-    Self.first.url.withUnsafeBytes { store.core.catalog.hasher.key($0, styleTag: Self.first.style.tag) }
+    Self.first.url.withUnsafeBytes { store.core.context.catalog.hasher.key($0, styleTag: Self.first.style.tag) }
   }
 
-  /// The store still takes changes, and the next opening finds nothing wrong with the log.
+  /// Expects that the store still takes changes, and that the next opening finds no damage in the log.
   private func expectItGoesOn(_ disk: MemoryDisk, _ store: CacheStore, _ expected: [CacheKey: [UInt8]]) throws {
     try store.requireWell()
     try store.put(noise(200, 20), for: "later")
@@ -60,7 +62,7 @@ import Testing
   private static let other = [CacheKey("other"): noise(300, 9)]
 
   @Test(arguments: Struck.allCases, [ReadMode.mapped, .copied])
-  func batchOfPutsTakesAnUnreadableEntryOutOnce(_ struck: Struck, _ reads: ReadMode) throws {
+  func batchOfPutsRemovesAnUnreadableEntryOnce(_ struck: Struck, _ reads: ReadMode) throws {
     let (disk, store) = try damagedStore(struck, reads)
     try store.putMany(
       Self.keys.enumerated().map { (key: $1, bytes: noise(500, UInt64(30 + $0)), options: PutOptions()) })
@@ -69,21 +71,21 @@ import Testing
   }
 
   @Test(arguments: Struck.allCases, [ReadMode.mapped, .copied])
-  func batchOfRemovalsTakesAnUnreadableEntryOutOnce(_ struck: Struck, _ reads: ReadMode) throws {
+  func batchOfRemovalsRemovesAnUnreadableEntryOnce(_ struck: Struck, _ reads: ReadMode) throws {
     let (disk, store) = try damagedStore(struck, reads)
     #expect(try store.removeMany(Self.keys) == (struck == .both ? 0 : 1))
     try expectItGoesOn(disk, store, Self.other)
   }
 
   @Test(arguments: Struck.allCases)
-  func removalOfAllStylesTakesUnreadableEntriesOut(_ struck: Struck) throws {
+  func removalOfAllStylesRemovesUnreadableEntries(_ struck: Struck) throws {
     let (disk, store) = try damagedStore(struck, .mapped)
     #expect(try store.removeAllStyles(bytes: Self.first.url) == (struck == .both ? 0 : 1))
     try expectItGoesOn(disk, store, Self.other)
   }
 
-  /// The batch replaces the original too, which takes what was made from the old one.
-  @Test func newOriginalBesideAnUnreadableEntryTakesItOutOnce() throws {
+  /// The batch replaces the original too, which removes the styles made from the old one.
+  @Test func newOriginalRemovesAnUnreadableEntryOnce() throws {
     let (disk, store) = try damagedStore(.first, .mapped)
     var batch = WriteBatch()
     batch.put(noise(600, 40), for: CacheKey(bytes: Self.first.url, .original))
@@ -93,52 +95,53 @@ import Testing
       disk, store, Self.other.merging([Self.first: noise(500, 30), Self.second: noise(500, 31)]) { $1 })
   }
 
-  /// Entries with one hash may have been used at one time, as far as their stamps tell.
-  @Test func evictionOfEntriesWithOneHashAndOneStampTakesEachOutOnce() throws {
+  /// Entries with one hash may have equal stamps.
+  @Test func entriesWithEqualHashAndStampAreEvictedOnceEach() throws {
     let (disk, store) = try damagedStore(.first, .mapped)
     let core = store.core
     let hash = hash(store)
     for skip in 0..<2 {
-      let slot = try #require(core.catalog.keys.find(hash, skip: skip, counts: false) { $0 })
+      let slot = try #require(core.context.catalog.keys.find(hash, skip: skip, counts: false) { $0 })
       var stamped = slot
       stamped.stamp = 5
-      #expect(core.catalog.keys.replace(hash, slot.location, with: stamped))
+      #expect(core.context.catalog.keys.replace(hash, slot.location, with: stamped))
     }
-    #expect(try core.underUpkeep { () throws(StoreError) in try core.evict(byteCount: .max, count: 3) } == 3)
+    #expect(try store.probe.evict(byteCount: .max, count: 3) == 3)
     #expect(store.count == 0)
     try expectItGoesOn(disk, store, [:])
   }
 
-  /// A sweep that meets an entry twice, because the table moved under it, removes it once.
-  @Test func expiryOfAnEntryThatIsNamedTwiceTakesItOutOnce() throws {
+  /// A sweep that finds an entry twice, because the table moved meanwhile, removes it once.
+  @Test func twiceNamedExpiredEntryIsRemovedOnce() throws {
     let (disk, store) = try damagedStore(.first, .mapped)
     let core = store.core
     let hash = hash(store)
     var names: [RecordName] = []
     for skip in 0..<2 {
-      let location = try #require(core.catalog.keys.find(hash, skip: skip, counts: false) { $0.location })
-      guard let header = core.catalog.record(at: location, checks: true)?.header else { continue }
+      let location = try #require(core.context.catalog.keys.find(hash, skip: skip, counts: false) { $0.location })
+      guard let header = core.context.catalog.record(at: location, checks: true)?.header else { continue }
       names.append(RecordName(hash: hash, location: location, sequence: header.sequence))
     }
     #expect(names.count == 1)
-    #expect(try core.tryToRemove(names + names)?.count == 1)
+    #expect(try core.entryRemover.tryToRemove(names + names)?.count == 1)
     try expectItGoesOn(disk, store, Self.other)
   }
 
-  /// A frame that replay could not follow is refused, and nothing of it is written.
+  /// A frame that replay could not follow is refused, and no part of it is written.
   @Test func frameThatNamesAnEntryTwiceIsRefused() throws {
     let (disk, store) = try damagedStore(.first, .mapped)
     let core = store.core
     let hash = hash(store)
-    let location = try #require(core.catalog.keys.find(hash, counts: false) { $0.location })
-    let removal = Change.remove(hash, core.catalog.displaced(at: location))
-    let elsewhere = Change.remove(hash, core.catalog.displaced(at: Location(slot: location.slot, offset: 1 << 16)))
+    let location = try #require(core.context.catalog.keys.find(hash, counts: false) { $0.location })
+    let removal = Change.remove(hash, core.context.catalog.displaced(at: location))
+    let elsewhere = Change.remove(
+      hash, core.context.catalog.displaced(at: Location(slot: location.slot, offset: 1 << 16)))
     for changes in [[removal, removal], [elsewhere], Array(repeating: removal, count: 20)] {
-      let before = core.wal?.appendedSequence
-      #expect(storeError { _ = try core.locked { () throws(StoreError) in try core.record(changes) } } != nil)
-      #expect(core.wal?.appendedSequence == before && core.catalog.keys.find(hash, location))
+      let before = core.context.wal?.appendedSequence
+      #expect(storeError { _ = try store.probe.record(changes) } != nil)
+      #expect(core.context.wal?.appendedSequence == before && core.context.catalog.keys.find(hash, location))
     }
-    #expect(try core.locked { () throws(StoreError) in try core.record([removal]) })
+    #expect(try store.probe.record([removal]))
     try store.requireWell()
     store.abandon()
     _ = disk

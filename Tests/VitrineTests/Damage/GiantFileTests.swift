@@ -3,7 +3,7 @@ import Testing
 
 @testable import Vitrine
 
-/// A file that was made longer from outside, with a hole behind its bytes, costs no more than its format allows.
+/// A file that was lengthened from outside, with a hole behind its bytes, costs no more than its format allows.
 @Suite struct GiantFileTests {
   static let names =
     ["STORE", "LOCK", "COUNTERS", "CACHEDIR.TAG", "segments/0000000000000001.segment"]
@@ -35,7 +35,7 @@ import Testing
     func check(_ body: (TestWorld) throws -> Void) throws {
       let watch = WatchedFileSystem()
       try body(TestWorld(fileSystem: watch, seed: 7))
-      // A rebuild reads a log file as far as the longest one goes.
+      // A rebuild reads a log file up to the length of the longest one.
       let most = 3 * budget + (name.hasSuffix(".wal") ? CacheFormat.largestWALFile : 0)
       #expect(watch.bytesRead() < most, "\(watch.bytesRead()) bytes were read")
     }
@@ -65,7 +65,7 @@ import Testing
     }
   }
 
-  /// Its head tells nothing of its length: then the longest that a segment can be counts.
+  /// Its length is unknown without its head: then the longest possible segment counts.
   @Test func giantSegmentWithoutItsHeadIsBounded() throws {
     try prepare()
     let name = "segments/0000000000000001.segment"
@@ -80,7 +80,7 @@ import Testing
     #expect(watch.bytesRead() < SegmentHeader.largestFileByteCount + 8 << 20)
   }
 
-  /// The first record is gone, and the others stand behind zeros.
+  /// The first record is missing, and the others follow after zeros.
   @Test func recordsBehindAHoleAreFound() throws {
     try prepare()
     let file = try FileHandle(forUpdating: URL(filePath: "\(folder.store)/segments/0000000000000001.segment"))
@@ -90,7 +90,7 @@ import Testing
     #expect(try CacheStore.repair(at: folder.store, environment: TestWorld().environment).entryCount == 39)
   }
 
-  /// The head says that it is another segment's, and a shorter one: it bounds nothing.
+  /// The head is that of another, shorter segment: it bounds nothing.
   @Test func headOfAnotherSegmentIsNoBound() throws {
     try prepare()
     let path = "\(folder.store)/segments/0000000000000001.segment"

@@ -2,15 +2,14 @@ import Testing
 
 @testable import Vitrine
 
-/// Files that say what no writer would have written, under checksums that are right: what fuzzing found, and what it is
-/// there to find.
+/// Files with content that no writer would write, under valid checksums: findings of fuzzing, and its targets.
 @Suite struct HostileFileTests {
   /// A file of zeros, or of `bytes` and then zeros, that counts how often it is read.
   private final class SparseFile: File, @unchecked Sendable {
     let bytes: [UInt8]
     let byteCount: Int
     private(set) var readCount = 0
-    /// The longest that was asked for at once.
+    /// The largest requested read.
     private(set) var mostWanted = 0
 
     init(_ bytes: [UInt8] = [], byteCount: Int) {
@@ -65,7 +64,7 @@ import Testing
     #expect(stored.withUnsafeBytes { context.decompress($0, byteCount: 3000) }?.count == 3000)
   }
 
-  /// The length stands in the frame of zstd too, and may be as wrong there.
+  /// The length is in the frame of zstd too, and may be as wrong there.
   @Test func aFrameThatIsTooShortForItsLengthAllocatesNothing() {
     let context = ThreadContext()
     let magic: [UInt8] = [0x28, 0xB5, 0x2F, 0xFD]
@@ -85,7 +84,7 @@ import Testing
       let read = try #require(header.encoded().withUnsafeBytes { CheckpointHeader($0) })
       let file = SparseFile(byteCount: 1 << 20)
       #expect(Catalog.read(from: file, header: read) == nil)
-      // Tables are made for what the body says: who reads none of it makes none.
+      // Tables are allocated for the size of the body: if none of it is read, none is allocated.
       #expect(file.readCount == 0)
     }
   }
@@ -113,7 +112,7 @@ import Testing
   }
 
   @Test(arguments: [Int64.min, -1, .max], [Int64.min, .max])
-  func timesOfUseThatNobodyHasSeenTrapNothing(_ first: Int64, _ second: Int64) throws {
+  func absurdTimesOfUseDoNotTrap(_ first: Int64, _ second: Int64) throws {
     let catalog = try #require(Catalog(identity: StoreIdentityFormatTests.identity))
     catalog.useTimes.withLock {
       $0 = UseTimes([.init(stamp: 1, time: first), .init(stamp: 2, time: second), .init(stamp: 3, time: first)])
@@ -123,7 +122,7 @@ import Testing
     var header = GoldenCheckpoint.emptyHeader()
     try catalog.write(to: file, header: &header) { _ in 0 }
     let read = try #require(Catalog.read(from: file, header: header))
-    // Differences of such fit.
+    // Differences of such times do not overflow.
     try #require(read.useTimes.withLock { $0.readings.allSatisfy { (-1 << 60...1 << 60).contains($0.time) } })
     let now: Int64 = 1_700_000_000_000
     read.useTimes.withLock { times in
@@ -132,9 +131,9 @@ import Testing
     }
   }
 
-  /// Writes the head of an entry's record anew, with a right checksum.
+  /// Rewrites the head of an entry's record, with a valid checksum.
   private func forge(_ url: String, in store: CacheStore, _ change: (inout RecordHeader) -> Void) throws {
-    let catalog = store.core.catalog
+    let catalog = store.core.context.catalog
     let key = CacheKey(url)
     let hash = key.url.withUnsafeBytes { catalog.hasher.key($0, styleTag: key.style.tag) }
     let place = try #require(catalog.keys.find(hash, counts: false) { $0.location })
@@ -148,9 +147,9 @@ import Testing
     try catalog.file(place.slot)?.write(forged.bytes, at: place.offset)
   }
 
-  /// The index does not know that such an entry expires: a get notes its use before the record is looked at, and what had
-  /// expired lives on. Nobody sees it meanwhile.
-  @Test func anEntryThatExpiresThoughItsKeyDoesNotSayIsNotGivenWhenItHas() throws {
+  /// The index does not know that such an entry expires: a get would note its use before the record is read, and
+  /// prolong an expired entry. It stays invisible.
+  @Test func entryWithAnExpiryMissingInTheIndexStillExpires() throws {
     let disk = MemoryDisk()
     let store = try TestWorld(fileSystem: disk).open("store")
     try store.put(noise(3000), for: "a")
@@ -168,10 +167,10 @@ import Testing
     try again.close()
   }
 
-  /// A forged reference can tell another length than the payload has that it names: a Blob of that length would show what
-  /// lies behind the payload.
+  /// A forged reference can state a length other than its payload's: a Blob of that length would show the bytes
+  /// behind the payload.
   @Test(arguments: [2999, 3001, 1 << 20], [ReadMode.mapped, .copied])
-  func aReferenceThatTellsAnotherLengthThanItsPayloadGivesNoBlob(_ byteCount: Int, _ reads: ReadMode) throws {
+  func referenceWithAWrongPayloadLengthGivesNoBlob(_ byteCount: Int, _ reads: ReadMode) throws {
     let disk = MemoryDisk()
     let store = try TestWorld(fileSystem: disk).open("store")
     for url in ["a", "b"] { try store.put(noise(3000), for: url) }
@@ -189,14 +188,14 @@ import Testing
     try again.close()
   }
 
-  /// Whatever a reference tells of its payload that is not so, no call gives bytes for it.
+  /// For a reference with any wrong property of its payload, no call returns bytes.
   @Test(arguments: [Verification.firstRead, .always, .never], 0..<3)
   func aForgedReferenceIsDamagedForEveryCall(_ verification: Verification, _ forgery: Int) throws {
     func afterForging() throws -> CacheStore {
       let disk = MemoryDisk()
       let store = try TestWorld(fileSystem: disk).open("store")
       for url in ["a", "b"] {
-        // Its payload has room behind it, and is a bitmap where a layout is forged.
+        // Its payload has space behind it, and is a bitmap if a layout is forged.
         let layout = BitmapLayout(width: 15, height: 50, bytesPerRow: 60, format: .rgba8888)
         try store.put(noise(3000), for: CacheKey(url), options: PutOptions(layout: forgery == 2 ? layout : nil))
       }
@@ -226,17 +225,17 @@ import Testing
     }
   }
 
-  /// A forged log can enter a key without the blob that its record carries. A change of its metadata would have to share
-  /// that blob, and found it gone again and again.
-  @Test func anEntryWhosePayloadIsListedNowhereGoesWhenItIsChanged() throws {
+  /// A forged log can enter a key without the blob of its record. A change of its metadata would have to share that
+  /// blob, and never find it.
+  @Test func entryWithAnUnlistedPayloadIsDroppedOnChange() throws {
     let store = try TestWorld(fileSystem: MemoryDisk()).open("store")
     try store.put([1, 2, 3], for: "a")
     try store.put([4], for: "b")
     let core = store.core
-    let hash = CacheKey("a").url.withUnsafeBytes { core.catalog.hasher.key($0, styleTag: Style.original.tag) }
-    let slot = try #require(core.catalog.keys.find(hash, counts: false) { $0 })
-    let digest = try #require(core.catalog.record(at: slot.location, checks: true)).header.digest
-    core.catalog.contents.removeEntirely(core.catalog.hasher.content(digest), slot.location)
+    let hash = CacheKey("a").url.withUnsafeBytes { core.context.catalog.hasher.key($0, styleTag: Style.original.tag) }
+    let slot = try #require(core.context.catalog.keys.find(hash, counts: false) { $0 })
+    let digest = try #require(core.context.catalog.record(at: slot.location, checks: true)).header.digest
+    core.context.catalog.contents.removeEntirely(core.context.catalog.hasher.content(digest), slot.location)
 
     #expect(try !store.setMetadata([7], for: CacheKey("a")))
     #expect(!store.contains("a") && store["b"] == [4])

@@ -1,11 +1,11 @@
 @testable import Vitrine
 
-/// A small store with something of every kind in it, as an image of its disk.
+/// A small store with entries of every kind, as an image of its disk.
 struct SmallStore {
   static let options = StoreOptions(byteBudget: 1 << 20)
   static let layout = BitmapLayout(width: 20, height: 10, format: .bgra8888)!
 
-  /// What each key may give: nothing, or exactly these bytes.
+  /// The allowed value of each key: none, or exactly these bytes.
   static let values: [CacheKey: [UInt8]] = [
     CacheKey("https://example.com/plain"): noise(700, 1),
     CacheKey("https://example.com/twin"): noise(700, 1),
@@ -15,7 +15,7 @@ struct SmallStore {
     CacheKey("empty"): [],
   ]
 
-  /// `clean`: closed before the copy was taken; otherwise the copy is what the death of the process leaves.
+  /// `clean`: closed before the copy was taken; otherwise the copy is the state after the death of the process.
   static func image(clean: Bool) throws -> MemoryDisk.Image {
     let disk = MemoryDisk()
     let store = try TestWorld(fileSystem: disk).open("store", options)

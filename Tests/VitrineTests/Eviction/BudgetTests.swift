@@ -2,7 +2,7 @@ import Testing
 
 @testable import Vitrine
 
-/// The promises about budgets, on a real disk with upkeep in the background, measured as `du` measures.
+/// The promises about budgets, on a real disk with background upkeep, measured like `du`.
 @Suite struct BudgetTests {
   struct Case: Sendable, CustomTestStringConvertible {
     var name: String
@@ -35,7 +35,7 @@ import Testing
     Case(name: "a halved budget", byteBudget: 32 << 20, sizes: 2000...40_000, putCount: 2500 * scale, isHalved: true),
   ]
 
-  @Test(arguments: cases) func theFolderStaysInsideAndTheOldestGo(_ test: Case) throws {
+  @Test(arguments: cases) func folderStaysInsideItsBudgetAndTheOldestAreEvicted(_ test: Case) throws {
     let folder = try TemporaryFolder()
     let store = try CacheStore.open(
       at: folder.store, options: StoreOptions(byteBudget: test.byteBudget, entryBudget: test.entryBudget))
@@ -44,7 +44,7 @@ import Testing
     var blobs: [Blob] = []
     let writers = try (0..<test.stalledWriters).map { number in
       let writer = try store.writer(for: "stalled\(number)", length: number % 2 == 0 ? 30_000 : nil)
-      // Most of them find no room under the cap, and stay as they are.
+      // Most of them do not fit under the cap, and stay unfinished.
       if number < 20 { _ = storeError { try writer.write(noise(20_000)) } }
       return writer
     }
@@ -79,7 +79,7 @@ import Testing
     if test.entryBudget > 0, test.sizes.upperBound < 1_000_000 { #expect(left == 20) }
     let statistics = store.statistics()
     if test.name != "entries", test.heldBlobs == 0, test.stalledWriters == 0 {
-      // Less one picture where pictures are larger than a segment.
+      // Less one picture if pictures are larger than a segment.
       let spared = test.sizes.upperBound > byteBudget / 100 ? test.sizes.upperBound : 0
       #expect(statistics.logicalByteCount >= byteBudget * 85 / 100 - spared)
     }
@@ -89,12 +89,12 @@ import Testing
     #expect(try Files.diskUsage(folder.store) <= byteBudget)
   }
 
-  /// In a budget of twice the live bytes, as many puts as overwrite everything three times: each entry three times in a
-  /// random order, or any entry each time.
+  /// In a budget of twice the live bytes, as many puts as overwrite everything three times: each entry three times
+  /// in a random order, or any entry each time.
   @Test(
     arguments: RandomRuns.isSanitized ? [.lru] : [EvictionPolicy.lru, .fifo],
     RandomRuns.isSanitized ? [true] : [true, false])
-  func whatIsOverwrittenGivesItsSpaceBack(_ policy: EvictionPolicy, _ isEven: Bool) throws {
+  func overwrittenValueFreesItsSpace(_ policy: EvictionPolicy, _ isEven: Bool) throws {
     let folder = try TemporaryFolder()
     let (count, size) = (600, 30_000)
     let budget = 2 * count * size
@@ -110,14 +110,14 @@ import Testing
     }
     #expect(store.statistics().evictedCount == 0 && store.count == count)
     #expect(store.statistics().writeAmplification <= 1.3)
-    // A round of upkeep may make a spare right behind it.
+    // A round of upkeep may make a spare right after it.
     var used = Int.max
     for _ in 0..<20 where used > count * size * 115 / 100 {
       #expect(try store.idle())
       used = try Files.diskUsage(folder.store)
     }
     #expect(used <= count * size * 115 / 100)
-    // Settling writes too. Where chance has left more entries as they were, there is more to move.
+    // Settling writes too. If by chance more entries were not overwritten, more records are moved.
     if isEven { #expect(store.statistics().writeAmplification <= 1.3) }
     #expect(store.count == count)
     #expect(try store.verify().isOK)

@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import Vitrine
@@ -15,7 +16,7 @@ import Testing
   }
 
   @Test(arguments: [EvictionPolicy.lru, .fifo], [1, 2])
-  func whoWasUsedLongestAgoGoesFirst(_ policy: EvictionPolicy, _ seed: UInt64) throws {
+  func leastRecentlyUsedEntryIsEvictedFirst(_ policy: EvictionPolicy, _ seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
     var order = UsageOrder(countsHits: policy == .lru)
     let store = try world.open("store", StoreOptions(byteBudget: 2 << 20, policy: policy))
@@ -38,7 +39,7 @@ import Testing
     try store.close()
     let again = try world.open("store", StoreOptions())
     #expect(again.count == left)
-    // The order has survived: what goes now are still the oldest.
+    // The order has survived: the next evictions are still the oldest.
     for round in 0..<200 {
       try again.put(noise(6000, UInt64(round) + 7000), for: "new\(round)")
       order.put("new\(round)")
@@ -79,7 +80,7 @@ import Testing
     try store.close()
   }
 
-  @Test func whatNeverFitsIsRefusedAndEvictsNobody() throws {
+  @Test func valueThatNeverFitsIsRefusedWithoutEviction() throws {
     let store = try world.open("store", StoreOptions(byteBudget: 1 << 20))
     for index in 0..<20 { try store.put(noise(5000, UInt64(index)), for: "u\(index)") }
     let count = store.count
@@ -89,14 +90,14 @@ import Testing
     }
     #expect(byteCount == 900_000 && limit < 900_000 && limit > 200_000)
     #expect(store.count == count)
-    // What is said to fit does.
+    // A value of the reported limit fits.
     try store.put(noise(limit, 5), for: "largest")
     #expect(store["largest"] == noise(limit, 5))
     try expectIntact(store)
     try store.close()
   }
 
-  @Test func picturesLargerThanASegmentTakeTurnsWithSmallOnes() throws {
+  @Test func largePicturesAndSmallOnesAreEvictedInOrderOfUse() throws {
     let store = try world.open("store", StoreOptions(byteBudget: 8 << 20))
     var order = UsageOrder()
     var random = SeededRandom(seed: 9)
@@ -150,7 +151,7 @@ import Testing
     try smaller.close()
   }
 
-  @Test func enumerationAndVerifyAreNoUse() throws {
+  @Test func enumerationAndVerifyDoNotCountAsUse() throws {
     let store = try world.open("store", StoreOptions(byteBudget: 4 << 20))
     for index in 0..<30 { try store.put([UInt8(index)], for: "u\(index)") }
     _ = store["u3"]
@@ -167,7 +168,7 @@ import Testing
     try store.close()
   }
 
-  @Test func hitsOfTheLastMinuteAtMostAreForgottenByACrash() throws {
+  @Test func crashForgetsAtMostOneMinuteOfHits() throws {
     let store = try world.open("store", StoreOptions(byteBudget: 4 << 20))
     for index in 0..<10 { try store.put([UInt8(index)], for: "u\(index)") }
     try store.flush()
@@ -185,7 +186,7 @@ import Testing
     #expect(try world.open("store", StoreOptions()).keysByRecency().first == CacheKey("u5"))
   }
 
-  @Test func sharedBytesStayForWhoeverIsLeft() throws {
+  @Test func sharedBytesStayForTheRemainingKeys() throws {
     let store = try world.open("store", StoreOptions(byteBudget: 1 << 20, entryBudget: 3))
     let bytes = noise(20_000)
     for name in ["a", "b", "c"] { try store.put(bytes, for: name) }
@@ -198,11 +199,14 @@ import Testing
     try store.close()
   }
 
-  /// A sync takes its time, and holds nobody back: its segment may be gone when it ends, and another be in its slot.
-  @Test func aSegmentThatGoesWhileItIsSyncedVouchesForNobody() throws {
+  /// A sync takes time, and blocks no other call: its segment may be gone when it ends, and another one be in its
+  /// slot.
+  @Test func segmentRemovedDuringItsSyncVouchesForNoRecord() throws {
     let store = try world.open("store", StoreOptions(byteBudget: 4 << 20))
     func single() -> Segment? {
-      store.core.catalog.segments.segments.compactMap { $0 }.first { $0.stream == .single && $0.state != .retired }
+      store.core.context.catalog.segments.segments.compactMap { $0 }.first {
+        $0.stream == .single && $0.state != .retired
+      }
     }
     try store.put(noise(200_000, 1), for: "first")
     let first = try #require(single())
@@ -210,19 +214,25 @@ import Testing
       onSync = { path in
         guard path.hasSuffix(first.fileName) else { return }
         disk.onSync.withLock { $0 = nil }
-        do {
-          try store.remove("first")
-          try store.core.underUpkeep { () throws(StoreError) in try store.core.retireDeadSegments() }
-          try store.put(noise(100_000, 2), for: "second")
-        } catch {
-          Issue.record("\(error)")
+        // By another thread: this one holds locks that come after the upkeep lock.
+        let isDone = DispatchSemaphore(value: 0)
+        Thread.detachNewThread {
+          do {
+            try store.remove("first")
+            try store.probe.retireDeadSegments()
+            try store.put(noise(100_000, 2), for: "second")
+          } catch {
+            Issue.record("\(error)")
+          }
+          isDone.signal()
         }
+        isDone.wait()
       }
     }
     try store.flush()
     let second = try #require(single())
     #expect(second !== first && second.slot == first.slot)
-    #expect(store.core.catalog.segments.vouchedUpTo(second.slot) == 0)
+    #expect(store.core.context.catalog.segments.vouchedUpTo(second.slot) == 0)
     try store.checkpoint()
     store.abandon()
     let again = try world.open("store")

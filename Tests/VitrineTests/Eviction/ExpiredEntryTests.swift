@@ -3,7 +3,7 @@ import Testing
 
 @testable import Vitrine
 
-/// Expired entries go before live ones, and are not listed: what is listed is what a get gives.
+/// Expired entries are removed before live ones, and are not listed: listings match gets.
 @Suite struct ExpiredEntryTests {
   let disk = MemoryDisk()
   let world: TestWorld
@@ -19,7 +19,7 @@ import Testing
   }
 
   /// Keys of the index, whether their entries have expired or not.
-  private func indexed(_ store: CacheStore) -> Int { store.core.catalog.keyCount }
+  private func indexed(_ store: CacheStore) -> Int { store.core.context.catalog.keyCount }
 
   private func expectListed(_ store: CacheStore, _ expected: Set<String>, _ comment: Comment = "") throws {
     var listed: Set<String> = []
@@ -36,7 +36,7 @@ import Testing
 
   // MARK: Order
 
-  @Test(arguments: [false, true]) func expiredEntriesGoBeforeLiveOnesWithAnEntryBudget(_ reopens: Bool) throws {
+  @Test(arguments: [false, true]) func entryBudgetRemovesExpiredEntriesFirst(_ reopens: Bool) throws {
     var store = try open(StoreOptions(byteBudget: 8 << 20, entryBudget: 1000))
     for number in 0..<100 { try store.put(noise(100, UInt64(number)), for: "live\(number)") }
     for number in 0..<900 { try store.put(noise(100, UInt64(1000 + number)), for: "soon\(number)", options: soon()) }
@@ -52,7 +52,7 @@ import Testing
     try store.close()
   }
 
-  @Test(arguments: [false, true]) func expiredEntriesGoBeforeLiveOnesWithAByteBudget(_ hasAgeLimit: Bool) throws {
+  @Test(arguments: [false, true]) func byteBudgetRemovesExpiredEntriesFirst(_ hasAgeLimit: Bool) throws {
     let store = try open(
       StoreOptions(byteBudget: 4 << 20, maximumAgeMilliseconds: hasAgeLimit ? 10_000 : nil))
     if hasAgeLimit {
@@ -94,7 +94,7 @@ import Testing
     try store.close()
   }
 
-  @Test func sessionsThatDieRemoveExpiredEntriesByTheirUpkeep() throws {
+  @Test func upkeepOfKilledSessionsRemovesExpiredEntries() throws {
     for session in 0..<10 {
       let store = try open()
       world.background.run()
@@ -139,7 +139,7 @@ import Testing
 
   // MARK: Listing
 
-  @Test(arguments: [ReadMode.mapped, .copied]) func listingsLeaveExpiredEntriesOut(_ reads: ReadMode) throws {
+  @Test(arguments: [ReadMode.mapped, .copied]) func listingsOmitExpiredEntries(_ reads: ReadMode) throws {
     let folder = try TemporaryFolder()
     let world = TestWorld()
     let store = try world.open(folder.store)
@@ -330,12 +330,12 @@ import Testing
   @Test func overwritesOfOneKeyKeepTheIndexOfExpiriesSmall() throws {
     let store = try open()
     for number in 0..<3000 { try store.put([UInt8(truncatingIfNeeded: number)], for: "a", options: soon(1 << 40)) }
-    #expect(store.core.expirations.count <= 64)
+    #expect(store.core.context.expirations.count <= 64)
     for number in 0..<20_000 {
       try store.put([UInt8(truncatingIfNeeded: number)], for: "u\(number % 64)", options: soon(1 << 40))
       if number % 3 == 0 { try store.remove("u\(number % 64)") }
     }
-    #expect(store.core.expirations.count <= 64 * 64)
+    #expect(store.core.context.expirations.count <= 64 * 64)
     try store.close()
   }
 }

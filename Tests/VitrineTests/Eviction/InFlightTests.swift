@@ -3,7 +3,7 @@ import Testing
 
 @testable import Vitrine
 
-/// Values that are large beside the budget: nothing goes for one that does not fit, or does not fit yet.
+/// Values that are large beside the budget: no entry is evicted for one that does not fit, or does not fit yet.
 @Suite(.timeLimit(.minutes(10))) struct InFlightTests {
   let clock = PatientClock()
   let disk = MemoryDisk()
@@ -19,7 +19,7 @@ import Testing
     store = try world.open("store", StoreOptions(byteBudget: Self.budget))
   }
 
-  private var waiterCount: Int { core.locked { core.admissions.waiterCount } }
+  private var waiterCount: Int { store.probe.waiterCount }
 
   private func fill(_ count: Int, _ byteCount: Int) throws {
     for number in 0..<count { try store.put(noise(byteCount, UInt64(number)), for: "small\(number)") }
@@ -52,7 +52,7 @@ import Testing
     kind == .batch ? isThere(name) : store.contains("\(name)0")
   }
 
-  /// Runs `body` on another thread, and answers where its outcome will be.
+  /// Runs `body` on another thread, and returns a place for its outcome.
   private func start(_ body: @escaping @Sendable () throws -> Void) -> Guarded<StoreError??> {
     let outcome = Guarded<StoreError??>(nil)
     Thread.detachNewThread {
@@ -64,7 +64,7 @@ import Testing
 
   private func until(_ isTrue: () -> Bool) { while !isTrue() { usleep(200) } }
 
-  /// Calls `body` once, when the first record of what is written next is about to be written.
+  /// Calls `body` once, when the first record of the next write is about to be written.
   private func inTheMiddle(_ body: @escaping @Sendable () -> Void) {
     let isDue = Guarded(true)
     disk.onWrite.withLock { handler in
@@ -79,7 +79,7 @@ import Testing
     }
   }
 
-  @Test(arguments: Kind.allCases, Kind.allCases) func ofTwoGiantsTheSecondWaitsForTheFirst(
+  @Test(arguments: Kind.allCases, Kind.allCases) func secondGiantWaitsForTheFirst(
     _ first: Kind, _ second: Kind
   ) throws {
     try fill(1000, 3000)
@@ -96,21 +96,23 @@ import Testing
     #expect(outcome.withLock { $0?.withLock { $0 } } == .some(.some(nil)))
     #expect(evicted.withLock { $0 } <= 0, "the first fits beside the small ones")
     #expect(isThere(second, "b") && clock.monotonicNanoseconds() == PatientClock.start)
-    // Room for the second, and what may be dead.
+    // Room for the second, and for dead space.
     #expect(store.statistics().evictedByteCount <= 2 * Self.giant)
     #expect(try store.verify().isOK)
-    #expect(core.locked { core.admissions.waiterCount == 0 && core.admissions.areOwn })
+    #expect(
+      core.context.commitLock.withLock { held in held.state.admissions.waiterCount == 0 && held.state.admissions.areOwn
+      })
   }
 
-  @Test(arguments: Kind.allCases) func aGiantThatWaitsTooLongCostsNothing(_ kind: Kind) throws {
+  @Test(arguments: Kind.allCases) func giantThatWaitsTooLongEvictsNoEntry(_ kind: Kind) throws {
     try fill(1000, 3000)
     let outcome = Guarded<StoreError??>(nil)
     inTheMiddle {
       let own = start { try write(kind, "b") }
       until { waiterCount == 1 }
-      // The waiter may be counted before it has looked at the clock, so the time passes again and again.
+      // The waiter may be counted before it has read the clock, so the time is advanced repeatedly.
       until {
-        clock.advance(Int64(StoreCore.longestWaitMilliseconds))
+        clock.advance(Int64(RoomQueue.longestWaitMilliseconds))
         return own.withLock { $0 } != nil
       }
       outcome.withLock { $0 = own.withLock { $0 } }
@@ -121,7 +123,7 @@ import Testing
     #expect(isThere("a") && smallCount == 1000 && store.statistics().evictedCount == 0)
   }
 
-  /// Room that a body holds is no room.
+  /// Space that a body holds is not free.
   @Test(arguments: Kind.allCases, [true, false]) func aGiantBesideABodyWaitsForIt(_ kind: Kind, _ isOwn: Bool) throws {
     try fill(1000, 3000)
     let body = Guarded<BodyWriter?>(nil)
@@ -148,6 +150,54 @@ import Testing
     if isOwn { #expect(smallCount == 1000 && store.statistics().evictedCount == 0) }
   }
 
+  /// A put that the disk refuses tries again when room may have been freed, and not before.
+  @Test func refusedPutSleepsUntilABodyOfAnotherThreadEnds() throws {
+    let refusals = Guarded((isOn: true, count: 0))
+    disk.onSync.withLock { handler in
+      handler = { path throws(SystemError) in
+        guard path.hasPrefix("segments/") else { return }
+        let isRefused = refusals.withLock { refusals in
+          if refusals.isOn { refusals.count += 1 }
+          return refusals.isOn
+        }
+        if isRefused { throw SystemError(code: 28, operation: "sync", path: path) }
+      }
+    }
+    refusals.withLock { $0.isOn = false }
+    let body = try store.writer(for: "body", length: 100_000)
+    try body.write([1])
+    refusals.withLock { $0.isOn = true }
+    let outcome = start { for number in 0..<200 { try store.put(noise(3000, UInt64(number)), for: "put\(number)") } }
+    until { waiterCount == 1 }
+    let count = refusals.withLock { $0.count }
+    for number in 0..<100 { _ = store["put\(number)"] }
+    #expect(refusals.withLock { $0.count } == count && outcome.withLock { $0 } == nil)
+    refusals.withLock { $0.isOn = false }
+    body.abandon()
+    until { outcome.withLock { $0 } != nil }
+    #expect(outcome.withLock { $0 } == .some(nil) && store["put199"] == noise(3000, 199))
+    #expect(clock.monotonicNanoseconds() == PatientClock.start && waiterCount == 0)
+  }
+
+  /// Segments that Blobs hold keep their bytes, so nothing is evicted for a value that does not fit beside them.
+  @Test(arguments: [true, false]) func aGiantThatDoesNotFitBesideBlobsCostsNothing(_ isBody: Bool) throws {
+    try fill(1000, 3000)
+    var blobs = (0..<1000).compactMap { store.blob("small\($0)") }
+    #expect(blobs.contains { !$0.isCopy } && store.statistics().evictedCount == 0)
+    let byteCount = store.probe.roomBesideOpen - (1 << 20)
+    func write() throws {
+      if !isBody { return try store.put(noise(byteCount), for: "giant") }
+      let writer = try store.writer(for: "giant", length: byteCount)
+      try writer.write(noise(byteCount))
+      try writer.commit()
+    }
+    #expect(storeError(write) == .noSpace)
+    #expect(smallCount == 1000 && store.statistics().evictedCount == 0)
+    blobs = []
+    try write()
+    #expect(store["giant"]?.count == byteCount && clock.monotonicNanoseconds() == PatientClock.start)
+  }
+
   @Test func aLargeBodyWaitsForABatch() throws {
     try fill(1000, 3000)
     let outcome = Guarded<Guarded<StoreError??>?>(nil)
@@ -168,7 +218,7 @@ import Testing
     #expect(store["body"]?.count == Self.giant)
   }
 
-  /// Its length is not known before its end.
+  /// Its length is unknown until its end.
   @Test func aBodyOfUndeclaredLengthEvictsAnEighthOfTheBudgetAtMost() throws {
     try fill(1000, 15_000)
     let full = store.count
@@ -185,7 +235,7 @@ import Testing
     try store.remove("body")
     let before = (store.count, store.statistics().evictedByteCount)
     #expect(write(8 << 20) == .noSpace)
-    // To the last of a frame of evictions, and with one segment that it is copied to.
+    // Up to the last of a frame of evictions, and with one segment for copies.
     #expect(store.statistics().evictedByteCount - before.1 <= eighth + 15_500)
     #expect(before.0 - store.count <= eighth / 15_000 + 1)
     #expect(try store.verify().isOK)
@@ -205,8 +255,8 @@ import Testing
     #expect(store.count == before)
   }
 
-  /// Free room costs no entry.
-  @Test func aBodyOfUndeclaredLengthMayHaveWhatIsFree() throws {
+  /// Free space costs no entry.
+  @Test func bodyOfUndeclaredLengthMayUseTheFreeSpace() throws {
     try fill(100, 15_000)
     let writer = try store.writer(for: "body")
     for _ in 0..<9 { try writer.write(noise(1 << 20)) }

@@ -2,32 +2,36 @@ import Testing
 
 @testable import Vitrine
 
-/// Room that is hard to make: the log is full, nobody stands still, the budget is smaller than what is there.
+/// Space that is hard to free: the log is full, all entries are in use, the budget is smaller than the content.
 @Suite struct MakingRoomTests {
   let disk = MemoryDisk()
   let world: TestWorld
 
   init() { world = TestWorld(fileSystem: disk) }
 
-  /// What the folder takes, whatever the store thinks.
+  /// The disk space of the folder, independent of the store's accounts.
   private var bytesOnDisk: Int {
     disk.image.values.reduce(4 * 4096) { $0 + roundUp($1.count, to: 4096) }
   }
 
-  /// Frames until there is no room for another.
+  /// Stores frames until there is no room for another.
   private func fillLog(_ store: CacheStore, changing key: String) throws {
     let core = store.core
-    while core.locked({ (core.wal?.freeCount ?? 0) >= 2 || (core.wal?.room ?? 0) > 600 }) {
+    while core.context.commitLock.withLock({ _ in
+      (core.context.wal?.freeCount ?? 0) >= 2 || (core.context.wal?.room ?? 0) > 600
+    }) {
       try store.setMetadata([1], for: CacheKey(key))
     }
     let sealed = try #require(
-      core.locked { core.catalog.segments.segments.lazy.compactMap { $0 }.first { $0.state == .sealed } })
+      core.context.commitLock.withLock { _ in
+        core.context.catalog.segments.segments.lazy.compactMap { $0 }.first { $0.state == .sealed }
+      })
     let change = Change.segmentSealed(slot: sealed.slot, byteCount: sealed.byteCount)
-    while try core.locked({ try core.record([change]) }) {}
+    while try store.probe.record([change]) {}
   }
 
   /// More of them than a frame of a small log holds.
-  @Test func manySmallEntriesGoTogether() throws {
+  @Test func smallEntriesAreEvictedTogether() throws {
     let store = try world.open("store", StoreOptions(byteBudget: 1 << 20))
     var batch = WriteBatch()
     for index in 0..<600 { batch.put(noise(30, UInt64(index)), for: CacheKey("u\(index)")) }
@@ -38,15 +42,15 @@ import Testing
     try store.close()
   }
 
-  @Test func whatIsReadAllTheTimeMakesRoomToo() throws {
+  @Test func constantlyReadEntriesAreEvictedIfNeeded() throws {
     let clock = HookedClock()
     var world = world
     world.environment = Environment(
       fileSystem: disk, clock: clock, entropy: SeededEntropy(seed: 1), background: ManualBackground())
     let store = try world.open("store", StoreOptions(byteBudget: 1 << 20, entryBudget: 4))
     for name in ["a", "b", "c", "d"] { try store.put(noise(100_000, 7), for: name) }
-    let keys = store.core.catalog.keys
-    let hasher = store.core.catalog.hasher
+    let keys = store.core.context.catalog.keys
+    let hasher = store.core.context.catalog.hasher
     // Everybody is used between any choice of who goes and their going.
     clock.hook.withLock {
       $0 = {
@@ -70,11 +74,11 @@ import Testing
     let core = store.core
     func needed(moreSegments: Int) -> Int {
       CheckpointHeader.fileByteCount(
-        keys: core.catalog.keyCount, blobs: core.catalog.blobCount,
-        segments: core.catalog.segments.segments.count + moreSegments, largeCounts: 0)
+        keys: core.context.catalog.keyCount, blobs: core.context.catalog.blobCount,
+        segments: core.context.catalog.segments.segments.count + moreSegments, largeCounts: 0)
     }
     var number = 0
-    // The next few segments would not fit into the files as they are.
+    // The next few segments would not fit into the present files.
     while number < 6000, needed(moreSegments: 8) == needed(moreSegments: 0) || number < 200 {
       var batch = WriteBatch()
       for _ in 0..<20 {
@@ -85,27 +89,20 @@ import Testing
     }
     try #require(needed(moreSegments: 8) > needed(moreSegments: 0))
     try fillLog(store, changing: "u\(number - 1)")
-    core.upkeepLock.lock()
-    core.locked {
-      core.checkpointByteCount = needed(moreSegments: 0)
-      core.ledger.budget = core.ledger.total
-    }
-    #expect(throws: Never.self) { try core.makeRoom(for: 0) }
-    core.upkeepLock.unlock()
-    #expect(core.locked { core.ledger.admits(0) } && store.count > 0)
+    store.probe.setCheckpointRoom(needed(moreSegments: 0))
+    store.probe.setBudget()
+    #expect(throws: Never.self) { try store.probe.makeRoom(for: 0) }
+    #expect(store.probe.missing(0) <= 0 && store.count > 0)
     try store.close()
   }
 
-  @Test func whatIsDeadGoesBeforeAnybodyIsEvicted() throws {
+  @Test func deadSpaceIsFreedBeforeEviction() throws {
     let store = try world.open("store", StoreOptions(byteBudget: 2 << 20))
-    let core = store.core
     for index in 0..<20 { try store.put(noise(60_000, UInt64(index)), for: "u\(index)") }
     for index in 0..<10 { try store.remove("u\(index)") }
     try fillLog(store, changing: "u19")
-    core.upkeepLock.lock()
-    core.locked { core.ledger.budget = core.ledger.total }
-    #expect(throws: Never.self) { try core.makeRoom(for: 100_000) }
-    core.upkeepLock.unlock()
+    store.probe.setBudget()
+    #expect(throws: Never.self) { try store.probe.makeRoom(for: 100_000) }
     #expect(store.statistics().evictedCount == 0 && store.count == 10)
     try store.close()
   }
@@ -115,18 +112,15 @@ import Testing
     let shared = noise(200_000)
     for index in 0..<300 { try store.put(shared, for: "s\(index)") }
     for index in 0..<500 { try store.put(noise(1000, UInt64(index)), for: "u\(index)") }
-    let core = store.core
-    core.upkeepLock.lock()
-    _ = try core.evict(byteCount: 150_000)
-    core.upkeepLock.unlock()
+    try store.probe.evict(byteCount: 150_000)
     #expect(store["s299"] == nil)
-    // As many too many as a guess by what entries take on average is off.
+    // An estimate by average sizes evicts only as many too many as it is off.
     #expect(store.count > 450)
     #expect(store.statistics().evictedByteCount >= 200_000)
     try store.close()
   }
 
-  @Test func whatACrashLeftBehindCountsUntilItHasGone() throws {
+  @Test func leftoverFilesCountUntilTheyAreRemoved() throws {
     let store = try world.open("store", StoreOptions(byteBudget: 1 << 20))
     try store.put([1], for: "a")
     let writer = try store.writer(for: CacheKey("body"))
@@ -165,12 +159,12 @@ import Testing
     try store.setBudgets(byteBudget: 2 << 20)
     let blobs = (0..<900).compactMap { store.blob("u\($0)") }
     #expect(blobs.count > 100)
-    #expect(store.core.catalog.segments.account.pinnedByteCount <= (2 << 20) / 8)
+    #expect(store.core.context.catalog.segments.account.pinnedByteCount <= (2 << 20) / 8)
     withExtendedLifetime(blobs) {}
     try store.close()
   }
 
-  /// Values that fill a little more than half of a segment, or of which the keys are all.
+  /// Values that fill a little more than half of a segment, or entries that consist of keys only.
   @Test(arguments: [(43_500, 110), (43_500, 160), (84_000, 86), (90_000, 80), (0, 200)])
   func aBatchIsRefusedAtOnceOrFits(_ byteCount: Int, _ count: Int) throws {
     let store = try world.open("store", StoreOptions(byteBudget: 8 << 20))
@@ -188,7 +182,7 @@ import Testing
     try store.close()
   }
 
-  @Test(arguments: [false, true]) func whatIsSaidToFitDoesWithAnyKey(_ isPageAligned: Bool) throws {
+  @Test(arguments: [false, true]) func reportedLimitFitsWithAnyKey(_ isPageAligned: Bool) throws {
     let store = try world.open("store", StoreOptions(byteBudget: 1 << 20))
     for index in 0..<40 {
       try store.put(noise(5000, UInt64(index)), for: "u\(index)")
@@ -209,7 +203,7 @@ import Testing
     try store.close()
   }
 
-  @Test func compactingEndsWhileOthersWrite() throws {
+  @Test func compactionEndsWhileOtherThreadsWrite() throws {
     let store = try world.open("store", StoreOptions(byteBudget: 4 << 20))
     func putAll(_ version: Int) throws {
       for index in 0..<100 { try store.put(noise(6000, UInt64(version * 1000 + index * 7)), for: "u\(index)") }
@@ -228,8 +222,8 @@ import Testing
     try store.close()
   }
 
-  /// Their heads are dead, and go along wherever their payloads are copied to: no compaction gains them.
-  @Test func compactingEndsWherePayloadsHaveOutlivedTheirKeys() throws {
+  /// Their heads are dead, and are copied along with their payloads: no compaction gains their space.
+  @Test func compactionEndsWithPayloadsThatOutlivedTheirKeys() throws {
     let store = try world.open("store", StoreOptions(byteBudget: 4 << 20))
     func name(_ index: Int) -> CacheKey { CacheKey(bytes: noise(600, UInt64(5000 + index))) }
     for index in 0..<400 {
@@ -243,21 +237,21 @@ import Testing
         steps += 1
         return steps < 200
       }
-      // What goes on for ever here would do so below.
+      // An endless loop here would also occur below.
       try #require(steps < 100)
     }
     let moved = store.statistics().compaction.recordsMoved
     _ = try store.compact()
-    #expect(store.statistics().compaction.recordsMoved == moved, "what was copied is copied again")
+    #expect(store.statistics().compaction.recordsMoved == moved, "a copied record is copied again")
     #expect(try store.idle { store.statistics().compaction.recordsMoved < moved + 100 })
-    // Nor does a put that needs room wait for them.
+    // A put that needs space does not wait for them either.
     for index in 0..<600 { try store.put(noise(9000, UInt64(10_000 + index)), for: "v\(index)") }
     #expect(store.contains("v599") && bytesOnDisk <= 4 << 20)
     try store.close()
   }
 }
 
-/// Does something whenever it is asked for the time.
+/// Runs a hook whenever it is asked for the time.
 private final class HookedClock: Clock, @unchecked Sendable {
   private let base = ManualClock()
   let hook = Guarded<(@Sendable () -> Void)?>(nil)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Vitrine
 
-/// All checkpoints are lost while records stand in two segments: where they were, and where compaction has copied them.
+/// All checkpoints are lost while records are in two segments: the original, and compaction's copy.
 @Suite struct RebuiltCopiesTests {
   let disk = MemoryDisk()
   let world: TestWorld
@@ -17,10 +17,7 @@ import Testing
   }
 
   private func compact(_ goesOn: () -> Bool) throws {
-    let core = store.core
-    core.upkeepLock.lock()
-    defer { core.upkeepLock.unlock() }
-    _ = try core.compactOnce(leastDead: 0.1, goesOn: goesOn)
+    try store.probe.compactOnce(leastDead: 0.1, goesOn: goesOn)
   }
 
   private func rebuilt(_ image: MemoryDisk.Image) throws -> CacheStore {
@@ -33,7 +30,7 @@ import Testing
     return store
   }
 
-  /// Segments in which the bytes stand, with where.
+  /// The segments that contain the bytes, with the offsets.
   private func places(_ bytes: [UInt8], _ image: MemoryDisk.Image) -> [(file: String, offset: Int)] {
     image.keys.filter { $0.hasPrefix("segments/") }.sorted().compactMap { name in
       let content = image[name]!
@@ -43,14 +40,14 @@ import Testing
     }
   }
 
-  @Test func whatWasRemovedFromItsCopyDoesNotComeBackFromWhereItWas() throws {
+  @Test func recordRemovedFromItsCopyDoesNotReturnFromItsOriginal() throws {
     var asked = 0
     try compact {
       asked += 1
       return asked < 9
     }
     var gone: [String] = []
-    // Those that stand twice now.
+    // The records that exist twice now.
     for index in 0..<40 where index % 3 == 1 && places(noise(4000, UInt64(index)), disk.image).count == 2 {
       try store.remove("k\(index)")
       gone.append("k\(index)")
@@ -64,7 +61,7 @@ import Testing
     }
   }
 
-  @Test func aHalfWrittenCopyLosesNothing() throws {
+  @Test func halfWrittenCopyLosesNoEntry() throws {
     var image: MemoryDisk.Image = [:]
     var asked = 0
     try compact {

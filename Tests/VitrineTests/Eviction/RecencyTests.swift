@@ -21,7 +21,7 @@ import Testing
     StampOrder(countsHits: true).next(count, in: keys).map(\.stamp)
   }
 
-  @Test func theOldestComeFirst() {
+  @Test func oldestEntriesComeFirst() {
     var random = SeededRandom(seed: 4)
     let stamps = (0..<5000).map { _ in UInt32(random.below(1 << 30)) }
     let keys = table(stamps, now: 1 << 30)
@@ -31,11 +31,11 @@ import Testing
     #expect(order(KeyTable()) == [])
   }
 
-  @Test func stampsThatHaveComeRoundKeepTheirOrder() {
-    // Given before the clock came round, and after.
+  @Test func wrappedStampsKeepTheirOrder() {
+    // Given before the wraparound of the clock, and after.
     let keys = table([UInt32.max - 5, 3, UInt32.max - 100, 7], now: 10)
     #expect(order(keys) == [UInt32.max - 100, UInt32.max - 5, 3, 7])
-    // One given while somebody looks.
+    // A stamp given during the selection.
     let later = table([5, 12], now: 10)
     #expect(order(later) == [5, 12])
   }
@@ -50,7 +50,7 @@ import Testing
     #expect(StampOrder(countsHits: true).next(9, in: keys).first?.hash == KeyHash(bits: 0).stored)
   }
 
-  /// Few old stamps keep their order exactly, many to within four uses. Ages stay far from coming round.
+  /// Few old stamps keep their order exactly, many to within four uses. Ages stay far from a wraparound.
   @Test(arguments: [1000, 60_000])
   func liftedStampsKeepTheirOrder(_ count: Int) {
     var random = SeededRandom(seed: 6)
@@ -64,7 +64,7 @@ import Testing
       #expect(a.1 <= b.1 && (a.1 < b.1 || b.0 - a.0 < (count < 10_000 ? 1 : 4)))
     }
     #expect(pairs.allSatisfy { $0.1 <= $0.0 && $0.1 < 1 << 31 + 1 << 29 + 2 })
-    // A use after a reading is never taken for one before it, and one before it seldom for one after it.
+    // A use after a reading is never taken for one before it, and one before it rarely for one after it.
     for _ in 0..<2000 {
       let reading = UInt32(random.below(Int(RecencyClock.oldestAge)))
       let age = RecencyClock.age(of: lifted.reading(now &- reading), at: now)
@@ -98,7 +98,7 @@ import Testing
     let clock = RecencyClock()
     clock.givesBlocks = true
     let times = SharedUseTimes()
-    /// One use each, in turns, each at its own time.
+    /// One use each, in turn, each at its own time.
     func use(at time: Int64) -> UInt32 {
       let stamp = Guarded<UInt32>(0)
       let thread = Thread {
@@ -124,8 +124,8 @@ import Testing
     #expect(clock.now <= 2 * 20 * 6 * 2)
   }
 
-  /// Each use is dated exactly while it is recent, however long nothing happens after it.
-  @Test func usesAreDatedByTheTimeToldWithThem() throws {
+  /// Each use is dated exactly while it is recent, however long no other follows it.
+  @Test func usesAreDatedByTheirPassedTime() throws {
     let clock = RecencyClock()
     clock.givesBlocks = true
     let times = SharedUseTimes()
@@ -139,10 +139,10 @@ import Testing
       let told = try #require(times.time(of: stamp, at: clock))
       #expect(told >= time && told - time <= UseTimes.interval)
     }
-    // Nothing but time passes: the last use stays where it was.
+    // Only time passes: the last use keeps its date.
     times.note(9_000_000, at: clock)
     #expect(times.time(of: uses.last!.stamp, at: clock) == 7_200_000)
-    // A checkpoint's readings tell the same.
+    // The readings of a checkpoint give the same dates.
     let later = SharedUseTimes()
     later.withLock { $0 = UseTimes(times.readings(at: clock)) }
     for (stamp, _) in uses { #expect(later.time(of: stamp, at: clock) == times.time(of: stamp, at: clock)) }
@@ -153,7 +153,8 @@ import Testing
     #expect(times.withLock { $0.readings.allSatisfy { $0.time <= 7_200_000 } })
   }
 
-  /// Threads note, use and date at the same time: what a thread has just used was used by now, and not before it began.
+  /// Threads note, use and date at the same time: an entry that a thread has just used was used by now, and not
+  /// before it began.
   @Test func datesAreRightWhileReadingsAreTaken() async {
     let clock = RecencyClock()
     clock.givesBlocks = true
@@ -179,7 +180,7 @@ import Testing
     }
   }
 
-  @Test func timesOfUseAreNeverSaidToBeLongerAgoThanTheyAre() {
+  @Test func reportedTimesOfUseAreNeverTooOld() {
     var times = UseTimes()
     var random = SeededRandom(seed: 2)
     var truth: [(stamp: UInt32, time: Int64)] = []
@@ -198,13 +199,13 @@ import Testing
         return
       }
       #expect(told >= at || truth.contains { $0.stamp == used && $0.time <= told })
-      // Exact to a second lately, and to a part of its age before.
+      // Accurate to 1 s for recent uses, and to a fraction of the age for older ones.
       #expect(told - at <= max(2 * (time - at) / 10, 6000), "\(time - at) ms ago")
     }
     #expect(times.time(of: stamp &+ 1, at: stamp &+ 1) == nil)
   }
 
-  @Test func aClockThatIsSetBackLeavesNoTimesInTheFuture() {
+  @Test func clockSetBackLeavesNoTimesInTheFuture() {
     var times = UseTimes()
     times.note(stamp: 5, time: 10_000_000)
     times.note(stamp: 9, time: 20_000_000)
@@ -218,7 +219,7 @@ import Testing
 @Suite struct LongRecencyTests {
   let world = TestWorld(fileSystem: MemoryDisk())
 
-  @Test func timesOfUseOutliveTheClocksComingRound() throws {
+  @Test func timesOfUseSurviveWraparoundOfTheClock() throws {
     let store = try world.open("store", StoreOptions(byteBudget: 4 << 20))
     let core = store.core
     let sliding = PutOptions(slidingExpirationMilliseconds: 100 * 3_600_000)
@@ -226,16 +227,18 @@ import Testing
     for step in 0..<12 {
       try store.put([UInt8(step)], for: "u\(step)", options: sliding)
       truth["u\(step)"] = world.clock.wallMilliseconds()
-      core.noteUseTime()
+      core.lifetimes.noteUseTime()
       world.clock.advance(3_600_000)
       world.background.run()
-      core.catalog.keys.clock.set(core.catalog.keys.clock.now &+ 1 << 30)
+      core.context.catalog.keys.clock.set(core.context.catalog.keys.clock.now &+ 1 << 30)
       world.background.run()
     }
     for (key, time) in truth {
-      let hash = key.utf8.span.bytes.withUnsafeBytes { core.catalog.hasher.key($0, styleTag: Style.original.tag) }
-      let told = core.catalog.keys.find(hash, counts: false) { $0 }.map {
-        core.lastUse(of: $0, at: world.clock.wallMilliseconds())
+      let hash = key.utf8.span.bytes.withUnsafeBytes {
+        core.context.catalog.hasher.key($0, styleTag: Style.original.tag)
+      }
+      let told = core.context.catalog.keys.find(hash, counts: false) { $0 }.map {
+        core.lifetimes.lastUse(of: $0, at: world.clock.wallMilliseconds())
       }
       #expect(told.map { abs($0 - time) <= 3_600_000 } == true, "\(key): told \(told ?? 0), was \(time)")
     }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Vitrine
 
-/// A smaller budget holds when an opening that made it smaller, a compaction or a close returns.
+/// A smaller budget holds when the opening that set it, a compaction or a close returns.
 @Suite struct SmallerBudgetTests {
   let disk = MemoryDisk()
   let world: TestWorld
@@ -68,10 +68,7 @@ import Testing
     try makeFull()
     let store = try world.open("store", StoreOptions())
     // A folder above its budget for any reason.
-    store.core.locked {
-      store.core.current.byteBudget = 3 << 20
-      store.core.ledger.budget = 3 << 20
-    }
+    store.probe.setBudget(3 << 20)
     if compacts {
       let report = try store.compact()
       #expect(report.bytesAfter <= 3 << 20)

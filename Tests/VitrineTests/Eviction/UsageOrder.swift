@@ -2,7 +2,7 @@ import Testing
 
 @testable import Vitrine
 
-/// Who was used when, as a test did it: the yardstick for who may have gone.
+/// The uses of entries as a test made them: the reference for the order of evictions.
 struct UsageOrder {
   private var uses: [String: Int] = [:]
   private var clock = 0
@@ -21,9 +21,10 @@ struct UsageOrder {
 
   var keys: [String] { Array(uses.keys) }
 
-  /// Nobody who is left was used longer ago than somebody who has gone. Forgets who has gone; answers who is left.
+  /// Expects that no remaining entry was used longer ago than an evicted one. Forgets the evicted ones; returns the
+  /// number of the others.
   mutating func expectOrder(_ store: CacheStore, styles: Int = 1, _ comment: Comment? = nil) -> Int {
-    // Upkeep may evict while this looks; then it looks again.
+    // Upkeep may evict meanwhile; then this starts again.
     var present: Set<String> = []
     var evictedCount = -1
     while evictedCount != store.statistics().evictedCount {

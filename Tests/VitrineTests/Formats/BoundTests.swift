@@ -3,7 +3,7 @@ import VitrineSimulation
 
 @testable import Vitrine
 
-/// Numbers that no writer would store, under checksums that fit them: each is refused, alone, whatever else is right.
+/// Numbers that no writer would store, under matching checksums: each alone is refused, with everything else right.
 @Suite struct BoundTests {
   // MARK: Checkpoints
 
@@ -15,7 +15,7 @@ import VitrineSimulation
     }
   }
 
-  /// Whether a checkpoint with these words and this header is taken.
+  /// Returns whether a checkpoint with these words and this header is accepted.
   private func isTaken(
     _ header: (inout CheckpointHeader) -> Void = { _ in }, words change: (inout [UInt64]) -> Void
   ) throws -> Bool {
@@ -33,10 +33,10 @@ import VitrineSimulation
     return GoldenCheckpoint.read(try file.readAll()) != nil
   }
 
-  /// Where the parts begin: the segment's words, the key's shard with its count, the blob's, the large count.
+  /// The offsets of the parts: the segment's words, the key's shard with its count, the blob's, the large count.
   private static let (key, blob, large) = (9 + 16, 9 + 64 + 2 + 32, 9 + 64 + 2 + 64 + 1)
 
-  @Test func theUnchangedCheckpointIsTaken() throws {
+  @Test func unchangedCheckpointIsAccepted() throws {
     #expect(try isTaken { _ in })
     let words = try words()
     #expect(words[Self.key] == 1 && words[Self.blob] == 1 && words[Self.large + 1] == 5)
@@ -53,7 +53,7 @@ import VitrineSimulation
 
   @Test func twoSegmentsInOneSlotAreRefused() throws {
     #expect(try !isTaken({ $0.segmentCount = 2 }, words: { $0.insert(contentsOf: $0[0..<9], at: 9) }))
-    // In another slot it may be.
+    // Another slot is allowed.
     #expect(
       try isTaken(
         { $0.segmentCount = 2 },
@@ -64,20 +64,20 @@ import VitrineSimulation
         }))
   }
 
-  @Test func entriesThatLieNowhereAreRefused() throws {
-    // In a segment that is not there, in a segment's header, behind a segment's end.
+  @Test func entriesOutsideEverySegmentAreRefused() throws {
+    // In a missing segment, in a segment's header, behind a segment's end.
     for bits in [1 << 22 | 2, 1, 0x10000 >> 6] as [UInt64] {
       #expect(try !isTaken { $0[Self.key + 1] = $0[Self.key + 1] & ~Location.mask | bits }, "key at \(bits)")
       #expect(try !isTaken { $0[Self.blob + 1] = $0[Self.blob + 1] & ~Location.mask | bits }, "blob at \(bits)")
     }
   }
 
-  @Test func countsOfShardsThatAreNotTrueAreRefused() throws {
+  @Test func wrongShardCountsAreRefused() throws {
     for count in [2, 1 << 40, 1 << 62, 1 << 63, .max] as [UInt64] {
       #expect(try !isTaken { $0[Self.key] = count }, "\(count) keys")
       #expect(try !isTaken { $0[Self.blob] = count }, "\(count) blobs")
     }
-    // Fewer than the header tells.
+    // Fewer than the header counts.
     #expect(try !isTaken({ $0.keyCount = 2 }, words: { $0 += [0, 0] }))
     #expect(try !isTaken({ $0.blobCount = 2 }, words: { $0 += [0] }))
     for count in [0, 3, 1 << 41, .max] as [UInt64] {
@@ -93,7 +93,7 @@ import VitrineSimulation
       change(&header)
       return header.encoded().withUnsafeBytes { CheckpointHeader($0) } != nil
     }
-    /// With a body as long as the counts want.
+    /// With a body as long as the counts require.
     func isTaken(_ path: WritableKeyPath<CheckpointHeader, Int>, _ count: Int) -> Bool {
       isTaken { header in
         header[keyPath: path] = count
@@ -233,7 +233,7 @@ import VitrineSimulation
     #expect(!isTaken(bitmap), "a layout of other bytes")
   }
 
-  // MARK: What a catalog takes
+  // MARK: Changes in a catalog
 
   @Test func changesThatDoNotFitTheCatalogEndAReplay() throws {
     let catalog = try #require(Catalog(identity: StoreIdentityFormatTests.identity))
@@ -256,7 +256,7 @@ import VitrineSimulation
     }
     #expect(!takes(put(4096 - 192)), "behind the segment's end")
     #expect(takes(put(4096 - 256)))
-    #expect(!takes(.segmentSealed(slot: 0, byteCount: 4096 - 64)), "sealed before the end of what is in it")
+    #expect(!takes(.segmentSealed(slot: 0, byteCount: 4096 - 64)), "sealed before the end of its records")
     #expect(!takes(.segmentRetired(slot: 0)), "something lives in it")
     let move = Change.Move(
       from: Location(slot: 0, offset: 4096 - 256), to: Location(slot: 0, offset: 4096 - 192), key: GoldenChange.hash,
@@ -264,9 +264,9 @@ import VitrineSimulation
     #expect(!takes(.moved(move)), "a copy behind the segment's end")
   }
 
-  /// Where they are many, the entries of one URL go in one pass.
+  /// If there are many, the entries of one URL are removed in one pass.
   @Test(arguments: [1, 15, 16, 40])
-  func removalsOfStylesThatAreNotThereEndAReplay(_ count: Int) throws {
+  func removalOfAMissingStyleEndsAReplay(_ count: Int) throws {
     func place(_ style: Int) -> Location { Location(slot: 0, offset: 128 * (1 + style)) }
     func hash(_ style: Int) -> KeyHash { KeyHash(url: GoldenChange.hash.bits, styleTag: UInt16(style)) }
     func content(_ style: Int) -> ContentHash { ContentHash(bits: UInt64(1 + style) << 40) }
@@ -294,7 +294,7 @@ import VitrineSimulation
     #expect(try !takes((0..<count).map(removal) + [removal(0)]), "one goes twice")
   }
 
-  @Test func nothingIsReadBehindWhatIsMapped() throws {
+  @Test func readsEndWithTheMapping() throws {
     let catalog = try #require(Catalog(identity: StoreIdentityFormatTests.identity))
     let folder = try MemoryDisk(["segments/x": noise(4096)]).openDirectory("", create: false)
       .openDirectory("segments", create: false)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Vitrine
 
-/// One change of each kind, with bytes that show where they stand.
+/// One change of each kind, with bytes that show their positions.
 enum GoldenChange {
   static let hash = KeyHash(bits: 0xF1E2_D3C4_B5A6_9788)
   static let place = Location(slot: 3, offset: 0x1240)
@@ -156,7 +156,7 @@ enum GoldenChange {
       for value: UInt32 in [1 << 31, .max] {
         var changed = bytes
         withUnsafeBytes(of: value.littleEndian) { for index in 0..<4 { changed[offset + index] = $0[index] } }
-        // Hashes and sequence numbers may be any number; all else has a limit far below.
+        // Hashes and sequence numbers may have any value; all other fields have a far lower limit.
         switch GoldenChange.decode(changed) {
         case .put(let put):
           #expect(put.location.bits <= Location.mask && put.logicalByteCount <= 1 << 40)

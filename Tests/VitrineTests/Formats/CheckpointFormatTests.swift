@@ -121,8 +121,8 @@ struct GoldenCheckpoint {
     }
   }
 
-  /// Whatever the copy of `STORE` in it says.
-  @Test func aHeaderOfAnotherVersionIsNone() throws {
+  /// Whatever its copy of `STORE` contains.
+  @Test func headerOfAnotherVersionIsRejected() throws {
     var header = try GoldenCheckpoint.make().header
     for version in [CacheFormat.version, 0, CacheFormat.version + 1, .max] {
       header.version = version
@@ -150,7 +150,7 @@ struct GoldenCheckpoint {
     #expect(GoldenCheckpoint.read(checkpoint.bytes) == nil)
   }
 
-  /// Counts that no file could hold, under a checksum that fits them.
+  /// Counts that no file could hold, under a matching checksum.
   @Test func countsThatReachTooFarAreRefused() {
     for count in [1 << 32 - 1, 1 << 40, 1 << 62, Int.max] {
       for path in [

@@ -49,7 +49,7 @@ import Testing
     #expect(counters.lastOpen?.kind == .recovered && counters.lastOpen?.mayHaveLostRemovals == true)
   }
 
-  @Test func changedOrShortCountersTellNothing() {
+  @Test func changedOrShortCountersAreRejected() {
     expectRefusals(of: counters.encoded(), covered: 0..<512) { Counters($0) != nil }
     #expect(Counters([UInt8](repeating: 0, count: 4096)) == nil)
   }

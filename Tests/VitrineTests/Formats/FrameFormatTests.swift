@@ -2,7 +2,7 @@ import Testing
 
 @testable import Vitrine
 
-/// A frame that stands at `offset` of a file with `seed`.
+/// A frame at `offset` of a file with `seed`.
 enum GoldenFrame {
   static let offset = 512
   static let seed: UInt64 = 0x0123_4567_89AB_CDEF
@@ -54,8 +54,8 @@ enum GoldenFrame {
     expectRefusals(of: frame, covered: 0..<frame.count) { GoldenFrame.parse($0) != nil }
   }
 
-  /// Format 1 knows no parts: alone, one is half of a change.
-  @Test func aFrameInPartsIsNone() {
+  /// Format 1 has no parts: a single one is half of a change.
+  @Test func frameInPartsIsRejected() {
     func isTaken(part: UInt16, of parts: UInt16) -> Bool {
       let buffer = ByteBuffer()
       buffer.append(GoldenFrame.encode([.removeAll]))
@@ -73,7 +73,7 @@ enum GoldenFrame {
     }
   }
 
-  @Test func aFrameUnderAnotherSeedOrAtAnotherPlaceIsNone() {
+  @Test func frameUnderAnotherSeedOrAtAnotherPlaceIsRejected() {
     let frame = GoldenFrame.encode([.removeAll])
     (frame + noise(100)).withUnsafeBytes { bytes in
       #expect(Frame.parse(bytes, at: GoldenFrame.offset, seed: GoldenFrame.seed)?.byteCount == frame.count)
@@ -84,7 +84,7 @@ enum GoldenFrame {
     }
   }
 
-  @Test func aFrameThatPromisesMoreChangesThanItHasGivesNone() throws {
+  @Test func frameWithTooFewChangesIsRejected() throws {
     for count in [3, 1000, Int(UInt32.max)] {
       let frame = GoldenFrame.encode([.removeAll, .segmentRetired(slot: 1)], count: count)
       let (header, changes) = try #require(GoldenFrame.parse(frame))

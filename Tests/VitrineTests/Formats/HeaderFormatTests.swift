@@ -2,7 +2,7 @@ import Testing
 
 @testable import Vitrine
 
-/// A store's number whose bytes show where they stand.
+/// A store id with bytes that show their positions.
 let goldenStore = StoreID(low: 0x0807_0605_0403_0201, high: 0x100F_0E0D_0C0B_0A09)
 
 @Suite struct SegmentHeaderFormatTests {
@@ -135,7 +135,7 @@ let goldenStore = StoreID(low: 0x0807_0605_0403_0201, high: 0x100F_0E0D_0C0B_0A0
     }
   }
 
-  @Test func aWholeIdentityOfALaterVersionIsToldFromDamage() {
+  @Test func intactIdentityOfALaterVersionIsNotDamage() {
     var identity = Self.identity
     identity.version = 2
     #expect(identity.encoded().withUnsafeBytes { StoreIdentity.read($0) } == .newer(2))
@@ -162,7 +162,7 @@ let goldenStore = StoreID(low: 0x0807_0605_0403_0201, high: 0x100F_0E0D_0C0B_0A0
     }
   }
 
-  @Test func whetherOnlyTheGenerationDiffersIsSeen() {
+  @Test func identitiesWithEqualOptionsAreRecognized() {
     var other = Self.identity
     other.generation = 9
     #expect(Self.identity.hasSameOptions(as: other))

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Vitrine
 
-/// No parser looks at a byte behind those it was given, whatever they say of their length.
+/// No parser reads a byte behind its input, whatever the input claims as its length.
 @Suite struct ReadBehindTheEndTests {
   /// Every prefix, and the whole with each length field raised.
   private func prefixes(_ bytes: [UInt8]) -> [[UInt8]] {
@@ -57,7 +57,7 @@ import Testing
       atTheEndOfMemory(bytes) { #expect((CheckpointHeader($0) != nil) == (bytes == checkpoint)) }
     }
     for count in [0, 8, 100, 504, 511] {
-      // What was cut off is still there in memory.
+      // The cut bytes are still in memory.
       var short = Counters().encoded()
       short.removeLast(short.count - count)
       #expect(Counters(short) == nil, "\(count)")
@@ -78,8 +78,8 @@ import Testing
     }
   }
 
-  /// The same bytes, parted elsewhere, are another key.
-  @Test func aGlanceTellsWhereTheUrlEndsAndTheStyleBegins() {
+  /// The same bytes, split elsewhere, are another key.
+  @Test func glanceSeparatesURLAndStyle() {
     let record = GoldenRecord.make()
     let both = record.url + record.style
     for length in 0...both.count {
@@ -94,7 +94,7 @@ import Testing
     }
   }
 
-  /// A hit reads mapped memory in which the disk may have put anything.
+  /// A hit reads mapped memory with any content that the disk returned.
   @Test func aGlanceEndsWithItsSegment() {
     let record = GoldenRecord.make()
     func glance(_ change: (inout [UInt8]) -> Void, url: [UInt8]? = nil, style: [UInt8]? = nil) -> Bool {
@@ -129,7 +129,7 @@ import Testing
     let long = [UInt8](repeating: 0x61, count: 60_000)
     #expect(!glance(set(60_000, 4, at: 80), url: long))
     #expect(!glance(set(255, 2, at: 92), style: [UInt8](repeating: 0x61, count: 255)))
-    // The same bytes, cut in two at another place, are another key's.
+    // The same bytes, split at another place, are another key's.
     let joined = record.url + record.style
     #expect(!glance({ _ in }, url: Array(joined.prefix(record.url.count + 1)), style: Array(record.style.dropFirst())))
   }
@@ -150,7 +150,7 @@ import Testing
     }
   }
 
-  @Test func whatLiesBehindAMappingIsNotWrittenTo() throws {
+  @Test func bytesBehindAMappingAreNotWritten() throws {
     let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: 64, alignment: 8)
     defer { memory.deallocate() }
     memory.copyBytes(from: noise(64))

@@ -2,9 +2,9 @@ import Testing
 
 @testable import Vitrine
 
-/// A record and what it is made of.
+/// A record and its parts.
 struct GoldenRecord: CustomTestStringConvertible {
-  /// Without the payload, which may have a mebibyte.
+  /// Without the payload, which may have 1 MiB.
   var testDescription: String { "\(header.kind), \(header.encoding), \(header.flags)" }
 
   var header: RecordHeader
@@ -24,7 +24,7 @@ struct GoldenRecord: CustomTestStringConvertible {
     return GoldenRecord(header: header)
   }
 
-  /// As big as a record gets around its limits: a bitmap with a source, over the threshold of piece checksums.
+  /// A record at its limits: a bitmap with a source, over the threshold of piece checksums.
   static func full() -> GoldenRecord {
     let layout = BitmapLayout(width: 640, height: 512, bytesPerRow: 2560, format: .bgra8888)!
     var record = make { header in
@@ -166,7 +166,7 @@ struct GoldenRecord: CustomTestStringConvertible {
     #expect(GoldenRecord.isTaken(bytes))
   }
 
-  @Test func aRecordThatStandsElsewhereIsNone() {
+  @Test func recordAtAnotherPlaceIsRejected() {
     let seeds = [
       RecordHeader.seed(store: goldenStore, segment: 7, offset: 192),
       RecordHeader.seed(store: goldenStore, segment: 8, offset: 128),
@@ -179,7 +179,7 @@ struct GoldenRecord: CustomTestStringConvertible {
     }
   }
 
-  /// Every length field set to what no writer would: refused before anything is read or allocated for it.
+  /// Every length field set to an invalid value: refused before any read or allocation for it.
   @Test(arguments: [GoldenRecord.make(), .full()])
   func lengthsThatReachTooFarAreRefused(_ record: GoldenRecord) {
     let bytes = record.bytes
@@ -194,13 +194,13 @@ struct GoldenRecord: CustomTestStringConvertible {
         }
         if changed == bytes { continue }
         let isTaken = changed.withUnsafeBytes { RecordHeader($0) } != nil
-        // What is left of the number may be a length by chance; then the checksum must tell.
+        // The rest of the number may be a valid length by chance; then the checksum must differ.
         if isTaken { #expect(!GoldenRecord.isTaken(changed), "\(field.offset) \(value)") }
       }
     }
   }
 
-  @Test func noContentAtAllTrapsTheParser() {
+  @Test func noContentTrapsTheParser() {
     var random = SeededRandom(seed: 42)
     let golden = [GoldenRecord.make().bytes, GoldenRecord.full().head]
     for _ in 0..<20_000 {

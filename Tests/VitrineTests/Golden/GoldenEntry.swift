@@ -1,17 +1,17 @@
 import Vitrine
 
-/// What one key of a golden store must give, as a line of words in the store's list. Lists are kept for ever, so a word
-/// never changes what it means.
+/// The expected value of one key of a golden store, as a line of words in the store's list. Lists are kept forever,
+/// so a word never changes its meaning.
 struct GoldenEntry {
-  /// What the value's bytes follow from.
+  /// The rule that determines the value's bytes.
   enum Rule: String {
     case none, noise, text
-    /// A row of 64 bytes again and again: nothing in the store compresses it, and the archive does.
+    /// A repeated row of 64 bytes: the store does not compress it, and the archive does.
     case rows
   }
 
   var key: CacheKey
-  /// False where the store must have nothing.
+  /// False if the store must have no value.
   var isThere = true
   var rule = Rule.none
   var count = 0
@@ -45,14 +45,14 @@ extension GoldenEntry {
     self.init(key: CacheKey(url, style), rule: rule, count: count, seed: seed)
   }
 
-  /// That the store must have nothing under a key.
+  /// Returns an entry that must have no value.
   static func gone(_ url: String, _ style: Style = .original) -> GoldenEntry {
     var entry = GoldenEntry(url, style)
     entry.isThere = false
     return entry
   }
 
-  /// Takes what only the store can tell from what it tells now.
+  /// Fills in the properties that only the store knows, from its present state.
   func completed(by store: CacheStore) -> GoldenEntry {
     guard isThere, case .found(let info) = store.lookup(key) else { return self }
     var entry = self
@@ -82,7 +82,7 @@ extension GoldenEntry {
     return words.joined(separator: " ")
   }
 
-  /// Nil for a line that is none.
+  /// Nil for an invalid line.
   init?(line: Substring) {
     let words = line.split(separator: " ").map(String.init)
     guard words.count >= 3, ["has", "gone"].contains(words[0]), let style = Style(words[2]) else { return nil }

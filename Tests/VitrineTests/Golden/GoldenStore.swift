@@ -3,16 +3,16 @@ import Testing
 
 @testable import Vitrine
 
-/// A store that a released format has left: an archive in `Tests/Golden`, and the list of what it must give.
+/// A store of a released format: an archive in `Tests/Golden`, and the list of its expected values.
 struct GoldenStore: CustomTestStringConvertible {
   enum Kind: String, CaseIterable {
     /// Closed.
     case clean
-    /// Left by two deaths, with changes in the log that no checkpoint covers.
+    /// Left after two deaths, with changes in the log that no checkpoint covers.
     case killed
-    /// The same after a loss of power: a synced value is in the log alone.
+    /// The same after a loss of power: only the log has a synced value.
     case torn
-    /// The killed one with both checkpoints damaged: removed keys may come back, and only those.
+    /// The killed one with both checkpoints damaged: only removed keys may return.
     case rebuilt
   }
 
@@ -25,7 +25,7 @@ struct GoldenStore: CustomTestStringConvertible {
   private static let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent().appending(path: "Golden").path
 
-  /// Of every format that has been.
+  /// The stores of every released format.
   static let all: [GoldenStore] = {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
     return names.sorted().compactMap { Int($0.dropFirst()) }.flatMap { version in
@@ -41,7 +41,7 @@ struct GoldenStore: CustomTestStringConvertible {
       .compactMap { GoldenEntry(line: $0) }
   }
 
-  /// Puts the store into a folder, where it is called `store`.
+  /// Unpacks the store into a folder, under the name `store`.
   func unpack(into folder: String) throws {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/tar")
@@ -61,7 +61,7 @@ struct GoldenStore: CustomTestStringConvertible {
     return Dictionary(uniqueKeysWithValues: try names.map { ($0, try Files.read("\(folder.store)/\($0)")) })
   }
 
-  /// Everything that the list says; who carries a shared payload only where nothing has changed since.
+  /// Checks everything in the list; the carrier of a shared payload only if nothing has changed since.
   func check(_ store: CacheStore, changed: Set<CacheKey> = [], isFresh: Bool = true) throws {
     for entry in entries where !changed.contains(entry.key) {
       let name = Comment(rawValue: "\(testDescription): \(entry.key.urlText) \(entry.key.style)")
@@ -87,9 +87,9 @@ struct GoldenStore: CustomTestStringConvertible {
     }
   }
 
-  /// No more than the list says, unless removed keys have come back.
+  /// Checks that there are no more keys than in the list, except returned removed ones.
   func checkCount(_ store: CacheStore) {
-    // An entry that has expired counts until upkeep has met it.
+    // An expired entry counts until upkeep has found it.
     let there = Set(entries.filter(\.isThere).map(\.key))
     let found = (try? store.keysInOrder()) ?? []
     #expect(there.isSubset(of: found), "\(testDescription)")

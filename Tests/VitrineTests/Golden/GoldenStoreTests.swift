@@ -4,7 +4,7 @@ import VitrineSimulation
 
 @testable import Vitrine
 
-/// Stores of every format that has been are read, byte for byte, and go on.
+/// Stores of every released format are read, byte for byte, and can be changed.
 @Suite struct GoldenStoreTests {
   let folder: TemporaryFolder
 
@@ -29,7 +29,7 @@ import VitrineSimulation
   }
 
   @Test(arguments: GoldenStore.all)
-  func aWriterFindsEveryValueAndGoesOn(_ golden: GoldenStore) throws {
+  func writerFindsEveryValueAndContinues(_ golden: GoldenStore) throws {
     try golden.unpack(into: folder.path)
     let store = try CacheStore.open(at: folder.store)
     let opening = store.statistics().lastOpen
@@ -59,9 +59,9 @@ import VitrineSimulation
     try again.close()
   }
 
-  /// A death behind the first changes that a later version makes.
+  /// A death after the first changes of a later version.
   @Test(arguments: GoldenStore.all)
-  func aDeathOfTheLaterWriterLosesNothing(_ golden: GoldenStore) throws {
+  func deathOfTheLaterWriterLosesNoEntry(_ golden: GoldenStore) throws {
     try golden.unpack(into: folder.path)
     let store = try CacheStore.open(at: folder.store)
     let changed = try change(store)
@@ -82,7 +82,7 @@ import VitrineSimulation
     }
   }
 
-  /// Something of every kind, over what is there and beside it.
+  /// Makes changes of every kind, of existing and new entries.
   private func change(_ store: CacheStore) throws -> Changes {
     var changes = Changes()
     func put(_ key: CacheKey, _ bytes: [UInt8], synced: Bool = false) throws {
@@ -95,7 +95,7 @@ import VitrineSimulation
     try put(CacheKey("text"), text(4000, 72))
     try store.remove("twin", durability: .synced)
     changes.values[CacheKey("twin")] = .some(nil)
-    // What was made from the old original goes.
+    // The styles made from the old original are removed.
     try put(CacheKey("photo"), noise(410, 73))
     changes.values[CacheKey("photo", Style("square-60@2x")!)] = .some(nil)
     var batch = WriteBatch()
@@ -108,7 +108,7 @@ import VitrineSimulation
     return changes
   }
 
-  /// What `scripts/golden` runs: not a test.
+  /// Run by `scripts/golden`: not a test.
   @Test(.enabled(if: ProcessInfo.processInfo.environment["VITRINE_GOLDEN"] != nil))
   func goldenStoresAreWritten() throws {
     let path = try #require(ProcessInfo.processInfo.environment["VITRINE_GOLDEN"])

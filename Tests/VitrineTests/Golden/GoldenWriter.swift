@@ -3,16 +3,16 @@ import Testing
 
 @testable import Vitrine
 
-/// Writes the golden stores of the present format: `scripts/golden` runs it and packs what it has written. Each is a folder
-/// with its store, and beside it the list of what must be in it.
+/// Writes the golden stores of the present format: `scripts/golden` runs it and packs the result. Each is a folder
+/// with its store and the list of its expected values.
 ///
-/// Small on purpose: next to nothing of it is noise, so an archive takes a few kilobytes.
+/// Small on purpose: almost none of it is noise, so an archive takes a few kilobytes.
 final class GoldenWriter {
   private let folder: String
   private let world = TestWorld(seed: 20)
   private var options = StoreOptions(byteBudget: 8 << 20, segmentByteCount: 64 << 10)
   private var store: CacheStore
-  /// What there must be, by key.
+  /// The expected values, by key.
   private var entries: [CacheKey: GoldenEntry] = [:]
 
   private static let square = Style("square-60@2x")!
@@ -49,7 +49,7 @@ final class GoldenWriter {
     try store.close()
   }
 
-  /// What the death of the process leaves is opened again, and left to a second death.
+  /// Opens the store after a death of its process, and leaves it to a second death.
   private func die() throws {
     let path = folder + "/second"
     try Files.copyFolder(store.path, to: path)
@@ -57,7 +57,7 @@ final class GoldenWriter {
     store = try world.open(path, options)
   }
 
-  /// A synced value's own place was not yet written; its frame has it.
+  /// A synced value was not yet written to its place; its frame has it.
   private func tear(_ path: String) throws {
     let value = Data(try #require(entries[CacheKey("late/2")]).bytes)
     for name in try Files.below(path + "/segments") {
@@ -114,7 +114,7 @@ final class GoldenWriter {
     entries[key] = .gone(key.urlText, key.style)
   }
 
-  /// Entries among others that go: compaction copies them.
+  /// Entries among removed ones: compaction copies them.
   private func putWhatIsMoved() throws {
     for index in 0..<100 {
       try put(GoldenEntry("moved/\(index)", .original, .text, 2000, index))
@@ -208,14 +208,14 @@ final class GoldenWriter {
     entries[CacheKey("batch/\(number)/old")] = .gone("batch/\(number)/old")
   }
 
-  /// What lies in the log, behind the newest checkpoint.
+  /// Changes that are in the log, after the newest checkpoint.
   private func changeMuch(_ number: Int) throws {
     try put(GoldenEntry("late/\(number)", .original, .noise, 250, 30 + number), durability: .synced)
     try put(GoldenEntry("late/text/\(number)", .original, .text, 900, 40 + number))
     var entry = GoldenEntry("late/bitmap/\(number)", Self.row, .rows, Self.layout.byteCount, 50 + number)
     entry.layout = Self.layout
     try put(entry, durability: .synced)
-    // Over what the checkpoint knows.
+    // Over entries of the checkpoint.
     try put(GoldenEntry("moved/\(15 * number)", .original, .noise, 60, 60 + number))
     entry = try #require(entries[CacheKey("plain")])
     entry.metadata = text(20 + number)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Vitrine
 
-/// A store that a later version has written is refused, in every way of opening, and nothing in it is touched.
+/// A store of a later version is refused, in every way of opening, and no file in it is touched.
 @Suite struct NewerFormatTests {
   let folder: TemporaryFolder
 
@@ -38,7 +38,7 @@ import Testing
     try expectRefused("\(golden) \(places)")
   }
 
-  /// Then the checkpoints tell whose it is: it is not taken for one that was being made, nor for one to be made anew.
+  /// Then the checkpoints identify it: it is neither taken for an unfinished store nor recreated.
   @Test(arguments: [true, false], [true, false])
   func aLaterStoreThatHasLostItsIdentityIsRefusedToo(_ isMissing: Bool, _ hasSegments: Bool) throws {
     try #require(Self.presents.first).unpack(into: folder.path)
@@ -64,7 +64,7 @@ import Testing
     try store.close()
   }
 
-  @Test func headersOfALaterVersionAreNone() throws {
+  @Test func headersOfALaterVersionAreRejected() throws {
     try #require(Self.presents.first).unpack(into: folder.path)
     func headerCount(_ folder: String, _ isHeader: (UnsafeRawBufferPointer) -> Bool) throws -> Int {
       try Files.below("\(self.folder.store)/\(folder)").count { name in
@@ -82,7 +82,7 @@ import Testing
     #expect(try counts() == [0, 0])
   }
 
-  /// Only a whole header tells of a later version; a number that damage has left tells nothing.
+  /// Only an intact header states a later version; a damaged number states nothing.
   @Test func aDamagedNumberIsNotALaterOne() throws {
     try #require(Self.presents.first).unpack(into: folder.path)
     for name in try Files.below(folder.store + "/checkpoints") {
@@ -98,9 +98,9 @@ import Testing
     try again.close()
   }
 
-  /// `STORE` decides: what else has another number is not what this version wrote, and nothing more.
+  /// `STORE` decides: other files with another version were not written by this version, and are merely ignored.
   @Test(arguments: presents)
-  func theNumberOfASegmentIsForPeople(_ golden: GoldenStore) throws {
+  func versionOfASegmentIsIgnored(_ golden: GoldenStore) throws {
     try golden.unpack(into: folder.path)
     try RaisedVersion.segments.apply(to: folder.store)
     let store = try CacheStore.open(at: folder.store)
@@ -110,7 +110,7 @@ import Testing
   }
 
   @Test(arguments: presents)
-  func checkpointsOfAnotherNumberAreNone(_ golden: GoldenStore) throws {
+  func checkpointsOfAnotherVersionAreRejected(_ golden: GoldenStore) throws {
     try golden.unpack(into: folder.path)
     try RaisedVersion.checkpoints.apply(to: folder.store)
     let store = try CacheStore.open(at: folder.store)
@@ -119,7 +119,7 @@ import Testing
     try store.close()
   }
 
-  @Test func logsOfAnotherNumberAreNone() throws {
+  @Test func logsOfAnotherVersionAreRejected() throws {
     let golden = try #require(Self.presents.first { $0.kind == .clean })
     try golden.unpack(into: folder.path)
     try RaisedVersion.logs.apply(to: folder.store)

@@ -1,7 +1,7 @@
 @testable import Vitrine
 
-/// Raises the number of the format by one in a store's files, as a later version would have written it, with checksums that
-/// are right.
+/// Raises the format version by one in a store's files, as a later version would have written it, with valid
+/// checksums.
 enum RaisedVersion: CaseIterable {
   case firstCopy, secondCopy, checkpoints, logs, segments
 
@@ -49,7 +49,7 @@ enum RaisedVersion: CaseIterable {
     set(sum, &bytes, at: 504)
   }
 
-  /// Of a log file or a segment; one that was never used has none.
+  /// Of a log file or a segment; a file that was never used has none.
   private static func raiseHeader(_ bytes: inout [UInt8], _ magic: UInt64) {
     guard bytes.count >= 128, bytes.withUnsafeBytes({ $0.loadUnaligned(as: UInt64.self) }) == magic.littleEndian else {
       return

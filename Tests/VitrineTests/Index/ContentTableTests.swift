@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct ContentTableTests {
   @Test(arguments: RandomRuns.seeds([1, 2, 3]), [0..<1 << 24, (1 << 24 - 20)..<1 << 24, 5..<6])
-  func randomChangesGiveWhatADictionaryGives(_ seed: UInt64, _ tags: Range<Int>) {
+  func randomChangesMatchADictionary(_ seed: UInt64, _ tags: Range<Int>) {
     struct Blob: Hashable {
       let hash: ContentHash
       let location: Location
@@ -43,7 +43,7 @@ import Testing
     }
     #expect((0..<64).reduce(0) { $0 + table.count(shard: $1) } == model.count)
     #expect(table.largeCounts.count == model.values.count { $0 > 3 })
-    // What a checkpoint carries is enough to enter the same again.
+    // The words of a checkpoint are enough to enter the same again.
     let copy = ContentTable()
     for shard in 0..<ContentTable.shardCount {
       var words: [UInt64] = []
@@ -55,7 +55,7 @@ import Testing
     for (blob, count) in model { #expect(copy.count(blob.hash, blob.location) == count) }
   }
 
-  @Test func aBlobGoesWithTheLastKeyThatUsesIt() {
+  @Test func blobIsRemovedWithItsLastKey() {
     let table = ContentTable()
     let hash = ContentHash(bits: 0x1234_5678_0000_0000)
     let place = Location(bits: 9)

@@ -49,12 +49,12 @@ import Testing
     #expect(index.takeDue(at: 1, most: 1).map(\.due) == [1])
   }
 
-  @Test func notesOfKeysThatHaveGoneAreDropped() {
+  @Test func notesOfRemovedKeysAreDropped() {
     let keys = KeyTable()
     enter(0..<1000, in: keys)
     let index = ExpiryIndex(keys: keys)
     for number in 0..<100_000 { index.note(hash(number), due: 5) }
-    // 24 bytes an entry, and the least that each shard has.
+    // 24 bytes an entry, and the minimum of each shard.
     #expect(index.count <= 1000 * 3 / 2 + 64 * 64)
     let taken = Set(index.takeDue(at: 5, most: .max).map(\.hash.bits))
     #expect((0..<1000).allSatisfy { taken.contains(hash($0).bits) })

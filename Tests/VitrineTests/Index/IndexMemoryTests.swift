@@ -5,14 +5,14 @@
   @testable import Vitrine
 
   @Suite struct IndexMemoryTests {
-    /// Pages of memory that this process has.
+    /// The resident pages of this process.
     private static func residentByteCount() -> Int {
       let text = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8)) ?? ""
       return text.split(separator: " ").dropFirst().first.flatMap { Int($0) }.map { $0 * 4096 } ?? 0
     }
 
-    /// In a process of its own, where nobody else takes memory.
-    /// Sanitizers take memory of their own for each allocation.
+    /// In a separate process, where no other test takes memory. Sanitizers take additional memory for each
+    /// allocation.
     @Test(.disabled(if: RandomRuns.isSanitized)) func aMillionEntriesTakeAtMost32BytesEach() async {
       await #expect(processExitsWith: .success) {
         let keys = KeyTable()
@@ -27,7 +27,7 @@
           else { exit(2) }
         }
         let taken = Self.residentByteCount() - before
-        // Without a measure there would be no test.
+        // Without a measure the test would be void.
         guard before > 0, taken > 20 * count else { exit(3) }
         exit(taken <= 32 * count ? 0 : 1)
       }

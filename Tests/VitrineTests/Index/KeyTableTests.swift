@@ -3,7 +3,7 @@ import Testing
 @testable import Vitrine
 
 @Suite struct KeyTableTests {
-  /// What the table should hold: entries of each hash by location.
+  /// The expected content of the table: entries of each hash by location.
   private struct Model {
     var entries: [KeyHash: Set<UInt64>] = [:]
     var count: Int { entries.values.reduce(0) { $0 + $1.count } }
@@ -19,9 +19,9 @@ import Testing
     return found
   }
 
-  /// `urlTags` says how the tags lie: crowded at the table's end they wrap around to its front.
+  /// `urlTags` is the range of the tags: crowded at the table's end they wrap around to its front.
   @Test(arguments: RandomRuns.seeds([1, 2, 3]), [0..<1 << 32, (1 << 32 - 40)..<1 << 32, 0..<12])
-  func randomChangesGiveWhatADictionaryGives(_ seed: UInt64, _ urlTags: Range<Int>) {
+  func randomChangesMatchADictionary(_ seed: UInt64, _ urlTags: Range<Int>) {
     var random = SeededRandom(seed: seed)
     let table = KeyTable()
     var model = Model()
@@ -78,7 +78,7 @@ import Testing
   }
 
   @Test(arguments: [200, RandomRuns.isSanitized ? 2000 : 20_000])
-  func allStylesOfAURLAreFoundAndGoOneByOne(_ count: Int) {
+  func allStylesOfAURLAreFoundAndRemovedOneByOne(_ count: Int) {
     let table = KeyTable()
     let url: UInt64 = 0xABCD_EF01_2345_0000
     for style in 0..<count {
@@ -97,7 +97,7 @@ import Testing
     #expect(table.find(stranger, Location(bits: 1 << 30)))
   }
 
-  @Test func aLookupMeetsOnlyItsOwnTags() {
+  @Test func lookupFindsOnlyItsOwnTags() {
     let table = KeyTable()
     let hash = KeyHash(url: 0x1234_5678_9ABC_0000, styleTag: 7)
     #expect(table.find(hash, counts: true) { $0.location.bits } == nil)
@@ -131,7 +131,7 @@ import Testing
 
   /// Two URLs with hundreds of styles each in one shard, and changes of all kinds.
   @Test(arguments: RandomRuns.seeds([4, 5]))
-  func crowdedURLsGiveWhatADictionaryGives(_ seed: UInt64) {
+  func crowdedURLsMatchADictionary(_ seed: UInt64) {
     var random = SeededRandom(seed: seed)
     var table = KeyTable()
     var model: [Location: (hash: KeyHash, stamp: UInt32)] = [:]
@@ -222,6 +222,37 @@ import Testing
     #expect(table.count(shard: 7) == 0 && table.lastChange(KeyHash(bits: urls[0])) == nil)
   }
 
+  /// The number of a crowded URL's last change tells of entries that an original may outdate, and of no others.
+  @Test func independentEntriesAreNoChange() {
+    let table = KeyTable()
+    func hash(_ style: Int) -> KeyHash { KeyHash(url: 7 << 40, styleTag: UInt16(style)) }
+    func slot(_ style: Int, _ flags: KeySlot.Flags = .independent, at place: Int? = nil) -> KeySlot {
+      KeySlot(hash(style), Location(bits: UInt64(place ?? style) + 1), flags)
+    }
+    func dependents() -> Set<UInt16> {
+      var found: Set<UInt16> = []
+      table.forEachDependentStyle(hash(0)) { _, hash in found.insert(hash.styleTag) }
+      return found
+    }
+    for style in 0..<100 { #expect(table.insert(slot(style, style == 40 ? [] : .independent), hash(style))) }
+    let first = table.lastChange(hash(0))
+    #expect(first != nil && dependents() == [40])
+    #expect(table.insert(slot(100), hash(100)) && table.lastChange(hash(0)) == first)
+    table.setIndependent(hash(40), slot(40).location)
+    #expect(dependents() == [] && table.lastChange(hash(0)) == first)
+    table.noteIndependence(hash(0), since: first ?? 0)
+    #expect(table.lastChange(hash(0)) == nil)
+    // A moved entry stays what it is, and one that is replaced becomes what it was put as.
+    #expect(table.move(hash(50), from: slot(50).location, to: slot(0, at: 500).location))
+    #expect(table.lastChange(hash(0)) == nil)
+    #expect(table.replace(hash(51), slot(51).location, with: slot(51, [], at: 501)))
+    let second = table.lastChange(hash(0))
+    #expect(second != nil && second != first && dependents() == [51])
+    // An older look says nothing of it.
+    table.noteIndependence(hash(0), since: first ?? 0)
+    #expect(table.lastChange(hash(0)) == second)
+  }
+
   /// Neither its own styles nor other URLs pay for a URL with very many styles, however the table was filled.
   @Test func aLookupPassesFewEntriesBesideAHundredThousandStyles() {
     let count = RandomRuns.isSanitized ? 20_000 : 100_000
@@ -232,7 +263,7 @@ import Testing
       let hash = KeyHash(url: crowded, styleTag: UInt16(random.below(1 << 16)))
       #expect(table.insert(KeySlot(hash, Location(bits: UInt64(style + 1)), []), hash))
     }
-    // Beside it in its shard.
+    // In its shard.
     var others: [KeyHash] = []
     for index in 0..<1000 {
       let hash = KeyHash(bits: (crowded & (~0 << 58)) | (random.next() >> 6))

@@ -11,12 +11,12 @@ final class ModelRun {
   private var path: String
   private let seed: UInt64
   private let options: StoreOptions
-  /// Where the next opening finds what the death of the process at this moment would leave.
+  /// The place where the next opening finds the state after the death of the process at this moment.
   private let survivor: (ModelRun) throws -> (TestWorld, String)
   private var step = 0
   private var doing = "opening"
   private var evictedCount = 0
-  /// Blobs of any age, and what they must give as long as they are there.
+  /// Blobs of any age, and the bytes that they must return as long as they exist.
   private var blobs: [(blob: Blob, value: [UInt8])] = []
 
   init(
@@ -52,7 +52,7 @@ final class ModelRun {
         try makeRoom()
       }
       try compareOne(values.key(), asksForASource: true)
-      // A run that is repeated is one that failed: find the step.
+      // A repeated run is one that failed: find the step.
       if step % 100 == 0 || RandomRuns.repeatedSeed != nil { try compareAll() }
     }
     try compareAll()
@@ -67,10 +67,10 @@ final class ModelRun {
 
   // MARK: Evictions
 
-  /// What went since the last time went in its order.
+  /// Entries evicted since the last call must be in order.
   private func noteEvictions() throws {
     let count = store.statistics().evictedCount
-    let hasExpired = store.core.catalog.keyCount != model.entries.count
+    let hasExpired = store.core.context.catalog.keyCount != model.entries.count
     guard count != evictedCount || hasExpired else { return }
     let kept = keptKeys()
     model.forgetExpired(butFor: kept, at: now)
@@ -80,24 +80,24 @@ final class ModelRun {
     #expect(isInOrder, comment)
   }
 
-  /// The keys of the index, also of entries that have expired and are not removed yet.
+  /// The keys of the index, including expired entries that are not removed yet.
   private func keptKeys() -> Set<CacheKey> {
     var keys: Set<CacheKey> = []
-    store.core.forEachRecord(includesExpired: true) { (view, _, _) throws(Never) in
+    store.core.walk.forEachRecord(includesExpired: true) { (view, _, _) throws(Never) in
       keys.insert(view.key)
       return true
     }
     return keys
   }
 
-  /// Whether something is evicted on the way, or goes because it has expired.
+  /// Returns whether entries are evicted or removed as expired meanwhile.
   private func evicts(_ body: () throws -> Void) rethrows -> Bool {
     let before = (store.statistics().evictedCount, expiredCount)
     try body()
     return store.statistics().evictedCount != before.0 || expiredCount < before.1
   }
 
-  private var expiredCount: Int { store.core.catalog.keyCount - store.count }
+  private var expiredCount: Int { store.core.context.catalog.keyCount - store.count }
 
   // MARK: Changes
 
@@ -121,7 +121,7 @@ final class ModelRun {
       let metadata = text(values.random.below(500), values.random.below(5))
       let durability = durability()
       let expected = model.live(key, at: now) != nil
-      // The entry itself may have to go for its new record.
+      // The entry itself may have to be evicted for its new record.
       var isSet = false
       let hasEvicted = try evicts { isSet = try store.setMetadata(metadata, for: key, durability: durability) }
       #expect(isSet == expected || hasEvicted, comment)
@@ -171,14 +171,14 @@ final class ModelRun {
     if hasEvicted { adoptSource(key, options) }
   }
 
-  /// The original may have gone for what was made from it, before it was or after.
+  /// The original may have been evicted for the style made from it, before or after that.
   private func adoptSource(_ key: CacheKey, _ options: PutOptions) {
     if case .automatic = options.source, case .found(let info) = store.lookup(key) {
       model.setSource(info.source, of: key)
     }
   }
 
-  /// In pieces of any length, with other changes between them; some writers are left to their end.
+  /// In pieces of any length, with other changes between them; some writers are left unfinished.
   private func write(_ value: [UInt8], _ key: CacheKey, _ options: PutOptions, isLengthKnown: Bool) throws {
     doing += ", in pieces of \(value.count)\(isLengthKnown ? "" : ", unknown")"
     let stalled = try store.writer(for: key, length: isLengthKnown ? value.count : nil, options: options)
@@ -237,7 +237,7 @@ final class ModelRun {
     if hasEvicted { for change in changes { adoptSource(change.0, change.2) } }
   }
 
-  /// A round of upkeep, now and then after so long a time that it looks for what has expired.
+  /// A round of upkeep, sometimes after so long a time that it searches for expired entries.
   private func upkeep() throws {
     if values.random.chance(40) { world.clock.advance(61_000) }
     try runUpkeep()
@@ -251,7 +251,7 @@ final class ModelRun {
       let report = try store.compact { _, _ in !stops || values.random.chance(70) }
       #expect(report.recordsDropped == 0 && (stops || !report.isInterrupted), comment)
       // The one spare for copies may not have been there before.
-      #expect(report.bytesAfter <= report.bytesBefore + store.core.segmentByteCount, comment)
+      #expect(report.bytesAfter <= report.bytesBefore + store.probe.segmentByteCount, comment)
     }
     try noteEvictions()
     model.forgetExpired(butFor: keptKeys(), at: now)
@@ -292,7 +292,7 @@ final class ModelRun {
     }
   }
 
-  /// The store is full, and no change was made. Removing must work, and give the space back.
+  /// The store is full, and no change was made. Removing must work, and free the space.
   private func makeRoom() throws {
     try compareAll()
     try store.removeAll()
@@ -309,7 +309,7 @@ final class ModelRun {
     evictedCount = 0
   }
 
-  // MARK: Comparing
+  // MARK: Comparison
 
   private func compareOne(_ key: CacheKey, asksForASource: Bool = false) throws {
     let live = model.live(key, at: now)
@@ -341,7 +341,7 @@ final class ModelRun {
     }
   }
 
-  /// Keeps some of the values beyond all that happens to the store.
+  /// Keeps some of the values through all that happens to the store.
   private func retain(_ key: CacheKey, _ source: Source?, _ expected: [UInt8]?) throws {
     guard values.random.chance(30) else { return }
     let blob = store.blob(key, source: source)
@@ -357,7 +357,7 @@ final class ModelRun {
 
   private static func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeBytes { Array($0) } } }
 
-  /// After the first difference everything differs, so the run ends there.
+  /// After the first difference all values differ, so the run ends there.
   private func requireSame(_ got: [UInt8]?, _ expected: [UInt8]?) throws {
     try #require(got?.count == expected?.count && got == expected, comment)
   }

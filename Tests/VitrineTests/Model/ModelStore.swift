@@ -1,6 +1,6 @@
 @testable import Vitrine
 
-/// What a store should hold: a dictionary and a clock.
+/// The expected content of a store: a dictionary and a clock.
 struct ModelStore {
   struct Entry {
     var value: [UInt8]
@@ -13,7 +13,7 @@ struct ModelStore {
     var hasNamedSource: Bool
     /// Its place in the order in which entries were used.
     var order = 0
-    /// When it was used last, as far as that must be known, and as late as it may be thought to have been.
+    /// The bounds of its last use, as far as they are known.
     var used: (least: Int64, most: Int64)
 
     func isOutdated(by original: Source) -> Bool { source != nil && !hasNamedSource && source != original }
@@ -21,8 +21,7 @@ struct ModelStore {
 
   private(set) var entries: [CacheKey: Entry] = [:]
   private var uses = 0
-  /// Whether the store says that an entry is there, asked where both answers are right: times of use are known to the
-  /// second.
+  /// Whether the store has an entry, in cases where both answers are right: times of use are known to the second.
   var asks: (CacheKey) -> Bool = { _ in false }
   /// 0 for no limit.
   var maximumAge: Int64 = 0
@@ -48,7 +47,7 @@ struct ModelStore {
     }
   }
 
-  /// The last change of each key, originals first: what follows them follows those of the same batch. A nil value
+  /// Makes the last change of each key, originals first: styles follow the originals of the same batch. A nil value
   /// removes.
   mutating func write(_ changes: [(key: CacheKey, value: [UInt8]?, options: PutOptions)], at now: Int64) {
     var last: [CacheKey: Int] = [:]
@@ -78,20 +77,20 @@ struct ModelStore {
 
   mutating func setSource(_ source: Source?, of key: CacheKey) { entries[key]?.source = source }
 
-  /// The uses since the last checkpoint may be forgotten, or thought to have been until now. `order` has the keys from the
-  /// last used to the first.
+  /// Forgets the uses since the last checkpoint, or extends their bounds to now. `order` has the keys from the last
+  /// used to the first.
   mutating func crash(at now: Int64, order: [CacheKey]) {
     for key in order.reversed() {
       let order = nextUse()
       entries[key]?.order = order
     }
-    // Also of those that have expired by now, which are in no order.
+    // Including those that have expired by now, which are in no order.
     for (key, entry) in entries { entries[key]?.used = (entry.written, now) }
   }
 
   private static let precision: Int64 = 2000
 
-  /// What is there and has not expired.
+  /// Returns the entry if it exists and has not expired.
   func live(_ key: CacheKey, at now: Int64) -> Entry? {
     guard let entry = entries[key], entry.expiration ?? .max > now,
       maximumAge == 0 || now - entry.written < maximumAge
@@ -101,15 +100,15 @@ struct ModelStore {
     return asks(key) ? entry : nil
   }
 
-  /// Forgets what is not `kept`: the store is full, so who was used longest ago has gone. Answers whether nobody has gone
-  /// who was used later than somebody who is left.
+  /// Forgets the entries that are not `kept`: the store was full and evicted the least recently used. Returns
+  /// whether no evicted entry was used later than a kept one.
   mutating func evict(butFor kept: Set<CacheKey>) -> Bool {
     let gone = entries.filter { !kept.contains($0.key) }.map(\.value.order).max() ?? 0
     entries = entries.filter { kept.contains($0.key) }
     return gone < entries.values.map(\.order).min() ?? .max
   }
 
-  /// Upkeep may have taken what has expired, and nothing else.
+  /// Forgets expired entries that upkeep may have removed, and no others.
   mutating func forgetExpired(butFor kept: Set<CacheKey>, at now: Int64) {
     for key in entries.keys where !kept.contains(key) && live(key, at: now) == nil { entries[key] = nil }
   }
@@ -129,14 +128,14 @@ struct ModelStore {
     return true
   }
 
-  /// Expired entries are removed and counted like all others.
+  /// Removes and counts expired entries like all others.
   mutating func remove(where isWanted: (CacheKey, Entry) -> Bool) -> Int {
     let before = entries.count
     entries = entries.filter { !isWanted($0.key, $0.value) }
     return before - entries.count
   }
 
-  /// The same, without those that have expired.
+  /// Does the same without the expired ones.
   mutating func removeLive(at now: Int64, where isWanted: (CacheKey, Entry) -> Bool) -> Int {
     let live = Set(entries.keys.filter { self.live($0, at: now) != nil })
     return remove { live.contains($0) && isWanted($0, $1) }

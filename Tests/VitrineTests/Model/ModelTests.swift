@@ -4,17 +4,17 @@ import Testing
 
 @Suite struct ModelTests {
   @Test(arguments: RandomRuns.seeds([1, 2, 3, 4, 5, 6]))
-  func randomChangesGiveWhatADictionaryAndAClockGive(_ seed: UInt64) throws { try run(seed, .mapped) }
+  func randomChangesMatchADictionaryAndAClock(_ seed: UInt64) throws { try run(seed, .mapped) }
 
   @Test(arguments: RandomRuns.seeds([21, 22]))
-  func aStoreThatMapsNothingGivesTheSame(_ seed: UInt64) throws { try run(seed, .copied) }
+  func storeWithoutMappingsMatchesTheModel(_ seed: UInt64) throws { try run(seed, .copied) }
 
-  /// Fewer descriptors and mappings than segments: files are closed and opened again, and segments unmapped and mapped.
+  /// Fewer descriptors and mappings than segments: files are closed and reopened, and segments unmapped and mapped.
   @Test(arguments: RandomRuns.seeds([31, 32, 33]))
-  func storeWithFewDescriptorsAndMappingsGivesTheSame(_ seed: UInt64) throws { try run(seed, .mapped, isScarce: true) }
+  func storeWithFewDescriptorsMatchesTheModel(_ seed: UInt64) throws { try run(seed, .mapped, isScarce: true) }
 
   @Test(arguments: RandomRuns.seeds([41]))
-  func storeThatMapsNothingWithFewDescriptorsGivesTheSame(_ seed: UInt64) throws {
+  func storeWithoutMappingsAndWithFewDescriptorsMatchesTheModel(_ seed: UInt64) throws {
     try run(seed, .copied, isScarce: true)
   }
 
@@ -44,7 +44,7 @@ import Testing
   }
 
   @Test(arguments: RandomRuns.seeds([11, 12]))
-  func theSameHoldsOnARealDisk(_ seed: UInt64) throws {
+  func realDiskMatchesTheModel(_ seed: UInt64) throws {
     let folder = try TemporaryFolder()
     var copies = 0
     let run = try ModelRun(
@@ -59,7 +59,7 @@ import Testing
     try run.run(steps: 300)
   }
 
-  @Test func bytesOnDiskAreWhatTheDiskSays() throws {
+  @Test func reportedBytesOnDiskMatchTheDisk() throws {
     let folder = try TemporaryFolder()
     let world = TestWorld()
     let store = try world.open(folder.store)

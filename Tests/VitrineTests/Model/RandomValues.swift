@@ -1,12 +1,13 @@
 @testable import Vitrine
 
-/// The keys and values of random runs: few enough that they meet again and again.
+/// The keys and values of random runs: few enough that they recur.
 struct RandomValues {
   var random: SeededRandom
-  /// About what a segment holds: values reach past it.
+  /// About the size of a segment: some values are larger.
   let segmentByteCount: Int
 
-  /// Two styles with one tag: a use of one may be noted of the other, so not where the order of evictions is compared.
+  /// Two styles with one tag: a use of one may be noted for the other, so not if the order of evictions is
+  /// compared.
   var hasEqualTags = false
 
   static let styles = ["original", "square-60@2x", "w320", "t"].map { Style($0)! }

@@ -2,13 +2,13 @@ import Testing
 
 @testable import Vitrine
 
-/// Recounts what a store says about itself.
+/// Recounts a store's own statistics.
 struct StoreAudit {
   let store: CacheStore
 
   func compare(_ model: ModelStore, _ comment: Comment) throws {
     let statistics = store.statistics()
-    #expect(store.core.catalog.keyCount == model.entries.count, comment)
+    #expect(store.core.context.catalog.keyCount == model.entries.count, comment)
     #expect(statistics.logicalByteCount == model.entries.values.reduce(0) { $0 + $1.value.count }, comment)
     try compareBlobs(model, statistics, comment)
     try compareSegments(statistics, comment)
@@ -23,7 +23,7 @@ struct StoreAudit {
     }
     let blobs = Set(model.entries.values.map { Blob(value: $0.value, layout: $0.layout) })
     #expect(statistics.blobCount >= blobs.count, comment)
-    let now = store.core.environment.clock.wallMilliseconds()
+    let now = store.core.context.environment.clock.wallMilliseconds()
     let live = model.entries.filter { model.live($0.key, at: now) != nil }.values
     for blob in Set(live.map { Blob(value: $0.value, layout: $0.layout) }) {
       let digest = blob.value.withUnsafeBytes { Digest(of: $0) }
@@ -32,9 +32,9 @@ struct StoreAudit {
     }
   }
 
-  /// Live, dead and free bytes fill the segment files, and what lives is what the records say.
+  /// Live, dead and free bytes fill the segment files, and the live bytes are those of the records.
   private func compareSegments(_ statistics: StoreStatistics, _ comment: Comment) throws {
-    let catalog = store.core.catalog
+    let catalog = store.core.context.catalog
     var live: [Int: (bytes: Int, count: Int)] = [:]
     var records: [Int: Set<Location>] = [:]
     func enter(_ location: Location, _ units: (RecordHeader) -> Int) {

@@ -5,14 +5,14 @@ import Testing
 
 private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeBytes { Array($0) } } }
 
-/// Retained values, and what they keep of the store.
+/// Retained values, and the space of the store that they hold.
 @Suite struct BlobTests {
   let folder: TemporaryFolder
   let world = TestWorld()
 
   init() throws { folder = try TemporaryFolder() }
 
-  /// 64 KiB segments; an eighth of the budget is so many of them.
+  /// 64 KiB segments; an eighth of the budget is this many of them.
   private func open(segmentsOfAnEighth count: Int = 8, _ change: (inout StoreOptions) -> Void = { _ in }) throws
     -> CacheStore
   {
@@ -21,13 +21,13 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
     return try world.open(folder.store, options)
   }
 
-  /// The one segment file that a store with one value in it uses.
+  /// The one segment file of a store with one value.
   private func segmentFile(of store: CacheStore) throws -> String {
     let used = try #require(store.statistics().segments.first { $0.livePartCount > 0 })
     return "\(folder.store)/segments/\(used.file)"
   }
 
-  @Test func aBlobTellsWhatItIs() throws {
+  @Test func blobReportsItsProperties() throws {
     let store = try open()
     let layout = BitmapLayout(width: 16, height: 8, format: .bgra8888)!
     let pixels = noise(layout.byteCount)
@@ -48,9 +48,9 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
     #expect(store.blob("bitmap") == nil)
   }
 
-  /// Which nobody noticed, since nobody looked: whatever the bytes lie in by now, and whatever digests are made with.
+  /// Damage that no check has found, since none was made: in any kind of file, and with any digest.
   @Test(arguments: [ReadMode.mapped, .copied], [false, true])
-  func aBlobOfBytesThatWereDamagedBeforeSaysSo(_ reads: ReadMode, _ hasOwnDigest: Bool) throws {
+  func blobOfDamagedBytesReportsDamage(_ reads: ReadMode, _ hasOwnDigest: Bool) throws {
     var world = world
     if hasOwnDigest {
       world.environment.digest = { bytes in
@@ -86,7 +86,7 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
     try store.close()
   }
 
-  @Test func aPayloadThatKeysShareComesWithEachKeysOwnHead() throws {
+  @Test func blobOfASharedPayloadHasTheKeysOwnHead() throws {
     let store = try open()
     try store.put(noise(3000), for: "a", options: PutOptions(metadata: [1]))
     try store.put(noise(3000), for: "b", options: PutOptions(metadata: [2]))
@@ -97,7 +97,7 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
     try store.close()
   }
 
-  @Test func countsAsUse() throws {
+  @Test func retainingCountsAsUse() throws {
     let store = try open()
     try store.put(noise(100), for: "a")
     _ = store.blob("a")
@@ -130,7 +130,7 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
     expectAll("without the folder")
   }
 
-  @Test func whatBlobsHoldIsCountedUntilTheLastOneGoes() throws {
+  @Test func bytesHeldByBlobsAreCountedUntilTheLastRelease() throws {
     let store = try open()
     #expect(try store.statistics().bytesOnDisk == Files.diskUsage(folder.store))
     for index in 0..<24 { try store.put(noise(10_000, UInt64(index)), for: "\(index)") }
@@ -142,11 +142,11 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
     world.background.run()
     #expect(try store.statistics().bytesOnDisk == Files.diskUsage(folder.store) + held)
     #expect(store.statistics().pinnedByteCount == held)
-    // The last one goes on another thread, and after the store.
+    // The last one is released on another thread, after the store.
     let last = Guarded<Blob?>(blobs.removeLast())
     blobs.removeAll()
     #expect(store.statistics().pinnedByteCount == 65_536)
-    let account = store.core.catalog.segments.account
+    let account = store.core.context.catalog.segments.account
     try store.close()
     Thread.detachNewThread { last.withLock { $0 = nil } }
     while account.pinnedByteCount != 0 || account.unlinkedByteCount != 0 { usleep(1000) }
@@ -179,16 +179,16 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
     #expect(store.statistics().pinnedByteCount == 10 * 65_536)
     try store.removeAll()
     world.background.run()
-    // The room is there again but for what is held.
+    // The space is free again except for the held segments.
     for index in 0..<1000 { try store.put(noise(1500, UInt64(5000 + index)), for: "\(index)") }
     for (index, blob) in blobs.enumerated() { #expect(bytes(blob) == noise(1500, UInt64(index))) }
     #expect(try Files.diskUsage(folder.store) + 10 * 65_536 <= store.byteBudget)
     blobs.removeAll()
-    #expect(store.statistics().pinnedByteCount == 0 && store.core.ledger.unlinked == 0)
+    #expect(store.statistics().pinnedByteCount == 0 && store.probe.unlinkedByteCount == 0)
     try store.close()
   }
 
-  @Test func aBlobWhoseFileWasChangedOrCutSaysSo() throws {
+  @Test func blobOfAChangedOrTruncatedFileReportsDamage() throws {
     let store = try open()
     try store.put(noise(30_000), for: "a")
     let blob = try #require(store.blob("a"))
@@ -200,7 +200,7 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
     try handle.seek(toOffset: 20_000)
     try handle.write(contentsOf: Data([1, 2, 3, 4]))
     #expect(blob.isDamaged)
-    // A whole file again: what was damaged once is not trusted any more.
+    // An intact file again: a blob that was damaged once stays distrusted.
     try handle.truncate(atOffset: 100)
     #expect(blob.isDamaged && blob.isDamaged)
     #expect(!copy.isDamaged && bytes(copy) == text(30_000))
@@ -244,7 +244,7 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
     try store.close()
   }
 
-  @Test func aReadOnlyOpeningGivesBlobsAndTellsWhatTheWritersHold() throws {
+  @Test func readOnlyOpeningReturnsBlobsAndReportsTheWritersPins() throws {
     let writer = try open()
     try writer.put(noise(3000), for: "a")
     let own = try #require(writer.blob("a"))
@@ -270,7 +270,7 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
     try store.close()
   }
 
-  @Test func theAsyncFormGivesABlobToo() async throws {
+  @Test func asyncFormReturnsABlob() async throws {
     let store = try CacheStore.open(at: folder.store, options: StoreOptions(byteBudget: 4 << 20))
     try store.put(noise(3000), for: "a")
     let blob = try #require(await store.asynchronous.blob(for: CacheKey("a")))
@@ -280,8 +280,8 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
     #expect(bytes(blob) == noise(3000))
   }
 
-  /// One thread puts and removes, and segments go all the time; the others hold on to what they got.
-  @Test func blobsStayWholeWhileSegmentsGo() throws {
+  /// One thread puts and removes, and segments are removed all the time; the others keep their blobs.
+  @Test func blobsStayIntactWhileSegmentsAreRemoved() throws {
     let store = try CacheStore.open(
       at: folder.store, options: StoreOptions(byteBudget: 4 << 20, segmentByteCount: 65_536))
     let wrong = Guarded<[String]>([])
@@ -297,7 +297,7 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
             if thread == 0 {
               try store.put(noise(4000, UInt64(key)), for: "\(key)")
               if random.chance(5) { try store.removeAll() } else { try store.remove("\(random.below(40))") }
-              store.core.upkeep()
+              store.core.maintainer.maintain()
             } else if let blob = store.blob("\(key)") {
               kept.append((blob, key))
             }
@@ -321,17 +321,17 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
     #expect(wrong.withLock { $0 } == [])
     #expect(store.statistics().pinnedByteCount == 0 && store.statistics().damagedCount == 0)
     try store.removeAll()
-    store.core.upkeep()
+    store.core.maintainer.maintain()
     // A sync in the background may hold a file for a moment longer.
-    for _ in 0..<500 where store.core.ledger.unlinked != 0 { Thread.sleep(forTimeInterval: 0.01) }
-    #expect(store.core.ledger.unlinked == 0)
+    for _ in 0..<500 where store.probe.unlinkedByteCount != 0 { Thread.sleep(forTimeInterval: 0.01) }
+    #expect(store.probe.unlinkedByteCount == 0)
     try store.close()
   }
 
-  /// What is at hand is given where it is asked for; what has to be read or decompressed is not.
-  @Test func onlyWhatWasCheckedAndIsPlainIsAtHand() async throws {
+  /// Values in memory are returned at once; values that must be read or decompressed are not.
+  @Test func onlyCheckedPlainValuesAreAtHand() async throws {
     func isAtHand(_ key: String, in store: CacheStore) -> Bool? {
-      Array(key.utf8).withUnsafeBytes { store.core.isAtHand($0, .original) }
+      Array(key.utf8).withUnsafeBytes { store.core.reader.isAtHand($0, .original) }
     }
     var store = try open()
     try store.put(noise(5000), for: "plain")

@@ -2,8 +2,8 @@ import Testing
 
 @testable import Vitrine
 
-/// Every writer waits for the commit lock, so no head of a record is read from the disk under it. Where no segment is mapped
-/// each look at a head is a read of its file, which the disk notices.
+/// Every writer waits for the commit lock, so no head of a record is read from the disk under it. If no segment is
+/// mapped, each use of a head is a read of its file, which the disk notices.
 @Suite struct CommitLockReadTests {
   private static let styles = (0..<6).map { Style("w\($0)")! }
 
@@ -72,8 +72,7 @@ import Testing
     disk.onRead.withLock { handler in
       handler = { path, _ in
         guard path.hasPrefix("segments/") else { return }
-        let isHeld = !core.commitLock.tryLock()
-        if !isHeld { core.commitLock.unlock() }
+        let isHeld = store.probe.heldLocks.commit
         reads.withLock { reads in
           reads.all += 1
           if isHeld { reads.under += 1 }
@@ -87,15 +86,15 @@ import Testing
     try store.close()
   }
 
-  /// A slot that another segment has by now tells nothing of what was read before.
+  /// After a slot was reused, heads read ahead from its old segment are not used.
   @Test func headOfAnotherSegmentIsNotTaken() throws {
     let world = TestWorld(fileSystem: MemoryDisk())
     let store = try coldStore(world)
     let core = store.core
-    let hash = CacheKey("k1").url.withUnsafeBytes { core.catalog.hasher.key($0, styleTag: Style.original.tag) }
-    let location = try #require(core.catalog.keys.find(hash, counts: false) { $0.location })
-    let heads = try #require(core.readAhead([(hash, location)]))
-    let segment = core.catalog.segments.id(location.slot)
+    let hash = CacheKey("k1").url.withUnsafeBytes { core.context.catalog.hasher.key($0, styleTag: Style.original.tag) }
+    let location = try #require(core.context.catalog.keys.find(hash, counts: false) { $0.location })
+    let heads = try #require(core.readAhead.readAhead([(hash, location)]))
+    let segment = core.context.catalog.segments.id(location.slot)
     #expect(heads.view(at: location, in: segment)?.key == CacheKey("k1"))
     #expect(heads.view(at: location, in: segment + 1) == nil)
     try store.close()

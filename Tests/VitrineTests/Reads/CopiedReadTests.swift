@@ -3,7 +3,7 @@ import Testing
 
 @testable import Vitrine
 
-/// A store that maps no segment. `ModelTests` runs one beside the model; here is what only it does.
+/// A store that maps no segment. `ModelTests` runs one beside the model; these tests check the rest.
 @Suite struct CopiedReadTests {
   let folder: TemporaryFolder
   let world = TestWorld()
@@ -25,7 +25,7 @@ import Testing
   @Test func noSegmentIsEverMapped() throws {
     var store = try open()
     func expectNoMapping() {
-      let storages = store.core.catalog.segments.segments.compactMap { $0?.storage }
+      let storages = store.core.context.catalog.segments.segments.compactMap { $0?.storage }
       #expect(storages.count > 3 && storages.allSatisfy { $0.mapping == nil })
     }
     for index in 0..<20 { try store.put(noise(10_000, UInt64(index)), for: "\(index)") }
@@ -69,7 +69,7 @@ import Testing
     }
     for (index, value) in values.enumerated() { #expect(given[index] == value.1) }
     #expect(try store.keysInOrder().count == values.count && store.contains(long) && !store.contains("no"))
-    // Borrows within borrows have a buffer each.
+    // Nested borrows have a buffer each.
     store.get("plain") { plain in
       store.get("text") { inner in
         _ = store.get("large") { $0.byteCount }
@@ -86,7 +86,7 @@ import Testing
   }
 
   @Test(arguments: [0, 100, 4096, 30_000, 40_001])
-  func aFileCutShortGivesMissesForWhatIsGone(_ byteCount: Int) throws {
+  func truncatedFileMakesLostValuesMisses(_ byteCount: Int) throws {
     let store = try open()
     for index in 0..<30 { try store.put(noise(10_000, UInt64(index)), for: "\(index)") }
     for index in 0..<30 { #expect(store["\(index)"] != nil) }
@@ -99,7 +99,7 @@ import Testing
       if let blob { #expect(!blob.isDamaged) }
       if let got = store["\(index)"] { #expect(got == noise(10_000, UInt64(index))) } else { gone += 1 }
     }
-    // Six values a segment; those that lie wholly before the cut are still there.
+    // Six values a segment; those wholly before the cut still exist.
     #expect(gone == 5 * (6 - max(0, byteCount - 64) / 10_100))
     #expect(store.statistics().damagedCount == gone && store.count == 30 - gone)
     for index in 0..<30 { try store.put(noise(10_000, UInt64(100 + index)), for: "\(index)") }

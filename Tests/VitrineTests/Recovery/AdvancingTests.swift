@@ -2,9 +2,9 @@ import Testing
 
 @testable import Vitrine
 
-/// Many changes as one step leave what they leave one by one.
+/// Many changes made as one step have the same effect as one by one.
 @Suite struct AdvancingTests {
-  /// A writer's catalog, changed step by step, and the changes made since somebody took them.
+  /// A writer's catalog, changed step by step, and the changes made since they were last taken.
   private final class Writer {
     struct Entry {
       var location: Location
@@ -22,7 +22,7 @@ import Testing
     let catalog: Catalog
     var pending: [Change] = []
     var entries: [KeyHash: Entry] = [:]
-    /// One for each content: what decides which of two equal ones is meant is not the catalog's concern.
+    /// One for each content: the choice between two equal ones is not the catalog's concern.
     var payloads: [ContentHash: Payload] = [:]
     private var next = (slot: 0, offset: 4096)
     private var contentNumber: UInt64 = 0
@@ -118,7 +118,7 @@ import Testing
       letGo(entry)
     }
 
-    /// A record with its key, with a payload that others use, or with both, as a copy of it finds them.
+    /// Copies a record with its key, with a payload that other keys use, or with both.
     private func move() {
       let places = Set(entries.values.map(\.location)).union(payloads.values.map(\.location))
       guard let from = places.sorted(by: { $0.bits < $1.bits }).randomElement(using: &random) else { return }
@@ -138,7 +138,7 @@ import Testing
   }
 
   @Test(arguments: RandomRuns.seeds([1, 2, 3, 4, 5, 6, 7, 8]))
-  func manyChangesAsOneStepLeaveWhatTheyLeaveOneByOne(_ seed: UInt64) throws {
+  func manyChangesAsOneStepHaveTheSameEffect(_ seed: UInt64) throws {
     var random = SeededRandom(seed: seed &+ 1000)
     let writer = Writer(try Writer.catalog(), seed: seed)
     let reader = try Writer.catalog()
@@ -154,8 +154,8 @@ import Testing
     #expect(reader.keyCount == writer.entries.count && reader.blobCount == writer.payloads.count)
   }
 
-  /// As long as nobody checked what stands in a log, a payload may seem to go round in circles.
-  @Test func aMoveOfWhatIsNotThereIsRefusedAndACircleEnds() throws {
+  /// In an unchecked log, the moves of a payload may form a cycle.
+  @Test func moveOfAMissingRecordIsRefusedAndACycleEnds() throws {
     let catalog = try Writer.catalog()
     let (a, b) = (Location(slot: 0, offset: 4096), Location(slot: 1, offset: 4096))
     let (key, content) = (KeyHash(bits: 1 << 40), ContentHash(bits: 1 << 40))

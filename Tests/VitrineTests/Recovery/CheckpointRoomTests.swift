@@ -4,7 +4,7 @@ import Testing
 
 /// Rule 8: there is room for a checkpoint, and a log file for the next recovery, at any moment.
 @Suite struct CheckpointRoomTests {
-  @Test func aCheckpointNeverWantsForRoom() throws {
+  @Test func checkpointAlwaysHasRoom() throws {
     let store = try TestWorld(fileSystem: MemoryDisk()).open("store", StoreOptions(byteBudget: 8 << 20))
     for number in 0..<6000 {
       try store.put([UInt8(truncatingIfNeeded: number)], for: "\(number)")
@@ -18,59 +18,59 @@ import Testing
     let budget = 2 << 20
     let store = try TestWorld(fileSystem: MemoryDisk()).open("store", StoreOptions(byteBudget: budget))
     for number in 0..<40 { try store.put(noise(60_000, UInt64(number)), for: "large \(number)") }
-    let before = store.core.locked { store.core.ledger.checkpoints }
+    let before = store.probe.checkpointByteCount
     for number in 0..<3000 {
       try store.put([UInt8(truncatingIfNeeded: number)], for: "\(number)")
       #expect(store.statistics().bytesOnDisk <= budget)
     }
-    #expect(store.core.locked { store.core.ledger.checkpoints } > before && store.statistics().evictedCount > 0)
+    #expect(store.probe.checkpointByteCount > before && store.statistics().evictedCount > 0)
     try store.close()
   }
 
   @Test func oneLogFileStaysFreeForTheNextRecovery() throws {
     let store = try TestWorld(fileSystem: MemoryDisk()).open("store", StoreOptions(byteBudget: 8 << 20))
-    let wal = try #require(store.core.wal)
+    let wal = try #require(store.core.context.wal)
     var least = Int.max
     for number in 0..<3000 {
       try store.put(noise(700, UInt64(number)), for: "\(number % 400)", options: PutOptions(durability: .synced))
-      least = min(least, store.core.locked { wal.freeCount })
+      least = min(least, store.core.context.commitLock.withLock { _ in wal.freeCount })
     }
     #expect(least >= 1)
     try store.close()
   }
 
-  /// Their room is made first, at the cost of entries.
-  @Test func theFilesOfTheIndexNeverTakeWhatTheBudgetHasNot() throws {
+  /// Space for them is made first, by evicting entries.
+  @Test func checkpointFilesNeverExceedTheBudget() throws {
     let store = try TestWorld(fileSystem: MemoryDisk()).open("store", StoreOptions(byteBudget: 2 << 20))
     for number in 0..<80 { try store.put(noise(30_000, UInt64(number)), for: "large \(number)") }
     let core = store.core
-    #expect(core.locked { core.ledger.missing(200_000) } > 0)
+    #expect(store.probe.missing(200_000) > 0)
     let before = store.statistics().evictedCount
-    try core.growCheckpoints(moreKeys: 10_000)
-    #expect(core.checkpointByteCount > 200_000 && store.statistics().evictedCount > before)
-    #expect(core.locked { core.ledger.missing(0) } <= 0)
+    try core.checkpointRoom.growCheckpoints(moreKeys: 10_000)
+    #expect(store.probe.checkpointRoom > 200_000 && store.statistics().evictedCount > before)
+    #expect(store.probe.missing(0) <= 0)
     try store.close()
   }
 
-  /// However few keys there are: each segment takes room in them too.
+  /// However few keys there are: each segment takes space in them too.
   @Test func theFilesOfTheIndexGrowBeforeASegmentIsMade() throws {
     let options = StoreOptions(byteBudget: 64 << 20, segmentByteCount: CacheFormat.smallestSegment)
     let store = try TestWorld(fileSystem: MemoryDisk()).open("store", options)
     let core = store.core
-    let before = core.checkpointByteCount
-    while core.checkpointByteCount == before {
-      try core.makeSpares(core.locked { core.spares.count } + 1)
-      try #require(core.catalog.checkpointByteCount(moreSegments: 0) <= core.checkpointByteCount)
+    let before = store.probe.checkpointRoom
+    while store.probe.checkpointRoom == before {
+      try core.supply.makeSpares(store.probe.spareCount + 1)
+      try #require(core.context.catalog.checkpointByteCount(moreSegments: 0) <= store.probe.checkpointRoom)
     }
     try store.checkpoint()
     try store.close()
   }
 
-  /// Of a log that is full, the payloads that it alone has are checked and synced before anything is served.
+  /// The payloads that only a full log has are checked and synced before the store serves.
   @Test func aRecoveryLeavesALogFileFree() throws {
     let (disk, count) = try fullLog(.synced)
     let store = try TestWorld(fileSystem: disk, seed: 2).open("store", StoreOptions())
-    let wal = try #require(store.core.wal)
+    let wal = try #require(store.core.context.wal)
     #expect(wal.freeCount >= 1)
     for number in 0..<count where number >= count - 8 {
       #expect(store["\(number % 400)"] == noise(700, UInt64(number)))
@@ -78,19 +78,19 @@ import Testing
     try store.close()
   }
 
-  /// Where a checkpoint frees the log without it, nobody waits for that.
-  @Test func aFullLogIsNoReasonToReadAllThatACrashLeft() throws {
+  /// If a checkpoint frees the log without that, no call waits for it.
+  @Test func fullLogDoesNotForceACheckOfAllLeftovers() throws {
     let (disk, _) = try fullLog(.buffered)
     let store = try TestWorld(fileSystem: disk, seed: 2).open("store", StoreOptions())
-    #expect(try #require(store.core.wal).freeCount >= 1 && !store.core.unchecked.isEmpty)
+    #expect(try #require(store.core.context.wal).freeCount >= 1 && !store.probe.unchecked.isEmpty)
     try store.close()
   }
 
-  /// What a process has left that died with one log file free, and of how many puts.
+  /// The disk of a process that died with one log file free, and the number of its puts.
   private func fullLog(_ durability: Durability) throws -> (MemoryDisk, Int) {
     let disk = MemoryDisk()
     let store = try TestWorld(fileSystem: disk).open("store", StoreOptions(byteBudget: 8 << 20))
-    let wal = try #require(store.core.wal)
+    let wal = try #require(store.core.context.wal)
     var number = 0
     while wal.freeCount > 1 || wal.room > 2048 {
       try store.put(noise(700, UInt64(number)), for: "\(number % 400)", options: PutOptions(durability: durability))

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Vitrine
 
-/// Files that are whole and another store's, or say two things, are none.
+/// Intact files of another store, or contradictory ones, are rejected.
 @Suite struct ForeignFileTests {
   private func image(_ seed: UInt64, _ entries: [String: [UInt8]]) throws -> MemoryDisk.Image {
     let disk = MemoryDisk()
@@ -14,7 +14,7 @@ import Testing
     return disk.image
   }
 
-  @Test func checkpointsAndLogsOfAnotherStoreAreNone() throws {
+  @Test func foreignCheckpointsAndLogsAreIgnored() throws {
     let own = try image(1, ["a": noise(300, 1)])
     let other = try image(2, ["b": noise(300, 2)])
     for folder in ["checkpoints", "wal"] {
@@ -67,7 +67,7 @@ import Testing
     try store.close()
   }
 
-  @Test func verifyNamesASegmentWhoseHeadIsAnothers() throws {
+  @Test func verifyNamesASegmentWithAForeignHead() throws {
     let own = try image(1, ["a": noise(300, 1)])
     let name = try #require(own.keys.first { $0.hasPrefix("segments/") })
     let head = try #require(own[name]).withUnsafeBytes { SegmentHeader($0) }

@@ -3,8 +3,8 @@ import Testing
 @testable import Vitrine
 
 @Suite struct LogWindowTests {
-  /// A clean opening must not make room for changes that the checkpoint has.
-  @Test func whatAnEarlierUseOfTheFileLeftIsNotCounted() throws {
+  /// A clean opening must not reserve memory for changes that the checkpoint has.
+  @Test func framesOfAnEarlierUseAreNotCounted() throws {
     func frames(_ sequences: ClosedRange<UInt64>) -> [UInt8] {
       sequences.flatMap { GoldenFrame.encode([.removeAll, .segmentRetired(slot: 7)], sequence: $0) }
     }
@@ -19,7 +19,7 @@ import Testing
     #expect(window.changeCount(from: 0, sequence: 90, before: log.count - 1) == 4)
     #expect(window.changeCount(from: 0, sequence: 90, before: 0) == 0)
   }
-  /// Room is made for so many; nobody has checked the number.
+  /// Memory is reserved for this number, which is unchecked.
   @Test func aFrameIsNotExpectedToHoldMoreThanItsBytesCan() throws {
     let frame = GoldenFrame.encode([.removeAll], sequence: 90, count: Int(UInt32.max))
     let disk = MemoryDisk(["wal/0.wal": frame])
@@ -29,8 +29,8 @@ import Testing
     #expect(count > 0 && count <= frame.count)
   }
 
-  /// Cut short since its length was told, or on a disk that does not give the rest.
-  @Test func aSearchForFramesEndsWhereTheFileGivesNoMore() throws {
+  /// Truncated since its length was read, or on a disk that does not deliver the rest.
+  @Test func searchForFramesEndsAtAnUnreadableRange() throws {
     let content = GoldenFrame.file(GoldenFrame.encode([.removeAll]))
     let disk = MemoryDisk(["wal/0.wal": content])
     let file = try disk.openDirectory("", create: false).openFile("wal/0.wal", .readOnly)
@@ -41,7 +41,7 @@ import Testing
           count += 1
           return count
         }
-        // For a search that would never end.
+        // Ends a search that would never end.
         if count == 100 { #expect(throws: Never.self) { try file.allocate(byteCount: told) } }
       }
     }

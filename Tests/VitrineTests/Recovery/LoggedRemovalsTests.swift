@@ -2,7 +2,7 @@ import Testing
 
 @testable import Vitrine
 
-/// A rebuild asks the log which of the records that it finds were removed.
+/// A rebuild looks up in the log which of the found records were removed.
 @Suite struct LoggedRemovalsTests {
   private let key = KeyHash(bits: 0x1234_5678_9ABC_0001)
   private let one = ContentHash(bits: 1 << 60)
@@ -34,7 +34,7 @@ import Testing
       .contains(key, segment: segment, offset: offset, opening: opening, content: content ?? one)
   }
 
-  @Test func whatWasRemovedOrOverwrittenIsGoneAndNothingElseIs() {
+  @Test func onlyRemovedOrOverwrittenRecordsAreGone() {
     let place = Location(slot: 0, offset: 4096)
     let removal = [made(0, 7), put(at: place, one), .remove(key, displaced(place))]
     #expect(isGone(removal, segment: 7, offset: 4096))
@@ -58,7 +58,7 @@ import Testing
     #expect(!isGone([.remove(key, displaced(place)), made(0, 8)], segment: 8, offset: 4096))
   }
 
-  @Test func whatTheLogHasPutThereSinceIsThere() {
+  @Test func recordPutAgainAtTheSamePlaceIsNotGone() {
     let place = Location(slot: 0, offset: 4096)
     let changes = [.remove(key, displaced(place)), put(at: place, other)]
     #expect(!isGone(changes, segment: 3, offset: 4096, other))
@@ -66,7 +66,7 @@ import Testing
     #expect(isGone(changes + [.remove(key, displaced(place))], segment: 3, offset: 4096, other))
   }
 
-  @Test func aCopyThatIsGoneTakesWhatItWasMadeFromAlong() {
+  @Test func removedCopyRemovesItsOriginalToo() {
     let places = (0..<3).map { Location(slot: $0, offset: 4096 * ($0 + 1)) }
     let changes =
       (0..<3).map { made($0, 7 + UInt64($0)) } + [
@@ -78,7 +78,7 @@ import Testing
     }
   }
 
-  /// Frames behind a cut are read, too, and their opening's numbers of segments may have been given anew.
+  /// Frames behind a cut are read too, and a later opening may have used their segment numbers again.
   @Test func aRecordOfALaterOpeningWasNotRemovedByAnEarlierOne() {
     let place = Location(slot: 0, offset: 4096)
     let changes = [made(0, 7), .remove(key, displaced(place))]

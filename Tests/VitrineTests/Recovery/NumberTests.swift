@@ -2,13 +2,13 @@ import Testing
 
 @testable import Vitrine
 
-/// Rule 2: numbers are used once, and the log is read as far as they go on.
+/// Rule 2: numbers are used once, and the log is read as long as they are contiguous.
 @Suite struct NumberTests {
   private func open(_ image: MemoryDisk.Image, seed: UInt64 = 9) throws -> CacheStore {
     try TestWorld(fileSystem: MemoryDisk(image), seed: seed).open("store")
   }
 
-  /// A store that was opened some times, with a record in it, closed.
+  /// The files of a closed store that was opened several times and has one record.
   private func used() throws -> MemoryDisk.Image {
     let disk = MemoryDisk()
     for opening in 1...6 {
@@ -23,39 +23,39 @@ import Testing
     image.filter { file in !folders.contains { file.key.hasPrefix($0 + "/") } }
   }
 
-  @Test func anOpeningsNumberIsAboveThatOfTheCheckpointsWhereTheLogIsGone() throws {
+  @Test func openingNumberExceedsTheCheckpointsWithoutALog() throws {
     let image = try used()
     let store = try open(without(["wal"], image))
-    #expect(Sequence.opening(store.core.firstSequence) > 6)
+    #expect(Sequence.opening(store.core.context.firstSequence) > 6)
     try store.close()
   }
 
-  @Test func anOpeningsNumberIsAboveThatOfTheRecordsWhereNothingElseIsLeft() throws {
+  @Test func openingNumberExceedsTheRecordsWithoutOtherFiles() throws {
     let image = try used()
     let store = try open(without(["wal", "checkpoints"], image))
     #expect(store.statistics().lastOpen.kind == .rebuilt && store.count == 6)
-    #expect(Sequence.opening(store.core.firstSequence) > 6)
+    #expect(Sequence.opening(store.core.context.firstSequence) > 6)
     try store.close()
   }
 
-  /// No checkpoint knows of the openings that died; only the log does.
+  /// No checkpoint knows of the killed openings; only the log does.
   @Test func eachOpeningsNumbersAreAboveAllBeforeThem() throws {
     var disk = MemoryDisk()
     var newest = (frame: UInt64(0), record: UInt64(0))
     for opening in 1...5 {
       let store = try TestWorld(fileSystem: disk, seed: UInt64(opening)).open("store")
-      let wal = try #require(store.core.wal)
+      let wal = try #require(store.core.context.wal)
       let first = Sequence.first(ofOpening: wal.opening)
-      #expect(first > newest.frame && first > newest.record && store.core.firstSequence == first)
-      #expect(wal.appendedSequence >= first && store.core.nextRecord == first)
+      #expect(first > newest.frame && first > newest.record && store.core.context.firstSequence == first)
+      #expect(wal.appendedSequence >= first && store.probe.nextRecord == first)
       try store.put(noise(300, UInt64(opening)), for: "\(opening)")
       #expect(wal.appendedSequence > first)
-      newest = (wal.appendedSequence, store.core.nextRecord)
+      newest = (wal.appendedSequence, store.probe.nextRecord)
       disk = MemoryDisk(disk.image)
     }
   }
 
-  @Test func eachUseOfALogFileHasANumberAndASeedOfItsOwn() throws {
+  @Test func eachUseOfALogFileHasAUniqueNumberAndSeed() throws {
     let image = try used()
     let headers = (0..<4).compactMap { image["wal/\($0).wal"]?.withUnsafeBytes { WALFileHeader($0) } }
     #expect(headers.count >= 2)
@@ -65,14 +65,14 @@ import Testing
 
   // MARK: Numbers that are used up
 
-  /// It goes on under the next number, with the next file of the log.
-  @Test func anOpeningThatHasGivenHalfOfItsNumbersTakesANewOne() throws {
+  /// It continues under the next number, with the next file of the log.
+  @Test func openingWithHalfItsNumbersUsedTakesANewOne() throws {
     let disk = MemoryDisk()
     let store = try TestWorld(fileSystem: disk).open("store")
-    let wal = try #require(store.core.wal)
+    let wal = try #require(store.core.context.wal)
     let opening = wal.opening
     // As if there had been as many changes, before a checkpoint.
-    store.core.locked { wal.skipSequence(1 << 35) }
+    store.core.context.commitLock.withLock { _ in wal.skipSequence(1 << 35) }
     try store.checkpoint()
     let use = wal.position.use
     #expect(wal.opening == opening && Sequence.opening(wal.appendedSequence) == opening)
@@ -83,7 +83,7 @@ import Testing
     }
     #expect(wal.opening == opening + 1 && Sequence.opening(wal.appendedSequence) == opening + 1)
     let again = try TestWorld(fileSystem: MemoryDisk(disk.image), seed: 2).open("store")
-    #expect(try #require(again.core.wal).opening == opening + 2)
+    #expect(try #require(again.core.context.wal).opening == opening + 2)
     #expect(again.count == 40 && !again.statistics().lastOpen.mayHaveLostRemovals)
     for key in 0..<40 { #expect(again["\(key)"] == noise(20, number - 40 + UInt64(key))) }
     try again.close()
@@ -106,7 +106,7 @@ import Testing
 
   // MARK: Gaps and cuts
 
-  /// A log file of one use: its header, and frames that each retire a segment, with these numbers.
+  /// A log file of one use: its header, and frames with these numbers that each retire a segment.
   private func logFile(_ header: WALFileHeader, sequences: [UInt64]) -> [UInt8] {
     var bytes = header.encoded()
     bytes += [UInt8](repeating: 0, count: WALFileHeader.frameStart - bytes.count)
@@ -140,7 +140,7 @@ import Testing
 
   private struct Target: ReplayTarget {
     var sequences: [UInt64] = []
-    /// What it does not take.
+    /// The change that it does not accept.
     var contradiction: UInt64?
     func expect(changeCount: Int) {}
     func prefetch(_ change: Change) {}
@@ -158,7 +158,7 @@ import Testing
     return target.sequences
   }
 
-  /// What a reader that stands at the beginning reads, and whether it knows the way on.
+  /// The frames that a reader at the beginning reads, and whether it can continue.
   private func followed(_ files: [[UInt8]]) throws -> (count: Int, isWhole: Bool) {
     var tail = LogTail(end: WALPosition(use: 1, offset: WALFileHeader.frameStart, sequence: 10))
     var count = 0
@@ -171,7 +171,7 @@ import Testing
     return (count, isWhole)
   }
 
-  @Test func framesCountAsLongAsTheirNumbersGoOn() throws {
+  @Test func framesCountAsLongAsTheirNumbersAreContiguous() throws {
     let head = header(use: 1, first: 10)
     let whole = [logFile(head, sequences: [10, 11, 12])]
     #expect(try replayed(whole) == [10, 11, 12])
@@ -194,8 +194,8 @@ import Testing
     }
   }
 
-  /// A file that does not follow where the writer ended may tell that the writer was not the last.
-  @Test func aLaterFileBehindACleanEndIsLookedAt() throws {
+  /// A file that does not follow the writer's end may show that the writer was not the last.
+  @Test func laterFileBehindACleanEndIsExamined() throws {
     let end = WALPosition(use: 1, offset: WALFileHeader.frameStart, sequence: 10)
     let first = logFile(header(use: 1, first: 10), sequences: [])
     let later = logFile(header(use: 3, first: 40, predecessor: 2, cut: 900, at: 30, durable: 35), sequences: [])
@@ -210,7 +210,7 @@ import Testing
     let next = logFile(header(use: 2, first: 12, predecessor: 1, cut: cut, at: 12), sequences: [12])
     #expect(try replayed([first, next]) == [10, 11, 12])
     #expect(try followed([first, next]) == (3, true))
-    // A frame before the cut is gone, or the numbers do not meet.
+    // A frame before the cut is missing, or the numbers do not match.
     var broken = first
     broken[cut - 4] ^= 1
     #expect(try replayed([broken, next]) == [10])
@@ -220,7 +220,7 @@ import Testing
     #expect(try followed([first, other]) == (2, false))
   }
 
-  @Test func noFileFollowsOneThatIsNewer() throws {
+  @Test func olderFileNeverFollowsANewerOne() throws {
     let newer = logFile(header(use: 5, first: 10), sequences: [10, 11])
     let cut = WALFileHeader.frameStart + 2 * Self.frameByteCount
     for use: UInt64 in [3, 6] {
@@ -229,20 +229,20 @@ import Testing
     }
   }
 
-  @Test func nothingBehindACutIsRead() throws {
+  @Test func framesBehindACutAreNotRead() throws {
     let first = logFile(header(use: 1, first: 10), sequences: [10, 11, 12])
     let cut = WALFileHeader.frameStart + 2 * Self.frameByteCount
     let next = logFile(header(use: 2, first: 40, predecessor: 1, cut: cut, at: 12), sequences: [40])
     #expect(try replayed([first, next]) == [10, 11, 40])
     #expect(try followed([first, next]) == (3, true))
-    // Of two that name one predecessor, the newer tells where it was cut.
+    // Of two files with one predecessor, the newer has the valid cut.
     let newest = logFile(
       header(use: 3, first: 50, predecessor: 1, cut: cut - Self.frameByteCount, at: 11), sequences: [50])
     #expect(try replayed([first, next, newest]) == [10, 50])
     #expect(try followed([first, next, newest]) == (2, true))
   }
 
-  @Test func aReaderNoticesThatItsFileWasBegunAnew() throws {
+  @Test func readerNoticesTheReuseOfItsFile() throws {
     let old = header(use: 1, first: 10)
     let found = try scan([logFile(header(use: 5, first: 60), sequences: [60])]).files[0]
     let stale = WALScan(files: [

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Vitrine
 
-/// What replayed puts entered, where it is by now.
+/// The entries of replayed puts, at their current places.
 @Suite struct ReplayedEntryTests {
   private let content = ContentHash(bits: 1 << 60)
 

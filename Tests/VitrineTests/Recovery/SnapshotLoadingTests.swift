@@ -20,7 +20,7 @@ import Testing
     try TestWorld(fileSystem: watch, seed: 9).openReadOnly(folder.store)
   }
 
-  /// Each replacement costs the reading of a checkpoint again, and no reading of segments.
+  /// Each replacement costs another read of a checkpoint, and no read of segments.
   @Test(arguments: [1, 2, 7, 30]) func replacedCheckpointsAreReadAgain(_ replacements: Int) throws {
     let left = Guarded(replacements)
     let writer = writer
@@ -32,7 +32,7 @@ import Testing
             return $0 >= 0
           })
         else { return }
-        // One takes the other file, the next one this.
+        // One replaces the other file, the next one this.
         try? writer.checkpoint()
         try? writer.checkpoint()
       }
@@ -47,8 +47,8 @@ import Testing
     try reader.close()
   }
 
-  /// Both checkpoints are damaged for good, and nothing changes: then the segments tell.
-  @Test func damagedCheckpointsAreNotReadForEver() throws {
+  /// Both checkpoints are damaged for good, and nothing changes: then the index is rebuilt from the segments.
+  @Test func damagedCheckpointsAreNotReadForever() throws {
     try writer.close()
     for index in 0..<2 {
       let path = folder.store + "/checkpoints/\(index).checkpoint"
@@ -61,8 +61,8 @@ import Testing
     try reader.close()
   }
 
-  /// Segments that the writer retires while they are opened lead to the frames that moved their records, not to another
-  /// reading of the index.
+  /// If the writer retires segments while they are opened, the reader continues to the frames that moved their
+  /// records, and does not load the index again.
   @Test func segmentsRetiredMeanwhileAreFollowed() throws {
     let isDone = Guarded(false)
     let writer = writer

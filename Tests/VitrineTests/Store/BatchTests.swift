@@ -3,7 +3,7 @@ import Testing
 @testable import Vitrine
 
 @Suite struct BatchTests {
-  /// Runs a batch over two entries, and shows the store before and after the death of the process.
+  /// Runs a batch over two entries, and checks the store before and after the death of the process.
   private func expect(
     _ expected: [String: [UInt8]?], _ options: StoreOptions = StoreOptions(byteBudget: 4 << 20),
     after build: (inout WriteBatch) -> Void
@@ -34,7 +34,7 @@ import Testing
     }
   }
 
-  @Test func aValueMayMoveFromAKeyThatIsRemoved() throws {
+  @Test func valueMayMoveFromARemovedKey() throws {
     try expect(["a": nil, "b": text(300, 2), "c": text(300, 1)]) { batch in
       batch.remove(CacheKey("a"))
       batch.put(text(300, 1), for: CacheKey("c"))
@@ -49,7 +49,7 @@ import Testing
     }
   }
 
-  @Test func theLastOperationOfAKeyCounts() throws {
+  @Test func lastOperationOfAKeyInABatchCounts() throws {
     try expect(["a": text(300, 7), "b": nil]) { batch in
       batch.put([1], for: CacheKey("a"))
       batch.remove(CacheKey("a"))
@@ -78,7 +78,7 @@ import Testing
     try store.close()
   }
 
-  @Test func aBatchLargerThanTheLogIsAllThereAfterADeath() throws {
+  @Test func batchLargerThanTheLogSurvivesProcessDeath() throws {
     let disk = MemoryDisk()
     let store = try TestWorld(fileSystem: disk).open("store", StoreOptions(byteBudget: 4 << 20))
     var batch = WriteBatch()
@@ -104,10 +104,10 @@ import Testing
     try recovered.close()
   }
 
-  /// While a batch is placed, the payload that its first put shares goes, and its segment's place is given to the record
-  /// of the second. The first must not take that for what it shares.
-  @Test func whatABatchSharesMayGoAndItsPlaceBeTakenByTheBatch() throws {
-    // Each is larger than a segment, and so the first record of one of its own.
+  /// While a batch is placed, the payload that its first put shares is removed, and its segment's place is reused
+  /// by the record of the second. The first must not take that record for its payload.
+  @Test func sharedPayloadMayBeRemovedAndItsPlaceReusedDuringABatch() throws {
+    // Each is larger than a segment, and so the first record of its own segment.
     let (held, other) = (noise(300_000, 1), noise(310_000, 2))
     let meanwhile = Guarded<(@Sendable () -> Void)?>(nil)
     var world = TestWorld(fileSystem: MemoryDisk())

@@ -29,7 +29,7 @@ import Testing
   }
 
   @Test(arguments: [0, 1, 65_536, 65_537, 200_000, 262_144, 262_145, 1_048_576, 1_048_577, 1_500_000])
-  func aBodyIsWhatItsPiecesWere(_ byteCount: Int) throws {
+  func bodyConsistsOfItsPieces(_ byteCount: Int) throws {
     let bytes = noise(byteCount, UInt64(byteCount))
     for (number, length) in [byteCount, nil].enumerated() {
       try store.removeAll()
@@ -52,7 +52,7 @@ import Testing
     let bytes = noise(1_400_000)
     func checksums() throws -> [UInt64] {
       var found: [UInt64] = []
-      store.core.forEachRecord { view, _, _ in
+      store.core.walk.forEachRecord { view, _, _ in
         #expect(view.header.pieceCount == 6)
         found = (0..<6).map {
           view.bytes.loadUnaligned(fromByteOffset: view.header.pieceOffset + $0 * 8, as: UInt64.self)
@@ -70,7 +70,7 @@ import Testing
     }
   }
 
-  @Test func metadataExpiryAndLayoutComeAlong() throws {
+  @Test func bodyKeepsMetadataExpiryAndLayout() throws {
     let layout = BitmapLayout(width: 200, height: 100, format: .rgba8888)!
     let options = PutOptions(
       metadata: [1, 2], expirationMilliseconds: world.clock.wallMilliseconds() + 1000, layout: layout,
@@ -87,7 +87,7 @@ import Testing
     #expect(store["u"] == nil)
   }
 
-  @Test func argumentsThatNoPutWouldTakeAreRefused() throws {
+  @Test func bodyWriterRefusesArgumentsThatAPutRefuses() throws {
     let layout = BitmapLayout(width: 10, height: 10, format: .gray8)!
     for (length, options) in [(-1, PutOptions()), (99, PutOptions(layout: layout))] {
       guard
@@ -124,14 +124,13 @@ import Testing
   }
 
   private func expectNothingHeld(_ location: SourceLocation = #_sourceLocation) {
-    let core = store.core
-    #expect(core.locked { core.unfinished.all.isEmpty }, sourceLocation: location)
-    for case let segment? in core.catalog.segments.segments {
+    #expect(store.probe.unfinishedBodies.isEmpty, sourceLocation: location)
+    for case let segment? in store.core.context.catalog.segments.segments {
       #expect(segment.pendingCount == 0 && segment.lentCount == 0 && segment.unfilled.isEmpty, sourceLocation: location)
     }
   }
 
-  @Test func ofTwoWritersOnAKeyTheLastCommitWins() throws {
+  @Test func lastCommitOfTwoWritersWins() throws {
     for length in [nil, 100_000] {
       let first = try store.writer(for: "u", length: length)
       let second = try store.writer(for: "u", length: length)
@@ -148,7 +147,7 @@ import Testing
     expectNothingHeld()
   }
 
-  @Test func aWriterThatIsLetGoLeavesNoTrace() throws {
+  @Test func releasedWriterLeavesNoTrace() throws {
     try store.put(noise(500), for: "u")
     let before = store.statistics().bytesOnDisk
     for length in [nil, 90_000, 900_000] {
@@ -161,7 +160,7 @@ import Testing
     #expect(store.statistics().bytesOnDisk <= before + Self.segment, "but for a segment made ready")
   }
 
-  @Test func aHundredStalledWritersHoldTheirCapAndNobodyUp() throws {
+  @Test func hundredStalledWritersKeepTheirCapAndBlockNoThread() throws {
     var stalled: [BodyWriter] = []
     var refused = 0
     for number in 0..<100 {
@@ -170,18 +169,18 @@ import Testing
         try writer.write(noise(50_000, UInt64(number)))
         stalled.append(writer)
       } catch {
-        // Only this very thread could end the others: it is told at once.
+        // Only this thread could end the others, so it fails at once.
         #expect(error == .noSpace)
         refused += 1
       }
       try store.put(noise(9000, UInt64(1000 + number)), for: "u\(number)")
     }
     #expect(world.clock.wallMilliseconds() == 1_700_000_000_000, "nobody waited")
-    let held = store.core.locked { store.core.admissions.heldByteCount }
+    let held = store.probe.heldByteCount
     #expect(refused > 50 && stalled.count > 5)
     #expect(held <= 2 << 20)
     for number in 0..<100 { #expect(store["u\(number)"] == noise(9000, UInt64(1000 + number))) }
-    // Emptying the store gives back all but what they hold.
+    // Emptying the store frees everything except their reservations.
     try store.removeAll()
     world.background.run()
     world.background.run()
@@ -191,7 +190,7 @@ import Testing
     try store.writer(for: "again", length: 100_000).write([1])
   }
 
-  @Test func oneIsAlwaysAdmittedHoweverLarge() throws {
+  @Test func oneBodyIsAlwaysAdmittedHoweverLarge() throws {
     let bytes = noise(5 << 20)
     try write(bytes, "known", length: bytes.count, pieces: [1 << 20])
     #expect(store["known"] == bytes)
@@ -215,12 +214,12 @@ import Testing
     try store.close()
   }
 
-  @Test func whoWaitsForAnotherThreadWaitsAWhile() throws {
+  @Test func writerWaitsALimitedTimeForAnotherThread() throws {
     let holder = Guarded<BodyWriter?>(nil)
     let done = DispatchSemaphore(value: 0)
     let store = store
     Thread.detachNewThread {
-      // Nobody else holds it: it goes with the holder's.
+      // The holder has the only other reference, so it is released with the holder.
       holder.withLock { writer in
         writer = try? store.writer(for: "big", length: 3 << 20)
         try? writer?.write([1])
@@ -230,13 +229,13 @@ import Testing
     done.wait()
     let before = world.clock.wallMilliseconds()
     #expect(storeError { try store.writer(for: "u", length: 100_000).write([1]) } == .noSpace)
-    #expect(world.clock.wallMilliseconds() - before >= Int64(StoreCore.longestWaitMilliseconds))
+    #expect(world.clock.wallMilliseconds() - before >= Int64(RoomQueue.longestWaitMilliseconds))
     try store.put(noise(90_000), for: "ordinary puts do not wait")
     holder.withLock { $0 = nil }
     try write(noise(100_000), "u", length: 100_000, pieces: [9999])
   }
 
-  @Test func closingEndsWritersAndKeepsNothingOfThem() throws {
+  @Test func closingEndsWritersAndDropsTheirBodies() throws {
     let writers = try [nil, 100_000, 900_000, 10].map { try store.writer(for: "u", length: $0) }
     for writer in writers { try writer.write(noise(min(writer.length ?? 90_000, 90_000))) }
     try store.close()
@@ -246,12 +245,12 @@ import Testing
     }
     let again = try world.open("store", StoreOptions())
     #expect(again.statistics().lastOpen.kind == .clean && again.statistics().lastOpen.notes == [])
-    #expect(again.count == 0 && again.core.orphans == [])
+    #expect(again.count == 0 && again.probe.orphans == [])
     try again.put(noise(100_000), for: "u")
     try again.close()
   }
 
-  /// A pool that other tests keep busy may not come to the others for as long as one waits.
+  /// A pool that other tests keep busy may not run the others within the time that one waits.
   private static func again(_ body: () async throws -> Void) async throws {
     while true {
       do {
@@ -262,11 +261,11 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(30))) func asynchronousWritersThatWaitDoNotKeepThePoolFromThoseTheyWaitFor() async throws {
+  @Test(.timeLimit(.minutes(30))) func waitingAsynchronousWritersLeaveThePoolToTheOthers() async throws {
     let folder = try TemporaryFolder()
     let store = try CacheStore.open(
       at: folder.store, options: StoreOptions(byteBudget: 4 << 20, segmentByteCount: Self.segment))
-    // Twelve bodies of which five have room at a time, on a pool of four threads.
+    // Twelve bodies, with room for five at a time, on a pool of four threads.
     try await withThrowingTaskGroup(of: Void.self) { group in
       for number in 0..<12 {
         group.addTask {
@@ -342,19 +341,19 @@ import Testing
     for _ in 0..<4 { done.wait() }
     #expect(wrong.withLock { $0 } == [])
     #expect(try store.verify().isOK)
-    let core = store.core
-    #expect(core.locked { core.unfinished.all.isEmpty })
+    #expect(store.probe.unfinishedBodies.isEmpty)
     try store.close()
     let again = try CacheStore.open(at: folder.store, options: StoreOptions())
     #expect(again.statistics().lastOpen.kind == .clean)
     #expect(try again.verify().isOK)
     // Upkeep makes and removes files: not between these two looks.
-    again.core.upkeepLock.lock()
-    // What upkeep still reads of files without a name is counted, and `du` does not see it; what the file system adds to a
-    // file when it writes it back is seen by `du` first.
-    let difference = try again.statistics().bytesOnDisk - again.core.ledger.unlinked - Files.diskUsage(folder.store)
-    #expect(abs(difference) <= Ledger.headroom)
-    again.core.upkeepLock.unlock()
+    try again.core.context.upkeepLock.withLock { _ in
+      // What upkeep still reads of files without a name is counted, and `du` does not see it; what the file system adds to
+      // a file when it writes it back is seen by `du` first.
+      let difference =
+        try again.statistics().bytesOnDisk - again.probe.unlinkedByteCount - Files.diskUsage(folder.store)
+      #expect(abs(difference) <= Ledger.headroom)
+    }
     try again.close()
   }
 }

@@ -2,14 +2,14 @@ import Testing
 
 @testable import Vitrine
 
-/// Keys that the index cannot tell apart are told apart by their records: every call compares the whole key.
+/// Keys that collide in the index are distinguished by their records: every call compares the whole key.
 @Suite struct CollidingKeyTests {
-  /// Two URLs with one place and one tag in the index of a store made with ``TestWorld``'s numbers. Of 2^20 URLs, 38 bits
-  /// of whose hashes the index keeps, about two pairs are equal.
+  /// Two URLs with one place and one tag in the index of a store made with ``TestWorld``'s numbers. Among 2^20
+  /// URLs, of whose hashes the index keeps 38 bits, about two pairs are equal.
   private static func urls(_ store: CacheStore) throws -> ([UInt8], [UInt8]) {
-    let hasher = store.core.catalog.hasher
+    let hasher = store.core.context.catalog.hasher
     let count = 1 << 21
-    // What is kept of a hash, and the number that its URL has: sorted, equal ones lie side by side.
+    // The kept part of a hash, and the number of its URL: sorting brings equal ones together.
     var hashes = [UInt64](unsafeUninitializedCapacity: count) { buffer, initialized in
       for number in 0..<count {
         let hash = withUnsafeBytes(of: UInt64(number).littleEndian) { hasher.url($0) }
@@ -27,7 +27,7 @@ import Testing
 
   private static func url(_ number: UInt64) -> [UInt8] { withUnsafeBytes(of: number.littleEndian) { Array($0) } }
 
-  /// Two styles of one length with one tag.
+  /// Two styles of equal length with one tag.
   private static let styles: (Style, Style) = {
     var known: [UInt16: Style] = [:]
     for number in 10_000... {
@@ -54,7 +54,7 @@ import Testing
 
   private func exercise(_ a: CacheKey, _ b: CacheKey, _ world: TestWorld, _ store: CacheStore) throws {
     let (x, y, z) = (noise(300, 1), noise(400, 2), noise(500, 3))
-    let hasher = store.core.catalog.hasher
+    let hasher = store.core.context.catalog.hasher
     func hash(_ key: CacheKey) -> KeyHash { key.url.withUnsafeBytes { hasher.key($0, styleTag: key.style.tag) } }
     #expect(hash(a).stored == hash(b).stored && a != b)
     try store.put(x, for: a)
@@ -97,7 +97,7 @@ import Testing
     try exercise(CacheKey("a", one), CacheKey("a", other), world, try world.open("store"))
   }
 
-  /// In a record, style and metadata lie side by side: where the one ends only its length tells.
+  /// In a record, style and metadata are adjacent: only the length of the style separates them.
   @Test func aStyleThatBeginsWithAnotherIsNotTheOther() throws {
     let world = TestWorld(fileSystem: MemoryDisk())
     let short = Style("style")!
@@ -112,9 +112,9 @@ import Testing
     try store.close()
   }
 
-  /// A first read checks the record that it finds: whose it is, before what became of it.
+  /// A first read checks the record that it finds: its key before its payload.
   @Test(arguments: [Verification.firstRead, .always])
-  func damageOfAnotherKeysRecordIsNotThisKeys(_ verification: Verification) throws {
+  func damageOfACollidingKeysRecordIsNotReported(_ verification: Verification) throws {
     let disk = MemoryDisk()
     let world = TestWorld(fileSystem: disk)
     let (one, other) = Self.styles
@@ -135,7 +135,18 @@ import Testing
   }
 
   /// What is done to a URL with all its styles is done to that one alone.
-  @Test func theStylesOfAUrlAreItsOwn() throws {
+  /// More of them than go in one frame.
+  @Test func removalOfVeryManyStylesLeavesThoseOfTheOtherURL() throws {
+    let store = try TestWorld(fileSystem: MemoryDisk()).open("store")
+    let (one, other) = try Self.urls(store)
+    for number in 0..<1400 { try store.put([1], for: CacheKey(bytes: one, Style("w\(number)")!)) }
+    for number in 0..<200 { try store.put([2], for: CacheKey(bytes: other, Style("v\(number)")!)) }
+    #expect(try store.removeAllStyles(bytes: one) == 1400 && store.count == 200)
+    for number in 0..<200 { #expect(store.bytes(CacheKey(bytes: other, Style("v\(number)")!)) == [2]) }
+    try store.close()
+  }
+
+  @Test func collidingURLsHaveSeparateStyles() throws {
     let world = TestWorld(fileSystem: MemoryDisk())
     let store = try world.open("store")
     let (one, other) = try Self.urls(store)
@@ -144,7 +155,7 @@ import Testing
       try store.put(noise(200, url == one ? 1 : 2), for: CacheKey(bytes: url))
       try store.put(noise(100, url == one ? 3 : 4), for: CacheKey(bytes: url, square))
     }
-    // A new original takes what was made from its own alone.
+    // A new original removes only the styles made from its own predecessor.
     try store.put(noise(250, 5), for: CacheKey(bytes: one))
     #expect(
       store.bytes(CacheKey(bytes: one, square)) == nil && store.bytes(CacheKey(bytes: other, square)) == noise(100, 4))
@@ -156,7 +167,7 @@ import Testing
     try store.close()
   }
 
-  /// A style whose tag is that of `original` is not the original: it follows it like all others.
+  /// A style with the tag of `original` is not the original: it follows the original like all others.
   @Test func aStyleWithTheTagOfTheOriginalIsNotTheOriginal() throws {
     let twin = try #require(
       (0..<1 << 20).lazy.compactMap { Style("style-\($0)") }.first { $0.tag == Style.original.tag })
@@ -173,8 +184,8 @@ import Testing
     try store.close()
   }
 
-  /// A record is checked for the key that it is of.
-  @Test func damageOfOneIsNotToldOfTheOther() throws {
+  /// A record is checked for its own key.
+  @Test func damageOfOneCollidingKeyIsNotReportedForTheOther() throws {
     let disk = MemoryDisk()
     let first = try TestWorld(fileSystem: disk).open("store")
     let (one, other) = try Self.urls(first)
@@ -195,7 +206,7 @@ import Testing
 
   /// Two digests with one place and one tag in the index, which keeps 30 bits of their hashes.
   private static func digests(_ store: CacheStore) throws -> (Digest, Digest) {
-    let hasher = store.core.catalog.hasher
+    let hasher = store.core.context.catalog.hasher
     var known: [ContentHash: Digest] = [:]
     for number in 0..<UInt64(1 << 20) {
       let digest = Digest(high: 1, low: number)
@@ -204,7 +215,7 @@ import Testing
     throw Missing()
   }
 
-  /// Blobs that the index cannot tell apart are told apart by their digests.
+  /// Blobs that collide in the index are distinguished by their digests.
   @Test func entriesOfADigestHaveThatDigest() throws {
     var world = TestWorld(fileSystem: MemoryDisk())
     let ofShort = Guarded(Digest(high: 0, low: 0))

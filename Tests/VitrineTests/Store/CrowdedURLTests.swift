@@ -5,7 +5,7 @@ import Testing
 
 private func style(_ number: Int) -> Style { Style("w\(number)")! }
 
-/// URLs with more styles than stand in one run of the index.
+/// URLs with more styles than one run of the index holds.
 @Suite struct CrowdedURLTests {
   let disk = MemoryDisk()
 
@@ -17,8 +17,9 @@ private func style(_ number: Int) -> Style { Style("w\(number)")! }
     Set(try store.keysInOrder(prefix: url).filter { $0.urlText == url }.map { $0.style.name })
   }
 
-  /// Those that were made from the old one go, however many they are, the others stay, and no crash brings one back.
-  @Test func aNewOriginalTakesAllThatWasMadeFromTheOldOne() throws {
+  /// The styles made from the old original are removed, however many they are, the others stay, and no crash brings
+  /// one back.
+  @Test func newOriginalRemovesAllStylesOfTheOldOne() throws {
     let store = try open()
     let count = 1500
     try store.put([1], for: "a")
@@ -34,13 +35,13 @@ private func style(_ number: Int) -> Style { Style("w\(number)")! }
     for number in stride(from: 0, to: count, by: 37) {
       #expect(store.bytes("a", style: style(number)) == Array("\(number)".utf8))
     }
-    // The same original again takes nothing.
+    // The same original again removes nothing.
     try store.put([1], for: "a")
     #expect(try styles(store).count == count + 1 && store.statistics().evictedCount == 0)
     try store.put([2], for: "a")
     let expected = Set((0..<count).filter { $0 % 30 < 2 }.map { style($0).name } + ["original"])
     #expect(try styles(store) == expected)
-    // All but the last few are counted as evicted: they went in frames of their own.
+    // All but the last few are counted as evicted: they were removed in separate frames.
     let gone = count + 1 - expected.count
     #expect((gone - 64...gone).contains(store.statistics().evictedCount))
     #expect(store.bytes("a") == [2] && store.bytes("a", style: style(1)) == Array("1".utf8))
@@ -51,6 +52,44 @@ private func style(_ number: Int) -> Style { Style("w\(number)")! }
     #expect(try after.removeAllStyles("a") == expected.count)
     #expect(after.statistics().entryCount == 0)
     try after.close()
+    try store.close()
+  }
+
+  /// Entries of other sources are looked at once after an opening.
+  @Test(arguments: [ReadMode.mapped, .copied]) func newOriginalsLookOnceAtStylesThatTheyDoNotOutdate(_ reads: ReadMode)
+    throws
+  {
+    let options = StoreOptions(byteBudget: 16 << 20, reads: reads)
+    var store = try open(options)
+    let own: [SourceOption] = [.none, .named(Source([7])!)]
+    for number in 0..<500 {
+      try store.put([UInt8(number & 255)], for: "a", style: style(number), options: PutOptions(source: own[number % 2]))
+    }
+    try store.close()
+    store = try open(options)
+    let hash = "a".utf8.span.bytes.withUnsafeBytes {
+      store.core.context.catalog.hasher.key($0, styleTag: Style.original.tag)
+    }
+    #expect(store.core.context.catalog.dependentStyles(of: hash).count == 500)
+    for version in 1..<5 {
+      try store.put([UInt8(version)], for: "a")
+      #expect(
+        store.core.context.catalog.dependentStyles(of: hash).isEmpty
+          && store.core.context.catalog.keys.lastChange(hash) == nil)
+    }
+    #expect(try styles(store).count == 501)
+    // One that follows the original goes with it, wherever it lies and whatever has become of it.
+    for number in 0..<4 {
+      try store.put([9], for: "a", style: style(1000))
+      if number == 1 { _ = try store.compact() }
+      if number == 2 { try store.setMetadata([1], for: CacheKey("a", style(1000))) }
+      if number == 3 { try store.setExpiration(1 << 50, for: CacheKey("a", style(1000))) }
+      #expect(store.core.context.catalog.dependentStyles(of: hash).count == 1)
+      try store.put([UInt8(100 + number)], for: "a")
+      #expect(store.bytes("a", style: style(1000)) == nil)
+      #expect(try styles(store).count == 501)
+    }
+    #expect(store.statistics().evictedCount == 0)
     try store.close()
   }
 
@@ -78,13 +117,13 @@ private func style(_ number: Int) -> Style { Style("w\(number)")! }
     try store.close()
   }
 
-  @Test func everyStyleOfACrowdedURLGoesInOneFrame() throws {
+  @Test func allStylesOfACrowdedURLAreRemovedInOneFrame() throws {
     let store = try open()
     for number in 0..<500 { try store.put([UInt8(number & 255)], for: "a", style: style(number)) }
     try store.put([5], for: "b", style: style(5))
     #expect(try store.removeAllStyles("a") == 500)
     #expect(store.statistics().entryCount == 1 && store.bytes("b", style: style(5)) == [5])
-    // Checkpoints and the log hold them too.
+    // Checkpoints and the log have them too.
     for number in 0..<300 { try store.put([UInt8(number & 255)], for: "a", style: style(number)) }
     try store.checkpoint()
     for number in 200..<400 { try store.put([UInt8(number & 255)], for: "a", style: style(number)) }
@@ -94,14 +133,31 @@ private func style(_ number: Int) -> Style { Style("w\(number)")! }
     try store.close()
   }
 
+  /// No frame holds the commit lock for all of them.
+  @Test(arguments: [16 << 20, 1 << 20]) func removalOfVeryManyStylesTakesSeveralFrames(_ budget: Int) throws {
+    let store = try open(StoreOptions(byteBudget: budget))
+    let count = 2600
+    for number in 0..<count { try store.put([UInt8(number & 255)], for: "a", style: style(number)) }
+    try store.put([5], for: "b", style: style(5))
+    let stored = Int(store.statistics().entryCount) - 1
+    let before = try #require(store.core.context.wal).appendedSequence
+    #expect(try store.removeAllStyles("a", durability: .synced) == stored)
+    #expect(try #require(store.core.context.wal).appendedSequence - before >= 3 || budget < 2 << 20)
+    #expect(store.statistics().entryCount == 1 && store.bytes("b", style: style(5)) == [5])
+    let after = try TestWorld(fileSystem: MemoryDisk(disk.image), seed: 4).open("store")
+    #expect(after.statistics().entryCount == 1)
+    try after.close()
+    try store.close()
+  }
+
   @Test(arguments: [1, 3, 50])
-  func theLeastRecentlyUsedStyleGivesWay(_ most: Int) throws {
+  func leastRecentlyUsedStyleIsEvicted(_ most: Int) throws {
     let store = try open(StoreOptions(byteBudget: 16 << 20, maximumStylesPerURL: most))
     try store.put([1], for: "a")
     for number in 0..<most { try store.put([2], for: "a", style: style(number)) }
     try store.put([3], for: "b", style: style(0))
     #expect(store.statistics().evictedCount == 0)
-    // The first is used again, so the second is next; with room for one, there is no other.
+    // The first is used again, so the second is next; with room for one style there is no other.
     #expect(store.bytes("a", style: style(0)) == [2])
     try store.put([4], for: "a", style: style(0))
     #expect(try styles(store).count == most + 1 && store.statistics().evictedCount == 0)
@@ -113,7 +169,8 @@ private func style(_ number: Int) -> Style { Style("w\(number)")! }
     #expect(try styles(store) == Set((200 + 2 * most..<200 + 3 * most).map { style($0).name } + ["original"]))
     #expect(store.bytes("a") == [1] && store.bytes("b", style: style(0)) == [3])
     try store.close()
-    // It is an option of the opening: the next one has none, and one with fewer shrinks at the next new style.
+    // The limit is an option of the opening: the next one has none, and one with a lower limit shrinks at the next
+    // new style.
     let free = try open()
     for number in 1300..<1310 { try free.put([7], for: "a", style: style(number)) }
     #expect(try styles(free).count == most + 11)

@@ -26,7 +26,7 @@ import VitrineSimulation
     #expect(store["u"] == noise(640))
   }
 
-  @Test func theMemoryBeginsAtAPageOnWish() throws {
+  @Test func drawingMemoryCanBePageAligned() throws {
     let store = try open()
     for round in 0..<3 {
       try store.draw(
@@ -55,7 +55,7 @@ import VitrineSimulation
     #expect(store["u"] == noise(2500, 2) && store["other"] == [1])
   }
 
-  @Test func whatThrowsHasDrawnNothing() throws {
+  @Test func throwingDrawingStoresNothing() throws {
     let store = try open()
     try store.put([1], for: "u")
     struct Broken: Error, Equatable {}
@@ -66,7 +66,7 @@ import VitrineSimulation
       }
     }
     #expect(store["u"] == [1] && store.count == 1)
-    #expect(store.core.catalog.segments.segments.allSatisfy { $0?.pendingCount ?? 0 == 0 })
+    #expect(store.core.context.catalog.segments.segments.allSatisfy { $0?.pendingCount ?? 0 == 0 })
   }
 
   @Test func badArgumentsAreErrors() throws {
@@ -86,7 +86,7 @@ import VitrineSimulation
     #expect(storeError { try store.draw(CacheKey("u"), width: 1, height: 1, format: .gray8) { _, _ in } } == .closed)
   }
 
-  @Test func aDrawingBeyondTheCapInsideAnotherIsToldAtOnce() throws {
+  @Test func nestedDrawingBeyondTheCapFailsAtOnce() throws {
     let store = try open()
     let layout = BitmapLayout(width: 1024, height: 1024, format: .gray8)!
     try store.draw(CacheKey("outer"), layout: layout) { memory, _ in
@@ -104,8 +104,8 @@ import VitrineSimulation
     #expect(store.statistics().blobCount == 1 && store["c"] == noise(4096))
   }
 
-  /// On a real disk, and where nothing may be mapped writable.
-  @Test(arguments: [true, false]) func whatWasDrawnIsThereAfterReopening(_ isReal: Bool) throws {
+  /// On a real disk, and on one that allows no writable mapping.
+  @Test(arguments: [true, false]) func drawingIsStoredAfterReopening(_ isReal: Bool) throws {
     let folder = try TemporaryFolder()
     var options = SimulatedDisk.Options()
     options.promisesAllocation = false

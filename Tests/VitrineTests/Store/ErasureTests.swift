@@ -3,7 +3,7 @@ import Testing
 
 @testable import Vitrine
 
-/// Where bytes of removed entries are after a compaction: in no file.
+/// After a compaction no file holds bytes of removed entries.
 @Suite struct ErasureTests {
   let disk = MemoryDisk()
   let world: TestWorld
@@ -14,7 +14,7 @@ import Testing
     store = try world.open("store", StoreOptions(byteBudget: 2 << 20))
   }
 
-  /// The files that hold the beginning of `bytes`.
+  /// The files that hold the first bytes of `bytes`.
   private func holders(of bytes: [UInt8]) -> [String] {
     let needle = Data(bytes.prefix(24))
     return disk.image.filter { Data($0.value).range(of: needle) != nil }.keys.sorted()
@@ -78,7 +78,26 @@ import Testing
     #expect(holders(of: bytes) == [])
   }
 
-  @Test func unfinishedBodyInTheSameSegmentMakesErasureSaySo() throws {
+  /// The record of a removed key stays as long as another key needs its payload, and no longer.
+  @Test(arguments: [false, true]) func removedURLStaysOnlyBesideAKeyThatSharesItsBytes(_ compacts: Bool) throws {
+    let bytes = noise(3000, 7)
+    let urls = ["first of two that share their bytes", "second of two that share their bytes"]
+    for url in urls { try store.put(bytes, for: url) }
+    for url in urls {
+      #expect(try store.remove(url, erases: !compacts))
+      if compacts { #expect(try store.compact().isErased) }
+    }
+    for url in urls { #expect(holders(of: Array(url.utf8)) == []) }
+    // The last key may also get other bytes.
+    for url in urls { try store.put(bytes, for: url) }
+    try store.put(noise(2000, 8), for: urls[1])
+    #expect(try store.remove(urls[0], erases: !compacts))
+    if compacts { #expect(try store.compact().isErased) }
+    #expect(holders(of: Array(urls[0].utf8)) == [] && holders(of: bytes) == [])
+    #expect(store[urls[1]] == noise(2000, 8))
+  }
+
+  @Test func erasureReportsAnUnfinishedBodyInTheSameSegment() throws {
     try store.put(value(3), for: "gone")
     let writer = try store.writer(for: "slow", length: 70_000)
     try writer.write(noise(66_000, 1))
@@ -101,6 +120,47 @@ import Testing
     #expect(again.count == 120)
     for index in 100..<160 { #expect(again["late \(index)"] == value(index)) }
     try expectIntact(again)
+  }
+
+  /// Erasure takes a log file into use. A recovery needs another one for its own frames.
+  @Test func removalDuringErasureOfAFullLogSurvivesACrashDuringRecovery() throws {
+    let wal = try #require(store.core.context.wal)
+    let synced = PutOptions(durability: .synced)
+    var number = 0
+    while wal.freeCount > 1 {
+      number += 1
+      try store.put(value(number % 8), for: "k\(number % 8)", options: synced)
+    }
+    try store.remove("k0", durability: .synced)
+    // Stored where the log goes on, before the checkpoint that covers the file before it.
+    let use = wal.position.use
+    let crashed = Guarded(MemoryDisk.Image())
+    let (disk, store) = (disk, store)
+    disk.onSync.withLock {
+      $0 = { path in
+        guard path.hasPrefix("wal/"), wal.position.use > use, crashed.withLock({ $0.isEmpty }) else { return }
+        crashed.withLock { $0 = disk.image }
+        _ = try? store.remove("k1", durability: .synced)
+        crashed.withLock { $0 = disk.image }
+      }
+    }
+    #expect(store["k1"] != nil)
+    #expect(try store.compact().isErased)
+    #expect(store["k1"] == nil)
+    disk.onSync.withLock { $0 = nil }
+
+    // A recovery is cut off before each of its writes to the log and after each of its syncs.
+    let cuts = Guarded<[MemoryDisk.Image]>([])
+    let second = MemoryDisk(crashed.withLock { $0 })
+    let cut = { @Sendable (path: String) in if path.hasPrefix("wal/") { cuts.withLock { $0.append(second.image) } } }
+    second.onWrite.withLock { $0 = { path, _ in cut(path) } }
+    second.onSync.withLock { $0 = { path in cut(path) } }
+    #expect(try TestWorld(fileSystem: second).open("store", StoreOptions())["k1"] == nil)
+    #expect(cuts.withLock { $0.count } >= 2)
+    for (index, image) in cuts.withLock({ $0 }).enumerated() {
+      let again = try TestWorld(fileSystem: MemoryDisk(image)).open("store", StoreOptions())
+      #expect(again["k1"] == nil && again["k2"] != nil, "cut \(index)")
+    }
   }
 
   @Test func compactionReadsLittleMoreThanItCopies() throws {

@@ -14,12 +14,12 @@ import Testing
     try world.open("store", StoreOptions(byteBudget: 8 << 20, maximumAgeMilliseconds: maximumAge))
   }
 
-  /// A sweep that is due runs to its end.
+  /// Runs a due sweep to its end.
   private func sweep() {
     for _ in 0..<20 { world.background.run() }
   }
 
-  @Test func nothingOlderThanTheLimitIsGivenOut() throws {
+  @Test func entryOlderThanTheLimitIsAMiss() throws {
     let store = try open(Self.day)
     try store.put([1], for: "a")
     try store.put(text(5000), for: "b")
@@ -35,7 +35,7 @@ import Testing
     try store.close()
   }
 
-  @Test func changesOfMetadataMakeNothingYounger() throws {
+  @Test func changeOfMetadataKeepsTheAge() throws {
     let store = try open(Self.day)
     try store.put([1], for: "a")
     world.clock.advance(Self.day / 2)
@@ -63,14 +63,14 @@ import Testing
     for number in 0..<2500 { try store.put(noise(20, UInt64(number)), for: "u\(number)") }
     world.clock.advance(Self.day)
     try store.put([1], for: "young")
-    #expect(store.count == 1 && store.core.catalog.keyCount == 2501)
+    #expect(store.count == 1 && store.core.context.catalog.keyCount == 2501)
     world.background.run()
-    #expect(store.core.catalog.keyCount == 1 && store["young"] == [1])
+    #expect(store.core.context.catalog.keyCount == 1 && store["young"] == [1])
     #expect(store.statistics().segments.reduce(0) { $0 + $1.liveByteCount } < 1000)
     try store.close()
   }
 
-  @Test func anEntryOfItsOwnExpiryIsFoundAmongThoseThatLast() throws {
+  @Test func expiringEntryIsFoundAmongPermanentOnes() throws {
     var store = try open()
     let soon = PutOptions(expirationMilliseconds: world.clock.wallMilliseconds() + 90_000)
     for number in 0..<50 { try store.put([1], for: "u\(number)", options: number % 5 == 0 ? soon : PutOptions()) }
@@ -79,7 +79,7 @@ import Testing
     world.clock.advance(Self.minute)
     sweep()
     #expect(store.count == 51)
-    // That an entry expires is kept by the checkpoint, and by the log.
+    // The expiry of an entry is kept by the checkpoint, and by the log.
     try store.put([1], for: "last", options: soon)
     store.abandon()
     store = try open()
@@ -99,12 +99,13 @@ import Testing
     try store.put([1], for: "a")
     sweep()
     let wall = world.clock.wallMilliseconds()
-    #expect(!store.core.expirations.isDue(at: .max - 1), "no entry expires")
+    #expect(!store.core.context.expirations.isDue(at: .max - 1), "no entry expires")
     try store.put([1], for: "b", options: PutOptions(expirationMilliseconds: wall + 1000))
-    #expect(store.core.expirations.isDue(at: wall + 1000) && !store.core.expirations.isDue(at: wall + 999))
+    #expect(
+      store.core.context.expirations.isDue(at: wall + 1000) && !store.core.context.expirations.isDue(at: wall + 999))
     world.clock.advance(1000)
     sweep()
-    #expect(store.core.catalog.keyCount == 1 && !store.core.expirations.isDue(at: .max - 1))
+    #expect(store.core.context.catalog.keyCount == 1 && !store.core.context.expirations.isDue(at: .max - 1))
     try store.close()
   }
 
@@ -124,7 +125,7 @@ import Testing
     #expect(store.contains("a"), "a change is a use")
     world.clock.advance(2000)
     #expect(store.lookup("a") == .expired && store["a"] == nil)
-    #expect(store["a"] == nil, "what has expired is not used by asking for it")
+    #expect(store["a"] == nil, "a get of an expired entry is no use")
     try store.put([1], for: "a", options: options)
     for _ in 0..<8 {
       world.clock.advance(500)
@@ -143,7 +144,7 @@ import Testing
     PutOptions(slidingExpirationMilliseconds: 0), PutOptions(slidingExpirationMilliseconds: .min),
     PutOptions(expirationMilliseconds: 5, slidingExpirationMilliseconds: 5),
   ])
-  func expiriesThatMakeNoSenseAreRefused(_ options: PutOptions) throws {
+  func invalidExpiriesAreRefused(_ options: PutOptions) throws {
     let store = try open()
     guard case .invalidArgument? = storeError({ try store.put([1], for: "a", options: options) }) else {
       Issue.record("not refused")
@@ -154,7 +155,7 @@ import Testing
   }
 
   @Test(arguments: [Int64.min, -1, 0, 1, .max])
-  func everyMomentIsTakenAsAnExpiry(_ moment: Int64) throws {
+  func everyMomentIsAValidExpiry(_ moment: Int64) throws {
     let store = try open(.max)
     try store.put([1], for: "a", options: PutOptions(expirationMilliseconds: moment))
     #expect(store.contains("a") == (moment == .max))
@@ -167,9 +168,9 @@ import Testing
 
   // MARK: Clocks that step
 
-  @Test func aClockSetBackMakesNothingImmortalAndExpiresNothingAtOnce() throws {
+  @Test func clockSetBackKeepsExpiriesFinite() throws {
     let store = try open(Self.day)
-    // Days pass, during which the store stays open; then the clock is found to be ten years ahead.
+    // Days pass while the store stays open; then the clock turns out to be ten years ahead.
     world.clock.advance(5 * Self.day)
     try store.put([1], for: "a")
     world.background.run()
@@ -186,7 +187,7 @@ import Testing
     try store.close()
   }
 
-  @Test func entriesFromTheFutureCountFromTheOpening() throws {
+  @Test func entriesFromTheFutureAgeFromTheOpening() throws {
     var store = try open(Self.day)
     try store.put([1], for: "a")
     try store.close()

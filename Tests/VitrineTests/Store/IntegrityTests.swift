@@ -2,14 +2,14 @@ import Testing
 
 @testable import Vitrine
 
-/// Payloads that went bad behind the store's back, and bytes that collide.
+/// Payloads damaged from outside, and bytes with equal digests.
 @Suite struct IntegrityTests {
   let disk: MemoryDisk
   let world: TestWorld
 
   init() { self.init(disk: MemoryDisk()) }
 
-  /// Makes a store with a value of each encoding, spoils the payload of `url` and opens it again.
+  /// Makes a store with a value of each encoding, damages the payload of `url` and opens it again.
   private func spoiled(_ url: String, _ verification: Verification, readOnly: Bool = false) throws
     -> CacheStore
   {
@@ -52,7 +52,7 @@ import Testing
   }
 
   @Test(arguments: ["plain", "zstd", "bitmap", "pieces"], [Verification.firstRead, .always])
-  func aDamagedPayloadIsAMissAndToldOnce(_ url: String, _ verification: Verification) throws {
+  func damagedPayloadIsAMissAndReportedOnce(_ url: String, _ verification: Verification) throws {
     let store = try spoiled(url, verification)
     #expect(store.lookup(url) == .damaged)
     #expect(store.lookup(url) == .missing)
@@ -66,7 +66,7 @@ import Testing
     try store.close()
   }
 
-  @Test func aGetOfADamagedPayloadGivesNothing() throws {
+  @Test func getOfADamagedPayloadReturnsNil() throws {
     let store = try spoiled("plain", .firstRead)
     #expect(store["plain"] == nil)
     #expect(store["twin"] == nil, "it shares the payload")
@@ -83,7 +83,7 @@ import Testing
     let place = try #require(try place(of: url))
     for _ in 0..<2 {
       let report = try store.verify()
-      // Each that needs it has a problem, at the one place.
+      // Each key that uses the payload has a problem, at the one place.
       let keys = url == "plain" ? [CacheKey(url), CacheKey("twin")] : [CacheKey(url)]
       #expect(report.damaged.map(\.key) == keys && report.lost == [] && !report.isOK)
       #expect(report.damaged.allSatisfy { $0.file == "segments/\(place.file)" && $0.offset == place.offset })
@@ -92,8 +92,8 @@ import Testing
     try store.close()
   }
 
-  /// The record is that of a key which has something else by now, and is well.
-  @Test func verifyNamesThoseWhoShareAPayloadAndNotWhoseItWas() throws {
+  /// The record's own key has another value by now, which is intact.
+  @Test func verifyNamesOnlyTheSharersOfADamagedPayload() throws {
     let store = try spoiled("plain", .firstRead)
     try store.put(noise(50, 9), for: "plain")
     #expect(try store.verify().damaged.map(\.key) == [CacheKey("twin")])
@@ -101,7 +101,7 @@ import Testing
     try store.close()
   }
 
-  @Test func readingOnlyGivesNoDamagedBytesEither() throws {
+  @Test func readOnlyStoreReturnsNoDamagedBytes() throws {
     let store = try spoiled("zstd", .always, readOnly: true)
     let before = disk.image
     #expect(store["zstd"] == nil && store["plain"] == noise(3000))
@@ -110,7 +110,7 @@ import Testing
     #expect(disk.image == before)
   }
 
-  @Test func verificationAtEveryReadSeesWhatTheFirstReadCannot() throws {
+  @Test func verificationAtEveryReadFindsLaterDamage() throws {
     for (verification, isSeen) in [(Verification.always, true), (.firstRead, false), (.never, false)] {
       let disk = MemoryDisk()
       let test = IntegrityTests(disk: disk)
@@ -123,13 +123,13 @@ import Testing
     }
   }
 
-  /// A file that was cut in its last page shows zeros in place of what is gone. What a thread read before, and still has, is
-  /// not in the file.
+  /// A file truncated in its last page reads as zeros behind the cut. Bytes that a thread read earlier and still
+  /// has are not in the file.
   @Test(arguments: [true, false]) func aCutFileIsNotCompletedByAnEarlierRead(_ isCompressed: Bool) throws {
     var world = world
-    // Whoever has a digest of his own is handed all bytes at once, as zstd is.
+    // A custom digest gets all bytes at once, as zstd does.
     world.environment.digest = { Digest(of: $0) }
-    // The last of zstd's blocks is stored as it is.
+    // The last of zstd's blocks is stored uncompressed.
     let value = isCompressed ? text(256 << 10) + noise(9000) : noise(9000)
     let store = try world.open("store", StoreOptions(byteBudget: 4 << 20, verification: .always))
     try store.put(value, for: "a")
@@ -145,9 +145,9 @@ import Testing
     try store.close()
   }
 
-  /// Two bits of a head that a checkpoint vouches for, and `never` believes.
+  /// Two bits of a head that a checkpoint vouches for, and that `never` does not check.
   @Test(arguments: [Int64.min, .min + 1, -1, .max])
-  func aDamagedExpiryTrapsNothing(_ expiration: Int64) throws {
+  func damagedExpiryDoesNotTrap(_ expiration: Int64) throws {
     let store = try world.open("store")
     try store.put(noise(3000), for: "plain")
     try store.close()
@@ -202,8 +202,8 @@ import Testing
     try look(recovered)
     try recovered.close()
   }
-  /// A record without a payload of its own finds that one of several with its digest which it was made for.
-  @Test func whoeverGoesLetsGoOfItsOwnBytesAlone() throws {
+  /// A reference finds its own payload among several with its digest.
+  @Test func removedKeyReleasesOnlyItsOwnBytes() throws {
     var world = world
     world.environment.digest = { _ in Digest(high: 7, low: 7) }
     let values = [noise(500, 1), noise(500, 2)]
@@ -222,14 +222,14 @@ import Testing
     try store.close()
   }
 
-  /// An index that was forged may name a whole record in the place of another key's. No get gives that.
+  /// A forged index may name an intact record in place of another key's. No get returns it.
   @Test func aRecordInThePlaceOfAnotherKeysIsNamed() throws {
     let store = try world.open("store")
     try store.put(noise(300, 1), for: "a")
     try store.put(noise(300, 2), for: "b")
     try store.put(noise(300, 2), for: "c")
     let (a, b) = (try entry("a", store), try entry("b", store))
-    #expect(store.core.catalog.keys.move(a.0, from: a.1, to: b.1))
+    #expect(store.core.context.catalog.keys.move(a.0, from: a.1, to: b.1))
     let report = try store.verify()
     #expect(report.damaged.map(\.reason) == ["another key is there"] && report.damaged.first?.offset == b.1.offset)
     #expect(report.damaged.first?.key == nil, "b is as it should be, and c, which shares its payload")
@@ -237,12 +237,12 @@ import Testing
     store.abandon()
   }
 
-  /// The same, where the payload is damaged too, and nobody but those who share it needs it.
-  @Test func whoSharesADamagedPayloadBehindAnotherKeysRecordIsNamed() throws {
+  /// The same with a damaged payload, which only the keys that share it use.
+  @Test func verifyNamesASharerOfADamagedPayloadBehindAForeignRecord() throws {
     let store = try spoiled("plain", .firstRead)
     let (zstd, plain) = (try entry("zstd", store), try entry("plain", store))
     try store.put(noise(50, 9), for: "plain")
-    #expect(store.core.catalog.keys.move(zstd.0, from: zstd.1, to: plain.1))
+    #expect(store.core.context.catalog.keys.move(zstd.0, from: zstd.1, to: plain.1))
     let report = try store.verify()
     #expect(report.damaged.filter { $0.offset == plain.1.offset }.map(\.key) == [CacheKey("twin")])
     #expect(store["twin"] == nil && store["zstd"] == nil)
@@ -251,7 +251,7 @@ import Testing
 
   private func entry(_ url: String, _ store: CacheStore) throws -> (KeyHash, Location) {
     let key = CacheKey(url)
-    let hash = key.url.withUnsafeBytes { store.core.catalog.hasher.key($0, styleTag: key.style.tag) }
-    return (hash, try #require(store.core.catalog.keys.find(hash, counts: false) { $0.location }))
+    let hash = key.url.withUnsafeBytes { store.core.context.catalog.hasher.key($0, styleTag: key.style.tag) }
+    return (hash, try #require(store.core.context.catalog.keys.find(hash, counts: false) { $0.location }))
   }
 }

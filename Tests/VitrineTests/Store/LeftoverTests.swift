@@ -1,15 +1,16 @@
+import Foundation
 import Testing
 
 @testable import Vitrine
 
-/// Whoever takes a record for one compares its checksum, its number and its payload's digest: each of them, alone, makes
-/// it none.
+/// Every reader of a record compares its checksum, its sequence number and its payload's digest: one mismatch
+/// invalidates it.
 @Suite struct LeftoverTests {
-  /// A record at offset 128 of segment 7, and what may be wrong with it.
+  /// A record at offset 128 of segment 7, and its defect.
   struct Wrong: Sendable, CustomStringConvertible {
     let description: String
     var firstSequence: UInt64 = 0
-    /// The payload is a whole one, of another value of the same length.
+    /// The payload is intact, but of another value with the same length.
     var isOfAnotherValue = false
     var change: @Sendable (inout [UInt8]) -> Void = { _ in }
   }
@@ -66,7 +67,7 @@ import Testing
     return found
   }
 
-  @Test(arguments: Payload.allCases) func aCheckTakesOnlyWhatIsWhole(_ payload: Payload) throws {
+  @Test(arguments: Payload.allCases) func checkAcceptsOnlyIntactRecords(_ payload: Payload) throws {
     #expect(try check(content(payload, Self.nothing), Self.nothing) == (true, true))
     for wrong in Self.heads { #expect(try check(content(payload, wrong), wrong) == (false, false), "\(wrong)") }
     for wrong in Self.payloads { #expect(try check(content(payload, wrong), wrong) == (false, true), "\(wrong)") }
@@ -76,7 +77,7 @@ import Testing
     }
   }
 
-  @Test(arguments: Payload.allCases) func compactionCopiesOnlyWhatIsWhole(_ payload: Payload) throws {
+  @Test(arguments: Payload.allCases) func compactionCopiesOnlyIntactRecords(_ payload: Payload) throws {
     func isCopied(_ bytes: [UInt8], _ wrong: Wrong) throws -> Bool {
       var isRead = false
       try withFile(bytes) { file, _ in
@@ -92,7 +93,7 @@ import Testing
     #expect(try !isCopied(Array(whole.dropLast()), Self.nothing))
   }
 
-  @Test(arguments: [true, false]) func theCatalogShowsOnlyWhatIsWhole(_ isMapped: Bool) throws {
+  @Test(arguments: [true, false]) func catalogReturnsOnlyIntactRecords(_ isMapped: Bool) throws {
     func isShown(_ wrong: Wrong, checks: Bool = true) throws -> Bool {
       let catalog = try #require(Catalog(identity: StoreIdentityFormatTests.identity))
       let bytes = try content(.plain, wrong)
@@ -114,8 +115,8 @@ import Testing
     #expect(try !isShown(Self.heads[0], checks: false), "a number is compared always")
   }
 
-  /// A checkpoint that does not wait for the check of what a crash left brings all that the log carries to its place.
-  @Test func whatTheLogHasNoLongerIsNotWrittenOverWhatIsThere() throws {
+  /// A checkpoint that does not wait for the check of leftovers writes all inline records to their places.
+  @Test func changedLogBytesAreNotWrittenOverARecord() throws {
     let disk = MemoryDisk()
     let store = try TestWorld(fileSystem: disk).open("store")
     try store.put(noise(700), for: "carried", options: PutOptions(durability: .synced))
@@ -137,7 +138,7 @@ import Testing
         }
       }
     }
-    // Other options are in force with a checkpoint.
+    // Changed options take effect with a checkpoint.
     let again = try TestWorld(fileSystem: found, seed: 2).open("store", StoreOptions(byteBudget: 3 << 20))
     #expect(spoiled.withLock { $0 } == 1)
     #expect(again["carried"] == noise(700) && again.statistics().lostCount == 0)
@@ -147,7 +148,7 @@ import Testing
   enum Use: CaseIterable { case get, replace, walk, checkpoint }
 
   /// The ledger has counted the files as they were found.
-  @Test(arguments: Use.allCases) func whatTheLogCarriesMakesNoShortFileLonger(_ use: Use) throws {
+  @Test(arguments: Use.allCases) func inlineRecordDoesNotExtendAShortFile(_ use: Use) throws {
     let disk = MemoryDisk()
     let store = try TestWorld(fileSystem: disk).open("store")
     try store.put(noise(700, 1), for: "whole", options: PutOptions(durability: .synced))
@@ -175,7 +176,7 @@ import Testing
     }
   }
 
-  @Test func aScanShowsOnlyWhatIsWhole() throws {
+  @Test func scanReturnsOnlyIntactRecords() throws {
     func scan(_ wrong: Wrong) throws -> (records: Int, damage: Int) {
       var found = (records: 0, damage: 0)
       try withFile(content(.plain, wrong)) { file, _ in
@@ -187,5 +188,25 @@ import Testing
     }
     #expect(try scan(Self.nothing) == (1, 0))
     for wrong in Self.heads.dropFirst() { #expect(try scan(wrong) == (0, 1), "\(wrong)") }
+  }
+
+  @Test func compactionCopiesARecordThatTheLogRestores() throws {
+    let disk = MemoryDisk()
+    let options = PutOptions(durability: .synced)
+    let store = try TestWorld(fileSystem: disk).open("store")
+    try store.put(noise(700), for: "kept", options: options)
+    try store.put(noise(700, 2), for: "removed", options: options)
+    try store.remove("removed", durability: .synced)
+    store.abandon()
+    // The payload has not reached its segment. A frame carries it.
+    let image = disk.image.reduce(into: disk.image) { image, file in
+      guard file.key.hasPrefix("segments/"), let place = Data(file.value).range(of: Data(noise(700))) else { return }
+      image[file.key]?.replaceSubrange(place, with: [UInt8](repeating: 0, count: place.count))
+    }
+    #expect(image != disk.image)
+    let again = try TestWorld(fileSystem: MemoryDisk(image)).open("store", StoreOptions())
+    let step = try again.probe.compactOnce(leastDead: 0) { true }
+    #expect(step?.recordCount == 1 && step?.droppedCount == 0)
+    #expect(again["kept"] == noise(700))
   }
 }

@@ -13,7 +13,7 @@ import Testing
 
   private var lock: String { folder.store + "/LOCK" }
 
-  /// Runs `body` before the call of that kind on `LOCK` with that number.
+  /// Runs `body` before the call of that kind and number on `LOCK`.
   private func before(_ call: WatchedFileSystem.Call, number: Int = 1, _ body: @escaping @Sendable () -> Void) {
     let left = Guarded(number)
     watch.beforeCall.withLock { handler in
@@ -67,7 +67,7 @@ import Testing
     #expect(Files.exists(lock))
   }
 
-  @Test func lockThatComesAndGoesWithoutEndIsAnError() throws {
+  @Test func endlesslyChangingLockIsAnError() throws {
     try TestWorld().open(folder.store).close()
     let lock = lock
     watch.beforeCall.withLock { handler in

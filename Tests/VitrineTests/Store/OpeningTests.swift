@@ -9,7 +9,7 @@ import Testing
 
   init() throws { folder = try TemporaryFolder() }
 
-  @Test func aClosedStoreRefusesEverythingAndGivesNothing() throws {
+  @Test func closedStoreRefusesChangesAndReturnsNothing() throws {
     let store = try world.open(folder.store)
     try store.put([1], for: "a")
     try store.close()
@@ -74,7 +74,7 @@ import Testing
     try second.close()
   }
 
-  @Test func whatIsNoStoreIsLeftAlone() throws {
+  @Test func folderWithoutAStoreIsLeftAlone() throws {
     try FileManager.default.createDirectory(atPath: folder.store, withIntermediateDirectories: true)
     try Files.write([1, 2, 3], to: folder.store + "/holiday.jpg")
     for options in [StoreOptions(), StoreOptions(isReadOnly: true), StoreOptions(whenUnusable: .recreate)] {
@@ -90,13 +90,13 @@ import Testing
         == .notAStore(path: folder.path + "/file", reason: "it is not a folder"))
   }
 
-  @Test func aMissingStoreIsMadeOnlyWhenAsked() throws {
+  @Test func missingStoreIsMadeOnlyOnRequest() throws {
     let missing = StoreError.noSuchStore(path: folder.store)
     #expect(storeError { _ = try world.openReadOnly(folder.store) } == missing)
     #expect(storeError { _ = try world.open(folder.store, StoreOptions(createsIfMissing: false)) } == missing)
     #expect(!Files.exists(folder.store))
     let deep = folder.path + "/no/parents"
-    // A folder above it is not made, and the error names it.
+    // A missing parent folder is not made, and the error names it.
     guard case .system(let error)? = storeError({ _ = try world.open(deep) }) else {
       Issue.record("not refused")
       return
@@ -173,7 +173,7 @@ import Testing
     #expect(try Files.read(elsewhere) == before)
   }
 
-  @Test func aStoreThatLostItsIdentityIsMadeAnewOnlyOnWish() throws {
+  @Test func storeWithoutIdentityIsRecreatedOnlyOnRequest() throws {
     let made = try world.open(folder.store)
     try made.put([1], for: "a")
     try made.close()
@@ -190,7 +190,7 @@ import Testing
     try store.close()
   }
 
-  /// Also where another one has its name by now.
+  /// Also if another store has its name by now.
   @Test(arguments: [false, true]) func aRemovedFolderEndsSyncedChanges(_ isReplaced: Bool) throws {
     let store = try world.open(folder.store)
     try store.put([1], for: "a")
@@ -203,8 +203,8 @@ import Testing
     try? store.close()
   }
 
-  /// What cannot be made there, since the folder is gone, is no trouble of the disk.
-  @Test func aPutIntoAFolderThatIsGoneSaysSo() throws {
+  /// A file that cannot be made because the folder is gone is not a failure of the disk.
+  @Test func putIntoARemovedFolderReportsIt() throws {
     let store = try world.open(folder.store)
     try store.put([1], for: "a")
     try Files.remove(folder.store)
@@ -218,9 +218,9 @@ import Testing
     try? store.close()
   }
 
-  /// A making that was broken off leaves nothing but what is a store's; a lock that says nothing may be anybody's.
+  /// An interrupted creation leaves only files of a store; an empty lock may belong to another program.
   @Test(arguments: [[UInt8](), [UInt8](repeating: 0, count: 64), Array("their lock".utf8)])
-  func aFolderOfOthersWithALockIsNoStore(_ content: [UInt8]) throws {
+  func foreignFolderWithALockIsNoStore(_ content: [UInt8]) throws {
     let isBlank = content.allSatisfy { $0 == 0 }
     for others in [[], ["a photo.jpg"]] {
       let path = "\(folder.path)/\(others.count)"
@@ -237,7 +237,7 @@ import Testing
     }
   }
 
-  /// In a folder with another `LOCK` somebody else may be at work.
+  /// In a folder with another `LOCK` another writer may be at work.
   @Test func upkeepWritesNoCheckpointBesideAnotherWriter() throws {
     let store = try world.open(folder.store)
     try store.put([1], for: "a")
@@ -246,13 +246,13 @@ import Testing
     let lock = folder.store + "/LOCK"
     try FileManager.default.moveItem(atPath: lock, toPath: folder.path + "/old lock")
     try Files.write(try Files.read(folder.path + "/old lock"), to: lock)
-    store.core.wantsCheckpoint.store(true, ordering: .relaxed)
+    store.core.signal.wantsCheckpoint.store(true, ordering: .relaxed)
     world.background.run()
     #expect(try paths.map { try Files.read($0) } == before)
     try? store.close()
   }
 
-  /// Who takes the new one is a second writer.
+  /// An opening that locks the new one is a second writer.
   @Test func anotherLockFileInItsPlaceEndsSyncedChanges() throws {
     let store = try world.open(folder.store)
     try store.put([1], for: "a", options: PutOptions(durability: .synced))

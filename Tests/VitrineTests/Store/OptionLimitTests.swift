@@ -3,7 +3,7 @@ import VitrineSimulation
 
 @testable import Vitrine
 
-/// Every number that an option takes is stored, read again, and reckoned with, also on a full disk.
+/// Every number that an option accepts is stored, read again, and handled, also on a full disk.
 @Suite struct OptionLimitTests {
   static let byteBudgets = [1 << 20, 900_000_000_000_000_000, CacheFormat.largestBudget, 1 << 60, .max]
 
@@ -67,18 +67,18 @@ import VitrineSimulation
     let world = SimulatedWorld()
     var store = try Self.open(world, StoreOptions(byteBudget: 2 << 20))
     try store.put(noise(3000, 1), for: "a")
-    let least = store.core.locked { store.core.ledger.leastBudget }
+    let least = store.probe.leastBudget
     try store.setBudgets(byteBudget: max(budget, least), entryBudget: .max)
     try store.close()
     store = try Self.open(world)
     #expect(store.byteBudget == min(max(budget, least), CacheFormat.largestBudget) && store["a"] == noise(3000, 1))
-    // Back to a small one.
+    // Back to a small budget.
     try store.setBudgets(byteBudget: 2 << 20)
     #expect(store["a"] == noise(3000, 1))
     try store.close()
   }
 
-  /// Earlier versions stored such budgets and then took their own files for damaged.
+  /// Earlier versions stored such budgets and then rejected their own files as damaged.
   @Test func storeWithABudgetBeyondTheLargestOpensAgain() throws {
     let world = SimulatedWorld()
     try { store in
@@ -142,7 +142,7 @@ import VitrineSimulation
     try store.close()
   }
 
-  /// Segments without an index are no empty store, neither to a reader nor to a writer.
+  /// Segments without an index are no empty store, neither for a reader nor for a writer.
   @Test(arguments: [true, false]) func storeWithoutItsIndexIsUnreadable(_ isRemoved: Bool) throws {
     let world = SimulatedWorld()
     try { store in

@@ -16,7 +16,7 @@ import Testing
     try open(given).close()
     for _ in 0..<2 {
       let store = try open(StoreOptions())
-      let identity = store.core.identity
+      let identity = store.core.context.identity
       #expect(store.byteBudget == 3 << 20 && identity.entryBudget == 77 && identity.durability == .synced)
       #expect(identity.segmentByteCount == 73_728 && identity.compressionLevel == 0)
       #expect(identity.maximumAge == 1234)
@@ -25,11 +25,11 @@ import Testing
     try open(StoreOptions(byteBudget: 5 << 20, entryBudget: 0)).close()
     let store = try open(StoreOptions())
     #expect(store.byteBudget == 5 << 20 && store.statistics().entryBudget == 0)
-    #expect(store.core.identity.durability == .synced)
+    #expect(store.core.context.identity.durability == .synced)
     try store.close()
   }
 
-  @Test func budgetsThatCouldNotBeWrittenDoNotHold() throws {
+  @Test func unwrittenBudgetsDoNotApply() throws {
     let store = try open(StoreOptions(byteBudget: 3 << 20, entryBudget: 7))
     disk.onSync.withLock { handler in
       handler = { path throws(SystemError) in
@@ -69,14 +69,14 @@ import Testing
   }
 
   @Test(arguments: ["", "a\0b"])
-  func aPathThatIsNoneIsRefused(_ path: String) {
+  func invalidPathIsRefused(_ path: String) {
     guard case .invalidArgument? = storeError({ _ = try TestWorld().open(path) }) else {
       Issue.record("not refused")
       return
     }
   }
 
-  @Test func levelZeroKeepsEverythingPlain() throws {
+  @Test func compressionLevelZeroStoresPlainValues() throws {
     for (level, encoding) in [(0, Encoding.plain), (1, .zstd), (19, .zstd)] {
       let store = try TestWorld(fileSystem: MemoryDisk()).open(
         "store", StoreOptions(byteBudget: 4 << 20, compressionLevel: level))

@@ -2,12 +2,12 @@ import Testing
 
 @testable import Vitrine
 
-/// What the death of the process leaves, seen through a copy of the disk at that moment.
+/// The store after the death of its process, from a copy of the disk at that moment.
 @Suite struct RecoveryTests {
   private func survivor(of disk: MemoryDisk) -> MemoryDisk { MemoryDisk(disk.image) }
 
   @Test(arguments: 0..<7)
-  func deathsInARowWithoutAChangeLoseNothingThatComesAfter(_ deaths: Int) throws {
+  func repeatedDeathsWithoutAChangeLoseNoLaterChange(_ deaths: Int) throws {
     var disk = MemoryDisk()
     let first = try TestWorld(fileSystem: disk).open("store")
     try first.put([1], for: "before")
@@ -29,7 +29,7 @@ import Testing
     try store.close()
   }
 
-  @Test func anOpeningTellsHowTheStoreWasLeft() throws {
+  @Test func openingReportsHowTheStoreWasClosed() throws {
     let disk = MemoryDisk()
     let world = TestWorld(fileSystem: disk)
     let made = try world.open("store")
@@ -61,7 +61,7 @@ import Testing
     try writer.close()
   }
 
-  @Test func segmentsAloneGiveTheEntriesBackButForThoseTheLogRemoves() throws {
+  @Test func segmentsAloneRestoreTheEntriesExceptLoggedRemovals() throws {
     let disk = MemoryDisk()
     let writer = try TestWorld(fileSystem: disk).open("store")
     for index in 0..<20 { try writer.put(text(500, index), for: "u\(index)") }
@@ -84,7 +84,7 @@ import Testing
     try store.close()
   }
 
-  @Test func aFolderLeftHalfMadeIsMadeAnew() throws {
+  @Test func halfMadeFolderIsCreatedAgain() throws {
     let disk = MemoryDisk()
     try TestWorld(fileSystem: disk).open("store").close()
     for missing in [["STORE"], ["STORE", "wal/3.wal"], ["STORE", "CACHEDIR.TAG", "COUNTERS"]] {

@@ -3,13 +3,13 @@ import Testing
 
 @testable import Vitrine
 
-/// Stores that are made anew in place of a folder that is gone.
+/// Stores that are recreated in place of a removed folder.
 @Suite struct RecreatedStoreTests {
   private let lost: LostFolder
 
   init() throws { lost = try LostFolder() }
 
-  @Test func bytesThatAreBorrowedStayWhileTheStoreIsMadeAnew() throws {
+  @Test func borrowedBytesStayWhileTheStoreIsRecreated() throws {
     let store = try lost.open(recreates: true)
     let value = noise(90_000, 4)
     try store.put(value, for: "large")
@@ -34,7 +34,7 @@ import Testing
     let other = try lost.world.open(lost.folder.store)
     try other.put([3], for: "theirs")
     #expect(storeError { try store.remove("k") } == .locked(processID: getpid()))
-    // Refused: no get gives it, and what was not touched may still be read.
+    // Refused: no get returns it, and untouched entries may still be read.
     #expect(store.bytes("k") == nil && store.bytes("untouched") != nil)
     #expect(other.bytes("theirs") == [3])
     try other.close()
@@ -43,7 +43,7 @@ import Testing
     try? store.close()
   }
 
-  /// It did what this one could not see, and closed.
+  /// The other opening made changes that this one could not see, and closed.
   @Test func aFolderInWhichAnotherOpeningHasWorkedSinceIsKept() throws {
     let store = try lost.open(recreates: true)
     try Files.remove(lost.folder.store + "/LOCK")
@@ -76,7 +76,7 @@ import Testing
     try again.close()
   }
 
-  @Test func onlyOneOfTwoHandlesMakesTheStoreAnew() throws {
+  @Test func onlyOneOfTwoHandlesRecreatesTheStore() throws {
     for round in 0..<20 {
       let first = try lost.open(recreates: true)
       try FileManager.default.moveItem(atPath: lost.folder.store, toPath: lost.folder.path + "/first")
@@ -95,7 +95,7 @@ import Testing
     }
   }
 
-  @Test func whatIsNoStoreStaysUntouched() throws {
+  @Test func foreignFolderStaysUntouched() throws {
     let store = try lost.open(recreates: true)
     try FileManager.default.moveItem(atPath: lost.folder.store, toPath: lost.folder.path + "/gone")
     try FileManager.default.createDirectory(atPath: lost.folder.store, withIntermediateDirectories: true)
@@ -111,7 +111,7 @@ import Testing
     try? store.close()
   }
 
-  @Test func aMissingParentIsToldAndWaitedFor() throws {
+  @Test func missingParentIsReportedAndWaitedFor() throws {
     let store = try lost.open(recreates: true)
     let parent = lost.folder.path + "-parent"
     try FileManager.default.moveItem(atPath: lost.folder.path, toPath: parent)
@@ -120,14 +120,35 @@ import Testing
       return
     }
     #expect(cause.code == SystemError.missing && cause.path == lost.folder.path && store.count == 0)
-    // Entries whose removal was refused do not come back with the folder.
+    // Entries whose removal was refused do not return with the folder.
     try FileManager.default.moveItem(atPath: parent, toPath: lost.folder.path)
     try store.put([2], for: "k")
     #expect(store.bytes("k") == [2] && store.bytes("untouched") == nil)
     try? store.close()
   }
 
-  @Test(arguments: [false, true]) func aReaderIsToldByRefreshAndReadsOn(_ recreates: Bool) throws {
+  /// The folder goes while the list is read.
+  @Test(arguments: [false, true]) func retainMeetsTheDeletionInItsMidst(_ recreates: Bool) throws {
+    let store = try lost.open(recreates: recreates)
+    let (first, path) = (store.core, lost.folder.store)
+    let names = (0..<3).lazy.map { number -> String in
+      if number == 1 { try? Files.remove(path) }
+      return "none \(number)"
+    }
+    var removed: Int?
+    let error = storeError { removed = try store.retain(only: names) }
+    #expect(store.bytes("k") == nil && store.bytes("untouched") == nil)
+    if recreates {
+      #expect(error == nil && removed == 0 && store.core !== first)
+      try store.put([2], for: "k")
+      #expect(store.bytes("k") == [2])
+    } else {
+      #expect(error == .storeRemoved)
+    }
+    try? store.close()
+  }
+
+  @Test(arguments: [false, true]) func refreshReportsARemovedStoreAndReadsContinue(_ recreates: Bool) throws {
     let writer = try lost.open(recreates: false)
     try writer.flush()
     let options = StoreOptions(isReadOnly: true, recreatesIfRemoved: recreates)
@@ -143,7 +164,7 @@ import Testing
   @Test func aBufferedPutNoticesWithinATenthOfASecond() throws {
     let store = try lost.open(recreates: false)
     try Files.remove(lost.folder.store)
-    lost.world.clock.advance(Int64(StoreCore.nameCheckMilliseconds) - 1)
+    lost.world.clock.advance(Int64(WriteGate.nameCheckMilliseconds) - 1)
     _ = storeError { try store.put([2], for: "k") }
     lost.world.clock.advance(1)
     #expect(storeError { try store.put([3], for: "k") } == .storeRemoved)
@@ -155,8 +176,8 @@ import Testing
     #expect(storeError { try other.put([3], for: "k") } == .storeRemoved)
   }
 
-  /// No change is lost on the way from one store to the next, and none is made twice.
-  @Test func threadsGoOnThroughManyDeletions() throws {
+  /// No change is lost between one store and the next, and none is made twice.
+  @Test func threadsContinueThroughManyDeletions() throws {
     let store = try lost.open(recreates: true)
     let isOver = Guarded(false)
     let (path, parent) = (lost.folder.store, lost.folder.path)
@@ -166,7 +187,7 @@ import Testing
         for round in 0..<rounds {
           try? FileManager.default.moveItem(atPath: path, toPath: parent + "/gone\(round)")
           while !Files.exists(path + "/STORE") { usleep(1000) }
-          // Until the core is in its place: from then on it is named.
+          // Until the new core is in place: from then on it is named.
           while storeError({ _ = try store.remove("none") }) != nil { usleep(1000) }
           try? FileManager.default.removeItem(atPath: parent + "/gone\(round)")
         }
@@ -181,7 +202,7 @@ import Testing
         let options = number % 3 == 0 ? PutOptions(durability: .synced) : PutOptions()
         let error = storeError { try store.put(value, for: key, options: options) }
         #expect(error == nil)
-        // Its own value, or nothing where the folder has gone since.
+        // Its own value, or nothing if the folder was removed since.
         if let bytes = store.bytes(key) { #expect(bytes == value) }
         let removal = storeError { _ = try store.remove(key) }
         #expect(removal == nil && store.bytes(key) == nil)

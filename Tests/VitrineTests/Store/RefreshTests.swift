@@ -9,7 +9,7 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
 @Suite struct RefreshTests {
   let folder: TemporaryFolder
   let world = TestWorld()
-  /// One whose log turns after a few hundred changes.
+  /// A budget with which the log rotates after a few hundred changes.
   let options = StoreOptions(byteBudget: 1 << 20)
 
   init() throws { folder = try TemporaryFolder() }
@@ -29,7 +29,7 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
   }
 
   @Test(arguments: [ReadMode.mapped, .copied])
-  func aReaderSeesWhatWasThereWhenItWasOpenedOrRefreshed(_ reads: ReadMode) throws {
+  func readerSeesTheStateOfItsOpeningOrRefresh(_ reads: ReadMode) throws {
     let (writer, reader) = try open(reads: reads)
     #expect(try reader.refresh() == false)
     try writer.put([1], for: "a")
@@ -76,7 +76,7 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
   }
 
   @Test(arguments: [ReadMode.mapped, .copied])
-  func aReaderThatFellBehindLoadsEverythingAnew(_ reads: ReadMode) throws {
+  func readerThatFellBehindLoadsTheWholeStoreAgain(_ reads: ReadMode) throws {
     let (writer, reader) = try open(reads: reads)
     try writer.put(text(100), for: "first")
     #expect(try reader.refresh())
@@ -95,22 +95,22 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
     #expect(try reader.refresh())
     #expect(reader["after"] == [1])
     try expectSame(reader, writer)
-    let maps = reader.core.catalog.segments.segments.contains { $0?.storage?.mapping != nil }
+    let maps = reader.core.context.catalog.segments.segments.contains { $0?.storage?.mapping != nil }
     #expect(maps == (reads == .mapped))
     try writer.close()
   }
 
-  /// Between the look at the headers and the reading of the frames.
-  @Test func aLogFileBegunAnewUnderAReaderIsNotTakenForTheEndOfTheLog() throws {
+  /// Between the scan of the headers and the reading of the frames.
+  @Test func reusedLogFileIsNotTakenForTheEndOfTheLog() throws {
     let (writer, reader) = try open()
     try writer.put([1], for: "a")
     #expect(try reader.refresh())
-    var tail = try #require(reader.core.follower).tail
+    var tail = try #require(reader.probe.follower).tail
     let use = tail.end.use
     try writer.put([2], for: "a")
     let isWhole = try tail.follow(
       {
-        let (wal, store) = (reader.core.folders.wal, reader.core.identity.store)
+        let (wal, store) = (reader.core.context.folders.wal, reader.core.context.identity.store)
         let scan = try WALScan.open(wal, store: store, access: .readOnly)
         while let current = scan.file(use: use),
           WALScan.header(of: current.file, store: store) == current.header
@@ -128,7 +128,7 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
     try writer.close()
   }
 
-  @Test func removingEverythingAndBatchesBeyondTheLogArrive() throws {
+  @Test func readerFollowsRemovalOfEverythingAndLargeBatches() throws {
     let (writer, reader) = try open()
     for index in 0..<50 { try writer.put(text(70, index), for: "\(index)") }
     #expect(try reader.refresh())
@@ -139,7 +139,7 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
     var batch = WriteBatch()
     for index in 0..<2000 { batch.put([UInt8(index & 0xFF), UInt8(index >> 8)], for: CacheKey("batch/\(index)")) }
     try writer.write(batch)
-    // Nothing of it is in the log: it is in a checkpoint.
+    // The changes are not in the log but in a checkpoint.
     #expect(try reader.refresh())
     #expect(reader["batch/1999"] == [UInt8(1999 & 0xFF), UInt8(1999 >> 8)])
     try expectSame(reader, writer)
@@ -147,7 +147,7 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
   }
 
   @Test(arguments: [ReadMode.mapped, .copied])
-  func whatIsBorrowedStaysWhileItsSegmentGoesAndItsSlotIsGivenAway(_ reads: ReadMode) throws {
+  func borrowedBytesStayWhileTheirSegmentIsRemovedAndItsSlotReused(_ reads: ReadMode) throws {
     let (writer, reader) = try open(reads: reads)
     try writer.put(noise(40_000, 1), for: "old")
     #expect(try reader.refresh())
@@ -158,9 +158,9 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
         world.background.run()
         for index in 0..<4 { try writer.put(noise(40_000, UInt64(2 + round * 4 + index)), for: "new/\(index)") }
         _ = try reader.refresh()
-        // Also the value that lies where this one did for the writer.
+        // Including the value at the place that this one had for the writer.
         for index in 0..<4 where reader["new/\(index)"] != noise(40_000, UInt64(2 + round * 4 + index)) {
-          Issue.record("new/\(index) of round \(round) is not what was put")
+          Issue.record("new/\(index) of round \(round) differs from the put value")
         }
       }
       return bytes.withUnsafeBytes { Array($0) } == noise(40_000, 1)
@@ -169,15 +169,15 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
     #expect(reader["old"] == nil)
     _ = try reader.refresh()
     try expectSame(reader, writer)
-    #expect(reader.core.follower?.departing == [])
+    #expect(reader.probe.follower?.departing == [])
     try writer.close()
   }
 
-  /// Along the log, and by loading everything anew.
+  /// Along the log, and by loading the whole store again.
   @Test(arguments: [false, true])
   func aBlobStaysWhileARefreshTakesItsSegment(_ fallsBehind: Bool) throws {
     let (writer, reader) = try open()
-    let account = reader.core.catalog.segments.account
+    let account = reader.core.context.catalog.segments.account
     try writer.put(noise(30_000, 1), for: "a")
     #expect(try reader.refresh())
     let name = try #require(writer.statistics().segments.first { $0.livePartCount > 0 }).file
@@ -197,10 +197,10 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
     #expect(!FileManager.default.fileExists(atPath: "\(folder.store)/segments/\(name)"))
     #expect(try reader.refresh())
     try expectSame(reader, writer)
-    #expect(reader["a"] == nil && reader.core.follower?.departing == [])
+    #expect(reader["a"] == nil && reader.probe.follower?.departing == [])
     #expect(bytes(blobs[0]) == noise(30_000, 1) && !blobs[0].isDamaged)
     #expect(account.pinnedByteCount == 65_536 && account.unlinkedByteCount == 65_536)
-    // Blobs of segments that a refresh has brought are counted with those from before.
+    // Blobs of segments that a refresh has added are counted with earlier ones.
     for index in 0..<3 { try writer.put(noise(50_000, UInt64(10 + index)), for: "new/\(index)") }
     #expect(try reader.refresh())
     for index in 0..<3 { blobs.append(try #require(reader.blob("new/\(index)"))) }
@@ -213,8 +213,8 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
     try writer.close()
   }
 
-  /// Beyond the segments whose files a reader keeps open.
-  @Test func aCopiedReadOfASegmentThatWentIsAMissUntilTheNextRefresh() throws {
+  /// More segments than the reader keeps files open for.
+  @Test func copiedReadOfARemovedSegmentIsAMissUntilTheNextRefresh() throws {
     let writer = try world.open(folder.store, StoreOptions(byteBudget: 64 << 20, segmentByteCount: 65_536))
     let keys = 300
     for key in 0..<keys { try writer.put(noise(60_000, UInt64(key)), for: "\(key)") }
@@ -227,7 +227,7 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
       let value = reader["\(key)"]
       if value == nil { missing += 1 } else { #expect(value == noise(60_000, UInt64(key))) }
     }
-    // How many files stay open depends on the other stores of the process.
+    // The number of open files depends on the other stores of the process.
     #expect(missing > 10 && reader.count == keys)
     #expect(try reader.refresh())
     for key in 0..<keys { #expect(reader["\(key)"] == noise(50_000, UInt64(1000 + key))) }
@@ -264,7 +264,7 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
     #expect(storeError { try reader.refresh() } == .storeRemoved)
     #expect(reader["a"] == [1])
     try other.close()
-    // The same folder, emptied and filled anew.
+    // The same folder, emptied and filled again.
     let follower = try world.openReadOnly(folder.store)
     for name in try FileManager.default.contentsOfDirectory(atPath: folder.store) {
       try Files.remove("\(folder.store)/\(name)")
@@ -275,7 +275,7 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
     try third.close()
   }
 
-  /// The folders are the same ones, and the files in them another store's.
+  /// The folders are the same, with the files of another store.
   @Test func theFilesOfAnotherStoreAreNotFollowed() throws {
     let (writer, reader) = try open()
     try writer.put([1], for: "a")
@@ -289,12 +289,12 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
     #expect(reader["a"] == [1])
   }
 
-  /// Neither has a log that would tell.
+  /// Neither has a log that would tell them apart.
   @Test func theFilesOfAnotherStoreThatWasNeverWrittenToAreNotFollowed() throws {
     let paths = [folder.store, folder.path + "/other"]
     for path in paths {
       try world.open(path, options).abandon()
-      // As its making leaves it, before the first opening begins a log.
+      // As the store is after its creation, before the first opening begins a log.
       for index in 0..<CacheFormat.walFileCount {
         let log = "\(path)/wal/\(WALFileHeader.fileName(index))"
         try Files.write([UInt8](repeating: 0, count: try Files.read(log).count), to: log)
@@ -307,39 +307,39 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
     try reader.close()
   }
 
-  /// Somebody has put an old copy of the store in its place.
-  @Test func aReaderDoesNotGoBackToAnOlderState() throws {
+  /// An old copy of the store was put in its place.
+  @Test func readerDoesNotReturnToAnOlderState() throws {
     let (writer, reader) = try open()
     try writer.put([1], for: "a")
     try writer.checkpoint()
     try Files.copyFolder(folder.store, to: folder.path + "/old")
     try writer.put([2], for: "a")
-    let use = try #require(writer.core.wal).position.use
-    while try #require(writer.core.wal).position.use == use { try writer.put(text(300), for: "b") }
+    let use = try #require(writer.core.context.wal).position.use
+    while try #require(writer.core.context.wal).position.use == use { try writer.put(text(300), for: "b") }
     #expect(try reader.refresh())
     #expect(reader["a"] == [2])
     try writer.close()
     try exchangeFiles(of: folder.store, for: folder.path + "/old")
     guard case .unreadable? = storeError({ try reader.refresh() }) else {
-      Issue.record("what is older was loaded")
+      Issue.record("an older state was loaded")
       return
     }
     #expect(reader["a"] == [2])
   }
 
-  /// Removes the files below one folder, and copies those below another there. The folders stay.
+  /// Replaces the files of one folder by copies of another's. The folders stay.
   private func exchangeFiles(of folder: String, for other: String) throws {
     for name in try Files.below(folder) { try Files.remove("\(folder)/\(name)") }
     for name in try Files.below(other) { try Files.write(Files.read("\(other)/\(name)"), to: "\(folder)/\(name)") }
   }
 
-  /// A forged log: what is damage to an opening, a reader does not enter either.
+  /// A forged log: a change that an opening treats as damage is not entered by a reader either.
   @Test(arguments: [false, true])
   func aSegmentThatNoWriterWouldMakeIsNotFollowed(_ isSlotTaken: Bool) throws {
     let (writer, reader) = try open()
     try writer.put([1], for: "a")
     #expect(try reader.refresh())
-    let segments = writer.core.catalog.segments.segments
+    let segments = writer.core.context.catalog.segments.segments
     let change =
       isSlotTaken
       ? Change.segmentMade(slot: try #require(segments.firstIndex { $0 != nil }), id: 1000, byteCount: 65_536)
@@ -347,7 +347,7 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
     let frame = ByteBuffer()
     Frame.begin(frame)
     change.encode(into: frame)
-    _ = try #require(writer.core.wal).append(frame, changeCount: 1)
+    _ = try #require(writer.core.context.wal).append(frame, changeCount: 1)
     guard case .unreadable? = storeError({ try reader.refresh() }) else {
       Issue.record("it was entered")
       return
@@ -356,13 +356,13 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
     writer.abandon()
   }
 
-  /// Between the look at the log's headers and the reading of its frames: what an opening finds is whole all the same.
-  @Test func anOpeningUnderWhichTheLogIsBegunAnewMissesNothing() throws {
+  /// Between the scan of the log's headers and the reading of its frames: the opening's view is whole all the same.
+  @Test func openingDuringLogReuseMissesNoChange() throws {
     let disk = MemoryDisk()
     let world = TestWorld(fileSystem: disk)
     let writer = try world.open("store", options)
     try writer.put([1], for: "a")
-    let wal = try #require(writer.core.wal)
+    let wal = try #require(writer.core.context.wal)
     let (name, use) = (try #require(wal.active).name, wal.position.use)
     @Sendable func isBegunAnew() -> Bool { !wal.files.contains { $0.header?.use == use } }
     disk.onRead.withLock { handler in
@@ -381,7 +381,7 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
     try writer.close()
   }
 
-  @Test func aStoreThatWasBeingMadeIsAnotherOneOnceItIsMade() throws {
+  @Test func storeOpenedDuringItsCreationIsReplacedOnceCreated() throws {
     try FileManager.default.createDirectory(atPath: folder.store + "/wal", withIntermediateDirectories: true)
     try Files.write([], to: folder.store + "/LOCK")
     let reader = try world.openReadOnly(folder.store)
@@ -391,7 +391,7 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
     try writer.close()
   }
 
-  @Test func aSegmentThatWentBeforeTheReaderCameIsNoneOfItsConcern() throws {
+  @Test func segmentRemovedBeforeTheOpeningIsIgnored() throws {
     let (writer, reader) = try open()
     for round in 0..<6 {
       for index in 0..<5 { try writer.put(noise(30_000, UInt64(round * 5 + index)), for: "\(index)") }
@@ -404,10 +404,10 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
     try writer.close()
   }
 
-  /// Any changes, in any order, by a writer that also dies and comes back: after a refresh the reader has all of them,
-  /// before it none.
+  /// Any changes, in any order, by a writer that also dies and restarts: after a refresh the reader has all of
+  /// them, before it none.
   @Test(arguments: [ReadMode.mapped, .copied], 1...6)
-  func aReaderHasExactlyWhatTheWriterHadWhenItLooked(_ reads: ReadMode, _ seed: Int) throws {
+  func readerHasExactlyTheWritersStateOfItsRefresh(_ reads: ReadMode, _ seed: Int) throws {
     var random = SeededRandom(seed: UInt64(seed))
     var writer = try world.open(folder.store, options)
     let reader = try world.openReadOnly(folder.store, reads: reads)
@@ -455,7 +455,7 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
         if let blob = reader.blob(key) { blobs.append((blob, seen[key])) }
       }
     }
-    let account = reader.core.catalog.segments.account
+    let account = reader.core.context.catalog.segments.account
     #expect((account.pinnedByteCount > 0) == blobs.contains { !$0.blob.isCopy })
     blobs.removeAll()
     #expect(account.pinnedByteCount == 0)
@@ -464,18 +464,20 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
 
   // MARK: A writer that compacts and evicts
 
-  /// What was moved forward is what a fresh opening finds.
+  /// Expects that a refreshed reader equals a fresh opening.
   private func expectSameAsOpened(_ reader: CacheStore, _ comment: String = "") throws {
     let fresh = try world.openReadOnly(folder.store)
-    let (mine, its) = (CatalogState(reader.core.catalog), CatalogState(fresh.core.catalog))
+    let (mine, its) = (CatalogState(reader.core.context.catalog), CatalogState(fresh.core.context.catalog))
     try #require(mine == its && mine.faults == 0, "\(mine.differences(from: its)); \(comment)")
     try fresh.close()
   }
 
   private func slot(_ store: CacheStore, _ url: String) -> (slot: KeySlot, segment: UInt64)? {
-    let hash = Array(url.utf8).withUnsafeBytes { store.core.catalog.hasher.key($0, styleTag: Style.original.tag) }
-    let slot = store.core.catalog.keys.find(hash, counts: false) { $0 }
-    return slot.map { ($0, store.core.catalog.segments.id($0.location.slot)) }
+    let hash = Array(url.utf8).withUnsafeBytes {
+      store.core.context.catalog.hasher.key($0, styleTag: Style.original.tag)
+    }
+    let slot = store.core.context.catalog.keys.find(hash, counts: false) { $0 }
+    return slot.map { ($0, store.core.context.catalog.segments.id($0.location.slot)) }
   }
 
   private func openSmallSegments(_ reads: ReadMode) throws -> (writer: CacheStore, reader: CacheStore) {
@@ -484,7 +486,7 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
   }
 
   @Test(arguments: [ReadMode.mapped, .copied])
-  func whatCompactionMovedIsFollowedInPlaceAndStaysCheckedWithItsLastUse(_ reads: ReadMode) throws {
+  func movedRecordStaysCheckedAndKeepsItsLastUse(_ reads: ReadMode) throws {
     let (writer, reader) = try openSmallSegments(reads)
     for index in 0..<60 { try writer.put(noise(4000, UInt64(index)), for: "\(index)") }
     #expect(try reader.refresh())
@@ -494,7 +496,7 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
     #expect(before.slot.flags.contains(.checked))
     let hasMoved: Bool? = try reader.get("14") { bytes in
       for index in 0..<60 where index % 7 != 0 { try writer.remove("\(index)") }
-      #expect(try writer.core.compact(erasesLog: false) { _, _ in true }.recordsMoved > 0)
+      #expect(try writer.core.fullCompaction.compact(erasesLog: false) { _, _ in true }.recordsMoved > 0)
       world.background.run()
       #expect(try reader.refresh())
       return bytes.withUnsafeBytes { $0.elementsEqual(noise(4000, 14)) } && bytes.byteCount == 4000
@@ -507,22 +509,22 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
     #expect(bytes(blob) == noise(4000, 7) && !blob.isDamaged)
     try expectSame(reader, writer)
     try expectSameAsOpened(reader)
-    #expect(reader.core.follower?.loadCount == 0)
+    #expect(reader.probe.follower?.loadCount == 0)
     _ = try reader.refresh()
-    #expect(reader.core.follower?.departing == [])
+    #expect(reader.probe.follower?.departing == [])
     try writer.close()
   }
 
-  /// All that may happen to a record that is moved, between two looks at the log.
+  /// All possible changes of a moved record, between two refreshes.
   @Test(arguments: [ReadMode.mapped, .copied])
-  func whatElseHappensToAMovedRecordArrivesWithTheMove(_ reads: ReadMode) throws {
+  func laterChangesOfAMovedRecordArriveWithTheMove(_ reads: ReadMode) throws {
     let (writer, reader) = try openSmallSegments(reads)
     func fill(_ round: Int) throws {
       for index in 0..<40 { try writer.put(noise(3000, UInt64(round * 100 + index)), for: "filler/\(index)") }
     }
     func compact() throws {
       try writer.removeAll(prefix: "filler/")
-      #expect(try writer.core.compact(erasesLog: false) { _, _ in true }.recordsMoved > 0)
+      #expect(try writer.core.fullCompaction.compact(erasesLog: false) { _, _ in true }.recordsMoved > 0)
       world.background.run()
     }
     func value(_ name: String) -> [UInt8] { noise(2000, name.utf8.reduce(7) { $0 &* 31 &+ UInt64($1) }) }
@@ -532,7 +534,7 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
       try fill(0)
     }
     for index in 0..<6 { try writer.put(value("unshared"), for: "sharer/\(index)") }
-    // Their payloads lie with records that are nobody's any more.
+    // Their payloads are in records without a key.
     for name in ["metadata", "lonely"] { _ = try writer.setMetadata([1], for: CacheKey(name)) }
     try writer.put(value("lonely"), for: "other")
     #expect(try reader.refresh())
@@ -555,7 +557,7 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
     try compact()
     for name in names { #expect(reader[name] == value(name)) }
     #expect(try reader.refresh())
-    #expect(reader.core.follower?.loadCount == 0)
+    #expect(reader.probe.follower?.loadCount == 0)
     for name in ["twice", "unshared", "metadata", "kept", "new"] { #expect(reader[name] == value(name), "\(name)") }
     #expect(reader["removed"] == nil && reader["lonely"] == nil && reader["shared"] == nil)
     #expect(reader["overwritten"] == value("later") && reader["new too"] == value("new"))
@@ -564,16 +566,16 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
     for (name, blob) in zip(names, blobs) { #expect(blob.map(bytes) == value(name)) }
     try expectSame(reader, writer)
     try expectSameAsOpened(reader)
-    // What all that has left can go, too.
+    // Removing everything that is left works too.
     try writer.removeAll(prefix: "")
     #expect(try reader.refresh())
     #expect(reader.count == 0 && reader.statistics().blobCount == 0 && reader.statistics().liveByteCount == 0)
     try writer.close()
   }
 
-  /// Whatever the writer does to make room: the reader has what a fresh opening has.
+  /// However the writer makes room, the reader equals a fresh opening.
   @Test(arguments: [ReadMode.mapped, .copied], RandomRuns.seeds([1, 2, 3, 4]))
-  func aReaderOfAFullStoreHasWhatAFreshOpeningHas(_ reads: ReadMode, _ seed: UInt64) throws {
+  func readerOfAFullStoreMatchesAFreshOpening(_ reads: ReadMode, _ seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
     let options = StoreOptions(byteBudget: 4 << 20, segmentByteCount: 65_536)
     var writer = try world.open(folder.store, options)
@@ -619,7 +621,7 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
         if blobs.count > 10 { blobs.removeAll() }
       case 1:
         let value = seen[key]
-        // While it is borrowed.
+        // During a borrow.
         _ = try reader.get(key) { bytes in
           for _ in 0..<5 { try change(step) }
           try refresh(step)
@@ -627,7 +629,7 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
         }
       case 2: if let blob = reader.blob(key) { blobs.append((blob, seen[key])) }
       case 3:
-        // A reader that holds none of a segment's files open misses what went, until the next refresh.
+        // A reader that keeps none of a segment's files open misses removed records until the next refresh.
         let value = reader[key]
         #expect(value == seen[key] || (reads == .copied && value == nil), "step \(step); \(comment)")
       default: try change(step)
@@ -637,36 +639,36 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
     try expectSame(reader, writer)
     let statistics = writer.statistics()
     #expect(statistics.bytesOnDisk <= 4 << 20)
-    let loads = reader.core.follower?.loadCount ?? 0
+    let loads = reader.probe.follower?.loadCount ?? 0
     #expect(refreshes > 30 && loads < refreshes / 2, "\(loads) of \(refreshes) refreshes loaded everything")
-    let account = reader.core.catalog.segments.account
+    let account = reader.core.context.catalog.segments.account
     blobs.removeAll()
     #expect(account.pinnedByteCount == 0)
     try writer.close()
   }
 
-  /// Gets on several threads while the reader is refreshed: every key is there all the time, and never older than it
-  /// was. Few changes at a time, many, and more than the log holds, when the tables are changed whole; and with a writer
-  /// that overwrites some of what it has, and compacts.
+  /// Gets on several threads while the reader is refreshed: every key is present all the time, and never older than
+  /// before. With few changes at a time, many, and more than the log holds, when the tables are exchanged; and with
+  /// a writer that overwrites some of its entries, and compacts.
   @Test(arguments: [
     (2, 20, ReadMode.mapped, false), (64, 20_000, .mapped, false), (2, 100_000, .mapped, false),
     (2, 20, .copied, false), (2, 100_000, .copied, false),
     (16, 20, .mapped, true), (16, 20_000, .mapped, true), (16, 2000, .copied, true),
   ])
-  func getsDuringARefreshFindWhatWasOrWhatIs(
+  func getDuringARefreshFindsTheOldOrTheNewState(
     _ budget: Int, _ pauseMicroseconds: UInt32, _ reads: ReadMode, _ compacts: Bool
   ) throws {
     let writer = try CacheStore.open(at: folder.store, options: StoreOptions(byteBudget: budget << 20))
     let keys = 400
     @Sendable func value(_ key: Int, _ version: Int) -> [UInt8] {
-      // Most keys share their bytes with others: their payloads lie elsewhere.
+      // Most keys share their bytes with others, so their payloads are in other records.
       let name = key & ~3
       return Array("\(name)/\(version)/".utf8) + text(50 + version % 50, version)
     }
     for key in 0..<keys { try writer.put(value(key, 0), for: "\(key)") }
     let reader = try CacheStore.open(at: folder.store, options: StoreOptions(reads: reads, isReadOnly: true))
     let wrong = Guarded<[String]>([])
-    // A machine that is slow has more time, until something was moved.
+    // A slow machine has more time, until a record was moved.
     let (end, limit) = (Date(timeIntervalSinceNow: 1.5), Date(timeIntervalSinceNow: 60))
     let isOver = Guarded(false)
     let done = DispatchSemaphore(value: 0)

@@ -57,7 +57,7 @@ import Testing
     }
   }
 
-  /// Gathered in memory, in room of a segment, in a file that fits a segment, in one that does not.
+  /// Gathered in memory, in a segment, in a file that fits a segment, in one that does not.
   private static let sizes: [(byteCount: Int, isLengthKnown: Bool)] = [
     (900, true), (900, false), (100_000, true), (100_000, false), (400_000, true), (400_000, false),
   ]
@@ -71,15 +71,15 @@ import Testing
   }
 
   private func expectNothingHeld(_ location: SourceLocation = #_sourceLocation) {
-    #expect(store.core.locked { store.core.unfinished.isEmpty }, sourceLocation: location)
-    for case let segment? in store.core.catalog.segments.segments {
+    #expect(store.probe.unfinishedBodies.isEmpty, sourceLocation: location)
+    for case let segment? in store.core.context.catalog.segments.segments {
       #expect(segment.pendingCount == 0 && segment.lentCount == 0, sourceLocation: location)
     }
   }
 
   @Test(arguments: Removal.allCases) func aRemovalIsNotUndoneByABodyThatBeganBefore(_ removal: Removal) throws {
     for index in Self.sizes.indices {
-      // Also where there is no entry that could be removed.
+      // Also without an entry to remove.
       if index % 2 == 0 { try store.put([7], for: CacheKey("a/u"), options: PutOptions(metadata: [1])) }
       let writers = try (0..<2).map { _ in try begin("a/u", index) }
       try removal.apply(to: store)
@@ -143,8 +143,8 @@ import Testing
     }
   }
 
-  /// The entry that is there is picked, and what is arriving is not.
-  @Test func aPredicateIsAskedAboutTheEntryThatABodyWouldBecome() throws {
+  /// The stored entry matches, and the arriving one does not.
+  @Test func predicateIsAskedAboutTheFutureEntryOfABody() throws {
     let layout = BitmapLayout(width: 300, height: 300, format: .gray8)!
     try store.put([1], for: "u")
     let writers = try [
@@ -173,7 +173,7 @@ import Testing
     try writers[0].commit()
   }
 
-  /// The body has been placed, and its frame is not stored yet.
+  /// The body has a place, and its frame is not stored yet.
   @Test(arguments: [Removal.one, .styles, .prefix, .predicate, .batch])
   func aRemovalInTheMiddleOfACommitCounts(_ removal: Removal) throws {
     try store.put([7], for: CacheKey("a/u"), options: PutOptions(metadata: [1]))
@@ -196,7 +196,7 @@ import Testing
     expectNothingHeld()
   }
 
-  @Test func evictionExpiryAndDamageAbortNothing() throws {
+  @Test func evictionExpiryAndDamageAbortNoBody() throws {
     let world = TestWorld(fileSystem: MemoryDisk())
     let store = try world.open("store", StoreOptions(byteBudget: 16 << 20, entryBudget: 2))
     try store.put([1], for: CacheKey("u"), options: PutOptions(expirationMilliseconds: 1_700_000_000_500))
@@ -212,12 +212,11 @@ import Testing
     #expect(store["u"] == [1, 2, 3])
   }
 
-  /// A thousand bodies of other keys are not looked at.
+  /// A removal does not examine a thousand bodies of other keys.
   @Test func aRemovalFindsTheBodiesOfItsKey() throws {
     let writers = try (0..<1000).map { try store.writer(for: "\($0)") }
-    let core = store.core
-    for body in core.locked({ Array(core.unfinished.all) }) {
-      #expect(core.locked { core.unfinished.candidates(body.hash).map(\.number) } == [body.number])
+    for body in store.probe.unfinishedBodies {
+      #expect(store.probe.unfinishedBodies(body.hash).map(\.number) == [body.number])
     }
     try store.remove("997")
     for (number, writer) in writers.enumerated() {

@@ -11,7 +11,7 @@ import Testing
 
   struct Change: Sendable, CustomStringConvertible {
     let description: String
-    /// Keys of the older store that no get may give after a refusal.
+    /// Keys of the older store that no get may return after a refusal.
     let hits: [CacheKey]
     /// The value of the key `k` in a new store afterwards.
     let leaves: [UInt8]?
@@ -122,7 +122,7 @@ import Testing
       for key in ["p/1", "p/2", "untouched"] { #expect(store.bytes(key) == nil, "\(change)") }
       #expect((store.bytes("of another") == [9]) == (loss.leavesAnother && !change.removesOthers), "\(change)")
       #expect(blob.withBytes { $0.withUnsafeBytes { Array($0) } } == Array("untouched".utf8) && !blob.isDamaged)
-      // Once, for what went with the folder.
+      // Once, for the changes lost with the folder.
       #expect(storeError { try store.flush() } == .storeRemoved, "\(change)")
       try store.flush()
       #expect(store.byteBudget == 4 << 20 && store.entryBudget == (change.description == "budgets" ? 77 : 0))
@@ -136,7 +136,7 @@ import Testing
     }
   }
 
-  @Test(arguments: LostFolder.Loss.allCases) func barriersFailOnceAndMakeTheStoreAnew(_ loss: LostFolder.Loss) throws {
+  @Test(arguments: LostFolder.Loss.allCases) func barriersFailOnceAndRecreateTheStore(_ loss: LostFolder.Loss) throws {
     let barriers: [(CacheStore) throws -> Void] = [{ try $0.flush() }, { try $0.checkpoint() }]
     for barrier in barriers {
       let store = try lost.open(recreates: true)
@@ -198,6 +198,6 @@ import Testing
 }
 
 extension RemovedFolderTests.Change {
-  /// Whether it takes entries that another opening has stored in the same folder.
+  /// Whether it removes entries that another opening has stored in the same folder.
   var removesOthers: Bool { description.contains("remove all") || description == "retain" }
 }

@@ -19,14 +19,14 @@ import Testing
     }
   }
 
-  @Test func whatIsNamedStaysInEveryStyle() throws {
+  @Test func retainKeepsNamedURLsInEveryStyle() throws {
     #expect(try store.retain(only: ["https://x/3", "https://y/4", "https://nowhere/"]) == 36)
     let expected = ["https://x/3", "https://y/4"].flatMap { [CacheKey($0), CacheKey($0, square)] }
     #expect(try store.keysInOrder() == expected)
     #expect(try TestWorld(fileSystem: MemoryDisk(disk.image), seed: 3).open("store").keysInOrder() == expected)
   }
 
-  @Test func onlyURLsWithThePrefixAreMeant() throws {
+  @Test func retainAffectsOnlyURLsWithThePrefix() throws {
     let keys = [CacheKey("https://x/3", square)]
     #expect(try store.retain(only: keys, prefix: "https://x/", durability: .synced) == 18)
     #expect(store.count == 22 && store.contains("https://x/3") && store.contains("https://y/9"))
@@ -46,14 +46,14 @@ import Testing
     #expect(count == 11)
   }
 
-  @Test func itWorksAsynchronouslyAndNotOnAClosedStore() async throws {
+  @Test func retainWorksAsynchronouslyAndNotOnAClosedStore() async throws {
     #expect(try await store.asynchronous.retain(only: ["https://x/1"], prefix: "https://x/") == 18)
     #expect(try await store.asynchronous.retain(only: [CacheKey("https://x/1")]) == 20)
     try store.close()
     #expect(storeError { try store.retain(only: ["a"]) } == .closed)
   }
 
-  @Test func moreThanAFrameHoldsGoInSeveral() throws {
+  @Test func retainSplitsManyRemovalsIntoSeveralFrames() throws {
     var batch = WriteBatch()
     for number in 0..<3000 { batch.put([3], for: CacheKey("z\(number)")) }
     try store.write(batch)

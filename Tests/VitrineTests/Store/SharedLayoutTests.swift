@@ -2,7 +2,7 @@ import Testing
 
 @testable import Vitrine
 
-/// Equal bytes are shared only where everything else that a get tells of them is equal too.
+/// Equal bytes are shared only if all other properties that a get returns are equal too.
 @Suite struct SharedLayoutTests {
   private let bytes = noise(400)
   private let square = BitmapLayout(width: 20, height: 20, format: .gray8)!
@@ -32,7 +32,7 @@ import Testing
     try store.close()
   }
 
-  @Test func theSameWithinABatch() throws {
+  @Test func equalBytesWithOtherLayoutsAreStoredApartWithinABatch() throws {
     let store = try TestWorld(fileSystem: MemoryDisk()).open("store")
     var batch = WriteBatch()
     for (key, layout) in [("square", square), ("wide", wide), ("twin", square)] {
@@ -46,7 +46,7 @@ import Testing
     try store.close()
   }
 
-  @Test func whoAsksForAPageGetsOne() throws {
+  @Test func requestedPageAlignmentIsGranted() throws {
     let store = try TestWorld(fileSystem: MemoryDisk()).open("store")
     try store.put(bytes, for: "anywhere", options: options(square))
     try store.put(bytes, for: "page", options: options(square, isPageAligned: true))
@@ -58,7 +58,7 @@ import Testing
     try store.close()
   }
 
-  /// Digests point at candidates; within a batch too the bytes decide.
+  /// Digests find candidates; within a batch too the bytes decide.
   @Test func differentBytesWithOneDigestWithinABatchAreBothKept() throws {
     var world = TestWorld(fileSystem: MemoryDisk())
     world.environment.digest = { _ in Digest(high: 7, low: 7) }

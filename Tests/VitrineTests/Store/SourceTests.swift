@@ -20,7 +20,7 @@ import Testing
     if case .found(let entry) = store.lookup("a", style: style) { entry.source } else { nil }
   }
 
-  /// The store that the death of the process would leave: nothing but the log tells of the last changes.
+  /// The store after the death of the process: only the log has the last changes.
   private func afterDeath() throws -> CacheStore {
     let other = TestWorld(fileSystem: MemoryDisk(disk.image), seed: 77)
     let store = try other.open("store", StoreOptions())
@@ -50,7 +50,7 @@ import Testing
     }
   }
 
-  @Test func aNewOriginalTakesWhatWasMadeFromTheOldOne() throws {
+  @Test func newOriginalRemovesStylesOfTheOldOne() throws {
     try store.put(noise(900, 1), for: "a")
     try store.put([1], for: "a", style: square)
     try store.put([2], for: "a", style: wide, options: named([9]))
@@ -70,7 +70,7 @@ import Testing
     }
   }
 
-  @Test func theOriginalMayGoAndComeBack() throws {
+  @Test func originalMayBeRemovedAndReturn() throws {
     try store.put(noise(50, 1), for: "a")
     try store.put([1], for: "a", style: square)
     try store.remove("a")
@@ -82,7 +82,7 @@ import Testing
     #expect(store.lookup("a", style: square) == .missing, "another one came in its place")
   }
 
-  @Test func withoutAnOriginalThereIsNoSource() throws {
+  @Test func styleWithoutAnOriginalHasNoSource() throws {
     try store.put([1], for: "a", style: square)
     #expect(source(store, square) == nil)
     try store.put(noise(50, 2), for: "a")
@@ -109,7 +109,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func aNamedSourceLivesUntilAnotherIsAskedFor(_ isCompressed: Bool) throws {
+  func entryWithANamedSourceStaysUntilAGetNamesAnother(_ isCompressed: Bool) throws {
     let value = isCompressed ? text(5000) : noise(500)
     let key = CacheKey("a", square)
     try store.put(value, for: key, options: named([1]))
@@ -170,7 +170,7 @@ import Testing
     #expect(store.lookup("a", style: square) == .missing && store.bytes("a", style: wide) == [4])
   }
 
-  @Test func aBatchThatRemovesWhatItsOriginalOutdatesTakesItOnce() throws {
+  @Test func batchThatRemovesAnOutdatedStyleRemovesItOnce() throws {
     try store.put(noise(50, 1), for: "a")
     try store.put([1], for: "a", style: square)
     try store.put([2], for: "a", style: wide)
@@ -184,8 +184,8 @@ import Testing
     }
   }
 
-  /// Room is lent before it is known whether there will be a source: every length of the head finds its place in it.
-  @Test func whatIsDrawnOrWrittenInPiecesFollowsTheOriginalOfItsCommit() throws {
+  /// The reservation is made before it is known whether there will be a source: a head of any length fits into it.
+  @Test func drawnOrWrittenStyleFollowsTheOriginalOfItsCommit() throws {
     let (old, new) = (noise(50, 1), noise(50, 2))
     let layout = BitmapLayout(width: 16, height: 2, format: .rgba8888)!
     for length in 0..<70 {
@@ -231,7 +231,7 @@ import Testing
     for number in 0..<20 { batch.put([2], for: CacheKey("a", Style("k\(number)")!), options: named([7])) }
     try store.write(batch)
     #expect(store.count == count + 21)
-    #expect(store.core.wal!.capacity < count * 56)
+    #expect(store.core.context.wal!.capacity < count * 56)
     try store.put(noise(50, 2), for: "a", options: PutOptions(durability: .synced))
     for store in [store, try afterDeath()] {
       #expect(store.count == 21 && store["a"] == noise(50, 2))
@@ -241,13 +241,13 @@ import Testing
     }
   }
 
-  @Test func aRebuiltIndexHasNothingOfAnOlderOriginal() throws {
+  @Test func rebuiltIndexHasNoStylesOfAnOlderOriginal() throws {
     try store.put(noise(900, 1), for: "a")
     try store.put([1], for: "a", style: square)
     try store.put([2], for: "a", style: wide, options: named([9]))
     try store.put(noise(900, 2), for: "a")
     try store.put([3], for: "a", style: Style("new")!)
-    // The log that tells of the removal is gone.
+    // The log with the removal is gone.
     try store.close()
     var image = disk.image
     for name in image.keys where name.hasPrefix("wal/") || name.hasPrefix("checkpoints/") { image[name] = nil }

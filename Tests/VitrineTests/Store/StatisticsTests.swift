@@ -8,7 +8,7 @@ import Testing
 
   init() { world = TestWorld(fileSystem: disk) }
 
-  /// Puts more than fits, and takes segments apart.
+  /// Puts more than fits, and compacts segments.
   private func churn(_ store: CacheStore, _ name: String) throws {
     for index in 0..<400 {
       try store.put(noise(3000 + index * 13, UInt64(index)), for: "\(name)\(index)")
@@ -24,7 +24,7 @@ import Testing
       + [compaction.stepCount, compaction.recordsMoved, compaction.bytesMoved, compaction.segmentsFreed]
   }
 
-  @Test func whatAWriterHasDoneIsToldToReadersAndToLaterOpenings() throws {
+  @Test func writersCountsReachReadersAndLaterOpenings() throws {
     let store = try world.open("store", StoreOptions(byteBudget: 1 << 20))
     let reader = try world.openReadOnly("store")
     try churn(store, "a")
@@ -36,7 +36,7 @@ import Testing
     #expect(before.writeAmplification > 1 && before.hitCount == 1)
     #expect(before.lastOpenForWriting?.kind == .created)
     world.background.run()
-    // Opened before any of it, and not refreshed: what has been done is not part of the snapshot.
+    // Opened before the changes, and not refreshed: later counts are not part of the snapshot.
     for reader in [reader, try world.openReadOnly("store")] {
       #expect(done(reader.statistics()) == done(store.statistics()))
       #expect(reader.statistics().hitCount == 1)
@@ -58,7 +58,7 @@ import Testing
     #expect(closed.statistics().lastOpenForWriting?.kind == .recovered)
   }
 
-  @Test func countersThatAreDamagedCountAsNothingDone() throws {
+  @Test func damagedCountersReadAsZero() throws {
     let store = try world.open("store", StoreOptions(byteBudget: 1 << 20))
     try churn(store, "a")
     try store.close()
@@ -69,11 +69,11 @@ import Testing
     #expect(reader.statistics().lastOpenForWriting == nil && reader.count == store.count)
   }
 
-  @Test func nothingNewIsNotWrittenAgain() throws {
+  @Test func unchangedCountersAreNotWrittenAgain() throws {
     let store = try world.open("store")
     world.background.run()
     var file = try #require(disk.image["COUNTERS"])
-    #expect(Counters(file) == store.core.published.withLock { $0 })
+    #expect(Counters(file) == store.core.meters.published.withLock { $0 })
     // Whoever writes it puts this right.
     let handle = try disk.openDirectory("", create: false).openFile("COUNTERS", .readWrite)
     file[300] = 9
@@ -86,7 +86,7 @@ import Testing
     try store.close()
   }
 
-  @Test func theTimeOfTheLastUseIsToldAndNeverTooEarly() throws {
+  @Test func reportedLastUseIsNeverTooEarly() throws {
     let store = try world.open("store")
     func now() -> Int64 { world.clock.wallMilliseconds() }
     let put = now()
@@ -124,7 +124,7 @@ import Testing
     try store.close()
   }
 
-  @Test func underFIFONoUseIsNoted() throws {
+  @Test func fifoNotesNoUse() throws {
     let store = try world.open("store", StoreOptions(byteBudget: 1 << 20, policy: .fifo))
     try store.put([1], for: "a")
     guard case .found(let entry) = store.lookup("a") else {
@@ -136,7 +136,7 @@ import Testing
     #expect(try world.openReadOnly("store").statistics().policy == .fifo)
   }
 
-  @Test func aRecordCountsOnceWhateverOfItIsNeeded() throws {
+  @Test func recordCountsOnceForKeyAndPayload() throws {
     let store = try world.open("store")
     func expectContents(entries: Int, records: Int) throws {
       let contents = store.segmentContents()
@@ -151,10 +151,10 @@ import Testing
     try store.put(noise(5000), for: "b")
     try store.put(noise(5000), for: "c")
     try expectContents(entries: 4, records: 4)
-    // Its payload stays for the others.
+    // Its payload stays for the other keys.
     try store.remove("a")
     try expectContents(entries: 3, records: 4)
-    // A new key record, and the payload in the old one.
+    // A new key record, with the payload in the old one.
     try store.setMetadata([1, 2], for: CacheKey("empty"))
     try expectContents(entries: 3, records: 5)
     try store.removeMany([CacheKey("b"), CacheKey("c")])

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Vitrine
 
-/// The real disk's syncs ask the system: it refuses to sync a pipe, which nothing else here would notice.
+/// The real disk's syncs call the system: it refuses to sync a pipe, which no other test would notice.
 @Suite struct SystemSyncTests {
   private func withPipe(_ body: (Int32) throws -> Void) throws {
     let pipe = Pipe()

@@ -19,7 +19,7 @@ import Testing
     return info
   }
 
-  /// The value, read now and after the store was closed and opened again.
+  /// Expects the value now and after the store was closed and opened again.
   private func expectKept(_ value: [UInt8], _ key: CacheKey) throws {
     #expect(store.bytes(key) == value)
     #expect(try store.verify().isOK)
@@ -92,12 +92,12 @@ import Testing
     return key.url.withUnsafeBytes { url in
       key.style.bytes.withUnsafeBytes { style -> RecordHeader? in
         let core = store.core
-        let hash = core.catalog.hasher.key(url, styleTag: key.style.tag)
-        guard let location = core.find(hash, url, style).location else { return nil }
-        let header = core.catalog.record(at: location, checks: true)?.header
+        let hash = core.context.catalog.hasher.key(url, styleTag: key.style.tag)
+        guard let location = store.probe.location(hash, url, style) else { return nil }
+        let header = core.context.catalog.record(at: location, checks: true)?.header
         guard let header, !header.carriesPayload else { return header }
-        return core.catalog.payloadLocation(of: header).flatMap {
-          core.catalog.record(at: $0, checks: true)?.header
+        return core.context.catalog.payloadLocation(of: header).flatMap {
+          core.context.catalog.record(at: $0, checks: true)?.header
         }
       }
     }
@@ -112,7 +112,7 @@ import Testing
     #expect(store.count == 0)
   }
 
-  @Test func payloadsLieWhereTheyWereAskedToLie() throws {
+  @Test func payloadsHaveTheRequestedAlignment() throws {
     let layout = BitmapLayout(width: 5, height: 7, format: .rgb565)!
     for index in 0..<20 {
       try store.put(
@@ -167,7 +167,7 @@ import Testing
     #expect(store["in the middle"] == noise(5000) && store["11"] == nil && store["2"] == expected(2))
   }
 
-  @Test func whatTheBodyThrowsComesThrough() throws {
+  @Test func errorOfTheBodyIsRethrown() throws {
     struct Refusal: Error, Equatable { let number: Int }
     try store.put(text(1000), for: "a")
     for number in 0..<20 {

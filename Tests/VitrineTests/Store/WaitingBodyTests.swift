@@ -3,7 +3,7 @@ import Testing
 
 @testable import Vitrine
 
-/// Bodies that wait for the room of others.
+/// Bodies that wait until other bodies release their reservations.
 @Suite(.timeLimit(.minutes(10))) struct WaitingBodyTests {
   let clock = PatientClock()
   let store: CacheStore
@@ -16,14 +16,14 @@ import Testing
     store = try world.open("store", StoreOptions(byteBudget: 16 << 20, segmentByteCount: 64 << 10))
   }
 
-  private var waiterCount: Int { core.locked { core.admissions.waiterCount } }
-  private var lookCount: Int { core.locked { core.admissions.lookCount } }
+  private var waiterCount: Int { store.probe.waiterCount }
+  private var lookCount: Int { store.probe.lookCount }
 
   private func until(_ isTrue: () -> Bool) async throws {
     while !isTrue() { try await Task.sleep(nanoseconds: 200_000) }
   }
 
-  /// A body that holds all that bodies may have.
+  /// A body that holds all the space that bodies may have.
   private func holder() async throws -> AsyncBodyWriter {
     let holder = try store.asynchronous.writer(for: CacheKey("holder"), length: 2 << 20)
     try await holder.write([1])
@@ -37,7 +37,7 @@ import Testing
     func take(_ number: Int) -> AsyncBodyWriter? { state.withLock { $0.removeValue(forKey: number) } }
   }
 
-  /// Lines up bodies one behind the other.
+  /// Queues bodies one behind the other.
   private func lineUp(_ count: Int, _ admitted: Admitted, in group: inout ThrowingTaskGroup<Void, any Error>)
     async throws
   {
@@ -52,7 +52,7 @@ import Testing
     }
   }
 
-  @Test func aThousandThatWaitCostOthersNothingAndAreAdmittedInTheirOrder() async throws {
+  @Test func thousandWaitingBodiesDelayNoOtherAndAreAdmittedInOrder() async throws {
     let holder = try await holder()
     let admitted = Admitted()
     try await withThrowingTaskGroup(of: Void.self) { group in
@@ -75,7 +75,7 @@ import Testing
       #expect(lookCount <= looks + 2500, "each end looks at the next alone")
       try await group.waitForAll()
     }
-    #expect(core.locked { core.admissions.heldByteCount } == 0 && waiterCount == 0)
+    #expect(store.probe.heldByteCount == 0 && waiterCount == 0)
   }
 
   @Test func aThreadThatWaitsIsWokenByTheEndOfAnother() async throws {
@@ -124,17 +124,17 @@ import Testing
     try store.remove("removed")
     #expect(await second.value as? StoreError == .aborted)
     #expect(waiterCount == 1)
-    // The waiter may be counted before it has looked at the clock, so the time passes again and again.
+    // The waiter may be counted before it has read the clock, so the time is advanced repeatedly.
     let passing = Task { [clock] in
       while !Task.isCancelled {
-        clock.advance(Int64(StoreCore.longestWaitMilliseconds))
+        clock.advance(Int64(RoomQueue.longestWaitMilliseconds))
         try await Task.sleep(nanoseconds: 1_000_000)
       }
     }
     #expect(await third.value as? StoreError == .noSpace)
     passing.cancel()
     await holder.abandon()
-    // The piece was not written, and may be now.
+    // The piece was not written, and may be written now.
     for writer in [cancelled, late] {
       try await writer.write(noise(100_000))
       try await writer.commit()
@@ -160,8 +160,8 @@ import Testing
     await holder.abandon()
   }
 
-  /// The room of its own thread alone is left while it waits.
-  @Test func aWaitThatOnlyItsOwnThreadCouldEndByNowEnds() async throws {
+  /// While it waits, only its own thread's reservation is left.
+  @Test func waitThatOnlyItsOwnThreadCouldEndFails() async throws {
     let other = try store.asynchronous.writer(for: CacheKey("other"), length: 900_000)
     try await other.write([1])
     let outcome = Guarded<StoreError??>(nil)
@@ -182,8 +182,8 @@ import Testing
     #expect(clock.monotonicNanoseconds() == PatientClock.start)
   }
 
-  /// One that waits for all room must not keep those from growing which it waits for.
-  @Test func aBodyThatHoldsRoomPassesThoseThatHoldNone() async throws {
+  /// A body that waits for all the space must not block the growth of those that it waits for.
+  @Test func bodyWithAReservationPassesWaitingBodiesWithoutOne() async throws {
     let first = try store.asynchronous.writer(for: CacheKey("first"), length: 100_000)
     try await first.write([1])
     let growing = try store.asynchronous.writer(for: CacheKey("growing"))
@@ -198,8 +198,8 @@ import Testing
     await large.abandon()
   }
 
-  /// Else those that need little would keep it waiting for ever.
-  @Test func aBodyThatWouldFitWaitsBehindOneThatDoesNot() async throws {
+  /// Otherwise small bodies would keep it waiting forever.
+  @Test func fittingBodyWaitsBehindAnEarlierLargerOne() async throws {
     let holder = try store.asynchronous.writer(for: CacheKey("holder"), length: 1 << 20)
     try await holder.write([1])
     let large = try store.asynchronous.writer(for: CacheKey("large"), length: 3 << 19)
@@ -208,15 +208,15 @@ import Testing
     let small = try store.asynchronous.writer(for: CacheKey("small"), length: 100_000)
     let second = Task { try await small.write([1]) }
     try await until { waiterCount == 2 }
-    #expect(core.locked { core.unfinished.all.count { $0.heldByteCount > 0 } } == 1)
+    #expect(store.probe.unfinishedBodies.count { $0.heldByteCount > 0 } == 1)
     first.cancel()
     try await second.value
     await holder.abandon()
     try await large.write([1])
   }
 
-  /// Sums that are kept up to date, beside those that a look at all bodies gives.
-  @Test func whatBodiesHoldIsCountedRight() throws {
+  /// Compares the running sums with a recount over all bodies.
+  @Test func bytesHeldByBodiesAreCountedExactly() throws {
     let world = TestWorld(fileSystem: MemoryDisk())
     let store = try world.open("store", StoreOptions(byteBudget: 16 << 20, segmentByteCount: 256 << 10))
     let core = store.core
@@ -236,24 +236,24 @@ import Testing
         let writer = try store.writer(for: "u\(random.below(5))", length: random.chance(50) ? byteCount : nil)
         if storeError({ try writer.write(noise(66_000, UInt64(round))) }) == nil { writers.append(writer) }
       }
-      #expect(core.locked { core.admissions.heldByteCount } == counted(core), "after \(round)")
+      #expect(store.probe.heldByteCount == counted(core), "after \(round)")
     }
     writers = []
-    #expect(core.locked { core.admissions.heldByteCount } == 0)
+    #expect(store.probe.heldByteCount == 0)
   }
 
   private func counted(_ core: StoreCore) -> Int {
-    core.locked {
+    core.context.commitLock.withLock { held in
       var closing: Set<Int> = []
-      var held = 0
-      for body in core.unfinished.all where body.heldByteCount > 0 {
+      var sum = 0
+      for body in held.state.unfinished.all where body.heldByteCount > 0 {
         if let segment = body.room?.segment, segment.state != .open {
-          if closing.insert(segment.slot).inserted { held += segment.byteCount }
+          if closing.insert(segment.slot).inserted { sum += segment.byteCount }
         } else {
-          held += body.heldByteCount
+          sum += body.heldByteCount
         }
       }
-      return held
+      return sum
     }
   }
 }

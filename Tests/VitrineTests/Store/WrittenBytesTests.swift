@@ -3,7 +3,7 @@ import Testing
 
 @testable import Vitrine
 
-/// Which way frames take into the log, and how many bytes the disk gets for them.
+/// The way in which frames are written to the log, and the bytes that the disk receives for them.
 @Suite struct WrittenBytesTests {
   let disk = MemoryDisk()
   let world: TestWorld
@@ -25,16 +25,16 @@ import Testing
   }
 
   private func frames(_ store: CacheStore, _ body: () throws -> Void) throws -> (calls: Int, all: Int) {
-    let wal = try #require(store.core.wal)
+    let wal = try #require(store.core.context.wal)
     let before = (calls.withLock { $0 }, wal.appendedSequence)
     try body()
     return (calls.withLock { $0 } - before.0, Int(wal.appendedSequence - before.1))
   }
 
   /// A store into a mapping dirties a whole folio, which the sync then writes.
-  @Test func framesThatASyncFollowsAreWrittenByCalls() throws {
+  @Test func framesFollowedByASyncArePositionedWrites() throws {
     let store = try open()
-    // Whatever came before them.
+    // Whatever preceded them.
     for index in 0..<100 { try store.put(noise(20, UInt64(index)), for: "burst") }
     let synced = try frames(store) {
       for index in 0..<20 {
@@ -49,7 +49,7 @@ import Testing
     try store.close()
   }
 
-  @Test func aTrickleIsWrittenByCallsAndABurstIsNot() throws {
+  @Test func trickleUsesPositionedWritesAndABurstTheMapping() throws {
     let store = try open()
     let trickle = try frames(store) {
       for index in 0..<40 {
@@ -65,7 +65,7 @@ import Testing
     try store.close()
   }
 
-  /// A round of upkeep syncs the log: a stream of removals that asks for one each time syncs as often.
+  /// A round of upkeep syncs the log: removals that ask for one each time would sync as often.
   @Test func removalsAskForUpkeepOnlyWhenASegmentIsEmpty() throws {
     let store = try open(64 << 20)
     func wakes(_ body: () throws -> Void) rethrows -> Int {
@@ -77,7 +77,7 @@ import Testing
     #expect(try wakes { for index in 0..<100 { try store.remove("k\(index)") } } == 0)
     #expect(try wakes { for index in 0..<100 { try store.remove("k\(index)") } } == 0)
     #expect(try wakes { for index in 100..<150 { try store.removeAllStyles("k\(index)") } } == 0)
-    // More than a segment.
+    // More than one segment.
     for index in 0..<10 { try store.put(noise(100_000, UInt64(1000 + index)), for: "large \(index)") }
     let keys = try store.keysInOrder()
     #expect(try wakes { try store.removeMany(keys) } == 1)
@@ -88,14 +88,14 @@ import Testing
 
   // MARK: A real disk
 
-  /// Bytes of files that this thread has made dirty; nil where the system does not count them.
+  /// Bytes of files that this thread has dirtied; nil if the system does not count them.
   private static func dirtiedByteCount() -> Int? {
     guard let text = try? String(contentsOfFile: "/proc/thread-self/io", encoding: .utf8) else { return nil }
     for line in text.split(separator: "\n") where line.hasPrefix("write_bytes: ") { return Int(line.dropFirst(13)) }
     return nil
   }
 
-  /// On a thread of its own; nil where the folder's file system is none that counts.
+  /// Runs `body` on a separate thread; nil if the file system does not count.
   private func dirtied(_ store: CacheStore, _ body: @escaping @Sendable (CacheStore) throws -> Void) throws -> Int? {
     let result = Guarded<Result<Int?, any Error>>(.success(nil))
     let done = DispatchSemaphore(value: 0)
@@ -114,9 +114,9 @@ import Testing
     return try result.withLock { try $0.get() }
   }
 
-  /// The log of a store of the default size is of files of 16 MiB.
+  /// The log of a store of the default size has files of 16 MiB.
   @Test(arguments: [200, 3000])
-  func syncedPutsDirtyLittleMoreThanTheyBring(_ byteCount: Int) throws {
+  func syncedPutsDirtyLittleMoreThanTheirBytes(_ byteCount: Int) throws {
     let folder = try TemporaryFolder()
     let store = try CacheStore.open(at: folder.store, options: StoreOptions(byteBudget: 2 << 30))
     try store.put(noise(10), for: "opens a segment", options: PutOptions(durability: .synced))

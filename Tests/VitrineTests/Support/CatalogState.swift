@@ -1,6 +1,6 @@
 @testable import Vitrine
 
-/// What an index says, in whatever slots its segments lie: two views of one store must agree on it.
+/// The content of an index, independent of the slots of its segments: two views of one store must be equal.
 struct CatalogState: Equatable {
   struct Place: Hashable {
     let segment: UInt64
@@ -31,7 +31,7 @@ struct CatalogState: Equatable {
   private(set) var payloads: Set<Payload> = []
   private(set) var accounts: Set<Account> = []
   private(set) var counts: [Int] = []
-  /// Entries that stand there twice, and places in segments that are not there.
+  /// Duplicate entries, and locations in missing segments.
   private(set) var faults = 0
 
   init(_ catalog: Catalog) {
@@ -64,7 +64,7 @@ struct CatalogState: Equatable {
     ]
   }
 
-  /// What differs, short enough for a message.
+  /// The differences, short enough for a message.
   func differences(from other: CatalogState) -> String {
     func list<T: Hashable>(_ mine: Set<T>, _ its: Set<T>) -> String {
       "+\(mine.subtracting(its).prefix(3)) -\(its.subtracting(mine).prefix(3))"

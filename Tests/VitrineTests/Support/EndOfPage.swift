@@ -2,7 +2,7 @@ import Glibc
 
 @testable import Vitrine
 
-/// Lends a copy of `bytes` that ends where memory ends: whoever reads one byte further ends the process.
+/// Passes a copy of `bytes` that ends where the mapped memory ends: reading one byte further ends the process.
 func atTheEndOfMemory<R>(_ bytes: [UInt8], _ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
   let page = 4096
   let room = roundUp(max(bytes.count, 1), to: page)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Vitrine
 
-/// A store in a folder that is deleted, moved or replaced under it.
+/// A store in a folder that is deleted, moved or replaced.
 struct LostFolder {
   let folder: TemporaryFolder
   let world = TestWorld()
@@ -30,7 +30,7 @@ struct LostFolder {
     case .log: try Files.remove(folder.store + "/wal")
     case .checkpoints: try Files.remove(folder.store + "/checkpoints")
     }
-    world.clock.advance(Int64(StoreCore.nameCheckMilliseconds))
+    world.clock.advance(Int64(WriteGate.nameCheckMilliseconds))
   }
 
   private func makeAnother() throws {
@@ -56,6 +56,6 @@ struct LostFolder {
 }
 
 extension LostFolder.Loss {
-  /// Whether a store of another opening lies in the folder's place.
+  /// Whether a store of another opening is in the folder's place.
   var leavesAnother: Bool { self == .replaced || self == .emptied }
 }

@@ -2,8 +2,8 @@ import Testing
 
 @testable import Vitrine
 
-/// A disk in memory whose whole content is a value: tests change it as they like and open it again, thousands of times
-/// a minute. Syncs do nothing but what a test wants to happen meanwhile.
+/// A disk in memory with its whole content as a value: tests change it and open it again, thousands of times a
+/// minute. Syncs only run a test's hook.
 final class MemoryDisk: FileSystem, @unchecked Sendable {
   /// Files by their paths below the store's folder, such as `wal/0.wal`.
   typealias Image = [String: [UInt8]]
@@ -11,13 +11,13 @@ final class MemoryDisk: FileSystem, @unchecked Sendable {
   static let folders = ["", "wal", "checkpoints", "segments"]
   private let files = Guarded<[String: MemoryFile]>([:])
   private let hasFolders: Guarded<Bool>
-  /// Called with a file's path while it is being synced; what it throws is what the sync throws.
+  /// Called with a file's path while it is being synced; the sync rethrows its error.
   let onSync = Guarded<(@Sendable (String) throws(SystemError) -> Void)?>(nil)
-  /// Called with a file's path and the place before something is written there.
+  /// Called with a file's path and the offset before a write.
   let onWrite = Guarded<(@Sendable (_ path: String, _ offset: Int) -> Void)?>(nil)
-  /// Bytes that reads of files have given so far.
+  /// The bytes that reads of files have returned so far.
   let readByteCount = Guarded(0)
-  /// Called with a file's path and the place before something is read there.
+  /// Called with a file's path and the offset before a read.
   let onRead = Guarded<(@Sendable (_ path: String, _ offset: Int) -> Void)?>(nil)
 
   init(_ image: Image = [:]) {
@@ -29,7 +29,7 @@ final class MemoryDisk: FileSystem, @unchecked Sendable {
     }
   }
 
-  /// What the disk holds now.
+  /// The present content of the disk.
   var image: Image { files.withLock { $0 }.mapValues { $0.content } }
 
   func openDirectory(_ path: String, create: Bool, from site: CallSite) -> any Directory {
@@ -110,7 +110,7 @@ private final class MemoryDirectory: Directory, Sendable {
 
 /// One file's bytes, at an address that never changes, as mappings need it.
 ///
-/// Invariant: `[0, count)` is the file; all of `memory` is readable until the last handle and mapping have gone.
+/// Invariant: `[0, count)` is the file; all of `memory` is readable until the last handle and mapping are released.
 private final class MemoryFile: @unchecked Sendable {
   static let largest = 32 << 20
   let path: String

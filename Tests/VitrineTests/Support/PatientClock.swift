@@ -2,7 +2,7 @@ import Foundation
 
 @testable import Vitrine
 
-/// A clock that moves when it is told to, and on which threads that wait do wait.
+/// A clock that a test moves, and on which waiting threads really wait.
 final class PatientClock: Clock, @unchecked Sendable {
   static let start: UInt64 = 1_000_000_000_000
   private let base = ManualClock()
@@ -15,7 +15,7 @@ final class PatientClock: Clock, @unchecked Sendable {
     base.advance(milliseconds)
     passed.withLock { $0 += UInt64(milliseconds) * 1_000_000 }
   }
-  /// Looks at the time again and again, since nothing wakes it when that is moved.
+  /// Reads the time repeatedly, since moving it wakes no thread.
   func wait(on monitor: Monitor, milliseconds: Int) { monitor.wait(milliseconds: 5) }
   func suspend(milliseconds: Int) async throws {
     let end = monotonicNanoseconds() + UInt64(milliseconds) * 1_000_000

@@ -1,16 +1,16 @@
 import Foundation
 
-/// Runs a program of the tests, `PROGRAM SCENE FOLDER` with an empty folder, and answers how it ended and what it printed.
+/// Runs a program of the tests, `PROGRAM SCENE FOLDER` with an empty folder, and returns its exit and its output.
 func runProgram(
   _ program: String, _ scene: String
 ) throws -> (reason: Process.TerminationReason, status: Int32, text: String) {
-  /// A sanitizer leaves the signal to the program.
+  /// Makes a sanitizer leave the signal to the program.
   func options(_ variable: String) -> String {
     (ProcessInfo.processInfo.environment[variable].map { $0 + ":" } ?? "") + "handle_sigbus=0"
   }
   let folder = try TemporaryFolder()
   let process = Process()
-  // The tests' own executable lies beside it.
+  // The tests' own executable is beside it.
   let tests = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath()
   process.executableURL = tests.deletingLastPathComponent().appendingPathComponent(program)
   process.arguments = [scene, folder.store]

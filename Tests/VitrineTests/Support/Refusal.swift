@@ -1,8 +1,9 @@
 import Testing
 
-/// Tries what a disk can do to an encoded structure, and expects every one of them to be refused.
+/// Makes all kinds of damage to an encoded structure, and expects each to be refused.
 ///
-/// `covered`: where a change of any byte must be noticed. `accepts`: whether the reader takes the bytes.
+/// `covered`: the range in which a change of any byte must be noticed. `accepts`: whether the reader accepts the
+/// bytes.
 func expectRefusals(
   of bytes: [UInt8], covered: Range<Int>, needs byteCount: Int? = nil,
   sourceLocation: SourceLocation = #_sourceLocation, accepts: ([UInt8]) -> Bool

@@ -9,7 +9,7 @@ extension SplitMix64 {
 
   mutating func chance(_ percent: Int) -> Bool { below(100) < percent }
 
-  /// Bytes that nothing compresses.
+  /// Incompressible bytes.
   mutating func bytes(_ count: Int) -> [UInt8] {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(count + 8)
@@ -21,14 +21,15 @@ extension SplitMix64 {
   }
 }
 
-/// What the environment asks of random tests.
+/// Settings of random tests from the environment.
 enum RandomRuns {
   /// The seed to repeat, from `VITRINE_SEED`.
   static let repeatedSeed = ProcessInfo.processInfo.environment["VITRINE_SEED"].flatMap { UInt64($0) }
-  /// Nothing is sampled that can be tried in full: `VITRINE_EXHAUSTIVE=1`.
+  /// `VITRINE_EXHAUSTIVE=1`: everything that can be tried in full is, without sampling.
   static let isExhaustive = ProcessInfo.processInfo.environment["VITRINE_EXHAUSTIVE"] == "1"
 
-  /// What sanitizers look for hangs on the code that runs and hardly on the bytes, and each case takes twenty times as long.
+  /// The findings of sanitizers depend on the executed code and hardly on the bytes, and each case takes twenty
+  /// times as long.
   static let isSanitized = ProcessInfo.processInfo.environment["VITRINE_SANITIZED"] != nil
 
   /// Under a sanitizer an eighth of a number of cases.

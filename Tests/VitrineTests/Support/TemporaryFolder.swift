@@ -1,7 +1,7 @@
 import FolderRemoval
 import Foundation
 
-/// A folder of one test's own, removed with all that is in it when the test lets it go.
+/// A folder of one test, removed with all its content when the test releases it.
 final class TemporaryFolder {
   let path: String
 
@@ -12,11 +12,11 @@ final class TemporaryFolder {
 
   deinit { try? FileManager.default.removeItem(atPath: path) }
 
-  /// Where the test's store lies.
+  /// The path of the test's store.
   var store: String { path + "/store" }
 }
 
-/// What tests do to files behind a store's back.
+/// Changes of files from outside the store.
 enum Files {
   static func read(_ path: String) throws -> [UInt8] {
     Array(try Data(contentsOf: URL(fileURLWithPath: path)))
@@ -26,7 +26,7 @@ enum Files {
     try Data(bytes).write(to: URL(fileURLWithPath: path))
   }
 
-  /// Also where an open store makes files below `path` meanwhile.
+  /// Works even if an open store makes files below `path` meanwhile.
   static func remove(_ path: String) throws { try FileManager.default.removeFolderInUse(atPath: path) }
 
   static func exists(_ path: String) -> Bool { FileManager.default.fileExists(atPath: path) }
@@ -40,7 +40,7 @@ enum Files {
     }.sorted()
   }
 
-  /// Copies a folder as it stands, which is what the death of its process would leave.
+  /// Copies a folder in its present state, as the death of its process would leave it.
   static func copyFolder(_ folder: String, to other: String) throws {
     try FileManager.default.createDirectory(atPath: other, withIntermediateDirectories: true)
     for name in try FileManager.default.subpathsOfDirectory(atPath: folder).sorted() {
@@ -55,7 +55,7 @@ enum Files {
     }
   }
 
-  /// Everything below a folder that a write, or the making of a file, would change.
+  /// The properties of everything below a folder that a write or the creation of a file would change.
   static func state(_ folder: String) throws -> [String] {
     try (FileManager.default.subpathsOfDirectory(atPath: folder) + ["."]).sorted().map { name in
       var status = stat()
@@ -66,7 +66,7 @@ enum Files {
     }
   }
 
-  /// Bytes of the disk that a folder takes with all that is in it, as `du` counts them.
+  /// The disk space of a folder with all its content, as `du` counts it.
   static func diskUsage(_ folder: String) throws -> Int {
     var total = try blocks(folder)
     for name in try FileManager.default.subpathsOfDirectory(atPath: folder) {
@@ -77,7 +77,7 @@ enum Files {
 
   private static func blocks(_ path: String) throws -> Int {
     var status = stat()
-    // A file that goes while this looks takes nothing any more.
+    // A file removed meanwhile takes no space any more.
     guard lstat(path, &status) == 0 else {
       if errno == ENOENT { return 0 }
       throw CocoaError(.fileReadUnknown)

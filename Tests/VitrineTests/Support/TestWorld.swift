@@ -1,6 +1,6 @@
 @testable import Vitrine
 
-/// A clock that moves when it is told to.
+/// A clock that a test moves.
 final class ManualClock: Clock, @unchecked Sendable {
   private let now = Guarded<(wall: Int64, monotonic: Int64)>((1_700_000_000_000, 1_000_000))
 
@@ -13,7 +13,7 @@ final class ManualClock: Clock, @unchecked Sendable {
       now.monotonic += milliseconds
     }
   }
-  /// The wall clock is set, and no time passes.
+  /// Sets the wall clock; no time passes.
   func step(_ milliseconds: Int64) { now.withLock { $0.wall += milliseconds } }
 }
 
@@ -29,10 +29,10 @@ final class SeededEntropy: Entropy, @unchecked Sendable {
   }
 }
 
-/// Upkeep that runs when it is told to, on the caller's thread.
+/// Background work that a test runs, on the caller's thread.
 final class ManualBackground: BackgroundWork, @unchecked Sendable {
   private let tasks = Guarded<[Task]>([])
-  /// How often a store has asked for a round.
+  /// The number of times a store has asked for a round.
   let wakeCount = Guarded(0)
 
   final class Task: BackgroundTask, @unchecked Sendable {
@@ -53,13 +53,13 @@ final class ManualBackground: BackgroundWork, @unchecked Sendable {
     return task
   }
 
-  /// One round for every store that is open.
+  /// Runs one round for every open store.
   func run() {
     for task in tasks.withLock({ $0 }) { task.step.withLock { $0 }?() }
   }
 }
 
-/// A world in which nothing happens by itself: same seed, same run.
+/// An environment in which nothing happens by itself: same seed, same run.
 struct TestWorld {
   let clock = ManualClock()
   let background = ManualBackground()

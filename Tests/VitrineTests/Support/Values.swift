@@ -1,6 +1,6 @@
 @testable import Vitrine
 
-/// Bytes that say which they are, so that a test sees at once whose it got.
+/// Bytes that identify their value, so that a test sees at once which one it got.
 func noise(_ count: Int, _ seed: UInt64 = 1) -> [UInt8] {
   var random = SeededRandom(seed: seed)
   return random.bytes(count)
@@ -18,7 +18,7 @@ func hex(_ digits: String) -> [UInt8] {
   return stride(from: 0, to: values.count, by: 2).map { values[$0] << 4 | values[$0 + 1] }
 }
 
-/// The other way, 32 bytes a line, for messages.
+/// The inverse, 32 bytes a line, for messages.
 func hexText(_ bytes: [UInt8]) -> String {
   var lines = ""
   for (index, byte) in bytes.enumerated() {
@@ -29,16 +29,16 @@ func hexText(_ bytes: [UInt8]) -> String {
 }
 
 extension Source {
-  /// What is made from these bytes has it by default.
+  /// The default source of entries made from these bytes.
   init(of bytes: [UInt8]) { self.init(bytes.withUnsafeBytes { Digest(of: $0) }) }
 }
 
 extension CacheStore {
-  /// What a test asks most often.
+  /// A shorthand for the most frequent call of the tests.
   subscript(_ url: String) -> [UInt8]? { bytes(url) }
 }
 
-/// Runs `body` and answers the store's error that it threw.
+/// Runs `body` and returns the store's error that it threw.
 func storeError(_ body: () throws -> Void) -> StoreError? {
   do {
     try body()

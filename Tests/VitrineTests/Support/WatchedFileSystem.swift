@@ -1,6 +1,6 @@
 @testable import Vitrine
 
-/// A file system that counts what is read through it, and tells a test of calls before they are made.
+/// A file system that counts the bytes read through it, and notifies a test before calls.
 final class WatchedFileSystem: FileSystem {
   enum Call: Equatable {
     case open(FileAccess)
@@ -15,7 +15,7 @@ final class WatchedFileSystem: FileSystem {
 
   init(_ base: any FileSystem = POSIXFileSystem()) { self.base = base }
 
-  /// Bytes that were read of files whose names end so.
+  /// The bytes read from files whose names end like this.
   func bytesRead(_ suffix: String = "") -> Int {
     counts.withLock { $0.filter { $0.key.hasSuffix(suffix) }.reduce(0) { $0 + $1.value } }
   }

@@ -1,0 +1,316 @@
+/// Takes a value that arrives in pieces: a download, say, whose length may not be known.
+///
+/// Write the pieces in their order, then ``commit()``; the key has its old value until then, and of commits the last one
+/// wins. A writer that is abandoned, or just let go, leaves no trace. After any error the writer is at its end, and
+/// throws the same error again.
+///
+/// Up to 64 KiB are gathered in memory and put as any value is. A longer body of known length goes piece by piece to room
+/// reserved with its first bytes; one of unknown length to a file that grows, from which it is copied into a segment if it
+/// fits one, and which is kept if not. What is written straight to its room is stored plain, not compressed.
+///
+/// `Sendable`: may be used from any thread, by one at a time, since pieces have an order; calls are serialized. It keeps
+/// its store open.
+public final class BodyWriter: Sendable {
+  let store: CacheStore
+  /// The store's core when the body began.
+  let core: StoreCore
+  private let target: BodyTarget
+  /// The length that was declared, in bytes.
+  public let length: Int?
+  private let state: Guarded<State>
+
+  private struct State {
+    let body: UnfinishedBody
+    var sink = Sink.memory(ByteBuffer(capacity: 64))
+    var receivedByteCount = 0
+  }
+
+  private enum Sink {
+    case memory(ByteBuffer)
+    /// Straight to the room that the body was lent.
+    case room(Segment, start: Int, BodyDigest)
+    case staged(StagedFile, BodyDigest)
+    case ended(StoreError)
+  }
+
+  static let gatheredByteCount = 64 << 10
+
+  fileprivate init(
+    _ store: CacheStore, _ core: StoreCore, _ target: BodyTarget, length: Int?, isAnybodys: Bool
+  ) throws(StoreError) {
+    self.store = store
+    self.core = core
+    self.target = target
+    self.length = length
+    state = Guarded(State(body: try core.bodies.begin(target, length: length, isAnybodys: isAnybodys)))
+  }
+
+  deinit { abandon() }
+
+  /// Bytes written so far.
+  public var byteCount: Int { state.withLock { $0.receivedByteCount } }
+
+  /// Adds a piece of any size. Costs a positioned write.
+  ///
+  /// The first bytes of a body of more than 64 KiB reserve its room, and so do later ones of unknown length: bodies and
+  /// drawings that are under way hold at most an eighth of the budget together, but the one that got room first is always
+  /// admitted. Beyond that the call waits for others, in the order of the calls, at most 5 seconds, not at all when it would
+  /// wait for writers that only its own thread has used, and throws `noSpace` then. So it does where a body of undeclared
+  /// length would evict more than an eighth of the budget. Throws `invalidArgument` beyond the declared length,
+  /// `tooLarge` beyond 1 GiB and beyond what the budget can hold, `aborted` after a removal of the key, and what a put throws.
+  public func write(_ bytes: borrowing RawSpan) throws(StoreError) {
+    let waiter = try bytes.withUnsafeBytes { bytes throws(StoreError) in try write(bytes, waits: true) }
+    if waiter != nil { throw .noSpace }
+  }
+
+  /// The same for an array.
+  public func write(_ bytes: [UInt8]) throws(StoreError) { try write(bytes.span.bytes) }
+
+  /// Makes the value the key's own, as a put of all the pieces would, and ends the writer.
+  ///
+  /// Throws `invalidArgument` when fewer bytes came than were declared, or when the writer has ended before, and `aborted`
+  /// when the key was removed after the writer was made, alone or with others (``CacheStore/remove(_:durability:)``). Waits
+  /// for the disk when `synced`, and for a body of unknown length that is kept in the file it grew in.
+  public func commit() throws(StoreError) {
+    try state.withLock { state throws(StoreError) in
+      try ending(&state) { state throws(StoreError) in
+        try core.gate.requireWritable()
+        // Before a segment is made for it. What counts is the look in the commit itself.
+        if core.context.commitLock.withLock({ held in state.body.isAborted }) { throw .aborted }
+        if let length, state.receivedByteCount < length {
+          throw .invalidArgument("\(length) bytes were declared, and \(state.receivedByteCount) came")
+        }
+        try commit(state)
+      }
+      end(&state, StoreError.invalidArgument("this body was committed or abandoned before"))
+    }
+  }
+
+  /// Gives up: nothing has happened. Harmless after the end.
+  public func abandon() {
+    state.withLock { state in
+      end(&state, StoreError.invalidArgument("this body was committed or abandoned before"))
+    }
+  }
+
+  /// The calls of this writer as `async` functions.
+  public var asynchronous: AsyncBodyWriter { AsyncBodyWriter(writer: self) }
+
+  // MARK: Writing
+
+  /// Answers what to wait for where it may not wait itself; then nothing was written.
+  func write(_ bytes: UnsafeRawBufferPointer, waits: Bool) throws(StoreError) -> RoomWaiter? {
+    try state.withLock { state throws(StoreError) in
+      try ending(&state) { state throws(StoreError) in
+        try core.gate.requireWritable()
+        let total = state.receivedByteCount + bytes.count
+        let isAborted = core.context.commitLock.withLock { held -> Bool in
+          held.state.admissions.touch(state.body)
+          state.body.receivedByteCount = total
+          return state.body.isAborted
+        }
+        if isAborted { throw .aborted }
+        if bytes.isEmpty { return nil }
+        if let length, total > length {
+          throw .invalidArgument("\(length) bytes were declared, and at least \(total) came")
+        }
+        if total > RecordHeader.largestPayload {
+          throw .tooLarge(byteCount: total, limit: RecordHeader.largestPayload)
+        }
+        if let waiter = try take(bytes, total, &state, waits: waits) { return waiter }
+        state.receivedByteCount = total
+        return nil
+      }
+    }
+  }
+
+  /// Runs `body`; an error ends the writer.
+  private func ending<R>(
+    _ state: inout State, _ body: (inout State) throws(StoreError) -> R
+  ) throws(StoreError) -> R {
+    if case .ended(let error) = state.sink { throw error }
+    do throws(StoreError) {
+      return try body(&state)
+    } catch {
+      let error = store.refusal(error, of: core, target.key)
+      end(&state, error)
+      throw error
+    }
+  }
+
+  private func end(_ state: inout State, _ error: StoreError) {
+    if case .ended = state.sink { return }
+    state.sink = .ended(error)
+    core.bodies.end(state.body)
+  }
+
+  private func take(
+    _ bytes: UnsafeRawBufferPointer, _ total: Int, _ state: inout State, waits: Bool
+  ) throws(StoreError) -> RoomWaiter? {
+    switch state.sink {
+    case .ended(let error): throw error
+    case .memory(let gathered):
+      if max(total, length ?? 0) <= BodyWriter.gatheredByteCount {
+        gathered.append(bytes)
+        return nil
+      }
+      if let length {
+        if let waiter = try core.bodies.lend(byteCount: length, to: state.body, waits: waits) { return waiter }
+        guard let room = core.context.commitLock.withLock({ held in state.body.room }) else { throw .closed }
+        state.sink = .room(room.segment, start: room.offset + room.payloadOffset, BodyDigest())
+      } else {
+        let staged = try core.stagedFiles.stage(target, for: state.body)
+        if let waiter = try core.stagedFiles.grow(staged, toHold: total, for: state.body, waits: waits) {
+          return waiter
+        }
+        let digest = BodyDigest()
+        try store(gathered.bytes, at: staged.payloadOffset, digest, in: staged.openFile)
+        state.sink = .staged(staged, digest)
+      }
+      return try take(bytes, total, &state, waits: waits)
+    case .room(let segment, let start, let digest):
+      try store(bytes, at: start + state.receivedByteCount, digest, in: segment.requireFile)
+    case .staged(let staged, let digest):
+      if let waiter = try core.stagedFiles.grow(staged, toHold: total, for: state.body, waits: waits) { return waiter }
+      try store(bytes, at: staged.payloadOffset + state.receivedByteCount, digest, in: staged.openFile)
+    }
+    return nil
+  }
+
+  private func store(
+    _ bytes: UnsafeRawBufferPointer, at offset: Int, _ digest: BodyDigest,
+    in file: () throws(SystemError) -> any File
+  ) throws(StoreError) {
+    do throws(SystemError) {
+      let file = try file()
+      try file.write(bytes, at: offset)
+    } catch {
+      throw core.gate.writeError(error)
+    }
+    core.meters.bytesWritten.wrappingAdd(bytes.count, ordering: .relaxed)
+    digest.update(bytes)
+  }
+
+  // MARK: Committing
+
+  private func commit(_ state: State) throws(StoreError) {
+    switch state.sink {
+    case .ended(let error): throw error
+    case .memory(let gathered):
+      try put(of: gathered.bytes, state.body)
+    case .room(let segment, let start, let digest):
+      guard let room = core.context.commitLock.withLock({ held in state.body.room }) else { throw .closed }
+      let rest = core.context.catalog.segments.bytes(at: room.location)
+      let place = room.payloadOffset..<room.payloadOffset + state.receivedByteCount
+      let mapped = place.upperBound <= rest.count ? UnsafeRawBufferPointer(rebasing: rest[place]) : nil
+      try withValue(mapped, at: start, state.receivedByteCount, in: segment.requireFile) { value throws(StoreError) in
+        try put(value, digest, state.body)
+      }
+    case .staged(let staged, let digest):
+      let mapping: Mapping
+      do throws(SystemError) {
+        mapping = try staged.map(payloadByteCount: state.receivedByteCount)
+      } catch {
+        throw .system(error)
+      }
+      defer { withExtendedLifetime(mapping) {} }
+      let mapped = UnsafeRawBufferPointer(
+        start: mapping.start + staged.payloadOffset, count: state.receivedByteCount)
+      try withValue(mapped, at: staged.payloadOffset, mapped.count, in: staged.openFile) { value throws(StoreError) in
+        let head = try target.withPut(core.preparer) { $0.headByteCount(storedByteCount: value.count) }
+        let segmentByteCount = core.context.commitLock.withLock { held in held.state.segmentByteCount }
+        if Segment.largestExtent(head, value.count, target.options.isPageAligned) <= segmentByteCount {
+          try put(of: value, state.body, received: digest)
+        } else {
+          try put(value, digest, state.body) { put throws(StoreError) in
+            if core.deduplicator.findShared(put).shared == nil {
+              try core.stagedFiles.name(staged, put, mapping: mapping, for: state.body)
+            }
+          }
+        }
+      }
+    }
+  }
+
+  /// Lends what was received where it lies, or read into memory by a store that touches no mapping.
+  private func withValue(
+    _ mapped: UnsafeRawBufferPointer?, at offset: Int, _ byteCount: Int, in file: () throws(SystemError) -> any File,
+    _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    if core.context.reads == .mapped, let mapped { return try body(mapped) }
+    guard let memory = PageMemory(byteCount: byteCount) else {
+      throw .system(SystemError(code: SystemError.noMemory, operation: "read back", path: store.path))
+    }
+    defer { memory.free() }
+    let space = UnsafeMutableRawBufferPointer(start: memory.start, count: byteCount)
+    let count: Int
+    do throws(SystemError) { count = try file().read(into: space, at: offset) } catch { throw .system(error) }
+    guard count == byteCount else {
+      throw .writeFailed(SystemError(code: SystemError.ioError, operation: "read back", path: store.path))
+    }
+    try body(UnsafeRawBufferPointer(space))
+  }
+
+  /// As any put. What was received and lay in a file meanwhile is put only if it came back the same.
+  private func put(
+    of value: UnsafeRawBufferPointer, _ body: UnfinishedBody, received: BodyDigest? = nil
+  ) throws(StoreError) {
+    let expected = core.context.environment.digest == nil ? received?.finish().digest : nil
+    try target.withPut(core.preparer, of: value) { put throws(StoreError) in
+      if let expected, put.digest != expected {
+        throw .system(SystemError(code: SystemError.ioError, operation: "read back", path: store.path))
+      }
+      try core.putter.put(put, durability: target.options.durability, body: body)
+    }
+  }
+
+  /// Of bytes that lie where they shall stay, after `prepare`.
+  private func put(
+    _ value: UnsafeRawBufferPointer, _ digest: BodyDigest, _ body: UnfinishedBody,
+    prepare: (PreparedPut) throws(StoreError) -> Void = { _ in }
+  ) throws(StoreError) {
+    let (streamed, pieces) = digest.finish()
+    try target.withPut(core.preparer) { put throws(StoreError) in
+      var put = put
+      put.carry(value, core.context.environment.digest?(value) ?? streamed ?? Digest(of: value), pieces: pieces)
+      try prepare(put)
+      try core.putter.put(put, durability: target.options.durability, body: body)
+    }
+  }
+}
+
+extension CacheStore {
+  /// Begins a value that arrives in pieces. `length` is its length in bytes where that is known: a bitmap's follows from
+  /// `options.layout`. Reserves nothing before bytes arrive, and so evicts nothing.
+  ///
+  /// Throws `invalidArgument` or `tooLarge` for what no put would take. O(1); see ``BodyWriter``.
+  public func writer(
+    for key: CacheKey, length: Int? = nil, options: PutOptions = PutOptions()
+  ) throws(StoreError) -> BodyWriter {
+    try writer(for: key, length: length, options: options, isAnybodys: false)
+  }
+
+  /// The same for a URL.
+  public func writer(
+    for url: String, style: Style = .original, length: Int? = nil, options: PutOptions = PutOptions()
+  ) throws(StoreError) -> BodyWriter {
+    try writer(for: CacheKey(url, style), length: length, options: options)
+  }
+
+  func writer(
+    for key: CacheKey, length: Int?, options: PutOptions, isAnybodys: Bool
+  ) throws(StoreError) -> BodyWriter {
+    let core = try coreInPlace { $0.forgetter.forget([key], withStyles: true) }
+    if let length, length < 0 { throw .invalidArgument("a length is 0 or more, not \(length)") }
+    let length = length ?? options.layout?.byteCount
+    if let length, length > RecordHeader.largestPayload {
+      throw .tooLarge(byteCount: length, limit: RecordHeader.largestPayload)
+    }
+    if let layout = options.layout, layout.byteCount != length {
+      throw .invalidArgument("the layout wants \(layout.byteCount) bytes, not \(length ?? 0)")
+    }
+    let target = BodyTarget(key: key, options: options)
+    try target.withPut(core.preparer) { _ in }
+    return try BodyWriter(self, core, target, length: length, isAnybodys: isAnybodys)
+  }
+}

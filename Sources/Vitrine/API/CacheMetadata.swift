@@ -1,0 +1,30 @@
+// Metadata and expiry change without touching the payload: a new key record that names the same blob.
+extension CacheStore {
+  /// Replaces an entry's metadata; writes a small record and leaves the payload alone. False when there is no entry.
+  @discardableResult
+  public func setMetadata(
+    _ metadata: [UInt8], for key: CacheKey, durability: Durability? = nil
+  ) throws(StoreError) -> Bool {
+    try change(key, .init(metadata: metadata), durability)
+  }
+
+  /// Replaces an entry's expiry (milliseconds since 1970, nil for never); as ``setMetadata(_:for:durability:)``.
+  @discardableResult
+  public func setExpiration(
+    _ milliseconds: Int64?, for key: CacheKey, durability: Durability? = nil
+  ) throws(StoreError) -> Bool {
+    try change(key, .init(expiration: .some(milliseconds)), durability)
+  }
+
+  private func change(
+    _ key: CacheKey, _ head: HeadChange, _ durability: Durability?
+  ) throws(StoreError) -> Bool {
+    try change {
+      $0.forgetter.forget([key])
+    } _: { core throws(StoreError) in
+      try key.url.span.bytes.withUnsafeBytes { url throws(StoreError) in
+        try core.metadata.change(url, key.style, head, durability: durability)
+      }
+    }
+  }
+}

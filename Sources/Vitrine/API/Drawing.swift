@@ -1,0 +1,124 @@
+extension CacheStore {
+  /// Stores a bitmap that `body` draws into the store's own memory, in place of what the key had: nothing is copied.
+  ///
+  /// `body` gets `layout.byteCount` zeroed bytes at a multiple of 64, or of a page with `options.isPageAligned`. When it
+  /// returns, the bitmap is committed; when it throws, nothing has happened, and its error is thrown on. The old value
+  /// stays readable until the commit. No lock is held while `body` runs: it may call this store, and draw in it.
+  ///
+  /// Costs a mapping of the bitmap's pages and one pass for the digest. Drawings and bodies in pieces hold at most an
+  /// eighth of the budget together, but one of them is always admitted; beyond that a drawing waits for others, at most
+  /// 5 seconds, not at all when it would wait for its own thread, and throws `noSpace` then. Throws `aborted` when
+  /// the key was removed meanwhile, alone or with others, `tooLarge` above 1 GiB, and what ``put(_:for:options:)`` throws.
+  /// Safe from any thread. `options.layout` is not used.
+  public func draw<R>(
+    _ key: CacheKey, layout: BitmapLayout, options: PutOptions = PutOptions(),
+    _ body: (inout MutableRawSpan, BitmapLayout) throws -> R
+  ) throws -> R {
+    let core = try coreInPlace { $0.forgetter.forget([key], withStyles: true) }
+    do {
+      guard case .done(let result) = try Drawing(core, key, layout, options).draw(waits: true, body) else {
+        throw StoreError.noSpace
+      }
+      return result
+    } catch let error as StoreError {
+      throw refusal(error, of: core, key)
+    }
+  }
+
+  /// The same with rows at multiples of 64 bytes (see ``BitmapLayout/drawable(width:height:format:)``). Throws
+  /// `invalidArgument` unless width and height are 1 to 65,535.
+  public func draw<R>(
+    _ key: CacheKey, width: Int, height: Int, format: PixelFormat, options: PutOptions = PutOptions(),
+    _ body: (inout MutableRawSpan, BitmapLayout) throws -> R
+  ) throws -> R {
+    guard let layout = BitmapLayout.drawable(width: width, height: height, format: format) else {
+      throw StoreError.invalidArgument("a bitmap has 1 to 65535 pixels each way, not \(width) by \(height)")
+    }
+    return try draw(key, layout: layout, options: options, body)
+  }
+}
+
+extension AsyncCacheStore {
+  /// As ``CacheStore/draw(_:layout:options:_:)``, with `body` on a thread of the pool. Throws `CancellationError` when the
+  /// task is cancelled while the drawing waits for room.
+  public func draw<R: Sendable>(
+    _ key: CacheKey, layout: BitmapLayout, options: PutOptions = PutOptions(),
+    _ body: @escaping @Sendable (inout MutableRawSpan, BitmapLayout) throws -> R
+  ) async throws -> R {
+    let core = try await AsyncCacheStore.run { () throws(StoreError) in
+      try store.coreInPlace { $0.forgetter.forget([key], withStyles: true) }
+    }
+    do {
+      let drawing = try Drawing(core, key, layout, options)
+      return try await AsyncCacheStore.patiently(core) { try drawing.draw(waits: false, body) }
+    } catch let error as StoreError {
+      throw await AsyncCacheStore.read { store.refusal(error, of: core, key) }
+    }
+  }
+
+  /// Makes an attempt, and another after each wait that it asks for. No thread waits.
+  static func patiently<R: Sendable>(
+    _ core: StoreCore, _ attempt: @escaping @Sendable () throws -> RoomAttempt<R>
+  ) async throws -> R {
+    while true {
+      let result: Result<RoomAttempt<R>, any Error> = await BlockingPool.shared.run { Result { try attempt() } }
+      switch try result.get() {
+      case .done(let value): return value
+      case .waits(let waiter): try await core.roomQueue.wait(for: waiter)
+      }
+    }
+  }
+}
+
+/// A bitmap that is being drawn. Whatever ends it, its room is given back.
+final class Drawing: Sendable {
+  private let core: StoreCore
+  private let layout: BitmapLayout
+  private let drawing: UnfinishedBody
+
+  init(
+    _ core: StoreCore, _ key: CacheKey, _ layout: BitmapLayout, _ options: PutOptions
+  ) throws(StoreError) {
+    try core.gate.requireWritable()
+    guard layout.byteCount <= RecordHeader.largestPayload else {
+      throw .tooLarge(byteCount: layout.byteCount, limit: RecordHeader.largestPayload)
+    }
+    var options = options
+    options.layout = layout
+    self.core = core
+    self.layout = layout
+    drawing = try core.bodies.begin(
+      BodyTarget(key: key, options: options), length: layout.byteCount, isAnybodys: true)
+  }
+
+  deinit { core.bodies.end(drawing) }
+
+  /// Draws and commits, on one thread, once there is room.
+  func draw<R>(
+    waits: Bool, _ body: (inout MutableRawSpan, BitmapLayout) throws -> R
+  ) throws -> RoomAttempt<R> {
+    core.context.commitLock.withLock { held in held.state.admissions.touch(drawing, takesOver: true) }
+    if let waiter = try core.bodies.lend(byteCount: layout.byteCount, to: drawing, waits: waits) {
+      return .waits(waiter)
+    }
+    defer { core.bodies.end(drawing) }
+    guard let room = drawing.room else { throw StoreError.closed }
+    let file = try system { () throws(SystemError) in try room.segment.requireFile() }
+    let start = room.offset + room.payloadOffset
+    guard let canvas = Canvas(file, start..<start + layout.byteCount, isMapped: core.supply.mapsForWriting) else {
+      throw StoreError.system(SystemError(code: SystemError.noMemory, operation: "draw", path: room.segment.fileName))
+    }
+    var span = canvas.bytes.mutableBytes
+    let result = try body(&span, layout)
+    do throws(SystemError) { try canvas.commit() } catch { throw core.gate.writeError(error) }
+    core.meters.bytesWritten.wrappingAdd(layout.byteCount, ordering: .relaxed)
+    let drawn = UnsafeRawBufferPointer(canvas.bytes)
+    try drawing.target.withPut(core.preparer) { put throws(StoreError) in
+      var put = put
+      put.carry(drawn, core.context.environment.digest?(drawn) ?? Digest(of: drawn))
+      try core.putter.put(put, durability: drawing.target.options.durability, body: drawing)
+    }
+    withExtendedLifetime(canvas) {}
+    return .done(result)
+  }
+}

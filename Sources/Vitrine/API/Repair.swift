@@ -1,0 +1,67 @@
+/// What a repair found.
+public struct RepairReport: Sendable {
+  /// Segments that were read.
+  public var segmentCount = 0
+  /// Records that were read through and checked.
+  public var recordCount = 0
+  /// Keys that the store now has.
+  public var entryCount = 0
+  /// Records that failed their check and were left out.
+  public var damaged: [VerificationReport.Problem] = []
+  /// Other findings, as sentences for people.
+  public var notes: [String] = []
+}
+
+extension CacheStore {
+  /// Builds the index anew from the segments alone, checks every record, and writes a checkpoint.
+  ///
+  /// Brings back every key whose record is there; keys that were removed may come back too. Takes the store for
+  /// writing. Reads every byte. `progress` gets segments done and segments in all.
+  public static func repair(
+    at path: String, progress: ((Int, Int) -> Void)? = nil
+  ) throws(StoreError) -> RepairReport {
+    try repair(at: path, environment: .posix, progress: progress)
+  }
+
+  package static func repair(
+    at path: String, environment: Environment, progress: ((Int, Int) -> Void)? = nil
+  ) throws(StoreError) -> RepairReport {
+    var options = StoreOptions()
+    options.createsIfMissing = false
+    let opening = Opening(path: path, options: options, environment: environment, rebuilding: true)
+    let core = try opening.run()
+    defer { try? core.closer.close() }
+    var report = RepairReport()
+    report.notes = core.context.lastOpen.notes
+    report.segmentCount = core.context.commitLock.withLock { _ in
+      core.context.catalog.segments.segments.count { $0 != nil }
+    }
+    var done = 0
+    for segment in core.context.commitLock.withLock({ _ in core.context.catalog.segments.segments.compactMap { $0 } }) {
+      progress?(done, report.segmentCount)
+      done += 1
+      for (hash, location) in core.context.catalog.keys(slot: segment.slot) {
+        report.recordCount += 1
+        let outcome = core.checker.check(location, readsPayload: true)
+        if case .unavailable(let error) = outcome { throw .system(error) }
+        guard case .damaged(let reason) = outcome else { continue }
+        let key = core.context.commitLock.withLock { _ in
+          core.context.catalog.record(at: location, checks: true).map { $0.key }
+        }
+        _ = try core.entryRemover.removeDamaged(hash, location)
+        report.damaged.append(
+          .init(
+            file: "\(CacheFormat.segmentsFolder)/\(segment.fileName)", offset: location.offset, key: key,
+            reason: reason))
+      }
+    }
+    progress?(done, report.segmentCount)
+    report.entryCount = core.context.commitLock.withLock { _ in core.context.catalog.keyCount }
+    try core.leftovers.checkLeftovers()
+    try core.closer.close()
+    // Also what the opening and the checkpoint met on their way.
+    let givenUp = core.meters.damagedCount.load(ordering: .relaxed) + core.meters.lostCount.load(ordering: .relaxed)
+    if givenUp > 0 { report.notes.append("\(givenUp) entries were given up, whose records could not be read") }
+    return report
+  }
+}

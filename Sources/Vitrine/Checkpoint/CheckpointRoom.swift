@@ -1,0 +1,45 @@
+/// Gives the checkpoint files room for a larger index.
+final class CheckpointRoom: StorePart {
+  let context: StoreContext
+  private let gate: WriteGate
+  private let reclaimer: Reclaimer
+
+  init(_ context: StoreContext, gate: WriteGate, reclaimer: Reclaimer) {
+    self.context = context
+    self.gate = gate
+    self.reclaimer = reclaimer
+  }
+
+  /// Makes both checkpoint files large enough for so many keys more, with some to spare where the budget allows.
+  func growCheckpoints(moreKeys: Int) throws(StoreError) {
+    try upkeepLock.withLock { upkeep throws(StoreError) in
+      let byteCount = commitLock.withLock { held -> Int? in
+        let needed = catalog.checkpointByteCount(moreKeys: moreKeys)
+        if needed <= held.state.checkpoint.room { return nil }
+        let wanted = catalog.checkpointByteCount(moreKeys: moreKeys + max(1024, catalog.keyCount / 4))
+        return held.state.ledger.admits((wanted - held.state.checkpoint.room) * 2) ? wanted : needed
+      }
+      if let byteCount { try grow(to: byteCount, upkeep) }
+    }
+  }
+
+  func grow(to byteCount: Int, _ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
+    var difference = 0
+    for slot in upkeep.state.checkpoints.slots {
+      difference += max(0, roundUp(byteCount, to: 4096) - slot.chargedByteCount)
+    }
+    try reclaimer.makeRoom(for: difference, upkeep)
+    do throws(SystemError) {
+      for index in upkeep.state.checkpoints.slots.indices {
+        guard let file = upkeep.state.checkpoints.slots[index].file else { continue }
+        try file.allocate(byteCount: byteCount)
+        try file.sync()
+        let growth = try upkeep.state.checkpoints.slots[index].noteRoom(byteCount)
+        commitLock.withLock { held in held.state.ledger.checkpoints += growth }
+      }
+    } catch {
+      throw gate.writeError(error)
+    }
+    commitLock.withLock { held in held.state.checkpoint.room = upkeep.state.checkpoints.room }
+  }
+}

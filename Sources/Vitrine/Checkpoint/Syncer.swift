@@ -1,0 +1,176 @@
+/// Makes segments and frames durable.
+///
+/// What has to be on the disk before a call returns.
+final class Syncer: StorePart {
+  let context: StoreContext
+  private let gate: WriteGate
+  private let syncLock = SyncLock(())
+  /// Frames that async calls wait for.
+  private let awaited = Guarded(AwaitedFrames())
+
+  init(_ context: StoreContext, gate: WriteGate) {
+    self.context = context
+    self.gate = gate
+  }
+
+  /// Waits until the frame is durable. 0 stands for a change that a checkpoint has made durable.
+  func acknowledgeSynced(_ sequence: UInt64) throws(StoreError) {
+    guard let wal else { throw .readOnly }
+    let context = ThreadContext.current
+    if context.leavesFrames {
+      context.frameLeft = max(context.frameLeft ?? 0, sequence)
+      return
+    }
+    if sequence > 0 {
+      do throws(SystemError) { try wal.makeDurable(below: sequence + 1) } catch { throw gate.fail(error) }
+    }
+    try gate.requireNamed()
+  }
+
+  /// Rule 3: a durable reference needs a durable payload.
+  func makeDurable(payloadAt location: Location) throws(StoreError) {
+    if catalog.segments.isVouched(location) { return }
+    guard let segment = catalog.segments.segment(location.slot) else { return }
+    try sync(segment)
+  }
+
+  func sync(_ segment: Segment) throws(StoreError) {
+    try withFile(segment) { file throws(SystemError) in try file.sync() }
+  }
+
+  /// Runs what makes a segment durable, or helps to: its errors are those of a sync. One at a time: of several the kernel
+  /// tells one that it failed, and the others must not go on before that one has said so.
+  func withFile(
+    _ segment: Segment, _ body: (any File) throws(SystemError) -> Void
+  ) throws(StoreError) {
+    segment.window?.retreat()
+    segment.syncLock.lock()
+    defer { segment.syncLock.unlock() }
+    try gate.requireNoFailedSync()
+    do throws(SystemError) {
+      if let file = try segment.openFile() { try body(file) }
+    } catch {
+      // Without a name it was retired meanwhile; without a descriptor nothing happened, and a later call may succeed.
+      if error.code == SystemError.missing, commitLock.withLock({ held in segment.state == .retired }) { return }
+      throw SystemCode.isShortage(error.code) ? .system(error) : gate.fail(error)
+    }
+  }
+
+  /// Runs a change up to its frame: the wait of ``acknowledgeSynced(_:)`` is left to the caller. Answers the frame to wait
+  /// for, if any. For bodies that call nothing of the user's, which might rely on a wait of its own.
+  func upToFrame<R>(_ body: () throws(StoreError) -> R) throws(StoreError) -> (result: R, frame: UInt64?) {
+    let context = ThreadContext.current
+    context.leavesFrames = true
+    defer {
+      context.leavesFrames = false
+      context.frameLeft = nil
+    }
+    return (try body(), context.frameLeft)
+  }
+
+  /// As ``acknowledgeSynced(_:)``, but returns at once, and calls `end` later on a thread of the pool.
+  func acknowledgeSynced(_ sequence: UInt64, then end: @escaping @Sendable (Result<Void, StoreError>) -> Void) {
+    if awaited.withLock({ $0.add(AwaitedFrames.Wait(sequence: sequence, end: end)) }) { leadAwaited() }
+  }
+
+  /// Behind the changes that are queued already, which so share the sync.
+  private func leadAwaited() {
+    BlockingPool.shared.submit {
+      let waits = self.awaited.withLock { $0.take() }
+      let outcome: Result<Void, StoreError>
+      do throws(StoreError) {
+        outcome = .success(try self.acknowledgeSynced(waits.reduce(0) { max($0, $1.sequence) }))
+      } catch {
+        outcome = .failure(error)
+      }
+      for wait in waits { wait.end(outcome) }
+      if self.awaited.withLock({ $0.endLeading() }) { self.leadAwaited() }
+    }
+  }
+
+  /// Makes what was written to segments durable, but for what the log carries, and raises their marks to where
+  /// everything is filled.
+  func syncSegments(where isWanted: (Segment) -> Bool = { _ in true }) throws(StoreError) {
+    try syncLock.withLock { _ throws(StoreError) in try syncDirtySegments(where: isWanted) }
+  }
+
+  private func syncDirtySegments(where isWanted: (Segment) -> Bool) throws(StoreError) {
+    let dirty = commitLock.withLock { held in
+      catalog.segments.segments.compactMap { segment -> (Segment, Int)? in
+        guard let segment, segment.owesSync, segment.state != .retired, isWanted(segment) else { return nil }
+        segment.isBeingFlushed = true
+        segment.isDirty = false
+        segment.owesSync = false
+        return (segment, segment.takeMark())
+      }
+    }
+    defer { commitLock.withLock { held in for (segment, _) in dirty { segment.isBeingFlushed = false } } }
+    for (segment, filled) in dirty {
+      do throws(StoreError) {
+        try sync(segment)
+      } catch {
+        commitLock.withLock { held in
+          for (segment, _) in dirty {
+            segment.isDirty = true
+            segment.owesSync = true
+          }
+        }
+        throw error
+      }
+      commitLock.withLock { held in
+        if !held.state.leftovers.contains(segment) { catalog.segments.raiseMark(of: segment, to: filled) }
+      }
+    }
+  }
+
+  /// Makes everything acknowledged before it survive loss of power: payloads first, then the frames that name them.
+  func flush() throws(StoreError) {
+    try gate.requireWritable()
+    try makeAllDurable()
+    try gate.requireNamed()
+  }
+
+  func makeAllDurable() throws(StoreError) {
+    guard let wal else { throw .readOnly }
+    let appended = wal.appendedSequence
+    try syncSegments()
+    do throws(SystemError) { try wal.makeDurable(below: appended) } catch { throw gate.fail(error) }
+  }
+
+  /// Brings what was written to segments to the disk ahead of the sync that a checkpoint needs: piece by piece, and at rest
+  /// for as long as a piece took. Syncs of the log, for which callers wait, come in between; behind a sync of a whole
+  /// segment they would wait for all of it. Takes no lock. What is too much for a quarter of a second is left to the sync,
+  /// as is the rest when the log needs its checkpoint now, or the store is being closed.
+  func flushGently() throws(StoreError) {
+    // Nothing is held from one piece to the next: a segment may go meanwhile, and its bytes be waited for.
+    let dirty = commitLock.withLock { held in
+      catalog.segments.segments.compactMap { segment -> (slot: Int, id: UInt64, end: Int)? in
+        guard let segment, segment.isDirty, segment.state != .retired else { return nil }
+        return (segment.slot, segment.id, segment.filledUpTo)
+      }
+    }
+    let deadline = environment.clock.monotonicNanoseconds() + 250_000_000
+    for (slot, id, end) in dirty {
+      for start in stride(from: 0, to: end, by: Syncer.writtenAtOnce) {
+        let began = environment.clock.monotonicNanoseconds()
+        let isUrgent = commitLock.withLock { held in (wal?.freeCount ?? 0) < 2 }
+        if began > deadline || isUrgent || (try? gate.requireWritable()) == nil { return }
+        try writeBack(start..<min(start + Syncer.writtenAtOnce, end), ofSegment: id, in: slot)
+        let microseconds = Int((environment.clock.monotonicNanoseconds() - began) / 1000)
+        // Less is a look at pages that are clean.
+        if microseconds > 50 { environment.clock.sleep(milliseconds: max(1, microseconds / 1000)) }
+      }
+    }
+  }
+
+  private func writeBack(_ range: Range<Int>, ofSegment id: UInt64, in slot: Int) throws(StoreError) {
+    let segment = commitLock.withLock { held in
+      catalog.segments.segment(slot).flatMap { $0.id == id && $0.state != .retired ? $0 : nil }
+    }
+    guard let segment else { return }
+    try withFile(segment) { file throws(SystemError) in try file.writeBack(range) }
+  }
+
+  /// About what a disk writes in a quarter of a millisecond.
+  private static let writtenAtOnce = 256 << 10
+}

@@ -1,0 +1,102 @@
+/// Writes frames of changes and makes the changes in the index, under the commit lock.
+final class CommitLog: StorePart {
+  let context: StoreContext
+  private let gate: WriteGate
+  private let signal: UpkeepSignal
+  private let lifetimes: Lifetimes
+
+  init(_ context: StoreContext, gate: WriteGate, signal: UpkeepSignal, lifetimes: Lifetimes) {
+    self.context = context
+    self.gate = gate
+    self.signal = signal
+    self.lifetimes = lifetimes
+  }
+
+  /// A frame that replay could not follow would end the log for every later opening, so none is written.
+  func requireAccepted(_ changes: [Change]) throws(StoreError) {
+    if catalog.accepts(changes) { return }
+    throw .system(SystemError(code: SystemError.invalid, operation: "change", path: "index"))
+  }
+
+  /// An index that cannot follow the log, for want of memory, ends all writing: the next opening replays the log.
+  func apply(
+    _ changes: [Change], sequence: UInt64, _ held: borrowing CommitLock.Held
+  ) throws(StoreError) {
+    lifetimes.noteUseTime()
+    if !catalog.apply(changes, sequence: sequence, isChecked: true) {
+      throw gate.fail(SystemError(code: SystemError.noMemory, operation: "enter", path: "index"))
+    }
+  }
+
+  /// Writes the frame that was begun.
+  func append(
+    _ changeCount: Int, awaitsSync: Bool = false, _ held: borrowing CommitLock.Held
+  ) throws(StoreError) -> UInt64 {
+    guard let wal else { throw .readOnly }
+    do throws(SystemError) {
+      return try wal.append(held.state.frame, changeCount: changeCount, awaitsSync: awaitsSync)
+    } catch {
+      throw gate.fail(error)
+    }
+  }
+
+  /// Writes a frame of changes to segments. False when the log has no room for it.
+  func record(_ changes: [Change], _ held: borrowing CommitLock.Held) throws(StoreError) -> Bool {
+    guard try makeRoom(Frame.headerByteCount + changes.count * 128, held) else { return false }
+    try requireAccepted(changes)
+    Frame.begin(held.state.frame)
+    for change in changes { change.encode(into: held.state.frame) }
+    let sequence = try append(changes.count, held)
+    try apply(changes, sequence: sequence, held)
+    return true
+  }
+
+  /// Room for a frame in the active log file, or in the next one. One file stays free for the next recovery (rule 8),
+  /// so with only that one left the answer is false: a checkpoint has to free others first.
+  func makeRoom(
+    _ byteCount: Int, _ held: borrowing CommitLock.Held
+  ) throws(StoreError) -> Bool {
+    guard let wal else { throw .readOnly }
+    if wal.room >= byteCount { return true }
+    guard wal.freeCount >= 2 else { return false }
+    do throws(SystemError) {
+      guard try wal.rotate(cut: wal.position) else { return false }
+    } catch {
+      throw gate.fail(error)
+    }
+    signal.wantsCheckpoint.store(true, ordering: .relaxed)
+    signal.wake()
+    return wal.room >= byteCount
+  }
+
+  /// Runs `body` under the commit lock with the heads that were read ahead.
+  @inline(__always)
+  func locked<R>(
+    with heads: HeadsAhead?, _ body: (borrowing CommitLock.Held) throws(StoreError) -> R
+  ) throws(StoreError) -> R {
+    try commitLock.withLock { held throws(StoreError) in
+      if heads == nil { return try body(held) }
+      catalog.heads = heads
+      defer { catalog.heads = nil }
+      return try body(held)
+    }
+  }
+
+  /// Entries that one frame removes, of those that need not go together.
+  var largestRemoval: Int { max(1, min(10_000, (wal?.capacity ?? 0) / 256)) }
+
+  /// Seals the stream's full segment and opens a spare in its place. False when the log has no room.
+  func open(
+    _ spare: Segment, for stream: StreamKind, firstSequence: UInt64, _ held: borrowing CommitLock.Held
+  ) throws(StoreError) -> Bool {
+    var changes: [Change] = []
+    if let full = held.state.writable[stream] {
+      changes.append(.segmentSealed(slot: full.slot, byteCount: full.byteCount))
+    }
+    changes.append(.segmentOpened(slot: spare.slot, stream: stream, firstSequence: firstSequence))
+    guard try record(changes, held) else { return false }
+    held.state.writable.open(spare, for: stream)
+    signal.wake()
+    return true
+  }
+}

@@ -1,0 +1,80 @@
+/// What all parts of one store share: the parts of the system that it works with, its tables, and its locks.
+final class StoreContext: Sendable {
+  let environment: Environment
+  /// The clock is the system's own, which a hit asks without a call through the environment.
+  let usesSystemClock: Bool
+  let folders: StoreFolders
+  let catalog: Catalog
+  /// Nil for a read-only opening.
+  let wal: WAL?
+  /// As the store was opened: all options but the budgets hold as they are here.
+  let identity: StoreIdentity
+  let verification: Verification
+  let reads: ReadMode
+  /// The most styles of a URL beside its original; nil for no limit.
+  let maximumStyles: Int?
+  let lastOpen: StoreStatistics.LastOpen
+  /// This opening's number: records of earlier ones may be lost, records of this one only damaged.
+  let firstSequence: UInt64
+  let evictionOrder: any EvictionOrder
+  let expiry: ExpiryWatch
+  let expirations: ExpiryIndex
+  let upkeepLock: UpkeepLock
+  let commitLock: CommitLock
+
+  init(
+    environment: Environment, folders: StoreFolders, loaded: LoadedStore, wal: WAL?, options: StoreOptions,
+    lastOpen: StoreStatistics.LastOpen, firstSequence: UInt64, ledger: Ledger, counters: Counters
+  ) {
+    self.environment = environment
+    usesSystemClock = environment.clock is POSIXClock
+    self.folders = folders
+    catalog = loaded.catalog
+    self.wal = wal
+    identity = loaded.identity
+    verification = options.verification
+    reads = options.reads
+    maximumStyles = options.maximumStylesPerURL
+    self.lastOpen = lastOpen
+    self.firstSequence = firstSequence
+    evictionOrder = loaded.identity.policy.order
+    expiry = ExpiryWatch(clock: environment.clock)
+    expirations = ExpiryIndex(keys: loaded.catalog.keys, turn: Int(truncatingIfNeeded: loaded.newestOpening))
+    commitLock = CommitLock(
+      CommitState(
+        current: loaded.identity, ledger: ledger, nextRecord: firstSequence,
+        checkpoint: CheckpointAccount(loaded.checkpoint), eviction: counters.eviction, compaction: counters.compaction))
+    var upkeep = UpkeepState(checkpoints: loaded.checkpoint, orphans: loaded.orphans)
+    upkeep.follower = wal == nil ? Follower(loaded) : nil
+    upkeep.lastCheckpoint.nanoseconds = environment.clock.monotonicNanoseconds()
+    upkeepLock = UpkeepLock(upkeep)
+    // Where it hangs on its last use whether an entry expires, uses are noted once that has been seen.
+    catalog.keys.stampsHits = evictionOrder.countsHits && loaded.identity.maximumIdle == 0
+    catalog.keys.clock.givesBlocks = environment.clock.isShared
+    catalog.segments.mappedLimit = folders.resources.mappedSegments
+    folders.resources.files.storeOpened()
+  }
+
+  deinit { folders.resources.files.storeClosed() }
+}
+
+/// A part of a store's engine: one concern, with what it alone needs to remember.
+protocol StorePart: AnyObject, Sendable {
+  var context: StoreContext { get }
+}
+
+extension StorePart {
+  @inline(__always) var environment: Environment { context.environment }
+  @inline(__always) var folders: StoreFolders { context.folders }
+  @inline(__always) var catalog: Catalog { context.catalog }
+  @inline(__always) var wal: WAL? { context.wal }
+  @inline(__always) var identity: StoreIdentity { context.identity }
+  @inline(__always) var reads: ReadMode { context.reads }
+  @inline(__always) var lastOpen: StoreStatistics.LastOpen { context.lastOpen }
+  @inline(__always) var firstSequence: UInt64 { context.firstSequence }
+  @inline(__always) var evictionOrder: any EvictionOrder { context.evictionOrder }
+  @inline(__always) var expiry: ExpiryWatch { context.expiry }
+  @inline(__always) var expirations: ExpiryIndex { context.expirations }
+  @inline(__always) var upkeepLock: UpkeepLock { context.upkeepLock }
+  @inline(__always) var commitLock: CommitLock { context.commitLock }
+}

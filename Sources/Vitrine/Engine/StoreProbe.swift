@@ -1,0 +1,145 @@
+/// Figures of a store's engine for its tests, and the few steps that a test takes in the place of upkeep.
+package struct StoreProbe {
+  let core: StoreCore
+
+  // MARK: Space
+
+  var spareCount: Int { core.context.commitLock.withLock { held in held.state.writable.spares.count } }
+  /// Segments that take records now.
+  var openSegments: [Segment] { core.context.commitLock.withLock { held in held.state.writable.allOpen } }
+  var segmentByteCount: Int { core.context.commitLock.withLock { held in held.state.segmentByteCount } }
+  var leastBudget: Int { core.context.commitLock.withLock { held in held.state.ledger.leastBudget } }
+  /// Bytes of files without a name that readers still hold.
+  var unlinkedByteCount: Int { core.context.commitLock.withLock { held in held.state.ledger.unlinked } }
+  /// Bytes of segments that fit beside the open ones.
+  var roomBesideOpen: Int { core.context.commitLock.withLock { held in held.state.roomBesideOpen } }
+  /// Bytes that would have to go for `byteCount` more to fit.
+  func missing(_ byteCount: Int) -> Int {
+    core.context.commitLock.withLock { held in held.state.ledger.missing(byteCount) }
+  }
+
+  /// Makes the budget another one, and leaves the folder as it is.
+  func setBudget(_ byteCount: Int? = nil) {
+    core.context.commitLock.withLock { held in
+      let byteCount = byteCount ?? held.state.ledger.total
+      held.state.current.byteBudget = byteCount
+      held.state.ledger.budget = byteCount
+    }
+  }
+
+  // MARK: Checkpoints
+
+  /// Bytes of the index that both checkpoint files have room for.
+  var checkpointRoom: Int { core.context.commitLock.withLock { held in held.state.checkpoint.room } }
+  /// Bytes of the disk that the checkpoint files take.
+  var checkpointByteCount: Int { core.context.commitLock.withLock { held in held.state.ledger.checkpoints } }
+  var checkpoints: CheckpointSet { core.context.upkeepLock.withLock { upkeep in upkeep.state.checkpoints } }
+
+  /// As if the checkpoint files had less room.
+  func setCheckpointRoom(_ byteCount: Int) {
+    core.context.commitLock.withLock { held in held.state.checkpoint.room = byteCount }
+  }
+
+  // MARK: After a crash
+
+  var unchecked: [Leftover] { core.context.commitLock.withLock { held in held.state.leftovers.unchecked } }
+  /// Segments with records that the check of leftovers has not checked yet.
+  package var uncheckedCount: Int { unchecked.count }
+  /// Whether the heads of replayed records have been read.
+  var hasFoundHeadless: Bool { core.context.commitLock.withLock { held in held.state.leftovers.hasFoundHeadless } }
+  var orphans: [String] { core.context.upkeepLock.withLock { upkeep in upkeep.state.orphans } }
+  var nextRecord: UInt64 { core.context.commitLock.withLock { held in held.state.nextRecord } }
+  /// Of a read-only opening.
+  var follower: Follower? { core.context.upkeepLock.withLock { upkeep in upkeep.state.follower } }
+
+  // MARK: Unfinished bodies
+
+  var unfinishedBodies: [UnfinishedBody] {
+    core.context.commitLock.withLock { held in Array(held.state.unfinished.all) }
+  }
+  func unfinishedBodies(_ hash: KeyHash) -> [UnfinishedBody] {
+    core.context.commitLock.withLock { held in held.state.unfinished.candidates(hash) }
+  }
+  /// Bytes of the disk that unfinished bodies hold.
+  var heldByteCount: Int { core.context.commitLock.withLock { held in held.state.admissions.heldByteCount } }
+  /// Requests that wait for room.
+  var waiterCount: Int { core.context.commitLock.withLock { held in held.state.admissions.waiterCount } }
+  /// Requests for room that were looked at so far.
+  var lookCount: Int { core.context.commitLock.withLock { held in held.state.admissions.lookCount } }
+
+  // MARK: Steps
+
+  func retireDeadSegments() throws(StoreError) {
+    try core.context.upkeepLock.withLock { upkeep throws(StoreError) in try core.retirement.retireDeadSegments(upkeep) }
+  }
+
+  func trimSealedSegments() throws(StoreError) {
+    try core.context.upkeepLock.withLock { upkeep throws(StoreError) in try core.retirement.trimSealedSegments(upkeep) }
+  }
+
+  func makeRoom(for byteCount: Int) throws(StoreError) {
+    try core.context.upkeepLock.withLock { upkeep throws(StoreError) in
+      try core.reclaimer.makeRoom(for: byteCount, upkeep)
+    }
+  }
+
+  @discardableResult
+  func evict(byteCount: Int, count: Int = .max) throws(StoreError) -> Int {
+    try core.context.upkeepLock.withLock { upkeep throws(StoreError) in
+      try core.evictor.evict(byteCount: byteCount, count: count, upkeep)
+    }
+  }
+
+  @discardableResult
+  func compactOnce(leastDead: Double, goesOn: () -> Bool) throws(StoreError) -> CompactionStep? {
+    try core.context.upkeepLock.withLock { upkeep throws(StoreError) in
+      try core.compactor.compactOnce(leastDead: leastDead, upkeep, goesOn: goesOn)
+    }
+  }
+
+  /// Writes a frame of changes. False when the log has no room for it.
+  func record(_ changes: [Change]) throws(StoreError) -> Bool {
+    try core.context.commitLock.withLock { held throws(StoreError) in try core.commits.record(changes, held) }
+  }
+
+  /// Writes a checkpoint that stands for a frame.
+  func writeCheckpointForAChange() throws(StoreError) {
+    try core.context.upkeepLock.withLock { upkeep throws(StoreError) in
+      try core.context.commitLock.withLock { held throws(StoreError) in
+        try core.checkpointer.writeCheckpoint(consumingSequence: true, upkeep, held)
+      }
+    }
+  }
+
+  /// Reserves room in an open segment that `isWanted`, and leaves it unfilled.
+  func reserve(
+    headByteCount: Int, payloadByteCount: Int, where isWanted: (Segment) -> Bool
+  ) -> Reservation? {
+    core.context.commitLock.withLock { held in
+      held.state.writable.allOpen.first(where: isWanted)?
+        .reserve(headByteCount: headByteCount, payloadByteCount: payloadByteCount, pageAligned: false)
+    }
+  }
+
+  /// Ends a reservation that no frame names.
+  func abandon(_ reservation: Reservation) {
+    core.context.commitLock.withLock { _ in
+      reservation.segment.filled(reservation, isCarried: false)
+      reservation.segment.pendingCount -= 1
+    }
+  }
+
+  /// Where the live record of a key lies.
+  func location(_ hash: KeyHash, _ url: UnsafeRawBufferPointer, _ style: UnsafeRawBufferPointer) -> Location? {
+    core.context.commitLock.withLock { held in core.keyFinder.find(hash, url, style, held).location }
+  }
+
+  /// Whether a thread holds the upkeep lock, and whether one holds the commit lock.
+  var heldLocks: (upkeep: Bool, commit: Bool) {
+    (core.context.upkeepLock.tryWithLock { _ in } == nil, core.context.commitLock.tryWithLock { _ in } == nil)
+  }
+}
+
+extension CacheStore {
+  package var probe: StoreProbe { StoreProbe(core: core) }
+}

@@ -1,0 +1,191 @@
+/// Removes expired entries.
+///
+/// The way out of entries that have expired. The expiry index tells which records to look at, and the record, its last use
+/// and the clock tell whether a get would still give the entry (``StoreCore/timeLeft(_:_:)``). So eviction takes the expired
+/// first, and they are not counted.
+final class Expirer: StorePart {
+  let context: StoreContext
+  private let gate: WriteGate
+  private let signal: UpkeepSignal
+  private let lifetimes: Lifetimes
+  private let commits: CommitLog
+  private let checker: RecordChecker
+  private let checkpointer: Checkpointer
+  private let entryRemover: EntryRemover
+  private let expiryLock = ExpiryLock(())
+
+  init(
+    _ context: StoreContext, gate: WriteGate, signal: UpkeepSignal, lifetimes: Lifetimes, commits: CommitLog,
+    checker: RecordChecker, checkpointer: Checkpointer, entryRemover: EntryRemover
+  ) {
+    self.context = context
+    self.gate = gate
+    self.signal = signal
+    self.lifetimes = lifetimes
+    self.commits = commits
+    self.checker = checker
+    self.checkpointer = checkpointer
+    self.entryRemover = entryRemover
+  }
+
+  /// Notes that one call in the foreground, and one round of upkeep, looks at: nothing waits for a whole store.
+  static let mostLooks = 16_384
+
+  /// Closing looks at fewer: each may be a read from the disk.
+  private static let mostLooksAtClosing = 4096
+
+  /// Notes that are looked at under one hold of the lock, so that others do not wait for long.
+  private static let step = 256
+
+  /// Milliseconds until a record that could not be read is looked at again.
+  private static let unreadablePause: Int64 = 60_000
+
+  struct Expiring {
+    var removedCount = 0
+    var byteCount = 0
+    /// Some notes that were due have not been looked at.
+    var mayBeMore = false
+  }
+
+  /// Removes every entry that has expired; returns how many.
+  func removeExpired() throws(StoreError) -> Int {
+    try gate.requireWritable()
+    return try expire().removedCount
+  }
+
+  /// The share of one round of upkeep.
+  func removeExpiredAhead() {
+    if let expiring = try? expire(lookingAt: Expirer.mostLooks), expiring.mayBeMore { signal.wake() }
+  }
+
+  /// The bounded share of a close.
+  func removeExpiredWhileClosing(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
+    _ = try expire(lookingAt: Expirer.mostLooksAtClosing, upkeep)
+  }
+
+  /// Whether there may be expired entries, as far as is known without reading any record.
+  var hasDueEntries: Bool {
+    expiryLock.withLock { turn in
+      noteEachIfIncomplete(turn)
+      return expirations.isDue(at: environment.clock.wallMilliseconds())
+    }
+  }
+
+  /// Entries that have not expired.
+  func countEntries() -> Int {
+    expiryLock.withLock { turn in
+      noteEachIfIncomplete(turn)
+      var expiredCount = 0
+      var seen: Set<KeyHash> = []
+      for note in expirations.takeDue(at: environment.clock.wallMilliseconds(), most: .max) {
+        guard seen.insert(note.hash).inserted else { continue }
+        var count = 0
+        let next = examine(note.hash, turn) { _ in count += 1 }
+        expiredCount += count
+        if let due = count > 0 ? note.due : next { expirations.note(note.hash, due: due) }
+      }
+      return max(0, commitLock.withLock { held in catalog.keyCount } - expiredCount)
+    }
+  }
+
+  /// Removes expired entries until `count` have gone, or `byteCount` bytes have died, or as many notes have been looked at.
+  /// The upkeep lock is taken only where the log has no room for a removal.
+  func expire(
+    count: Int = .max, byteCount: Int = .max, lookingAt most: Int = .max
+  ) throws(StoreError) -> Expiring {
+    try expire(count: count, byteCount: byteCount, lookingAt: most, closing: false) { () throws(StoreError) in
+      try checkpointer.checkpoint()
+    }
+  }
+
+  /// The same under the upkeep lock, and also while the store is being closed.
+  func expire(
+    count: Int = .max, byteCount: Int = .max, lookingAt most: Int, _ upkeep: borrowing UpkeepLock.Held
+  ) throws(StoreError) -> Expiring {
+    try expire(count: count, byteCount: byteCount, lookingAt: most, closing: true) { () throws(StoreError) in
+      try checkpointer.writeCheckpoint(upkeep)
+    }
+  }
+
+  private func expire(
+    count: Int, byteCount: Int, lookingAt most: Int, closing: Bool, makingRoom: () throws(StoreError) -> Void
+  ) throws(StoreError) -> Expiring {
+    // An entry that is used again and again is due again and again: each is looked at once.
+    let moment = environment.clock.wallMilliseconds()
+    var sum = Expiring()
+    var left = most
+    while sum.removedCount < count, sum.byteCount < byteCount, closing || !gate.isClosing {
+      if left <= 0 {
+        sum.mayBeMore = true
+        break
+      }
+      let looks = min(left, Expirer.step)
+      let outcome = try expiryLock.withLock { turn throws(StoreError) in
+        try expireSome(looks, dueBy: moment, closing: closing, turn)
+      }
+      guard let step = outcome else {
+        try makingRoom()
+        continue
+      }
+      if step.lookedAt == 0 { break }
+      left -= step.lookedAt
+      sum.removedCount += step.count
+      sum.byteCount += step.byteCount
+    }
+    return sum
+  }
+
+  /// One step; nil when the log has no room for it now.
+  private func expireSome(
+    _ most: Int, dueBy moment: Int64, closing: Bool, _ turn: borrowing ExpiryLock.Held
+  ) throws(StoreError) -> (lookedAt: Int, count: Int, byteCount: Int)? {
+    noteEachIfIncomplete(turn)
+    let notes = expirations.takeDue(at: moment, most: most)
+    var expired: [RecordName] = []
+    for note in notes {
+      if let due = examine(note.hash, turn, { expired.append($0) }) { expirations.note(note.hash, due: due) }
+    }
+    var sum = (lookedAt: notes.count, count: 0, byteCount: 0)
+    var isDone = false
+    defer { if !isDone { for note in notes { expirations.note(note.hash, due: note.due) } } }
+    for start in stride(from: 0, to: expired.count, by: commits.largestRemoval) {
+      let part = expired[start..<min(start + commits.largestRemoval, expired.count)]
+      guard let removed = try entryRemover.tryToRemove(part, closing: closing) else {
+        return sum.count == 0 ? nil : sum
+      }
+      sum.count += removed.count
+      sum.byteCount += removed.byteCount
+    }
+    isDone = true
+    return sum
+  }
+
+  private func noteEachIfIncomplete(_ turn: borrowing ExpiryLock.Held) {
+    if expiry.takeIncomplete() { expirations.noteEach(all: lifetimes.limitsAge) }
+  }
+
+  /// Calls `expired` with each entry of the hash that has expired. Answers when the first of the others may expire, if any
+  /// of them does. Reads heads; the thread holds no lock of a higher rank.
+  private func examine(_ hash: KeyHash, _ turn: borrowing ExpiryLock.Held, _ expired: (RecordName) -> Void) -> Int64? {
+    var next: Int64?
+    var skip = 0
+    while let (slot, pin) = catalog.keys.find(
+      hash, skip: skip, counts: false, { slot in (slot, self.catalog.segments.pin(slot.location.slot)) })
+    {
+      defer { pin.release() }
+      skip += 1
+      guard lifetimes.limitsAge || slot.flags.contains(.expires) else { continue }
+      var left = Expirer.unreadablePause
+      if let header = checker.readableRecord(slot.location)?.header {
+        left = lifetimes.timeLeft(header.lifetime, slot)
+        if left <= 0 {
+          expired(RecordName(hash: hash, location: slot.location, sequence: header.sequence))
+          continue
+        }
+        if left == .max { continue }
+      }
+      next = min(next ?? .max, saturatingSum(environment.clock.wallMilliseconds(), left))
+    }
+    return next
+  }
+}

@@ -1,0 +1,123 @@
+/// Compacts a whole store.
+///
+/// Erasure: after it, no file of the store holds bytes of entries that were removed before it. Removed bytes lie in two
+/// places. Dead records lie in segments: compaction copies what lives beside them and unlinks the files. Frames carry small
+/// records: the log's files are overwritten with zeros once a durable checkpoint covers them (rule 6), so a crash at any
+/// point finds a file that no recovery needs.
+final class FullCompaction: StorePart {
+  let context: StoreContext
+  private let gate: WriteGate
+  private let retirement: SegmentRetirement
+  private let expirer: Expirer
+  private let compactor: Compactor
+  private let reclaimer: Reclaimer
+  private let supply: SegmentSupply
+  private let leftovers: LeftoverChecker
+  private let logEraser: LogEraser
+
+  init(
+    _ context: StoreContext, gate: WriteGate, retirement: SegmentRetirement, expirer: Expirer, compactor: Compactor,
+    reclaimer: Reclaimer, supply: SegmentSupply, leftovers: LeftoverChecker, logEraser: LogEraser
+  ) {
+    self.context = context
+    self.gate = gate
+    self.retirement = retirement
+    self.expirer = expirer
+    self.compactor = compactor
+    self.reclaimer = reclaimer
+    self.supply = supply
+    self.leftovers = leftovers
+    self.logEraser = logEraser
+  }
+
+  /// Removes with `remove`, and returns once no file of the store holds bytes of removed entries.
+  func erasing(_ remove: () throws(StoreError) -> Int) throws(StoreError) -> Int {
+    let removed = try remove()
+    if try !compact(progress: { _, _ in true }).isErased {
+      throw .system(
+        SystemError(
+          code: SystemError.busy, operation: "erase (unfinished bodies or no room for copies) in",
+          path: folders.root.path))
+    }
+    return removed
+  }
+
+  /// Copies until nothing dead lies in the segments that are there now, and erases the log's old frames, which makes readers
+  /// that follow the log begin anew.
+  func compact(
+    erasesLog: Bool = true, progress: (Int, Int) -> Bool
+  ) throws(StoreError) -> CompactionReport {
+    let started = environment.clock.monotonicNanoseconds()
+    var report = CompactionReport()
+    try upkeepLock.withLock { upkeep throws(StoreError) in
+      try gate.requireWritable()
+      try gate.requireNamedNow()
+      upkeep.state.compactionCount += 1
+      report.bytesBefore = commitLock.withLock { held in held.state.ledger.total }
+    }
+    defer { upkeepLock.withLock { upkeep in upkeep.state.compactionCount -= 1 } }
+    _ = try expirer.removeExpired()
+    try upkeepLock.withLock { upkeep throws(StoreError) in
+      try retirement.sealOpenSegments(upkeep) { holdsDeadRecords($0) }
+      try retirement.retireDeadSegments(upkeep)
+      try retirement.trimSealedSegments(upkeep)
+      try reclaimer.shrink(upkeep)
+    }
+    try leftovers.checkLeftovers()
+    // Records that other threads kill from here on are for the next compaction, or this one would never end beside them.
+    let (end, all) = commitLock.withLock { held in
+      (catalog.nextSegment, catalog.compactable(held).filter(isWorthCopying).reduce(0) { $0 + $1.liveByteCount })
+    }
+    var done = 0
+    var isStuck = false
+    report.isInterrupted = !progress(0, all)
+    while !report.isInterrupted, !isStuck {
+      let step = try upkeepLock.withLock { upkeep throws(StoreError) -> CompactionStep? in
+        try gate.requireWritable()
+        guard
+          commitLock.withLock({ held in
+            catalog.compactable(held).contains { isWorthCopying($0) && catalog.segments.id($0.slot) < end }
+          })
+        else {
+          return nil
+        }
+        try supply.makeCopySpare(upkeep)
+        return try compactor.compactOnce(leastDead: 0, olderThan: end, upkeep)
+      }
+      guard let step else { break }
+      done += step.byteCount
+      report.recordsMoved += step.recordCount
+      report.recordsDropped += step.droppedCount
+      isStuck = step.segmentCount == 0 && step.recordCount == 0
+      report.isInterrupted = !progress(min(done, all), all)
+    }
+    try upkeepLock.withLock { upkeep throws(StoreError) in
+      try retirement.retireDeadSegments(upkeep)
+      try retirement.trimSealedSegments(upkeep)
+      if !report.isInterrupted, erasesLog {
+        let isCompact = commitLock.withLock { held in
+          !catalog.segments.segments.contains { $0.map { $0.id < end && holdsDeadRecords($0) } ?? false }
+        }
+        report.isErased = try logEraser.eraseLog(upkeep) && isCompact
+      }
+      // Room for copies that took more than the copying gained.
+      if commitLock.withLock({ held in held.state.ledger.total > report.bytesBefore }) {
+        try retirement.sealOpenSegments(upkeep) { $0.stream == $0.stream.copies }
+        try retirement.trimSealedSegments(upkeep)
+        try retirement.giveUpSpares(but: 0, upkeep)
+        try retirement.retireDeadSegments(upkeep)
+      }
+      report.bytesAfter = commitLock.withLock { held in held.state.ledger.total }
+    }
+    report.seconds = Double(environment.clock.monotonicNanoseconds() - started) / 1e9
+    return report
+  }
+
+  private func isWorthCopying(_ load: SegmentLoad) -> Bool { load.deadByteCount > 0 }
+
+  /// Whether records lie in the segment that nothing needs.
+  private func holdsDeadRecords(_ segment: Segment) -> Bool {
+    guard segment.state == .open || segment.state == .sealed else { return false }
+    return segment.tail - SegmentHeader.byteCount > (segment.liveUnits + segment.boundUnits) * Unit.byteCount
+  }
+}

@@ -1,0 +1,154 @@
+/// Does the work of a store in the background.
+///
+/// Compaction that nobody waits for: when a store has grown quiet, when an app says that it is idle, and when somebody
+/// wants the folder as small as it gets. None of it evicts anything.
+final class Maintainer: StorePart {
+  let context: StoreContext
+  private let gate: WriteGate
+  private let signal: UpkeepSignal
+  private let meters: Meters
+  private let lifetimes: Lifetimes
+  private let syncer: Syncer
+  private let checkpointer: Checkpointer
+  private let retirement: SegmentRetirement
+  private let expirer: Expirer
+  private let evictor: Evictor
+  private let compactor: Compactor
+  private let reclaimer: Reclaimer
+  private let mappedSegments: MappedSegments
+  private let supply: SegmentSupply
+  private let leftovers: LeftoverChecker
+
+  init(
+    _ context: StoreContext, gate: WriteGate, signal: UpkeepSignal, meters: Meters, lifetimes: Lifetimes,
+    syncer: Syncer, checkpointer: Checkpointer, retirement: SegmentRetirement, expirer: Expirer, evictor: Evictor,
+    compactor: Compactor, reclaimer: Reclaimer, mappedSegments: MappedSegments, supply: SegmentSupply,
+    leftovers: LeftoverChecker
+  ) {
+    self.context = context
+    self.gate = gate
+    self.signal = signal
+    self.meters = meters
+    self.lifetimes = lifetimes
+    self.syncer = syncer
+    self.checkpointer = checkpointer
+    self.retirement = retirement
+    self.expirer = expirer
+    self.evictor = evictor
+    self.compactor = compactor
+    self.reclaimer = reclaimer
+    self.mappedSegments = mappedSegments
+    self.supply = supply
+    self.leftovers = leftovers
+  }
+
+  /// Nanoseconds without a put after which a store counts as quiet, and from one step to the next.
+  private static let quietTime: UInt64 = 3_000_000_000
+
+  private static let stepTime: UInt64 = 1_000_000_000
+
+  /// Whether nothing was put for a while, as far as upkeep has noticed.
+  func noteQuiet(_ upkeep: borrowing UpkeepLock.Held) -> Bool {
+    let now = environment.clock.monotonicNanoseconds()
+    let put = meters.bytesPut.load(ordering: .relaxed)
+    if put != upkeep.state.quiet.bytesPut {
+      upkeep.state.quiet.bytesPut = put
+      upkeep.state.quiet.lastPut = now
+    }
+    return now &- upkeep.state.quiet.lastPut >= Maintainer.quietTime
+  }
+
+  /// One step, of at most a segment's bytes, if the store is quiet and it is worth it: a second of time for about a
+  /// hundredth of the budget. Called in each round of upkeep.
+  func settle(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
+    let now = environment.clock.monotonicNanoseconds()
+    guard noteQuiet(upkeep), now &- upkeep.state.quiet.lastStep >= Maintainer.stepTime,
+      upkeep.state.compactionCount == 0
+    else { return }
+    upkeep.state.quiet.lastStep = now
+    try retirement.giveUpSpares(but: 1, upkeep)
+    _ = try settleOnce(upkeep)
+  }
+
+  /// Whether a step was made.
+  private func settleOnce(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) -> Bool {
+    let isWorthIt = commitLock.withLock { held in
+      let dead = catalog.compactable(held).reduce(0) { $0 + $1.deadByteCount }
+      let live = catalog.liveByteCount
+      return dead > held.state.segmentByteCount && dead > live / 50 && held.state.ledger.total > live + live / 8
+    }
+    guard isWorthIt else { return false }
+    try supply.makeCopySpare(upkeep)
+    return try compactor.compactOnce(leastDead: 1.0 / 16, upkeep).map { $0.segmentCount > 0 } ?? false
+  }
+
+  /// Does what upkeep would do in the course of time, until there is nothing left to do or `goesOn` says no. True when
+  /// there is nothing left.
+  func idle(_ goesOn: () -> Bool) throws(StoreError) -> Bool {
+    try gate.requireWritable()
+    try gate.requireNamedNow()
+    maintain(isIdle: true)
+    try? leftovers.checkLeftovers()
+    while goesOn() {
+      if try expirer.expire(lookingAt: Expirer.mostLooks).mayBeMore { continue }
+      let hasMade = try upkeepLock.withLock { upkeep throws(StoreError) in
+        try gate.requireWritable()
+        try retirement.giveUpSpares(but: 1, upkeep)
+        try retirement.trimSealedSegments(upkeep)
+        return try settleOnce(upkeep)
+      }
+      if !hasMade { return true }
+    }
+    return false
+  }
+
+  static let upkeepMilliseconds = 1000
+
+  /// One round: called every second, and soon after a wake. Errors end up in the store's state, where the next caller
+  /// meets them; want of room is met again by whoever needs the room.
+  ///
+  /// An idle round leaves compaction to its caller.
+  func maintain(isIdle: Bool = false) {
+    if gate.isReadOnly || gate.isClosed { return }
+    meters.publishCounters()
+    lifetimes.noteUseTime()
+    guard (try? gate.requireWritable()) != nil, (try? gate.requireNamed()) != nil else { return }
+    // First of all the next segment, for which somebody will soon wait.
+    let isBusy = !isIdle && upkeepLock.withLock { upkeep in !noteQuiet(upkeep) }
+    if isBusy, commitLock.withLock({ held in held.state.writable.hasOpen }) { try? supply.makeSpares(2, isAhead: true) }
+    round { upkeep throws(StoreError) in try retirement.removeOrphans(upkeep) }
+    try? syncer.flushGently()
+    if signal.wantsCheckpoint.load(ordering: .relaxed) { try? checkpointer.prepareCheckpoint() }
+    round { upkeep throws(StoreError) in
+      if signal.wantsCheckpoint.load(ordering: .relaxed) || isRecencyOld(upkeep) {
+        try checkpointer.writeCheckpoint(upkeep)
+      }
+    }
+    expirer.removeExpiredAhead()
+    evictor.liftOldStamps()
+    round { upkeep throws(StoreError) in try reclaimer.shrink(upkeep) }
+    round { upkeep throws(StoreError) in try retirement.retireDeadSegments(upkeep) }
+    round { upkeep throws(StoreError) in try retirement.trimSealedSegments(upkeep) }
+    if !isIdle { round { upkeep throws(StoreError) in try settle(upkeep) } }
+    try? syncer.flushGently()
+    try? syncer.flush()
+    round { upkeep throws(StoreError) in mappedSegments.trimMappings(upkeep) }
+  }
+
+  /// Stamps live in checkpoints: when a minute of hits would be forgotten by a crash, it is time for one.
+  private func isRecencyOld(_ upkeep: borrowing UpkeepLock.Held) -> Bool {
+    guard evictionOrder.countsHits else { return false }
+    let since = environment.clock.monotonicNanoseconds() &- upkeep.state.lastCheckpoint.nanoseconds
+    return since > Maintainer.longestForgotten && catalog.keys.lookups.hits != upkeep.state.lastCheckpoint.hits
+  }
+
+  /// Nanoseconds; a round of upkeep and a checkpoint fit into the rest of the minute.
+  private static let longestForgotten: UInt64 = 50_000_000_000
+
+  private func round(_ body: (borrowing UpkeepLock.Held) throws(StoreError) -> Void) {
+    upkeepLock.withLock { upkeep in
+      if gate.isClosed { return }
+      try? body(upkeep)
+    }
+  }
+}

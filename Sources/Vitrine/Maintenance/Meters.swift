@@ -1,0 +1,66 @@
+import Synchronization
+
+/// Counts the work of a store, and publishes the counts in `COUNTERS`.
+final class Meters: StorePart {
+  let context: StoreContext
+  private let gate: WriteGate
+  private let countersFile: (any File)?
+  let bytesPut = Atomic<Int>(0)
+  let bytesWritten = Atomic<Int>(0)
+  let damagedCount = Atomic<Int>(0)
+  let lostCount = Atomic<Int>(0)
+  /// What `COUNTERS` told at opening: what earlier openings have done.
+  private let earlier: Counters
+  /// What it tells now.
+  let published: Guarded<Counters>
+
+  init(_ context: StoreContext, counters: Counters, gate: WriteGate) {
+    self.context = context
+    self.gate = gate
+    earlier = counters
+    published = Guarded(counters)
+    countersFile =
+      context.wal == nil ? nil : try? context.folders.root.openFile(CacheFormat.countersFile, .readWrite)
+  }
+
+  func count(lost: Bool) {
+    if lost {
+      lostCount.wrappingAdd(1, ordering: .relaxed)
+    } else {
+      damagedCount.wrappingAdd(1, ordering: .relaxed)
+    }
+  }
+
+  /// What has been done by now. A read-only opening tells what the writer last told.
+  func counters() -> Counters {
+    if gate.isReadOnly { return Counters.read(from: folders.root) ?? earlier }
+    var counters = earlier
+    let lookups = catalog.keys.lookups
+    counters.hits &+= lookups.hits
+    counters.misses &+= lookups.misses
+    counters.bytesPut &+= bytesPut.load(ordering: .relaxed)
+    counters.bytesWritten &+= bytesWritten.load(ordering: .relaxed) &+ (wal?.writtenByteCount ?? 0)
+    counters.openKind = OpeningKind.order.firstIndex(of: lastOpen.kind).map { $0 + 1 } ?? 0
+    counters.openMicroseconds = Int(lastOpen.milliseconds * 1000)
+    counters.replayed = lastOpen.replayedCount
+    counters.dropped = lastOpen.droppedCount
+    counters.lostRemovals = lastOpen.mayHaveLostRemovals ? 1 : 0
+    counters.pinned = catalog.segments.account.pinnedByteCount
+    commitLock.withLock { held in
+      counters.eviction = held.state.eviction
+      counters.compaction = held.state.compaction
+    }
+    return counters
+  }
+
+  /// Writes `COUNTERS` when there is something new to tell.
+  func publishCounters() {
+    let counters = counters()
+    published.withLock { published in
+      guard counters != published, let countersFile, (try? countersFile.write(counters.encoded(), at: 0)) != nil else {
+        return
+      }
+      published = counters
+    }
+  }
+}

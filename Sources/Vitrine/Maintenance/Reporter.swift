@@ -1,0 +1,83 @@
+/// Reports what a store holds and has done.
+final class Reporter: StorePart {
+  let context: StoreContext
+  private let gate: WriteGate
+  private let meters: Meters
+  private let expirer: Expirer
+
+  init(_ context: StoreContext, gate: WriteGate, meters: Meters, expirer: Expirer) {
+    self.context = context
+    self.gate = gate
+    self.meters = meters
+    self.expirer = expirer
+  }
+
+  /// What the store holds and has done. O(segments).
+  func statistics() -> StoreStatistics {
+    let counters = meters.counters()
+    let entryCount = expirer.countEntries()
+    let lookups = gate.isReadOnly ? catalog.keys.lookups : (hits: 0, misses: 0)
+    return commitLock.withLock { held in
+      var segments: [StoreStatistics.Segment] = []
+      var live = 0
+      var dead = 0
+      for case let segment? in catalog.segments.segments where segment.state != .retired {
+        let liveBytes = segment.liveUnits * Unit.byteCount
+        let used = segment.tail - SegmentHeader.byteCount
+        live += liveBytes
+        dead += max(0, used - liveBytes)
+        segments.append(
+          .init(
+            file: segment.fileName, stream: segment.stream.name, byteCount: segment.allocatedByteCount,
+            liveByteCount: liveBytes, deadByteCount: max(0, used - liveBytes),
+            freeByteCount: max(0, segment.byteCount - segment.tail), livePartCount: segment.liveCount,
+            isOpen: segment.state == .open))
+      }
+      return StoreStatistics(
+        formatVersion: identity.version, entryCount: entryCount, blobCount: catalog.blobCount,
+        bytesOnDisk: held.state.ledger.total, liveByteCount: live, deadByteCount: dead,
+        pinnedByteCount: counters.pinned, logicalByteCount: catalog.logicalByteCount,
+        byteBudget: held.state.current.byteBudget,
+        entryBudget: held.state.current.entryBudget, policy: held.state.current.policy,
+        hitCount: counters.hits &+ lookups.hits,
+        missCount: counters.misses &+ lookups.misses,
+        writeAmplification: counters.bytesPut == 0 ? 0 : Double(counters.bytesWritten) / Double(counters.bytesPut),
+        damagedCount: meters.damagedCount.load(ordering: .relaxed),
+        lostCount: meters.lostCount.load(ordering: .relaxed),
+        evictedCount: counters.eviction.entryCount, evictedByteCount: counters.eviction.byteCount,
+        evictedByAge: counters.eviction.ages,
+        compaction: .init(
+          stepCount: counters.compaction.stepCount, recordsMoved: counters.compaction.recordCount,
+          bytesMoved: counters.compaction.byteCount, segmentsFreed: counters.compaction.segmentCount),
+        lastCheckpointMilliseconds: held.state.checkpoint.madeMilliseconds, lastOpen: lastOpen,
+        lastOpenForWriting: gate.isReadOnly ? counters.lastOpen : lastOpen, segments: segments)
+    }
+  }
+
+  /// What lives in each segment, counted in the index. O(entries).
+  func segmentContents() -> [String: SegmentContents] {
+    var counts: [SegmentContents] = []
+    func count(_ slot: Int, _ field: WritableKeyPath<SegmentContents, Int>) {
+      while counts.count <= slot { counts.append(SegmentContents()) }
+      counts[slot][keyPath: field] += 1
+    }
+    for shard in 0..<KeyTable.shardCount {
+      catalog.keys.forEach(shard: shard) { entry in
+        let slot = entry.location.slot
+        count(slot, \.entryCount)
+        // One that carries its payload is counted with it.
+        if entry.flags.contains(.reference) { count(slot, \.recordCount) }
+      }
+    }
+    for shard in 0..<ContentTable.shardCount {
+      catalog.contents.forEach(shard: shard) { count(ContentTable.location(ofWord: $0).slot, \.recordCount) }
+    }
+    return commitLock.withLock { held in
+      var contents: [String: SegmentContents] = [:]
+      for case let segment? in catalog.segments.segments where segment.state != .retired {
+        contents[segment.fileName] = segment.slot < counts.count ? counts[segment.slot] : SegmentContents()
+      }
+      return contents
+    }
+  }
+}

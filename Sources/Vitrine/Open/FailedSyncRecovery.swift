@@ -1,0 +1,213 @@
+/// Writes entries anew after a failed sync.
+///
+/// Rule 7, the hard half: an opening that met a failed sync left its mark. Pages in memory may look written that are
+/// not, so nothing that no checkpoint vouches for counts until it was checked and written anew.
+final class FailedSyncRecovery: StorePart {
+  let context: StoreContext
+  private let gate: WriteGate
+  private let preparer: PutPreparer
+  private let meters: Meters
+  private let checker: RecordChecker
+  private let payloads: PayloadFinder
+  private let checkpointRoom: CheckpointRoom
+  private let committer: Committer
+  private let reader: Reader
+  private let putter: Putter
+
+  init(
+    _ context: StoreContext, gate: WriteGate, preparer: PutPreparer, meters: Meters, checker: RecordChecker,
+    payloads: PayloadFinder, checkpointRoom: CheckpointRoom, committer: Committer, reader: Reader, putter: Putter
+  ) {
+    self.context = context
+    self.gate = gate
+    self.preparer = preparer
+    self.meters = meters
+    self.checker = checker
+    self.payloads = payloads
+    self.checkpointRoom = checkpointRoom
+    self.committer = committer
+    self.reader = reader
+    self.putter = putter
+  }
+
+  func writeAnewWhatNobodyVouchesFor() throws(StoreError) {
+    gate.mistrustsEarlierRecords = true
+    defer { gate.mistrustsEarlierRecords = false }
+    try writeAnew(unvouchedKeys())
+    // What lives there was checked, and is about to be synced.
+    commitLock.withLock { held in held.state.leftovers.removeAll() }
+  }
+
+  /// Puts entries again, in copies that one checkpoint commits: until it is published the old records count, which may be on
+  /// the disk after all, or in a frame. All at once, since behind its position no frame tells any more what a record took
+  /// that is not on the disk; and without frames, for which the log may have no room. In their old places where there is no
+  /// room for copies.
+  private func writeAnew(_ entries: [(KeyHash, Location)]) throws(StoreError) {
+    let arena = KeyArena()
+    defer { withExtendedLifetime(arena) {} }
+    var copies: [PendingOperation] = []
+    var copied: [(KeyHash, Location)] = []
+    var copiedPayloads: [Location: Shared] = [:]
+    var gone: [(KeyHash, Location)] = []
+    // With all files of the log in use, the last may have been begun again, over what a broken recovery had written there:
+    // that is in memory and no longer in the log, so no frame may build on it.
+    var hasRoom = wal?.freeCount ?? 0 > 0
+    do throws(StoreError) {
+      for entry in entries {
+        var copy: PendingOperation?
+        if hasRoom {
+          // Asked once: each attempt may cost syncs.
+          do throws(StoreError) {
+            copy = try copyAnew(entry.1, entry.0, arena, &copiedPayloads)
+          } catch .noSpace {
+            hasRoom = false
+          } catch .tooLarge {
+            // The budget may have been made smaller since.
+          }
+        }
+        if let copy {
+          copies.append(copy)
+          copied.append(entry)
+        } else if try !rewrite(entry.1) {
+          gone.append(entry)
+        }
+      }
+      if try commitAnew(copies, dropping: gone) { return }
+    } catch {
+      commitLock.withLock { held in committer.settle(copies, held) }
+      throw error
+    }
+    commitLock.withLock { held in committer.settle(copies, held) }
+    for entry in copied where try !rewrite(entry.1) { giveUp([entry]) }
+  }
+
+  /// False where there is no room for a checkpoint with them.
+  private func commitAnew(
+    _ copies: [PendingOperation], dropping gone: [(KeyHash, Location)]
+  ) throws(StoreError) -> Bool {
+    do throws(StoreError) {
+      try checkpointRoom.growCheckpoints(moreKeys: copies.count)
+      giveUp(gone)
+      if copies.isEmpty { return true }
+      return try committer.commitByCheckpoint(copies) != nil
+    } catch .noSpace {
+      giveUp(gone)
+      return false
+    }
+  }
+
+  /// Takes out entries that are lost. The opening's checkpoint holds that; no segment may be retired before, whose last
+  /// entries these were, since a log that is replayed up to there has them.
+  private func giveUp(_ entries: [(KeyHash, Location)]) {
+    commitLock.withLock { held in
+      for (hash, location) in entries where catalog.keys.find(hash, location) {
+        let change = Change.remove(hash, catalog.displaced(at: location))
+        catalog.apply(CollectionOfOne(change), sequence: 0, isChecked: false)
+        meters.count(lost: checker.isFromBefore(location))
+      }
+    }
+  }
+
+  /// Oldest use first: their copies are stamped in this order.
+  private func unvouchedKeys() -> [(KeyHash, Location)] {
+    let now = catalog.keys.clock.now
+    var found: [(age: UInt32, entry: (KeyHash, Location))] = []
+    for shard in 0..<KeyTable.shardCount {
+      for entry in catalog.keys.copy(shard: shard) {
+        var isVouched = catalog.segments.isVouched(entry.location)
+        if isVouched, entry.flags.contains(.reference) {
+          let payload = catalog.record(at: entry.location, checks: true).flatMap {
+            catalog.payloadLocation(of: $0.header)
+          }
+          isVouched = payload.map { catalog.segments.isVouched($0) } ?? false
+        }
+        if isVouched { continue }
+        found.append((RecencyClock.age(of: entry.stamp, at: now), (entry.hash(shard: shard), entry.location)))
+      }
+    }
+    return found.sorted { $0.age > $1.age }.map(\.entry)
+  }
+
+  /// A copy of an entry, with the bytes that its record gives now, to be committed. Nil when they fail their check. Those that
+  /// share a payload share its copy.
+  private func copyAnew(
+    _ location: Location, _ hash: KeyHash, _ arena: KeyArena, _ copiedPayloads: inout [Location: Shared]
+  ) throws(StoreError) -> PendingOperation? {
+    guard try !checker.isDamaged(location), let view = catalog.record(at: location, checks: true),
+      let payload = try restoredPayload(of: view.header, at: location)
+    else { return nil }
+    guard let isPageAligned = catalog.record(at: payload, checks: true)?.header.flags.contains(.pageAligned) else {
+      return nil
+    }
+    let info = EntryInfo(view, lastUse: nil)
+    let url = arena.copy(Array(view.url))
+    let style = arena.copy(info.key.style.bytes)
+    let options = PutOptions(
+      metadata: info.metadata, expirationMilliseconds: info.expirationMilliseconds, layout: info.layout,
+      isPageAligned: isPageAligned,
+      slidingExpirationMilliseconds: info.slidingExpirationMilliseconds, source: .none)
+    let twin = copiedPayloads[payload]
+    let borrow = reader.borrow(url, style, hash, counts: false)
+    guard borrow.isFound else { return nil }
+    defer { reader.giveBack(borrow) }
+    let metadata = info.metadata.span.bytes
+    return try metadata.withUnsafeBytes { metadata throws(StoreError) in
+      var put = try preparer.prepare(
+        borrow.bytes, url: url, style: info.key.style, styleBytes: style, metadata: metadata, options: options,
+        compresses: twin == nil)
+      defer { put.release() }
+      // A page that is clean may be dropped at any time, and then shows what is on the disk: once more, now that it was read.
+      if put.digest != view.header.digest || catalog.record(at: location, checks: true) == nil { return nil }
+      put.source = info.source
+      put.isSourceNamed = info.hasNamedSource
+      put.written = info.writtenMilliseconds
+      if let twin {
+        return try putter.place(put, sharing: twin, durability: .buffered, written: info.writtenMilliseconds)
+      }
+      let placed = try putter.place(put, durability: .buffered)
+      if let copy = placed.location, try checker.isDamaged(copy) {
+        commitLock.withLock { held in committer.settle([placed], held) }
+        return nil
+      }
+      if let copy = placed.ownPayload(of: put) { copiedPayloads[payload] = copy }
+      return placed
+    }
+  }
+
+  /// Where the payload of the record at a location is, brought back from the log if it has to be. Nil where it is gone.
+  private func restoredPayload(of header: RecordHeader, at location: Location) throws(StoreError) -> Location? {
+    if header.carriesPayload { return location }
+    do throws(SystemError) {
+      guard let (payload, pin) = try payloads.pinPayload(of: header, checks: true) else { return nil }
+      pin.release()
+      return payload
+    } catch {
+      throw .system(error)
+    }
+  }
+
+  /// Writes the same bytes to the same place: their pages are dirty again then, and the next checkpoint syncs them. No
+  /// reader can mind.
+  private func rewrite(_ location: Location) throws(StoreError) -> Bool {
+    guard try !checker.isDamaged(location), let header = catalog.record(at: location, checks: true)?.header,
+      let segment = catalog.segments.segment(location.slot)
+    else { return false }
+    guard let payload = try restoredPayload(of: header, at: location) else { return false }
+    if payload != location, try !rewrite(payload) { return false }
+    do throws(SystemError) {
+      guard let file = try segment.openFile() else { return false }
+      let end = location.offset + header.byteCount
+      for start in stride(from: location.offset, to: end, by: 256 << 10) {
+        try file.write(file.read(start..<min(end, start + (256 << 10))), at: start)
+      }
+    } catch {
+      throw gate.writeError(error)
+    }
+    commitLock.withLock { held in
+      segment.isDirty = true
+      segment.owesSync = true
+    }
+    // From here on the pages are dirty, and stay what they are.
+    return try !checker.isDamaged(location)
+  }
+}

@@ -1,0 +1,339 @@
+struct Opening {
+  let path: String
+  let options: StoreOptions
+  let environment: Environment
+  /// Ignores checkpoints, and builds the index from the segments.
+  var rebuilding = false
+  /// The store that this one takes the place of.
+  var predecessor: Predecessor?
+
+  func run() throws(StoreError) -> StoreCore {
+    try validate()
+    let started = environment.clock.monotonicNanoseconds()
+    let root = try openRoot()
+    if options.isReadOnly { return try openReadOnly(root, started) }
+    do throws(StoreError) {
+      return try openForWriting(root, started)
+    } catch {
+      if case .system(let cause) = error, SystemCode.isNoSpace(cause.code) { throw .noSpace }
+      guard options.whenUnusable == .recreate, case .unreadable = error else { throw error }
+      return try recreate(root, started)
+    }
+  }
+
+  private func validate() throws(StoreError) {
+    if let budget = options.byteBudget, budget < CacheFormat.smallestBudget {
+      throw .invalidArgument("a byte budget is at least \(CacheFormat.smallestBudget) bytes, not \(budget)")
+    }
+    if let budget = options.entryBudget, budget < 0 {
+      throw .invalidArgument("an entry budget is 0 for no limit, or more, not \(budget)")
+    }
+    if let count = options.segmentByteCount,
+      !(CacheFormat.smallestSegment...CacheFormat.largestSegment).contains(count)
+    {
+      throw .invalidArgument(
+        "a segment has \(CacheFormat.smallestSegment) to \(CacheFormat.largestSegment) bytes, not \(count)")
+    }
+    if let level = options.compressionLevel, !(0...19).contains(level) {
+      throw .invalidArgument("a compression level is 0 to 19, not \(level)")
+    }
+    for case let age? in [options.maximumAgeMilliseconds, options.maximumIdleMilliseconds] where age < 0 {
+      throw .invalidArgument("an age limit is 0 for none, or milliseconds, not \(age)")
+    }
+    if let count = options.maximumStylesPerURL, count < 1 {
+      throw .invalidArgument("a URL may have 1 style or more, not \(count)")
+    }
+    if path.isEmpty || path.utf8.contains(0) { throw .invalidArgument("a store needs a path") }
+  }
+
+  private func openRoot() throws(StoreError) -> any Directory {
+    do throws(SystemError) {
+      return try environment.fileSystem.openDirectory(path, create: !options.isReadOnly && options.createsIfMissing)
+    } catch {
+      if error.code == SystemError.missing { throw missingFolder }
+      if error.code == SystemError.notAFolder { throw .notAStore(path: path, reason: "it is not a folder") }
+      throw .system(error)
+    }
+  }
+
+  /// The store's folder is made on wish, and its parent never.
+  private var missingFolder: StoreError {
+    let parent = parentPath(of: path)
+    guard !options.isReadOnly, options.createsIfMissing,
+      (try? environment.fileSystem.openDirectory(parent, create: false)) == nil
+    else { return .noSuchStore(path: path) }
+    return .system(SystemError(code: SystemError.missing, operation: "create the store's folder in", path: parent))
+  }
+
+  // MARK: What is there
+
+  enum Content {
+    /// Nothing: a store may be made.
+    case empty
+    /// A store whose making was broken off, or that has lost both STORE and its checkpoints.
+    case begun
+    case store(StoreIdentity?)
+  }
+
+  private func examine(_ root: any Directory) throws(StoreError) -> Content {
+    let entries = try system { () throws(SystemError) in try root.entries() }
+    if entries.isEmpty { return .empty }
+    let names = Set(entries.map(\.name))
+    let folders = [CacheFormat.walFolder, CacheFormat.checkpointsFolder, CacheFormat.segmentsFolder]
+    // A loss of power may leave the lock file of a store that was being made empty, or none at all.
+    let lock = try openIfReadable(CacheFormat.lockFile, root)
+    let isLocked =
+      lock.map { LockFile.isOursOrBlank($0) }
+      ?? (!names.contains(CacheFormat.lockFile) && !names.isDisjoint(with: folders))
+    var identity: StoreIdentity?
+    if names.contains(CacheFormat.storeFile) {
+      identity = try readIdentity(root)
+    }
+    if identity != nil { return .store(identity) }
+    if try hasCheckpoint(root) { return .store(nil) }
+    if isLocked, names.isSubset(of: Self.ownNames) { return .begun }
+    if folders.allSatisfy(names.contains), names.contains(CacheFormat.storeFile) {
+      throw .unreadable(path: path, reason: "STORE and all checkpoints are damaged")
+    }
+    let reason = names.contains(CacheFormat.storeFile) ? "its STORE file is foreign" : "it holds something else"
+    throw .notAStore(path: path, reason: reason)
+  }
+
+  static let ownNames: Set<String> = [
+    CacheFormat.storeFile, CacheFormat.lockFile, CacheFormat.countersFile, CacheFormat.tagFile,
+    CacheFormat.segmentsFolder, CacheFormat.walFolder, CacheFormat.checkpointsFolder, temporaryStoreFile,
+  ]
+  static let temporaryStoreFile = "STORE.new"
+
+  /// Throws for one that a later version has written: where `STORE` tells nothing, it alone tells whose the store is.
+  private func hasCheckpoint(_ root: any Directory) throws(StoreError) -> Bool {
+    let checkpoints: CheckpointSet
+    do throws(SystemError) {
+      let folder = try root.openDirectory(CacheFormat.checkpointsFolder, create: false)
+      checkpoints = try CheckpointSet.open(folder, access: .readOnly)
+    } catch {
+      if saysNothing(error) { throw .system(error) }
+      return false
+    }
+    if let version = checkpoints.newerVersion {
+      throw .unsupportedFormat(found: version, supported: CacheFormat.version)
+    }
+    return !checkpoints.order.isEmpty
+  }
+
+  /// Nil when there is no such file, or none that a store would have.
+  private func openIfReadable(_ name: String, _ root: any Directory) throws(StoreError) -> (any File)? {
+    do throws(SystemError) {
+      return try root.openFile(name, .readOnly)
+    } catch {
+      if saysNothing(error) { throw .system(error) }
+      return nil
+    }
+  }
+
+  /// Without descriptors, memory or permission nothing is known of what is there, least of all that nothing is.
+  private func saysNothing(_ error: SystemError) -> Bool {
+    SystemCode.isShortage(error.code) || error.code == SystemError.noPermission
+  }
+
+  /// The newest whole copy. Nil when both are damaged.
+  private func readIdentity(_ root: any Directory) throws(StoreError) -> StoreIdentity? {
+    guard let file = try openIfReadable(CacheFormat.storeFile, root) else { return nil }
+    var found: StoreIdentity?
+    var newer: UInt32?
+    for reading in StoreIdentity.copies(in: file) {
+      switch reading {
+      case .valid(let identity):
+        if identity.generation > found?.generation ?? 0 { found = identity }
+      case .newer(let version): newer = version
+      case .damaged: break
+      }
+    }
+    if let newer { throw .unsupportedFormat(found: newer, supported: CacheFormat.version) }
+    return found
+  }
+
+  private func hasBothCopies(_ root: any Directory) throws(StoreError) -> Bool {
+    let file = try openIfReadable(CacheFormat.storeFile, root)
+    return file.map { StoreIdentity.copies(in: $0).allSatisfy(\.isValid) } ?? false
+  }
+
+  // MARK: Reading only
+
+  private func openReadOnly(_ root: any Directory, _ started: UInt64) throws(StoreError) -> StoreCore {
+    let identity: StoreIdentity?
+    switch try examine(root) {
+    case .store(let found): identity = found
+    case .begun:
+      if try hasSegments(root) { throw isWithoutIndex }
+      return try openUnfinished(root, started)
+    case .empty: throw .notAStore(path: path, reason: "the folder is empty")
+    }
+    let folders = try openFolders(root, create: false)
+    let loaded = try loader(folders, isReadOnly: true).loadSnapshot(identity: identity, clock: environment.clock)
+    loaded.catalog.forgetReplayed()
+    return core(loaded, folders, wal: nil, lockFile: nil, started, firstSequence: .max)
+  }
+
+  /// A store whose making was cut short holds nothing yet, and is read as that.
+  private func openUnfinished(_ root: any Directory, _ started: UInt64) throws(StoreError) -> StoreCore {
+    let budget = CacheFormat.smallestBudget
+    let identity = StoreIdentity(
+      store: StoreID(low: 0, high: 0), secret: [], byteBudget: budget, entryBudget: 0, segmentByteCount: 0,
+      walFileByteCount: Sizing.walFileByteCount(budget: budget), durability: .buffered, compressionLevel: 1)
+    guard let catalog = Catalog(identity: identity) else {
+      throw .system(SystemError(code: SystemError.noMemory, operation: "allocate", path: "index"))
+    }
+    var loaded = LoadedStore(
+      identity: identity, catalog: catalog, kind: .created,
+      end: WALPosition(use: 0, offset: WALFileHeader.frameStart, sequence: 0), scan: WALScan(files: []), chain: [],
+      durableSequence: 0, newestOpening: 0, checkpoint: CheckpointSet(), inline: [:])
+    loaded.notes.append("the making of this store was cut short: it is empty, and opening it for writing finishes it")
+    return core(
+      loaded, StoreFolders(unfinished: root), wal: nil, lockFile: nil, started, firstSequence: .max)
+  }
+
+  private func openFolders(_ root: any Directory, create: Bool) throws(StoreError) -> StoreFolders {
+    do throws(SystemError) {
+      return try StoreFolders(root: root, create: create, resources: environment.resources)
+    } catch {
+      if error.code == SystemError.notAFolder || error.code == SystemError.linkLoop {
+        throw .notAStore(path: path, reason: "a file or a link is where a folder should be (\(error.path))")
+      }
+      if error.code == SystemError.missing { throw .unreadable(path: path, reason: "\(error.path) is missing") }
+      throw .system(error)
+    }
+  }
+
+  // MARK: Writing
+
+  private func openForWriting(_ root: any Directory, _ started: UInt64) throws(StoreError) -> StoreCore {
+    var content = try examine(root)
+    if case .empty = content, !options.createsIfMissing { throw .noSuchStore(path: path) }
+    let lockFile = try takeLock(root)
+    let isMarked = LockFile.read(lockFile).isMarked
+    // What another opening did before it let the lock go counts, not what was there before.
+    content = try examine(root)
+    let folders = try openFolders(root, create: true)
+    if try isRestOfPredecessor(content, folders) { return try makeAnew(root, folders, lockFile, started) }
+    switch content {
+    case .empty, .begun:
+      if try hasSegments(root) { throw isWithoutIndex }
+      return try make(root, folders, lockFile, started)
+    case .store(let identity):
+      return try write(root, folders, identity, lockFile, isMarked: isMarked, started, isNew: false)
+    }
+  }
+
+  /// Segments without an index were a store once, which must not pass for an empty one.
+  private var isWithoutIndex: StoreError {
+    .unreadable(path: path, reason: "STORE and all checkpoints are missing or damaged")
+  }
+
+  private func hasSegments(_ root: any Directory) throws(StoreError) -> Bool {
+    do throws(SystemError) {
+      return try root.openDirectory(CacheFormat.segmentsFolder, create: false).entries()
+        .contains { SegmentHeader.segment(ofFile: $0.name) != nil }
+    } catch {
+      if error.code == SystemError.missing { return false }
+      throw .system(error)
+    }
+  }
+
+  private func write(
+    _ root: any Directory, _ folders: StoreFolders, _ identity: StoreIdentity?, _ lockFile: any File, isMarked: Bool,
+    _ started: UInt64, isNew: Bool
+  ) throws(StoreError) -> StoreCore {
+    var loaded = try loader(folders, isReadOnly: false).load(
+      identity: identity, rebuilding: rebuilding && !isNew)
+    if isNew { loaded.kind = .created }
+    if !isNew, identity != nil, try !hasBothCopies(root) { loaded.storeFileNeedsHealing = true }
+    if loaded.newestOpening >= 1 << 27 {
+      throw .unreadable(path: path, reason: "its opening numbers are used up")
+    }
+    let stored = loaded.identity
+    loaded.identity = stored.changed(by: options)
+    if loaded.identity.maximumIdle > 0, loaded.identity.policy == .fifo {
+      throw .invalidArgument("a limit of idle time needs a policy that notes uses, which fifo does not")
+    }
+    if loaded.identity.byteBudget < stored.byteBudget {
+      let least = Adoption.ledger(loaded, folders, nil).leastBudget
+      guard loaded.identity.byteBudget >= least else {
+        throw .invalidArgument("this store's byte budget is at least \(least) bytes, not \(loaded.identity.byteBudget)")
+      }
+    }
+    let adoption = Adoption(loaded: loaded, folders: folders, environment: environment)
+    let wal: WAL
+    do throws(StoreError) {
+      try adoption.secureCheckpoint(hasFailed: isMarked)
+      wal = try adoption.makeLog()
+    } catch {
+      // A sync may have failed: the next opening has to know (rule 7).
+      try? lockFile.write(LockFile.contents(isMarked: true), at: 0)
+      throw error
+    }
+    let core = core(
+      loaded, folders, wal: wal, lockFile: lockFile, started, firstSequence: Sequence.first(ofOpening: wal.opening))
+    try core.takeover.adopt(loaded, isChanged: loaded.identity != stored, isMarked: isMarked, lockFile: lockFile)
+    if loaded.identity.isTighter(than: stored) { core.budgets.shrinkBeforeServing() }
+    let task = try system { () throws(SystemError) in
+      try environment.background.start(
+        name: "vitrine", intervalMilliseconds: Maintainer.upkeepMilliseconds
+      ) { [weak core] in core?.maintainer.maintain() }
+    }
+    core.signal.background.withLock { $0 = task }
+    try core.leftovers.startCheckingLeftovers()
+    if core.expirer.hasDueEntries { core.signal.wake() }
+    return core
+  }
+
+  private func loader(_ folders: StoreFolders, isReadOnly: Bool) -> Loader {
+    Loader(folders: folders, isReadOnly: isReadOnly, mapsSegments: options.reads == .mapped)
+  }
+
+  private func core(
+    _ loaded: LoadedStore, _ folders: StoreFolders, wal: WAL?, lockFile: (any File)?, _ started: UInt64,
+    firstSequence: UInt64
+  ) -> StoreCore {
+    let elapsed = environment.clock.monotonicNanoseconds() - started
+    let lastOpen = StoreStatistics.LastOpen(
+      kind: loaded.kind, milliseconds: Double(elapsed) / 1e6, replayedCount: loaded.replayedCount,
+      droppedCount: loaded.droppedCount, mayHaveLostRemovals: loaded.mayHaveLostRemovals, notes: loaded.notes)
+    let counters = Counters.read(from: folders.root) ?? Counters()
+    let context = StoreContext(
+      environment: environment, folders: folders, loaded: loaded, wal: wal, options: options, lastOpen: lastOpen,
+      firstSequence: firstSequence, ledger: Adoption.ledger(loaded, folders, wal), counters: counters)
+    return StoreCore(context, loaded: loaded, lockFile: lockFile, counters: counters)
+  }
+
+  // MARK: Beginning anew
+
+  private func recreate(_ root: any Directory, _ started: UInt64) throws(StoreError) -> StoreCore {
+    let lockFile = try takeLock(root)
+    return try makeAnew(root, openFolders(root, create: true), lockFile, started)
+  }
+
+  private func makeAnew(
+    _ root: any Directory, _ folders: StoreFolders, _ lockFile: any File, _ started: UInt64
+  ) throws(StoreError) -> StoreCore {
+    try Creation.empty(folders)
+    return try make(root, folders, lockFile, started)
+  }
+
+  /// Makes a store in folders that hold none.
+  private func make(
+    _ root: any Directory, _ folders: StoreFolders, _ lockFile: any File, _ started: UInt64
+  ) throws(StoreError) -> StoreCore {
+    var making = self
+    if let predecessor {
+      making = Opening(path: path, options: options.kept(in: predecessor.identity), environment: environment)
+    }
+    var creation = Creation(folders: folders, options: making.options, environment: environment)
+    if let predecessor { creation.firstSegment = predecessor.nextSegment }
+    try creation.run()
+    guard let identity = try readIdentity(root) else {
+      throw .unreadable(path: path, reason: "the store just made cannot be read")
+    }
+    return try making.write(root, folders, identity, lockFile, isMarked: false, started, isNew: true)
+  }
+}

@@ -1,0 +1,127 @@
+/// Prepares a loaded store for its writer.
+final class Takeover: StorePart {
+  let context: StoreContext
+  private let gate: WriteGate
+  private let lifetimes: Lifetimes
+  private let commits: CommitLog
+  private let checkpointer: Checkpointer
+  private let budgets: Budgets
+  private let failedSyncRecovery: FailedSyncRecovery
+
+  init(
+    _ context: StoreContext, gate: WriteGate, lifetimes: Lifetimes, commits: CommitLog, checkpointer: Checkpointer,
+    budgets: Budgets, failedSyncRecovery: FailedSyncRecovery
+  ) {
+    self.context = context
+    self.gate = gate
+    self.lifetimes = lifetimes
+    self.commits = commits
+    self.checkpointer = checkpointer
+    self.budgets = budgets
+    self.failedSyncRecovery = failedSyncRecovery
+  }
+
+  /// Everything a writer does before it serves. Needs no free space on the disk.
+  func adopt(
+    _ loaded: LoadedStore, isChanged: Bool, isMarked: Bool, lockFile: any File
+  ) throws(StoreError) {
+    guard let wal else { throw .readOnly }
+    catalog.dropRetired()
+    // A number is never given twice, not even one that only a file without frames carries.
+    for case let id? in loaded.orphans.map(SegmentHeader.segment(ofFile:)) {
+      catalog.nextSegment = max(catalog.nextSegment, id &+ 1)
+    }
+    let segments = catalog.segments.segments.compactMap { $0 }
+    commitLock.withLock { held in
+      for segment in segments where segment.state == .spare && segment.isAttached {
+        held.state.writable.addSpare(segment)
+      }
+    }
+    if loaded.isClean {
+      commitLock.withLock { held in
+        for segment in segments where segment.state == .open { held.state.writable.open(segment, for: segment.stream) }
+      }
+    } else {
+      // What lies behind the last counted record may be half of something: nothing is written there again.
+      let changes = segments.filter { $0.state == .open }.map {
+        Change.segmentSealed(slot: $0.slot, byteCount: $0.byteCount)
+      }
+      if wal.freeCount == 0 {
+        // The checkpoint below says so; the last spare log file stays as good as empty until then.
+        catalog.apply(changes, sequence: 0, isChecked: false)
+      } else if !changes.isEmpty {
+        _ = try commitLock.withLock { held throws(StoreError) in try commits.record(changes, held) }
+      }
+      let told = catalog.leastReplayedOffsets()
+      for segment in segments where segment.state == .sealed && segment.isAttached {
+        if segment.tail > catalog.segments.vouchedUpTo(segment.slot) {
+          let toldFrom = told[segment.slot] ?? .max
+          let leftover = Leftover(slot: segment.slot, id: segment.id, end: segment.tail, toldFrom: toldFrom)
+          commitLock.withLock { held in held.state.leftovers.add(leftover) }
+          // Of what the process before has written, nobody knows that it is on the disk: a flush is for all that there is.
+          segment.isDirty = true
+          segment.owesSync = true
+        }
+      }
+    }
+    try upkeepLock.withLock { upkeep throws(StoreError) in try mendCheckpointFiles(upkeep) }
+    if isChanged || loaded.storeFileNeedsHealing {
+      try budgets.write(identity)
+      let fixed = Adoption.fixedByteCount(folders.root)
+      commitLock.withLock { held in held.state.ledger.fixed = max(held.state.ledger.fixed, fixed) }
+    }
+    if isMarked { try failedSyncRecovery.writeAnewWhatNobodyVouchesFor() }
+    if wal.freeCount == 0 || isMarked || isChanged || loaded.kind == .rebuilt || loaded.mayHaveLostRemovals
+      || loaded.droppedCount > 0
+    {
+      // Unchecked records stay without a voucher.
+      try checkpointer.checkpoint()
+      loaded.scan.forgetWhatIsNoHeader(store: identity.store)
+    }
+    commitLock.withLock { held in if held.state.leftovers.unchecked.isEmpty { catalog.forgetReplayed() } }
+    // What was used since the last checkpoint was used before now.
+    lifetimes.noteUseTime()
+    if isMarked {
+      do throws(SystemError) {
+        try lockFile.write(LockFile.contents(isMarked: false), at: 0)
+        try lockFile.sync()
+      } catch {
+        throw .system(error)
+      }
+    }
+  }
+
+  /// A checkpoint file that was lost is made again, with the room of the other; one that has too little gets more. On a
+  /// full disk a copy that was made without zeros opens as it is.
+  private func mendCheckpointFiles(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
+    let needed = catalog.checkpointByteCount(moreSegments: 0)
+    do throws(SystemError) {
+      for index in upkeep.state.checkpoints.slots.indices
+      where upkeep.state.checkpoints.slots[index].file == nil || upkeep.state.checkpoints.slots[index].room < needed {
+        let file: any File
+        if let existing = upkeep.state.checkpoints.slots[index].file {
+          file = existing
+        } else {
+          file = try Creation.fresh(CheckpointHeader.fileName(index), folders.checkpoints)
+        }
+        let room = max(needed, upkeep.state.checkpoints.slots.map(\.room).max() ?? 0)
+        do throws(SystemError) {
+          try file.allocate(byteCount: room)
+        } catch {
+          guard SystemCode.isNoSpace(error.code), try file.status().byteCount >= needed else { throw error }
+          let growth = try upkeep.state.checkpoints.slots[index].noteRoom(needed)
+          commitLock.withLock { held in held.state.ledger.checkpoints += growth }
+          continue
+        }
+        try file.sync()
+        try folders.checkpoints.sync()
+        upkeep.state.checkpoints.slots[index].file = file
+        let growth = try upkeep.state.checkpoints.slots[index].noteRoom(room)
+        commitLock.withLock { held in held.state.ledger.checkpoints += growth }
+      }
+    } catch {
+      throw SystemCode.isNoSpace(error.code) ? .noSpace : .system(error)
+    }
+    commitLock.withLock { held in held.state.checkpoint.room = upkeep.state.checkpoints.room }
+  }
+}

@@ -1,0 +1,14 @@
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Darwin
+#endif
+
+/// The few errnos that have a meaning of their own for the store.
+enum SystemCode {
+  /// Nothing was written wrongly, and a later call may succeed.
+  static func isShortage(_ code: Int32) -> Bool { code == ENOMEM || code == ENFILE || code == EMFILE }
+  static func isNoSpace(_ code: Int32) -> Bool { code == ENOSPC || code == EDQUOT || code == EFBIG }
+}

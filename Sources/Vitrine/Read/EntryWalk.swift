@@ -1,0 +1,85 @@
+/// Walks over all entries.
+///
+/// Walking over entries. Each shard's entries are copied under its lock, their records read one after another, each
+/// pinned while it is read: changes go on meanwhile. An entry put during the walk may be missed, none is given twice
+/// unless it was put again.
+final class EntryWalk: StorePart {
+  let context: StoreContext
+  private let lifetimes: Lifetimes
+  private let checker: RecordChecker
+
+  init(_ context: StoreContext, lifetimes: Lifetimes, checker: RecordChecker) {
+    self.context = context
+    self.lifetimes = lifetimes
+    self.checker = checker
+  }
+
+  /// Calls `body` with the record and the place in the index of every entry whose head is whole, until it answers false. An
+  /// entry that has expired is left out, unless `includesExpired`. One look at each record, in no order. Neither checks
+  /// payloads nor counts as use.
+  func forEachRecord<E: Error>(
+    includesExpired: Bool = false, _ body: (RecordView, KeyHash, KeySlot) throws(E) -> Bool
+  ) throws(E) {
+    for shard in 0..<KeyTable.shardCount {
+      for entry in catalog.keys.copy(shard: shard) {
+        let hash = entry.hash(shard: shard)
+        let pinned = catalog.keys.withEntry(hash, entry.location) { ($0, catalog.segments.pin($0.location.slot)) }
+        guard let (slot, pin) = pinned else { continue }
+        defer { pin.release() }
+        guard let view = checker.readableRecord(slot.location) else { continue }
+        if !includesExpired, hasExpired(view, slot) { continue }
+        if try !body(view, hash, slot) { return }
+      }
+    }
+  }
+
+  private func hasExpired(_ view: RecordView, _ slot: KeySlot) -> Bool {
+    (view.header.expiration != 0 || lifetimes.limitsAge) && lifetimes.hasExpired(view.header.lifetime, slot)
+  }
+
+  /// The keys of all entries that `isWanted`; O(entries).
+  func keys(where isWanted: (RecordView) -> Bool) -> [CacheKey] {
+    var found: [CacheKey] = []
+    forEachRecord { (view, _, _) throws(Never) in
+      if isWanted(view) { found.append(view.key) }
+      return true
+    }
+    return found
+  }
+
+  /// The keys of all entries, the last used first.
+  func keysByRecency() -> [CacheKey] {
+    let now = catalog.keys.clock.now
+    var ages: [Location: UInt32] = [:]
+    for shard in 0..<KeyTable.shardCount {
+      catalog.keys.forEach(shard: shard) { ages[$0.location] = RecencyClock.age(of: $0.stamp, at: now) }
+    }
+    var found: [(age: UInt32, key: CacheKey)] = []
+    forEachRecord { (view, _, slot) throws(Never) in
+      found.append((ages[slot.location] ?? 0, view.key))
+      return true
+    }
+    return found.sorted { $0.age < $1.age }.map(\.key)
+  }
+
+  /// Every blob with this digest, as the entry of the record that carries it.
+  func entries(digest: Digest) -> [EntryInfo] {
+    var found: [EntryInfo] = []
+    var skip = 0
+    let content = catalog.hasher.content(digest)
+    while true {
+      guard let (location, pin) = catalog.pinCandidate(content, skip: skip) else { return found }
+      if let view = checker.readableRecord(location), view.header.digest == digest {
+        // A payload may have outlived its own key.
+        let slot = catalog.keys.withEntry(catalog.hash(of: view), location) { $0 }
+        let isShared = catalog.contents.count(content, location) > 1
+        if isShared || !(slot.map { hasExpired(view, $0) } ?? false) {
+          found.append(
+            EntryInfo(view, lastUse: slot.flatMap { lifetimes.useTime(of: $0, written: view.header.written) }))
+        }
+      }
+      pin.release()
+      skip += 1
+    }
+  }
+}

@@ -1,0 +1,41 @@
+/// Keeps the number of mapped segments within its bound.
+final class MappedSegments: StorePart {
+  let context: StoreContext
+  private let gate: WriteGate
+
+  init(_ context: StoreContext, gate: WriteGate) {
+    self.context = context
+    self.gate = gate
+  }
+
+  /// Reads of a segment that is not mapped, after which it is.
+  private static let readsBeforeMapping = 4
+
+  /// Unmaps segments beyond the bound.
+  func trimMappings(_ upkeep: borrowing UpkeepLock.Held) {
+    _ = commitLock.withLock { held in catalog.unmapExcess(upkeep, held) }
+  }
+
+  /// Maps a pinned segment again that is read often, where that needs no waiting: else a later read does.
+  func mapAgain(_ slot: Int) {
+    guard reads == .mapped, !catalog.segments.isMapped(slot),
+      catalog.segments.countMiss(slot) >= MappedSegments.readsBeforeMapping, !gate.isForkedChild
+    else { return }
+    upkeepLock.tryWithLock { upkeep in mapAgain(slot, upkeep) }
+  }
+
+  private func mapAgain(_ slot: Int, _ upkeep: borrowing UpkeepLock.Held) {
+    // The file may have been cut to its written part, and from outside to less: then reads of it tell.
+    guard let segment = catalog.segments.segment(slot), let storage = segment.storage,
+      let file = try? storage.openFile(), let fileByteCount = try? file.status().byteCount,
+      let mapping = try? Segment.map(file, byteCount: min(fileByteCount, storage.byteCount))
+    else { return }
+    let unmapped = commitLock.tryWithLock { held -> [Mapping] in
+      guard storage.mapping == nil, segment.state != .retired, segment.tail <= fileByteCount else { return [] }
+      storage.map(mapping)
+      catalog.segments.show(mapping, slot: slot)
+      return catalog.unmapExcess(sparing: slot, upkeep, held)
+    }
+    withExtendedLifetime(unmapped) {}
+  }
+}

@@ -1,0 +1,54 @@
+// A retained get: the value is found and pinned as for a borrowed one; then a reference to its segment takes the pin's
+// place, or a copy where there is none to take.
+extension Reader {
+  /// Nil when there is nothing to give, and when there is no memory for a copy.
+  func blob(_ url: UnsafeRawBufferPointer, _ style: Style, source: Source?) -> Blob? {
+    let hash = catalog.hasher.key(url, styleTag: style.tag)
+    return style.bytes.withUnsafeBytes { style in
+      var counts = true
+      while true {
+        let borrow = borrow(url, style, hash, source: source, counts: counts)
+        guard borrow.isFound else { return nil }
+        let head = catalog.keys.withEntry(hash, borrow.location) { _ in catalog.segments.pin(borrow.location.slot) }
+        var blob: Blob?
+        var isDamaged = false
+        if let head {
+          do throws(SystemError) {
+            (blob, isDamaged) = try retain(borrow)
+          } catch {
+            // Its file cannot be opened now: a miss, but nothing is dropped.
+          }
+          head.release()
+        }
+        if !giveBack(borrow) { isDamaged = true }
+        if isDamaged {
+          entryRemover.dropDamaged(borrow)
+          return nil
+        }
+        if head != nil { return blob }
+        // It was replaced, or moved, between the two looks: again.
+        counts = false
+      }
+    }
+  }
+
+  /// The payload is borrowed, and the key's own record pinned.
+  private func retain(_ borrow: Borrow) throws(SystemError) -> (blob: Blob?, isDamaged: Bool) {
+    guard let view = try catalog.openRecord(at: borrow.location, checks: true),
+      view.header.logicalByteCount == borrow.count
+    else { return (nil, true) }
+    let blob = hold(borrow).map { Blob($0, of: view, digestOf: environment.digest) }
+    return (blob, catalog.segments.isDamaged(view.head, slot: borrow.location.slot))
+  }
+
+  private func hold(_ borrow: Borrow) -> Blob.Memory? {
+    if !borrow.isCopied, borrow.count > 0, let start = borrow.start,
+      let hold = catalog.segments.storage(of: borrow.pin)?.hold(limit: blobLimit.load(ordering: .relaxed))
+    {
+      return .segment(hold, start)
+    }
+    // A page, so that what was put page-aligned stays so.
+    let alignment = borrow.count >= 4096 ? 4096 : Unit.byteCount
+    return OwnedBytes(copying: borrow.bytes, alignment: alignment).map { .copy($0) }
+  }
+}

@@ -1,0 +1,69 @@
+extension Reader {
+  func contains(_ url: UnsafeRawBufferPointer, _ style: Style, source: Source?) -> Bool {
+    if gate.isClosed { return false }
+    let hash = catalog.hasher.key(url, styleTag: style.tag)
+    return style.bytes.withUnsafeBytes { styleBytes in
+      guard let (slot, pin) = catalog.pinRecord(url, styleBytes, hash) ?? pinRestored(url, styleBytes, hash) else {
+        return false
+      }
+      defer { pin.release() }
+      guard let header = catalog.record(at: slot.location, checks: false)?.header else { return false }
+      return (source == nil || header.source == source) && !lifetimes.hasExpired(header.lifetime, slot)
+    }
+  }
+
+  /// After a loss of power a record may so far stand only in the log.
+  func pinRestored(
+    _ url: UnsafeRawBufferPointer, _ style: UnsafeRawBufferPointer, _ hash: KeyHash
+  ) -> (KeySlot, Pin)? {
+    guard checker.carriedRecords.withLock({ !$0.isEmpty }) else { return nil }
+    giveBackIfFound(borrow(url, style, hash, counts: false))
+    return catalog.pinRecord(url, style, hash)
+  }
+
+  private func giveBackIfFound(_ borrow: Borrow) {
+    if borrow.isFound { giveBack(borrow) }
+  }
+
+  private static let window = 8
+
+  /// Works through the keys in windows: hash all and fetch their places in the table, then fetch the records, then
+  /// compare. Each step's misses overlap.
+  func borrowMany<E: Error>(
+    _ keys: [CacheKey], _ sources: [Source?], _ body: (Int, RawSpan?) throws(E) -> Void
+  ) throws(E) {
+    var hashes = [KeyHash](repeating: KeyHash(bits: 0), count: Reader.window)
+    var start = 0
+    while start < keys.count {
+      let end = min(start + Reader.window, keys.count)
+      for index in start..<end {
+        let hash = keys[index].url.withUnsafeBytes { catalog.hasher.key($0, styleTag: keys[index].style.tag) }
+        hashes[index - start] = hash
+        catalog.keys.prefetch(hash)
+      }
+      for index in start..<end {
+        _ = catalog.keys.find(hashes[index - start], counts: false) { catalog.segments.prefetch($0.location) }
+      }
+      for index in start..<end {
+        let borrow = keys[index].url.withUnsafeBytes { url in
+          keys[index].style.bytes.withUnsafeBytes {
+            self.borrow(
+              url, $0, hashes[index - start], source: index < sources.count ? sources[index] : nil, counts: true)
+          }
+        }
+        if borrow.isFound {
+          do throws(E) {
+            try body(index, borrow.bytes.bytes)
+          } catch {
+            giveBack(borrow)
+            throw error
+          }
+          if !giveBack(borrow) { entryRemover.dropDamaged(borrow) }
+        } else {
+          try body(index, nil)
+        }
+      }
+      start = end
+    }
+  }
+}

@@ -1,0 +1,351 @@
+import Synchronization
+
+/// Finds bytes and lends them.
+///
+/// How a get stays safe: the location is found and its segment pinned under one lock of one shard. Whoever takes a
+/// segment away first takes its last entry out under that same lock, and then waits until no thread has it pinned.
+final class Reader: StorePart {
+  let context: StoreContext
+  let gate: WriteGate
+  let lifetimes: Lifetimes
+  let checker: RecordChecker
+  private let payloads: PayloadFinder
+  let entryRemover: EntryRemover
+  private let mappedSegments: MappedSegments
+  let catalog: Catalog
+  private let verification: Verification
+  /// As the eviction order says.
+  private let countsHits: Bool
+  private let limitsAge: Bool
+  /// Bytes of segments that Blobs may hold: an eighth of the budget.
+  let blobLimit: Atomic<Int>
+
+  init(
+    _ context: StoreContext, gate: WriteGate, lifetimes: Lifetimes, checker: RecordChecker, payloads: PayloadFinder,
+    entryRemover: EntryRemover, mappedSegments: MappedSegments
+  ) {
+    self.context = context
+    self.gate = gate
+    self.lifetimes = lifetimes
+    self.checker = checker
+    self.payloads = payloads
+    self.entryRemover = entryRemover
+    self.mappedSegments = mappedSegments
+    catalog = context.catalog
+    verification = context.verification
+    countsHits = context.evictionOrder.countsHits
+    limitsAge = lifetimes.limitsAge
+    blobLimit = Atomic(context.identity.byteBudget / 8)
+  }
+
+  /// Finds the bytes of a key and holds them until ``giveBack(_:)``. The hit path takes one shard lock, one look at the
+  /// record, and nothing else.
+  @inline(__always)
+  func borrow(_ url: UnsafeRawBufferPointer, _ style: Style, source: Source? = nil) -> Borrow {
+    style.bytes.withUnsafeBytes {
+      borrow(url, $0, catalog.hasher.key(url, styleTag: style.tag), source: source, counts: true)
+    }
+  }
+
+  @inline(__always)
+  func borrow(
+    _ url: UnsafeRawBufferPointer, _ style: UnsafeRawBufferPointer, _ hash: KeyHash, source: Source? = nil, counts: Bool
+  ) -> Borrow {
+    // The store keeps its parts and tables; a hit counts no references to them, which all readers would share.
+    let lifetimes = Unmanaged.passUnretained(lifetimes)
+    if Unmanaged.passUnretained(gate)._withUnsafeGuaranteedRef({ $0.isClosed }) { return Borrow(.closed) }
+    if counts, countsHits { lifetimes._withUnsafeGuaranteedRef { $0.noteUseTime() } }
+    let segments = Unmanaged.passUnretained(catalog.segments)
+    let keys = Unmanaged.passUnretained(catalog.keys)
+    let found = keys._withUnsafeGuaranteedRef {
+      $0.find(hash, counts: counts, isAsked: source != nil) { slot in
+        (slot, segments._withUnsafeGuaranteedRef { $0.pin(slot.location.slot) })
+      }
+    }
+    guard let (slot, pin) = found else { return Borrow(.missing) }
+    if isTrusted(slot),
+      let glance = RecordGlance(
+        segments._withUnsafeGuaranteedRef { $0.bytes(at: slot.location) }, url: url, style: style)
+    {
+      if glance.expiration != 0 || limitsAge {
+        if lifetimes._withUnsafeGuaranteedRef({ $0.hasExpired(glance.lifetime, slot) }) {
+          pin.release()
+          if counts { catalog.keys.correctHitToMiss(hash) }
+          return Borrow(.expired)
+        }
+      }
+      if let source, !glance.has(source) {
+        let drops = counts && glance.hasNamedSource
+        let sequence = glance.sequence
+        pin.release()
+        if counts { catalog.keys.correctHitToMiss(hash) }
+        if drops { entryRemover.dropOutdated(hash, slot.location, sequence: sequence) }
+        return Borrow(.outdated)
+      }
+      if counts, !keys._withUnsafeGuaranteedRef({ $0.stampsAtOnce(slot, isAsked: source != nil) }) {
+        lifetimes._withUnsafeGuaranteedRef { $0.noteUse(hash, slot.location) }
+      }
+      if glance.carriesPayload, glance.encoding != Encoding.zstd.rawValue {
+        let payload = glance.payload
+        // Asked after all fields were read. Once zeros stand in place of any page, the slow look decides, which knows
+        // where they are.
+        if !BusErrors.haveHappened { return Borrow(payload, of: hash, at: slot.location, pin: pin) }
+      } else if !glance.carriesPayload {
+        let name = glance.payloadName
+        // Pins are given back in reverse order, so this one goes before the payload's is taken.
+        pin.release()
+        return borrowShared(name, slot, hash) ?? borrowSlowly(url, style, hash, source, counts)
+      }
+    }
+    pin.release()
+    return borrowSlowly(url, style, hash, source, counts)
+  }
+
+  /// False when the bytes turned out damaged while they were lent: zeros stand in the place of some (``BusErrors``).
+  @discardableResult
+  @inline(__always)
+  func giveBack(_ borrow: Borrow) -> Bool {
+    if borrow.isCopied || BusErrors.haveHappened { return giveBackSlowly(borrow) }
+    borrow.pin.release()
+    return true
+  }
+
+  @inline(never)
+  private func giveBackSlowly(_ borrow: Borrow) -> Bool {
+    if borrow.isCopied {
+      ThreadContext.current.releaseValue()
+      return true
+    }
+    defer { borrow.pin.release() }
+    return !catalog.isDamaged(borrow.bytes, borrow.pin)
+  }
+
+  /// Whether an entry may be read without a check.
+  @inline(__always)
+  private func isTrusted(_ slot: KeySlot) -> Bool {
+    switch verification {
+    case .firstRead: slot.flags.contains(.checked)
+    case .always: false
+    case .never: slot.flags.contains(.checked) || catalog.segments.isVouched(slot.location)
+    }
+  }
+
+  /// Whether a get would read no file and decompress nothing: a plain value that was checked. Nil where there is none. A
+  /// moment later that may have changed.
+  func isAtHand(_ url: UnsafeRawBufferPointer, _ style: Style) -> Bool? {
+    style.bytes.withUnsafeBytes { styleBytes in
+      let found = catalog.keys.find(catalog.hasher.key(url, styleTag: style.tag), counts: false) { slot in
+        (slot, catalog.segments.pin(slot.location.slot))
+      }
+      guard let (slot, pin) = found else { return nil }
+      defer { pin.release() }
+      guard isTrusted(slot), !BusErrors.haveHappened,
+        let glance = RecordGlance(catalog.segments.bytes(at: slot.location), url: url, style: styleBytes)
+      else { return false }
+      return glance.carriesPayload && glance.encoding != Encoding.zstd.rawValue
+    }
+  }
+
+  /// Apart, so that it costs a hit no registers.
+  @inline(never)
+  private func borrowSlowly(
+    _ url: UnsafeRawBufferPointer, _ style: UnsafeRawBufferPointer, _ hash: KeyHash, _ source: Source?, _ counts: Bool
+  ) -> Borrow {
+    let borrow = search(url, style, hash, source, counts)
+    if counts, !borrow.isFound { catalog.keys.correctHitToMiss(hash) }
+    return borrow
+  }
+
+  private func search(
+    _ url: UnsafeRawBufferPointer, _ style: UnsafeRawBufferPointer, _ hash: KeyHash, _ source: Source?, _ counts: Bool
+  ) -> Borrow {
+    // Tags may fit several entries, and a damaged one is dropped on the way, so: until nothing fits any more. A put
+    // that comes between gives a new location, which is looked at too.
+    var absence = Borrow.Outcome.missing
+    var skip = 0
+    var turns = 0
+    func giveUp(_ location: Location, in segment: UInt64) {
+      // What was removed meanwhile may have lost its file with its name: that is no damage.
+      if catalog.keys.find(hash, location), catalog.isStill(segment, location) { absence = .damaged }
+      if !entryRemover.drop(hash, location, in: segment) { skip += 1 }
+    }
+    while turns < 1 << 20,
+      let (slot, pin) = catalog.keys.find(
+        hash, skip: skip, counts: false, { slot in (slot, self.catalog.segments.pin(slot.location.slot)) })
+    {
+      turns += 1
+      mappedSegments.mapAgain(slot.location.slot)
+      // Once the pin is let go, the slot may be given to another segment.
+      let segment = catalog.segments.id(slot.location.slot)
+      let outcome = examine(slot, hash, url, style, source, counts)
+      switch outcome {
+      case .otherKey:
+        pin.release()
+        skip += 1
+      case .damaged:
+        pin.release()
+        giveUp(slot.location, in: segment)
+      case .expired:
+        pin.release()
+        return Borrow(.expired)
+      case .outdated(let header):
+        pin.release()
+        if counts, header.flags.contains(.namedSource) {
+          entryRemover.dropOutdated(hash, slot.location, sequence: header.sequence)
+        }
+        return Borrow(.outdated)
+      case .unavailable:
+        pin.release()
+        return Borrow(.unavailable)
+      case .own(let view):
+        if let borrow = lend(view, hash, slot.location, pin) { return borrow }
+        giveUp(slot.location, in: segment)
+      case .elsewhere(let header):
+        pin.release()
+        do throws(SystemError) {
+          if let borrow = try borrowShared(header, slot, hash) { return borrow }
+        } catch {
+          return Borrow(.unavailable)
+        }
+        giveUp(slot.location, in: segment)
+      }
+    }
+    return Borrow(absence)
+  }
+
+  private enum Examination {
+    case otherKey
+    case damaged
+    case expired
+    case outdated(RecordHeader)
+    case unavailable
+    case own(RecordView)
+    case elsewhere(RecordHeader)
+  }
+
+  /// Looks at one pinned entry, checking its record first where nobody did.
+  private func examine(
+    _ slot: KeySlot, _ hash: KeyHash, _ url: UnsafeRawBufferPointer, _ style: UnsafeRawBufferPointer,
+    _ source: Source?, _ counts: Bool
+  ) -> Examination {
+    if !isTrusted(slot) {
+      var isOther = false
+      let outcome = checker.check(slot.location, readsPayload: true) { view in
+        isOther = !view.has(url: url, style: style)
+        return !isOther
+      }
+      if isOther { return .otherKey }
+      switch outcome {
+      case .damaged: return .damaged
+      case .unavailable: return .unavailable
+      case .intact(let header, _): if header.carriesPayload { catalog.keys.setChecked(hash, slot.location) }
+      }
+    }
+    do throws(SystemError) {
+      guard let view = try catalog.openRecord(at: slot.location, checks: false) else { return .damaged }
+      guard view.has(url: url, style: style) else { return .otherKey }
+      if view.header.expiration != 0 || lifetimes.limitsAge {
+        if lifetimes.hasExpired(view.header.lifetime, slot) { return .expired }
+      }
+      if let source, view.header.source != source { return .outdated(view.header) }
+      if counts, !catalog.keys.stampsAtOnce(slot, isAsked: source != nil) { lifetimes.noteUse(hash, slot.location) }
+      return view.header.carriesPayload ? .own(view) : .elsewhere(view.header)
+    } catch {
+      return .unavailable
+    }
+  }
+
+  /// Lends a checked payload. Nil when it cannot be read: then the pin has been given back.
+  private func lend(_ view: RecordView, _ hash: KeyHash, _ location: Location, _ pin: Pin) -> Borrow? {
+    if view.header.encoding != .zstd, let stored = view.payload, !catalog.isDamaged(stored, pin) {
+      return Borrow(stored, of: hash, at: location, pin: pin)
+    }
+    defer { pin.release() }
+    return payloads.copyToThread(view, pin).map { Borrow($0, of: hash, at: location, pin: pin, isCopied: true) }
+  }
+
+  /// The payload that another record carries, where it was checked and can be lent as it lies. Apart, as
+  /// ``borrowSlowly(_:_:_:_:_:)``.
+  @inline(never)
+  private func borrowShared(_ name: PayloadName, _ slot: KeySlot, _ hash: KeyHash) -> Borrow? {
+    guard let (location, pin) = catalog.pinCandidate(catalog.hasher.content(name.digest), skip: 0) else { return nil }
+    if slot.flags.contains(.checked) || catalog.segments.isVouched(location),
+      let payload = name.payload(in: catalog.segments.bytes(at: location)), !BusErrors.haveHappened
+    {
+      return Borrow(payload, of: hash, at: slot.location, pin: pin)
+    }
+    pin.release()
+    return nil
+  }
+
+  /// The payload that another record carries. Throws when a file cannot be opened now.
+  private func borrowShared(
+    _ reference: RecordHeader, _ slot: KeySlot, _ hash: KeyHash
+  ) throws(SystemError) -> Borrow? {
+    let isTrusted = isTrusted(slot)
+    guard let (location, pin) = try payloads.pinPayload(of: reference, checks: !isTrusted) else { return nil }
+    mappedSegments.mapAgain(location.slot)
+    let isTrustedHere = isTrusted && (slot.flags.contains(.checked) || catalog.segments.isVouched(location))
+    do throws(SystemError) {
+      if !isTrustedHere {
+        let outcome = checker.check(location, readsPayload: true)
+        if case .unavailable(let error) = outcome { throw error }
+        guard case .intact = outcome else {
+          pin.release()
+          return nil
+        }
+        catalog.keys.setChecked(hash, slot.location)
+      }
+      guard let view = try catalog.openRecord(at: location, checks: false) else {
+        pin.release()
+        return nil
+      }
+      return lend(view, hash, slot.location, pin)
+    } catch {
+      pin.release()
+      throw error
+    }
+  }
+
+  /// What there is to know of a key.
+  func lookup(_ url: UnsafeRawBufferPointer, _ style: Style, source: Source?) -> LookupResult {
+    let hash = catalog.hasher.key(url, styleTag: style.tag)
+    return style.bytes.withUnsafeBytes { styleBytes in
+      let borrow = borrow(url, styleBytes, hash, source: source, counts: false)
+      guard borrow.isFound else {
+        return switch borrow.outcome {
+        case .missing, .lent, .copied: LookupResult.missing
+        case .expired: .expired
+        case .outdated: .outdated
+        case .damaged: .damaged
+        case .closed: .closed
+        case .unavailable: info(url, styleBytes, hash).map { .found($0) } ?? .missing
+        }
+      }
+      giveBack(borrow)
+      guard let info = info(url, styleBytes, hash) else { return .missing }
+      return .found(info)
+    }
+  }
+
+  /// The entry of a key, from its record alone.
+  func info(_ url: UnsafeRawBufferPointer, _ style: UnsafeRawBufferPointer, _ hash: KeyHash) -> EntryInfo? {
+    var skip = 0
+    while let (slot, pin) = catalog.keys.find(
+      hash, skip: skip, counts: false, { slot in (slot, self.catalog.segments.pin(slot.location.slot)) })
+    {
+      defer { pin.release() }
+      if let view = catalog.record(at: slot.location, checks: true), view.has(url: url, style: style) {
+        let info = info(view, slot)
+        return catalog.segments.isDamaged(view.head, slot: slot.location.slot) ? nil : info
+      }
+      skip += 1
+    }
+    return nil
+  }
+
+  /// An entry, from its record and its place in the index.
+  func info(_ view: RecordView, _ slot: KeySlot) -> EntryInfo {
+    EntryInfo(view, lastUse: lifetimes.useTime(of: slot, written: view.header.written))
+  }
+}

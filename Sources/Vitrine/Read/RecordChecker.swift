@@ -1,0 +1,141 @@
+/// Checks records through their files, and restores those that the log carries.
+///
+/// What becomes of a record that is read for the first time: it is checked through its file; one that fails is brought back
+/// from the log if a frame carries it; an entry that still has none is dropped, and counted as lost or as damaged.
+final class RecordChecker: StorePart {
+  let context: StoreContext
+  private let gate: WriteGate
+  /// Records that so far stand only in the log.
+  let carriedRecords: Guarded<[Location: InlineRecord]>
+
+  init(_ context: StoreContext, inline: [Location: InlineRecord], gate: WriteGate) {
+    self.context = context
+    self.gate = gate
+    carriedRecords = Guarded(inline)
+  }
+
+  /// Checks a record through its file; one that fails is restored from the log when a frame carries it.
+  func check(
+    _ location: Location, readsPayload: Bool, withHead: (RecordView) -> Bool = { _ in true }
+  ) -> RecordCheck.Outcome {
+    let file: any File
+    do throws(SystemError) {
+      guard let found = try catalog.file(location.slot) else { return .damaged("its segment is gone") }
+      file = found
+    } catch {
+      return .unavailable(error)
+    }
+    let outcome = recordCheck(location, file).run(readsPayload: readsPayload, withHead: withHead)
+    guard case .damaged = outcome else { return outcome }
+    do throws(SystemError) {
+      guard try restore(location), let file = try catalog.file(location.slot) else { return outcome }
+      return recordCheck(location, file).run(readsPayload: readsPayload, withHead: withHead)
+    } catch {
+      return .unavailable(error)
+    }
+  }
+
+  private func recordCheck(_ location: Location, _ file: any File) -> RecordCheck {
+    RecordCheck(
+      file: file, seed: catalog.segments.seed(location), offset: location.offset,
+      available: catalog.segments.available(at: location),
+      firstSequence: catalog.segments.firstSequence(location.slot), digest: environment.digest)
+  }
+
+  /// Brings a record that the log carries to its place: the same bytes that belong there, so no reader can mind. A
+  /// read-only opening does that in memory. Throws when its segment, or that memory, cannot be had now. Reads the log under
+  /// no lock.
+  func restore(_ location: Location) throws(SystemError) -> Bool {
+    guard !gate.isForkedChild, let segment = catalog.segments.segment(location.slot), let storage = segment.storage
+    else { return false }
+    if copyOriginal(location, storage) { return true }
+    guard let bytes = carried(location) else { return false }
+    do throws(SystemError) {
+      return try commitLock.withLock { held throws(SystemError) in
+        // Behind a close the segment may be another opening's; behind a checkpoint the log may have other bytes by now.
+        guard gate.isReadOnly || !gate.isClosed, carriedRecords.withLock({ $0[location] != nil }) else { return false }
+        guard gate.isReadOnly else { return try write(bytes, carriedFor: location, into: try storage.openFile(), held) }
+        try storage.mapPrivately()
+        catalog.segments.remap(segment)
+        return try write(bytes, carriedFor: location, into: try storage.readable(), held)
+      }
+    } catch {
+      if error.code == SystemError.missing { return false }
+      throw error
+    }
+  }
+
+  /// A page that was written to in private no longer shows what the writer brings to it.
+  private func copyOriginal(_ location: Location, _ storage: SegmentStorage) -> Bool {
+    guard let original = storage.original,
+      case .intact(let header, _) = recordCheck(location, original).run(readsPayload: true),
+      let bytes = try? original.read(location.offset..<location.offset + header.byteCount)
+    else { return false }
+    return (try? storage.readable().write(bytes, at: location.offset)) != nil
+  }
+
+  /// The same where the commit lock is held.
+  func restore(
+    _ location: Location, into file: any File, _ held: borrowing CommitLock.Held
+  ) throws(SystemError) -> Bool {
+    guard let bytes = carried(location) else { return false }
+    return try write(bytes, carriedFor: location, into: file, held)
+  }
+
+  /// The record that a frame carries for a location.
+  private func carried(_ location: Location) -> [UInt8]? {
+    guard let record = carriedRecords.withLock({ $0[location] }), let bytes = try? record.file.read(record.range),
+      bytes.count == record.range.count
+    else { return nil }
+    return bytes
+  }
+
+  /// The log's copy is written only if it is the record of this very place, and only as far as
+  /// the segment's file goes: blocks behind the end of a shortened file are in no account.
+  private func write(
+    _ bytes: [UInt8], carriedFor location: Location, into file: any File, _ held: borrowing CommitLock.Held
+  ) throws(SystemError) -> Bool {
+    guard let segment = catalog.segments.segment(location.slot),
+      location.offset + bytes.count <= min(segment.byteCount, segment.readableByteCount),
+      bytes.withUnsafeBytes({ bytes in
+        RecordHeader(bytes)?.isIntact(in: bytes, seed: catalog.segments.seed(location)) ?? false
+      })
+    else { return false }
+    try file.write(bytes, at: location.offset)
+    segment.isDirty = true
+    segment.owesSync = true
+    return true
+  }
+
+  /// Brings all that only the log is known to have to its place. Before a checkpoint whose position passes the frames
+  /// that carry it: behind that position no recovery looks for it (rule 3). Once for each record, since the checkpoint syncs
+  /// it. Takes the commit lock for one record at a time.
+  func restoreCarried() throws(SystemError) {
+    let locations = carriedRecords.withLock { inline in inline.filter { !$0.value.isRestored }.map(\.key) }
+    for location in locations {
+      if !catalog.segments.isVouched(location) { _ = try restore(location) }
+      carriedRecords.withLock { $0[location]?.isRestored = true }
+    }
+  }
+
+  /// Whether nothing ever vouched for a record that an earlier opening wrote: then it is lost, not damaged.
+  func isFromBefore(_ location: Location) -> Bool {
+    !catalog.segments.isVouched(location) && catalog.segments.firstSequence(location.slot) < firstSequence
+      && lastOpen.kind != .clean
+  }
+
+  /// A record with a whole head, restored from the log if it has to be. The location is pinned.
+  func readableRecord(_ location: Location) -> RecordView? {
+    if let view = catalog.record(at: location, checks: true) { return view }
+    return (try? restore(location)) == true ? catalog.record(at: location, checks: true) : nil
+  }
+
+  /// Throws when it cannot be known now: then nothing is dropped, and nothing vouched for.
+  func isDamaged(_ location: Location) throws(StoreError) -> Bool {
+    switch check(location, readsPayload: true) {
+    case .intact: return false
+    case .damaged: return true
+    case .unavailable(let error): throw .system(error)
+    }
+  }
+}

@@ -1,0 +1,265 @@
+/// Moves a read-only store forward.
+///
+/// A read-only store is a snapshot; this moves it forward. Frames that the writer has stored since are entered in the
+/// same catalog, in place, so that a get is the same whether a store is ever refreshed or not. Segments are mapped
+/// before anything names them, and unmapped after nothing does and nobody has them pinned. Bytes that are mapped stay
+/// what they are: a segment is never written to twice in one place, whatever becomes of its name.
+final class Refresher: StorePart {
+  let context: StoreContext
+  private let gate: WriteGate
+  private let lifetimes: Lifetimes
+  private let checker: RecordChecker
+  private let mappedSegments: MappedSegments
+
+  init(
+    _ context: StoreContext, gate: WriteGate, lifetimes: Lifetimes, checker: RecordChecker,
+    mappedSegments: MappedSegments
+  ) {
+    self.context = context
+    self.gate = gate
+    self.lifetimes = lifetimes
+    self.checker = checker
+    self.mappedSegments = mappedSegments
+  }
+
+  /// Answers whether there was anything new.
+  func refresh() throws(StoreError) -> Bool {
+    if gate.isClosed { throw .closed }
+    return try upkeepLock.withLock { upkeep throws(StoreError) in
+      guard let follower = upkeep.state.follower else { return false }
+      if lastOpen.kind == .created { return try refreshUnfinished() }
+      guard folders.areStillNamed else { throw .storeRemoved }
+      forgetDeparted(follower)
+      if !follower.mustLoad, let changes = try readLog(follower, upkeep) {
+        follower.mustLoad = !commitLock.withLock { held in enter(changes, follower, held) }
+        if !follower.mustLoad {
+          forgetDeparted(follower)
+          return !changes.isEmpty
+        }
+      }
+      try load(follower, upkeep)
+      return true
+    }
+  }
+
+  /// A store whose making had been cut short: once it is made, it is another one.
+  private func refreshUnfinished() throws(StoreError) -> Bool {
+    if folders.root.isStillNamed(), (try? folders.root.openFile(CacheFormat.storeFile, .readOnly)) == nil {
+      return false
+    }
+    throw .storeRemoved
+  }
+
+  var snapshotLoader: Loader {
+    Loader(
+      folders: folders, isReadOnly: true, mapsSegments: reads == .mapped, account: catalog.segments.account)
+  }
+
+  /// The changes stored since the last time, with their segments mapped and in this catalog's slots. Nil when the log
+  /// does not lead on from there. Until they are entered, the follower counts as lost.
+  private func readLog(
+    _ follower: Follower, _ upkeep: borrowing UpkeepLock.Held
+  ) throws(StoreError) -> [Change]? {
+    // The checkpoint first: every frame before its position is stored, unless a checkpoint has taken its place. One that
+    // is published later only matters if it has freed what is about to be read, and then that does not check.
+    let newest = try snapshotLoader.newestCheckpoint()
+    follower.mustLoad = true
+    var changes: [Change] = []
+    var missing: Set<Int> = []
+    // A segment without a file has been retired by a later frame, which is to be read too.
+    for _ in 0..<10 {
+      let isWhole = try follower.tail.follow(scanLog) { frame throws(StoreError) in
+        for change in frame {
+          guard let change = try relocate(change, follower, &missing, upkeep) else { return false }
+          changes.append(change)
+        }
+        return true
+      }
+      guard isWhole else { return nil }
+      if missing.isEmpty { break }
+    }
+    if let newest, newest.position.sequence > follower.tail.end.sequence || newest.identity.store != identity.store {
+      return nil
+    }
+    return changes
+  }
+
+  private func scanLog() throws(StoreError) -> WALScan {
+    try system { () throws(SystemError) in
+      try WALScan.open(folders.wal, store: identity.store, access: .readOnly)
+    }
+  }
+
+  /// The change in this catalog's slots; nil when it cannot be entered in place.
+  private func relocate(
+    _ change: Change, _ follower: Follower, _ missing: inout Set<Int>, _ upkeep: borrowing UpkeepLock.Held
+  ) throws(StoreError) -> Change? {
+    switch change {
+    case .put, .remove, .moved:
+      return change.relocated(follower.place)
+    case .removeAll:
+      // Then the view is loaded anew.
+      return nil
+    case .segmentMade(let slot, let id, let byteCount):
+      guard follower[slot] == nil, byteCount >= SegmentHeader.byteCount,
+        let mapped = try map(id, byteCount, upkeep)
+      else { return nil }
+      if !mapped.isAttached { missing.insert(mapped.slot) }
+      follower[slot] = mapped.slot
+      return .segmentMade(slot: mapped.slot, id: id, byteCount: byteCount)
+    case .segmentOpened(let slot, let stream, let firstSequence):
+      return follower[slot].map { .segmentOpened(slot: $0, stream: stream, firstSequence: firstSequence) }
+    case .segmentSealed(let slot, let byteCount):
+      return follower[slot].map { .segmentSealed(slot: $0, byteCount: byteCount) }
+    case .segmentRetired(let slot):
+      guard let own = follower[slot] else { return nil }
+      follower[slot] = nil
+      missing.remove(own)
+      return .segmentRetired(slot: own)
+    }
+  }
+
+  /// A segment that the writer has made, in a slot that nothing names yet. Nil when there is none left.
+  private func map(
+    _ id: UInt64, _ byteCount: Int, _ upkeep: borrowing UpkeepLock.Held
+  ) throws(StoreError) -> Segment? {
+    guard let slot = commitLock.withLock({ held in catalog.segments.takeSlot() }) else { return nil }
+    let segment = Segment(
+      id: id, slot: slot, byteCount: byteCount, stream: .spare, state: .spare, tail: SegmentHeader.byteCount)
+    do throws(SystemError) {
+      try segment.open(
+        in: folders, access: .readOnly, maps: reads == .mapped, account: catalog.segments.account)
+    } catch {
+      if error.code != SystemError.missing {
+        commitLock.withLock { held in catalog.segments.giveBack(slot: slot) }
+        throw .system(error)
+      }
+    }
+    commitLock.withLock { held in
+      catalog.segments.insert(segment, vouchedUpTo: 0, firstSequence: 0)
+      catalog.nextSegment = max(catalog.nextSegment, id &+ 1)
+      held.state.ledger.segments += segment.allocatedByteCount
+    }
+    mappedSegments.trimMappings(upkeep)
+    return segment
+  }
+
+  /// False when the changes do not fit.
+  private func enter(
+    _ changes: [Change], _ follower: Follower, _ held: borrowing CommitLock.Held
+  ) -> Bool {
+    lifetimes.noteUseTime()
+    guard catalog.advance(by: changes) else { return false }
+    for case .put(let put) in changes where put.expires || lifetimes.limitsAge { expirations.note(put.hash, due: .min) }
+    for case .segmentRetired(let slot) in changes { depart(slot, follower, held) }
+    return true
+  }
+
+  /// Nothing of a segment is needed by now.
+  func depart(_ slot: Int, _ follower: Follower, _ held: borrowing CommitLock.Held) {
+    guard let segment = catalog.segments.segment(slot) else { return }
+    if segment.liveCount > 0 { _ = catalog.dropEntries(slot: slot, from: 0) }
+    segment.state = .retired
+    held.state.ledger.segments -= segment.allocatedByteCount
+    // With a private mapping it may be a file that stays, and was opened anew.
+    if let storage = segment.storage, !storage.isPrivate { storage.noteUnlinked(segment.allocatedByteCount) }
+    follower.departing.append(slot)
+  }
+
+  /// Lets go of segments that are gone and that nobody borrows from any more; Blobs keep what they hold mapped.
+  func forgetDeparted(_ follower: Follower) {
+    guard !follower.departing.isEmpty else { return }
+    commitLock.withLock { held in
+      follower.departing.removeAll { slot in
+        guard !catalog.segments.isPinned(slot) else { return false }
+        checker.carriedRecords.withLock { carried in carried = carried.filter { $0.key.slot != slot } }
+        catalog.segments.remove(slot: slot)
+        catalog.segments.giveBack(slot: slot)
+        return true
+      }
+    }
+  }
+
+  func load(_ follower: Follower, _ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
+    let loader = snapshotLoader
+    if let found = try loader.newestCheckpoint(), found.identity.store != identity.store { throw .storeRemoved }
+    let loaded = try loader.loadSnapshot(identity: identity, clock: environment.clock)
+    // What is shown is sound: damage on the disk, or a store just being emptied, is no reason to show less.
+    guard loaded.kind != .rebuilt, !loaded.mayHaveLostRemovals,
+      loaded.end.sequence >= follower.tail.end.sequence
+    else {
+      throw .unreadable(path: folders.root.path, reason: "what there is now is older or damaged")
+    }
+    loaded.catalog.forgetReplayed()
+    try commitLock.withLock { held throws(StoreError) in
+      try replaceCatalog(loaded, follower, held)
+      held.state.checkpoint.madeMilliseconds = CheckpointAccount(loaded.checkpoint).madeMilliseconds
+    }
+    mappedSegments.trimMappings(upkeep)
+    upkeep.state.checkpoints = loaded.checkpoint
+    forgetDeparted(follower)
+  }
+
+  private func replaceCatalog(
+    _ loaded: LoadedStore, _ follower: Follower, _ held: borrowing CommitLock.Held
+  ) throws(StoreError) {
+    let new = loaded.catalog
+    let (slots, gone) = try takeOver(new.segments, held)
+    func place(_ location: Location) -> Location { Location(slot: slots[location.slot] ?? 0, offset: location.offset) }
+    new.contents.relocate(place)
+    new.keys.relocate { slot, hash in
+      let location = place(slot.location)
+      // An entry that is still the same was checked if it was checked.
+      return (location, catalog.keys.withEntry(hash, location) { $0.flags.union(slot.flags) } ?? slot.flags)
+    }
+    // Payloads first: a key that is found new finds its payload. One that is found old may not, and is then looked up
+    // again, once the commit lock is free (`drop`).
+    catalog.contents.exchange(with: new.contents)
+    catalog.keys.exchange(with: new.keys)
+    catalog.useTimes.replace(with: new.useTimes)
+    catalog.takeCounts(of: new)
+    expiry.noteIncomplete()
+    checker.carriedRecords.withLock { carried in
+      carried = Dictionary(uniqueKeysWithValues: loaded.inline.map { (place($0.key), $0.value) })
+    }
+    for slot in gone {
+      catalog.segments.segment(slot)?.liveCount = 0
+      catalog.segments.segment(slot)?.liveUnits = 0
+      depart(slot, follower, held)
+    }
+    follower.begin(loaded, slots: slots)
+  }
+
+  /// Enters the segments of a catalog just loaded: known ones stay where they are, new ones get slots that nothing
+  /// names. Answers where each slot's segment lies now, and which are gone.
+  private func takeOver(
+    _ new: SegmentTable, _ held: borrowing CommitLock.Held
+  ) throws(StoreError) -> (slots: [Int?], gone: [Int]) {
+    let live = catalog.segments
+    var known: [UInt64: Segment] = [:]
+    for case let segment? in live.segments where segment.state != .retired { known[segment.id] = segment }
+    var slots = [Int?](repeating: nil, count: new.segments.count)
+    for case let segment? in new.segments where segment.state != .retired {
+      let (vouched, first) = (new.vouchedUpTo(segment.slot), new.firstSequence(segment.slot))
+      // A private mapping does not show what the writer has brought to its place since: it goes.
+      if let old = known[segment.id],
+        segment.readableByteCount == 0 || (old.readableByteCount > 0 && old.storage?.isPrivate == false)
+      {
+        known[segment.id] = nil
+        slots[segment.slot] = old.slot
+        held.state.ledger.segments += segment.allocatedByteCount - old.allocatedByteCount
+        old.takeState(of: segment)
+        live.setFirstSequence(first, slot: old.slot)
+        live.raiseMark(of: old, to: vouched)
+      } else {
+        guard let slot = live.takeSlot() else {
+          throw .system(SystemError(code: SystemError.noMemory, operation: "enter", path: segment.fileName))
+        }
+        slots[segment.slot] = slot
+        live.insert(Segment(segment, slot: slot), vouchedUpTo: vouched, firstSequence: first)
+        held.state.ledger.segments += segment.allocatedByteCount
+      }
+    }
+    return (slots, known.values.map(\.slot))
+  }
+}

@@ -1,0 +1,77 @@
+/// Changes the budgets and the stored identity.
+final class Budgets: StorePart {
+  let context: StoreContext
+  private let gate: WriteGate
+  private let retirement: SegmentRetirement
+  private let reclaimer: Reclaimer
+  private let reader: Reader
+
+  init(_ context: StoreContext, gate: WriteGate, retirement: SegmentRetirement, reclaimer: Reclaimer, reader: Reader) {
+    self.context = context
+    self.gate = gate
+    self.retirement = retirement
+    self.reclaimer = reclaimer
+    self.reader = reader
+  }
+
+  /// Both copies of `STORE`, durable.
+  func write(_ identity: StoreIdentity) throws(StoreError) {
+    do throws(SystemError) {
+      let file: any File
+      do throws(SystemError) {
+        file = try folders.root.openFile(CacheFormat.storeFile, .readWrite)
+      } catch {
+        guard error.code == SystemError.missing else { throw error }
+        return try Creation.makeStoreFile(identity, in: folders.root)
+      }
+      try Creation.write(identity, to: file)
+      // Whoever made it may have died before its name was durable.
+      try folders.root.sync()
+    } catch {
+      throw gate.writeError(error)
+    }
+  }
+
+  /// Changes the budgets: durable before they hold, and in force when this returns. A smaller one takes effect at once,
+  /// by eviction and compaction.
+  func setBudgets(byteBudget: Int?, entryBudget: Int?) throws(StoreError) {
+    try upkeepLock.withLock { upkeep throws(StoreError) in
+      try gate.requireWritable()
+      try gate.requireNamedNow()
+      var changed = commitLock.withLock { held in held.state.current }
+      if let byteBudget { changed.byteBudget = byteBudget }
+      if let entryBudget { changed.entryBudget = entryBudget }
+      try requireValid(changed)
+      if changed == commitLock.withLock({ held in held.state.current }) { return }
+      changed.generation += 1
+      try write(changed)
+      try gate.requireNamed()
+      commitLock.withLock { held in
+        held.state.current = changed
+        held.state.ledger.budget = changed.byteBudget
+        held.state.admitNext()
+      }
+      reader.blobLimit.store(changed.byteBudget / 8, ordering: .relaxed)
+      try reclaimer.shrink(upkeep)
+    }
+  }
+
+  private func requireValid(_ identity: StoreIdentity) throws(StoreError) {
+    guard identity.entryBudget >= 0 else {
+      throw .invalidArgument("an entry budget is 0 for no limit, or more, not \(identity.entryBudget)")
+    }
+    let least = commitLock.withLock { held in held.state.ledger.leastBudget }
+    guard identity.byteBudget >= least else {
+      throw .invalidArgument("this store's byte budget is at least \(least) bytes, not \(identity.byteBudget)")
+    }
+  }
+
+  /// Brings a store inside budgets that its opening has made smaller. Needs no free space: frames go to the log, copies to the
+  /// spare that is kept for them. As in upkeep, an error is met again by the next change.
+  func shrinkBeforeServing() {
+    try? upkeepLock.withLock { upkeep throws(StoreError) in
+      try retirement.removeOrphans(upkeep)
+      try reclaimer.shrink(upkeep)
+    }
+  }
+}

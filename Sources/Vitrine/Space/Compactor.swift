@@ -1,0 +1,240 @@
+/// Copies the live records of sparse segments together.
+///
+/// Compaction: what lives in sparse segments is copied together, so that they can go. The order is what makes a crash at
+/// any point harmless: copies are checked and written, then durable, then a frame moves the entries to them (rule 5),
+/// then the old segments are retired like all others in which nothing lives. Until the frame, nothing names the copies;
+/// after it, nothing names what they were made from. Readers never wait: an entry changes under its shard's lock, and a
+/// segment stays mapped for as long as somebody has it pinned.
+final class Compactor: StorePart {
+  let context: StoreContext
+  private let gate: WriteGate
+  private let commits: CommitLog
+  private let recordWriter: RecordWriter
+  private let syncer: Syncer
+  private let checker: RecordChecker
+  private let lostRecords: LostRecords
+  private let checkpointer: Checkpointer
+  private let entryRemover: EntryRemover
+  private let retirement: SegmentRetirement
+
+  init(
+    _ context: StoreContext, gate: WriteGate, commits: CommitLog, recordWriter: RecordWriter, syncer: Syncer,
+    checker: RecordChecker, lostRecords: LostRecords, checkpointer: Checkpointer, entryRemover: EntryRemover,
+    retirement: SegmentRetirement
+  ) {
+    self.context = context
+    self.gate = gate
+    self.commits = commits
+    self.recordWriter = recordWriter
+    self.syncer = syncer
+    self.checker = checker
+    self.lostRecords = lostRecords
+    self.checkpointer = checkpointer
+    self.entryRemover = entryRemover
+    self.retirement = retirement
+  }
+
+  /// Takes the sparsest segments apart, as many as fit into the room for copies. Nil when none is worth it: none of which
+  /// at least the given share is dead, and that fits. Only segments with a number below `end` count.
+  ///
+  /// `goesOn` is asked before each record; after a no, what was copied so far is moved, and the
+  /// rest stays.
+  func compactOnce(
+    leastDead: Double, olderThan end: UInt64 = .max, _ upkeep: borrowing UpkeepLock.Held, goesOn: () -> Bool = { true }
+  ) throws(StoreError) -> CompactionStep? {
+    try gate.requireWritable(closing: true)
+    // Whoever writes entries anew goes by where they lie.
+    if gate.mistrustsEarlierRecords { return nil }
+    guard let plan = commitLock.withLock({ held in compactionPlan(leastDead: leastDead, olderThan: end, held) }) else {
+      return nil
+    }
+    let records = catalog.liveRecords(in: plan.slots)
+    var step = CompactionStep()
+    try moveAway(records, to: plan.target, &step, upkeep, goesOn)
+    step.segmentCount = commitLock.withLock { held in plan.slots.count { catalog.segments.segments[$0]?.isDead ?? true }
+    }
+    commitLock.withLock { held in
+      held.state.compaction.stepCount += 1
+      held.state.compaction.recordCount += step.recordCount
+      held.state.compaction.byteCount += step.byteCount
+      held.state.compaction.segmentCount += step.segmentCount
+    }
+    try retirement.retireDeadSegments(upkeep)
+    return step
+  }
+
+  private func moveAway(
+    _ records: [LiveRecord], to target: StreamKind, _ step: inout CompactionStep, _ upkeep: borrowing UpkeepLock.Held,
+    _ goesOn: () -> Bool
+  ) throws(StoreError) {
+    var copies: [Copy] = []
+    defer { commitLock.withLock { held in for copy in copies { copy.reservation.segment.pendingCount -= 1 } } }
+    try copy(records, to: target, &copies, &step, upkeep, goesOn)
+    try makeDurable(copies)
+    try move(copies, &step, upkeep)
+  }
+
+  private func compactionPlan(
+    leastDead: Double, olderThan end: UInt64, _ held: borrowing CommitLock.Held
+  ) -> CompactionPlan? {
+    let loads = catalog.compactable(held).filter {
+      $0.deadByteCount > 0 && Double($0.deadByteCount) >= leastDead * Double($0.byteCount)
+        && catalog.segments.id($0.slot) < end
+    }
+    let spare = held.state.writable.spares.map { $0.byteCount - SegmentHeader.byteCount }.max() ?? 0
+    return CompactionPlan(loads) { stream in
+      // Of two rooms one is counted: how a record that does not fit at the end of the first divides them is not known.
+      max(spare, held.state.writable[stream].map { $0.byteCount - $0.tail } ?? 0)
+    }
+  }
+
+  private struct Copy {
+    let record: LiveRecord
+    let reservation: Reservation
+    let payloadUnits: Int
+    /// Of the record's head, and of its copy's: they differ where the payload begins on a page.
+    let headUnits: (old: Int, new: Int)
+  }
+
+  /// Copies records until there is no more room, and drops what fails its check.
+  private func copy(
+    _ records: [LiveRecord], to target: StreamKind, _ copies: inout [Copy], _ step: inout CompactionStep,
+    _ upkeep: borrowing UpkeepLock.Held, _ goesOn: () -> Bool
+  ) throws(StoreError) {
+    let copier = RecordCopier()
+    for record in records where goesOn() {
+      let location = record.location
+      // One that cannot be opened now is left for later.
+      guard let file = catalog.segments.segment(location.slot)?.file else { break }
+      guard try read(location, file, copier), let header = copier.header else {
+        step.droppedCount += try dropUnreadable(record, upkeep)
+        continue
+      }
+      guard let room = try reserveCopy(copier, target, upkeep) else { break }
+      copier.makeHead(payloadOffset: room.payloadOffset, seed: catalog.segments.seed(room.location))
+      try recordWriter.fill(room, copier.head, copier.payload, isCarried: false)
+      copies.append(
+        Copy(
+          record: record, reservation: room, payloadUnits: Unit.count(copier.payload.count),
+          headUnits: (header.headUnits, Unit.count(room.payloadOffset))))
+      step.byteCount += room.endOffset - room.offset
+    }
+  }
+
+  private func read(_ location: Location, _ file: any File, _ copier: RecordCopier) throws(StoreError) -> Bool {
+    func isRead() -> Bool {
+      copier.read(
+        file, offset: location.offset, available: catalog.segments.available(at: location),
+        seed: catalog.segments.seed(location), firstSequence: catalog.segments.firstSequence(location.slot),
+        digest: environment.digest)
+    }
+    if isRead() { return true }
+    return try system { () throws(SystemError) in try checker.restore(location) } && isRead()
+  }
+
+  private enum Room {
+    case found(Reservation)
+    case opened
+    case none
+    case needsCheckpoint
+  }
+
+  /// Room in the segment that takes copies, or in a spare; nil when there is none.
+  private func reserveCopy(
+    _ copier: RecordCopier, _ target: StreamKind, _ upkeep: borrowing UpkeepLock.Held
+  ) throws(StoreError) -> Reservation? {
+    while true {
+      let room = try commitLock.withLock { held throws(StoreError) -> Room in
+        try gate.requireWritable(closing: true)
+        if let segment = held.state.writable[target], !segment.hasDamagedPages,
+          let room = segment.reserve(
+            headByteCount: copier.headByteCount, payloadByteCount: copier.payload.count,
+            pageAligned: copier.isPageAligned)
+        {
+          return .found(room)
+        }
+        let most = Segment.largestExtent(copier.headByteCount, copier.payload.count, copier.isPageAligned)
+        guard let spare = held.state.writable.spare(most) else { return .none }
+        // Copies keep their numbers, so any number is right in a segment of copies.
+        return try commits.open(spare, for: target, firstSequence: 0, held) ? .opened : .needsCheckpoint
+      }
+      switch room {
+      case .found(let reservation): return reservation
+      case .opened: break
+      case .none: return nil
+      case .needsCheckpoint: try checkpointer.writeCheckpoint(upkeep)
+      }
+    }
+  }
+
+  /// Compaction drops what fails its check: every entry that needs it. Answers how many.
+  private func dropUnreadable(
+    _ record: LiveRecord, _ upkeep: borrowing UpkeepLock.Held
+  ) throws(StoreError) -> Int {
+    let before = commitLock.withLock { held in catalog.keyCount }
+    if let key = record.key {
+      let segment = catalog.segments.id(record.location.slot)
+      try entryRemover.drop([LostEntry(hash: key, location: record.location, segment: segment)], upkeep)
+    }
+    if let content = record.content {
+      try entryRemover.drop(lostRecords.sharers(of: [(content, record.location)]), upkeep)
+    }
+    return max(0, before - commitLock.withLock { held in catalog.keyCount })
+  }
+
+  /// Rule 5: a frame that moves a payload is stored only after the copy is durable.
+  private func makeDurable(_ copies: [Copy]) throws(StoreError) {
+    let slots = Set(copies.map(\.reservation.location.slot))
+    if !slots.isEmpty { try syncer.syncSegments { slots.contains($0.slot) } }
+  }
+
+  /// Points the entries that are still what was copied to their copies. What has gone meanwhile leaves a dead copy.
+  private func move(
+    _ copies: [Copy], _ step: inout CompactionStep, _ upkeep: borrowing UpkeepLock.Held
+  ) throws(StoreError) {
+    var rest = copies[...]
+    while !rest.isEmpty {
+      let part = rest.prefix(commits.largestRemoval)
+      var moves: [Change] = []
+      try checkpointer.recordForSure(upkeep) { _ in
+        moves = part.compactMap(move)
+        return moves
+      }
+      commitLock.withLock { held in
+        for case .moved(let move) in moves where move.key == nil {
+          catalog.segments.segment(move.to.slot)?.boundUnits += move.copiedHeadUnits
+        }
+      }
+      step.recordCount += moves.count
+      rest = rest.dropFirst(part.count)
+    }
+  }
+
+  private func move(_ copy: Copy) -> Change? {
+    let from = copy.record.location
+    var move = Change.Move(
+      from: from, to: copy.reservation.location, key: nil, content: nil, headUnits: copy.headUnits.old,
+      copiedHeadUnits: copy.headUnits.new, payloadUnits: copy.payloadUnits)
+    if let key = copy.record.key, catalog.keys.find(key, from) { move.key = key }
+    if let content = copy.record.content, catalog.contents.count(content, from) > 0 { move.content = content }
+    return move.key == nil && move.content == nil ? nil : .moved(move)
+  }
+}
+
+/// What a round of compaction did.
+struct CompactionStep {
+  var recordCount = 0
+  var byteCount = 0
+  /// Segments in which nothing lives any more.
+  var segmentCount = 0
+  var droppedCount = 0
+}
+
+/// A record of which something is needed.
+struct LiveRecord {
+  let location: Location
+  /// Nil when another record is its key's by now.
+  var key: KeyHash?
+  /// Nil when it carries no payload that anybody uses.
+  var content: ContentHash?
+}

@@ -1,0 +1,210 @@
+/// Evicts entries in the order of the policy.
+///
+/// Eviction: entries go in the policy's order, each by a removal in the log, until there is room for others. What their
+/// records took is dead then, and given back by whoever takes segments apart.
+final class Evictor: StorePart {
+  let context: StoreContext
+  private let gate: WriteGate
+  private let commits: CommitLog
+  private let checkpointer: Checkpointer
+  private let readAhead: ReadAhead
+  private let expirer: Expirer
+  private let evictionLock: EvictionLock
+
+  init(
+    _ context: StoreContext, gate: WriteGate, commits: CommitLog, checkpointer: Checkpointer, readAhead: ReadAhead,
+    expirer: Expirer
+  ) {
+    self.context = context
+    self.gate = gate
+    self.commits = commits
+    self.checkpointer = checkpointer
+    self.readAhead = readAhead
+    self.expirer = expirer
+    evictionLock = EvictionLock(VictimQueue(order: context.evictionOrder))
+  }
+
+  /// Removals that one frame of evictions holds at most, so that nobody waits long for it, and any log has room for it.
+  private var mostEvictions: Int { min(256, commits.largestRemoval) }
+
+  /// After so many rounds in which whoever was next was used before it went, one goes all the same: in a small store that
+  /// is read all the time nobody would ever go.
+  private static let mostMisses = 8
+
+  /// Evicts entries until `byteCount` bytes of records have died or `count` entries have gone, whichever comes first: the
+  /// expired ones before all others. Answers how many went; 0 when there is nothing left to evict.
+  func evict(
+    byteCount: Int, count: Int = .max, _ upkeep: borrowing UpkeepLock.Held
+  ) throws(StoreError) -> Int {
+    // What is only written anew costs nobody else his place.
+    if gate.mistrustsEarlierRecords { return 0 }
+    let expired = try expirer.expire(
+      count: count, byteCount: byteCount, lookingAt: Expirer.mostLooks, upkeep)
+    var gone = expired.removedCount
+    var died = expired.byteCount
+    var missed = 0
+    while gone < count, died < byteCount {
+      switch try evictSome(byteCount: byteCount - died, count: count - gone, missed: &missed, closing: true) {
+      case .none: return gone
+      case .needsCheckpoint: try checkpointer.writeCheckpoint(upkeep)
+      case .evicted(let entries, let bytes):
+        gone += entries
+        died += bytes
+      }
+    }
+    return gone
+  }
+
+  /// The same for at most `most` bytes, of which those that died are taken off.
+  func evict(
+    byteCount: Int, most: inout Int, _ upkeep: borrowing UpkeepLock.Held
+  ) throws(StoreError) -> Int {
+    if most <= 0 { return 0 }
+    if most == .max { return try evict(byteCount: byteCount, upkeep) }
+    let before = commitLock.withLock { held in held.state.eviction.byteCount }
+    defer { most -= commitLock.withLock { held in held.state.eviction.byteCount } - before }
+    return try evict(byteCount: min(byteCount, most), upkeep)
+  }
+
+  /// Makes room for so many new entries, where the number of entries is limited. Takes no lock of upkeep, which may be
+  /// busy for long.
+  func evictEntries(toAdmit new: Int) throws(StoreError) {
+    var missed = 0
+    while true {
+      let excess = commitLock.withLock { held in
+        held.state.entryBudget == 0 ? 0 : catalog.keyCount + new - held.state.entryBudget
+      }
+      if excess <= 0 { return }
+      if try expirer.expire(count: excess, lookingAt: Expirer.mostLooks).removedCount > 0 { continue }
+      switch try evictSome(byteCount: .max, count: excess, missed: &missed, closing: false) {
+      case .none: throw .noSpace
+      case .needsCheckpoint: try checkpointer.makeLogRoom()
+      case .evicted: break
+      }
+    }
+  }
+
+  enum Eviction {
+    case none
+    case evicted(entries: Int, bytes: Int)
+    case needsCheckpoint
+  }
+
+  /// `closing`: also while the store is being closed.
+  private func evictSome(
+    byteCount: Int, count: Int, missed: inout Int, closing: Bool
+  ) throws(StoreError) -> Eviction {
+    try evictionLock.withLock { queue throws(StoreError) in
+      try evictSome(byteCount: byteCount, count: count, missed: &missed, closing: closing, queue)
+    }
+  }
+
+  private func evictSome(
+    byteCount: Int, count: Int, missed: inout Int, closing: Bool, _ queue: borrowing EvictionLock.Held
+  ) throws(StoreError) -> Eviction {
+    // A guess by what entries take on average; it is looked at again after each frame.
+    let average = max(1, commitLock.withLock { held in catalog.liveByteCount / max(1, catalog.keyCount) })
+    let guess = min(count, max(1, min(byteCount / average, mostEvictions)))
+    let insists = missed >= Evictor.mostMisses
+    let victims = insists ? [] : queue.state.next(guess, in: catalog.keys)
+    let heads = readAhead.readAhead(
+      victims.lazy.compactMap { victim in
+        self.catalog.keys.location(of: victim.hash, stamp: victim.stamp).map { (victim.hash, $0) }
+      })
+    let outcome: Eviction
+    do throws(StoreError) {
+      outcome = try commits.locked(with: heads) { held throws(StoreError) in
+        try gate.requireWritable(closing: closing)
+        if !insists {
+          return try evict(victims, held) { catalog.keys.location(of: $0.hash, stamp: $0.stamp) }
+        }
+        // Under this lock nothing goes and nothing moves. A use that comes now comes after the choice.
+        let chosen = evictionOrder.next(guess, in: catalog.keys).prefix(guess)
+        return chosen.isEmpty ? .none : try evict(Array(chosen), held) { $0.location }
+      }
+    } catch {
+      queue.state.putBack(victims[...])
+      throw error
+    }
+    switch outcome {
+    case .needsCheckpoint: queue.state.putBack(victims[...])
+    case .evicted(entries: 0, _): missed += 1
+    case .evicted: missed = 0
+    case .none: break
+    }
+    return outcome
+  }
+
+  /// Removes those of the victims that `location` still finds, in one frame.
+  func evict(
+    _ victims: [Victim], _ held: borrowing CommitLock.Held, at location: (Victim) -> Location?
+  ) throws(StoreError) -> Eviction {
+    let now = environment.clock.wallMilliseconds()
+    let before = catalog.liveByteCount
+    var changes = FrameChanges(capacity: victims.count)
+    var ages: [Int64] = []
+    for victim in victims {
+      // Of two victims with one hash and one stamp, the place of the first is found twice.
+      guard let location = location(victim), changes.remove(victim.hash, location, from: catalog) else { continue }
+      let used = catalog.useTimes.time(of: victim.stamp, at: catalog.keys.clock) ?? now
+      ages.append(max(0, now &- used))
+    }
+    if changes.list.isEmpty { return .evicted(entries: 0, bytes: 0) }
+    guard try commits.record(changes.list, held) else { return .needsCheckpoint }
+    // What many of them shared has died once.
+    let bytes = before - catalog.liveByteCount
+    held.state.eviction.byteCount += bytes
+    for age in ages { held.state.eviction.note(ageMilliseconds: age) }
+    return .evicted(entries: changes.list.count, bytes: bytes)
+  }
+
+  /// Evicts entries wherever they are in the policy's order, if they are still where they were found. Takes the commit lock
+  /// for each frame, and none before. Answers how many went.
+  @discardableResult
+  func evict(_ victims: [Victim]) throws(StoreError) -> Int {
+    var rest = victims[...]
+    var gone = 0
+    while !rest.isEmpty {
+      let part = Array(rest.prefix(mostEvictions))
+      let heads = readAhead.readAhead(part.map { ($0.hash, $0.location) })
+      let outcome = try commits.locked(with: heads) { held throws(StoreError) in
+        try gate.requireWritable()
+        return try evict(part, held) { catalog.keys.find($0.hash, $0.location) ? $0.location : nil }
+      }
+      switch outcome {
+      case .needsCheckpoint: try checkpointer.makeLogRoom()
+      case .evicted(let count, _):
+        gone += count
+        rest = rest.dropFirst(part.count)
+      case .none: rest = rest.dropFirst(part.count)
+      }
+    }
+    return gone
+  }
+
+  /// Keeps ages from coming round: after 2^30 uses since the last time.
+  func liftOldStamps() {
+    evictionLock.withLock { queue in queue.state.liftStamps(of: catalog) }
+  }
+
+  /// Evicts the least recently used styles of a URL, never its original. Takes the commit lock for each frame.
+  /// Answers how many went.
+  func evictStyles(of url: KeyHash, _ count: Int) throws(StoreError) -> Int {
+    let now = catalog.keys.clock.now
+    var found: [(age: UInt32, victim: Victim)] = []
+    catalog.keys.forEachStyle(url) { slot, hash in
+      if hash.styleTag == Style.original.tag { return }
+      let victim = Victim(hash: hash, stamp: slot.stamp, location: slot.location)
+      found.append((RecencyClock.age(of: slot.stamp, at: now), victim))
+    }
+    // Mostly one goes, and then a pass is enough.
+    if count > 1 {
+      found.sort { $0.age > $1.age }
+    } else {
+      found = found.max { $0.age < $1.age }.map { [$0] } ?? []
+    }
+    let victims = found.prefix(count).map(\.victim)
+    // Before the lock: heads that were not used for long lie on the disk.
+    return try evict(victims)
+  }
+}

@@ -1,0 +1,280 @@
+/// Makes segments, and reserves room in them.
+///
+/// Where room for records comes from. A segment is allocated, named and durable before the first frame that names it
+/// (rule 8), so it is made ahead, off the callers' threads where possible. One spare is kept back for copies.
+final class SegmentSupply: StorePart {
+  let context: StoreContext
+  private let gate: WriteGate
+  private let meters: Meters
+  private let commits: CommitLog
+  private let checkpointer: Checkpointer
+  private let reclaimer: Reclaimer
+  private let checkpointRoom: CheckpointRoom
+  private let mappedSegments: MappedSegments
+  private let roomQueue: RoomQueue
+
+  init(
+    _ context: StoreContext, gate: WriteGate, meters: Meters, commits: CommitLog, checkpointer: Checkpointer,
+    reclaimer: Reclaimer, checkpointRoom: CheckpointRoom, mappedSegments: MappedSegments, roomQueue: RoomQueue
+  ) {
+    self.context = context
+    self.gate = gate
+    self.meters = meters
+    self.commits = commits
+    self.checkpointer = checkpointer
+    self.reclaimer = reclaimer
+    self.checkpointRoom = checkpointRoom
+    self.mappedSegments = mappedSegments
+    self.roomQueue = roomQueue
+  }
+
+  private static let sparesKept = 1
+
+  /// Room for a record in the stream's open segment, and the record's number.
+  func reserve(
+    _ stream: StreamKind, headByteCount: Int, payloadByteCount: Int, pageAligned: Bool
+  ) throws(StoreError) -> (Reservation, UInt64) {
+    let most = Segment.largestExtent(headByteCount, payloadByteCount, pageAligned)
+    var wait = RoomWait()
+    while true {
+      let attempt = try commitLock.withLock { held throws(StoreError) -> Attempt in
+        try gate.requireWritable()
+        wait.freeingCount = held.state.admissions.freeingCount
+        guard most <= held.state.segmentByteCount else {
+          let limit = held.state.largestValue(overhead: most - payloadByteCount)
+          if payloadByteCount > limit { throw .tooLarge(byteCount: payloadByteCount, limit: limit) }
+          return .needsSingle
+        }
+        // What is written behind a page of zeros that stands for a lost one would never be seen.
+        if let segment = held.state.writable[stream], !segment.hasDamagedPages,
+          let reservation = segment.reserve(
+            headByteCount: headByteCount, payloadByteCount: payloadByteCount, pageAligned: pageAligned)
+        {
+          return .done(reservation, held.state.takeRecordNumber())
+        }
+        return try openSpare(for: stream, held)
+      }
+      do throws(StoreError) {
+        switch attempt {
+        case .done(let reservation, let sequence): return (reservation, sequence)
+        case .again: break
+        case .needsCheckpoint: try checkpointer.makeLogRoom()
+        case .needsSpare: try makeSpares(SegmentSupply.sparesKept + 1)
+        case .needsSingle:
+          let made = try makeSingle(
+            byteCount: most, headByteCount: headByteCount, payloadByteCount: payloadByteCount,
+            pageAligned: pageAligned)
+          if let made { return made }
+        }
+      } catch {
+        guard case .noSpace = error else { throw error }
+        try roomQueue.waitForRoom(&wait)
+      }
+    }
+  }
+
+  /// Whether records are filled in through mapped memory.
+  var mapsForWriting: Bool { reads == .mapped && folders.segments.promisesAllocation }
+
+  private enum Attempt {
+    case done(Reservation, UInt64)
+    case again
+    case needsCheckpoint
+    case needsSpare
+    case needsSingle
+  }
+
+  /// Opens a spare for the stream, but for the last one, which is for copies.
+  private func openSpare(
+    for stream: StreamKind, _ held: borrowing CommitLock.Held
+  ) throws(StoreError) -> Attempt {
+    guard held.state.writable.spares.count > SegmentSupply.sparesKept,
+      let spare = held.state.writable.spare(held.state.segmentByteCount)
+    else { return .needsSpare }
+    return try commits.open(spare, for: stream, firstSequence: held.state.nextRecord, held) ? .again : .needsCheckpoint
+  }
+
+  /// A segment for one record that is larger than the ordinary ones. Nil when the log has no room: try again.
+  private func makeSingle(
+    byteCount: Int, headByteCount: Int, payloadByteCount: Int, pageAligned: Bool
+  ) throws(StoreError) -> (Reservation, UInt64)? {
+    try upkeepLock.withLock { upkeep throws(StoreError) in
+      try gate.requireWritable()
+      guard let segment = try makeSegment(byteCount: roundUp(byteCount, to: 4096), upkeep) else { return nil }
+      return try commitLock.withLock { held throws(StoreError) in
+        let opened = Change.segmentOpened(slot: segment.slot, stream: .single, firstSequence: held.state.nextRecord)
+        guard try commits.record([opened], held),
+          let reservation = segment.reserve(
+            headByteCount: headByteCount, payloadByteCount: payloadByteCount, pageAligned: pageAligned)
+        else {
+          segment.state = .sealed
+          return nil
+        }
+        let sequence = held.state.takeRecordNumber()
+        let isSealed = try commits.record([.segmentSealed(slot: segment.slot, byteCount: segment.byteCount)], held)
+        if !isSealed { segment.state = .sealed }
+        return (reservation, sequence)
+      }
+    }
+  }
+
+  /// Makes spares until there are `count`. Throws `noSpace` when there is room for none.
+  ///
+  /// `isAhead`: nobody waits for one yet. Then no entry goes because the disk is full: it may have room again before a put
+  /// comes, and where no file can be made at all everything would go for nothing.
+  func makeSpares(_ count: Int, isAhead: Bool = false) throws(StoreError) {
+    try upkeepLock.withLock { upkeep throws(StoreError) in
+      try gate.requireWritable()
+      while true {
+        let (there, byteCount) = commitLock.withLock { held in
+          (held.state.writable.spareCount(held.state.segmentByteCount), held.state.segmentByteCount)
+        }
+        if there >= count { return }
+        guard let segment = try makeSegment(byteCount: byteCount, evictsOnFullDisk: !isAhead, upkeep) else { return }
+        commitLock.withLock { held in held.state.writable.addSpare(segment) }
+      }
+    }
+  }
+
+  /// Makes a segment file and names it in the log. Nil when the log had no room: a checkpoint
+  /// was written, try again.
+  ///
+  /// `evicts`: room that the budget has not is made, at the cost of entries; `evictsOnFullDisk`: also what the disk has not.
+  func makeSegment(
+    byteCount: Int, evicts: Bool = true, evictsOnFullDisk: Bool = true, _ upkeep: borrowing UpkeepLock.Held
+  ) throws(StoreError) -> Segment? {
+    // The index of a checkpoint has to have room for it too.
+    let (needed, more, isAdmitted) = commitLock.withLock { held in
+      let needed = catalog.checkpointByteCount()
+      let more = needed - held.state.checkpoint.room
+      return (needed, more, held.state.ledger.admits(2 * more))
+    }
+    if more > 0 {
+      if !evicts, !isAdmitted { throw .noSpace }
+      try checkpointRoom.grow(to: needed, upkeep)
+    }
+    if evicts {
+      try reclaimer.makeRoom(for: byteCount, upkeep)
+    } else if commitLock.withLock({ held in !held.state.ledger.admits(byteCount) }) {
+      throw .noSpace
+    }
+    let id = commitLock.withLock { held in catalog.takeSegmentID() }
+    assert(
+      !upkeep.state.orphans.contains(SegmentHeader.fileName(id)), "numbers are given above all files that are there")
+    let header = SegmentHeader(
+      stream: .spare, store: identity.store, segment: id, fileByteCount: byteCount,
+      opening: Sequence.opening(firstSequence), made: environment.clock.wallMilliseconds())
+    let name = SegmentHeader.fileName(id)
+    let made = try makeFileOnFullDisk(name, header, byteCount, evicts: evicts && evictsOnFullDisk, upkeep)
+    var segment: Segment?
+    // Also where it throws.
+    defer { if segment == nil { removeUnnamed(name, byteCount: made.allocated, upkeep) } }
+    segment = try commitLock.withLock { held throws(StoreError) -> Segment? in
+      try gate.requireWritable()
+      guard let slot = catalog.segments.takeSlot() else { throw .noSpace }
+      guard try commits.record([.segmentMade(slot: slot, id: id, byteCount: byteCount)], held),
+        let segment = catalog.segments.segments[slot]
+      else {
+        catalog.segments.giveBack(slot: slot)
+        return nil
+      }
+      segment.attach(
+        file: folders.cached(made.file, segment: id, access: .readWrite, isKept: true), mapping: made.mapping,
+        byteCount: byteCount, allocatedByteCount: made.allocated, account: catalog.segments.account, access: .readWrite)
+      segment.window = made.window
+      catalog.segments.insert(segment, vouchedUpTo: 0, firstSequence: held.state.nextRecord)
+      held.state.ledger.segments += made.allocated
+      held.state.ledger.folders += made.folderGrowth
+      meters.bytesWritten.wrappingAdd(SegmentHeader.byteCount, ordering: .relaxed)
+      return segment
+    }
+    if segment == nil { try checkpointer.writeCheckpoint(upkeep) } else { mappedSegments.trimMappings(upkeep) }
+    return segment
+  }
+
+  /// The disk may be full while the budget is not: then so much is given back first.
+  private func makeFileOnFullDisk(
+    _ name: String, _ header: SegmentHeader, _ byteCount: Int, evicts: Bool, _ upkeep: borrowing UpkeepLock.Held
+  ) throws(StoreError) -> MadeFile {
+    var hasGivenBack = !evicts
+    while true {
+      let failure: StoreError
+      do throws(SystemError) {
+        return try makeFile(name, header, byteCount)
+      } catch {
+        failure = gate.writeError(error)
+        // An orphan's name is not for a segment.
+        guard removeUnnamed(name, byteCount: byteCount, upkeep) else { throw failure }
+      }
+      guard case .noSpace = failure, !hasGivenBack, try reclaimer.giveBack(byteCount, upkeep) else { throw failure }
+      hasGivenBack = true
+    }
+  }
+
+  /// Removes a file of so many bytes that no frame names. False when it stays: then it counts, and is an orphan as those
+  /// are that a crash leaves.
+  @discardableResult
+  private func removeUnnamed(
+    _ name: String, byteCount: Int, _ upkeep: borrowing UpkeepLock.Held
+  ) -> Bool {
+    do throws(SystemError) {
+      try folders.segments.remove(name)
+      return true
+    } catch {
+      if error.code == SystemError.missing { return true }
+      let taken = (try? SegmentHeader.charge(of: folders.segments.openFile(name, .readOnly))) ?? byteCount
+      upkeep.state.orphans.append(name)
+      commitLock.withLock { held in held.state.ledger.orphans += taken }
+      return false
+    }
+  }
+
+  private struct MadeFile {
+    let file: any File
+    let mapping: Mapping?
+    let window: FillWindow?
+    let allocated: Int
+    /// Bytes by which the folder's own file has grown with the name.
+    let folderGrowth: Int
+  }
+
+  private func makeFile(
+    _ name: String, _ header: SegmentHeader, _ byteCount: Int
+  ) throws(SystemError) -> MadeFile {
+    let before = try folders.segments.status().allocatedByteCount
+    let file: any File
+    do throws(SystemError) {
+      file = try folders.segments.openFile(name, .create)
+    } catch {
+      guard error.code == SystemError.exists else { throw error }
+      // Left by an opening whose frames were lost; nothing refers to it.
+      try folders.segments.remove(name)
+      file = try folders.segments.openFile(name, .create)
+    }
+    try file.allocate(byteCount: byteCount)
+    try file.write(header.encoded(), at: 0)
+    try file.sync()
+    try folders.segments.sync()
+    let mapping = reads == .mapped ? try Segment.map(file, byteCount: byteCount) : nil
+    let window = mapsForWriting ? FillWindow(file: file, byteCount: byteCount) : nil
+    return MadeFile(
+      file: file, mapping: mapping, window: window, allocated: try file.status().chargedByteCount(atMost: byteCount),
+      folderGrowth: try folders.segments.status().allocatedByteCount - before)
+  }
+
+  /// A spare for copies, where there is none and room for one without taking it from an entry.
+  func makeCopySpare(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
+    let (isThere, byteCount) = commitLock.withLock { held in
+      (held.state.writable.spare(held.state.segmentByteCount) != nil, held.state.segmentByteCount)
+    }
+    if isThere { return }
+    do throws(StoreError) {
+      if let spare = try makeSegment(byteCount: byteCount, evicts: false, upkeep) {
+        commitLock.withLock { held in held.state.writable.addSpare(spare) }
+      }
+    } catch {
+      // A full disk, or budget: then with what room there is.
+      guard case .noSpace = error else { throw error }
+    }
+  }
+}

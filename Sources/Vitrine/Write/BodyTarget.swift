@@ -1,0 +1,56 @@
+/// Where a body goes once it is whole: its key, and what goes with it.
+struct BodyTarget: Sendable {
+  let key: CacheKey
+  let options: PutOptions
+
+  /// Checks the arguments, and lends a put of this target without its bytes, which ``PreparedPut/carry(_:_:pieces:)``
+  /// adds.
+  func withPut<R>(
+    _ preparer: PutPreparer, _ body: (PreparedPut) throws(StoreError) -> R
+  ) throws(StoreError) -> R {
+    var bare = options
+    bare.layout = nil
+    let empty = UnsafeRawBufferPointer(start: nil, count: 0)
+    return try prepare(preparer, empty, bare, compresses: false) { put throws(StoreError) in
+      var put = put
+      put.layout = options.layout
+      put.encoding = options.layout == nil ? .plain : .bitmap
+      return try body(put)
+    }
+  }
+
+  /// Lends a put of `value`, prepared as any other.
+  func withPut<R>(
+    _ preparer: PutPreparer, of value: UnsafeRawBufferPointer, _ body: (PreparedPut) throws(StoreError) -> R
+  ) throws(StoreError) -> R {
+    try prepare(preparer, value, options, compresses: true, body)
+  }
+
+  private func prepare<R>(
+    _ preparer: PutPreparer, _ value: UnsafeRawBufferPointer, _ options: PutOptions, compresses: Bool,
+    _ body: (PreparedPut) throws(StoreError) -> R
+  ) throws(StoreError) -> R {
+    try key.url.span.bytes.withUnsafeBytes { url throws(StoreError) in
+      try key.style.bytes.span.bytes.withUnsafeBytes { style throws(StoreError) in
+        try options.metadata.span.bytes.withUnsafeBytes { metadata throws(StoreError) in
+          let prepared = try preparer.prepare(
+            value, url: url, style: key.style, styleBytes: style, metadata: metadata, options: options,
+            compresses: compresses)
+          defer { prepared.release() }
+          return try body(prepared)
+        }
+      }
+    }
+  }
+}
+
+extension PreparedPut {
+  /// The bytes, as they lie in lent room already.
+  mutating func carry(_ value: UnsafeRawBufferPointer, _ digest: Digest, pieces: [UInt64] = []) {
+    self.value = value
+    stored = value
+    logicalByteCount = value.count
+    self.digest = digest
+    self.pieces = pieces
+  }
+}

@@ -1,0 +1,338 @@
+/// Commits operations: one frame, then the index.
+///
+/// Where changes happen: one frame, then the index, both under the commit lock, which is what makes WAL order the order of
+/// changes (rule 1).
+final class Committer: StorePart {
+  let context: StoreContext
+  private let gate: WriteGate
+  private let commits: CommitLog
+  private let checker: RecordChecker
+  private let checkpointer: Checkpointer
+  private let readAhead: ReadAhead
+  private let evictor: Evictor
+  private let checkpointRoom: CheckpointRoom
+  private let keyFinder: KeyFinder
+  private let originals: OriginalSources
+
+  init(
+    _ context: StoreContext, gate: WriteGate, commits: CommitLog, checker: RecordChecker, checkpointer: Checkpointer,
+    readAhead: ReadAhead, evictor: Evictor, checkpointRoom: CheckpointRoom, keyFinder: KeyFinder,
+    originals: OriginalSources
+  ) {
+    self.context = context
+    self.gate = gate
+    self.commits = commits
+    self.checker = checker
+    self.checkpointer = checkpointer
+    self.readAhead = readAhead
+    self.evictor = evictor
+    self.checkpointRoom = checkpointRoom
+    self.keyFinder = keyFinder
+    self.originals = originals
+  }
+
+  /// Makes the operations happen, together: one frame, then the index. Answers the frame's number, or nil when a put
+  /// has to be placed again because what it shares has gone or what it carries is shared by now.
+  ///
+  /// The operations are of different keys: what one does never depends on another of them. `awaitsSync`: the caller makes
+  /// the frame durable next.
+  func commit(
+    _ operations: [PendingOperation], moreKeys: Int, awaitsSync: Bool = false
+  ) throws(StoreError) -> Committed? {
+    var bound = 256
+    for operation in operations { bound += operation.largestEncoding }
+    var crowds: Crowds = [:]
+    var looks = 0
+    do throws(StoreError) {
+      while true {
+        switch try commitOnce(
+          operations, bound, readAhead.readAhead(operations, crowds, looks: looks), crowds, looks: looks,
+          awaitsSync: awaitsSync)
+        {
+        case .done(let committed):
+          return committed
+        case .placeAgain:
+          commitLock.withLock { held in settle(operations, held) }
+          return nil
+        case .needsCheckpoint:
+          try checkpointer.makeLogRoom()
+        case .needsRoomForIndex:
+          try checkpointRoom.growCheckpoints(moreKeys: moreKeys)
+        case .needsEviction(let new):
+          try evictor.evictEntries(toAdmit: new)
+        case .needsLook:
+          crowds = try originals.lookAtCrowds(operations)
+          looks += 1
+        case .needsStyleEviction(let url, let count):
+          if try evictor.evictStyles(of: url, count) == 0 { looks += 1 }
+        case .exceedsLog:
+          if let committed = try commitByCheckpoint(operations, crowds) { return committed }
+        }
+      }
+    } catch {
+      commitLock.withLock { held in settle(operations, held) }
+      throw error
+    }
+  }
+
+  /// The reservations are no longer on their way: committed, or dead room.
+  func settle(_ operations: [PendingOperation], _ held: borrowing CommitLock.Held) {
+    for operation in operations {
+      if case .put(let reservation, _, _, _, _) = operation.kind { reservation.segment.pendingCount -= 1 }
+      // After the index has it: a pass over the index that begins in between finds the entry, and later ones the note.
+      if let due = operation.due { expirations.note(operation.hash, due: due) }
+    }
+  }
+
+  private enum CommitOutcome {
+    case done(Committed)
+    case placeAgain
+    case needsCheckpoint
+    case needsRoomForIndex
+    /// For so many new entries.
+    case needsEviction(Int)
+    /// At the entries of a URL whose original is put.
+    case needsLook
+    /// Of so many styles of a URL.
+    case needsStyleEviction(KeyHash, Int)
+    case exceedsLog
+  }
+
+  private func commitOnce(
+    _ operations: [PendingOperation], _ bound: Int, _ heads: HeadsAhead?, _ crowds: Crowds, looks: Int,
+    awaitsSync: Bool
+  ) throws(StoreError) -> CommitOutcome {
+    try commits.locked(with: heads) { held throws(StoreError) in
+      try gate.requireWritable()
+      guard let wal else { throw .readOnly }
+      if let outcome = try obstacle(operations, looks, held) { return outcome }
+      if originals.needsLook(operations, crowds, looks: looks, held) { return .needsLook }
+      let (changes, removedCount) = changes(of: operations, crowds, held)
+      // Each operation has its share already; a removal takes 56 bytes.
+      let bound = bound + max(0, changes.count - operations.count) * 64
+      if bound > wal.capacity { return .exceedsLog }
+      // Nothing to do counts as done when everything before it is.
+      var sequence = wal.nextSequence - 1
+      if !changes.isEmpty {
+        guard try commits.makeRoom(bound, held) else { return .needsCheckpoint }
+        try commits.requireAccepted(changes)
+        Frame.begin(held.state.frame)
+        encode(changes, of: operations, held)
+        sequence = try commits.append(changes.count, awaitsSync: awaitsSync, held)
+        noteInline(operations)
+        try commits.apply(changes, sequence: sequence, held)
+      }
+      held.state.abortBodies(of: operations)
+      settle(operations, held)
+      return .done(
+        Committed(
+          sequence: sequence, removedCount: removedCount, emptiesSegment: catalog.takeHasEmptiedSegments()))
+    }
+  }
+
+  /// A batch larger than the log commits by a checkpoint (rule 8): no frame may come between it and the changes, so
+  /// everybody waits until it is durable. Nil when something has to be done first.
+  func commitByCheckpoint(
+    _ operations: [PendingOperation], _ crowds: Crowds = [:]
+  ) throws(StoreError) -> Committed? {
+    try upkeepLock.withLock { upkeep throws(StoreError) in
+      try checkpointer.prepareCheckpoint()
+      return try commitByCheckpoint(operations, crowds, upkeep)
+    }
+  }
+
+  private func commitByCheckpoint(
+    _ operations: [PendingOperation], _ crowds: Crowds, _ upkeep: borrowing UpkeepLock.Held
+  ) throws(StoreError) -> Committed? {
+    try commits.locked(with: readAhead.readAhead(operations)) { held throws(StoreError) in
+      try gate.requireWritable()
+      guard let wal else { throw .readOnly }
+      if try obstacle(operations, OriginalSources.mostCrowdLooks, held) != nil { return nil }
+      let (changes, removedCount) = changes(of: operations, crowds, held)
+      try commits.requireAccepted(changes)
+      try commits.apply(changes, sequence: wal.nextSequence, held)
+      try checkpointer.writeCheckpoint(consumingSequence: true, upkeep, held)
+      held.state.abortBodies(of: operations)
+      settle(operations, held)
+      return Committed(
+        sequence: 0, removedCount: removedCount, emptiesSegment: catalog.takeHasEmptiedSegments())
+    }
+  }
+
+  /// What keeps the operations from being committed now.
+  private func obstacle(
+    _ operations: [PendingOperation], _ looks: Int, _ held: borrowing CommitLock.Held
+  ) throws(StoreError) -> CommitOutcome? {
+    let puts = operations.count { if case .put = $0.kind { true } else { false } }
+    guard puts > 0 else { return nil }
+    if operations.contains(where: { $0.body?.isAborted == true }) { throw .aborted }
+    if !isStillRight(operations, held) { return .placeAgain }
+    let new = try newEntries(operations, puts, held)
+    if held.state.entryBudget > 0, catalog.keyCount + new > held.state.entryBudget { return .needsEviction(new) }
+    if looks < OriginalSources.mostCrowdLooks, let excess = excessStyles(operations, held) {
+      return .needsStyleEviction(excess.url, excess.count)
+    }
+    return catalog.checkpointByteCount(moreKeys: puts) <= held.state.checkpoint.room ? nil : .needsRoomForIndex
+  }
+
+  /// What the operations come to, and how many keys will go.
+  func changes(
+    of operations: [PendingOperation], _ crowds: Crowds, _ held: borrowing CommitLock.Held
+  ) -> (changes: [Change], removedCount: Int) {
+    var changes = FrameChanges(capacity: operations.count)
+    var removedCount = 0
+    for operation in operations {
+      if case .removeStyles = operation.kind {
+        originals.forEachStyle(operation.url, catalog.styles(of: operation.hash), held) { hash, location, view in
+          changes.remove(hash, location, from: catalog)
+          if view != nil { removedCount += 1 }
+        }
+        continue
+      }
+      let (found, damaged) = keyFinder.find(operation.hash, operation.url, operation.style, held)
+      for location in damaged { changes.remove(operation.hash, location, from: catalog) }
+      switch operation.kind {
+      case .remove:
+        guard let found else { continue }
+        changes.remove(operation.hash, found, from: catalog)
+        removedCount += 1
+      case .removeStyles: break
+      case .put(let reservation, let headUnits, let payloadUnits, let shared, _):
+        var put = Change.Put(
+          hash: operation.hash, location: reservation.location, headUnits: headUnits,
+          payloadUnits: payloadUnits, logicalByteCount: operation.logicalByteCount,
+          content: catalog.hasher.content(operation.digest),
+          contentLocation: shared?.location ?? reservation.location, displaced: nil,
+          expires: operation.expires)
+        put.isIndependent = operation.isIndependent
+        changes.put(put, replacing: found, in: catalog)
+      }
+    }
+    originals.appendOutdated(operations, crowds, &changes, held)
+    return (changes.list, removedCount)
+  }
+
+  /// Puts come in the operations' order, so the records that the frame carries are found by walking along.
+  private func encode(
+    _ changes: [Change], of operations: [PendingOperation], _ held: borrowing CommitLock.Held
+  ) {
+    var next = 0
+    for change in changes {
+      guard case .put(let put) = change else {
+        change.encode(into: held.state.frame)
+        continue
+      }
+      while operations[next].location != put.location { next += 1 }
+      if case .put(_, _, _, _, let inline?) = operations[next].kind {
+        inline.withBytes { head, payload in change.encode(into: held.state.frame, record: (head, payload)) }
+      } else {
+        change.encode(into: held.state.frame)
+      }
+    }
+  }
+
+  private func noteInline(_ operations: [PendingOperation]) {
+    for operation in operations {
+      if case .put(let reservation, _, _, _, .some) = operation.kind {
+        wal?.noteInline(segment: reservation.segment.id, end: reservation.endOffset)
+      }
+    }
+  }
+
+  /// Whether what the puts share is still there, and what they carry still new.
+  private func isStillRight(
+    _ operations: [PendingOperation], _ held: borrowing CommitLock.Held
+  ) -> Bool {
+    // What one of them stores, another may share. Made where any shares at all.
+    lazy var own = operations.count > 1 ? recordNumbers(operations) : [:]
+    for operation in operations {
+      guard case .put(_, _, _, let shared, _) = operation.kind else { continue }
+      if let expected = operation.expected, keyFinder.find(operation, held) != expected { return false }
+      if let original = operation.original, keyFinder.sourceOfOriginal(operation, held) != original { return false }
+      if let shared {
+        // By its number too: the place may have been given to another record meanwhile, even to one of these.
+        if own[shared.location] != shared.origin,
+          catalog.contents.count(catalog.hasher.content(operation.digest), shared.location) == 0
+            || catalog.lockedRecord(at: shared.location, checks: false)?.header.origin != shared.origin
+        {
+          return false
+        }
+      } else if isSharedByNow(operation, held) {
+        return false
+      }
+    }
+    return true
+  }
+
+  private func recordNumbers(_ operations: [PendingOperation]) -> [Location: UInt64] {
+    var numbers: [Location: UInt64] = [:]
+    for operation in operations {
+      if let location = operation.location { numbers[location] = operation.recordSequence }
+    }
+    return numbers
+  }
+
+  /// Whether a blob with the same digest came since the put was placed: one that was not looked at then. Numbers do not
+  /// tell, since an earlier one may be committed later.
+  private func isSharedByNow(
+    _ operation: PendingOperation, _ held: borrowing CommitLock.Held
+  ) -> Bool {
+    var isShared = false
+    catalog.contents.candidates(catalog.hasher.content(operation.digest)) { location in
+      guard let header = catalog.lockedRecord(at: location, checks: false)?.header,
+        header.digest == operation.digest, !operation.others.contains(location)
+      else { return true }
+      isShared = true
+      return false
+    }
+    return isShared
+  }
+
+  /// How many of the puts are of keys that are not there, where that matters: else as if none were.
+  private func newEntries(
+    _ operations: [PendingOperation], _ puts: Int, _ held: borrowing CommitLock.Held
+  ) throws(StoreError) -> Int {
+    let entryBudget = held.state.entryBudget
+    guard entryBudget > 0, catalog.keyCount + puts > entryBudget else { return 0 }
+    var new = 0
+    for operation in operations {
+      if case .put = operation.kind, keyFinder.find(operation, held) == nil { new += 1 }
+    }
+    if new > entryBudget { throw .noSpace }
+    return new
+  }
+
+  /// A URL by its hash, and how many of its styles have to go before the operations are committed: nil when none have to.
+  func excessStyles(
+    _ operations: [PendingOperation], _ held: borrowing CommitLock.Held
+  ) -> (url: KeyHash, count: Int)? {
+    // Entries that are only written anew evict no other.
+    guard let most = context.maximumStyles, !gate.mistrustsEarlierRecords else { return nil }
+    var new: [KeyHash: Int] = [:]
+    for operation in operations where operation.location != nil {
+      let url = operation.hash.ofURL
+      if Style.isOriginal(operation.style, tag: operation.hash.styleTag)
+        || catalog.keys.styleCount(url, without: Style.original.tag) + operations.count <= most
+        || keyFinder.find(operation.hash, operation.url, operation.style, held).location != nil
+      {
+        continue
+      }
+      new[url, default: 0] += 1
+    }
+    for (url, new) in new {
+      let count = catalog.keys.styleCount(url, without: Style.original.tag)
+      // A batch with more styles than may be keeps all of its own.
+      if count > 0, count + new > most { return (url, min(count, count + new - most)) }
+    }
+    return nil
+  }
+}
+
+struct Committed {
+  /// 0 for a commit that a checkpoint has made durable.
+  let sequence: UInt64
+  /// Keys that were there and are no longer.
+  let removedCount: Int
+  /// Nothing lives any more in some sealed segment: upkeep can give its space back.
+  let emptiesSegment: Bool
+}

@@ -1,0 +1,55 @@
+/// Finds a stored blob with the same bytes.
+///
+/// Content addressing: equal bytes are stored once. A digest only points at candidates; encoding class, layout and
+/// length must agree, and the bytes are compared.
+final class Deduplicator: StorePart {
+  let context: StoreContext
+  private let gate: WriteGate
+  private let checker: RecordChecker
+  private let payloads: PayloadFinder
+
+  init(_ context: StoreContext, gate: WriteGate, checker: RecordChecker, payloads: PayloadFinder) {
+    self.context = context
+    self.gate = gate
+    self.checker = checker
+    self.payloads = payloads
+  }
+
+  /// A blob with these bytes that is already stored, and the candidates that were looked at and are none.
+  func findShared(_ put: PreparedPut) -> (shared: Shared?, others: [Location]) {
+    let content = catalog.hasher.content(put.digest)
+    var others: [Location] = []
+    while true {
+      guard let candidate = catalog.pinCandidate(content, skip: others.count) else { return (nil, others) }
+      defer { candidate.pin.release() }
+      if let shared = compare(put, candidate.location, candidate.pin) { return (shared, []) }
+      others.append(candidate.location)
+    }
+  }
+
+  private func compare(_ put: PreparedPut, _ location: Location, _ pin: Pin) -> Shared? {
+    if gate.mistrustsEarlierRecords, checker.isFromBefore(location) { return nil }
+    guard let view = catalog.record(at: location, checks: true) else { return nil }
+    let header = view.header
+    guard header.carriesPayload, header.digest == put.digest, header.logicalByteCount == put.logicalByteCount,
+      header.layout == put.layout, (header.encoding == .bitmap) == (put.layout != nil),
+      !put.isPageAligned || header.flags.contains(.pageAligned)
+    else { return nil }
+    guard header.encoding != .zstd, let stored = view.payload else {
+      guard let value = payloads.copyToThread(view, pin) else { return nil }
+      defer { ThreadContext.current.releaseValue() }
+      return equalBytes(value, put.value) ? shared(header, location) : nil
+    }
+    // Zeros that stand for a page which could not be read may equal what is put, and are yet not there.
+    return equalBytes(stored, put.value) && !catalog.isDamaged(stored, pin) ? shared(header, location) : nil
+  }
+
+  private func shared(_ header: RecordHeader, _ location: Location) -> Shared {
+    Shared(
+      location: location, origin: header.origin, storedByteCount: header.storedByteCount, encoding: header.encoding)
+  }
+
+  private func equalBytes(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Bool {
+    a.count == b.count && (a.count == 0 || memcmp(a.baseAddress!, b.baseAddress!, a.count) == 0)
+  }
+}

@@ -1,0 +1,116 @@
+/// Changes metadata and expiry without the payload.
+final class MetadataChanger: StorePart {
+  let context: StoreContext
+  private let gate: WriteGate
+  private let syncer: Syncer
+  private let payloads: PayloadFinder
+  private let entryRemover: EntryRemover
+  private let committer: Committer
+  private let reader: Reader
+  private let putter: Putter
+
+  init(
+    _ context: StoreContext, gate: WriteGate, syncer: Syncer, payloads: PayloadFinder, entryRemover: EntryRemover,
+    committer: Committer, reader: Reader, putter: Putter
+  ) {
+    self.context = context
+    self.gate = gate
+    self.syncer = syncer
+    self.payloads = payloads
+    self.entryRemover = entryRemover
+    self.committer = committer
+    self.reader = reader
+    self.putter = putter
+  }
+
+  /// False when the key is not there.
+  func change(
+    _ url: UnsafeRawBufferPointer, _ style: Style, _ change: HeadChange, durability: Durability?
+  ) throws(StoreError) -> Bool {
+    try gate.requireWritable()
+    try gate.requireNamed(at: environment.clock.wallMilliseconds())
+    if let count = change.metadata?.count, count > RecordHeader.largestMetadata {
+      throw .invalidArgument("metadata has at most \(RecordHeader.largestMetadata) bytes, not \(count)")
+    }
+    let durability = durability ?? identity.durability
+    let styleBytes = Array(style.bytes)
+    while true {
+      let result: Result<UInt64?, StoreError>? = styleBytes.withUnsafeBytes { styleBytes in
+        attempt(url, style, styleBytes, change, durability)
+      }
+      guard let result else { return false }
+      guard let sequence = try result.get() else { continue }
+      if durability == .synced { try syncer.acknowledgeSynced(sequence) }
+      return true
+    }
+  }
+
+  /// Nil when there is no such entry; success with nil when it changed meanwhile.
+  private func attempt(
+    _ url: UnsafeRawBufferPointer, _ style: Style, _ styleBytes: UnsafeRawBufferPointer, _ change: HeadChange,
+    _ durability: Durability
+  ) -> Result<UInt64?, StoreError>? {
+    let hash = catalog.hasher.key(url, styleTag: style.tag)
+    // The check of a first read, so that a synced change never vouches for a payload that is gone (rule 3).
+    let borrow = reader.borrow(url, styleBytes, hash, counts: false)
+    guard borrow.isFound else { return nil }
+    reader.giveBack(borrow)
+    guard let (slot, pin) = catalog.pinRecord(url, styleBytes, hash) else { return nil }
+    defer { pin.release() }
+    guard let view = catalog.record(at: slot.location, checks: true) else { return nil }
+    let header = view.header
+    // Seldom elsewhere than where the borrow has found it.
+    var payload = pinnedPayload(of: header)
+    var isThere = catalog.keys.find(hash, slot.location)
+    if payload == nil {
+      (isThere, payload) = commitLock.withLock { _ in
+        (catalog.keys.find(hash, slot.location), catalog.payloadLocation(of: header))
+      }
+    }
+    guard isThere else { return .success(nil) }
+    guard let payload else {
+      // An entry whose payload is listed nowhere: only a forged log makes one. No frame could ever share it.
+      entryRemover.drop(hash, slot.location)
+      return nil
+    }
+    let metadata = change.metadata ?? Array(view.metadata)
+    var expiration = header.expiration
+    var isSliding = header.flags.contains(.sliding)
+    if let given = change.expiration {
+      expiration = given.map { $0 == 0 ? 1 : $0 } ?? 0
+      isSliding = false
+    }
+    return metadata.withUnsafeBytes { metadata in
+      let empty = UnsafeRawBufferPointer(start: nil, count: 0)
+      let put = PreparedPut(
+        hash: hash, url: url, style: styleBytes, metadata: metadata, value: empty,
+        logicalByteCount: header.logicalByteCount, stored: empty, digest: header.digest, encoding: header.encoding,
+        layout: header.layout, expiration: expiration, isSliding: isSliding, isPageAligned: false,
+        source: header.source, isSourceNamed: header.flags.contains(.namedSource))
+      let shared = Shared(
+        location: payload, origin: header.origin, storedByteCount: header.storedByteCount, encoding: header.encoding)
+      do throws(StoreError) {
+        var pending = try putter.place(
+          put, sharing: shared, durability: durability, written: header.written, isChange: true)
+        pending.expected = slot.location
+        return .success(try committer.commit([pending], moreKeys: 1, awaitsSync: durability == .synced)?.sequence)
+      } catch {
+        return .failure(error)
+      }
+    }
+  }
+
+  /// Where a record's payload lies, looked up under no lock.
+  private func pinnedPayload(of header: RecordHeader) -> Location? {
+    guard let (payload, pin) = try? payloads.pinPayload(of: header, checks: false) else { return nil }
+    pin.release()
+    return payload
+  }
+}
+
+/// What the change does to an entry.
+struct HeadChange {
+  var metadata: [UInt8]?
+  /// `.some(nil)` makes the entry last for ever.
+  var expiration: Int64??
+}

@@ -1,0 +1,106 @@
+/// A value ready to be stored: checked, digested, and compressed where that pays. All of it happens outside any lock.
+///
+/// Invariant: the buffers point into what the caller lent and into this thread's own buffers; a prepared put is used
+/// up before either changes.
+struct PreparedPut {
+  let hash: KeyHash
+  let url: UnsafeRawBufferPointer
+  let style: UnsafeRawBufferPointer
+  let metadata: UnsafeRawBufferPointer
+  /// The bytes as given.
+  var value: UnsafeRawBufferPointer
+  var logicalByteCount: Int
+  /// The bytes as they are kept.
+  var stored: UnsafeRawBufferPointer
+  var digest: Digest
+  var encoding: Encoding
+  var layout: BitmapLayout?
+  let expiration: Int64
+  /// The expiration counts from the last use.
+  var isSliding = false
+  let isPageAligned: Bool
+  var source: Source?
+  var isSourceNamed = false
+  /// The source is what the URL's original is when the put happens: not looked up yet, and
+  var followsOriginal = false
+  /// looked up, so that it must still be this at the commit.
+  private(set) var original: Source??
+  /// When the entry was first put, where that is not now.
+  var written: Int64?
+  /// Checksums of the pieces of `stored` where they are known already; else they are taken from it.
+  var pieces: [UInt64] = []
+
+  /// Frees the thread's buffers of a large value. The put is used up.
+  func release() {
+    if encoding == .zstd { ThreadContext.current.releaseCompressed() }
+  }
+
+  mutating func follow(_ source: Source?) {
+    self.source = source
+    original = .some(source)
+    followsOriginal = false
+  }
+
+  var stream: StreamKind { layout == nil ? .originals : .bitmaps }
+
+  /// Bytes of the record's head. A reference has no piece checksums.
+  func headByteCount(isReference: Bool) -> Int { headByteCount(storedByteCount: isReference ? 0 : stored.count) }
+
+  /// The same for a payload that is still to come.
+  func headByteCount(storedByteCount: Int) -> Int {
+    RecordHeader.headByteCount(
+      url: url.count, style: style.count, metadata: metadata.count, hasLayout: layout != nil,
+      hasSource: source != nil || followsOriginal, storedByteCount: storedByteCount)
+  }
+
+  /// The record's head in this thread's buffer.
+  func head(
+    sequence: UInt64, origin: UInt64, storedByteCount: Int, encoding: Encoding, isReference: Bool, written: Int64,
+    payloadOffset: Int, seed: UInt64, into buffer: ByteBuffer
+  ) {
+    var flags: RecordHeader.Flags = []
+    if layout != nil { flags.insert(.layout) }
+    if source != nil { flags.insert(.source) }
+    if isSourceNamed { flags.insert(.namedSource) }
+    if isSliding { flags.insert(.sliding) }
+    if !isReference && storedByteCount > RecordHeader.pieceThreshold { flags.insert(.pieces) }
+    if isPageAligned { flags.insert(.pageAligned) }
+    let header = RecordHeader(
+      kind: isReference ? .reference : .payload, encoding: encoding, flags: flags, sequence: sequence,
+      origin: origin, digest: digest, storedByteCount: storedByteCount, logicalByteCount: logicalByteCount,
+      expiration: expiration, written: written, urlByteCount: url.count, styleByteCount: style.count,
+      metadataByteCount: metadata.count, payloadOffset: payloadOffset, layout: layout, source: source)
+    header.encode(into: buffer, url: url, style: style, metadata: metadata, payload: stored, pieces: pieces, seed: seed)
+  }
+}
+
+/// A record that its frame carries (rule 3).
+struct CarriedRecord {
+  let head: [UInt8]
+  let payload: UnsafeRawBufferPointer
+  /// Compressed bytes lie in a buffer of the thread's, which the next put of a batch uses again: then the payload's copy.
+  private let copy: [UInt8]?
+
+  /// `payload` stays where it is until the operation was committed, unless it `isTransient`.
+  init(head: UnsafeRawBufferPointer, payload: UnsafeRawBufferPointer, isTransient: Bool) {
+    self.head = Array(head)
+    self.payload = payload
+    copy = isTransient ? Array(payload) : nil
+  }
+
+  var byteCount: Int { head.count + payload.count }
+
+  func withBytes(_ body: (_ head: UnsafeRawBufferPointer, _ payload: UnsafeRawBufferPointer) -> Void) {
+    head.withUnsafeBytes { head in
+      if let copy { copy.withUnsafeBytes { body(head, $0) } } else { body(head, payload) }
+    }
+  }
+}
+
+/// A blob that is already there: its record, and the numbers by which it is known.
+struct Shared {
+  let location: Location
+  let origin: UInt64
+  let storedByteCount: Int
+  let encoding: Encoding
+}

@@ -1,0 +1,174 @@
+/// Puts values: digest, deduplication, reservation, record, commit.
+///
+/// The way of a put: key hash, digest and compression outside any lock; the same blob already stored? share it; a
+/// reservation; fill it; then, under the commit lock, a frame and the index.
+final class Putter: StorePart {
+  let context: StoreContext
+  private let gate: WriteGate
+  private let committer: Committer
+  private let preparer: PutPreparer
+  private let meters: Meters
+  private let lifetimes: Lifetimes
+  private let recordWriter: RecordWriter
+  private let syncer: Syncer
+  private let checker: RecordChecker
+  private let roomQueue: RoomQueue
+  private let supply: SegmentSupply
+  private let deduplicator: Deduplicator
+  private let bodies: BodyRegistry
+  private let reader: Reader
+
+  init(
+    _ context: StoreContext, gate: WriteGate, committer: Committer, preparer: PutPreparer, meters: Meters,
+    lifetimes: Lifetimes, recordWriter: RecordWriter, syncer: Syncer, checker: RecordChecker, roomQueue: RoomQueue,
+    supply: SegmentSupply, deduplicator: Deduplicator, bodies: BodyRegistry, reader: Reader
+  ) {
+    self.context = context
+    self.gate = gate
+    self.committer = committer
+    self.preparer = preparer
+    self.meters = meters
+    self.lifetimes = lifetimes
+    self.recordWriter = recordWriter
+    self.syncer = syncer
+    self.checker = checker
+    self.roomQueue = roomQueue
+    self.supply = supply
+    self.deduplicator = deduplicator
+    self.bodies = bodies
+    self.reader = reader
+  }
+
+  func put(
+    _ value: UnsafeRawBufferPointer, url: UnsafeRawBufferPointer, style: Style, options: PutOptions
+  ) throws(StoreError) {
+    let styleBytes = style.bytes.span.bytes
+    let metadata = options.metadata.span.bytes
+    try styleBytes.withUnsafeBytes { styleBytes throws(StoreError) in
+      try metadata.withUnsafeBytes { metadata throws(StoreError) in
+        let prepared = try preparer.prepare(
+          value, url: url, style: style, styleBytes: styleBytes, metadata: metadata, options: options)
+        defer { prepared.release() }
+        try put(prepared, durability: options.durability)
+      }
+    }
+  }
+
+  /// `body` is what the bytes came through, if not from the caller at once.
+  func put(_ put: PreparedPut, durability: Durability?, body: UnfinishedBody? = nil) throws(StoreError) {
+    try gate.requireWritable()
+    let durability = durability ?? identity.durability
+    func commit() throws(StoreError) -> Committed {
+      // Another thread may store the same bytes, or take the shared ones away, between looking and committing.
+      while true {
+        var pending = try place(put, durability: durability, body: body)
+        pending.body = body
+        let awaitsSync = durability == .synced
+        if let committed = try committer.commit([pending], moreKeys: 1, awaitsSync: awaitsSync) { return committed }
+      }
+    }
+    let extent = try body == nil ? extentOfItsOwn(put) : 0
+    let committed = try extent > 0 ? roomQueue.placing(extent, commit) : commit()
+    meters.bytesPut.wrappingAdd(put.logicalByteCount, ordering: .relaxed)
+    if durability == .synced { try syncer.acknowledgeSynced(committed.sequence) }
+  }
+
+  /// Bytes of the segment that a put gets for itself, 0 where it goes to one with others. Throws `tooLarge` where even an
+  /// empty store has no room for it.
+  private func extentOfItsOwn(_ put: PreparedPut) throws(StoreError) -> Int {
+    let byteCount = put.stored.count
+    // No segment is smaller; a head that makes the difference does not matter here.
+    if byteCount < CacheFormat.smallestSegment { return 0 }
+    let extent = Segment.largestExtent(put.headByteCount(isReference: false), byteCount, put.isPageAligned)
+    let (segment, limit) = commitLock.withLock { held in
+      (held.state.segmentByteCount, held.state.largestValue(overhead: extent - byteCount))
+    }
+    if extent <= segment { return 0 }
+    if byteCount > limit { throw .tooLarge(byteCount: byteCount, limit: limit) }
+    return extent
+  }
+
+  /// Reserves room, fills it, and makes it durable where the frame will not carry it. The room that `body` lends holds
+  /// the payload already.
+  func place(
+    _ put: PreparedPut, durability: Durability, body: UnfinishedBody? = nil
+  ) throws(StoreError) -> PendingOperation {
+    var put = put
+    let now = environment.clock.wallMilliseconds()
+    if body == nil { try gate.requireNamed(at: now) } else { try gate.requireNamedNow() }
+    if put.followsOriginal { put.follow(sourceOfOriginal(put.url, put.hash)) }
+    let (shared, others) = deduplicator.findShared(put)
+    let written = put.written ?? now
+    var pending = try place(
+      put, sharing: shared, durability: durability, written: written, in: shared == nil ? body?.room : nil)
+    pending.others = others
+    return pending
+  }
+
+  /// A change of an entry that `isChange` costs it nothing in a loss of power, also where it is buffered.
+  func place(
+    _ put: PreparedPut, sharing shared: Shared?, durability: Durability, written: Int64, in room: Reservation? = nil,
+    isChange: Bool = false
+  ) throws(StoreError) -> PendingOperation {
+    let payload = shared == nil ? put.stored : UnsafeRawBufferPointer(start: nil, count: 0)
+    let reservation: Reservation
+    let sequence: UInt64
+    var isPassed = false
+    if let room {
+      reservation = room
+      (sequence, isPassed) = try bodies.takeBack(room)
+    } else {
+      (reservation, sequence) = try supply.reserve(
+        put.stream, headByteCount: put.headByteCount(isReference: shared != nil), payloadByteCount: payload.count,
+        pageAligned: put.isPageAligned && shared == nil)
+    }
+    let head = ThreadContext.current.head
+    head.removeAll()
+    put.head(
+      sequence: sequence, origin: shared?.origin ?? sequence,
+      storedByteCount: shared?.storedByteCount ?? put.stored.count, encoding: shared?.encoding ?? put.encoding,
+      isReference: shared != nil, written: written,
+      payloadOffset: reservation.payloadOffset, seed: catalog.segments.seed(reservation.location), into: head)
+    // A reference always rides in its frame: what it refers to may be durable, and the loss of its own record, which
+    // nobody has synced, would take that with it (contract 4).
+    let isSmall = head.count + payload.count <= largestInline
+    let isCarried = (durability == .synced || shared != nil) && !isPassed && isSmall
+    let isThere = room != nil
+    try recordWriter.fill(
+      reservation, head.bytes, isThere ? UnsafeRawBufferPointer(start: nil, count: 0) : payload, isCarried: isCarried,
+      awaitsSync: isCarried && durability == .synced)
+    let isTransient = shared == nil && put.encoding == .zstd
+    let inline = isCarried ? CarriedRecord(head: head.bytes, payload: payload, isTransient: isTransient) : nil
+    // Short of a descriptor, say: then nobody will commit what has been placed.
+    var isDurable = false
+    defer { if !isDurable { commitLock.withLock { held in reservation.segment.pendingCount -= 1 } } }
+    if durability == .synced || isPassed || isChange, !isCarried { try syncer.sync(reservation.segment) }
+    if durability == .synced, let shared { try syncer.makeDurable(payloadAt: shared.location) }
+    isDurable = true
+    return PendingOperation(
+      hash: put.hash, url: put.url, style: put.style, digest: put.digest, logicalByteCount: put.logicalByteCount,
+      recordSequence: sequence, original: put.original,
+      expires: put.expiration != 0, isIndependent: put.source == nil || put.isSourceNamed,
+      due: lifetimes.earliestExpiry(of: put, written: written),
+      kind: .put(
+        reservation, headUnits: Unit.count(head.count), payloadUnits: Unit.count(payload.count), shared: shared,
+        inline: inline))
+  }
+
+  /// The most bytes of a record that a frame carries; larger ones are synced in their segment.
+  var largestInline: Int { min(256 << 10, (wal?.capacity ?? 0) / 8) }
+
+  /// The source that an entry of this URL gets by default now. A record that so far stands only in the log is restored, which
+  /// takes the commit lock.
+  func sourceOfOriginal(_ url: UnsafeRawBufferPointer, _ hash: KeyHash) -> Source? {
+    let original = Style.original
+    let hash = KeyHash(url: hash.bits, styleTag: original.tag)
+    return original.bytes.withUnsafeBytes { style in
+      guard
+        let (slot, pin) = catalog.pinRecord(url, style, hash) ?? reader.pinRestored(url, style, hash)
+      else { return nil }
+      defer { pin.release() }
+      return (catalog.record(at: slot.location, checks: false)?.header.digest).map { Source($0) }
+    }
+  }
+}

@@ -1,0 +1,140 @@
+/// Lets bodies, batches and large puts wait for room that others hold.
+///
+/// How requests for room wait: asleep, until a body or a placement that ends admits them, or for five seconds.
+final class RoomQueue: StorePart {
+  let context: StoreContext
+  private let gate: WriteGate
+
+  init(_ context: StoreContext, gate: WriteGate) {
+    self.context = context
+    self.gate = gate
+  }
+
+  /// How long a change waits for room that others hold.
+  static let longestWaitMilliseconds = 5000
+
+  /// Enters `byteCount` more for a body. Where it must wait for others, it sleeps when it `waits`, and otherwise answers
+  /// the waiter that tells when to try again.
+  func admit(_ body: UnfinishedBody, _ byteCount: Int, waits: Bool) throws(StoreError) -> RoomWaiter? {
+    while true {
+      let waiter = try commitLock.withLock { held throws(StoreError) in
+        try gate.requireWritable()
+        if body.isAborted { throw .aborted }
+        return try held.state.admissions.admit(
+          body, byteCount, held.state.roomLimits, sleeper: waits ? ThreadContext.current.token : nil)
+      }
+      guard let waiter, waits else { return waiter }
+      try wait(for: waiter)
+    }
+  }
+
+  /// Takes back bytes admitted for a body that could not be allocated.
+  func dismiss(_ body: UnfinishedBody, _ byteCount: Int) {
+    commitLock.withLock { held in
+      held.state.admissions.dismiss(body, byteCount)
+      held.state.admitNext()
+    }
+  }
+
+  /// Runs `body`, which places records of so many bytes of segments and commits them, once they fit beside all else that
+  /// is in flight. Until then nothing is evicted for them.
+  func placing<R>(_ byteCount: Int, _ body: () throws(StoreError) -> R) throws(StoreError) -> R {
+    let waiter = try commitLock.withLock { held throws(StoreError) in
+      try gate.requireWritable()
+      return try held.state.admissions.beginPlacing(byteCount, held.state.roomLimits)
+    }
+    if let waiter { try wait(for: waiter) }
+    defer {
+      commitLock.withLock { held in
+        held.state.admissions.endPlacing(byteCount)
+        held.state.admitNext()
+      }
+    }
+    return try body()
+  }
+
+  /// Blocks until the waiter is admitted; throws when it is refused.
+  private func wait(for waiter: RoomWaiter) throws(StoreError) {
+    let outcome =
+      waiter.outcome(withinMilliseconds: RoomQueue.longestWaitMilliseconds, environment.clock)
+      ?? withdraw(waiter, .refused(.noSpace))
+    guard case .refused(let error) = outcome else { return }
+    try gate.requireWritable()
+    throw error
+  }
+
+  /// The same for a task, on no thread. Throws `CancellationError` when the task is cancelled first.
+  func wait(for waiter: RoomWaiter) async throws {
+    let timer = Task.detached { [self] in
+      try await environment.clock.suspend(milliseconds: RoomQueue.longestWaitMilliseconds)
+      withdraw(waiter, .refused(.noSpace))
+    }
+    defer { timer.cancel() }
+    let outcome = await withTaskCancellationHandler {
+      await waiter.outcome()
+    } onCancel: {
+      withdraw(waiter, .cancelled)
+    }
+    switch outcome {
+    case .admitted: return
+    case .refused(let error):
+      try gate.requireWritable()
+      throw error
+    case .cancelled: throw CancellationError()
+    }
+  }
+
+  /// Ends a wait, unless it has ended already; answers how. Those behind it may be next.
+  @discardableResult
+  private func withdraw(_ waiter: RoomWaiter, _ outcome: RoomWaiter.Outcome) -> RoomWaiter.Outcome {
+    commitLock.withLock { held in
+      held.state.admissions.withdraw(waiter)
+      let inForce = waiter.end(outcome)
+      held.state.admitNext()
+      return inForce
+    }
+  }
+
+  /// Milliseconds between two looks beside a borrow, at first and at most. A borrow ends without a signal, which would
+  /// cost every hit.
+  private static let looks = (first: 2, longest: 128)
+
+  /// Called where there is no room: sleeps until other threads may have freed some, or throws `noSpace` if only the
+  /// calling thread holds room, or if the waits have been too long. Under no lock.
+  func waitForRoom(_ wait: inout RoomWait) throws(StoreError) {
+    let now = environment.clock.monotonicNanoseconds()
+    let end = wait.end ?? now &+ UInt64(RoomQueue.longestWaitMilliseconds) * 1_000_000
+    wait.end = end
+    guard now < end, let holders = othersWithRoom() else { throw .noSpace }
+    let since = wait.freeingCount
+    guard let waiter = commitLock.withLock({ held in held.state.admissions.lineUpRetry(since: since) }) else { return }
+    var limit = Int((end - now + 999_999) / 1_000_000)
+    if holders == .borrows {
+      limit = min(limit, RoomQueue.looks.first << wait.lookCount, RoomQueue.looks.longest)
+      wait.lookCount = min(wait.lookCount + 1, 16)
+    }
+    let outcome = waiter.outcome(withinMilliseconds: limit, environment.clock)
+    if outcome == nil { commitLock.withLock { held in held.state.admissions.withdraw(waiter) } }
+    if case .refused(let error)? = outcome { throw error }
+  }
+
+  private enum Holders { case inFlight, borrows }
+
+  /// Those whose end other threads' changes may wait for; nil when there are none.
+  private func othersWithRoom() -> Holders? {
+    let isInFlight = commitLock.withLock { held in !held.state.admissions.areOwn }
+    return upkeepLock.withLock { upkeep in
+      let isBorrowed = upkeep.state.retiring.contains { catalog.segments.isPinnedByOthers($0.slot) }
+      return isBorrowed ? .borrows : isInFlight ? .inFlight : nil
+    }
+  }
+}
+
+/// The waits of one change that the ledger refuses.
+struct RoomWait {
+  /// By the monotonic clock; nil before the first wait.
+  fileprivate var end: UInt64?
+  fileprivate var lookCount = 0
+  /// As it was before the change was refused: see ``Admissions/freeingCount``.
+  var freeingCount = 0
+}

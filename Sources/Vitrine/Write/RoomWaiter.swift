@@ -1,0 +1,88 @@
+/// A request for room that others hold. It sleeps until it is admitted or refused: a thread on a condition, a task on a
+/// continuation, and neither does any work meanwhile.
+///
+/// Its outcome is given once. `line` and `number` are guarded by the store's commit lock, the rest by the monitor, which is
+/// locked after the commit lock.
+final class RoomWaiter: @unchecked Sendable {
+  enum Outcome: Sendable, Equatable {
+    /// The bytes have been entered.
+    case admitted
+    case refused(StoreError)
+    /// The task was cancelled.
+    case cancelled
+  }
+
+  enum Line: Sendable {
+    /// Of bodies that hold no room yet, asked for by threads that hold none.
+    case bodies
+    /// Of bodies and threads that hold room: others may be waiting for it.
+    case holders
+    case placements
+    /// Of changes that were not admitted here, or long ago, and that the ledger has refused.
+    case retries
+  }
+
+  let byteCount: Int
+  /// Nil for a placement.
+  let body: UnfinishedBody?
+  /// The thread that sleeps, and so ends nothing of its own; nil for a task.
+  let thread: ThreadContext.Token?
+  let line: Line
+  var number: UInt64 = 0
+  private let monitor = Monitor()
+  private var outcome: Outcome?
+  private var continuation: CheckedContinuation<Outcome, Never>?
+
+  init(_ byteCount: Int, body: UnfinishedBody?, thread: ThreadContext.Token?, line: Line) {
+    self.byteCount = byteCount
+    self.body = body
+    self.thread = thread
+    self.line = line
+  }
+
+  /// Wakes the thread or the task. Answers the outcome in force, which is an earlier one where there was one.
+  @discardableResult
+  func end(_ outcome: Outcome) -> Outcome {
+    monitor.lock()
+    let inForce = self.outcome ?? outcome
+    self.outcome = inForce
+    let continuation = continuation
+    self.continuation = nil
+    monitor.signalAll()
+    monitor.unlock()
+    continuation?.resume(returning: inForce)
+    return inForce
+  }
+
+  /// Nil when there was none in that time.
+  func outcome(withinMilliseconds limit: Int, _ clock: any Clock) -> Outcome? {
+    let end = clock.monotonicNanoseconds() &+ UInt64(limit) * 1_000_000
+    monitor.lock()
+    defer { monitor.unlock() }
+    while outcome == nil {
+      let now = clock.monotonicNanoseconds()
+      if now >= end { return nil }
+      clock.wait(on: monitor, milliseconds: Int((end - now + 999_999) / 1_000_000))
+    }
+    return outcome
+  }
+
+  func outcome() async -> Outcome {
+    await withCheckedContinuation { continuation in
+      monitor.lock()
+      let outcome = outcome
+      if outcome == nil { self.continuation = continuation }
+      monitor.unlock()
+      if let outcome { continuation.resume(returning: outcome) }
+    }
+  }
+}
+
+/// The outcome of an attempt that must not block its thread.
+enum RoomAttempt<R> {
+  case done(R)
+  /// Try again once this has been admitted.
+  case waits(RoomWaiter)
+}
+
+extension RoomAttempt: Sendable where R: Sendable {}

@@ -1,0 +1,197 @@
+/// Makes and grows the files of bodies with an unknown length, and names them as segments.
+final class StagedFiles: StorePart {
+  let context: StoreContext
+  private let gate: WriteGate
+  private let checkpointRoom: CheckpointRoom
+  private let preparer: PutPreparer
+  private let meters: Meters
+  private let commits: CommitLog
+  private let checkpointer: Checkpointer
+  private let reclaimer: Reclaimer
+  private let mappedSegments: MappedSegments
+  private let roomQueue: RoomQueue
+
+  init(
+    _ context: StoreContext, gate: WriteGate, checkpointRoom: CheckpointRoom, preparer: PutPreparer, meters: Meters,
+    commits: CommitLog, checkpointer: Checkpointer, reclaimer: Reclaimer, mappedSegments: MappedSegments,
+    roomQueue: RoomQueue
+  ) {
+    self.context = context
+    self.gate = gate
+    self.checkpointRoom = checkpointRoom
+    self.preparer = preparer
+    self.meters = meters
+    self.commits = commits
+    self.checkpointer = checkpointer
+    self.reclaimer = reclaimer
+    self.mappedSegments = mappedSegments
+    self.roomQueue = roomQueue
+  }
+
+  /// Makes an empty file for a body that has none yet.
+  func stage(_ target: BodyTarget, for body: UnfinishedBody) throws(StoreError) -> StagedFile {
+    if let staged = commitLock.withLock({ held in body.stagedFile }) { return staged }
+    let largest = commitLock.withLock { held in held.state.largestValue() }
+    let head = try target.withPut(preparer) { $0.headByteCount(storedByteCount: largest) }
+    let id = try commitLock.withLock { held throws(StoreError) in
+      try gate.requireWritable()
+      return catalog.takeSegmentID()
+    }
+    let file: any File
+    do throws(SystemError) {
+      file = try Creation.fresh(SegmentHeader.fileName(id), folders.segments)
+    } catch {
+      throw gate.writeError(error)
+    }
+    let staged = StagedFile(
+      id: id, file: folders.cached(file, segment: id, access: .readWrite),
+      payloadOffset: roundUp(SegmentHeader.byteCount + head, to: 4096))
+    commitLock.withLock { held in body.stagedFile = staged }
+    return staged
+  }
+
+  /// Gives the file room for so many bytes of payload, and for some ahead where there is room; answers what to wait for
+  /// when it may not wait itself.
+  func grow(
+    _ staged: StagedFile, toHold payloadByteCount: Int, for body: UnfinishedBody, waits: Bool
+  ) throws(StoreError) -> RoomWaiter? {
+    let needed = roundUp(staged.payloadOffset + payloadByteCount, to: 4096)
+    if needed <= staged.byteCount { return nil }
+    let limit = commitLock.withLock { held in held.state.largestValue(overhead: staged.payloadOffset) }
+    if payloadByteCount > limit { throw .tooLarge(byteCount: payloadByteCount, limit: limit) }
+    let ahead = max(needed, roundUp(staged.byteCount + max(64 << 10, staged.byteCount / 4), to: 4096))
+    let before = staged.byteCount
+    if let waiter = try roomQueue.admit(body, ahead - before, waits: waits) { return waiter }
+    do throws(StoreError) {
+      try extend(staged, to: ahead)
+      return nil
+    } catch {
+      guard case .noSpace = error, needed < ahead else {
+        roomQueue.dismiss(body, ahead - before)
+        throw error
+      }
+    }
+    roomQueue.dismiss(body, ahead - needed)
+    do throws(StoreError) {
+      try extend(staged, to: needed)
+    } catch {
+      roomQueue.dismiss(body, needed - before)
+      throw error
+    }
+    return nil
+  }
+
+  /// Under the upkeep lock, so that the ledger's answer still holds when the blocks are taken. The length of the body is
+  /// not known, so at most an eighth of the budget is evicted for it. Beyond that it may have room that is free.
+  private func extend(_ staged: StagedFile, to byteCount: Int) throws(StoreError) {
+    try upkeepLock.withLock { upkeep throws(StoreError) in
+      try gate.requireWritable()
+      let more = byteCount - staged.byteCount
+      var most = max(0, commitLock.withLock { held in held.state.ledger.budget / 8 } - staged.evictedByteCount)
+      let before = most
+      defer { staged.evictedByteCount += before - most }
+      try reclaimer.makeRoom(for: more, evicting: &most, upkeep)
+      do throws(SystemError) {
+        try staged.openFile().allocate(byteCount: byteCount)
+        staged.byteCount = byteCount
+        try account(staged)
+      } catch {
+        throw gate.writeError(error)
+      }
+    }
+  }
+
+  private func account(_ staged: StagedFile) throws(SystemError) {
+    let allocated = try staged.openFile().status().chargedByteCount(atMost: staged.byteCount)
+    commitLock.withLock { held in
+      held.state.ledger.segments += allocated - staged.allocatedByteCount
+      staged.allocatedByteCount = allocated
+    }
+  }
+
+  /// Removes the file, unless it is a segment by now.
+  func drop(_ staged: StagedFile) {
+    if commitLock.withLock({ held in staged.isNamed }) { return }
+    // The name may be another opening's by now; the next opening removes the file.
+    if gate.isRemoved || !gate.isLockNamed { return }
+    // A name that cannot be removed stays in the account, and goes with the next opening.
+    guard (try? folders.segments.remove(staged.name)) != nil else { return }
+    commitLock.withLock { held in
+      held.state.ledger.segments -= staged.allocatedByteCount
+      staged.allocatedByteCount = 0
+    }
+  }
+
+  /// For closing: what is still growing will not be committed any more.
+  func dropStagedFiles() {
+    for staged in commitLock.withLock({ held in held.state.unfinished.all.compactMap(\.stagedFile) }) { drop(staged) }
+  }
+
+  /// Makes a segment of the file, with room around the payload of `put`, lent to the body. Rule 8: bytes, length and name
+  /// are durable before the first frame that names it.
+  func name(_ staged: StagedFile, _ put: PreparedPut, mapping: Mapping, for body: UnfinishedBody) throws(StoreError) {
+    try upkeepLock.withLock { upkeep throws(StoreError) in try name(staged, put, mapping: mapping, for: body, upkeep) }
+  }
+
+  private func name(
+    _ staged: StagedFile, _ put: PreparedPut, mapping: Mapping, for body: UnfinishedBody,
+    _ upkeep: borrowing UpkeepLock.Held
+  ) throws(StoreError) {
+    try gate.requireWritable()
+    let (needed, isThere) = commitLock.withLock { held in
+      (catalog.checkpointByteCount(), catalog.checkpointByteCount() <= held.state.checkpoint.room)
+    }
+    if !isThere { try checkpointRoom.grow(to: needed, upkeep) }
+    let header = SegmentHeader(
+      stream: .spare, store: identity.store, segment: staged.id, fileByteCount: mapping.byteCount,
+      opening: Sequence.opening(firstSequence), made: environment.clock.wallMilliseconds())
+    do throws(SystemError) {
+      let file = try staged.openFile()
+      try file.write(header.encoded(), at: 0)
+      if staged.byteCount > mapping.byteCount { try file.truncate(to: mapping.byteCount) }
+      staged.byteCount = mapping.byteCount
+      try file.sync()
+      try folders.segments.sync()
+      try account(staged)
+    } catch {
+      throw gate.writeError(error)
+    }
+    meters.bytesWritten.wrappingAdd(SegmentHeader.byteCount, ordering: .relaxed)
+    while try !enter(staged, put, mapping, body) { try checkpointer.writeCheckpoint(upkeep) }
+    mappedSegments.trimMappings(upkeep)
+  }
+
+  /// False when the log has no room.
+  private func enter(
+    _ staged: StagedFile, _ put: PreparedPut, _ mapping: Mapping, _ body: UnfinishedBody
+  ) throws(StoreError) -> Bool {
+    let headByteCount = put.headByteCount(isReference: false)
+    return try commitLock.withLock { held throws(StoreError) in
+      try gate.requireWritable()
+      guard let slot = catalog.segments.takeSlot() else { throw .noSpace }
+      let changes: [Change] = [
+        .segmentMade(slot: slot, id: staged.id, byteCount: staged.byteCount),
+        .segmentOpened(slot: slot, stream: .single, firstSequence: held.state.nextRecord),
+      ]
+      guard try commits.record(changes, held), let segment = catalog.segments.segments[slot] else {
+        catalog.segments.giveBack(slot: slot)
+        return false
+      }
+      staged.isNamed = true
+      staged.attach(
+        to: segment, mapping: reads == .mapped ? mapping : nil, byteCount: mapping.byteCount,
+        account: catalog.segments.account)
+      catalog.segments.insert(segment, vouchedUpTo: 0, firstSequence: held.state.nextRecord)
+      segment.tail = staged.payloadOffset - roundUp(headByteCount, to: Unit.byteCount)
+      if let room = segment.reserve(
+        headByteCount: headByteCount, payloadByteCount: put.stored.count, pageAligned: put.isPageAligned)
+      {
+        segment.lend(room)
+        held.state.admissions.lend(room, to: body)
+      }
+      let isSealed = try commits.record([.segmentSealed(slot: slot, byteCount: segment.byteCount)], held)
+      if !isSealed { segment.state = .sealed }
+      return true
+    }
+  }
+}

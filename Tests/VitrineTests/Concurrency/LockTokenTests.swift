@@ -1,0 +1,68 @@
+import Foundation
+import Testing
+
+/// The compiler rejects code that reaches guarded state without its lock. Each snippet is compiled with the sources of the
+/// locks alone.
+@Suite struct LockTokenTests {
+  private static let setup = """
+    enum Level: LockLevel { typealias State = [Int]; static var rank: UInt { 0 } }
+    typealias Lock = LevelLock<Level>
+    let lock = Lock([])
+
+    """
+
+  /// Returns the errors of the compiler, or nil if it accepts the code.
+  private func errors(of code: String) throws -> String? {
+    let folder = try TemporaryFolder()
+    let platform = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent().deletingLastPathComponent().appending(path: "Sources/Vitrine/Platform")
+    let file = folder.path + "/snippet.swift"
+    try Files.write(Array((Self.setup + code).utf8), to: file)
+    let process = Process()
+    process.executableURL = URL(filePath: "/usr/bin/env")
+    process.arguments =
+      [
+        "swiftc", "-emit-sil", "-wmo", "-o", "/dev/null", "-swift-version", "6", "-parse-as-library", "-package-name",
+        "vitrine", file,
+      ]
+      + ["Lock.swift", "LevelLock.swift"].map { platform.appending(path: $0).path }
+    let output = Pipe()
+    process.standardError = output
+    process.standardOutput = output
+    try process.run()
+    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    return process.terminationStatus == 0 ? nil : text
+  }
+
+  @Test func codeWithTheTokenCompiles() throws {
+    let code = """
+      func add(_ number: Int, _ held: borrowing Lock.Held) { held.state.append(number) }
+      func run() { lock.withLock { held in add(1, held) } }
+      """
+    #expect(try errors(of: code) == nil)
+  }
+
+  @Test(arguments: [
+    // Without a token there is no way to the state.
+    "func run() { lock.state.pointee.append(1) }",
+    "func add(_ held: borrowing Lock.Held) {}\nfunc run() { add() }",
+    // No other file makes a token.
+    "func run() { _ = Lock.Held(pointer: .allocate(capacity: 1)) }",
+    // A borrowed token cannot be kept, returned or copied.
+    "final class Keeper { var held: Lock.Held?\n  func keep(_ token: borrowing Lock.Held) { held = token } }",
+    "func run() -> Lock.Held { lock.withLock { held in held } }",
+    "func run() { lock.withLock { held in let copy = held; let other = held; _ = copy; _ = other } }",
+    // The token of one level is none of another one.
+    """
+    enum Other: LockLevel { typealias State = Int; static var rank: UInt { 1 } }
+    func add(_ held: borrowing LevelLock<Other>.Held) {}
+    func run() { lock.withLock { held in add(held) } }
+    """,
+  ])
+  func codeWithoutTheLockDoesNotCompile(_ code: String) throws {
+    let errors = try errors(of: code)
+    #expect(errors?.contains("error:") == true)
+    #expect(errors?.contains("snippet.swift") == true, "the snippet is at fault: \(errors ?? "")")
+  }
+}
