@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #if !defined(MFD_ALLOW_SEALING) || !defined(F_ADD_SEALS)
-// The name exists for a moment: of shared memory on Apple systems, of a file elsewhere.
+// The name exists only for a moment: a name of shared memory on Apple systems, a file elsewhere.
 static int make_unnamed(void) {
 #ifdef __APPLE__
   for (int attempt = 0; attempt < 16; attempt++) {
@@ -51,7 +51,7 @@ int vitrine_memory_make(size_t count, int *descriptor) {
     return error;
   }
 #if defined(MFD_ALLOW_SEALING) && defined(F_ADD_SEALS)
-  // A process that could shrink it could end any reader by SIGBUS.
+  // A process that could shrink the memory could make any reader fail with SIGBUS.
   if (fcntl(made, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) != 0) {
     int error = errno;
     close(made);
@@ -92,7 +92,7 @@ int vitrine_memory_freeze(int descriptor) {
 
 void *vitrine_memory_map(int descriptor, size_t count, bool to_share) {
 #ifdef __APPLE__
-  // Shared memory cannot be mapped in any other way on Apple systems.
+  // On Apple systems, shared memory can be mapped only with MAP_SHARED.
   int protection = to_share ? PROT_READ | PROT_WRITE : PROT_READ;
   void *memory = mmap(NULL, count, protection, MAP_SHARED, descriptor, 0);
 #else
@@ -100,8 +100,8 @@ void *vitrine_memory_map(int descriptor, size_t count, bool to_share) {
 #endif
   if (memory == MAP_FAILED) return NULL;
 #ifdef MADV_POPULATE_WRITE
-  // Populates memory to be written at once and not page by page. Memory to be read may be a claim, with pages never
-  // written.
+  // Populates writable memory at once instead of page by page. Memory for reading is not populated, since its size may
+  // be a false claim, with pages never written.
   if (to_share) madvise(memory, count, MADV_POPULATE_WRITE);
 #endif
   return memory;

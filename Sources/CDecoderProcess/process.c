@@ -26,9 +26,9 @@ static int64_t now(void) {
   return (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000;
 }
 
-// --- Starting ---------------------------------------------------------------------------------------------------------
+// --- Starting --------------------------------------------------------------------------------------------------------
 
-// Moves it above the standard descriptors, so that no descriptor replaces another one that is still needed.
+// Moves the descriptor above the standard ones, so that no descriptor replaces another one that is still needed.
 static int moved_up(int descriptor) {
   int higher = fcntl(descriptor, F_DUPFD_CLOEXEC, 10);
   int error = errno;
@@ -57,8 +57,8 @@ static int make_pair(int ends[2]) {
   return error;
 }
 
-// The caller's environment, without the crash backtracer of Swift: it takes seconds for a crash that should cost
-// one picture, and lets a process that was sent SIGABRT live on. NULL if memory is short.
+// The caller's environment without Swift's crash backtracer. The backtracer takes seconds for a crash that should cost
+// only one picture, and keeps a process that was sent SIGABRT alive. Returns NULL if memory is short.
 static char **make_environment(void) {
   static char quiet[] = "SWIFT_BACKTRACE=enable=no";
   size_t count = 0;
@@ -116,7 +116,7 @@ closing:
   return error;
 }
 
-// --- Ending -----------------------------------------------------------------------------------------------------------
+// --- Ending ----------------------------------------------------------------------------------------------------------
 
 int vitrine_process_end(pid_t process, int64_t milliseconds, int *status, bool *was_killed) {
   *was_killed = false;
@@ -145,9 +145,9 @@ bool vitrine_process_has_spoken(int socket) {
   return poll(&poller, 1, 0) != 0;
 }
 
-// --- Limits -----------------------------------------------------------------------------------------------------------
+// --- Limits ----------------------------------------------------------------------------------------------------------
 
-// The bytes of address space that this process has; 0 if unknown.
+// The bytes of address space in use by this process; 0 if unknown.
 static uint64_t address_space(void) {
   unsigned long pages = 0;
 #ifdef __linux__
@@ -171,7 +171,7 @@ int vitrine_process_confine(uint64_t byte_count) {
   struct rlimit none = {0, 0};
   if (setrlimit(RLIMIT_CORE, &none) != 0) return errno;
   uint64_t has = address_space();
-  // If that is unknown, a limit could be below the current use.
+  // Without the present size, a limit could be below the current use.
   if (has == 0 || byte_count > UINT64_MAX / 2 - has) return 0;
   struct rlimit limit;
   if (getrlimit(RLIMIT_AS, &limit) != 0) return errno;
@@ -191,7 +191,7 @@ int vitrine_process_limit_time(uint64_t milliseconds) {
   return setrlimit(RLIMIT_CPU, &limit) == 0 ? 0 : errno;
 }
 
-// --- Bytes and descriptors --------------------------------------------------------------------------------------------
+// --- Bytes and descriptors -------------------------------------------------------------------------------------------
 
 #ifdef MSG_NOSIGNAL
 #define SENDING (MSG_NOSIGNAL | MSG_DONTWAIT)
@@ -226,7 +226,7 @@ int vitrine_process_send(int socket, const void *bytes, size_t count, int descri
   return 0;
 }
 
-// Takes the first descriptor behind the bytes in `message`, and closes any others.
+// Stores the first descriptor sent with `message`, and closes all others.
 static void take_descriptors(struct msghdr *message, int *descriptor) {
   for (struct cmsghdr *header = CMSG_FIRSTHDR(message); header; header = CMSG_NXTHDR(message, header)) {
     if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
@@ -264,7 +264,7 @@ int vitrine_process_receive(int socket, void *bytes, size_t count, int *descript
       struct cmsghdr header;
       char bytes[CMSG_SPACE(sizeof(int))];
     } control;
-    // Without space for them, the system closes descriptors that the caller did not ask for.
+    // Without space for control data, the system closes descriptors that the caller did not ask for.
     if (descriptor) {
       message.msg_control = control.bytes;
       message.msg_controllen = sizeof control.bytes;

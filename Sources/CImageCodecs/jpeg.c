@@ -1,4 +1,4 @@
-// libjpeg returns by longjmp: `attempt`s hold all state that outlives one; no local variable does.
+// libjpeg returns by longjmp: an `attempt` holds all state that must survive a jump, and no local variable does.
 #include "common.h"
 
 #include <limits.h>
@@ -10,15 +10,15 @@
 // Must follow jpeglib.h, which it needs.
 #include <jerror.h>
 
-// A scan costs a pass over the whole picture, and as few bytes as ten: libjpeg-turbo's own fuzzers use this limit.
+// A scan of as few as ten bytes costs a pass over the whole picture. libjpeg-turbo's own fuzzers use this limit too.
 enum { MOST_SCANS = 500 };
 
-// Common to both directions; `client_data` of libjpeg's object.
+// The common part of both directions, in `client_data` of libjpeg's object.
 typedef struct {
   struct jpeg_error_mgr errors;
   jmp_buf way_out;
   vitrine_image_result *result;
-  bool has_ended;  // the bytes have ended, and libjpeg was given an end of the picture in their place
+  bool has_ended;  // the input is exhausted, and libjpeg got an inserted end of the picture
 } attempt;
 
 // Errors ---------------------------------------------------------------------------------------------------------
@@ -55,7 +55,7 @@ static void on_error(j_common_ptr object) {
   leave(object, is_cut ? VITRINE_IMAGE_TRUNCATED : status, reason);
 }
 
-// Level -1 is a warning, after which libjpeg continues with made-up pixels; others are traces.
+// Level -1 is a warning, after which libjpeg continues with invented pixels. Other levels are traces.
 static void on_message(j_common_ptr object, int level) {
   if (level >= 0) return;
   switch (object->err->msg_code) {
@@ -90,7 +90,7 @@ typedef struct {
 
 static void source_nothing(j_decompress_ptr jpeg) { (void)jpeg; }
 
-// A picture without its last two bytes is whole; the decoder finds by itself whether anything else is missing.
+// A picture without its last two bytes is whole. The decoder detects other missing parts itself.
 static boolean source_fill(j_decompress_ptr jpeg) {
   static const JOCTET end[2] = {0xFF, JPEG_EOI};
   attempt_of((j_common_ptr)jpeg)->has_ended = true;
@@ -143,8 +143,8 @@ static void read_header(decoder *self, const uint8_t *bytes, size_t count, vitri
   info->is_progressive = jpeg->progressive_mode;
 }
 
-// Converts four inks to three lights, in place. Files with Adobe's marker store how much of the paper is left bare,
-// others how much ink is used.
+// Converts four inks to three lights, in place. Files with Adobe's marker store the share of bare paper; others store
+// the share of ink.
 static void print_row(uint8_t *row, uint32_t width, bool is_inverted) {
   uint8_t flip = is_inverted ? 0 : 0xFF;
   for (uint32_t x = 0; x < width; x++, row += 4) {
@@ -156,10 +156,10 @@ static void print_row(uint8_t *row, uint32_t width, bool is_inverted) {
   }
 }
 
-// Whether the bytes ended before the picture was complete. For one sequential scan libjpeg warns instead.
+// Whether the bytes ended before the picture was complete. For a single sequential scan libjpeg warns instead.
 static bool is_cut_off(j_decompress_ptr jpeg) {
   if (!attempt_of((j_common_ptr)jpeg)->has_ended) return false;
-  if (jpeg->arith_code) return true;  // which reads zeros forever
+  if (jpeg->arith_code) return true;  // an arithmetic decoder reads zeros forever
   if (!jpeg_has_multiple_scans(jpeg)) return false;
   if (!jpeg->progressive_mode || !jpeg->coef_bits) return true;
   for (int channel = 0; channel < jpeg->num_components; channel++) {
@@ -173,7 +173,7 @@ static bool is_cut_off(j_decompress_ptr jpeg) {
 static void read_rows(decoder *self, uint32_t eighths, vitrine_image_limits limits, vitrine_image_pixels pixels) {
   j_decompress_ptr jpeg = &self->jpeg;
   j_common_ptr object = (j_common_ptr)jpeg;
-  // Coefficients of all scans are kept in arrays whose size is checked before they are allocated.
+  // Coefficients of all scans are kept in arrays. Their size is checked before they are allocated.
   jpeg->mem->max_memory_to_use = limits.working_bytes < 1 ? 1 : (long)(limits.working_bytes & LONG_MAX);
   jpeg->scale_num = eighths;
   jpeg->scale_denom = 8;
@@ -205,7 +205,7 @@ void vitrine_jpeg_info(const uint8_t *bytes, size_t count, vitrine_image_info *i
   self.jpeg.err = &self.attempt.errors;
   self.jpeg.client_data = &self;
   if (setjmp(self.attempt.way_out) == 0) read_header(&self, bytes, count, info);
-  // After the end of the bytes, libjpeg reads an inserted end of the picture, also as a size.
+  // After the input is exhausted, libjpeg reads an inserted end of the picture, even in place of a size.
   if (!self.attempt.has_ended) {
     info->width = self.jpeg.image_width;
     info->height = self.jpeg.image_height;
@@ -251,7 +251,7 @@ static void destination_take(j_compress_ptr jpeg, size_t count) {
   }
 }
 
-// libjpeg calls this when the piece is full, and expects all of it to be taken.
+// libjpeg calls this when the piece is full, and expects the whole piece to be consumed.
 static boolean destination_empty(j_compress_ptr jpeg) {
   destination_take(jpeg, sizeof((encoder *)0)->piece);
   destination_begin(jpeg);
@@ -277,7 +277,7 @@ static void write_rows(encoder *self, vitrine_image_pixels pixels, int quality) 
   jpeg->in_color_space = JCS_EXT_RGBA;
   jpeg_set_defaults(jpeg);
   jpeg_set_quality(jpeg, quality, TRUE);
-  // A caller that asks for this quality wants the colors of thin lines too.
+  // Such a quality should also keep the colors of thin lines.
   if (quality > 90) jpeg->comp_info[0].h_samp_factor = jpeg->comp_info[0].v_samp_factor = 1;
   jpeg_start_compress(jpeg, TRUE);
   while (jpeg->next_scanline < jpeg->image_height) {

@@ -1,4 +1,4 @@
-// libpng returns by longjmp: a `session` holds all state that outlives one; no local variable does.
+// libpng returns by longjmp: a `session` holds all state that must survive a jump, and no local variable does.
 #include "common.h"
 
 #include <setjmp.h>
@@ -63,14 +63,14 @@ static void check_time(session *self) {
 static void read_bytes(png_structp png, png_bytep bytes, size_t count) {
   session *self = png_get_io_ptr(png);
   if (count > self->left) leave(self, VITRINE_IMAGE_TRUNCATED, "its end is missing");
-  // Any number of empty chunks may lie between two rows.
+  // Any number of empty chunks may precede a row, so the time is checked here too.
   check_time(self);
   memcpy(bytes, self->next, count);
   self->next += count;
   self->left -= count;
 }
 
-// Texts and profiles can expand to a thousand times their size in the file, and no caller needs them.
+// Skips texts and profiles, which can expand to a thousand times their size in the file, and which no caller needs.
 static void skip_ancillary(png_structp png) {
   static const png_byte names[] =
       "cHRM\0gAMA\0iCCP\0sBIT\0sRGB\0bKGD\0eXIf\0hIST\0iTXt\0oFFs\0pCAL\0pHYs\0sCAL\0sPLT\0tEXt\0tIME\0zTXt";
@@ -90,7 +90,8 @@ static void read_header(session *self, uint32_t width, uint32_t height) {
 
 static void read_rows(session *self, vitrine_image_pixels pixels) {
   png_structp png = self->png;
-  // Palettes, bits and tRNS to 8 bits; 16 bits to 8, rounded; gray to RGB; alpha where there is none.
+  // Converts palettes, lower bit depths and tRNS to 8 bits; 16 bits to 8, rounded; gray to RGB; and adds missing
+  // alpha.
   png_set_expand(png);
   png_set_scale_16(png);
   png_set_gray_to_rgb(png);

@@ -43,8 +43,8 @@ static uint32_t little_endian(const uint8_t *bytes, int count) {
   return value;
 }
 
-// Each step yields about a megapixel of an evenly distributed picture, so that a deadline is noticed between steps,
-// and a header is not parsed again and again.
+// Each step yields about a megapixel of an evenly distributed picture. So a deadline is noticed between steps, and a
+// header is not parsed repeatedly.
 static size_t step_of(size_t count, vitrine_image_pixels pixels) {
   size_t megapixels = ((uint64_t)pixels.width * pixels.height >> 20) + 1;
   size_t step = count / megapixels;
@@ -58,7 +58,7 @@ static void make_opaque(vitrine_image_pixels pixels) {
   }
 }
 
-// Decodes one picture, with the RIFF header or (a frame) without, into `pixels`.
+// Decodes one picture into `pixels`, with the RIFF header or, for a frame, without.
 static void decode_still(const uint8_t *bytes, size_t count, uint64_t deadline, vitrine_image_pixels pixels,
                          vitrine_image_result *result) {
   WebPDecoderConfig config;
@@ -96,13 +96,13 @@ static void decode_still(const uint8_t *bytes, size_t count, uint64_t deadline, 
     code = WebPIUpdate(decoder, bytes, end);
   }
   WebPIDelete(decoder);
-  // For a lossless stream the header's transparency flag is only a hint; drawing code takes it for the truth.
+  // For a lossless stream the header's transparency flag is only a hint, but drawing code trusts it.
   if (config.input.format == 2 && !config.input.has_alpha) make_opaque(pixels);
   say(result, code);
 }
 
-// Decodes the first ANMF chunk if it is whole: its place and size on the canvas (24 bits each, offsets in pairs of
-// pixels, sizes less one), its duration and flags (4 bytes), then the chunks of a picture.
+// Decodes the first ANMF chunk if it is complete: its position and size on the canvas (24 bits each; offsets in pairs
+// of pixels, sizes minus one), its duration and flags (4 bytes), then the chunks of a picture.
 static void decode_first_frame(const uint8_t *bytes, size_t count, uint64_t deadline, vitrine_image_pixels canvas,
                                vitrine_image_result *result) {
   for (size_t at = 12; count - at >= 8;) {
@@ -186,7 +186,7 @@ void vitrine_webp_encode(vitrine_image_pixels pixels, bool has_alpha, float qual
     return;
   }
   if (is_lossless) WebPConfigLosslessPreset(&config, 6);
-  config.exact = is_lossless;  // colors of transparent pixels too
+  config.exact = is_lossless;  // keeps the colors of transparent pixels
   picture.use_argb = is_lossless;
   picture.width = (int)pixels.width;
   picture.height = (int)pixels.height;

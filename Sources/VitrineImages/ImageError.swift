@@ -1,35 +1,35 @@
 import Vitrine
 
-/// Why there is no picture.
+/// Errors about a picture.
 public enum ImageError: Error, Sendable, Hashable {
-  /// The bytes are of no kind that is decoded here. `found` says what they look like, where that is known.
+  /// The bytes are not in a supported format. `found` describes the detected format, if known.
   case unsupportedFormat(found: String)
-  /// The bytes end before the picture does.
+  /// The bytes end before the end of the picture.
   case truncated(ImageFormat)
-  /// The bytes break the rules of their format.
+  /// The bytes violate the rules of their format.
   case corrupt(ImageFormat, reason: String)
-  /// The header claims more than the limits allow; nothing was decoded.
+  /// The header claims a size above the limits. Nothing was decoded.
   case tooLarge(width: Int, height: Int, limit: String)
-  /// Decoding took longer than the limits allow.
+  /// Decoding exceeded the time limit.
   case tookTooLong(milliseconds: Int)
-  /// The pixels need so many bytes, which cannot be allocated.
+  /// The memory for the pixels cannot be allocated.
   case outOfMemory(byteCount: Int)
-  /// The process that decodes pictures has died over this one, or answered what cannot be.
+  /// The decoder process terminated during this decoding, or sent an invalid answer.
   case decoderDied(reason: String)
-  /// No process that decodes can be started.
+  /// The decoder process cannot be started.
   case noDecoder(reason: String)
-  /// A style whose parts contradict each other, or whose name is not one.
+  /// The parts of a style contradict each other, or a name is not that of a style.
   case invalidStyle(String, reason: String)
-  /// A free-form style was read from its name, and nobody has said how to draw it.
+  /// A free form that was read from its name has no closure to draw it.
   case noTransform(name: String, version: Int)
-  /// The picture cannot be written in that format.
+  /// The picture cannot be encoded in this format.
   case cannotEncode(ImageFormat, reason: String)
   /// An argument is outside its limits.
   case invalidArgument(String)
 }
 
 extension ImageError {
-  /// Whether the bytes are to blame, and would be again. What was lacking otherwise says nothing of a picture.
+  /// Whether the bytes cause the error, so that it would occur again. Other errors say nothing about the picture.
   var condemnsPicture: Bool {
     switch self {
     case .unsupportedFormat, .truncated, .corrupt, .tooLarge, .tookTooLong, .decoderDied: true

@@ -1,8 +1,8 @@
 import Foundation
 
-/// A value next to the lock that guards it. (`Mutex` would do; Thread Sanitizer reports false races on it.)
+/// A value with the lock that guards it. `Mutex` would do, but Thread Sanitizer reports false races for it.
 package final class Locked<Value>: @unchecked Sendable {
-  // Invariant: touched only with the lock held.
+  // Invariant: accessed only with the lock held.
   private var value: Value
   private let lock = NSLock()
 

@@ -1,6 +1,6 @@
-// Decoding and encoding of pictures: libjpeg, libpng and libwebp behind calls that cannot jump, exit or print,
-// whatever the bytes are. Every call may be made from any number of threads at once; the library's allocations are
-// freed when the call returns. Pixels are RGBA, 8 bits each, alpha straight.
+// Decoding and encoding of pictures: libjpeg, libpng and libwebp behind calls that cannot jump, exit or print for any
+// bytes. Thread-safe. The library's allocations are freed when a call returns. Pixels are RGBA, 8 bits each, with
+// straight alpha.
 #ifndef IMAGE_CODECS_H
 #define IMAGE_CODECS_H
 
@@ -11,10 +11,10 @@
 typedef enum {
   VITRINE_IMAGE_OK,
   VITRINE_IMAGE_TRUNCATED,    // the bytes end before the picture does
-  VITRINE_IMAGE_CORRUPT,      // the bytes break the rules of the format
-  VITRINE_IMAGE_UNSUPPORTED,  // a kind of the format that the library does not know
-  VITRINE_IMAGE_TOO_LARGE,    // above what the library or the limits allow
-  VITRINE_IMAGE_TOO_LATE,     // took longer than the limits allow
+  VITRINE_IMAGE_CORRUPT,  // the bytes violate the rules of the format
+  VITRINE_IMAGE_UNSUPPORTED,  // a kind of the format that the library does not support
+  VITRINE_IMAGE_TOO_LARGE,  // above the limits of the library or of the call
+  VITRINE_IMAGE_TOO_LATE,  // exceeded the time limit
   VITRINE_IMAGE_NO_MEMORY,
 } vitrine_image_status;
 
@@ -44,8 +44,8 @@ typedef struct {
   uint64_t milliseconds;  // from the start of the call
 } vitrine_image_limits;
 
-// Memory of the caller: `height` rows of at least `4 * width` bytes, each `bytes_per_row` after the one before.
-// After decoding it is a whole picture only if the result is OK.
+// Memory of the caller: `height` rows of at least `4 * width` bytes, `bytes_per_row` apart. After decoding it contains
+// a whole picture only if the result is OK.
 typedef struct {
   uint8_t *bytes;
   size_t bytes_per_row;
@@ -53,7 +53,7 @@ typedef struct {
   uint32_t height;
 } vitrine_image_pixels;
 
-// Encoded bytes. Starts as zeros; free it even if encoding has failed.
+// Encoded bytes. Must be zeroed first, and freed even if the encoding failed.
 typedef struct {
   uint8_t *bytes;
   size_t count;
@@ -62,11 +62,12 @@ typedef struct {
 
 void vitrine_image_buffer_free(vitrine_image_buffer *buffer);
 
-// JPEG. Scaled to `eighths` (1 to 8) eighths, a side is `ceil(side * eighths / 8)` pixels, and `pixels` has that size.
+// JPEG. At a scale of `eighths` (1 to 8) eighths, a side is `ceil(side * eighths / 8)` pixels, and `pixels` has that
+// size.
 void vitrine_jpeg_info(const uint8_t *bytes, size_t count, vitrine_image_info *info, vitrine_image_result *result);
 void vitrine_jpeg_decode(const uint8_t *bytes, size_t count, uint32_t eighths, vitrine_image_limits limits,
                          vitrine_image_pixels pixels, vitrine_image_result *result);
-// Quality is 0 to 100. Alpha is left out.
+// `quality` is 0 to 100. Alpha is left out.
 void vitrine_jpeg_encode(vitrine_image_pixels pixels, int quality, vitrine_image_buffer *buffer,
                          vitrine_image_result *result);
 
@@ -74,7 +75,7 @@ void vitrine_jpeg_encode(vitrine_image_pixels pixels, int quality, vitrine_image
 void vitrine_png_info(const uint8_t *bytes, size_t count, vitrine_image_info *info, vitrine_image_result *result);
 void vitrine_png_decode(const uint8_t *bytes, size_t count, vitrine_image_limits limits, vitrine_image_pixels pixels,
                         vitrine_image_result *result);
-// Without alpha, as RGB.
+// Without alpha, the file is RGB.
 void vitrine_png_encode(vitrine_image_pixels pixels, bool has_alpha, vitrine_image_buffer *buffer,
                         vitrine_image_result *result);
 
@@ -82,7 +83,7 @@ void vitrine_png_encode(vitrine_image_pixels pixels, bool has_alpha, vitrine_ima
 void vitrine_webp_info(const uint8_t *bytes, size_t count, vitrine_image_info *info, vitrine_image_result *result);
 void vitrine_webp_decode(const uint8_t *bytes, size_t count, vitrine_image_limits limits, vitrine_image_pixels pixels,
                          vitrine_image_result *result);
-// Quality is 0 to 100; below 0, lossless.
+// `quality` is 0 to 100; a negative one is lossless.
 void vitrine_webp_encode(vitrine_image_pixels pixels, bool has_alpha, float quality, vitrine_image_buffer *buffer,
                          vitrine_image_result *result);
 

@@ -1,7 +1,7 @@
 import CImageCodecs
 
 extension vitrine_image_result {
-  /// Throws what the C side has said. `limits` are those of the call, `size` is what the header claims.
+  /// Throws the error of a C call. `limits` are those of the call; `size` is the size in the header.
   func check(_ format: ImageFormat, _ limits: DecodingLimits, _ size: PixelSize) throws(ImageError) {
     switch status {
     case VITRINE_IMAGE_OK: return

@@ -1,7 +1,7 @@
-/// What stands beside the pixels in a file and the libraries do not tell: orientation, and whether a PNG moves.
+/// Reads the parts of a file that the libraries do not report: the orientation, and whether a PNG is animated.
 ///
-/// Walks over the parts of a file by their lengths, and reads a few bytes of each; O(parts). A file that breaks off or
-/// lies about a length ends the walk, and what was found until then counts: the decoder will say what is wrong.
+/// Walks over the parts of the file by their lengths, and reads some bytes of each: O(parts). A truncated file or a
+/// false length ends the walk, and the results so far count. The decoder then reports the damage.
 struct ContainerScan {
   private(set) var orientation = Orientation.upright
   private(set) var isAnimated = false
@@ -14,12 +14,13 @@ struct ContainerScan {
     }
   }
 
-  /// Segments up to the first scan: FF, a marker, and a length that counts itself. EXIF is an APP1 of its own.
+  /// Walks over segments up to the first scan: FF, a marker, and a length that includes itself. EXIF is an APP1
+  /// segment.
   private mutating func scanJPEG(_ bytes: PictureBytes) {
     var offset = 2
     while let byte = bytes[offset] {
       guard byte == 0xFF, let marker = bytes[offset + 1], marker != 0xFF, marker != 0 else {
-        offset += 1  // libjpeg, too, looks for the next marker behind filling bytes and garbage
+        offset += 1  // libjpeg also skips fill bytes and garbage up to the next marker
         continue
       }
       offset += 2
@@ -35,7 +36,7 @@ struct ContainerScan {
     }
   }
 
-  /// Chunks: a length, a name, so many bytes, a checksum. eXIf may stand behind the pixels; acTL stands before them.
+  /// Walks over chunks: a length, a name, the content, a checksum. eXIf may follow the pixels; acTL precedes them.
   private mutating func scanPNG(_ bytes: PictureBytes) {
     var offset = 8
     var hasPixels = false
@@ -54,8 +55,8 @@ struct ContainerScan {
     }
   }
 
-  /// RIFF chunks: a name, a length, so many bytes and one more where they are odd. Some writers put JPEG's prefix before
-  /// the EXIF.
+  /// Walks over RIFF chunks: a name, a length, the content, and a padding byte if the length is odd. Some writers put
+  /// JPEG's prefix before the EXIF data.
   private mutating func scanWebP(_ bytes: PictureBytes) {
     var offset = 12
     while let length = bytes.integer(at: offset + 4, byteCount: 4, isLittleEndian: true) {

@@ -1,19 +1,20 @@
-/// How much a picture may ask for, which came from anywhere. All are checked against the header before anything is
-/// allocated, save the time.
+/// The limits of a decoding, for pictures from untrusted sources. All except the time are checked against the header
+/// before any allocation.
 public struct DecodingLimits: Sendable, Hashable {
-  /// Pixels of the longer side, as stored.
+  /// The limit of the longer side, in stored pixels.
   public var side: Int
-  /// Width times height, as stored: also of a picture that is decoded smaller.
+  /// The limit of width times height in stored pixels. It also applies to a picture that is decoded at a smaller size.
   public var pixelCount: Int
-  /// Bytes for the decoded pixels, and for what the decoder keeps of the picture as a whole meanwhile: a progressive
-  /// JPEG takes up to six for each stored pixel, a lossless WebP four.
+  /// The limit in bytes of the decoded pixels together with the decoder's memory for the whole picture. A progressive
+  /// JPEG takes up to 6 bytes for each stored pixel, a lossless WebP 4.
   public var byteCount: Int
-  /// From the start of decoding. Looked at between rows or scans, in WebP about every megapixel; so an end may come some
-  /// milliseconds later. What comes before, a look at each part of the file, is not counted: it is linear in the file's
-  /// length.
+  /// The time limit in milliseconds, from the start of decoding. It is checked between rows or scans, in WebP about
+  /// every megapixel, so a decoding may end some milliseconds late. The scan of the file's parts before it does not
+  /// count; its time is linear in the file's length.
   public var milliseconds: Int
 
-  /// The defaults let pass what cameras and scanners make: 32,768 pixels a side, 120 million pixels, 512 MiB, 10 s.
+  /// Creates limits. The defaults admit pictures of cameras and scanners: 32,768 pixels a side, 120 million pixels,
+  /// 512 MiB, 10 s.
   public init(
     side: Int = 32_768, pixelCount: Int = 120_000_000, byteCount: Int = 512 << 20, milliseconds: Int = 10_000
   ) {
@@ -23,17 +24,17 @@ public struct DecodingLimits: Sendable, Hashable {
     self.milliseconds = milliseconds
   }
 
-  /// Throws `tooLarge` for a header that claims more.
+  /// Throws `tooLarge` if the size in the header exceeds the limits.
   func check(_ size: PixelSize) throws(ImageError) {
     if max(size.width, size.height) > side { throw tooLarge(size, "\(side) pixels a side") }
     let (count, overflow) = size.width.multipliedReportingOverflow(by: size.height)
     if overflow || count > pixelCount { throw tooLarge(size, "\(pixelCount) pixels") }
   }
 
-  /// Throws `tooLarge` unless so many bytes are allowed for a picture that is stored with that size; else says how many
-  /// are left.
+  /// Returns the bytes that remain after `needed` ones for a picture of the stored size `size`. Throws `tooLarge` if
+  /// they exceed the limit.
   func check(byteCount needed: Int, of size: PixelSize) throws(ImageError) -> Int {
-    // So much no memory has, whatever is allowed.
+    // No machine has `Int.max` bytes, under any limit.
     if needed > byteCount || needed < 0 || needed == .max { throw tooLarge(size, memoryLimit) }
     return byteCount - needed
   }

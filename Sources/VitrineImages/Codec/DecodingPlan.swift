@@ -1,16 +1,16 @@
-/// What decoding a picture will take, by its header, within limits. Whoever makes it has the memory made that it tells.
+/// The memory that a decoding needs, computed from the header within limits. The creator of a plan allocates it.
 struct DecodingPlan {
   let info: ImageInfo
   let scale: JPEGScale
-  /// Of the pixels.
+  /// The size of the decoded pixels.
   let size: PixelSize
   let bytesPerRow: Int
-  /// Of all rows.
+  /// The bytes of all rows.
   let byteCount: Int
-  /// What the limits leave for the library's own memory.
+  /// The bytes that the limits leave for the library's own memory.
   let workingByteCount: Int
 
-  /// Throws `tooLarge`. The sides are those that the format can have at most, whoever has read them.
+  /// Throws `tooLarge`. The sides must be within the maximum of the format.
   init(_ info: ImageInfo, atLeast wanted: PixelSize?, _ limits: DecodingLimits) throws(ImageError) {
     try limits.check(info.size)
     self.info = info
@@ -24,8 +24,9 @@ struct DecodingPlan {
     workingByteCount = try limits.check(byteCount: needed, of: info.size)
   }
 
-  /// What libwebp keeps of a picture as a whole: lossless pixels once more, and of others the alpha, itself lossless. Which
-  /// of both a frame of an animation has, its header does not say. libpng keeps two rows, libjpeg counts by itself.
+  /// The bytes that libwebp keeps for the whole picture: a second copy of lossless pixels, and for lossy pictures the
+  /// alpha, which is lossless. The header of an animation does not say which of the two a frame has. libpng keeps two
+  /// rows, and libjpeg counts its own memory.
   private static func libraryByteCount(_ info: ImageInfo) -> Int {
     guard info.format == .webp else { return 0 }
     let perPixel = info.isAnimated || info.hasAlpha && !info.isLossless ? 5 : info.isLossless ? 4 : 0

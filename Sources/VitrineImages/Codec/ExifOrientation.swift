@@ -1,6 +1,6 @@
-/// The tag 0x0112 in the first directory of a TIFF file, which is what EXIF is.
+/// Reads the tag 0x0112 in the first directory of a TIFF file, which is the format of EXIF.
 enum ExifOrientation {
-  /// Upright where there is none, or one that is no orientation.
+  /// Returns `upright` if there is no valid orientation.
   static func read(_ bytes: PictureBytes) -> Orientation {
     let isLittleEndian: Bool
     if bytes.begins([0x49, 0x49, 0x2A, 0x00]) {
@@ -17,7 +17,7 @@ enum ExifOrientation {
     for entry in 0..<count {
       let offset = directory + 2 + entry * 12
       guard let tag = integer(offset, 2) else { return .upright }
-      // A SHORT, in the first half of the place for a value.
+      // The value is a SHORT, in the first half of the value field.
       guard tag == 0x0112 else { continue }
       guard integer(offset + 2, 2) == 3, integer(offset + 4, 4) == 1, let value = integer(offset + 8, 2) else {
         return .upright

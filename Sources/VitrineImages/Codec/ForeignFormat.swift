@@ -1,4 +1,4 @@
-/// Names for what is not decoded here: whoever reads the error has to know what the server has sent.
+/// Names of unsupported formats, so that an error message tells the kind of data that the server sent.
 enum ForeignFormat {
   static func name(of bytes: PictureBytes) -> String {
     if bytes.count == 0 { return "no bytes" }
@@ -16,7 +16,7 @@ enum ForeignFormat {
     return names.first { bytes.begins($0.start) }?.name
   }
 
-  /// HEIF and its relatives: a box `ftyp`, in which a brand follows.
+  /// Recognizes HEIF and related formats by a box `ftyp`, which is followed by a brand.
   private static func isoMedia(_ bytes: PictureBytes) -> String? {
     guard bytes.hasText("ftyp", at: 4), let brand = bytes.text(8..<12) else { return nil }
     switch brand {

@@ -1,23 +1,22 @@
 import CImageCodecs
 import Vitrine
 
-/// Makes pixels of JPEG, PNG and WebP, whatever the bytes are: a picture or an ``ImageError``, in bounded time and memory.
+/// Decodes JPEG, PNG and WebP. Any bytes give a picture or an ``ImageError``, in bounded time and memory.
 ///
-/// A value without state: one may be used by any number of threads at once. Calls block the thread that makes them.
-/// Bytes are read where they lie, without a copy, and must not change meanwhile. Those of an `UnsafeRawBufferPointer` are
-/// its `bytes`.
+/// A stateless value, which several threads may use at once. Calls block the calling thread. Bytes are read in place
+/// without a copy and must not change during the call. For an `UnsafeRawBufferPointer`, pass its `bytes`.
 ///
-/// Colours are taken as sRGB: profiles and gamma in a file are not looked at.
+/// Colors are taken as sRGB: profiles and gamma in a file are ignored.
 public struct ImageDecoder: PictureDecoding {
   /// The limits of each decoding. A picture beyond them is an ``ImageError``.
   public var limits: DecodingLimits
 
-  /// Makes a decoder. O(1); allocates nothing.
+  /// Creates a decoder. O(1); allocates nothing.
   public init(limits: DecodingLimits = DecodingLimits()) { self.limits = limits }
 
-  /// What the header says; no pixel is decoded, and no limit looked at. Throws `unsupportedFormat`, `truncated`,
-  /// `corrupt`, or `tooLarge` for sides that the format itself has not. Costs microseconds, and a look at each part of
-  /// the file.
+  /// Returns the description in the header. Decodes no pixel and checks no limits. Throws `unsupportedFormat`,
+  /// `truncated`, `corrupt`, or `tooLarge` for sides beyond the format's own maximum. Takes microseconds, and reads
+  /// some bytes of each part of the file.
   public func info(of bytes: RawSpan) throws(ImageError) -> ImageInfo {
     try bytes.withUnsafeBytes { buffer throws(ImageError) in
       let bytes = PictureBytes(buffer)
@@ -28,14 +27,13 @@ public struct ImageDecoder: PictureDecoding {
   /// Reads the header of a picture in an array. Throws as ``info(of:)`` for a span does.
   public func info(of bytes: [UInt8]) throws(ImageError) -> ImageInfo { try info(of: bytes.span.bytes) }
 
-  /// The picture, or the first frame of an animation.
+  /// Decodes a picture, or the first frame of an animation.
   ///
-  /// A JPEG is decoded at the smallest of eight scales whose pixels, when upright, are at least as many in both
-  /// directions as `size` says when the header is known, which takes less time and memory. Nil, and all other formats: as
-  /// large as stored.
+  /// `size` is called once the header is known, and returns the smallest acceptable upright size, or nil for full
+  /// size. A JPEG is decoded at the smallest of eight scales that has at least these pixels in both directions, which
+  /// saves time and memory. Other formats are decoded at full size.
   ///
-  /// Throws all that ``ImageError`` has for decoding, and what `size` throws; never gives a picture of which a part is
-  /// missing.
+  /// Throws ``ImageError``, including errors of `size`. Never returns a picture with missing parts.
   public func decode(
     _ bytes: RawSpan, sizedBy size: (ImageInfo) throws(ImageError) -> PixelSize?
   ) throws(ImageError) -> DecodedImage {
@@ -51,12 +49,13 @@ public struct ImageDecoder: PictureDecoding {
 
   // MARK: In two steps
 
-  /// Within the limits.
+  /// Reads the header, and checks it against the limits.
   func header(of bytes: PictureBytes) throws(ImageError) -> ImageInfo {
     try readInfo(bytes, ImageFormat(bytes), checksLimits: true)
   }
 
-  /// `memory` has the plan's bytes, zeroed. The plan is that of the same bytes' header.
+  /// Decodes into `memory`, which must be zeroed and have the plan's size. The plan must come from the header of the
+  /// same bytes.
   func draw(
     _ bytes: PictureBytes, _ plan: DecodingPlan, into memory: UnsafeMutableRawBufferPointer
   ) throws(ImageError) {
@@ -84,7 +83,7 @@ public struct ImageDecoder: PictureDecoding {
     case .webp: vitrine_webp_info(bytes.pointer, bytes.count, &info, &result)
     }
     let size = PixelSize(width: Int(info.width), height: Int(info.height))
-    // First of all, and whatever else is wrong with it.
+    // Limits are checked first, before other errors.
     if checksLimits { try limits.check(size) }
     try result.check(format, limits, size)
     let scan = ContainerScan(bytes, format)

@@ -1,17 +1,17 @@
 import CImageCodecs
 import Vitrine
 
-/// Writes bitmaps as JPEG, PNG or WebP. A value without state: one may be used by any number of threads at once.
+/// Encodes bitmaps as JPEG, PNG or WebP. A stateless value, which several threads may use at once.
 public struct ImageEncoder: Sendable {
   /// A format to write, with its quality.
   public enum Encoding: Sendable, Hashable {
-    /// Quality is 0 to 1. Above 0.9 colours are kept at full resolution.
+    /// JPEG, with a quality of 0 to 1. Above 0.9 colors keep their full resolution.
     case jpeg(quality: Double = 0.8)
-    /// PNG, which keeps every pixel.
+    /// PNG, which is lossless.
     case png
-    /// Quality is 0 to 1.
+    /// WebP, with a quality of 0 to 1.
     case webp(quality: Double = 0.8)
-    /// WebP that keeps every pixel.
+    /// Lossless WebP.
     case losslessWebP
 
     /// The format of the file.
@@ -24,28 +24,29 @@ public struct ImageEncoder: Sendable {
     }
   }
 
-  /// For bitmaps all of whose pixels are opaque, whatever their format has room for.
+  /// The encoding of bitmaps whose pixels are all opaque, even if their format has alpha.
   public var opaque: Encoding
-  /// For the others.
+  /// The encoding of all other bitmaps.
   public var transparent: Encoding
 
-  /// Makes an encoder. Checks nothing; ``encode(_:)`` throws for a quality outside 0 to 1.
+  /// Creates an encoder. Checks nothing; ``encode(_:)`` throws for a quality outside 0 to 1.
   public init(opaque: Encoding = .jpeg(), transparent: Encoding = .png) {
     self.opaque = opaque
     self.transparent = transparent
   }
 
-  /// The bytes of a file, and what they are. Throws `cannotEncode` for sides that the format has not (65,500 pixels in
-  /// JPEG, 16,383 in WebP), for transparent pixels as JPEG, and for a quality outside 0 to 1; `outOfMemory`.
+  /// Returns the bytes of a file, and its format. Throws `cannotEncode` for sides beyond the format's maximum (65,500
+  /// pixels in JPEG, 16,383 in WebP), for transparent pixels as JPEG, and for a quality outside 0 to 1; and
+  /// `outOfMemory`.
   ///
-  /// O(pixels); takes four bytes for each of them meanwhile. Blocks the thread that calls it.
+  /// O(pixels). Takes 4 bytes of temporary memory for each pixel. Blocks the calling thread.
   public func encode(_ bitmap: Bitmap) throws(ImageError) -> (bytes: [UInt8], format: ImageFormat) {
     let pixels = try StraightPixels(bitmap)
     let encoding = pixels.hasAlpha ? transparent : opaque
     return (try ImageEncoder.encode(pixels, as: encoding), encoding.format)
   }
 
-  /// The same in a given encoding.
+  /// Returns the bytes of a file in a given encoding. Throws as ``encode(_:)`` does.
   public static func encode(_ bitmap: Bitmap, as encoding: Encoding) throws(ImageError) -> [UInt8] {
     try encode(StraightPixels(bitmap), as: encoding)
   }

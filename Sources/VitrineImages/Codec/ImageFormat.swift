@@ -1,10 +1,10 @@
-/// What the bytes of a picture are.
+/// The format of a picture file.
 public enum ImageFormat: String, Sendable, Hashable, CaseIterable, CustomStringConvertible {
-  /// JPEG: baseline or progressive.
+  /// JPEG, baseline or progressive.
   case jpeg = "JPEG"
   /// PNG.
   case png = "PNG"
-  /// WebP: lossy or lossless.
+  /// WebP, lossy or lossless.
   case webp = "WebP"
 
   public var description: String { rawValue }
@@ -12,13 +12,13 @@ public enum ImageFormat: String, Sendable, Hashable, CaseIterable, CustomStringC
   /// The media type, such as `image/jpeg`.
   public var mimeType: String { "image/\(rawValue.lowercased())" }
 
-  /// What the first bytes say, whatever a name or a server says. Throws `unsupportedFormat`, which tells what they look
-  /// like otherwise. O(1); safe from any thread.
+  /// Detects the format by the first bytes. Throws `unsupportedFormat`, with a description of the detected kind of
+  /// data. O(1); thread-safe.
   public init(of bytes: RawSpan) throws(ImageError) {
     self = try bytes.withUnsafeBytes { bytes throws(ImageError) in try ImageFormat(PictureBytes(bytes)) }
   }
 
-  /// What is too short to tell is of the format that it can only become.
+  /// A prefix too short to decide counts as the only format that it can begin.
   init(_ bytes: PictureBytes) throws(ImageError) {
     if bytes.begins([0xFF, 0xD8, 0xFF]) || bytes.count == 2 && bytes.begins([0xFF, 0xD8]) {
       self = .jpeg

@@ -1,35 +1,35 @@
-/// What the header of a picture says.
+/// The description of a picture in its header.
 public struct ImageInfo: Sendable, Hashable {
   /// The format of the file.
   public let format: ImageFormat
-  /// As stored, before it is turned.
+  /// The stored size in pixels, before the orientation is applied.
   public let size: PixelSize
-  /// The turn that makes the stored picture upright.
+  /// The transformation that makes the stored picture upright.
   public let orientation: Orientation
-  /// Whether pixels may be transparent; they need not be.
+  /// Whether pixels may be transparent.
   public let hasAlpha: Bool
-  /// Bits of one channel as stored: 1, 2, 4, 8 or 16. Decoded it is always 8.
+  /// The bits of one channel as stored: 1, 2, 4, 8 or 16. Decoded pixels always have 8.
   public let bitsPerChannel: Int
   /// The colors as stored.
   public let colors: Colors
-  /// Whether it comes in several passes: a progressive JPEG, an interlaced PNG.
+  /// Whether the pixels come in several passes: a progressive JPEG or an interlaced PNG.
   public let isProgressive: Bool
-  /// Whether it has several frames, of which the first is decoded. Of a PNG that is the picture for those who know no
-  /// animation.
+  /// Whether there are several frames, of which the first is decoded. For a PNG that is the picture for viewers
+  /// without animation.
   public let isAnimated: Bool
-  /// Whether the format keeps every pixel: true for PNG and lossless WebP.
+  /// Whether the format is lossless: PNG and lossless WebP.
   public let isLossless: Bool
 
   /// The kinds of color that a file may store.
   public enum Colors: Sendable, Hashable {
-    /// Luminance alone.
+    /// Luminance only.
     case gray
     /// Red, green and blue.
     case rgb
-    /// Also YCCK. Decoded to sRGB without a profile.
+    /// CMYK or YCCK, decoded to sRGB without a profile.
     case cmyk
   }
 
-  /// The size when it is upright.
+  /// The size in pixels once the orientation is applied.
   public var uprightSize: PixelSize { orientation.applied(to: size) }
 }

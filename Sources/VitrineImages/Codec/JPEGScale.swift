@@ -1,4 +1,4 @@
-/// The scales that libjpeg has: it leaves out frequencies, so that smaller is faster.
+/// The decoding scales of libjpeg. It leaves out frequencies, so a smaller scale is faster.
 struct JPEGScale {
   let eighths: UInt32
 
@@ -6,7 +6,7 @@ struct JPEGScale {
 
   init(eighths: UInt32) { self.eighths = eighths }
 
-  /// The smallest that gives at least `wanted` of the upright picture.
+  /// Selects the smallest scale that gives at least `wanted`, the size of the upright picture in pixels.
   init(of info: ImageInfo, atLeast wanted: PixelSize?) {
     guard let wanted = wanted.map(info.orientation.applied) else {
       self = .full

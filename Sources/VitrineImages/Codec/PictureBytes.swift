@@ -1,6 +1,6 @@
-/// The bytes of a picture as a caller has lent them. No offset is believed: what lies outside reads as nil.
+/// The bytes of a picture. Offsets are not trusted: reads outside the bytes return nil.
 ///
-/// Lives no longer than the closure in which it was made.
+/// Valid only inside the closure in which it was created.
 struct PictureBytes {
   private let buffer: UnsafeRawBufferPointer
 
@@ -8,7 +8,7 @@ struct PictureBytes {
 
   var count: Int { buffer.count }
 
-  /// For C, which wants a pointer even where there are no bytes.
+  /// The pointer for C, which is not null even for no bytes.
   var pointer: UnsafePointer<UInt8> {
     buffer.baseAddress?.assumingMemoryBound(to: UInt8.self) ?? UnsafePointer(bitPattern: 1)!
   }
@@ -17,7 +17,7 @@ struct PictureBytes {
     offset >= 0 && offset < buffer.count ? buffer[offset] : nil
   }
 
-  /// What of the range lies in the bytes.
+  /// Returns the part of the range that lies in the bytes.
   func slice(_ range: Range<Int>) -> PictureBytes {
     PictureBytes(UnsafeRawBufferPointer(rebasing: buffer[range.clamped(to: 0..<buffer.count)]))
   }
@@ -39,7 +39,7 @@ struct PictureBytes {
     offset >= 0 && offset <= buffer.count && buffer[offset...].starts(with: text.utf8)
   }
 
-  /// Printable ASCII, or nil.
+  /// Returns printable ASCII, or nil.
   func text(_ range: Range<Int>) -> String? {
     guard range.lowerBound >= 0, range.upperBound <= buffer.count else { return nil }
     let bytes = buffer[range]

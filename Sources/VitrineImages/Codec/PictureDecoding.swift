@@ -1,24 +1,23 @@
 import Vitrine
 
-/// Makes pixels of a picture's bytes. ``ImageDecoder`` does it where it is called, ``ProcessDecoder`` in processes of their
-/// own.
+/// Decodes pictures. ``ImageDecoder`` decodes in the calling process, ``ProcessDecoder`` in separate processes.
 ///
-/// Safe from any number of threads at once. Calls block the thread that makes them.
+/// Thread-safe. Calls block the calling thread.
 public protocol PictureDecoding: Sendable {
-  /// Pictures beyond these are refused.
+  /// The limits. A picture beyond them is an error.
   var limits: DecodingLimits { get }
 
-  /// The picture, or the first frame of an animation. `size` is asked once, when the header is known, for how many pixels
-  /// are wanted at least, upright; nil for as large as stored. What it throws is thrown.
+  /// Decodes a picture, or the first frame of an animation. `size` is called once, when the header is known. It
+  /// returns the smallest acceptable upright size in pixels, or nil for full size. Its errors are rethrown.
   ///
-  /// The bytes come from anywhere; what is made of them is a whole picture or an ``ImageError``.
+  /// The bytes may be untrusted. The result is a whole picture or an ``ImageError``.
   func decode(
     _ bytes: RawSpan, sizedBy size: (ImageInfo) throws(ImageError) -> PixelSize?
   ) throws(ImageError) -> DecodedImage
 }
 
 extension PictureDecoding {
-  /// The same where the size is known before.
+  /// Decodes a picture with a size that is known beforehand. Throws as the requirement of the protocol does.
   public func decode(_ bytes: RawSpan, atLeast size: PixelSize? = nil) throws(ImageError) -> DecodedImage {
     try decode(bytes) { _ throws(ImageError) in size }
   }

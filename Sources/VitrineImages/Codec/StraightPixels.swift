@@ -1,13 +1,13 @@
 import Vitrine
 
-/// A bitmap as encoders want it: rows of red, green, blue and alpha, packed, alpha straight.
+/// A bitmap in the form that encoders take: packed rows of red, green, blue and alpha, with straight alpha.
 struct StraightPixels {
   let memory: PixelMemory
   let size: PixelSize
   /// Whether any pixel is not opaque.
   let hasAlpha: Bool
 
-  /// Throws `outOfMemory`. O(pixels).
+  /// Converts a bitmap. O(pixels). Throws `outOfMemory`.
   init(_ bitmap: Bitmap) throws(ImageError) {
     size = bitmap.size
     memory = try PixelMemory(byteCount: bitmap.width * bitmap.height * 4)
@@ -28,7 +28,7 @@ struct StraightPixels {
     hasAlpha = alphas != 0xFF
   }
 
-  /// One row; gives the bits that all alphas of it have.
+  /// Converts one row. Returns the bitwise AND of its alphas.
   private static func convert(
     _ source: UnsafeRawBufferPointer, _ format: PixelFormat, _ width: Int, _ target: UnsafeMutableRawBufferPointer
   ) -> UInt8 {
@@ -74,7 +74,7 @@ struct StraightPixels {
     for x in 0..<width {
       let alpha = Int(source[x * 4 + 3])
       alphas &= UInt8(truncatingIfNeeded: alpha)
-      // A colour above its alpha is none that premultiplying gives, and yet some bytes say so.
+      // Premultiplication never gives a color above its alpha, but the bytes may contain one.
       func straight(_ channel: Int) -> Int {
         let value = Int(source[x * 4 + channel])
         return alpha == 0xFF ? value : alpha == 0 ? 0 : min(255, (value * 255 + alpha / 2) / alpha)

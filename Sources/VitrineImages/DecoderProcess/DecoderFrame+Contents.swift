@@ -1,4 +1,5 @@
-// What frames carry, as numbers. Nothing that is read is believed: whoever wrote it may be in the hands of hostile bytes.
+// The contents of frames, as numbers. No value that is read is trusted: hostile bytes may control the process that
+// sent it.
 
 extension DecoderFrame {
   // MARK: Headers
@@ -14,7 +15,7 @@ extension DecoderFrame {
       ])
   }
 
-  /// Nil for what no header of the format can say.
+  /// Returns the header, or nil if its values are impossible for the format.
   func info(of format: ImageFormat) -> ImageInfo? {
     let sides: ClosedRange<Int64> =
       switch format {
@@ -50,7 +51,7 @@ extension DecoderFrame {
     }
   }
 
-  /// Nil for a frame that is no error.
+  /// Returns the error, or nil for a frame of another kind.
   func error(of format: ImageFormat) -> ImageError? {
     guard kind == .failed else { return nil }
     switch numbers[0] {

@@ -1,5 +1,5 @@
-/// What a ``ProcessDecoder`` and its processes say to each other: messages of one size, so that neither has to believe
-/// a length.
+/// A message between a ``ProcessDecoder`` and one of its processes. All messages have one size, so neither side must
+/// trust a length.
 ///
 /// ```
 ///        owner                          process
@@ -10,8 +10,8 @@
 ///                                <----  drawn or failed
 /// ```
 ///
-/// Little-endian: kind (1 byte), 0 (1), bytes of text (2), turn (4), ten numbers (8 each), text (424). Bytes and pixels go
-/// beside it, in memory that both see.
+/// Little-endian: kind (1 byte), 0 (1), length of the text in bytes (2), turn (4), ten numbers (8 each), text (424).
+/// Bytes and pixels are passed in shared memory.
 package struct DecoderFrame: Hashable {
   package enum Kind: UInt8 {
     case ready = 1
@@ -28,9 +28,9 @@ package struct DecoderFrame: Hashable {
   private static let numberCount = 10
 
   package var kind: Kind
-  /// Which picture it is about: an answer has that of its question.
+  /// The number of the picture. An answer has the turn of its question.
   package var turn: UInt32
-  /// Those at the end that are not given are 0.
+  /// The ten numbers. Missing ones at the end are 0.
   package var numbers: [Int64]
   package var text: String
 
@@ -42,7 +42,7 @@ package struct DecoderFrame: Hashable {
     self.text = text
   }
 
-  /// Text that is too long is cut.
+  /// The encoded frame. A text that is too long is cut.
   package var bytes: [UInt8] {
     var bytes = [UInt8](repeating: 0, count: DecoderFrame.byteCount)
     let text = text.utf8.prefix(DecoderFrame.byteCount - DecoderFrame.textOffset)
@@ -57,7 +57,7 @@ package struct DecoderFrame: Hashable {
     return bytes
   }
 
-  /// Nil for bytes that no frame has. Text that is not UTF-8 is repaired.
+  /// Returns nil for bytes that are not a frame. Replaces invalid UTF-8 in the text.
   package init?(_ bytes: [UInt8]) {
     guard bytes.count == DecoderFrame.byteCount, let kind = Kind(rawValue: bytes[0]), bytes[1] == 0 else {
       return nil

@@ -1,10 +1,10 @@
 import CDecoderProcess
 import Foundation
 
-/// One process that decodes, as its owner sees it. Used by one thread at a time, as ``ProcessDecoder`` sees to; gone, with
-/// its socket and without a zombie, when nobody refers to it.
+/// The owner's view of one decoder process. Used by one thread at a time, which ``ProcessDecoder`` ensures. When the
+/// last reference is released, the process ends, its socket is closed, and no zombie remains.
 final class DecoderProcess: @unchecked Sendable {
-  /// Why a picture has not come. Behind all but `picture` the process is of no use any more.
+  /// The reason for a missing picture. After all except `picture` the process is unusable.
   enum Failure: Error {
     case picture(ImageError)
     case late
@@ -13,12 +13,12 @@ final class DecoderProcess: @unchecked Sendable {
   }
 
   let id: Int32
-  /// Pictures that it was asked for.
+  /// The number of pictures requested so far.
   private(set) var turn: UInt32 = 0
   private let socket: DecoderSocket
   private var hasEnded = false
 
-  /// Waits until it is ready. Throws `noDecoder`.
+  /// Starts a process and waits until it is ready. Throws `noDecoder`.
   init(_ executable: String, arguments: [String], milliseconds: Int) throws(ImageError) {
     var words: [UnsafeMutablePointer<CChar>?] = ([executable] + arguments).map { strdup($0) } + [nil]
     defer { for word in words { free(word) } }
@@ -39,10 +39,11 @@ final class DecoderProcess: @unchecked Sendable {
 
   deinit { end(waiting: 0) }
 
-  /// Whether it waits for a picture. One that is idle and has something to say has died, or is none of ours any more.
+  /// Whether the process waits for a picture. If an idle process has sent data or closed its socket, it has died or is
+  /// not trustworthy.
   var isWell: Bool { !hasEnded && !vitrine_process_has_spoken(socket.descriptor) }
 
-  /// The steps of one picture, all within `limits.milliseconds` and `grace` more.
+  /// Decodes one picture. All steps together may take `limits.milliseconds` and `grace` milliseconds more.
   func decode(
     _ bytes: SharedMemory, _ byteCount: Int, _ format: ImageFormat, _ limits: DecodingLimits, grace: Int,
     sizedBy size: (ImageInfo) throws(ImageError) -> PixelSize?
@@ -83,9 +84,9 @@ final class DecoderProcess: @unchecked Sendable {
 
   // MARK: The end
 
-  /// Ends it, and says what has happened: "died by signal 11 (Segmentation fault)".
+  /// Ends the process. Returns the reason for its end, such as "died by signal 11 (Segmentation fault)".
   func reason(for failure: Failure) -> String {
-    // Its end of the socket closes a moment before the system knows how it has ended.
+    // Its end of the socket closes a moment before its exit status is available, so this waits.
     let ending = end(waiting: 1000, unless: { if case .closed = failure { false } else { true } }())
     switch failure {
     case .picture(let error): return "failed: \(error)"
@@ -95,7 +96,7 @@ final class DecoderProcess: @unchecked Sendable {
     }
   }
 
-  /// Whether the system has ended it for using a processor for longer than it may.
+  /// Whether the system ended the process because it exceeded its processor time.
   private(set) var hasUsedItsTime = false
 
   @discardableResult
@@ -131,7 +132,7 @@ extension DecoderProcess.Failure {
   }
 }
 
-/// A moment that no change of the clock moves.
+/// A point in time on the monotonic clock.
 private struct Deadline {
   private let nanoseconds: UInt64
 

@@ -6,12 +6,12 @@ import CDecoderProcess
   import Darwin
 #endif
 
-/// One end of what frames go through.
+/// One end of the socket that carries frames.
 package struct DecoderSocket {
   package enum Failure: Error, Hashable {
     case late
     case closed
-    /// What came is no frame.
+    /// The received bytes are not a frame.
     case rubbish
     case errno(Int32)
 
@@ -36,12 +36,12 @@ package struct DecoderSocket {
     if error != 0 { throw Failure(error) }
   }
 
-  /// `milliseconds` from now; nil for as long as it takes. Takes no descriptor: those that come are closed unseen.
+  /// Receives a frame within `milliseconds` from now, or without a time limit if nil. Closes received descriptors.
   package func receive(milliseconds: Int?) throws(Failure) -> DecoderFrame {
     try receive(milliseconds, nil)
   }
 
-  /// With the memory that came beside it.
+  /// Receives a frame, and the memory sent with it.
   package func receiveWithMemory() throws(Failure) -> (DecoderFrame, SharedMemory?) {
     var found: Int32 = -1
     let frame = try receive(nil, &found)

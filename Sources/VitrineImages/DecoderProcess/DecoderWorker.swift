@@ -1,12 +1,13 @@
 import CDecoderProcess
 import Foundation
 
-/// What `vitrine-decoder` is: reads pictures from its owner and answers with pixels, until the owner is gone. One thread.
+/// The program `vitrine-decoder`: receives pictures from its owner and answers with pixels, until the owner closes the
+/// socket. Single-threaded.
 package enum DecoderWorker {
-  /// Given by whoever starts it.
+  /// The socket to the owner, which the owner passes as descriptor 3.
   package static let socket = DecoderSocket(descriptor: 3)
 
-  /// The picture that is in hand: its bytes, how many, and what its header says.
+  /// The current picture: its bytes, their number, and its header.
   private struct Picture {
     let memory: SharedMemory
     let byteCount: Int
@@ -14,7 +15,8 @@ package enum DecoderWorker {
     let info: ImageInfo
   }
 
-  /// `arguments`: the program's name, and how many bytes of address space it may take beyond those it has.
+  /// Runs the program. `arguments` are its name, and the bytes of address space that it may use beyond its present
+  /// size.
   package static func run(_ arguments: [String]) -> Never {
     guard arguments.count == 2, let byteCount = UInt64(arguments[1]), vitrine_process_confine(byteCount) == 0 else {
       FileHandle.standardError.write(Data("vitrine-decoder is started by VitrineImages, not by hand\n".utf8))
@@ -58,7 +60,7 @@ package enum DecoderWorker {
 
   private static func header(_ frame: DecoderFrame, _ memory: SharedMemory?) throws(ImageError) -> Picture {
     let limits = frame.limits
-    // A decoder looks at the clock itself, and this is for where it does not come to it.
+    // A decoder checks the clock itself. This limit covers the code between those checks.
     _ = vitrine_process_limit_time(UInt64(max(0, limits.milliseconds)))
     let byteCount = Int(clamping: frame.numbers[0])
     let decoder = ImageDecoder(limits: limits)

@@ -1,40 +1,40 @@
 import Foundation
 import Vitrine
 
-/// Decodes in a few processes of their own, so that a crash in a decoder costs one picture, and its memory is not this
-/// process's.
+/// Decodes in separate processes, so that a crash of a decoder costs only one picture, and its memory is separate from
+/// the app's.
 ///
-/// Each process runs `vitrine-decoder`, a product of this package, which the app brings along. It gets a copy of the
-/// picture's bytes and writes its pixels to memory that is then frozen and mapped here, not copied (on Linux; elsewhere
-/// it is copied). A small picture costs a quarter of a millisecond more than in this process, a large one also what
-/// memory costs that is new each time; the first one the start of a process, some tens of milliseconds.
+/// Each process runs `vitrine-decoder`, a product of this package that the app must include. It gets a copy of the
+/// picture's bytes, and writes the pixels to memory that is then frozen and mapped here without a copy on Linux, or
+/// copied on other systems. A small picture costs 0.25 ms more than in the calling process. A large one also costs the
+/// allocation of new memory each time. The first picture costs the start of a process, some tens of milliseconds.
 ///
-/// A process is bounded in memory (`RLIMIT_AS`), in time on a processor (`RLIMIT_CPU`), and killed when it does not answer.
-/// Whatever it answers, also in the hands of hostile bytes, is checked against what was asked, and cannot be changed any
-/// more when it is shown. It keeps the rights of the user who runs it: this is no sandbox.
+/// A process is limited in memory (`RLIMIT_AS`) and in processor time (`RLIMIT_CPU`), and is killed if it does not
+/// answer. All its answers are checked against the request, since hostile bytes may control it, and cannot change once
+/// they are shown. A process keeps the rights of its user: this is no sandbox.
 ///
-/// Safe from any number of threads; a call blocks its thread, and waits while all processes are busy. They end with the
-/// decoder. A program that ignores `SIGCHLD`, or waits for children that it does not know, hears of the end of these, too,
-/// and the errors cannot say any more how they died.
+/// Thread-safe. A call blocks its thread, and waits while all processes are busy. The processes end with the decoder.
+/// A program that ignores `SIGCHLD`, or waits for children that it did not start, also sees the end of these
+/// processes, and then errors cannot tell how they died.
 public final class ProcessDecoder: PictureDecoding {
-  /// The bounds of decoder processes.
+  /// The options of decoder processes.
   public struct Options: Sendable {
     /// The limits of each decoding. A picture beyond them is an ``ImageError``.
     public var limits: DecodingLimits
-    /// Processes at once; each is started when there is something for it to do.
+    /// The number of concurrent processes. Each is started when it is first needed.
     public var processCount = max(1, min(ProcessInfo.processInfo.activeProcessorCount, 4))
-    /// A process that has served so many pictures is replaced: one that has come into wrong hands unnoticed does harm to no
-    /// more. 1 for a process for each picture.
+    /// The number of pictures after which a process is replaced. This limits the harm of a process that hostile bytes
+    /// control without notice. With 1, each picture gets a new process.
     public var picturesPerProcess = 256
-    /// Bytes of address space of a process, beyond those that the limits allow for one picture: for its file, and for what
-    /// libraries keep.
+    /// The bytes of address space of a process beyond `limits.byteCount`, for the picture's file and for the
+    /// libraries.
     public var furtherByteCount = 256 << 20
-    /// What a process may take to answer beyond the limits' own time; and to start.
+    /// The milliseconds that a process may take to answer beyond the time limit of a decoding.
     public var graceMilliseconds = 2_000
-    /// Milliseconds that a process may take to start.
+    /// The milliseconds that a process may take to start.
     public var startMilliseconds = 30_000
 
-    /// Makes options with defaults for all but the limits.
+    /// Creates options with defaults for all except the limits.
     public init(limits: DecodingLimits = DecodingLimits()) { self.limits = limits }
   }
 
@@ -51,12 +51,12 @@ public final class ProcessDecoder: PictureDecoding {
   private let free: DispatchSemaphore
   private let state = Locked(State())
 
-  /// `executable`: the path of `vitrine-decoder`, which is looked at when the first picture comes.
+  /// Creates a decoder. `executable` is the path of `vitrine-decoder`; it is first accessed for the first picture.
   public convenience init(executable: String, options: Options = Options()) {
     self.init(executable: executable, arguments: [], options: options)
   }
 
-  /// `arguments`: further ones, for programs that tests put in its place.
+  /// Creates a decoder. Tests pass further `arguments` to programs that replace `vitrine-decoder`.
   package init(executable: String, arguments: [String], options: Options) {
     self.executable = executable
     self.arguments = arguments
@@ -64,13 +64,13 @@ public final class ProcessDecoder: PictureDecoding {
     free = DispatchSemaphore(value: max(1, options.processCount))
   }
 
-  /// As ``ImageDecoder/decode(_:sizedBy:)``; and throws `decoderDied`, which says how, where a process has died over the
-  /// picture or answered what cannot be, `noDecoder` where none can be started.
+  /// Decodes as ``ImageDecoder/decode(_:sizedBy:)`` does. Also throws `decoderDied`, with the reason, if a process
+  /// died during this decoding or gave an invalid answer, and `noDecoder` if no process can be started.
   public func decode(
     _ bytes: RawSpan, sizedBy size: (ImageInfo) throws(ImageError) -> PixelSize?
   ) throws(ImageError) -> DecodedImage {
     try bytes.withUnsafeBytes { buffer throws(ImageError) in
-      // What is no picture at all needs no process.
+      // Bytes in an unknown format need no process.
       let format = try ImageFormat(PictureBytes(buffer))
       let memory = try SharedMemory(buffer)
       free.wait()
@@ -89,12 +89,12 @@ public final class ProcessDecoder: PictureDecoding {
     }
   }
 
-  /// Those that run in this moment, for tests.
+  /// The running processes, for tests.
   package var processIdentifiers: Set<Int32> { state.withLock { $0.running } }
 
   // MARK: Processes
 
-  /// One that is idle, or a new one.
+  /// Returns an idle process or a new one.
   private func take() throws(ImageError) -> DecoderProcess {
     while let process = state.withLock({ $0.idle.popLast() }) {
       if process.isWell { return process }
@@ -117,8 +117,8 @@ public final class ProcessDecoder: PictureDecoding {
     state.withLock { _ = $0.running.remove(process.id) }
   }
 
-  /// Nil: the same is to be tried once more, by a process that has seen no other picture. One that has may have died of
-  /// that, or been killed while it was idle.
+  /// Returns the error, or nil to try again with another process. A process that served other pictures before may have
+  /// died because of them, or been killed while idle.
   private func failure(_ failure: DecoderProcess.Failure, of process: DecoderProcess) -> ImageError? {
     if case .picture(let error) = failure {
       giveBack(process)

@@ -6,15 +6,15 @@ import CDecoderProcess
   import Darwin
 #endif
 
-/// Memory that two processes can see, by a descriptor: gone when nobody has that, nor has it mapped. Of a fixed size where
-/// the system can see to that.
+/// Memory that two processes share by a descriptor. It is freed once no process has the descriptor or a mapping. Its
+/// size is fixed if the system supports that.
 package final class SharedMemory: Sendable {
   package let descriptor: Int32
 
-  /// Takes the descriptor over.
+  /// Takes ownership of the descriptor.
   package init(descriptor: Int32) { self.descriptor = descriptor }
 
-  /// Zeros. Throws `outOfMemory`, also where it is descriptors that are lacking.
+  /// Allocates zeroed memory. Throws `outOfMemory`, also if no descriptor is free.
   package init(byteCount: Int) throws(ImageError) {
     var descriptor: Int32 = -1
     guard byteCount >= 0, vitrine_memory_make(byteCount, &descriptor) == 0 else {
@@ -23,7 +23,7 @@ package final class SharedMemory: Sendable {
     self.descriptor = descriptor
   }
 
-  /// A copy.
+  /// Allocates memory with a copy of the bytes. Throws `outOfMemory`.
   package convenience init(_ bytes: UnsafeRawBufferPointer) throws(ImageError) {
     try self.init(byteCount: bytes.count)
     guard vitrine_memory_fill(descriptor, bytes.baseAddress, bytes.count) == 0 else {
@@ -33,8 +33,8 @@ package final class SharedMemory: Sendable {
 
   deinit { close(descriptor) }
 
-  /// Lends it; `isShared`: what is written is seen by the other process. Nil where it is smaller than that, or there is no
-  /// room for it.
+  /// Calls `body` with the mapped memory. If `isShared` is set, the other process sees writes. Returns nil if the
+  /// memory is smaller than `byteCount`, or cannot be mapped.
   package func withBytes<R>(
     _ byteCount: Int, isShared: Bool, _ body: (UnsafeMutableRawBufferPointer) throws(ImageError) -> R
   ) throws(ImageError) -> R? {
@@ -45,8 +45,8 @@ package final class SharedMemory: Sendable {
     return try body(UnsafeMutableRawBufferPointer(start: bytes, count: byteCount))
   }
 
-  /// What is in it from now on for ever: frozen and mapped, or a copy where the system cannot freeze. Nil where the other
-  /// process still has it mapped and could change it. Throws `outOfMemory`.
+  /// Returns the contents in a form that cannot change: frozen and mapped, or copied if the system cannot freeze
+  /// memory. Returns nil if the other process still has a writable mapping. Throws `outOfMemory`.
   func pixels(_ byteCount: Int) throws(ImageError) -> PixelMemory? {
     switch vitrine_memory_freeze(descriptor) {
     case 0:

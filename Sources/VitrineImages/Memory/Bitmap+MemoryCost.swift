@@ -1,10 +1,10 @@
 import Foundation
 
 extension Bitmap {
-  /// What holding it takes, in bytes, as a pipeline's memory cache counts it: its pixels; of a bitmap that is the store's
-  /// memory, the whole pages that they lie on. Those pages are not copied: they are the system's own cache of the store's
-  /// file, shared by all bitmaps on them, and it takes them back when memory gets short. They are counted in full all the
-  /// same, because a bitmap that is held keeps its part of the file on the disk and mapped.
+  /// The memory that a retained bitmap costs in a pipeline's memory cache, in bytes. For pixels in memory it is their
+  /// size. For pixels mapped from the store it is the whole pages that they lie on. Those pages are the system's cache
+  /// of the store's file: they are shared by all bitmaps on them, and the system reclaims them when memory is short.
+  /// They count in full nevertheless, since a retained bitmap keeps its part of the file on the disk and mapped.
   var memoryCost: Int {
     guard isMapped else { return layout.byteCount }
     return withPixels { span in

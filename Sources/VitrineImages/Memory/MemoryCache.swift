@@ -1,11 +1,11 @@
 import Dispatch
 
-/// Values kept in memory for as long as limits allow, those used least recently going first.
+/// A cache of values in memory with limits, which drops the least recently used values first.
 ///
-/// Never above its limits, not for an instant: room is made, and what made it has gone, before a value is taken in. (With
-/// several threads, each may be letting go of what it pushed out while others bring more.) What a cost is, its user says;
-/// a pipeline's costs are those of ``Bitmap/memoryCost``. Safe from any thread; every call is O(1) and holds a lock for
-/// some dozens of nanoseconds, but for `removeAll` and those that remove several, which are O(values removed), and
+/// The values in the cache never exceed its limits: a value is inserted only after the dropped values are released.
+/// With several threads, each may still be releasing dropped values while others insert. The user defines the unit of
+/// cost; a pipeline uses ``Bitmap/memoryCost``. Thread-safe. Calls are O(1) and hold a lock for some dozens of
+/// nanoseconds, except `removeAll` and calls that remove several values, which are O(values removed), and
 /// `removeAll(where:)`, which is O(values).
 public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   /// The limits of a cache: cost, number and age of its values.
@@ -14,16 +14,16 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
   private let state: Locked<State>
   private let now: @Sendable () -> Int64
 
-  /// `now`: milliseconds of a clock that never steps back.
+  /// Creates a cache. `now` returns milliseconds of a monotonic clock.
   public init(limits: Limits, now: @escaping @Sendable () -> Int64 = MemoryCache.uptime) {
     state = Locked(State(limits: limits))
     self.now = now
   }
 
-  /// Milliseconds since some moment.
+  /// Returns the milliseconds of a monotonic clock, from an arbitrary start.
   public static func uptime() -> Int64 { Int64(DispatchTime.now().uptimeNanoseconds / 1_000_000) }
 
-  /// A value, which counts as used now.
+  /// Returns the value of a key, or nil if there is none or it is too old. Counts as a use.
   public subscript(key: Key) -> Value? {
     let time = now()
     let (value, gone) = state.withLock { $0.use(key, time) }
@@ -31,8 +31,8 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
     return value
   }
 
-  /// Takes a value in, in place of what the key had; answers false, and takes the old one out all the same, when it alone
-  /// costs more than the limit.
+  /// Inserts a value, and removes the previous value of the key. Returns false if the new value alone exceeds the cost
+  /// limit; the previous value is removed in that case too.
   @discardableResult
   public func insert(_ value: Value, for key: Key, cost: Int = 1) -> Bool {
     let time = now()
@@ -43,28 +43,28 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
       case .isTooLarge(let gone):
         withExtendedLifetime(gone) {}
         return false
-      // Values go outside the lock, since the last reference to one may unmap a file; and before the new one is in. Somebody
-      // else may take their room meanwhile.
+      // Dropped values are released outside the lock, since the last reference may unmap a file, and before the new
+      // value is inserted. Another thread may use the room in the meantime, so the loop tries again.
       case .madeRoom(let gone): withExtendedLifetime(gone) {}
       }
     }
   }
 
-  /// Removes a value, and returns it. Nil where the key has none. O(1).
+  /// Removes a value and returns it, or nil if the key has none. O(1).
   @discardableResult
   public func remove(_ key: Key) -> Value? { state.withLock { $0.remove(key) } }
 
   /// Removes all values. O(values).
   public func removeAll() { withExtendedLifetime(state.withLock { $0.trim(cost: -1, count: 0) }) {} }
 
-  /// Removes the values whose keys `isUnwanted` names. It is called without a lock. O(values).
+  /// Removes the values whose keys satisfy `isUnwanted`, which is called without a lock. O(values).
   public func removeAll(where isUnwanted: (Key) -> Bool) {
     let keys = state.withLock { $0.keys }.filter(isUnwanted)
     withExtendedLifetime(keys.compactMap { remove($0) }) {}
   }
 
-  /// Lets values go, those used least recently first, until what is left costs at most this share of what it costs now: for
-  /// when memory gets short.
+  /// Removes least recently used values until the rest costs at most a share, from 0 to 1, of the present cost. For
+  /// memory shortage. O(values removed).
   public func trim(toCostShare share: Double) {
     let gone = state.withLock { state in
       let share = share.isNaN ? 0 : min(max(share, 0), 1)
@@ -73,7 +73,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
     withExtendedLifetime(gone) {}
   }
 
-  /// The limits. Setting smaller ones removes values, those used least recently first. O(values removed).
+  /// The limits. Lower limits remove the least recently used values. O(values removed).
   public var limits: Limits {
     get { state.withLock { $0.limits } }
     set {
@@ -114,7 +114,7 @@ extension MemoryCache {
     var count: Int { items.count }
     var keys: [Key] { items.keys }
 
-    /// The value, or the one that has grown too old.
+    /// Returns the value, or the value to release if it has become too old.
     mutating func use(_ key: Key, _ time: Int64) -> (value: Value?, gone: Value?) {
       guard let item = items.use(key) else { return (nil, nil) }
       if let age = limits.ageMilliseconds, time - item.since >= age { return (nil, remove(key)) }

@@ -1,13 +1,13 @@
-/// What a memory cache may hold.
+/// The limits of a memory cache.
 public struct MemoryLimits: Sendable, Hashable {
-  /// What the costs may sum up to, in bytes where the costs are: see ``MemoryCache``.
+  /// The largest sum of costs, in the unit of the costs: see ``MemoryCache``.
   public var cost: Int
-  /// The most values.
+  /// The largest number of values.
   public var count: Int
-  /// Milliseconds after which a value counts as gone; nil for never.
+  /// The age in milliseconds at which a value expires, or nil for no limit.
   public var ageMilliseconds: Int64?
 
-  /// Makes limits; without arguments there are none. Negative numbers count as 0.
+  /// Creates limits; the defaults are unlimited. Negative numbers count as 0.
   public init(cost: Int = .max, count: Int = .max, ageMilliseconds: Int64? = nil) {
     self.cost = max(0, cost)
     self.count = max(0, count)

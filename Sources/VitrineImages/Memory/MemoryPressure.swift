@@ -2,19 +2,20 @@
   import Dispatch
 #endif
 
-/// Tells when the system gets short of memory: by Linux's pressure stall information (of the system, or where that may not
-/// be watched of this process's cgroup), by the system's own notice on Apple platforms. Where there is neither it is quiet.
+/// Reports memory shortage of the system. The source on Linux is pressure stall information, of the system or, if that
+/// cannot be watched, of this process's cgroup. On Apple platforms it is the system's memory pressure event. On
+/// systems without either, it reports nothing.
 ///
-/// The system is watched while there are observers: on Linux by one thread, which sleeps. Safe from any thread.
+/// The system is watched while there are observers; on Linux by one thread, which sleeps. Thread-safe.
 public final class MemoryPressure: Sendable {
-  /// The degrees of memory pressure.
+  /// The levels of memory pressure.
   public enum Level: Sendable, Hashable, CaseIterable {
-    /// Tasks wait for memory at times.
+    /// Some tasks wait for memory at times.
     case warning
-    /// All of them do, or the system is about to kill.
+    /// All tasks wait for memory, or the system is about to kill processes.
     case critical
 
-    /// What is left of what a pipeline holds in memory.
+    /// The share of its memory contents that a pipeline keeps.
     var share: Double {
       switch self {
       case .warning: 0.5
@@ -23,7 +24,7 @@ public final class MemoryPressure: Sendable {
     }
   }
 
-  /// Observes as long as it is referenced.
+  /// An observation, which lasts until this object is released.
   public final class Observation: Sendable {
     private let end: @Sendable () -> Void
     fileprivate init(_ end: @escaping @Sendable () -> Void) { self.end = end }
@@ -31,7 +32,7 @@ public final class MemoryPressure: Sendable {
   }
 
   typealias Tell = @Sendable (Level) -> Void
-  /// Begins to watch, and answers what ends it; nil where there is nothing to watch.
+  /// Starts a watch and returns the closure that ends it, or nil if the watch is not possible.
   typealias Watch = @Sendable (_ tell: @escaping Tell) -> (@Sendable () -> Void)?
 
   private struct State {
@@ -43,16 +44,16 @@ public final class MemoryPressure: Sendable {
   private let watch: Watch
   private let state = Locked(State())
 
-  /// The system's.
+  /// Creates an observer of the system's memory pressure.
   public convenience init() { self.init(MemoryPressure.system) }
 
-  /// Of whatever watches; or, with nil, only of what ``report(_:)`` is told.
+  /// Creates an observer with a given watch. With nil, only ``report(_:)`` reports levels.
   init(_ watch: Watch?) { self.watch = watch ?? { _ in nil } }
 
-  /// Nobody watches; ``report(_:)`` tells.
+  /// Returns an object that watches nothing. The app calls ``report(_:)``.
   public static func manual() -> MemoryPressure { MemoryPressure(nil) }
 
-  /// Calls `observer`, on some thread, each time that memory gets short.
+  /// Calls `observer`, on any thread, at each report of memory pressure, until the result is released.
   public func observe(_ observer: @escaping @Sendable (Level) -> Void) -> Observation {
     let number = state.withLock { state in
       state.nextNumber += 1
@@ -63,7 +64,7 @@ public final class MemoryPressure: Sendable {
     return Observation { [weak self] in self?.end(number) }
   }
 
-  /// Tells all observers, as if the system had.
+  /// Calls all observers, as a report of the system would.
   public func report(_ level: Level) {
     for observer in state.withLock({ Array($0.observers.values) }) { observer(level) }
   }

@@ -7,23 +7,24 @@
     import Musl
   #endif
 
-  /// Waits for Linux to say that memory is short (Documentation/accounting/psi.rst): a file of pressure stall information,
-  /// once a threshold was written to it, has something urgent to say when tasks waited for memory for longer.
+  /// Watches Linux pressure stall information (Documentation/accounting/psi.rst). After a threshold is written to such
+  /// a file, `poll` reports urgent data each time tasks have waited for memory longer than the threshold.
   ///
-  /// One thread, which sleeps in `poll`, from init to ``stop()`` or the end of the last file. Safe from any thread.
+  /// One thread sleeps in `poll`, from `init` to ``stop()`` or until no file is left. Thread-safe.
   final class PressureWatch: Sendable {
     struct Trigger: Sendable {
       let file: Int32
       let level: MemoryPressure.Level
     }
 
-    /// What one event is told for at most once in: what was given back takes a while to show.
+    /// The shortest time between two reports. The effect of released memory is not visible immediately.
     static let pauseMilliseconds: Int32 = 1000
 
-    /// The ends of a pipe, of which the thread has one. -1 once it is closed.
+    /// The write end of the pipe whose read end wakes the thread; -1 once it is closed.
     private let wake: Locked<Int32>
 
-    /// Takes the files over. Nil where there are none, or no pipe for the thread to be woken by.
+    /// Takes ownership of the files. Returns nil if there are none, or if the pipe that wakes the thread cannot be
+    /// created.
     init?(_ triggers: [Trigger], pauseMilliseconds: Int32 = pauseMilliseconds, tell: @escaping MemoryPressure.Tell) {
       var ends: [Int32] = [-1, -1]
       guard !triggers.isEmpty, pipe(&ends) == 0 else {
@@ -41,7 +42,7 @@
 
     deinit { stop() }
 
-    /// Nothing more is told, but for what is being told in this moment.
+    /// Ends the reports. One that is running may still end after this call.
     func stop() {
       wake.withLock { wake in
         if wake >= 0 { close(wake) }
@@ -66,7 +67,7 @@
         } else if events.contains(where: { $0.1 & Int16(POLLPRI) != 0 }) {
           tell(.warning)
         }
-        // Its cgroup has gone.
+        // The file's cgroup was removed.
         let dead = Set(events.filter { $0.1 & Int16(POLLERR | POLLNVAL) != 0 }.map(\.0.file))
         for file in dead { close(file) }
         triggers.removeAll { dead.contains($0.file) }
@@ -75,7 +76,7 @@
       }
     }
 
-    /// Whether it was ended meanwhile.
+    /// Returns whether the watch was stopped during the sleep.
     private static func sleeps(_ milliseconds: Int32, orUntil end: Int32) -> Bool {
       var polled = pollfd(fd: end, events: Int16(POLLIN), revents: 0)
       return poll(&polled, 1, milliseconds) > 0
@@ -83,12 +84,12 @@
 
     // MARK: Files
 
-    /// Microseconds of waiting in a window of two seconds, the shortest that a process without privileges may ask for.
+    /// The microseconds of waiting within a window of 2 s, the shortest window allowed to an unprivileged process.
     private static let thresholds: [(text: String, level: MemoryPressure.Level)] = [
       ("some 200000 2000000", .warning), ("full 200000 2000000", .critical),
     ]
 
-    /// Of the first file that takes them.
+    /// Returns the triggers of the first file that accepts them.
     static func triggers(_ paths: [String] = paths()) -> [Trigger] {
       for path in paths {
         let found = thresholds.compactMap { threshold in
@@ -102,14 +103,14 @@
     private static func trigger(_ path: String, _ threshold: String) -> Int32? {
       let file = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC)
       guard file >= 0 else { return nil }
-      // With the zero behind it.
+      // The text includes its terminating zero.
       let count = threshold.utf8.count + 1
       if threshold.withCString({ write(file, $0, count) }) == count { return file }
       close(file)
       return nil
     }
 
-    /// The system's file, and that of the cgroup (version 2) as `/proc/self/cgroup` names it.
+    /// The pressure file of the system, and that of the cgroup (version 2) named in `/proc/self/cgroup`.
     static func paths(cgroups: String? = try? String(contentsOfFile: "/proc/self/cgroup", encoding: .utf8)) -> [String]
     {
       let group = (cgroups ?? "").split(separator: "\n").first { $0.hasPrefix("0::/") }?.dropFirst(4)

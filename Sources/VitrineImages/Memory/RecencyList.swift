@@ -1,6 +1,6 @@
-/// Values by key, in the order of their last use. Every call is O(1), but for ``keys`` and ``values``.
+/// Values by key, in order of last use. Calls are O(1), except ``keys`` and ``values``.
 ///
-/// Nodes in an array, linked from the newest (`head`) to the oldest (`tail`); free ones have no entry.
+/// The nodes lie in an array and are linked from the newest (`head`) to the oldest (`tail`). Free nodes have no entry.
 struct RecencyList<Key: Hashable, Value> {
   private struct Node {
     var entry: (key: Key, value: Value)?
@@ -15,9 +15,9 @@ struct RecencyList<Key: Hashable, Value> {
   private var tail = -1
 
   var count: Int { indices.count }
-  /// In no order.
+  /// The keys, in no particular order.
   var keys: [Key] { Array(indices.keys) }
-  /// From the oldest to the newest.
+  /// The values, from the oldest to the newest.
   var values: [Value] {
     var values: [Value] = []
     var index = tail
@@ -29,10 +29,10 @@ struct RecencyList<Key: Hashable, Value> {
   }
   var oldest: (key: Key, value: Value)? { tail < 0 ? nil : nodes[tail].entry }
 
-  /// Without its being a use.
+  /// Returns the value of a key. Does not count as a use.
   func value(_ key: Key) -> Value? { indices[key].flatMap { nodes[$0].entry?.value } }
 
-  /// Without its being a use. The key must be there.
+  /// Replaces the value of a key, which must be present. Does not count as a use.
   mutating func replace(_ value: Value, _ key: Key) {
     guard let index = indices[key] else { preconditionFailure() }
     nodes[index].entry = (key, value)
@@ -45,7 +45,7 @@ struct RecencyList<Key: Hashable, Value> {
     return nodes[index].entry?.value
   }
 
-  /// As the newest, in place of what the key had, which is given back.
+  /// Inserts a value as the newest. Returns the value that it replaces.
   @discardableResult
   mutating func insert(_ value: Value, _ key: Key) -> Value? {
     let old = remove(key)
@@ -53,7 +53,7 @@ struct RecencyList<Key: Hashable, Value> {
     return old
   }
 
-  /// As the oldest. The key must not be there.
+  /// Inserts a value as the oldest. The key must not be present.
   mutating func insertAsOldest(_ value: Value, _ key: Key) {
     precondition(indices[key] == nil)
     let index = node(value, key)

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a response says about keeping it (RFC 9111, 5.2.2; RFC 5861; RFC 8246), as far as it concerns a private cache.
+/// The caching rules of a response (RFC 9111, 5.2.2; RFC 5861; RFC 8246) that apply to a private cache.
 struct CacheControl: Hashable {
   var maxAge: Int64?
   var isNoStore = false
@@ -10,16 +10,17 @@ struct CacheControl: Hashable {
   var staleWhileRevalidate: Int64?
   var staleIfError: Int64?
 
-  /// Seconds above which nothing is told apart any more.
+  /// The upper limit of all times, in seconds.
   private static let longest: Int64 = 1 << 31
 
-  /// What `Age` says, of several caches the first (RFC 9111, 5.1); 0 for what is no number.
+  /// Returns the seconds of an `Age` header. Of several values the first counts (RFC 9111, 5.1). An invalid one counts
+  /// as 0.
   static func age(_ text: String) -> Int64 {
     seconds(text.split(separator: ",").first.map { $0.trimmingCharacters(in: .whitespaces) } ?? "")
   }
 
-  /// Unknown directives are passed over. Of two that contradict each other the shorter life counts, and a number that
-  /// is none counts as 0.
+  /// Reads a `Cache-Control` header. Ignores unknown directives. Of contradictory values the shorter lifetime counts,
+  /// and an invalid number counts as 0.
   init(_ text: String) {
     for (name, value) in CacheControl.directives(text) {
       switch name {
@@ -41,7 +42,8 @@ struct CacheControl: Hashable {
     return min(Int64(text) ?? longest, longest)
   }
 
-  /// Names in lower case with their values, which may be quoted strings with commas in them.
+  /// Returns the directives: names in lower case, with their values. A value may be a quoted string that contains
+  /// commas.
   private static func directives(_ text: String) -> [(name: String, value: String)] {
     var found: [(String, String)] = []
     var rest = Array(text)[...]

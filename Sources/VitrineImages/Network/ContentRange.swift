@@ -1,11 +1,11 @@
-/// Which part of a body a response has: `bytes 5-9/10` (RFC 9110, 14.4).
+/// The part of a body in a response: `bytes 5-9/10` (RFC 9110, 14.4).
 struct ContentRange: Hashable {
   let first: Int
   let last: Int
-  /// Of the whole; nil for `*`.
+  /// The size of the whole body in bytes, or nil for `*`.
   let total: Int?
 
-  /// Nil for anything else, also where the numbers contradict each other.
+  /// Returns nil for other text, and for contradictory numbers.
   init?(_ text: String) {
     let words = text.lowercased().split(separator: " ", omittingEmptySubsequences: true)
     guard words.count == 2, words[0] == "bytes" else { return nil }

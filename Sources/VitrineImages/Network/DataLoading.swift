@@ -1,10 +1,10 @@
 import Foundation
 
-/// Brings the bytes behind a URL. ``URLSessionLoader`` does it by HTTP; an app may bring them from elsewhere.
+/// Loads the bytes behind a URL. ``URLSessionLoader`` loads by HTTP; an app may load from other sources.
 public protocol DataLoading: Sendable {
-  /// Tells `receiver` of the response and then of its bytes, piece by piece, from any thread but one at a time, and returns
-  /// when all have come. Ends early, with what it throws, when the receiver throws or the task is cancelled. Throws
-  /// ``LoadError`` for what goes wrong on the way.
+  /// Loads bytes. Passes the response and then its bytes, in pieces, to `receiver`, from any thread but one call at a
+  /// time, and returns after the last piece. If the receiver throws or the task is canceled, ends early and throws
+  /// that error. Throws ``LoadError`` if the load fails.
   func load(_ request: LoadRequest, _ receiver: any LoadReceiving) async throws
 }
 
@@ -12,16 +12,16 @@ public protocol DataLoading: Sendable {
 public struct LoadRequest: Sendable, Hashable {
   /// The URL as text. The loader parses it.
   public var url: String
-  /// Headers to send, by name.
+  /// The headers to send, by name.
   public var headers: [String: String]
 
-  /// Makes a request. The loader checks the URL.
+  /// Creates a request. The loader checks the URL.
   public init(url: String, headers: [String: String] = [:]) {
     self.url = url
     self.headers = headers
   }
 
-  /// By the URL's bytes.
+  /// Compares URLs by their bytes.
   public static func == (a: LoadRequest, b: LoadRequest) -> Bool {
     KeyText(a.url) == KeyText(b.url) && a.headers == b.headers
   }
@@ -34,56 +34,56 @@ public struct LoadRequest: Sendable, Hashable {
 
 /// The head of a response.
 public struct LoadResponse: Sendable, Hashable {
-  /// Of HTTP; 200 where there is no such thing.
+  /// The HTTP status; 200 for other protocols.
   public var status: Int
-  /// Headers of the response, by name.
+  /// The headers of the response, by name.
   public var headers: [String: String]
-  /// Bytes that are to come, if that is known.
+  /// The number of bytes to come, if it is known.
   public var expectedByteCount: Int?
 
-  /// Makes a response.
+  /// Creates a response.
   public init(status: Int = 200, headers: [String: String] = [:], expectedByteCount: Int? = nil) {
     self.status = status
     self.headers = headers
     self.expectedByteCount = expectedByteCount
   }
 
-  /// A header by its name in any case.
+  /// Returns the header with a name, in any case.
   func header(_ name: String) -> String? {
     headers[name] ?? headers.first { $0.key.lowercased() == name.lowercased() }?.value
   }
 }
 
-/// What takes a response.
+/// Receives a response and its bytes.
 public protocol LoadReceiving: Sendable {
-  /// Takes the head, once and before all bytes. An error ends the load.
+  /// Receives the head of the response. Called once, before all bytes. An error ends the load.
   func begin(_ response: LoadResponse) throws
-  /// Takes the next bytes, in order. An error ends the load.
+  /// Receives the next bytes, in order. An error ends the load.
   func receive(_ bytes: Data) throws
 }
 
-/// Why there are no bytes.
+/// Errors of a load.
 public enum LoadError: Error, Sendable, Hashable {
-  /// What is asked for is no URL that is loaded here.
+  /// The text is not a URL that this loader supports.
   case invalidURL(String)
-  /// No network, no such host, nobody who answers there.
+  /// There is no network, no such host, or no answer from it.
   case unreachable(String)
-  /// It began and broke off.
+  /// The connection broke off during the load.
   case interrupted(String)
-  /// The server took longer than the loader waits.
+  /// The server exceeded the time limit of the loader.
   case timedOut
-  /// The redirects did not end.
+  /// There were too many redirects.
   case tooManyRedirects
-  /// The server says no.
+  /// The server answered with this HTTP status.
   case status(Int)
-  /// More bytes than are wanted, by what the server says or by what came.
+  /// The body is larger than the limit in bytes, by its header or by the received bytes.
   case tooLarge(limit: Int)
-  /// Asked for lately, and it failed then. `isTransient`: in a way that may be better soon.
+  /// The same request failed recently and was not repeated. `isTransient` tells whether a later attempt may succeed.
   case failedBefore(String, isTransient: Bool = false)
-  /// Nothing is kept, and the request forbids the network.
+  /// The picture is not stored, and the request forbids the network.
   case notCached
 
-  /// Whether the same may go well a moment later.
+  /// Whether a later attempt may succeed.
   var isTransient: Bool {
     switch self {
     case .unreachable, .interrupted, .timedOut: true

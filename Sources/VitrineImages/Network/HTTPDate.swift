@@ -1,12 +1,12 @@
 import Foundation
 
-/// Dates as HTTP writes them (RFC 9110, 5.6.7), in seconds since 1970.
+/// Parses dates of HTTP (RFC 9110, 5.6.7) as seconds since 1970.
 enum HTTPDate {
   private static let months = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 
-  /// Reads all three forms: `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT`,
-  /// `Sun Nov  6 08:49:37 1994`. Nil for anything else. `year` says which century two digits mean: none more than
-  /// fifty years ahead of it.
+  /// Parses all three forms: `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT`, `Sun Nov  6 08:49:37
+  /// 1994`. Returns nil for other text. A year of two digits is in the century of `year`, or in the one before if it
+  /// would be more than 50 years after `year`.
   static func seconds(_ text: String, year: Int = Calendar(identifier: .gregorian).component(.year, from: Date()))
     -> Int64?
   {
@@ -16,7 +16,7 @@ enum HTTPDate {
     if parts.last == "gmt" || parts.last == "utc" { parts.removeLast() }
     guard parts.count == 4 else { return nil }
     parts = Array(parts)[...]
-    // The third form has the month first and the year last.
+    // The third form begins with the month and ends with the year.
     let isLast = parts[0].allSatisfy(\.isLetter)
     let (dayText, monthText) = isLast ? (parts[1], parts[0]) : (parts[0], parts[1])
     let (timeText, yearText) = isLast ? (parts[2], parts[3]) : (parts[3], parts[2])

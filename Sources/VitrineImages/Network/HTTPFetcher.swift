@@ -1,29 +1,29 @@
 import Foundation
 
-/// Fetches whole bodies: tries again with growing pauses what may go well a moment later, goes on where a connection broke
-/// off, keeps to a size, and remembers for a while what failed, so that a dead URL is not asked for by every cell of a list.
+/// Fetches whole bodies. Retries transient failures with growing pauses, resumes broken downloads, and limits the
+/// size. Remembers failures for a while, so that the cells of a list do not all request the same dead URL.
 ///
-/// Safe from any thread. Holds one body in memory for each fetch that is under way, and what has come of some that were given
-/// up.
+/// Thread-safe. Holds one body in memory for each fetch under way, and some partial bodies of abandoned fetches.
 final class HTTPFetcher: Sendable {
   struct Options: Sendable {
-    /// The first try counts.
+    /// The number of attempts, including the first.
     var attemptCount = 3
-    /// Before the second try; doubled for each further one, and up to a half longer by chance.
+    /// The pause before the second attempt. It doubles for each further attempt, and a random part of up to a half is
+    /// added.
     var pauseMilliseconds = 300
     var mostBytes = 64 << 20
-    /// For how long a failure is remembered: what the server denies, and what may be better soon.
+    /// The times for which failures are remembered: permanent ones, and transient ones.
     var denialMilliseconds: Int64 = 60_000
     var failureMilliseconds: Int64 = 5_000
-    /// Of bodies that broke off or were cancelled, to be gone on from by who asks next.
+    /// The limits of partial bodies, kept from broken or canceled fetches for the next fetch of the same request.
     var partial = MemoryLimits(cost: 8 << 20, count: 32)
   }
 
   struct Fetched: Sendable {
-    /// Nil where the server says that what is kept is still good.
+    /// The body, or nil if the server declared the stored one valid.
     var body: [UInt8]?
     var headers: [String: String]
-    /// Over all tries and redirects that came back here.
+    /// The sum over all attempts, without redirects.
     var requestCount: Int
     var receivedByteCount: Int
   }
@@ -51,8 +51,13 @@ final class HTTPFetcher: Sendable {
     partials = MemoryCache(limits: options.partial, now: now)
   }
 
-  /// `conditions`: headers under which the server may say that nothing has changed. `forgets` asks although it failed a
-  /// moment ago. `places`: taken for each try. Throws ``LoadError``, `CancellationError`, and what the loader throws besides.
+  /// Fetches a body.
+  ///
+  /// - Parameters:
+  ///   - conditions: Headers with which the server may answer that nothing has changed.
+  ///   - forgets: Whether to ask in spite of a remembered failure.
+  ///   - places: The places to take for each attempt.
+  /// - Throws: ``LoadError``, `CancellationError`, and other errors of the loader.
   func fetch(
     _ request: LoadRequest, conditions: [String: String] = [:], forgets: Bool = false,
     in places: DownloadPlaces? = nil
@@ -95,13 +100,13 @@ final class HTTPFetcher: Sendable {
     }
   }
 
-  /// Bytes held of bodies that were given up.
+  /// The bytes of all partial bodies held.
   var partialByteCount: Int { partials.totalCost }
 
-  /// Lets go of what has come of bodies that were given up, down to a share of it.
+  /// Releases partial bodies until at most a share of their bytes is held.
   func trim(toShare share: Double) { partials.trim(toCostShare: share) }
 
-  /// Remembers that what came is of no use, as if the server had denied it.
+  /// Remembers that the body is not usable, as a permanent failure.
   func remember(_ request: LoadRequest, _ reason: String) {
     let until = now() + options.denialMilliseconds
     failures.insert(Failure(reason: reason, isTransient: false, until: until), for: request)

@@ -1,25 +1,25 @@
 import Foundation
 
-/// What is kept of a response beside its body: in the metadata of the original's entry.
+/// The part of a response that is stored beside its body, in the metadata of the original's entry.
 struct ResponseRecord: Codable, Hashable, Sendable {
   var contentType: String?
-  /// Validators, sent back as `If-None-Match` and `If-Modified-Since`.
+  /// The validators, sent later as `If-None-Match` and `If-Modified-Since`.
   var entityTag: String?
   var lastModified: String?
-  /// Until when it is fresh, in milliseconds since 1970. Nil for always: a picture's URL is taken as immutable, unless its
-  /// response says how long it is to be believed.
+  /// The end of freshness in milliseconds since 1970, or nil if it never ends: a picture at a URL counts as immutable
+  /// unless its response limits its lifetime.
   var freshUntil: Int64?
-  /// How long behind that it may be shown while it is asked for anew, or because it cannot be.
+  /// The milliseconds after that in which the picture may be shown during a revalidation, or after a failed one.
   var staleWhileRevalidating: Int64 = 0
   var staleIfError: Int64 = 0
   var mustRevalidate = false
-  /// Request headers that chose the response (`Vary`), with what they were; `*` chooses by what nobody knows.
+  /// The request headers that selected the response (`Vary`), with their values. `*` stands for unknown criteria.
   var vary: [String: String] = [:]
-  /// Not to be kept at all; so it is not kept.
+  /// Whether the response must not be stored.
   var isNoStore = false
-  /// As long as it is fresh, nobody need ask whether it has changed (RFC 8246).
+  /// Whether no revalidation is needed while the response is fresh (RFC 8246).
   private var isImmutable: Bool?
-  /// As they came, for when a later response changes some of them.
+  /// The headers as received; a later response may replace some of them.
   private var cacheControl: String?
   private var expires: String?
 
@@ -37,13 +37,13 @@ struct ResponseRecord: Codable, Hashable, Sendable {
     case expires = "p"
   }
 
-  /// `now`: milliseconds since 1970. Header names in any case.
+  /// Reads a response. Header names may be in any case. `now` is in milliseconds since 1970.
   init(headers: [String: String], requestHeaders: [String: String], now: Int64) {
     self.init(
       Dictionary(headers.map { ($0.key.lowercased(), $0.value) }) { a, b in "\(a), \(b)" }, requestHeaders, now)
   }
 
-  /// Names in lower case.
+  /// Reads a response whose header names are in lower case.
   private init(_ headers: [String: String], _ requestHeaders: [String: String], _ now: Int64) {
     let sent = Dictionary(requestHeaders.map { ($0.key.lowercased(), $0.value) }) { a, _ in a }
     contentType = headers["content-type"]
@@ -64,19 +64,19 @@ struct ResponseRecord: Codable, Hashable, Sendable {
   }
 
   private static func freshUntil(_ control: CacheControl, _ headers: [String: String], _ now: Int64) -> Int64? {
-    // What is not to be kept is shown once.
+    // Such a response is shown only for the request that it answers.
     if control.isNoCache || control.isNoStore { return now }
     let age = CacheControl.age(headers["age"] ?? "")
     if let maxAge = control.maxAge { return now + (maxAge - age) * 1000 }
     guard let expires = headers["expires"] else { return nil }
-    // What is no date is in the past (RFC 9111, 5.3). The server's own clock says how long it meant.
+    // An invalid date counts as past (RFC 9111, 5.3). The lifetime is measured by the server's own clock.
     guard let end = HTTPDate.seconds(expires) else { return now }
     let sent = headers["date"].flatMap { HTTPDate.seconds($0) } ?? now / 1000
     return now + (end - sent - age) * 1000
   }
 
-  /// What a 304 makes of it: its headers take the place of those of the same name, and what it does not say stays (RFC
-  /// 9111, 3.2); so a `max-age` that was kept counts from now on again.
+  /// Returns the record after a 304 answer. Headers of the answer replace those of the same name, and the others stay
+  /// (RFC 9111, 3.2). So a stored `max-age` starts again now.
   func refreshed(by headers: [String: String], requestHeaders: [String: String], now: Int64) -> ResponseRecord {
     var all: [String: String] = [:]
     all["content-type"] = contentType
@@ -86,7 +86,7 @@ struct ResponseRecord: Codable, Hashable, Sendable {
     all["expires"] = expires
     if !vary.isEmpty { all["vary"] = vary.keys.sorted().joined(separator: ", ") }
     let new = Dictionary(headers.map { ($0.key.lowercased(), $0.value) }) { a, b in "\(a), \(b)" }
-    // A 304 has no body, and what some servers say of that is nothing about the picture's.
+    // A 304 has no body. Some servers send a content type with it that does not describe the picture.
     all.merge(new.filter { $0.key != "content-type" || contentType == nil }) { $1 }
     return ResponseRecord(all, requestHeaders, now)
   }
@@ -95,7 +95,7 @@ struct ResponseRecord: Codable, Hashable, Sendable {
 
   enum Standing: Hashable {
     case fresh
-    /// To be shown, and asked for anew meanwhile.
+    /// Stale, but may be shown while it is revalidated.
     case staleButShown
     case stale
   }
@@ -105,18 +105,18 @@ struct ResponseRecord: Codable, Hashable, Sendable {
     return !mustRevalidate && now < freshUntil + staleWhileRevalidating ? .staleButShown : .stale
   }
 
-  /// Whether it may be shown although it is stale, since the server does not answer. Without a word from the server it
-  /// may for ever: an old picture is better than none.
+  /// Whether the response may be shown although it is stale, after the server failed to answer. Without a rule of the
+  /// server this has no time limit: an old picture is better than none.
   func mayShowAfterError(at now: Int64) -> Bool {
     guard let freshUntil else { return true }
     if mustRevalidate { return now < freshUntil }
     return staleIfError == 0 || now < freshUntil + staleIfError
   }
 
-  /// Whether the server has said that it need not be asked.
+  /// Whether the server has declared revalidation unnecessary.
   func forbidsAsking(at now: Int64) -> Bool { isImmutable == true && standing(at: now) == .fresh }
 
-  /// Whether it answers a request with these headers.
+  /// Whether the response answers a request with these headers.
   func answers(_ requestHeaders: [String: String]) -> Bool { ResponseRecord.answers(vary, requestHeaders) }
 
   static func answers(_ vary: [String: String], _ requestHeaders: [String: String]) -> Bool {
@@ -126,12 +126,12 @@ struct ResponseRecord: Codable, Hashable, Sendable {
     return vary.allSatisfy { sent[$0.key] ?? "" == $0.value }
   }
 
-  /// The same for a request that was made beside the one that it answered: then what varies by everything serves both.
+  /// Whether the response may answer a concurrent request with these headers. A response that varies by `*` may.
   static func mayShare(_ vary: [String: String], _ requestHeaders: [String: String]) -> Bool {
     vary["*"] != nil || answers(vary, requestHeaders)
   }
 
-  /// What to send to hear whether it is still good; empty where nothing tells.
+  /// The headers of a conditional request; empty if the response has no validators.
   var conditions: [String: String] {
     var headers: [String: String] = [:]
     headers["If-None-Match"] = entityTag
@@ -144,11 +144,11 @@ struct ResponseRecord: Codable, Hashable, Sendable {
   var metadata: [UInt8] {
     let encoder = JSONEncoder()
     encoder.outputFormatting = .sortedKeys
-    // Nothing in it can fail to be encoded.
+    // All properties can be encoded.
     return (try? Array(encoder.encode(self))) ?? []
   }
 
-  /// Nil for metadata of another kind. Times that nobody can have meant are brought into bounds.
+  /// Returns nil for other metadata. Times out of range are clamped.
   init?(metadata: [UInt8]) {
     guard let found = try? JSONDecoder().decode(ResponseRecord.self, from: Data(metadata)) else { return nil }
     self = found

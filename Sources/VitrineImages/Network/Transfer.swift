@@ -1,15 +1,15 @@
 import Foundation
 
-/// One body on its way, over as many tries as it takes. Where a try broke off and the server has said how to tell the
-/// body from a later one, the next asks for the rest (RFC 9110, 13.1.5 and 14).
+/// The transfer of one body, over one or more attempts. If an attempt broke off and the server sent a validator, the
+/// next attempt requests only the rest (RFC 9110, 13.1.5 and 14).
 struct Transfer {
   private let mostBytes: Int
   private var requestCount = 0
   private var receivedByteCount = 0
-  /// Of the tries before, and what is left when it is given up.
+  /// The part received by the attempts so far, which remains if the transfer is abandoned.
   private(set) var partial: PartialBody?
 
-  /// `partial`: of an earlier one of the same request.
+  /// `partial` is the part from an earlier transfer of the same request.
   init(mostBytes: Int, partial: PartialBody? = nil) {
     self.mostBytes = mostBytes
     self.partial = partial
@@ -45,13 +45,13 @@ struct Transfer {
         throw LoadError.interrupted("\(result.receivedByteCount) of \(expected) bytes came")
       }
       if result.isContinued, let total = result.total, result.bytes.count != total {
-        // Less than all of the rest may come, and is gone on from; more cannot be told apart.
+        // If too few bytes arrived, the next attempt continues. If too many arrived, the excess cannot be told apart.
         if result.bytes.count > total { partial = nil }
         throw LoadError.interrupted("\(result.bytes.count) of \(total) bytes came")
       }
       partial = nil
     case 206, 416:
-      // Not what was asked for: then all of it, the next time.
+      // The server did not send the requested part, so the next attempt requests the whole body.
       partial = nil
       throw LoadError.interrupted("the server sent another part than was asked for")
     default:
@@ -63,7 +63,7 @@ struct Transfer {
       receivedByteCount: receivedByteCount)
   }
 
-  /// What has come may be gone on from, if its server names it and has sent it as it is.
+  /// Keeps the received bytes for continuation, if the server sent a validator and no content encoding.
   private mutating func note(_ receiver: BodyReceiver) {
     let result = receiver.result
     receivedByteCount += result.receivedByteCount
@@ -74,14 +74,15 @@ struct Transfer {
   }
 }
 
-/// The beginning of a body, and what tells whether more bytes are of the same.
+/// The beginning of a body, with the validator that identifies its remaining bytes.
 struct PartialBody: Sendable {
   let bytes: [UInt8]
   let validator: String
-  /// Bytes of the whole, if the server has said.
+  /// The size of the whole body in bytes, if the server has sent it.
   let total: Int?
 
-  /// Whether a response is what follows: of the same name and size (RFC 9110, 15.3.7), and from the right place.
+  /// Returns the range if a response continues this body: same validator and size (RFC 9110, 15.3.7), from the right
+  /// offset.
   fileprivate func continues(_ response: LoadResponse) -> ContentRange? {
     guard response.status == 206, !response.isEncoded, response.strongValidator == validator,
       let range = response.header("Content-Range").flatMap(ContentRange.init), range.first == bytes.count,
@@ -92,23 +93,23 @@ struct PartialBody: Sendable {
 }
 
 extension LoadResponse {
-  /// What a range of the same bytes can be asked for by. A date would do too, but says too little of a picture that was
-  /// replaced within its second.
+  /// The validator for a range request. A date is not used, because it cannot identify a picture that was replaced
+  /// within the same second.
   fileprivate var strongValidator: String? { header("ETag").flatMap { $0.hasPrefix("W/") ? nil : $0 } }
 
-  /// Bytes that are unpacked on the way: lengths and ranges count the packed ones.
+  /// Whether the bytes are decompressed during the load. Lengths and ranges count compressed bytes.
   fileprivate var isEncoded: Bool { header("Content-Encoding").map { $0.lowercased() != "identity" } ?? false }
 }
 
-/// Gathers a body.
+/// Collects the bytes of a body.
 private final class BodyReceiver: LoadReceiving {
   struct Result {
     var response: LoadResponse?
     var bytes: [UInt8] = []
     var receivedByteCount = 0
-    /// The bytes of the tries before are the beginning.
+    /// Whether `bytes` begins with the bytes of earlier attempts.
     var isContinued = false
-    /// Bytes of the whole, if the server says.
+    /// The size of the whole body in bytes, if the server has sent it.
     var total: Int?
   }
 
@@ -130,7 +131,7 @@ private final class BodyReceiver: LoadReceiving {
       throw LoadError.tooLarge(limit: mostBytes)
     }
     let total = range == nil ? response.isEncoded ? nil : response.expectedByteCount : range?.total ?? partial?.total
-    // A redirect may have had a response of its own: this begins anew.
+    // A redirect may have delivered a response before, so this one starts over.
     state.withLock { $0 = Result(response: response, bytes: known, isContinued: range != nil, total: total) }
   }
 

@@ -4,33 +4,40 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// Loads by HTTP, with a session of its own that keeps nothing: what is kept, and for how long, is the store's matter.
+/// Loads by HTTP, with its own session that caches nothing: caching is the task of the store.
 ///
-/// Only `http:` and `https:` are loaded, also behind redirects. Headers of a request go to the server that it names; to one
-/// that it redirects to only those that say what is wanted, no others: they may be secrets.
+/// Loads only `http:` and `https:` URLs, also after redirects. Headers of a request may be secret, so they are sent to
+/// the server that the request names. After a redirect to another server only headers that describe the wanted content
+/// are sent.
 ///
-/// On Linux, the toolchain's URLSession (seen with Swift 6.3.1) ends the process over some answers, which nothing here can
-/// prevent: a connection that ends within the head, a zero byte in the head, a trailer behind chunks, a length of almost
-/// 2^63. Whoever loads from servers that may be hostile brings a ``DataLoading`` of their own there.
+/// On Linux, the URLSession of the toolchain (seen with Swift 6.3.1) terminates the process on some responses, and
+/// this class cannot prevent that: a connection that ends within the head, a zero byte in the head, a trailer after
+/// chunks, a length of almost 2^63. To load from possibly hostile servers there, implement ``DataLoading`` in another
+/// way.
 ///
-/// Safe from any thread. A load costs a task of the session; its bytes are passed on as they come.
+/// Thread-safe. A load costs one task of the session. Its bytes are passed on as they arrive.
 public final class URLSessionLoader: DataLoading {
   private let session: URLSession
   private let loads: Loads
   private let mostSeconds: Double
-  /// Not a task: those wait while others, such as decoding, have all of their threads.
+  /// A dispatch queue and not a task, since tasks wait while decoding or other work occupies all threads of their
+  /// pool.
   private let timer = DispatchQueue(label: "vitrine.loader.timer")
 
-  /// `timeoutSeconds`: without a byte, in whole seconds, and 1 at least; `mostSeconds`: for all of them, however they trickle
-  /// in. `connectionsPerHost`: at once. The default is what a pipeline's defaults come to, 6 loads and 2 that are preheated:
-  /// with fewer, requests would wait behind preheating for a connection.
+  /// Creates a loader.
+  ///
+  /// - Parameters:
+  ///   - timeoutSeconds: The time without a byte after which a load fails, in whole seconds, at least 1.
+  ///   - mostSeconds: The time limit of a whole load.
+  ///   - connectionsPerHost: The number of concurrent connections to a host. The default fits the defaults of a
+  ///     pipeline: 6 loads and 2 preheated ones. With fewer, requests would wait for connections of preheating.
   public init(timeoutSeconds: Double = 30, mostSeconds: Double = 300, connectionsPerHost: Int = 8) {
     self.mostSeconds = min(max(mostSeconds, 0), 1e9)
     let configuration = URLSessionConfiguration.ephemeral
     configuration.urlCache = nil
     configuration.httpCookieStorage = nil
     configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
-    // Linux' session takes less than a second for none at all.
+    // On Linux a timeout below 1 s means no timeout.
     configuration.timeoutIntervalForRequest = max(1, timeoutSeconds)
     configuration.httpMaximumConnectionsPerHost = connectionsPerHost
     loads = Loads()
@@ -41,7 +48,7 @@ public final class URLSessionLoader: DataLoading {
 
   var connectionsPerHost: Int { session.configuration.httpMaximumConnectionsPerHost }
 
-  /// Loads by HTTP. Throws ``LoadError``, `CancellationError`, and the errors of the receiver.
+  /// Loads by HTTP. Throws ``LoadError``, `CancellationError`, and errors of the receiver.
   public func load(_ request: LoadRequest, _ receiver: any LoadReceiving) async throws {
     guard let url = URL(string: request.url), Loads.isLoaded(url) else { throw LoadError.invalidURL(request.url) }
     var urlRequest = URLRequest(url: url)
@@ -53,7 +60,7 @@ public final class URLSessionLoader: DataLoading {
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
         loads.add(task, Loads.Load(receiver: receiver, continuation: continuation))
-        // The cancellation may have come before: then nobody has heard of it.
+        // If the task was canceled before this point, the cancellation handler found no load to end.
         if Task.isCancelled { loads.end(task, nil) }
         task.resume()
       }
@@ -63,12 +70,12 @@ public final class URLSessionLoader: DataLoading {
   }
 }
 
-/// What is under way, by task. Calls come one at a time, on the session's own queue.
+/// The loads under way, by task. The session calls these methods one at a time, on its own queue.
 private final class Loads: NSObject, URLSessionDataDelegate {
   struct Load {
     let receiver: any LoadReceiving
     let continuation: CheckedContinuation<Void, any Error>
-    /// What the receiver threw.
+    /// The error of the receiver, or another reason for the end.
     var failure: (any Error)?
     var hasEnded = false
   }
@@ -77,7 +84,7 @@ private final class Loads: NSObject, URLSessionDataDelegate {
 
   func add(_ task: URLSessionTask, _ load: Load) { loads.withLock { $0[task.taskIdentifier] = load } }
 
-  /// Passes something on; an error ends the load.
+  /// Calls the receiver. An error ends the load.
   private func pass(_ task: URLSessionTask, _ body: (any LoadReceiving) throws -> Void) {
     guard let load = loads.withLock({ $0[task.taskIdentifier] }), !load.hasEnded else { return }
     do {
@@ -87,10 +94,11 @@ private final class Loads: NSObject, URLSessionDataDelegate {
     }
   }
 
-  /// The first reason counts; nil for that it was cancelled. Nothing for a load that has not been added: its session would
-  /// tell of an end that nobody waits for yet, and never again.
+  /// Ends a load. The first reason counts; nil means cancellation. Does nothing for a load that has not been added:
+  /// the session would report its end before there is a continuation to resume.
   ///
-  /// With the lock held, as redirects are followed: Linux' session traps when it hears of a redirect behind a cancellation.
+  /// Cancels with the lock held, because URLSession on Linux traps if it gets the answer to a redirect after a
+  /// cancellation. The same lock is held for these answers.
   func end(_ task: URLSessionTask, _ error: (any Error)?) {
     loads.withLock { loads in
       guard var load = loads[task.taskIdentifier] else { return }
@@ -107,7 +115,7 @@ private final class Loads: NSObject, URLSessionDataDelegate {
     ["http", "https"].contains(url.scheme?.lowercased()) && url.host?.isEmpty == false
   }
 
-  /// What an app sends along is meant for the server that it names, and may be a secret: elsewhere only these go.
+  /// The headers that may be sent to another server after a redirect. All others may be secrets for the first server.
   private static let harmlessHeaders: Set<String> = [
     "accept", "accept-encoding", "accept-language", "cache-control", "if-modified-since", "if-none-match", "if-range",
     "range", "user-agent",
@@ -128,12 +136,13 @@ private final class Loads: NSObject, URLSessionDataDelegate {
       }
     }
     loads.withLock { loads in
-      // One that has ended meanwhile waits for no answer.
+      // A load that has ended must not answer the redirect.
       if loads[task.taskIdentifier]?.hasEnded == false { completionHandler(request) }
     }
   }
 
-  /// Nobody here knows a password: the answer that asks for one is the answer. Whom to trust is the system's matter.
+  /// Handles authentication. There are no passwords here, so the challenge's status is the result. The system decides
+  /// about trust in certificates.
   func urlSession(
     _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
     completionHandler: @escaping (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
@@ -192,7 +201,7 @@ private final class Loads: NSObject, URLSessionDataDelegate {
     case .timedOut: LoadError.timedOut
     case .httpTooManyRedirects: LoadError.tooManyRedirects
     case .badURL: LoadError.invalidURL(error.failingURL?.absoluteString ?? "")
-    // Also `unsupportedURL`, which on Linux says that the server does not speak HTTP.
+    // `unsupportedURL` also ends here; on Linux it means that the server does not speak HTTP.
     case .cannotFindHost, .cannotConnectToHost, .dnsLookupFailed, .notConnectedToInternet: LoadError.unreachable(text)
     default: LoadError.interrupted(text)
     }

@@ -1,6 +1,6 @@
 import Vitrine
 
-/// An original that came just now, held by all who make something of it until that is kept.
+/// A downloaded original. Each picture made from it holds it until that picture is stored.
 final class Arrival: Sendable {
   enum Keeping {
     case unknownToStorage
@@ -9,12 +9,12 @@ final class Arrival: Sendable {
   }
 
   let bytes: StoredBytes
-  /// Of the bytes.
+  /// The digest of ``bytes``.
   let digest: Digest
   let record: ResponseRecord
-  /// What has become of it in the storage. Changed only while the key's changes of the storage wait.
+  /// The state of the original in the storage. Changes only inside ``KeyedWrites`` of its key.
   let keeping = Locked(Keeping.unknownToStorage)
-  /// See ``Originals/bodies``.
+  /// A place in ``Originals/bodies``.
   private let place: LimitedQueue.Place?
 
   init(_ bytes: StoredBytes, _ record: ResponseRecord, _ place: LimitedQueue.Place?) {
@@ -24,14 +24,14 @@ final class Arrival: Sendable {
     self.place = place
   }
 
-  /// Its place is one of preheating's once nothing else is behind `interest`.
+  /// Turns the place into a preheating place once only preheating is interested, through `interest` and all others.
   func follow(_ interest: Interest) { place?.follow(interest) }
 }
 
-/// Originals that have come and may not be kept yet: whoever asks for one meanwhile, in another style, must not download it
-/// again. None is held by this.
+/// Downloaded originals that may not be stored yet. A request for another style finds the original here and does not
+/// download it again. The references are weak.
 ///
-/// Safe from any thread. Noting is O(held ones).
+/// Thread-safe. `note` is O(n) in the arrivals held.
 final class Arrivals<Download: Hashable & Sendable>: Sendable {
   private struct Weak {
     weak var arrival: Arrival?
@@ -41,12 +41,12 @@ final class Arrivals<Download: Hashable & Sendable>: Sendable {
 
   func note(_ arrival: Arrival, of download: Download) {
     arrivals.withLock { arrivals in
-      // As many as are held at once, and those let go since the last time.
+      // Removes the entries of released arrivals, so the table stays as small as the number of live ones.
       arrivals = arrivals.filter { $0.value.arrival != nil }
       arrivals[download] = Weak(arrival: arrival)
     }
   }
 
-  /// What has come, as long as somebody makes something of it.
+  /// The arrival of a download, while a picture is made from it.
   subscript(download: Download) -> Arrival? { arrivals.withLock { $0[download]?.arrival } }
 }

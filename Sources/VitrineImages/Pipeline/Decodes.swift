@@ -1,11 +1,11 @@
 import Vitrine
 
-/// Decodes pictures, each once for all styles that are wanted of it at the time, and as large as the largest of them needs.
+/// Decodes pictures, each once for all styles wanted at the time, as large as the largest of these styles needs.
 ///
-/// Whoever holds a decoded picture holds the place that it was decoded in: no more are in memory at once than may be decoded
-/// at once, and where drawing or writing falls behind, decoding waits. Safe from any thread.
+/// A ``Picture`` occupies its place in the decoding queue until it is released. So no more pictures are in memory at
+/// once than may be decoded at once, and decoding waits if drawing or writing falls behind. Thread-safe.
 final class Decodes: Sendable {
-  /// Decoded pixels, and their place.
+  /// Decoded pixels with their place in the queue.
   final class Picture: Sendable {
     let image: DecodedImage
     private let place: LimitedQueue.Place
@@ -16,7 +16,7 @@ final class Decodes: Sendable {
     }
   }
 
-  /// One picture's bytes: a key may have others a moment later.
+  /// The bytes of one picture. The digest belongs to it because a key may get other bytes at any time.
   private struct Subject: Hashable, Sendable {
     let key: KeyText
     let digest: Digest
@@ -30,9 +30,9 @@ final class Decodes: Sendable {
   private let queue: LimitedQueue
   private let threads: WorkerThreads
   private let joined = JoinedWork<Subject, Picture>()
-  /// Styles wanted of each key, with how many want them.
+  /// The wanted styles of each key, with the number of requests for each style.
   private let wanted = Locked<[KeyText: [ImageStyle: Int]]>([:])
-  /// Decoded, and still held by somebody.
+  /// Decoded pictures that are still in use.
   private let held = Locked<[Subject: Weak]>([:])
 
   init(_ decoder: any PictureDecoding, _ queue: LimitedQueue, _ threads: WorkerThreads) {
@@ -41,7 +41,7 @@ final class Decodes: Sendable {
     self.threads = threads
   }
 
-  /// Announces styles from before their bytes are there, so that who decodes first knows of all.
+  /// Announces styles before their bytes have arrived, so that the first decoding can be large enough for all of them.
   func want(_ styles: [ImageStyle], of key: String) {
     let key = KeyText(key)
     wanted.withLock { wanted in for style in styles { wanted[key, default: [:]][style, default: 0] += 1 } }
@@ -58,9 +58,9 @@ final class Decodes: Sendable {
     }
   }
 
-  /// The picture, large enough for `styles`, and how many times it was decoded for that, 0 where another's work served.
-  /// To be held until it is drawn, and no longer; who holds one must not ask for another. Throws ``ImageError`` and
-  /// `CancellationError`.
+  /// Returns the picture, decoded large enough for `styles`, and the number of decodings for this call; 0 if another
+  /// call decoded it. The caller must release the picture once it is drawn, and must not ask for another while it
+  /// holds one. Throws ``ImageError`` and `CancellationError`.
   func picture(
     _ bytes: StoredBytes, _ digest: Digest, of key: String, for styles: [ImageStyle], _ interest: Interest
   ) async throws -> (picture: Picture, count: Int) {
@@ -69,12 +69,12 @@ final class Decodes: Sendable {
     if let shared = try await shared(bytes, subject, styles, count, interest) {
       return (shared, count.withLock { $0 })
     }
-    // Begun before these styles were known of.
+    // The joined decoding began before these styles were announced, and is too small for them.
     let own = try await decode(bytes, subject, styles, interest)
     return (own, count.withLock { $0 } + 1)
   }
 
-  /// Nil where it is too small; then nothing of it is held any more.
+  /// Returns nil if the joined picture is too small. The function then holds no reference to it.
   private func shared(
     _ bytes: StoredBytes, _ subject: Subject, _ styles: [ImageStyle], _ count: Locked<Int>, _ interest: Interest
   ) async throws -> Picture? {
@@ -100,14 +100,14 @@ final class Decodes: Sendable {
     }
     let picture = Picture(image, place)
     held.withLock { held in
-      // As many as are held at once, and those let go since the last time.
+      // Removes the entries of released pictures, so the table stays as small as the number of live ones.
       held = held.filter { $0.value.picture != nil }
       held[subject] = Weak(picture: picture)
     }
     return picture
   }
 
-  /// Upright, as the decoder is asked; nil for all of it.
+  /// Returns the upright size to ask the decoder for, in pixels, or nil for full size.
   private static func sufficientSize(_ info: ImageInfo, for styles: [ImageStyle]) throws(ImageError) -> PixelSize? {
     var renderers: [StyleRenderer] = []
     for style in styles {

@@ -1,8 +1,8 @@
 import Vitrine
 
 extension ImageDecoder {
-  /// What `style` makes of the picture in `bytes`, which is decoded no larger than that takes. Throws ``ImageError``, and
-  /// what free forms throw. Blocks the thread that calls it.
+  /// Returns the picture in `bytes` drawn in `style`, with the description of its source. Decodes it no larger than
+  /// the style needs. Throws ``ImageError``, and errors of free forms. Blocks the calling thread.
   package func rendered(_ bytes: RawSpan, _ style: ImageStyle) throws -> (bitmap: Bitmap, info: ImageInfo) {
     let info = try info(of: bytes)
     var size: PixelSize?
@@ -15,8 +15,8 @@ extension ImageDecoder {
 }
 
 extension Bitmap {
-  /// What a style with a size makes of these pixels. Takes four bytes for each of them meanwhile. Throws `outOfMemory`, and
-  /// `invalidArgument` for a style that has no size.
+  /// Returns these pixels drawn in a style that has a size. Needs 4 bytes of temporary memory for each pixel. Throws
+  /// `outOfMemory`, and `invalidArgument` for a style without a size.
   package func rendered(_ style: ImageStyle) throws -> Bitmap {
     let pixels = try StraightPixels(self)
     defer { withExtendedLifetime(pixels) {} }

@@ -1,6 +1,6 @@
-/// The places that one download takes: among the loads while a try is under way, and not while it waits for the next, so that
-/// a host that does not answer keeps nobody from another; and one for its body, from before the first byte comes until
-/// whoever asked for it lets go of it.
+/// The places of one download. It has a place among the loads only during an attempt, not during the pause before the
+/// next one, so a host that does not answer does not delay other downloads. It has one place for its body, from before
+/// the first byte until the request releases the body.
 ///
 /// For one task.
 final class DownloadPlaces {
@@ -15,12 +15,12 @@ final class DownloadPlaces {
     self.interest = interest
   }
 
-  /// Throws `CancellationError` when the task is cancelled while it waits, and what `attempt` throws.
+  /// Throws `CancellationError` if the task is canceled while it waits, and errors of `attempt`.
   func run<R: Sendable>(_ attempt: () async throws -> sending R) async throws -> sending R {
     if body == nil { body = try await bodies.place(interest) }
     return try await loads.run(interest, .none, attempt)
   }
 
-  /// Between two tries, where nothing has come that is gone on from.
+  /// Releases the body's place between two attempts, if no received bytes are to be continued.
   func leaveBody() { body = nil }
 }

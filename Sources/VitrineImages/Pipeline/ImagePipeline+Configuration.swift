@@ -1,49 +1,54 @@
 import Foundation
 
 extension ImagePipeline {
-  /// The parts and the bounds of a pipeline.
+  /// The parts and the limits of a pipeline.
   public struct Configuration: Sendable {
-    /// Nil keeps nothing beyond memory.
+    /// The storage of pictures. If it is nil, pictures are kept in memory only.
     public var storage: (any ImageStorage)?
-    /// The source of bytes that the storage does not have.
+    /// Loads bytes that are not in the storage.
     public var loader: any DataLoading
-    /// An ``ImageDecoder``; or a ``ProcessDecoder``, so that a crash in a decoder costs one picture.
+    /// The decoder: an ``ImageDecoder``, or a ``ProcessDecoder``, with which a crash of the decoding fails only one
+    /// picture.
     public var decoder: any PictureDecoding
-    /// For what is saved, and for styled pictures that are kept encoded.
+    /// Encodes saved bitmaps, and styled pictures that are stored encoded.
     public var encoder: ImageEncoder
-    /// Pictures in memory: what they may take in bytes, how many, and for how long. A bitmap costs its pixels; one in the
-    /// store's memory costs the pages that it lies on, which are shared with the system's cache of the store's file.
+    /// Limits of the pictures in memory: their cost in bytes, their number, and their age. A bitmap costs the bytes of
+    /// its pixels. A bitmap mapped from the store costs its pages, which are shared with the system's cache of the
+    /// store's file.
     public var memory = MemoryLimits(cost: 64 << 20)
-    /// What tells when memory gets short; nil for nobody. Half of what memory holds goes then, and all of it when it gets
-    /// critical.
+    /// Reports memory shortage. At a warning, half of the memory's contents are dropped; at a critical level, all of
+    /// them. If it is nil, memory is not trimmed.
     public var memoryPressure: MemoryPressure? = MemoryPressure()
-    /// Styles that are made together, in one pass and kept in one batch, when one of them is wanted.
+    /// Families of styles. When one style of a family is wanted, all are drawn in one pass and stored in one batch.
     public var families: [[ImageStyle]] = []
     /// The parts of a picture that the storage keeps.
     public var keeps = Keeping.automatic
-    /// The form in which the storage keeps styled pictures.
+    /// The form of stored styled pictures.
     public var styledForm = StyledForm.pixels
-    /// Downloads at once. Twice as many bodies, at most, are on their way or wait to be decoded: then downloads wait.
+    /// The number of concurrent downloads. At most twice as many bodies are being received or wait for their decoding;
+    /// beyond that, downloads wait.
     public var loadLimit = 6
-    /// Pictures decoded at once, and decoded ones in memory: as many as there are processors.
+    /// The number of concurrent decodings, and of decoded pictures in memory. The default is the number of active
+    /// processors.
     public var decodeLimit = ProcessInfo.processInfo.activeProcessorCount
-    /// Changes of the storage at once, and one more for what is preheated. Those of one key follow each other in any case.
+    /// The number of concurrent changes of the storage. Preheating may make one more. Changes of one key never
+    /// overlap.
     public var writeLimit = 4
-    /// Preheated at once, beside those: a loader needs connections for as many loads and these. And the pause behind the last
-    /// request, and behind the wish itself, before one begins; what is less than none counts as none.
+    /// The number of concurrent preheated loads, in addition to ``loadLimit``: the loader needs connections for both.
     public var preheatingLimit = 2
-    /// Milliseconds without a request before preheating begins. Negative numbers count as 0.
+    /// The pause before preheating begins, in milliseconds, counted from the last request and from the call that asked
+    /// for preheating. Negative numbers count as 0.
     public var preheatingPauseMilliseconds = 150
-    /// A download of more bytes is refused.
+    /// The limit of a download, in bytes. A larger one fails.
     public var mostBytes = 64 << 20
-    /// Tries of a download, the first included, where another may go better.
+    /// The number of attempts of a download, including the first. Only transient failures are retried.
     public var attemptCount = 3
-    /// Milliseconds since 1970.
+    /// The current time in milliseconds since 1970.
     public var now: @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970 * 1000) }
-    /// Milliseconds of a clock that never steps back: for how long a failure is remembered.
+    /// A monotonic clock in milliseconds. It times how long a failure is remembered.
     var uptime: @Sendable () -> Int64 = MemoryCache<LoadRequest, Int>.uptime
 
-    /// Makes a configuration with defaults for all other parts.
+    /// Creates a configuration with defaults for all other parts.
     public init(
       storage: (any ImageStorage)? = nil, loader: any DataLoading = URLSessionLoader(),
       decoder: any PictureDecoding = ImageDecoder(), encoder: ImageEncoder = ImageEncoder()

@@ -3,16 +3,19 @@ import Vitrine
 extension ImagePipeline {
   // MARK: Saving
 
-  /// Keeps a picture that an app has made itself as the original of a key, in place of what there was. What styles made of
-  /// the older one is a miss from then on, also in memory, and of work that is under way.
-  ///
-  /// `format`: nil for the configured encoder's choice, which by default is JPEG of quality 0.8, and PNG where pixels are
-  /// transparent. `quality`, of JPEG and WebP, is 0 to 1; nil for the encoder's, or 0.8.
-  ///
-  /// Throws `cannotEncode` for what the format has not, such as transparent pixels as JPEG; `tooLarge` above the decoder's
-  /// limits, since nobody could show it again; `invalidArgument` where there is no storage; then nothing has changed. Throws
-  /// what the storage throws, too; then the key may have lost what it had. Costs an encoding, which waits its turn among
+  /// Stores a bitmap as the original of a key, in place of the previous original. Pictures that styles made from the
+  /// previous one become misses, in the storage, in memory, and in work under way. Encodes the bitmap in turn with
   /// decodings.
+  ///
+  /// - Parameters:
+  ///   - image: The bitmap, within the decoder's limits.
+  ///   - key: The key of the original.
+  ///   - format: The format, or nil for the choice of the configured encoder: by default JPEG of quality 0.8, or PNG if
+  ///     pixels are transparent.
+  ///   - quality: The quality of JPEG and WebP, from 0 to 1, or nil for the encoder's quality, or 0.8.
+  /// - Throws: `cannotEncode` if the format cannot hold the pixels, such as transparent ones in JPEG; `tooLarge` above
+  ///   the decoder's limits, since the picture could not be shown again; `invalidArgument` without a storage. After
+  ///   these errors nothing has changed. If the storage throws, the key may have lost its previous original.
   public func save(
     _ image: Bitmap, _ key: String, format: ImageFormat? = nil, quality: Double? = nil
   ) async throws {
@@ -23,21 +26,21 @@ extension ImagePipeline {
         if let format { try ImageEncoder.encode(image, as: .init(format, quality: quality)) } else {
           try encoder.with(quality: quality).encode(image).bytes
         }
-      // What decoding takes hangs on the format, too.
+      // The memory that a decoding needs also depends on the format.
       _ = try DecodingPlan(ImageDecoder().info(of: bytes), atLeast: nil, decoder.limits)
       return bytes
     }
     try await pictures.save(bytes, key, isChecked: true)
   }
 
-  /// The same for the bytes of a picture that came from elsewhere. They are decoded to see that they can be: what cannot is
-  /// an ``ImageError``, and nothing has changed.
+  /// Stores the bytes of an encoded picture as the original of a key. Decodes them first: if that fails, throws
+  /// ``ImageError`` and changes nothing. Other errors and effects are those of ``save(_:_:format:quality:)``.
   public func save(_ bytes: [UInt8], _ key: String) async throws {
     try await pictures.save(bytes, key, isChecked: false)
   }
 
-  /// The picture of a key in a style, from what is kept; nil where nothing is. Never asks the network. Throws as
-  /// ``image(for:)``.
+  /// Returns the picture of a key in a style from memory or the storage, or nil if it is in neither. Never uses the
+  /// network. Throws as ``image(for:)`` does.
   public func load(_ key: String, style: ImageStyle = .original) async throws -> ImageResponse? {
     do {
       return try await image(for: ImageRequest(key, style: style, cachePolicy: .cacheOnly))
@@ -48,7 +51,8 @@ extension ImagePipeline {
 
   // MARK: Forgetting
 
-  /// Forgets all that is kept of some keys, and what is under way is kept no more. Throws what the storage throws.
+  /// Removes some keys from the storage and from memory. Work under way for them is not stored. Throws errors of the
+  /// storage.
   public func clear(_ keys: [String]) async throws {
     let gone = Set(keys.map(KeyText.init))
     try await changing {
@@ -59,8 +63,8 @@ extension ImagePipeline {
     }
   }
 
-  /// Forgets all keys, or all with a prefix, but these. Pictures that are to be kept wait until it is done. Throws what the
-  /// storage throws.
+  /// Removes all keys except `keys`, or all keys with `prefix` except those. Writes of other pictures wait until it is
+  /// done. Throws errors of the storage.
   public func retain(only keys: [String], prefix: String? = nil) async throws {
     let left = Set(keys.map(KeyText.init))
     let isGone = { (key: KeyText) in key.hasPrefix(prefix ?? "") && !left.contains(key) }
@@ -72,7 +76,7 @@ extension ImagePipeline {
     }
   }
 
-  /// Memory forgets whether or not the storage could.
+  /// Removes from memory even if the storage throws.
   private func changing(_ storage: () async throws -> Void, then forget: () -> Void) async throws {
     try await pictures.writes.runAlone {
       defer { forget() }

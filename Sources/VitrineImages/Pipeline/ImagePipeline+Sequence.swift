@@ -1,8 +1,9 @@
 extension ImagePipeline {
-  /// What can be shown first, and then the picture: up to two responses. The first, whose origin is `placeholder`, is the
-  /// nearest size of the same picture that is in memory or kept, be it stale, or what the storage has for this; it comes only
-  /// where the picture is not there at once. Ends with the picture, or throws as ``image(for:)``. The work begins with this
-  /// call, and is cancelled when its consumer stops; the picture waits for no placeholder.
+  /// Returns up to two responses: a placeholder, and then the picture. The placeholder, of origin `placeholder`, is
+  /// the nearest size of the same picture in memory or storage, even a stale one, or the storage's placeholder. It
+  /// appears only if the picture is not available immediately. The stream ends after the picture, or throws as
+  /// ``image(for:)`` does. The work begins with this call and is canceled when the consumer stops. The picture does
+  /// not wait for the placeholder.
   public func images(for request: ImageRequest) -> AsyncThrowingStream<ImageResponse, any Error> {
     AsyncThrowingStream { continuation in
       let task = Task {
@@ -26,7 +27,7 @@ extension ImagePipeline {
     show(picture)
   }
 
-  /// Shows a placeholder if there is one before the picture is. The picture does not wait for it.
+  /// Loads the picture, and shows a placeholder if one is found before the picture is loaded.
   private func loadBehindPlaceholder(
     _ request: ImageRequest, _ show: @escaping @Sendable (ImageResponse) -> Void
   ) async throws -> PictureLoader.Loaded {
@@ -46,7 +47,7 @@ extension ImagePipeline {
     if let near = memory.nearest(to: request) { return near }
     let (style, key) = (request.style, request.key)
     guard let kept = try? await configuration.storage.trying({ try await $0.placeholder(style, for: key) }) ?? nil,
-      // Not what other headers have chosen, such as those of somebody else.
+      // Excludes pictures that other request headers selected, such as those of another user.
       ResponseRecord.answers(StyledRecord(metadata: kept.metadata).vary, request.headers),
       let shown = try? await pictures.shown(kept, style, of: key, Interest(request.priority))
     else { return nil }

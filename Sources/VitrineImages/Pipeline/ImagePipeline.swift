@@ -1,6 +1,6 @@
 import Vitrine
 
-/// Gives pictures in styles: from memory, from a store, from the network, whichever has them first.
+/// Provides pictures in styles from memory, the storage, or the network, in this order.
 ///
 /// ```swift
 /// let store = try CacheStore.open(at: folder)
@@ -8,9 +8,9 @@ import Vitrine
 /// let avatar = try await pipeline.image(for: ImageRequest(url, style: .circle(60, scale: 2))).bitmap
 /// ```
 ///
-/// However many ask for the same at a time, it is downloaded, decoded and drawn once. Whoever is cancelled gets
-/// `CancellationError`; the work goes on while others wait for it. A storage that fails fails no picture. Safe from any
-/// thread.
+/// Concurrent requests for the same picture share one download, one decoding and one drawing. A canceled request
+/// throws `CancellationError`; the shared work continues while other requests wait for it. If the storage fails,
+/// pictures are still loaded. Thread-safe.
 public final class ImagePipeline: Sendable {
   let configuration: Configuration
   let pictures: PictureLoader
@@ -18,10 +18,10 @@ public final class ImagePipeline: Sendable {
   let preheater: Preheater
   private let pressure: MemoryPressure.Observation?
 
-  /// Makes a pipeline. O(1); loads nothing.
+  /// Creates a pipeline. O(1); loads nothing.
   public init(_ configuration: Configuration) {
     self.configuration = configuration
-    // A bitmap in memory costs a page at least.
+    // A bitmap in memory costs at least a page.
     let versions = KeyVersions(
       keyCount: max(KeyVersions.usualCount, min(configuration.memory.count, configuration.memory.cost / 4096)))
     let pictures = PictureLoader(configuration, versions)
@@ -49,8 +49,8 @@ public final class ImagePipeline: Sendable {
 
   // MARK: Pictures
 
-  /// The picture in the request's style. Throws ``LoadError``, ``ImageError``, `CancellationError`, and what the loader
-  /// throws besides.
+  /// Returns the picture in the request's style. Throws ``LoadError``, ``ImageError``, `CancellationError`, and other
+  /// errors of the loader.
   public func image(for request: ImageRequest) async throws -> ImageResponse {
     if let response = imageAtHand(for: request) { return response }
     return try await answering(request) {
@@ -59,8 +59,9 @@ public final class ImagePipeline: Sendable {
     }
   }
 
-  /// What can be shown in this moment, without waiting for anything: from memory, or from a storage that has its pixels at
-  /// hand. For the first frame of a cell; some microseconds. Nil where ``image(for:)`` has to be asked.
+  /// Returns a picture that is available without waiting: from memory, or pixels that the storage can return
+  /// immediately. Takes some microseconds, so the first frame of a cell can use it. If it returns nil, call
+  /// ``image(for:)``.
   public func imageAtHand(for request: ImageRequest) -> ImageResponse? {
     if let response = imageInMemory(for: request) { return response }
     guard let loaded = pictures.atHand(request) else { return nil }
@@ -69,14 +70,14 @@ public final class ImagePipeline: Sendable {
     return loaded.response
   }
 
-  /// What memory holds.
+  /// Returns the picture from memory, or nil if memory does not hold it.
   public func imageInMemory(for request: ImageRequest) -> ImageResponse? { memory.response(for: request) }
 
-  /// Keeps preheating aside while `load` answers a request, and what comes of it in memory.
+  /// Holds preheating back while `load` answers a request, and keeps the result in memory.
   func answering(
     _ request: ImageRequest, _ load: () async throws -> PictureLoader.Loaded
   ) async throws -> ImageResponse {
-    // What waits for preheating's places must not be what keeps preheating waiting.
+    // A request of preheating priority waits for the preheating places, so it must not hold preheating back.
     if request.priority == .preheating {
       let loaded = try await load()
       memory.keep(loaded, for: request)
@@ -97,26 +98,29 @@ public final class ImagePipeline: Sendable {
 
   // MARK: Preheating
 
-  /// Makes pictures ready for when they are asked for: in the storage, and in memory too unless `destination` is the storage
-  /// alone. First in, first out; nothing begins while a request is under way, nor within the configured pause behind the last
-  /// one or behind this call, so that requests of the same moment go first.
+  /// Prepares pictures in the order of the requests: in the storage, and also in memory unless `destination` is the
+  /// storage.
   ///
-  /// The same key and style twice counts once, and if it is wanted in memory by one of them it comes there. What fails is
-  /// left to who asks for it. At most 10,000 wait: the first of one call; of several calls the last, since what was asked
-  /// for longest ago has been scrolled past. Answers at once; O(1) for each request.
+  /// Answers immediately; O(1) for each request. No preheating begins while another request is under way, nor within
+  /// the configured pause after the last request or after this call, so that requests made at the same moment run
+  /// first.
+  ///
+  /// The same key and style counts once; it is loaded into memory if one of its requests asks for that. Failures are
+  /// not reported here: a later request meets them. At most 10,000 requests wait. One call keeps its first ones.
+  /// Across calls the oldest ones are dropped, since an app that scrolls has passed them.
   public func startPreheating(_ requests: [ImageRequest], into destination: PreheatDestination = .memory) {
     preheater.start(requests, into: destination)
   }
-  /// What has not begun is left out; what has is cancelled unless it is asked for again within half a second. Wherever it
-  /// was to come.
+  /// Stops preheating of these requests, for either destination. Waiting requests are dropped. A running one is
+  /// canceled unless it is requested again within half a second.
   public func stopPreheating(_ requests: [ImageRequest]) { preheater.stop(requests) }
   /// Stops preheating of all requests, as ``stopPreheating(_:)`` does.
   public func stopAllPreheating() { preheater.stopAll() }
 
   // MARK: Memory
 
-  /// Lets go of what memory holds, down to a share of what it holds now: pictures, and what has come of downloads that were
-  /// given up.
+  /// Reduces the pictures in memory, and the received parts of abandoned downloads, to a share of their present cost,
+  /// from 0 to 1.
   public func trimMemory(toShare share: Double = 0) {
     memory.trim(toShare: share)
     pictures.fetcher.trim(toShare: share)

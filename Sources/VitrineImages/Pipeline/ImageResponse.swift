@@ -1,28 +1,28 @@
-/// A picture that was asked for, and what it took.
+/// A requested picture, with the work that it took.
 public struct ImageResponse: Sendable {
-  /// The place where the pixels were found.
+  /// The source of the pixels.
   public enum Origin: String, Sendable, Hashable {
-    /// Kept in memory.
+    /// From memory.
     case memory
-    /// Kept as the style has made it.
+    /// From a stored picture in the request's style.
     case styled
-    /// Made from the original that was kept.
+    /// Drawn from a stored original.
     case original
-    /// Made from what came over the network.
+    /// Drawn from a download.
     case network
-    /// Shown until the picture is there: of another size, or what the storage has for this.
+    /// A placeholder until the picture is loaded: another size of the picture, or the storage's placeholder.
     case placeholder
   }
 
   /// The pixels.
   public let bitmap: Bitmap
-  /// The place where the pixels were found.
+  /// The source of the pixels.
   public let origin: Origin
-  /// To servers, redirects not counted; 0, as the bytes, where another's download served.
+  /// The number of requests to servers, without redirects; 0 if the response shared another download.
   public var requestCount = 0
-  /// Bytes of bodies received from servers for this response; 0 where it shared the download of another.
+  /// The bytes of bodies received for this response; 0 if it shared another download.
   public var receivedByteCount = 0
-  /// Pictures decoded for this one; 0 where another's work served, too.
+  /// The number of pictures decoded for this response; 0 if it shared another decoding.
   public var decodeCount = 0
 
   init(_ bitmap: Bitmap, _ origin: Origin) {

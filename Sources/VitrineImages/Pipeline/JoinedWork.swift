@@ -1,8 +1,8 @@
-/// Work that is done once for all who ask for it while it is under way.
+/// Work that runs once for all callers that ask for it while it runs.
 ///
-/// It runs in a task of its own, with the highest priority of those who wait. Whoever is cancelled stops waiting and gets
-/// `CancellationError`, once; with the last of them the work is cancelled, and who asks then begins it anew. Safe from any
-/// thread; O(1), but for changes of priority, which are O(waiting).
+/// It runs in its own task, with the highest priority of its waiters. A canceled waiter throws `CancellationError` and
+/// leaves. When the last waiter leaves, the work is canceled, and the next caller starts it again. Thread-safe. O(1),
+/// except changes of priority, which are O(waiters).
 final class JoinedWork<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   typealias Priority = ImageRequest.Priority
 
@@ -23,9 +23,9 @@ final class JoinedWork<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
   private struct State {
     var jobs: [Key: Job] = [:]
-    /// For waiters whose job has ended, until they fetch theirs.
+    /// Results of ended jobs, until their waiters fetch them.
     var results: [Int: Result<Value, any Error>] = [:]
-    /// Of jobs and waiters.
+    /// The next number of a job or waiter.
     var nextNumber = 0
 
     mutating func number() -> Int {
@@ -36,17 +36,17 @@ final class JoinedWork<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
   private let state = Locked(State())
 
-  /// How many different things are under way.
+  /// The number of jobs.
   var count: Int { state.withLock { $0.jobs.count } }
-  /// How many wait for them; not those who have joined and are on their way to wait.
+  /// The number of suspended waiters. A caller that joined but is not suspended yet does not count.
   var waiterCount: Int {
     state.withLock { state in
       state.jobs.values.reduce(0) { $0 + $1.waiters.values.count { $0.continuation != nil } }
     }
   }
 
-  /// The value for `key`: of the work that is under way, else of `work`, which is begun. `interest` is the caller's own, if
-  /// its priority may still change.
+  /// Returns the value for `key`: from the job under way, or else from a new one that runs `work`. The caller's
+  /// priority follows `interest`.
   func value(
     for key: Key, interest: Interest, _ work: @escaping @Sendable (Interest) async throws -> Value
   ) async throws -> Value {
@@ -54,7 +54,7 @@ final class JoinedWork<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     interest.follow { self.takePriority(of: waiter, $0, key, job) }
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        // The first who is there to wait begins it: whoever asked first may have left again.
+        // The first caller that suspends starts the work, since the first caller that joined may have been canceled.
         let (waits, begins) = state.withLock { state in
           guard var found = state.jobs[key], found.number == job, found.waiters[waiter] != nil else {
             return (false, false)
@@ -71,7 +71,7 @@ final class JoinedWork<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     } onCancel: {
       leave(waiter, key, job)
     }
-    // Who was cancelled has none.
+    // A canceled waiter has no result.
     return try state.withLock { $0.results.removeValue(forKey: waiter) ?? .failure(CancellationError()) }.get()
   }
 
@@ -89,7 +89,7 @@ final class JoinedWork<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
   private func begin(_ key: Key, _ number: Int, _ work: @escaping @Sendable (Interest) async throws -> Value) {
     state.withLock { state in
-      // The last may have left by now.
+      // The last waiter may have left in the meantime.
       guard let job = state.jobs[key], job.number == number else { return }
       state.jobs[key]?.task = Task { [interest = job.interest] in
         let result: Result<Value, any Error>
@@ -126,14 +126,15 @@ final class JoinedWork<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   private func takePriority(of waiter: Int, _ interest: Interest, _ key: Key, _ number: Int) {
     state.withLock { state in
       guard var job = state.jobs[key], job.number == number, job.waiters[waiter] != nil else { return }
-      // Asked for with the lock held: of two changes at a time the later one may be told first.
+      // Reads the priority under the lock, because the calls for two concurrent changes may arrive in either order.
       job.waiters[waiter]?.priority = interest.priority
       state.jobs[key] = job
     }
     tellPriority(key, number)
   }
 
-  /// Outside the lock, since who follows may ask this again; so until what was told is still true.
+  /// Calls followers outside the lock, since they may call this function again. Repeats until the last priority it set
+  /// is current.
   private func tellPriority(_ key: Key, _ number: Int) {
     var told: Priority?
     while true {
@@ -145,7 +146,7 @@ final class JoinedWork<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   }
 }
 
-/// How much something is wanted, which may change while it is under way.
+/// The priority of a piece of work, which may change while the work runs.
 final class Interest: Sendable {
   typealias Priority = ImageRequest.Priority
 
@@ -169,9 +170,9 @@ final class Interest: Sendable {
     for follower in followers { follower(self) }
   }
 
-  /// Calls `follower` with this at every change from now on, on the thread that makes it, and once at once. Of two changes
-  /// at a time the later one may be told first: who must not end with the wrong one asks for ``priority`` where they keep it.
-  /// What `follower` holds is held as long as this; it must not hold this.
+  /// Calls `follower` immediately, and after every change on the thread that made it. The calls for two concurrent
+  /// changes may arrive in either order, so a follower reads ``priority`` under its own lock. This object keeps
+  /// `follower` alive, so `follower` must not hold a reference to it.
   func follow(_ follower: @escaping @Sendable (Interest) -> Void) {
     state.withLock { $0.followers.append(follower) }
     follower(self)

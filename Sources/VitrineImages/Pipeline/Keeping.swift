@@ -1,14 +1,14 @@
-/// What of a picture is kept in the storage.
+/// The parts of a picture that the storage keeps.
 public enum Keeping: Sendable, Hashable {
-  /// As it came: each style is made anew when it is wanted.
+  /// Originals only. Each style is drawn again when it is wanted.
   case original
-  /// What styles made: another style costs a download.
+  /// Styled pictures only. Another style costs a download.
   case styled
   /// Originals and styled pictures.
   case both
-  /// Both, but for originals of more than 16 times the bytes of what was made from them: pictures from a camera, of which
-  /// thumbnails are shown. What was downloaded for preheating is kept whatever its size, since nobody knows yet in which
-  /// styles it will be asked for; it goes when the storage needs room for what is used more.
+  /// Styled pictures, and originals of at most 16 times their bytes. This leaves out camera pictures that are shown as
+  /// thumbnails. An original downloaded for preheating is always stored, since its later styles are unknown; eviction
+  /// removes it if the storage needs room.
   case automatic
 
   func keepsOriginal(_ byteCount: Int, madeOf styledByteCount: Int, isPreheating: Bool = false) -> Bool {
@@ -22,12 +22,12 @@ public enum Keeping: Sendable, Hashable {
   var keepsStyled: Bool { self != .original }
 }
 
-/// How what a style made is kept.
+/// The form of stored styled pictures.
 public enum StyledForm: Sendable, Hashable {
-  /// Pixels: shown from the store's memory as they are.
+  /// Pixels, shown from the store's memory without a copy.
   case pixels
-  /// Encoded: about a twentieth of the space, and decoded for each showing that memory does not serve.
+  /// Encoded: about a twentieth of the space. Each showing that memory does not serve costs a decoding.
   case encoded
-  /// Encoded at first; as pixels once it was shown a second time from the store.
+  /// Encoded at first, and as pixels after the second showing from the store.
   case automatic
 }

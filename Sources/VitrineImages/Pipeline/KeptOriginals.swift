@@ -1,8 +1,8 @@
 import Vitrine
 
-/// Finds originals in the storage, and what is known of those that are not kept beside what styles made of them.
+/// Finds stored originals, and the records of originals that were not stored beside their styled pictures.
 ///
-/// What the storage throws counts as nothing kept. Safe from any thread.
+/// An error of the storage counts as a miss. Thread-safe.
 final class KeptOriginals: Sendable {
   private struct Renewal: Sendable {
     let digest: Digest
@@ -10,25 +10,27 @@ final class KeptOriginals: Sendable {
   }
 
   private let storage: (any ImageStorage)?
-  /// What servers said lately of originals that are not kept: each style of one would ask again.
+  /// Recent server answers about originals that are not stored. Without them each style of an original would ask
+  /// again.
   private let renewals = MemoryCache<String, Renewal>(limits: .init(count: 1000))
 
   init(_ storage: (any ImageStorage)?) { self.storage = storage }
 
-  /// What is kept for a request; `useless`: digests of what counts as not kept. Throws `CancellationError`.
+  /// Returns the original stored for a request, or nil. An original whose digest is in `useless` counts as not stored.
+  /// Throws `CancellationError`.
   func original(for request: ImageRequest, besides useless: Set<Digest>) async throws -> Originals.Found? {
     let original = try await storage.trying({ try await $0.original(for: request.key) }) ?? nil
     guard let original else { return try await unkept(request, besides: useless) }
     let record = ResponseRecord(metadata: original.metadata)
-    // Chosen by other headers than these: then it is the answer to another question.
+    // Other headers selected this original, so it may not be the answer to this request.
     if let record, !record.answers(request.headers), request.cachePolicy != .cacheOnly { return nil }
     let digest = original.bytes.digest
     return useless.contains(digest) ? nil : Originals.Found(bytes: original.bytes, digest: digest, record: record)
   }
 
-  /// An original that is not kept, where what the request's style made of it is, and tells what is known of it.
+  /// Returns the record of an original that is not stored, read from the stored picture in the request's style.
   private func unkept(_ request: ImageRequest, besides useless: Set<Digest>) async throws -> Originals.Found? {
-    // Those look only at what is there, and have.
+    // A cache-only request, or one for the original, has already looked at everything stored.
     if request.cachePolicy == .cacheOnly || request.style == .original { return nil }
     let styled = try await storage.trying({ try await $0.styled(request.style, for: request.key) }) ?? nil
     guard let styled else { return nil }
@@ -40,11 +42,11 @@ final class KeptOriginals: Sendable {
 
   // MARK: What servers said
 
-  /// An original that is not kept is still good.
+  /// Records that a server declared an original valid that is not stored.
   func note(_ record: ResponseRecord, ofUnkept digest: Digest, for key: String) {
     renewals.insert(Renewal(digest: digest, record: record), for: key)
   }
 
-  /// The server has said something else since.
+  /// Forgets the recorded answer after the server sent another one.
   func forgetRenewal(of key: String) { renewals.remove(key) }
 }

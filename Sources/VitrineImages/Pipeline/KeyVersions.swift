@@ -1,21 +1,21 @@
 import Vitrine
 
-/// Tells what was made from what a key stands for now from what was made before something else came under it.
+/// Separates pictures made from the current original of a key from pictures made from an earlier one.
 ///
-/// A version is a number that is given out once. The keys asked for last have one, 10,000 of them unless more are asked
-/// for, and those beside them of which something is under way; a key that was forgotten gets another, so that what is known
-/// of it counts as older: a miss too many, and never a wrong picture. Safe from any thread, O(1).
+/// A version is a number used once. The recently used keys have one: 10,000 keys unless the caller sets a higher
+/// number, and in addition all keys with work under way. A forgotten key gets a new version, so its cached pictures
+/// count as older: this costs an extra miss, and never shows a wrong picture. Thread-safe, O(1).
 final class KeyVersions: Sendable {
   private struct Version {
     let number: UInt64
-    /// Of the original, once that is known.
+    /// The digest of the original, once it is known.
     var digest: Digest?
   }
 
   private struct State {
     let most: Int
     var versions = RecencyList<KeyText, Version>()
-    /// Keys of which something is under way: how much, and the version of those that the list has forgotten.
+    /// Keys with work under way: the number of works, and the version if the list has dropped it.
     var underWay: [KeyText: (count: Int, version: Version?)] = [:]
     var last: UInt64 = 0
 
@@ -47,13 +47,13 @@ final class KeyVersions: Sendable {
 
   private let state: Locked<State>
 
-  /// `keyCount`: how many keys are remembered.
+  /// `keyCount` is the number of keys to remember.
   init(keyCount: Int = KeyVersions.usualCount) { state = Locked(State(most: max(1, keyCount))) }
 
   func current(of key: String) -> UInt64 { current(of: KeyText(key)) }
   func current(of key: KeyText) -> UInt64 { state.withLock { $0.current(key).number } }
 
-  /// As ``current(of:)``; and the key is not forgotten until ``end(_:)`` is called as often.
+  /// Returns the version as ``current(of:)`` does, and retains the key until ``end(_:)`` is called as often.
   func begin(_ key: String) -> UInt64 {
     let key = KeyText(key)
     return state.withLock { state in
@@ -70,12 +70,12 @@ final class KeyVersions: Sendable {
     }
   }
 
-  /// Something else is under the key from now on: an original with this digest, or nobody knows what.
+  /// Gives the key a new version: it now has an original with this digest, or an unknown one if nil.
   func advance(_ key: String, to digest: Digest? = nil) {
     state.withLock { _ = $0.renew(KeyText(key), digest) }
   }
 
-  /// The same for all keys that are known and meant.
+  /// Gives a new version to every known key that matches.
   func advance(where isMeant: (KeyText) -> Bool) {
     state.withLock { state in
       let known = state.versions.keys + state.underWay.filter { $0.value.version != nil }.keys
@@ -83,8 +83,8 @@ final class KeyVersions: Sendable {
     }
   }
 
-  /// Whether what is made from an original with this digest, by work that began at `version`, may be kept: nothing else has
-  /// come under the key since, or it has come from there itself.
+  /// Returns whether pictures made from the original with this digest, by work that began at `version`, may be stored:
+  /// the key has not changed since, or its current original has this digest.
   func admits(_ digest: Digest, of key: String, begunAt version: UInt64) -> Bool {
     state.withLock { state in
       let current = state.current(KeyText(key))
@@ -92,9 +92,10 @@ final class KeyVersions: Sendable {
     }
   }
 
-  /// That original has been kept, or what was made from it: answers the version of what is made from it, a new one where it
-  /// is another original than the one before; nil where the key has gone on to something else. To be called when the
-  /// storage no longer gives what was there before, so that who begins with the new version finds nothing old.
+  /// Records that the original with this digest, or a picture made from it, is stored. Returns the version for
+  /// pictures made from it: a new version if the key had another original; nil if the key has changed since `version`.
+  /// Call it once the storage no longer returns the previous pictures, so that work that begins with the new version
+  /// finds none of them.
   func settle(_ digest: Digest, of key: String, begunAt version: UInt64) -> UInt64? {
     let key = KeyText(key)
     return state.withLock { state in
@@ -108,8 +109,8 @@ final class KeyVersions: Sendable {
     }
   }
 
-  /// The version of what was found to be made from an original with this digest, nil for an unknown one, by somebody who
-  /// began at `version`; nil where it is another original than the key's.
+  /// Returns `version` if a stored picture is current. Its original has this digest, or an unknown one if nil, and the
+  /// lookup began at `version`. Returns nil if the key has changed or has another original.
   func confirm(_ digest: Digest?, of key: String, begunAt version: UInt64) -> UInt64? {
     let key = KeyText(key)
     return state.withLock { state in

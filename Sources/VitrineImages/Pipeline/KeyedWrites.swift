@@ -1,18 +1,18 @@
-/// Changes of the storage: so many at once, and those of one key one after another.
+/// Runs changes of the storage: a limited number at once, and the changes of one key one after another.
 ///
-/// What is written of a key is decided and done with nothing of that key in between, such as a picture that an app saves
-/// while an older download comes in. What preheats writes beside the others, one at a time: it takes no place from a request,
-/// and keeps none waiting but for the same key, and that no longer than its own write takes. Safe from any thread.
+/// Each change decides and writes without another change of the key in between, such as an app that saves a picture
+/// while an older download arrives. Preheating has one additional place. So it takes no place from a request, and
+/// delays one only for the same key, by the time of one write. Thread-safe.
 final class KeyedWrites: Sendable {
   private let queue: LimitedQueue
 
   init(limit: Int) { queue = LimitedQueue(limit: limit, preheatingLimit: 1) }
 
-  /// How many changes wait for others.
+  /// The number of changes that wait.
   var waitingCount: Int { queue.waitingCount }
 
-  /// Waits for its turn with the priority that `interest` has meanwhile. Throws `CancellationError` when the task is
-  /// cancelled before `body` begins, and what `body` throws.
+  /// Waits for its turn and runs `body`. The priority follows `interest` during the wait. Throws `CancellationError`
+  /// if the task is canceled before `body` begins, and errors of `body`.
   func run<R: Sendable>(
     _ key: String, _ interest: Interest, _ body: () async throws -> sending R
   ) async throws -> sending R {

@@ -1,20 +1,20 @@
-/// Lets so many run at once, and of those who wait the one with the highest priority next; among equals the one that came
+/// Limits how many tasks run at once. The next waiter is the one with the highest priority, and among equals the
 /// first.
 ///
-/// What preheats has places of its own, so that it never takes one from a request, and gets one only while
-/// ``setAdmitsPreheating(_:)`` lets it. Safe from any thread. What entering and leaving cost: see ``WaitingLines``.
+/// Preheating has its own places, so it never takes one from a request. It gets one only while
+/// ``setAdmitsPreheating(_:)`` allows it. Thread-safe. For the cost of entering and leaving, see ``WaitingLines``.
 final class LimitedQueue: Sendable {
-  /// A place in the queue, kept by whoever wants to raise its priority while it waits.
+  /// A position in the queue. Its holder can change the priority during the wait.
   struct Ticket: Sendable, Hashable {
     fileprivate let number: UInt64
   }
 
-  /// What somebody needs besides a place.
+  /// A condition that a waiter needs besides a place.
   enum Claim: Sendable, Hashable {
     case none
-    /// That no other with this key runs meanwhile. Whoever waits for a key takes no place yet.
+    /// No other task with this key runs at the same time. While it waits for the key, it takes no place.
     case key(String)
-    /// That nobody else runs at all. Who comes later waits for it.
+    /// No other task runs at the same time. Later waiters wait for this one.
     case all
   }
 
@@ -29,7 +29,7 @@ final class LimitedQueue: Sendable {
     state = Locked(State(places: QueuePlaces(limit: limit, preheatingLimit: preheatingLimit)))
   }
 
-  /// A ticket for ``run(_:_:)``, with which the priority can be raised from now on.
+  /// Returns a ticket for ``run(_:_:)``. Its priority can be changed from now on.
   func ticket(_ priority: ImageRequest.Priority, _ claim: Claim = .none) -> Ticket {
     state.withLock { state in
       state.nextNumber += 1
@@ -38,15 +38,15 @@ final class LimitedQueue: Sendable {
     }
   }
 
-  /// Waits for a place, and runs `body` in it. Each ticket is used once. Throws `CancellationError` when the task is
-  /// cancelled while it waits, and what `body` throws.
+  /// Waits for a place and runs `body` in it. A ticket is used once. Throws `CancellationError` if the task is
+  /// canceled during the wait, and errors of `body`.
   func run<R: Sendable>(_ ticket: Ticket, _ body: () async throws -> sending R) async throws -> sending R {
     try await enter(ticket)
     defer { leave(ticket) }
     return try await body()
   }
 
-  /// The same for somebody whose interest may change while they wait.
+  /// Waits for a place with the priority of `interest`, which may change during the wait, and runs `body`.
   func run<R: Sendable>(
     _ interest: Interest, _ claim: Claim = .none, _ body: () async throws -> sending R
   ) async throws -> sending R {
@@ -55,7 +55,7 @@ final class LimitedQueue: Sendable {
     return try await run(ticket, body)
   }
 
-  /// Waits for a place, which is taken for as long as somebody holds on to what comes back.
+  /// Waits for a place, and returns it. The place is free again once the returned object is released.
   func place(_ interest: Interest) async throws -> Place {
     let ticket = ticket(interest.priority)
     follow(interest, ticket)
@@ -74,12 +74,12 @@ final class LimitedQueue: Sendable {
 
     deinit { queue.leave(ticket) }
 
-    /// Makes it one of preheating's places when nothing else is behind `interest`, now or later.
+    /// Turns the place into a preheating place once only preheating is interested, through `interest` and all others.
     func follow(_ interest: Interest) { queue.follow(interest, ticket) }
   }
 
-  /// Changes the priority of one that waits. What has a place keeps it; as one of preheating's, once it is wanted by nothing
-  /// else.
+  /// Changes the priority of a waiter. A task that already has a place keeps it; if only preheating still wants it,
+  /// the place becomes a preheating place.
   func setPriority(_ priority: ImageRequest.Priority, of ticket: Ticket) {
     state.withLock { $0.places.setPriority(priority, of: ticket.number) }
     admit()
@@ -90,14 +90,14 @@ final class LimitedQueue: Sendable {
     if admits { admit() }
   }
 
-  /// How many have a ticket and no place; and how many of them have begun to wait.
+  /// The number of tickets without a place, and the number of these that are suspended.
   var waitingCount: Int { state.withLock { $0.places.waiting.count } }
   var begunWaitingCount: Int { state.withLock { $0.places.waiting.continuationCount } }
   var runningCount: Int { state.withLock { $0.places.heldCount } }
 
   private func follow(_ interest: Interest, _ ticket: Ticket) {
     interest.follow { interest in
-      // Asked for with the lock held: of two changes at a time the later one may be told first.
+      // Reads the priority under the lock, because the calls for two concurrent changes may arrive in either order.
       self.state.withLock { $0.places.setPriority(interest.priority, of: ticket.number) }
       self.admit()
     }
@@ -112,7 +112,7 @@ final class LimitedQueue: Sendable {
         if isThere { admit() } else { continuation.resume(throwing: CancellationError()) }
       }
     } onCancel: {
-      // Then others may enter whom it kept out.
+      // The removed waiter may have blocked others.
       let waiter = state.withLock { $0.places.waiting.remove(ticket.number) }
       admit()
       waiter?.continuation?.resume(throwing: CancellationError())

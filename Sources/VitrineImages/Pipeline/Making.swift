@@ -3,12 +3,12 @@ import Vitrine
 /// A picture to be made from an original.
 struct Making: Sendable {
   let request: ImageRequest
-  /// With the request's own style.
+  /// The styles to draw, including the request's own.
   let family: [ImageStyle]
   let original: Originals.Found
-  /// Of the original.
+  /// The bytes of the original.
   let bytes: StoredBytes
-  /// Of the key when this began.
+  /// The version of the key when the work began.
   let version: UInt64
   let interest: Interest
 
@@ -30,7 +30,7 @@ struct Making: Sendable {
   var metadata: [UInt8] { StyledRecord(original: original.digest, response: original.record).metadata }
 }
 
-/// What is drawn once for all who want a style of the family at the time, whatever they would have asked the network.
+/// One drawing shared by all requests that want a style of the family at the time, under any cache policy.
 struct Drawing: Hashable, Sendable {
   let key: KeyText
   let family: [ImageStyle]
@@ -40,30 +40,32 @@ struct Drawing: Hashable, Sendable {
 }
 
 struct Drawn: Sendable {
-  /// All that could be drawn, and the first who asked for it its own.
+  /// The bitmaps of all styles that could be drawn, always including the style of the request that started the
+  /// drawing.
   let bitmaps: [ImageStyle: Bitmap]
-  /// That they are of; nil where they are not to be kept.
+  /// The version of the bitmaps, or nil if they must not be kept.
   let version: UInt64?
   let decodeCount: Int
 }
 
-/// An original was kept and could not be decoded; or it was not kept, and what a style made of it could not be shown.
+/// A stored original that could not be decoded, or, without a stored original, a stored styled picture that could not
+/// be shown.
 struct UnusableOriginal: Error {
   let digest: Digest
 }
 
 extension PictureLoader {
   func make(_ making: Making) async throws -> Loaded {
-    // While it waits to be decoded for preheating, an original takes no place from a request.
+    // An original that waits for its decoding for preheating takes no place from a request.
     making.original.arrival?.follow(making.interest)
     let style = making.request.style
-    // A family is drawn whole where all of it is kept.
+    // A whole family is drawn only if the storage can keep it.
     let family = configuration.storage == nil || making.isNoStore ? [style] : making.family
     var (drawn, count): (Drawn?, Int) = (nil, 0)
     do {
       (drawn, count) = try await self.drawn(making, family)
     } catch let error as ImageError where family.count > 1 && !error.condemnsPicture && !error.isDamage {
-      // Of who asked first, and could not be drawn: that keeps nobody else from theirs.
+      // The style of the request that started the drawing failed. The other requests draw their own styles.
     }
     if drawn?.bitmaps[style] == nil { (drawn, count) = try await self.drawn(making, [style]) }
     guard let drawn, let bitmap = drawn.bitmaps[style] else {
@@ -79,7 +81,7 @@ extension PictureLoader {
     return loaded
   }
 
-  /// Beside it how many times the picture was decoded for that, 0 where another's work served.
+  /// Returns the drawing, and the number of decodings for this call; 0 if another call decoded the picture.
   private func drawn(_ making: Making, _ family: [ImageStyle]) async throws -> (Drawn, decodeCount: Int) {
     let drawing = Drawing(
       key: KeyText(making.key), family: family, original: making.original.digest, version: making.version,
@@ -90,7 +92,7 @@ extension PictureLoader {
       let making = Making(making.request, family, making.original, making.bytes, making.version, interest)
       let (picture, count) = try await decoded(making)
       let (bitmaps, version) = try await draw(making, picture.image)
-      // With it goes its place. An original that came is to be found until it is kept: see ``Arrivals``.
+      // Holds the picture's place until here. A new original must stay findable until it is stored: see ``Arrivals``.
       withExtendedLifetime((picture, making.original.arrival)) {}
       return Drawn(bitmaps: bitmaps, version: version, decodeCount: count)
     }
@@ -104,7 +106,7 @@ extension PictureLoader {
         making.bytes, original.digest, of: making.key, for: making.family, making.interest)
     } catch let error as ImageError {
       if original.isNew {
-        // Nor is it asked for by everybody who wants it in the next moment.
+        // The failure is remembered, so the next requests do not download these bytes again.
         if error.condemnsPicture {
           fetcher.remember(LoadRequest(url: request.url, headers: request.headers), "\(error)")
         }
@@ -123,7 +125,7 @@ extension PictureLoader {
 
   private typealias Bitmaps = [ImageStyle: Bitmap]
 
-  /// The bitmaps, in the storage's memory where they are kept there, and the version that they are of.
+  /// Returns the bitmaps, mapped from the storage if it keeps them, and their version.
   private func draw(_ making: Making, _ image: DecodedImage) async throws -> (Bitmaps, version: UInt64?) {
     if configuration.storage == nil || making.isNoStore {
       let style = making.request.style
@@ -141,7 +143,7 @@ extension PictureLoader {
     return try await drawAndKeep(making, image)
   }
 
-  /// A single style is drawn where it will lie; where that does not go well, into memory.
+  /// Draws a single style into the room reserved for it in the storage. If that fails, draws it into memory.
   private func drawIntoStorage(_ making: Making, _ image: DecodedImage) async throws -> (Bitmaps, version: UInt64?) {
     let style = making.request.style
     let renderer = try StyleRenderer(style, picture: image.info.size, orientation: image.orientation)
@@ -187,7 +189,7 @@ extension PictureLoader {
     return (bitmaps, version)
   }
 
-  /// The first of `styles`, and the others with it. One of those that cannot be drawn does not keep it from the first.
+  /// Draws `styles` in one pass. If one of them fails, draws only the first.
   private func rendered(
     _ styles: [ImageStyle], _ image: DecodedImage
   ) async throws -> [(style: ImageStyle, bitmap: Bitmap)] {

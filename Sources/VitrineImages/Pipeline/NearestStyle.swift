@@ -1,8 +1,9 @@
-/// Which picture serves in place of another until that is there.
+/// Orders pictures by how well they replace a picture that is not available yet.
 enum NearestStyle {
-  /// Those of `styles` that have a size, the best first: `wanted` itself, of which there may be an older picture, and those
-  /// that show the same part of the picture in the same shape, then the same part, then all others; among them the nearest larger first, and behind the larger the
-  /// largest smaller. For a wanted style without a size, such as an original, the largest first.
+  /// Returns those of `styles` that have a size, the best first. Order: `wanted` itself, of which an older picture may
+  /// exist; then styles with the same part of the picture and the same shape; then with the same part; then all
+  /// others. Within each group the larger styles come first, the nearest first, and then the smaller ones, the largest
+  /// first. If `wanted` has no size, such as an original, the largest style comes first.
   static func order(_ styles: [ImageStyle], near wanted: ImageStyle) -> [ImageStyle] {
     let ranked = styles.compactMap { style in
       Rank(style, near: wanted).map { (style, $0) }
@@ -11,10 +12,10 @@ enum NearestStyle {
   }
 
   private struct Rank: Comparable {
-    /// 0 for the same style, 1 for the same part of the picture in the same shape.
+    /// 0 for the same style; 1 for the same part and shape; 2 for the same part; 3 for all others.
     var difference = 3
     var isSmaller = true
-    /// Pixels above, or below.
+    /// The difference to the wanted number of pixels.
     var distance: Int
 
     init?(_ style: ImageStyle, near wanted: ImageStyle) {
@@ -30,7 +31,7 @@ enum NearestStyle {
       distance = abs(pixels - target.width * target.height)
     }
 
-    /// To about a pixel in a hundred.
+    /// Returns whether both styles show the same part of a picture: their aspect ratios differ by at most 1 %.
     private static func showsTheSame(_ a: ImageStyle, _ b: ImageStyle) -> Bool {
       guard let first = a.size, let second = b.size, a.mode == b.mode else { return false }
       let ratio = first.width.value * second.height.value / (first.height.value * second.width.value)

@@ -1,21 +1,21 @@
 import Vitrine
 
 extension Originals {
-  /// An original, and what it took to get it.
+  /// An original, with the work that it took.
   struct Found: Sendable {
-    /// Nil where the original is not kept, and what a style made of it is: the request's, or that of whom it joined. All that
-    /// is known of it stands beside that.
+    /// The bytes, or nil if only a picture made from the original is stored, in the style of this request or of the
+    /// request that it joined. The record then comes from that styled picture.
     var bytes: StoredBytes?
-    /// Of the bytes.
+    /// The digest of the original.
     var digest: Digest
     var record: ResponseRecord?
-    /// 0, as the bytes, where another's download served.
+    /// The number of requests to servers; this and the bytes are 0 if the request shared another download.
     var requestCount = 0
     var receivedByteCount = 0
-    /// Given where it came just now, to all whom one download serves.
+    /// Set for a downloaded original, for all requests that share the download.
     var arrival: Arrival?
     var isNew: Bool { arrival != nil }
-    /// It may be shown, and should be asked for anew meanwhile.
+    /// The original is stale: it may be shown, and must be revalidated in the background.
     var isToBeRenewed = false
 
     init(bytes: StoredBytes?, digest: Digest, record: ResponseRecord?) {

@@ -1,8 +1,9 @@
 import Vitrine
 
-/// Brings originals: from the storage where what is kept is good, else from the network; one download for all who ask.
+/// Loads originals: from the storage if a stored one is valid, else from the network, with one download for all
+/// requests.
 ///
-/// Safe from any thread.
+/// Thread-safe.
 final class Originals: Sendable {
   struct Download: Hashable, Sendable {
     let key: KeyText
@@ -14,14 +15,14 @@ final class Originals: Sendable {
   private let versions: KeyVersions
   private let writes: KeyedWrites
   private let loads: LimitedQueue
-  /// Bodies that are on their way, or have come and are not decoded yet: where decoding falls behind, downloads wait.
+  /// Bodies that are being received, or wait for their decoding. If decoding falls behind, downloads wait.
   let bodies: LimitedQueue
   private let now: @Sendable () -> Int64
   let joined = JoinedWork<Download, Found>()
   private let arrivals = Arrivals<Download>()
   private let keptOriginals: KeptOriginals
 
-  /// `now`: milliseconds since 1970.
+  /// `now` returns the milliseconds since 1970.
   init(
     _ storage: (any ImageStorage)?, _ versions: KeyVersions, _ writes: KeyedWrites, _ fetcher: HTTPFetcher,
     loads: LimitedQueue, bodies: LimitedQueue, now: @escaping @Sendable () -> Int64
@@ -36,12 +37,15 @@ final class Originals: Sendable {
     self.now = now
   }
 
-  /// How many downloads are under way.
+  /// The number of downloads under way.
   var count: Int { joined.count }
 
-  /// `version`: the key's; a download that began before something else came under the key is not joined. `useless`: digests
-  /// of what was found to be of no use, and counts as not kept. Throws ``LoadError``, `CancellationError`, and what the
-  /// loader throws; what the storage throws counts as nothing kept.
+  /// Returns the original for a request.
+  ///
+  /// - Parameters:
+  ///   - version: The version of the key. A download that began under another version is not joined.
+  ///   - useless: Digests of originals that proved unusable and count as not stored.
+  /// - Throws: ``LoadError``, `CancellationError`, and errors of the loader. An error of the storage counts as a miss.
   func original(
     for request: ImageRequest, version: UInt64, _ interest: Interest, besides useless: Set<Digest> = []
   ) async throws -> Found {
@@ -57,26 +61,27 @@ final class Originals: Sendable {
         let isOwn = Locked(false)
         var found = try await joined.value(for: download, interest: interest) { [self, kept] interest in
           isOwn.withLock { $0 = true }
-          // The download that was to be joined may have ended in this moment.
+          // The download to join may have ended just before.
           if let found = try await arrived(download, request, besides: useless) { return found }
           return try await fetched(request, kept, download, interest)
         }
         if isOwn.withLock({ $0 }) { return found }
-        // Chosen by the headers of who was joined.
+        // The headers of the joined request selected this original.
         if !ResponseRecord.mayShare(found.record?.vary ?? [:], request.headers) { continue }
         if !found.isNew, useless.contains(found.digest) { continue }
         (found.requestCount, found.receivedByteCount) = (0, 0)
         return found
       }
     } catch let error as LoadError {
-      // Each by their own policy: who joined may be content with what the first would not have.
+      // Each request applies its own policy: this one may accept a stored original that the joined request refused.
       guard let kept, mayShow(kept.record, request, after: error) else { throw error }
       return kept
     }
   }
 
-  /// What another's download has brought since this one looked: it is held while it is decoded and drawn, and kept before it
-  /// is let go. Nil where it is not good enough.
+  /// Returns the original that another download brought since the first lookup, or nil if it is not valid for this
+  /// request. A downloaded original is held while it is decoded and drawn, and stored before its release, so one of
+  /// the two lookups finds it.
   private func arrived(
     _ download: Download, _ request: ImageRequest, besides useless: Set<Digest>
   ) async throws -> Found? {
@@ -92,7 +97,7 @@ final class Originals: Sendable {
     return kept
   }
 
-  /// What is kept, and may be shown to a request in place of an answer that is no picture; nil for nothing.
+  /// Returns the stored original that may replace a response that is not a picture, or nil.
   func standIn(for request: ImageRequest, besides useless: Set<Digest>) async throws -> Found? {
     request.cachePolicy == .staleIfError ? try await keptOriginals.original(for: request, besides: useless) : nil
   }
@@ -109,7 +114,7 @@ final class Originals: Sendable {
   private func mayShow(_ record: ResponseRecord?, _ request: ImageRequest, after error: LoadError) -> Bool {
     switch request.cachePolicy {
     case .staleIfError: true
-    // The server's own word, where it cannot give another.
+    // The server's own rule about stale answers after an error applies.
     case .use: error.isTransient && (record?.mayShowAfterError(at: now()) ?? true)
     case .reload, .revalidate, .cacheOnly: false
     }
@@ -133,7 +138,7 @@ final class Originals: Sendable {
       found.receivedByteCount = fetched.receivedByteCount
       return found
     }
-    // Still good: only what is known of it changes.
+    // The stored original is still valid, and only its record changes.
     guard var kept else { throw LoadError.interrupted("nothing was kept of what has not changed") }
     let refreshed =
       kept.record?.refreshed(by: fetched.headers, requestHeaders: request.headers, now: now()) ?? record
@@ -141,14 +146,14 @@ final class Originals: Sendable {
     kept.isToBeRenewed = false
     kept.requestCount = fetched.requestCount
     kept.receivedByteCount = fetched.receivedByteCount
-    // What stands beside styled pictures is renewed by who shows them.
+    // The record beside a styled picture is updated by the request that shows it.
     if kept.bytes == nil {
       keptOriginals.note(refreshed, ofUnkept: kept.digest, for: request.key)
       return kept
     }
     let (digest, metadata) = (kept.digest, refreshed.metadata)
     try await writes.run(request.key, interest) {
-      // Not of what an app has saved there meanwhile.
+      // The metadata does not apply to a picture that an app saved under the key in the meantime.
       guard versions.admits(digest, of: request.key, begunAt: download.version) else { return }
       try await storage.trying { try await $0.setMetadata(metadata, ofOriginalFor: request.key) }
     }
@@ -157,8 +162,8 @@ final class Originals: Sendable {
 }
 
 extension Optional where Wrapped == any ImageStorage {
-  /// What `body` gives; nil where there is no storage, or where it fails: pictures can be shown without it. Throws
-  /// `CancellationError` only.
+  /// Returns the result of `body`, or nil without a storage or if it fails, since pictures can be shown without it.
+  /// Throws only `CancellationError`.
   @discardableResult
   func trying<R: Sendable>(_ body: (any ImageStorage) async throws -> R) async throws -> R? {
     guard let self else { return nil }

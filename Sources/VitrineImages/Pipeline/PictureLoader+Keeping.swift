@@ -1,8 +1,8 @@
 import Vitrine
 
 extension PictureLoader {
-  /// Keeps an original that came just now, or makes known that it came; nil where the key has gone on to something else, and
-  /// nothing made from it is to be kept. Only within `writes`, and for a key at a time.
+  /// Stores a downloaded original, or tells the storage that it arrived. Returns nil if the key has changed, so that
+  /// pictures made from the original must not be stored. Call it only inside `writes`, with the claim on the key.
   func keepOriginal(_ making: Making, madeByteCount: Int) async throws -> UInt64? {
     let original = making.original
     guard versions.admits(original.digest, of: making.key, begunAt: making.version) else { return nil }
@@ -11,7 +11,8 @@ extension PictureLoader {
       let keeps = keeping.keepsOriginal(
         making.bytes.count, madeOf: keeping.keepsStyled ? madeByteCount : 0,
         isPreheating: making.request.priority == .preheating)
-      // Once for all styles that one download serves; each of them may be the one for which it is kept.
+      // Stores the original once for all styles of one download. Any of the styles may be the one that makes it worth
+      // storing.
       let before = arrival.keeping.withLock { $0 }
       if keeps, before != .kept, try await hasKept(making) {
         arrival.keeping.withLock { $0 = .kept }
@@ -38,7 +39,7 @@ extension PictureLoader {
     let encoder = configuration.encoder
     return try await threads.run {
       made.map { style, bitmap in
-        // What cannot be written as a file, such as one too wide for it, stays pixels.
+        // A bitmap that cannot be encoded, such as one too wide for the format, stays pixels.
         guard let bytes = try? encoder.encode(bitmap).bytes else {
           return StyledPicture(style, .pixels(bitmap), metadata: metadata)
         }
@@ -47,8 +48,8 @@ extension PictureLoader {
     }
   }
 
-  /// Something encoded was shown from the storage: the second time it is kept as pixels, which come back. How often it was
-  /// shown stands beside it, so that it counts across openings.
+  /// Counts a showing of an encoded picture from the storage. The second showing stores it as pixels and returns them.
+  /// The count is in the metadata, so it survives closing and reopening.
   func noteShowing(
     of bitmap: Bitmap, _ record: StyledRecord, _ request: ImageRequest, _ version: UInt64, _ interest: Interest
   ) async throws -> Bitmap? {
@@ -60,7 +61,7 @@ extension PictureLoader {
       return nil
     }
     let picture = StyledPicture(request.style, .pixels(bitmap), metadata: record.metadata)
-    // It stays as it is where there is no room for more.
+    // Without room for the pixels, the encoded picture stays.
     let stored = try await writes.run(request.key, interest) { () -> [StoredStyled]? in
       guard versions.admits(original, of: request.key, begunAt: version) else { return nil }
       return try await configuration.storage.trying {
@@ -71,7 +72,7 @@ extension PictureLoader {
     return pixels
   }
 
-  /// Keeps what has become known of the original beside what a style made of it.
+  /// Updates the record of the original in the metadata of a styled picture.
   func renew(
     _ record: StyledRecord, _ request: ImageRequest, _ version: UInt64, _ interest: Interest
   ) async throws {
@@ -84,11 +85,11 @@ extension PictureLoader {
     }
   }
 
-  /// What came is not to be kept, and what was kept is not what the server gives any more.
+  /// Removes the stored pictures of a key after the server sent a new original that must not be stored.
   func forgetOlder(_ making: Making) async throws {
     guard let arrival = making.original.arrival else { return }
     try await writes.run(making.key, making.interest) {
-      // Once for all styles that one download serves; and not what an app has saved there meanwhile.
+      // Removes once for all styles of one download, and never a picture that an app saved in the meantime.
       let isFirst = arrival.keeping.withLock { keeping in
         defer { keeping = .noted }
         return keeping == .unknownToStorage
@@ -101,8 +102,8 @@ extension PictureLoader {
 
   // MARK: Own pictures
 
-  /// Checks that bytes are a picture, and keeps them as the original of a key. Throws ``ImageError``, and what the storage
-  /// throws.
+  /// Stores bytes as the original of a key, after a test decoding unless `isChecked`. Throws ``ImageError``, and
+  /// errors of the storage.
   func save(_ bytes: [UInt8], _ key: String, isChecked: Bool) async throws {
     guard let storage = configuration.storage else {
       throw ImageError.invalidArgument("a pipeline without a storage keeps nothing")
@@ -118,7 +119,7 @@ extension PictureLoader {
     }
   }
 
-  /// Keeps a processor busy, as decoding does and not beside more of it than is allowed.
+  /// Runs work that keeps a processor busy, within the limit of concurrent decodings.
   func busy<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
     try await work.run(Interest(.normal)) { try await threads.run(body) }
   }
@@ -132,7 +133,7 @@ extension StoredBytes {
     }
   }
 
-  /// A copy only of what lies in a store.
+  /// The bytes as an array. Copies only a blob of a store.
   var array: [UInt8] {
     switch self {
     case .blob(let blob): blob.withBytes { $0.withUnsafeBytes { Array($0) } }
@@ -142,7 +143,7 @@ extension StoredBytes {
 }
 
 extension ImageError {
-  /// Whether the bytes are no picture, or not a whole one, whatever the limits are.
+  /// Whether the bytes are no picture, or not a whole one, under any limits.
   var isDamage: Bool {
     switch self {
     case .unsupportedFormat, .truncated, .corrupt: true

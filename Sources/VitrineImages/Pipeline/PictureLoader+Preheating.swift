@@ -1,12 +1,12 @@
 extension PictureLoader {
-  /// Whether what preheats may begin a download or a decoding; those that have begun go on. What it writes waits for nothing:
-  /// a decoded picture is let go of the sooner.
+  /// Sets whether preheating may begin downloads and decodings. Running ones continue. Writes of preheating are always
+  /// admitted, since they release decoded pictures.
   func setAdmitsPreheating(_ admits: Bool) {
     loads.setAdmitsPreheating(admits)
     work.setAdmitsPreheating(admits)
   }
 
-  /// Whether the storage has what a request is shown from, so that nothing need be made for it. Decodes nothing.
+  /// Returns whether the storage holds the data for the request, so that no work is necessary. Decodes nothing.
   func isKept(_ request: ImageRequest) async throws -> Bool {
     if request.cachePolicy == .reload || request.cachePolicy == .revalidate { return false }
     if request.style == .original || !configuration.keeps.keepsStyled { return try await isOriginalKept(request) }

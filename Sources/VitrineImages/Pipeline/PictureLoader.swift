@@ -1,19 +1,20 @@
 import Vitrine
 
-/// Makes pictures of what is kept and of what servers give: the pipeline without its memory. One piece of work for all who
-/// ask for the same at a time.
+/// Makes pictures from the storage and from servers: the pipeline without its memory. Concurrent requests for the same
+/// picture share one piece of work.
 ///
-/// What the storage throws counts as nothing kept: a picture is shown without it. Safe from any thread.
+/// An error of the storage counts as a miss, so pictures are shown without it. Thread-safe.
 final class PictureLoader: Sendable {
   typealias Configuration = ImagePipeline.Configuration
 
   struct Loaded: Sendable {
     var response: ImageResponse
-    /// In milliseconds since 1970; nil for always.
+    /// The end of freshness in milliseconds since 1970, or nil if it never ends.
     var freshUntil: Int64?
-    /// Of the key that it is a picture of; nil for what is not to be kept, or is older than what the key stands for by now.
+    /// The version of the key that the picture belongs to; nil if the picture must not be kept, or the key has
+    /// changed.
     var version: UInt64?
-    /// Headers that chose the original.
+    /// The request headers that selected the original.
     var vary: [String: String] = [:]
   }
 
@@ -21,7 +22,7 @@ final class PictureLoader: Sendable {
     let key: KeyText
     let style: ImageStyle
     let policy: ImageRequest.CachePolicy
-    /// What came under the key meanwhile is not answered by work that began before.
+    /// Work that began under an older version does not answer requests made after the key changed.
     let version: UInt64
   }
 
@@ -30,9 +31,9 @@ final class PictureLoader: Sendable {
   let fetcher: HTTPFetcher
   let decodes: Decodes
   let writes: KeyedWrites
-  /// Decoding, drawing into memory of their own, and encoding: as many as there may be decoded pictures.
+  /// The queue of decoding, drawing into new memory, and encoding. Its limit is that of decoded pictures.
   let work: LimitedQueue
-  /// Downloading.
+  /// The queue of downloads.
   let loads: LimitedQueue
   let threads = WorkerThreads()
   let originals: Originals
@@ -72,7 +73,7 @@ final class PictureLoader: Sendable {
         return try await make(request, version, interest)
       }
       if isOwn.withLock({ $0 }) { return loaded }
-      // Joined somebody whose headers chose another picture: then it takes work of its own.
+      // The headers of the joined request selected another picture, so this request does its own work.
       if request.cachePolicy != .cacheOnly, !ResponseRecord.mayShare(loaded.vary, request.headers) { continue }
       (loaded.response.requestCount, loaded.response.receivedByteCount) = (0, 0)
       loaded.response.decodeCount = 0
@@ -80,7 +81,7 @@ final class PictureLoader: Sendable {
     }
   }
 
-  /// What is there in this moment, without waiting for anything: kept as it is to be shown, and at hand.
+  /// Returns a picture that is available without waiting: stored as pixels, and readable without a read of the disk.
   func atHand(_ request: ImageRequest) -> Loaded? {
     guard request.mayShowKept, request.style != .original else { return nil }
     let version = versions.current(of: request.key)
@@ -91,8 +92,8 @@ final class PictureLoader: Sendable {
     return mayShow(record, request) && isFresh(record, request) ? loaded(bitmap, record, request, version) : nil
   }
 
-  /// What is there at once: kept as it is to be shown, so that there is no work to share. Nil for nothing, for what has to be
-  /// decoded, and where it must not be used.
+  /// Returns a picture that is stored as pixels, so there is no work to share. Returns nil if there is none, if it
+  /// must be decoded, or if the request must not use it.
   func kept(_ request: ImageRequest) async throws -> Loaded? {
     if !request.mayShowKept { return nil }
     let version = versions.current(of: request.key)
@@ -111,7 +112,8 @@ final class PictureLoader: Sendable {
       do {
         return try await picture(request, family, of: original, besides: useless, version, interest)
       } catch let error as UnusableOriginal {
-        // Kept, and no picture. Whoever may ask the network gets another, also where it cannot be removed.
+        // The stored original is not a picture. A request that may use the network downloads it, even if the removal
+        // failed.
         useless.insert(error.digest)
       }
     }
@@ -121,7 +123,7 @@ final class PictureLoader: Sendable {
     _ request: ImageRequest, _ family: [ImageStyle], of original: Originals.Found, besides useless: Set<Digest>,
     _ version: UInt64, _ interest: Interest
   ) async throws -> Loaded {
-    // Of what another's download has brought, somebody may have made it a moment ago.
+    // If another download brought the original, another request may already have drawn this style.
     if original.isNew ? original.requestCount == 0 : request.cachePolicy != .reload,
       var kept = try await styled(request, version, interest, of: original)
     {
@@ -130,19 +132,19 @@ final class PictureLoader: Sendable {
       kept.response.receivedByteCount = original.receivedByteCount
       return kept
     }
-    // What the style made of it cannot be shown; or it is another style that made something of it.
+    // The stored styled picture cannot be shown, or only another style of the original is stored.
     guard let bytes = original.bytes else { throw UnusableOriginal(digest: original.digest) }
     do {
       return try await make(Making(request, family, original, bytes, version, interest))
     } catch let error as ImageError where original.isNew && error.condemnsPicture {
-      // An answer that is no picture, such as a page that wants a password for the network.
+      // The answer is not a picture, such as a login page of the network.
       guard var kept = try await originals.standIn(for: request, besides: useless) else { throw error }
       (kept.requestCount, kept.receivedByteCount) = (original.requestCount, original.receivedByteCount)
       return try await picture(request, family, of: kept, besides: useless, version, interest)
     }
   }
 
-  /// For the next who asks.
+  /// Revalidates in the background, for later requests.
   private func renew(_ request: ImageRequest) {
     var request = request
     request.cachePolicy = .revalidate
@@ -151,7 +153,8 @@ final class PictureLoader: Sendable {
 
   // MARK: From what is kept
 
-  /// `original`: has just been found to be good, or good enough; of a new one only what was made from that very one.
+  /// Returns the stored picture of the request's style, or nil. `original` has just been found valid. If it is new,
+  /// only a picture made from exactly this original counts.
   private func styled(
     _ request: ImageRequest, _ version: UInt64, _ interest: Interest, of original: Originals.Found? = nil,
     mayDecode: Bool = true
@@ -180,7 +183,7 @@ final class PictureLoader: Sendable {
     return loaded
   }
 
-  /// Whether it is not of an original that other headers have chosen.
+  /// Whether the request's headers select the same original.
   private func mayShow(_ record: StyledRecord, _ request: ImageRequest) -> Bool {
     request.cachePolicy == .cacheOnly || ResponseRecord.answers(record.vary, request.headers)
   }
@@ -196,7 +199,7 @@ final class PictureLoader: Sendable {
     return loaded
   }
 
-  /// The pixels of what is kept; nil for what cannot be decoded any more, which then is made anew.
+  /// Returns the pixels of a stored picture, or nil if it can no longer be decoded and must be made again.
   func shown(
     _ kept: StoredStyled, _ style: ImageStyle, of key: String, _ interest: Interest
   ) async throws -> (bitmap: Bitmap, decodeCount: Int)? {

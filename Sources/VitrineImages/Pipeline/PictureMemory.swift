@@ -1,11 +1,11 @@
-/// Pictures of a pipeline in memory, none of which is shown once something else is under its key.
+/// The pictures of a pipeline in memory. A picture is not shown after its key has changed.
 ///
-/// Safe from any thread.
+/// Thread-safe.
 final class PictureMemory: Sendable {
   private struct Kept: Sendable {
     let bitmap: Bitmap
     let freshUntil: Int64?
-    /// Headers that chose the original.
+    /// The request headers that selected the original.
     let vary: [String: String]
     let version: UInt64
   }
@@ -13,18 +13,19 @@ final class PictureMemory: Sendable {
   let versions: KeyVersions
   private let cache: MemoryCache<Preheater.Wish, Kept>
   private let now: @Sendable () -> Int64
-  /// Styles with a size that were kept lately.
+  /// Recently kept styles that have a size.
   private let styles = Locked(RecencyList<ImageStyle, Void>())
   private static let mostStyles = 64
 
-  /// `now`: milliseconds since 1970.
+  /// `now` returns the milliseconds since 1970.
   init(_ limits: MemoryLimits, _ versions: KeyVersions, now: @escaping @Sendable () -> Int64) {
     cache = MemoryCache(limits: limits)
     self.versions = versions
     self.now = now
   }
 
-  /// What may be shown at once to a request; nil where it wants to ask the network first.
+  /// Returns a picture that may be shown immediately, or nil if there is none or the request must ask the network
+  /// first.
   func response(for request: ImageRequest) -> ImageResponse? {
     guard request.mayShowKept, let kept = current(Preheater.Wish(request)) else { return nil }
     let isExact = request.cachePolicy == .cacheOnly
@@ -33,7 +34,7 @@ final class PictureMemory: Sendable {
     return ImageResponse(kept.bitmap, .memory)
   }
 
-  /// Whether there is a picture, fresh or not.
+  /// Whether a picture is in memory, fresh or stale.
   func contains(_ wish: Preheater.Wish) -> Bool { current(wish) != nil }
 
   private func current(_ wish: Preheater.Wish) -> Kept? {
@@ -43,7 +44,8 @@ final class PictureMemory: Sendable {
     return nil
   }
 
-  /// The picture of the same key that looks most like it: see ``NearestStyle``. One lookup for each style kept lately.
+  /// Returns the picture of the same key that looks most like the request: see ``NearestStyle``. Costs one lookup for
+  /// each recent style.
   func nearest(to request: ImageRequest) -> ImageResponse? {
     for style in NearestStyle.order(styles.withLock { $0.keys }, near: request.style) {
       if let kept = current(Preheater.Wish(request.key, style)), ResponseRecord.answers(kept.vary, request.headers) {
@@ -58,7 +60,7 @@ final class PictureMemory: Sendable {
     let bitmap = loaded.response.bitmap
     let kept = Kept(bitmap: bitmap, freshUntil: loaded.freshUntil, vary: loaded.vary, version: version)
     let wish = Preheater.Wish(request)
-    // What is too late by a moment is found to be by whoever looks.
+    // A change of the key after this check is harmless, since each read compares versions.
     guard versions.current(of: wish.key) == version,
       cache.insert(kept, for: wish, cost: bitmap.memoryCost), request.style.size != nil
     else { return }
@@ -71,7 +73,7 @@ final class PictureMemory: Sendable {
   func removeAll(where isUnwanted: (KeyText) -> Bool) { cache.removeAll { isUnwanted($0.key) } }
   func trim(toShare share: Double) { cache.trim(toCostShare: share) }
 
-  /// Bytes: see ``Bitmap/memoryCost``.
+  /// The total cost in bytes: see ``Bitmap/memoryCost``.
   var totalCost: Int { cache.totalCost }
   var count: Int { cache.count }
 }

@@ -1,4 +1,4 @@
-/// Who has the places of a ``LimitedQueue``, and who gets the next.
+/// The places of a ``LimitedQueue``: their present holders, and the order of admission.
 struct QueuePlaces {
   private struct Held {
     var isPreheating: Bool
@@ -10,7 +10,7 @@ struct QueuePlaces {
   var admitsPreheating = true
   var waiting = WaitingLines()
   private var held: [UInt64: Held] = [:]
-  /// Of those held, and apart from each other.
+  /// The held places: those of requests and those of preheating, counted separately.
   private var runningCount = 0
   private var preheatingCount = 0
   private var keys: Set<String> = []
@@ -23,7 +23,7 @@ struct QueuePlaces {
 
   var heldCount: Int { held.count }
 
-  /// Gives away what places there are.
+  /// Assigns the free places to waiters, and returns their continuations.
   mutating func admit() -> [WaitingLines.Continuation] {
     var admitted: [WaitingLines.Continuation] = []
     while let number = next(), let waiter = waiting.remove(number), let continuation = waiter.continuation {
@@ -33,8 +33,8 @@ struct QueuePlaces {
     return admitted
   }
 
-  /// Of one that waits; or of one that has a place: what nobody but preheating wants any more gives the place of a request
-  /// back, and goes on in one of preheating's, if need be beyond their number.
+  /// Changes the priority of a waiter or of a held place. If only preheating still wants a held place, it becomes a
+  /// preheating place, beyond their limit if necessary, and its request place is free.
   mutating func setPriority(_ priority: ImageRequest.Priority, of number: UInt64) {
     waiting.setPriority(priority, of: number)
     guard priority == .preheating, let place = held[number], !place.isPreheating else { return }
@@ -66,7 +66,7 @@ struct QueuePlaces {
 
   private func next() -> UInt64? {
     if isOneAlone { return nil }
-    // Nobody enters before it, or it might wait for ever.
+    // A waiter for the whole queue blocks later ones, since it might otherwise wait forever.
     if let loner = waiting.firstLoner { return held.isEmpty ? loner : nil }
     for priority in ImageRequest.Priority.allCases.reversed() where hasPlace(priority) {
       if let first = waiting.first(priority, where: mayEnter) { return first }

@@ -1,8 +1,8 @@
 import Vitrine
 
 extension DecodedImage {
-  /// What each of `styles` makes of the picture, in their order; those with a size in one pass. An original is the whole
-  /// picture, upright. Throws ``ImageError``, and what free forms throw.
+  /// Returns the picture drawn in each of `styles`, in their order. Draws all styles with a size in one pass. An
+  /// original is the whole picture, upright. Throws ``ImageError``, and errors of free forms.
   package func rendered(_ styles: [ImageStyle]) throws -> [Bitmap] {
     var bitmaps: [ImageStyle: Bitmap] = [:]
     let sized = styles.filter { $0.size != nil }
@@ -22,7 +22,7 @@ extension DecodedImage {
     return styles.compactMap { bitmaps[$0] }
   }
 
-  /// Lends the pixels as a renderer takes them.
+  /// Calls `body` with the pixels in the form that a renderer takes.
   func withRows<R>(_ body: (PixelRows) throws -> R) throws -> R {
     try withPixels { pixels in
       try body(
@@ -32,7 +32,8 @@ extension DecodedImage {
 }
 
 extension StyleRenderer {
-  /// In arrays, which a write batch takes as they are: the only copy of a family's pixels is the one into the store.
+  /// Draws into arrays. A write batch takes them without a copy, so a family's pixels are copied only once, into the
+  /// store.
   static func arrays(_ family: [StyleRenderer], _ rows: PixelRows) throws -> [Bitmap] {
     try bitmaps(family, rows) { layout, draw in
       var pixels = [UInt8](repeating: 0, count: layout.byteCount)

@@ -1,7 +1,7 @@
-/// Who waits for a place of a ``LimitedQueue``: by priority, and among equals by when they came.
+/// The waiters for places of a ``LimitedQueue``, by priority, and in order of arrival within one priority.
 ///
-/// Coming, and leaving as the first of a line, are O(1). Leaving from the middle and changes of priority are O(log n), and
-/// move eight bytes for each who stands behind.
+/// Arrival, and the departure of the first of a line, are O(1). Departure from the middle and a change of priority are
+/// O(log n), and move 8 bytes for each waiter behind.
 struct WaitingLines {
   typealias Priority = ImageRequest.Priority
   typealias Continuation = CheckedContinuation<Void, any Error>
@@ -9,30 +9,30 @@ struct WaitingLines {
   struct Waiter {
     var priority: Priority
     let claim: LimitedQueue.Claim
-    /// Nil for one that is announced and does not wait yet.
+    /// Nil while the waiter is announced but not suspended.
     var continuation: Continuation?
   }
 
-  /// By numbers that grow as they come.
+  /// Waiters by number. Numbers ascend in order of arrival.
   private var waiters: [UInt64: Waiter] = [:]
-  /// The numbers, ascending: a line for each priority, and one for who wants to be alone.
+  /// The waiters' numbers, ascending: a line for each priority, and one for waiters that need the whole queue.
   private var lines = [ArraySlice<UInt64>](repeating: [], count: Priority.allCases.count + 1)
   private static let lineOfLoners = Priority.allCases.count
 
   var count: Int { waiters.count }
-  /// Of those that wait in earnest. O(``count``).
+  /// The number of suspended waiters. O(``count``).
   var continuationCount: Int { waiters.values.count { $0.continuation != nil } }
 
   subscript(number: UInt64) -> Waiter? { waiters[number] }
 
-  /// `number` is higher than all before.
+  /// Adds a waiter. `number` must be higher than all earlier numbers.
   mutating func append(_ number: UInt64, _ priority: Priority, _ claim: LimitedQueue.Claim) {
     let waiter = Waiter(priority: priority, claim: claim)
     waiters[number] = waiter
     lines[WaitingLines.line(of: waiter)].append(number)
   }
 
-  /// Whether it was announced.
+  /// Sets the continuation of a waiter. Returns false if the waiter is not there.
   mutating func wait(_ number: UInt64, _ continuation: Continuation) -> Bool {
     guard waiters[number] != nil else { return false }
     waiters[number]?.continuation = continuation
@@ -55,14 +55,14 @@ struct WaitingLines {
     return waiter
   }
 
-  /// The first with this priority that waits and may have a place.
+  /// The first suspended waiter of this priority that may enter.
   func first(_ priority: Priority, where mayEnter: (Waiter) -> Bool) -> UInt64? {
     lines[priority.rawValue].first { number in
       waiters[number].map { $0.continuation != nil && mayEnter($0) } ?? false
     }
   }
 
-  /// The first that wants to be alone.
+  /// The first suspended waiter that needs the whole queue.
   var firstLoner: UInt64? {
     lines[WaitingLines.lineOfLoners].first { waiters[$0]?.continuation != nil }
   }
@@ -80,7 +80,7 @@ struct WaitingLines {
     }
   }
 
-  /// Where a number stands in a line, or would.
+  /// The position of a number in a line, or its insertion point.
   private func place(_ number: UInt64, _ line: Int) -> Int {
     var (low, high) = (lines[line].startIndex, lines[line].endIndex)
     while low < high {

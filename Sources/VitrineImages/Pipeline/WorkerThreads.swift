@@ -1,6 +1,6 @@
 import Dispatch
 
-/// Runs what keeps a processor busy, or waits for the disk, off the few threads that run `async` code.
+/// Runs work that keeps a processor busy, or waits for the disk, outside the thread pool of `async` code.
 struct WorkerThreads: Sendable {
   private let queue = DispatchQueue(label: "vitrine.images", attributes: .concurrent)
 

@@ -1,8 +1,9 @@
 import Vitrine
 
 extension Bitmap {
-  /// The same picture in another format; itself where it is in that format already. To a format without alpha it comes as
-  /// it looks on white; to RGB565 it is dithered. Costs a pass over the pixels. Throws `outOfMemory`.
+  /// Returns the picture in another format, or this bitmap if it has that format. A format without alpha gets the
+  /// picture on white; RGB565 is dithered. Costs one pass over the pixels. Throws `outOfMemory`, and `tooLarge` above
+  /// 65,535 pixels a side.
   public func converted(to format: PixelFormat) throws -> Bitmap {
     if format == layout.format { return self }
     guard let target = BitmapLayout.drawable(width: width, height: height, format: format) else {
@@ -11,7 +12,7 @@ extension Bitmap {
     return try Bitmap(layout: target) { memory in try write(into: &memory, target) }
   }
 
-  /// Writes the picture into memory for a bitmap of the same size, in that one's format.
+  /// Writes the picture into memory for a bitmap of the same size, in the format of `target`.
   func write(into memory: inout MutableRawSpan, _ target: BitmapLayout) throws {
     precondition(target.width == width && target.height == height)
     let row = try PixelMemory(byteCount: width * 4)

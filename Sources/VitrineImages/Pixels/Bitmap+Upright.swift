@@ -1,8 +1,9 @@
 import Vitrine
 
 extension Bitmap {
-  /// A decoded picture, upright and in `BGRA8888`, as a free form is drawn from it: every pixel of it, none mixed. Costs a
-  /// pass over the picture. Throws `tooLarge` above 65,535 pixels a side, `outOfMemory`.
+  /// Creates the upright `BGRA8888` bitmap of a decoded picture, from which free forms are drawn. Each pixel is kept
+  /// and none is mixed. Costs one pass over the pixels. Throws `tooLarge` above 65,535 pixels a side, and
+  /// `outOfMemory`.
   init(upright rows: PixelRows, _ orientation: Orientation) throws {
     let size = orientation.applied(to: rows.size)
     guard let layout = BitmapLayout.drawable(width: size.width, height: size.height, format: .bgra8888) else {

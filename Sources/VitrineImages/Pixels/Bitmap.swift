@@ -1,12 +1,12 @@
 import Foundation
 import Vitrine
 
-/// Pixels that can be shown: a store's own memory, or memory of this value's own. No copy is made of either.
+/// Pixels that can be shown, mapped from a store or in memory. Neither is copied.
 ///
-/// Colours are sRGB. Where the format has alpha, they are premultiplied by it. Safe from any number of threads; valid as
-/// long as it is referenced.
+/// Colors are sRGB, premultiplied by alpha if the format has alpha. Thread-safe. The pixels are valid while the value
+/// is referenced.
 public struct Bitmap: Sendable {
-  /// Width, height, row length and format of the pixels.
+  /// The width, height, bytes per row and format of the pixels.
   public let layout: BitmapLayout
   private let storage: Storage
 
@@ -16,14 +16,15 @@ public struct Bitmap: Sendable {
     case array([UInt8])
   }
 
-  /// The pixels of a stored bitmap. Nil for a Blob that is none, or has fewer bytes than its layout needs.
+  /// Creates a bitmap from a stored one, without a copy. Returns nil if `blob` is not a bitmap, or has fewer bytes
+  /// than its layout needs.
   public init?(_ blob: Blob) {
     guard blob.encoding == .bitmap, let layout = blob.layout, blob.byteCount >= layout.byteCount else { return nil }
     self.layout = layout
     storage = .blob(blob)
   }
 
-  /// New pixels, zeroed and then drawn by `body`. Throws `outOfMemory`, and what `body` throws.
+  /// Creates a bitmap of zeroed memory that `body` draws into. Throws `outOfMemory`, and errors of `body`.
   public init(layout: BitmapLayout, _ body: (inout MutableRawSpan) throws -> Void) throws {
     let memory = try PixelMemory(byteCount: layout.byteCount)
     var span = memory.bytes.mutableBytes
@@ -32,32 +33,33 @@ public struct Bitmap: Sendable {
     storage = .memory(memory)
   }
 
-  /// Pixels in an array, which has `layout.byteCount` bytes.
+  /// Creates a bitmap of an array, which must have `layout.byteCount` bytes.
   init(layout: BitmapLayout, _ pixels: [UInt8]) {
     precondition(pixels.count == layout.byteCount)
     self.layout = layout
     storage = .array(pixels)
   }
 
-  /// The pixels as an array: the one that they lie in, else a copy.
+  /// The pixels as an array. Copies them unless they are in an array.
   var array: [UInt8] {
     if case .array(let pixels) = storage { return pixels }
     return withPixels { pixels in pixels.withUnsafeBytes { Array($0.prefix(layout.byteCount)) } }
   }
 
-  /// Pixels in a row.
+  /// The number of pixels in a row.
   public var width: Int { layout.width }
-  /// Rows of pixels.
+  /// The number of rows.
   public var height: Int { layout.height }
-  /// Width and height in pixels.
+  /// The width and height in pixels.
   public var size: PixelSize { PixelSize(width: width, height: height) }
 
-  /// Whether the pixels are a store's memory, so that they cost this process none of its own.
+  /// Whether the pixels are mapped from a store, so that they need no memory of this process.
   public var isMapped: Bool {
     if case .blob(let blob) = storage { !blob.isCopy } else { false }
   }
 
-  /// Lends the pixels: `layout.height` rows, each `layout.bytesPerRow` bytes behind the one before.
+  /// Calls `body` with the pixels: `layout.height` rows, `layout.bytesPerRow` bytes apart. The span is valid only
+  /// during the call. Rethrows errors of `body`.
   public func withPixels<R: ~Copyable, E: Error>(_ body: (RawSpan) throws(E) -> R) throws(E) -> R {
     switch storage {
     case .blob(let blob): return try blob.withBytes(body)
@@ -69,12 +71,13 @@ public struct Bitmap: Sendable {
   }
 }
 
-/// Memory for pixels, at a multiple of 64 bytes. Written to by its maker alone, before anybody else sees it.
+/// Memory for pixels. Memory allocated here is 64-byte aligned. Invariant: only the creator writes it, before other
+/// threads can access it.
 final class PixelMemory: @unchecked Sendable {
   let bytes: UnsafeMutableRawBufferPointer
   private let release: @Sendable (UnsafeMutableRawBufferPointer) -> Void
 
-  /// Zeroed. Throws `outOfMemory`.
+  /// Allocates zeroed memory. Throws `outOfMemory`.
   init(byteCount: Int) throws(ImageError) {
     var memory: UnsafeMutableRawPointer?
     guard byteCount >= 0, posix_memalign(&memory, 64, max(byteCount, 64)) == 0, let memory else {
@@ -85,7 +88,7 @@ final class PixelMemory: @unchecked Sendable {
     release = { free($0.baseAddress) }
   }
 
-  /// Memory that is there already, and how to give it back.
+  /// Takes ownership of existing memory. `release` frees it.
   init(_ bytes: UnsafeMutableRawBufferPointer, release: @escaping @Sendable (UnsafeMutableRawBufferPointer) -> Void) {
     self.bytes = bytes
     self.release = release

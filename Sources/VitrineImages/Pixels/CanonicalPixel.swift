@@ -1,15 +1,15 @@
-/// A pixel on its way into a bitmap, whatever the bitmap's format: `0xAARRGGBB`, sRGB, the colours multiplied by alpha as
-/// they are encoded, not as light. That is what CoreGraphics and GPUs take for granted when they blend. In memory, on the
-/// little-endian machines that there are, it is `BGRA8888`.
+/// A pixel in the common form before it is written in a bitmap's format: `0xAARRGGBB`, sRGB, with the encoded colors,
+/// not their light, multiplied by alpha. CoreGraphics and GPUs expect this when they blend. In the memory of
+/// little-endian machines it is `BGRA8888`.
 enum CanonicalPixel {
-  /// `value * factor / 255`, to the nearest, for bytes.
+  /// Returns `value * factor / 255`, rounded to nearest, for bytes.
   @inline(__always)
   static func product(_ value: UInt32, _ factor: UInt32) -> UInt32 {
     let product = value &* factor &+ 128
     return (product &+ (product >> 8)) >> 8
   }
 
-  /// Of straight bytes.
+  /// Returns the pixel of straight bytes.
   @inline(__always)
   static func premultiplied(red: UInt32, green: UInt32, blue: UInt32, alpha: UInt32) -> UInt32 {
     alpha == 255
@@ -17,8 +17,8 @@ enum CanonicalPixel {
       : alpha << 24 | product(red, alpha) << 16 | product(green, alpha) << 8 | product(blue, alpha)
   }
 
-  /// Lying on white, as it would look there: blended as it is encoded, like everything that is blended on a screen.
-  /// Colours above alpha, which only whoever draws by hand can make, end as white.
+  /// Returns the pixel on white, blended in encoded values as on a screen. Colors above alpha, which only manual
+  /// drawing can produce, become white.
   @inline(__always)
   static func onWhite(_ pixel: UInt32) -> UInt32 {
     let alpha = pixel >> 24
@@ -30,11 +30,11 @@ enum CanonicalPixel {
     return 0xFF00_0000 | red << 16 | green << 8 | blue
   }
 
-  /// A line of light, multiplied by alpha, as the sampler makes it; `coverage` is the part of each pixel that is inside of
-  /// the style's shape, 0 to 1, nil where all are whole.
+  /// Encodes a line of light, multiplied by alpha, as the sampler makes it. `coverage` is the part of each pixel
+  /// inside the style's shape, 0 to 1, or nil if all are inside.
   ///
-  /// The colour is rounded to a byte before it is multiplied: at a scale of 1 that gives the very bytes of a picture that
-  /// is not scaled at all, and what is flat stays flat.
+  /// The color is rounded to a byte before it is multiplied. So a picture at scale 1 keeps its exact bytes, and flat
+  /// areas stay flat.
   static func encode(
     _ line: UnsafePointer<SIMD4<Float>>, coverage: UnsafePointer<Float>?, count: Int,
     into target: UnsafeMutablePointer<UInt32>
@@ -42,14 +42,15 @@ enum CanonicalPixel {
     let curve = TransferCurve.sRGB
     for x in 0..<count {
       var light = line[x]
-      // A kernel with negative parts may leave 0...1.
+      // A kernel with negative weights may leave 0...1.
       let opacity = min(max(light.w, 0), 1)
       let alpha = UInt32(opacity * 255 * (coverage?[x] ?? 1) + 0.5)
       guard alpha > 0 else {
         target[x] = 0
         continue
       }
-      // Divided by alpha as it is, unclamped, an overshoot at an edge of the opaque part takes colour and alpha alike.
+      // Divides by the unclamped alpha, because an overshoot at an edge of the opaque part affects color and alpha
+      // equally.
       if abs(light.w - 1) > 1e-4 { light *= 1 / light.w }
       light.replace(with: 0, where: light .< 0)
       light.replace(with: 1, where: light .> 1)

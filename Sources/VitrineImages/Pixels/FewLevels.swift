@@ -1,18 +1,18 @@
-/// The 32 levels of red and blue and the 64 of green that `RGB565` has, and how a byte becomes one of them.
+/// The conversion of bytes to the 32 levels of red and blue and the 64 levels of green in `RGB565`.
 ///
-/// Dithered, since 32 levels show as steps in any sky; by a matrix, not by handing errors on: the result depends on a
-/// pixel's value and place alone, so that lines can be made in any order (the renderer makes them from either end), what
-/// changes at one place changes nothing at others, equal pictures give equal bytes, and a byte that is a level stays what
-/// it is. Handing errors on has less noise at best, and crawls at worst.
+/// It is dithered, since 32 levels show as steps in any sky. Dithering uses a matrix instead of error diffusion. The
+/// result depends only on a pixel's value and position. So lines can be drawn in any order (the renderer draws from
+/// either end), a change in one place changes no other place, equal pictures give equal bytes, and a byte that equals
+/// a level stays the same. Error diffusion has less noise at best, but shows crawling patterns at worst.
 ///
-/// Invariant: the memory is written in `init` alone and never freed; there is one for the process.
+/// Invariant: the memory is written only in `init` and never freed. The process has a single instance.
 struct FewLevels: @unchecked Sendable {
   static let shared = FewLevels()
 
-  /// By byte: the level at or below it times 64, plus how far in 64ths it is on the way to the next.
+  /// By byte: the level at or below it times 64, plus the distance to the next level in 64ths.
   private let five: UnsafePointer<UInt16>
   private let six: UnsafePointer<UInt16>
-  /// Bayer's matrix of 8 x 8, row by row: each of 0...63 once, any two neighbours far apart.
+  /// Bayer's 8 x 8 matrix, row by row. It contains each of 0...63 once, and neighbors differ widely.
   private let matrix: UnsafePointer<UInt16>
 
   private init() {
@@ -40,11 +40,11 @@ struct FewLevels: @unchecked Sendable {
     return UnsafePointer(table)
   }
 
-  /// The byte that a level is shown as, the nearest one.
+  /// Returns the nearest byte to a level.
   @inline(__always)
   static func expanded(_ level: Int, _ highest: Int) -> Int { (level * 510 + highest) / (2 * highest) }
 
-  /// Of an opaque pixel.
+  /// Returns the dithered levels of an opaque pixel.
   @inline(__always)
   func rgb565(_ pixel: UInt32, x: Int, y: Int) -> UInt16 {
     let lift = matrix[(y & 7) << 3 | x & 7]

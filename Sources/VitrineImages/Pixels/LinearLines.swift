@@ -1,13 +1,13 @@
-/// A few lines of pixels in linear light: red, green, blue, each multiplied by the fourth, alpha.
+/// Lines of pixels in linear light: red, green and blue, each multiplied by the fourth value, alpha.
 ///
-/// Invariant: `pixels` holds `count` lines of `width` pixels, zeroed at first, and is freed with the last reference. One
-/// drawing's own, so of one thread.
+/// Invariant: `pixels` holds `count` lines of `width` pixels, initially zero, and is freed with the last reference. It
+/// belongs to one drawing, so to one thread.
 final class LinearLines {
   let width: Int
   let count: Int
   private let memory: PixelMemory
 
-  /// Throws `outOfMemory`.
+  /// Allocates the lines. Throws `outOfMemory`.
   init(width: Int, count: Int) throws(ImageError) {
     let (pixels, overflows) = width.multipliedReportingOverflow(by: count)
     guard !overflows, pixels <= Int.max / 16 else { throw .outOfMemory(byteCount: .max) }
@@ -16,7 +16,7 @@ final class LinearLines {
     memory = try PixelMemory(byteCount: pixels * 16)
   }
 
-  /// Valid as long as the lines are.
+  /// The first pixel. Valid while this object is referenced.
   @inline(__always)
   var pixels: UnsafeMutablePointer<SIMD4<Float>> {
     memory.bytes.baseAddress!.assumingMemoryBound(to: SIMD4<Float>.self)

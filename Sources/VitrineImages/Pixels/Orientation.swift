@@ -1,26 +1,27 @@
-/// How a stored picture has to be turned to be upright: what EXIF counts from 1 to 8.
+/// The transformation that makes a stored picture upright, numbered 1 to 8 as in EXIF.
 ///
-/// Each of the eight is a mirroring of columns, a mirroring of rows, or both, and then, or not, an exchange of rows and
-/// columns; so that is what the renderer does, on the small picture that it has made.
+/// Each of the eight mirrors columns, rows, both or neither, and then may exchange rows and columns. The renderer does
+/// this on the small result.
 public enum Orientation: Int, Sendable, Hashable, CaseIterable {
-  /// As stored.
+  /// The picture is stored upright.
   case upright = 1
   /// Left and right are exchanged.
   case mirrored = 2
-  /// To be turned by a half.
+  /// Rotate by 180 degrees.
   case upsideDown = 3
   /// Top and bottom are exchanged.
   case mirroredUpsideDown = 4
   /// Rows and columns are exchanged.
   case transposed = 5
-  /// To be turned clockwise by a quarter.
+  /// Rotate clockwise by 90 degrees.
   case turnedLeft = 6
-  /// Rows and columns are exchanged, and then the picture is turned by a half.
+  /// Exchange rows and columns, then rotate by 180 degrees.
   case transverse = 7
-  /// To be turned anticlockwise by a quarter.
+  /// Rotate counterclockwise by 90 degrees.
   case turnedRight = 8
 
-  /// What EXIF says, or `upright` where it says something else: a strange number is no reason for no picture.
+  /// Creates the orientation of an EXIF value. An unknown value counts as `upright`, so that the picture is still
+  /// shown.
   init(exif: Int) { self = Orientation(rawValue: exif) ?? .upright }
 
   var mirrorsColumns: Bool {
@@ -37,13 +38,13 @@ public enum Orientation: Int, Sendable, Hashable, CaseIterable {
     }
   }
 
-  /// Whether, after that, columns become rows.
+  /// Whether rows and columns are exchanged after the mirroring.
   public var transposes: Bool { rawValue >= Orientation.transposed.rawValue }
 
-  /// A stored picture's size when it is upright, or an upright one's as it is stored.
+  /// Returns the upright size of a stored picture, or the stored size of an upright one.
   public func applied(to size: PixelSize) -> PixelSize { transposes ? size.transposed : size }
 
-  /// Where in a stored picture of `size` a rectangle of the upright one lies.
+  /// Returns the rectangle in a stored picture of `size` that shows a rectangle of the upright picture.
   func stored(_ rectangle: PixelRectangle, in size: PixelSize) -> PixelRectangle {
     var stored = transposes ? rectangle.transposed : rectangle
     if mirrorsColumns { stored.x = Double(size.width) - stored.x - stored.width }
@@ -52,7 +53,7 @@ public enum Orientation: Int, Sendable, Hashable, CaseIterable {
   }
 }
 
-/// A part of a picture, in pixels and fractions of them, from its upper left corner.
+/// A part of a picture, in pixels and fractions, from its upper left corner.
 struct PixelRectangle: Hashable, Sendable {
   var x: Double
   var y: Double

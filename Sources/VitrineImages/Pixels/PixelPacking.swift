@@ -1,8 +1,8 @@
 import Vitrine
 
 extension PixelFormat {
-  /// Writes pixels, in the form of ``CanonicalPixel``, into a part of a row in this format. `x` and `y` are where in the
-  /// bitmap the part begins. Formats without alpha get what the pixels look like on white.
+  /// Writes pixels in the form of ``CanonicalPixel`` into a part of a row in this format. The part begins at `x` and
+  /// `y` of the bitmap. Formats without alpha get the pixels on white.
   func pack(_ pixels: UnsafePointer<UInt32>, count: Int, x: Int, y: Int, into target: UnsafeMutableRawPointer) {
     switch self {
     case .bgra8888:
@@ -35,14 +35,14 @@ extension PixelFormat {
     }
   }
 
-  /// Red and blue in each other's place.
+  /// Returns the pixel with red and blue exchanged.
   @inline(__always)
   private static func exchanged(_ pixel: UInt32) -> UInt32 {
     pixel & 0xFF00_FF00 | (pixel & 0xFF) << 16 | (pixel >> 16) & 0xFF
   }
 
-  /// The gray that is as bright. Brightness is a sum of light (the Y of CIE, with sRGB's primaries): weighing the encoded
-  /// bytes instead, as television does, makes what is saturated too dark, blue by more than half.
+  /// Returns the gray of equal brightness. Brightness is a sum of light (the Y of CIE, with sRGB's primaries). A
+  /// weighted sum of the encoded bytes, as in television, makes saturated colors too dark, blue by more than half.
   @inline(__always)
   private static func gray(_ pixel: UInt32, _ curve: TransferCurve) -> UInt8 {
     let red = curve.light[Int(pixel >> 16 & 0xFF)]
@@ -51,7 +51,7 @@ extension PixelFormat {
     return UInt8(truncatingIfNeeded: curve.byte(min(0.2126 * red + 0.7152 * green + 0.0722 * blue, 1)))
   }
 
-  /// Reads a row in this format: the way back of ``pack(_:count:x:y:into:)``.
+  /// Reads a row in this format: the inverse of ``pack(_:count:x:y:into:)``.
   func unpack(_ source: UnsafeRawPointer, count: Int, into pixels: UnsafeMutablePointer<UInt32>) {
     switch self {
     case .bgra8888:

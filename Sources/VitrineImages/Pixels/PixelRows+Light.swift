@@ -1,7 +1,8 @@
 extension PixelRows {
-  /// The light of a part of row `y`, multiplied by alpha, to the same columns of `line`, which is as wide as a row.
+  /// Reads the light of a part of row `y`, multiplied by alpha, into the same columns of `line`, which is at least as
+  /// wide.
   ///
-  /// Multiplied before anything is mixed, so that the colour of what is transparent, which may be any, counts for nothing.
+  /// The multiplication comes before any mixing, so the color of transparent pixels, which may be any, has no effect.
   func readLight(row y: Int, columns: Range<Int>, into line: LinearLines) {
     precondition(columns.lowerBound >= 0 && columns.upperBound <= min(width, line.width))
     let light = TransferCurve.sRGB.light

@@ -1,19 +1,19 @@
-/// A decoded picture as the renderer takes it: RGBA, 8 bits each, sRGB, alpha not multiplied in, rows from top to bottom
-/// as the file has them: its EXIF orientation is not yet applied. Lent: it does not outlive the memory it lies in.
+/// A decoded picture in the renderer's input form: RGBA, 8 bits each, sRGB, alpha not multiplied in, rows from top to
+/// bottom as in the file. Its EXIF orientation is not applied. It cannot outlive its memory.
 ///
-/// Invariant: each of the `height` rows has `width * 4` bytes inside of `bytes`.
+/// Invariant: each of the `height` rows has `width * 4` bytes inside `bytes`.
 struct PixelRows: ~Escapable {
   let bytes: RawSpan
-  /// Pixels.
+  /// In pixels.
   let width: Int
-  /// Pixels.
+  /// In pixels.
   let height: Int
-  /// Bytes from one row's start to the next one's.
+  /// The bytes from the start of one row to the next.
   let bytesPerRow: Int
-  /// False where the fourth byte of each pixel means nothing.
+  /// Whether the fourth byte of a pixel is its alpha; otherwise it has no meaning.
   let hasAlpha: Bool
 
-  /// The memory has to hold what the numbers say, which is for the decoder to see to.
+  /// The decoder must pass numbers that fit the memory; a precondition checks them.
   @_lifetime(copy bytes)
   init(_ bytes: RawSpan, width: Int, height: Int, bytesPerRow: Int, hasAlpha: Bool) {
     precondition(width > 0 && height > 0 && bytesPerRow >= width * 4)
@@ -27,7 +27,7 @@ struct PixelRows: ~Escapable {
 
   var size: PixelSize { PixelSize(width: width, height: height) }
 
-  /// The bytes of a row, four for each pixel.
+  /// Calls `body` with the bytes of a row, four for each pixel.
   @inline(__always)
   func withRow<R>(_ y: Int, _ body: (UnsafePointer<UInt8>) -> R) -> R {
     precondition(y >= 0 && y < height)

@@ -1,11 +1,11 @@
 /// A width and a height in pixels.
 public struct PixelSize: Sendable, Hashable, CustomStringConvertible {
-  /// Pixels in a row.
+  /// The number of pixels in a row.
   public var width: Int
-  /// Rows of pixels.
+  /// The number of rows.
   public var height: Int
 
-  /// Makes a size. Any number is accepted.
+  /// Creates a size. Accepts any numbers.
   public init(width: Int, height: Int) {
     self.width = width
     self.height = height
@@ -13,6 +13,6 @@ public struct PixelSize: Sendable, Hashable, CustomStringConvertible {
 
   public var description: String { "\(width)x\(height)" }
 
-  /// Width and height exchanged.
+  /// The size with width and height exchanged.
   public var transposed: PixelSize { PixelSize(width: height, height: width) }
 }

@@ -1,13 +1,13 @@
 import Vitrine
 
-/// Memory that a bitmap is being drawn into. Lent to a closure; must not be kept beyond it.
+/// The memory of a bitmap during its drawing. Valid only inside the closure that receives it.
 ///
-/// Invariant: `layout.byteCount` bytes from `start` on are the drawing's alone. Of one thread.
+/// Invariant: only this drawing accesses the `layout.byteCount` bytes from `start` on, from one thread.
 struct PixelTarget {
   let layout: BitmapLayout
   private let start: UnsafeMutableRawPointer
 
-  /// Lends the first `layout.byteCount` bytes of `memory`, which must have as many.
+  /// Calls `body` with the first `layout.byteCount` bytes of `memory`, which must have at least as many.
   static func lend<R>(
     _ memory: inout MutableRawSpan, _ layout: BitmapLayout, _ body: (PixelTarget) throws -> R
   ) rethrows -> R {
@@ -17,7 +17,7 @@ struct PixelTarget {
     }
   }
 
-  /// Writes a part of row `y` that begins at column `x`.
+  /// Writes a part of row `y`, beginning at column `x`.
   @inline(__always)
   func put(_ pixels: UnsafePointer<UInt32>, count: Int, x: Int, y: Int) {
     precondition(x >= 0 && count >= 0 && x + count <= layout.width && y >= 0 && y < layout.height)

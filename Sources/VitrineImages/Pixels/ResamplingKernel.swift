@@ -1,8 +1,8 @@
-/// How much a source pixel counts by its distance from a target pixel.
+/// The weight of a source pixel by its distance from a target pixel.
 ///
-/// ``catmullRom`` is the default, for smaller and for larger pictures. What the three keep of a fine pattern, at 0.25 and
-/// 0.4 periods for each target pixel, and what of patterns too fine to be shown (0.6 to 1.5, in the mean) comes through as
-/// beats that are not in the picture:
+/// ``catmullRom`` is the default, for smaller and larger pictures. The table shows the contrast that remains of a fine
+/// pattern, at 0.25 and 0.4 periods for each target pixel. The beats are false patterns, from patterns too fine to be
+/// shown (0.6 to 1.5 periods, on average):
 ///
 /// |             | 0.25 | 0.4  | beats | beyond an edge, of its height |
 /// |-------------|------|------|-------|-------------------------------|
@@ -11,15 +11,16 @@
 /// | area        | 0.90 | 0.76 | 0.23  | 0                             |
 /// | Lanczos 3   | 1.01 | 0.82 | 0.03  | 7 %, twice                    |
 ///
-/// Area beats on bricks, fences and writing; triangle makes a thumbnail look out of focus. Lanczos costs half as much again,
-/// and in linear light its rings show beside lamps and letters; Catmull-Rom's are hardly seen.
+/// The area kernel shows beats on bricks, fences and writing; the triangle kernel makes a thumbnail look out of focus.
+/// Lanczos costs half as much again, and in linear light its rings show beside lamps and letters. Those of Catmull-Rom
+/// are hardly visible.
 enum ResamplingKernel: Sendable, CaseIterable {
   case catmullRom
   case triangle
   case area
 
-  /// Source pixels to either side, at a scale of 1 or above; below, it is stretched by the scale (as in Pillow, whose
-  /// kernels BICUBIC, BILINEAR and BOX these are).
+  /// The source pixels on either side, at a scale of 1 or above. Below 1 it is multiplied by the inverse scale, as in
+  /// Pillow's kernels BICUBIC, BILINEAR and BOX, which are the same.
   var radius: Double {
     switch self {
     case .catmullRom: 2

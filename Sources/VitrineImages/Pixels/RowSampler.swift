@@ -1,18 +1,18 @@
-/// Makes a smaller or larger picture of one whose lines it is given from top to bottom.
+/// Resamples a picture, whose lines arrive from top to bottom, to a smaller or larger one.
 ///
-/// Separable: a source line is brought to the target's width at once, and kept in a ring only as long as some target line
-/// needs it; a target line is made when the last of its source lines has come. So memory is the target's width times the
-/// kernel's height, whatever the pictures' heights are. Of one thread.
+/// The filter is separable: each source line is scaled to the target's width at once, and kept in a ring while a
+/// target line needs it. A target line is computed when its last source line has arrived. So the memory is the
+/// target's width times the kernel's height, for any height of the pictures. Single-threaded.
 final class RowSampler {
   private let horizontal: TapTable
   private let vertical: TapTable
   private let ring: LinearLines
-  /// The target line being made.
+  /// The target line under computation.
   private let output: LinearLines
   private var outputsDone = 0
 
-  /// `part` of a picture of size `source` becomes one of size `target`, its columns mirrored if so wanted. Throws
-  /// `outOfMemory`.
+  /// Resamples `part` of a picture of size `source` to the size `target`, and mirrors the columns if `mirrorsColumns`
+  /// is set. Throws `outOfMemory`.
   init(
     _ kernel: ResamplingKernel, part: PixelRectangle, of source: PixelSize, to target: PixelSize, mirrorsColumns: Bool
   ) throws(ImageError) {
@@ -27,12 +27,12 @@ final class RowSampler {
     rows = vertical.sources
   }
 
-  /// What is read of the source.
+  /// The columns and rows of the source that are read.
   let columns: Range<Int>
   let rows: Range<Int>
 
-  /// Takes source line `y`; of those in `rows` each has to come once, in order. Lends each target line that can be made
-  /// now, with its number, to `body`.
+  /// Adds source line `y`. Each line in `rows` must arrive once, in order. Calls `body` with the number and pixels of
+  /// each target line that is now complete.
   func take(_ line: LinearLines, row y: Int, _ body: (Int, UnsafePointer<SIMD4<Float>>) throws -> Void) rethrows {
     precondition(line.width >= columns.upperBound)
     narrow(line.pixels, to: ring.line(y % ring.count))
@@ -51,7 +51,7 @@ final class RowSampler {
         for x in 0..<outputs.count {
           let pixel = source + Int(output[x].first)
           let count = Int(output[x].count)
-          // Two sums, so that an addition need not wait for the one before.
+          // Two sums, so that an addition need not wait for the previous one.
           var even = pixel[0] * weight[0]
           var odd = SIMD4<Float>.zero
           var tap = 1
@@ -74,7 +74,7 @@ final class RowSampler {
     let (lines, target) = (ring.pixels, output.pixels)
     vertical.weights.withUnsafeBufferPointer { weights in
       guard let weight = weights.baseAddress.map({ $0 + number * vertical.stride }) else { return }
-      // Four pixels at a time stay in registers, and are a cache line of each source line.
+      // Four pixels at a time stay in registers, and fill a cache line of each source line.
       var x = 0
       while x + 4 <= width {
         var sums = (SIMD4<Float>.zero, SIMD4<Float>.zero, SIMD4<Float>.zero, SIMD4<Float>.zero)

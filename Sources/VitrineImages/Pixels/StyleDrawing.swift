@@ -1,13 +1,13 @@
-/// One bitmap on the way from source lines to its memory. Of one thread; lives as long as the memory is lent.
+/// The drawing of one bitmap from source lines into its memory. Single-threaded. Must not outlive the target memory.
 final class StyleDrawing {
   let sampler: RowSampler
   private let writer: UprightWriter
-  /// Of the picture as it is stored.
+  /// The mask of the stored picture, before it is made upright.
   private let mask: RoundedMask?
   private let width: Int
   private let coverage: PixelMemory
 
-  /// For a source of size `source`, which may be smaller than the picture. Throws `outOfMemory`.
+  /// Draws from a source of size `source`, which may be smaller than the picture. Throws `outOfMemory`.
   init(_ renderer: StyleRenderer, source: PixelSize, into target: PixelTarget) throws(ImageError) {
     let (plan, orientation) = (renderer.plan, renderer.orientation)
     precondition(target.layout.width == plan.size.width && target.layout.height == plan.size.height)
@@ -29,7 +29,7 @@ final class StyleDrawing {
     guard sampler.rows.contains(y) else { return }
     let coverage = self.coverage.bytes.baseAddress!.assumingMemoryBound(to: Float.self)
     sampler.take(line, row: y) { number, light in
-      // The shape is the same from either side, so that mirroring does not matter to it.
+      // The mask is symmetric, so mirroring does not affect it.
       mask?.cover(row: number, coverage)
       writer.write(row: number) { pixels in
         CanonicalPixel.encode(light, coverage: mask == nil ? nil : coverage, count: width, into: pixels)

@@ -1,14 +1,15 @@
-/// What a style makes of a picture of a certain size: how large a bitmap, of which part, of which shape.
+/// The geometry of a style for a picture of a certain size: the size of the bitmap, the part of the picture, and the
+/// mask.
 struct StylePlan: Hashable, Sendable {
-  /// The bitmap's, in pixels.
+  /// The size of the bitmap in pixels.
   let size: PixelSize
-  /// The part of the upright picture that lies under the whole bitmap, in its pixels. With a border it reaches over the
-  /// picture's ends, as far as the bitmap reaches over what is seen of it.
+  /// The part of the upright picture under the whole bitmap, in pixels of the picture. With a border it may extend
+  /// beyond the picture, as the bitmap extends beyond the visible part.
   let part: PixelRectangle
-  /// Nil where nothing is cut off.
+  /// The mask of round corners, or nil for none.
   let mask: RoundedMask?
 
-  /// Nil for a style without a size of its own.
+  /// Returns nil for a style without a size of its own.
   init?(_ style: ImageStyle, upright picture: PixelSize) {
     guard let wanted = style.pixelSize, let points = style.size else { return nil }
     let mode: ContentMode
@@ -19,9 +20,9 @@ struct StylePlan: Hashable, Sendable {
     case .roundedRectangle(_, _, let cornerRadius, let borderWidth, let given):
       mode = given
       let shorter = Double(min(wanted.width, wanted.height))
-      // By the pixels that the side came to, so that a radius of half a side stays half of it when that was rounded.
+      // Scales the radius by the rounded side, so that a radius of half a side remains half of it.
       radius = min(cornerRadius.value * shorter / min(points.width.value, points.height.value), shorter / 2)
-      // A side that was rounded down leaves half a pixel of picture at least.
+      // If a side was rounded down, at least half a pixel of the picture remains.
       border = min(borderWidth.value * style.scale.value, shorter / 2 - 0.25)
     }
     let (width, height) = (Double(picture.width), Double(picture.height))
@@ -36,11 +37,11 @@ struct StylePlan: Hashable, Sendable {
         width: Double(wanted.width) * scale, height: Double(wanted.height) * scale)
     case .fit:
       let scale = min(1, room.width / width, room.height / height)
-      // A pixel of the thinnest picture is seen, where the style has room for one.
+      // At least one pixel of a very thin picture is visible, if the style has room for it.
       size = PixelSize(
         width: min(Int((max(width * scale, 1) + 2 * border).rounded()), wanted.width),
         height: min(Int((max(height * scale, 1) + 2 * border).rounded()), wanted.height))
-      // Rounding to whole pixels makes the two scales differ a little.
+      // Rounding to whole pixels makes the two scales differ slightly.
       let across = width / (Double(size.width) - 2 * border)
       let down = height / (Double(size.height) - 2 * border)
       part = PixelRectangle(
@@ -50,18 +51,19 @@ struct StylePlan: Hashable, Sendable {
     mask = radius > 0 ? RoundedMask(size: size, cornerRadius: radius, border: border) : nil
   }
 
-  /// How much larger than the bitmap a source should be, each way, where the picture is.
+  /// The size of a sufficient source as a multiple of the bitmap's size, in each direction, up to the size of the
+  /// picture.
   ///
-  /// A scaled decode of JPEG averages encoded bytes in blocks, which is darker than averaged light where stars, grain or
-  /// leaves are finer than a pixel; what is left for the resampler to do is done right. Measured on 11 photos at 9 sizes,
-  /// decoded at 1/8, 1/4 or 1/2 (libjpeg-turbo is slower at the other eighths than at full size), against the bitmap from
-  /// the full picture: the lowest similarity (SSIM) of the three channels is at least 0.98 in 84 of 99 cases with 1.25, 93
-  /// with 2, 97 with 2.5 and 98 with 3; the median is 0.995, 0.998, 0.999 and 1. The decode takes 0.76, 0.83, 0.87 and 0.90
-  /// of the time of a full one.
+  /// A scaled decoding of JPEG averages encoded bytes in blocks. If stars, grain or leaves are finer than a pixel,
+  /// this is darker than averaged light; the rest of the reduction, by the resampler, is correct. Measured on 11
+  /// photos at 9 sizes, decoded at 1/8, 1/4 or 1/2 (libjpeg-turbo is slower at the other eighths than at full size),
+  /// against the bitmap from the full picture: the lowest similarity (SSIM) of the three channels is at least 0.98 in
+  /// 84 of 99 cases with a factor of 1.25, 93 with 2, 97 with 2.5 and 98 with 3. The median is 0.995, 0.998, 0.999 and
+  /// 1. The decoding takes 0.76, 0.83, 0.87 and 0.90 of the time of a full one.
   static let sufficientFactor = 2.5
 
-  /// The smallest size in which the upright picture, of size `picture`, may be decoded to be styled in this way as if it
-  /// were whole. Never larger than it is.
+  /// Returns the smallest size at which the upright picture, of size `picture`, may be decoded so that the result is
+  /// as good as from the whole one. Never larger than the picture.
   func sufficientSize(of picture: PixelSize) -> PixelSize {
     func side(_ whole: Int, _ part: Double, _ target: Int) -> Int {
       let pixels = Double(whole) * StylePlan.sufficientFactor * Double(target) / part

@@ -2,19 +2,19 @@ import Vitrine
 
 /// Draws a decoded picture in a style.
 ///
-/// A value without state: it may be used by several threads at once. Drawing costs a pass over the part of the source that
-/// is seen, and memory for some lines: the bitmap's width times the height of the kernel, and one line of the source.
+/// A stateless value, which several threads may use at once. A drawing costs one pass over the visible part of the
+/// source, and memory for some lines: the bitmap's width times the height of the kernel, and one line of the source.
 struct StyleRenderer: Sendable {
   let style: ImageStyle
-  /// The whole picture's size as it is stored, in pixels. A source may be smaller: what a scaled decode gives.
+  /// The stored size of the whole picture in pixels. The source may be smaller, after a scaled decoding.
   let picture: PixelSize
   let orientation: Orientation
   let plan: StylePlan
-  /// Of the bitmap: rows at multiples of 64 bytes.
+  /// The layout of the bitmap, with rows at 64-byte multiples.
   let layout: BitmapLayout
   var kernel = ResamplingKernel.catmullRom
 
-  /// Throws `invalidArgument` for a style that is not drawn from a size (an original, a free form) or an empty picture.
+  /// Throws `invalidArgument` for an empty picture, and for a style without a size: an original or a free form.
   init(_ style: ImageStyle, picture: PixelSize, orientation: Orientation = .upright) throws(ImageError) {
     guard picture.width > 0, picture.height > 0 else { throw .invalidArgument("a picture of \(picture) pixels") }
     guard let plan = StylePlan(style, upright: orientation.applied(to: picture)),
@@ -28,13 +28,13 @@ struct StyleRenderer: Sendable {
     self.layout = layout
   }
 
-  /// The smallest size to decode the picture in, as it is stored, at which the bitmap is as good as from the whole one.
+  /// The smallest stored size to decode the picture at, so that the bitmap is as good as from the whole one.
   var sufficientSize: PixelSize {
     orientation.applied(to: plan.sufficientSize(of: orientation.applied(to: picture)))
   }
 
-  /// Draws into `memory`, which has `layout.byteCount` bytes, and writes every pixel of it. `rows` is the picture, whole or
-  /// smaller, as it is stored. Throws `outOfMemory`.
+  /// Draws into `memory`, which has at least `layout.byteCount` bytes, and writes every pixel. `rows` is the picture
+  /// as stored, whole or smaller. Throws `outOfMemory`.
   func draw(_ rows: PixelRows, into memory: inout MutableRawSpan) throws(ImageError) {
     let result = PixelTarget.lend(&memory, layout) { target in
       StyleRenderer.result { () throws(ImageError) in try StyleRenderer.draw([(self, target)], rows) }
@@ -50,15 +50,15 @@ struct StyleRenderer: Sendable {
 // MARK: A family: several styles of one picture
 
 extension StyleRenderer {
-  /// The smallest size to decode a picture in that is good enough for all of `family`, which are of that one picture. Nil
-  /// for none.
+  /// Returns the smallest size at which a picture may be decoded for all styles of `family`, which belong to that
+  /// picture. Nil if `family` is empty.
   static func sufficientSize(of family: [StyleRenderer]) -> PixelSize? {
     let sizes = family.map(\.sufficientSize)
     guard let width = sizes.map(\.width).max(), let height = sizes.map(\.height).max() else { return nil }
     return PixelSize(width: width, height: height)
   }
 
-  /// Draws several styles of one picture in one pass: each line of the source is brought to light once. Throws
+  /// Draws several styles of one picture in one pass, and converts each source line to light once. Throws
   /// `outOfMemory`.
   static func draw(
     _ family: [(renderer: StyleRenderer, target: PixelTarget)], _ rows: PixelRows
@@ -77,10 +77,10 @@ extension StyleRenderer {
     }
   }
 
-  /// Makes a bitmap of memory that it lends to be drawn into.
+  /// Creates a bitmap, and calls the closure to draw into its memory.
   typealias Maker = (BitmapLayout, (inout MutableRawSpan) throws -> Void) throws -> Bitmap
 
-  /// The same into memory of its own, or that `make` has: a bitmap for each of `family`, in its order.
+  /// Draws a bitmap for each style of `family`, in its order. `make` provides the memory.
   static func bitmaps(
     _ family: [StyleRenderer], _ rows: PixelRows, by make: @escaping Maker = { try Bitmap(layout: $0, $1) }
   ) throws -> [Bitmap] {
@@ -89,7 +89,7 @@ extension StyleRenderer {
     return bitmaps.reversed()
   }
 
-  /// Bitmaps lend their memory while they are made, so those of a family are made one inside of the other.
+  /// The memory of a bitmap is accessible only inside its `make` call, so the calls for a family are nested.
   private static func collect(
     _ rest: ArraySlice<StyleRenderer>, _ targets: [(renderer: StyleRenderer, target: PixelTarget)], _ rows: PixelRows,
     _ make: @escaping Maker, _ bitmaps: inout [Bitmap]

@@ -1,4 +1,4 @@
-/// For each pixel of a target line, the source pixels that it is made of, and how much each of them counts.
+/// For each pixel of a target line, its source pixels and their weights.
 struct TapTable {
   struct Output {
     /// The first source pixel.
@@ -9,15 +9,17 @@ struct TapTable {
   }
 
   let outputs: [Output]
-  /// `stride` for each output, of which `count` are used; those sum up to 1.
+  /// The weights: `stride` for each output, of which `count` are used. These sum to 1.
   let weights: [Float]
   let stride: Int
 
   /// - Parameters:
-  ///   - start, length: the part of the source that becomes the target, in source pixels. It may reach over the source's
-  ///     ends: what lies there is made of the pixels at the end.
-  ///   - sourceCount, count: pixels of source and target.
-  ///   - isMirrored: the last target pixel comes first.
+  ///   - start: The start of the part of the source that becomes the target, in source pixels. The part may extend
+  ///     beyond the source; the pixels at its end fill the rest.
+  ///   - length: The length of the part, in source pixels.
+  ///   - sourceCount: The number of source pixels.
+  ///   - count: The number of target pixels.
+  ///   - isMirrored: Whether the last target pixel comes first.
   init(
     _ kernel: ResamplingKernel, start: Double, length: Double, sourceCount: Int, count: Int, isMirrored: Bool = false
   ) {
@@ -38,14 +40,14 @@ struct TapTable {
       for source in first..<min(end, first + stride) {
         taps.append(kernel.weight((Double(source) + 0.5 - center) / stretch))
       }
-      // Where the kernel is zero nothing need be read; at a scale of 1 one pixel is left.
+      // Taps of weight zero are not read. At a scale of 1 this leaves one pixel.
       while taps.count > 1, taps.last == 0 { taps.removeLast() }
       let zeros = min(taps.prefix { $0 == 0 }.count, taps.count - 1)
       first += zeros
       let sum = taps.reduce(0, +)
       outputs.append(Output(first: Int32(first), count: Int32(taps.count - zeros)))
       for (tap, weight) in taps[zeros...].enumerated() {
-        // At the source's end the area kernel may reach no pixel.
+        // At the end of the source the area kernel may reach no pixel.
         weights[index * stride + tap] = sum > 0 ? Float(weight / sum) : tap == 0 ? 1 : 0
       }
     }
@@ -53,13 +55,13 @@ struct TapTable {
     self.weights = weights
   }
 
-  /// The source pixels that any output reads.
+  /// The range of source pixels that the outputs read.
   var sources: Range<Int> {
     let first = outputs.min { $0.first < $1.first }?.first ?? 0
     return Int(first)..<(outputs.map(\.last).max() ?? -1) + 1
   }
 
-  /// Lines that have to be kept when source lines come one after the other and outputs are made in their order.
+  /// The number of lines to keep if source lines arrive in order and outputs are computed in order.
   var linesKept: Int {
     var (newest, most) = (0, 1)
     for output in outputs {

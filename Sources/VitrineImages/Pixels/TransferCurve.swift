@@ -1,21 +1,22 @@
 import Foundation
 
-/// The curve of sRGB (IEC 61966-2-1) between the bytes of a picture and the amounts of light that they stand for.
+/// The curve of sRGB (IEC 61966-2-1) between the bytes of a picture and amounts of light.
 ///
-/// Both ways are tables. From light to byte it is rounded to the nearest byte, without exception: a table of 4096 buckets
-/// gives the byte at a bucket's start, and one comparison tells whether the light is past the border to the next byte. A
-/// bucket is narrower (0.000244) than any two borders are apart (0.000304, near black), so that it holds one at most.
+/// Both directions use tables. The conversion from light to byte always rounds to the nearest byte: a table of 4096
+/// buckets gives the byte at a bucket's start, and one comparison decides whether the light is past the border to the
+/// next byte. A bucket (0.000244) is narrower than the smallest distance of two borders (0.000304, near black), so it
+/// contains at most one.
 ///
-/// Invariant: the memory is written in `init` alone and never freed; there is one for the process.
+/// Invariant: the memory is written only in `init` and never freed. The process has a single instance.
 struct TransferCurve: @unchecked Sendable {
   static let sRGB = TransferCurve()
   private static let bucketCount = 4096
 
   /// The light of a byte, 0 to 1.
   let light: UnsafePointer<Float>
-  /// The byte at each bucket's start; one more for the light 1.
+  /// The byte at each bucket's start, with one more entry for the light 1.
   private let starts: UnsafePointer<UInt8>
-  /// The light from which on it is the byte after this one.
+  /// For each byte, the light from which the next byte begins.
   private let borders: UnsafePointer<Float>
 
   private init() {
@@ -38,7 +39,7 @@ struct TransferCurve: @unchecked Sendable {
     value <= 0.04045 ? value / 12.92 : pow((value + 0.055) / 1.055, 2.4)
   }
 
-  /// The nearest byte. `light` is 0 to 1, which its callers have clamped it to.
+  /// Returns the nearest byte. `light` must be 0 to 1; the callers clamp it.
   @inline(__always)
   func byte(_ light: Float) -> UInt32 {
     let start = UInt32(starts[Int(light * Float(TransferCurve.bucketCount))])

@@ -1,16 +1,16 @@
-/// Puts the rows of a picture, as it is stored, into an upright bitmap. Its columns are mirrored, where they have to be,
-/// by whoever makes the rows; mirrored rows and the exchange of rows and columns are done here.
+/// Writes the rows of a stored picture into an upright bitmap. The producer of the rows mirrors the columns if needed;
+/// this class mirrors the rows, and exchanges rows and columns.
 ///
-/// Where rows become columns, sixteen are gathered first: written one by one, each pixel would touch a cache line of its
-/// own. Of one thread.
+/// If rows become columns, it collects 16 rows first. Written one by one, each pixel would touch a separate cache
+/// line. Single-threaded.
 final class UprightWriter {
   private static let blockHeight = 16
 
   private let target: PixelTarget
   private let orientation: Orientation
-  /// In pixels, of the picture as it is stored.
+  /// The size of the stored picture in pixels.
   private let size: PixelSize
-  /// The rows being gathered.
+  /// The collected rows.
   private let block: PixelMemory
   private let strip: PixelMemory
 
@@ -27,7 +27,7 @@ final class UprightWriter {
     block.bytes.baseAddress!.assumingMemoryBound(to: UInt32.self) + index * size.width
   }
 
-  /// Takes the stored picture's row `y`, whose pixels `body` makes. They come in order, from top to bottom.
+  /// Writes row `y` of the stored picture, whose pixels `body` produces. Rows must come in order, from top to bottom.
   func write(row y: Int, _ body: (UnsafeMutablePointer<UInt32>) -> Void) {
     precondition(y >= 0 && y < size.height)
     let place = orientation.mirrorsRows ? size.height - 1 - y : y

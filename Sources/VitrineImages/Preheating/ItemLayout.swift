@@ -1,23 +1,23 @@
-/// Where the items of a scrolling view lie along its axis.
+/// The positions of a scrolling view's items along its axis.
 public protocol ItemLayout {
-  /// The items of which something lies in a stretch of the axis, in points. Items follow each other along the axis.
+  /// Returns the items that overlap a stretch of the axis, in points. Items must follow each other along the axis.
   func items(in stretch: Range<Double>) -> Range<Int>
-  /// The stretch that an item takes.
+  /// Returns the stretch of an item, in points.
   func stretch(of item: Int) -> Range<Double>
 }
 
-/// A list or a grid of items of one size.
+/// A list or grid of items of equal size.
 public struct UniformGrid: ItemLayout, Sendable, Hashable {
-  /// Items in all.
+  /// The number of items.
   public var itemCount: Int
-  /// Items side by side; 1 for a list.
+  /// The number of items side by side; 1 for a list.
   public var columnCount: Int
-  /// Points along the axis from one row's start to the next one's.
+  /// The distance between the starts of two rows, in points.
   public var rowLength: Double
-  /// Where the first row begins.
+  /// The start of the first row, in points.
   public var start: Double
 
-  /// Makes a grid. Counts below their least become 0 items and 1 column; a row length that is not finite becomes 1.
+  /// Creates a grid. Counts are raised to at least 0 items and 1 column. A row length that is not finite becomes 1.
   public init(itemCount: Int, columnCount: Int = 1, rowLength: Double, start: Double = 0) {
     self.itemCount = max(0, itemCount)
     self.columnCount = max(1, columnCount)
@@ -25,7 +25,7 @@ public struct UniformGrid: ItemLayout, Sendable, Hashable {
     self.start = start.isFinite ? start : 0
   }
 
-  /// The items whose rows lie in a stretch, at least in part. Empty for an empty stretch. O(1).
+  /// Returns the items whose rows overlap a stretch. Empty for an empty stretch. O(1).
   public func items(in stretch: Range<Double>) -> Range<Int> {
     if stretch.isEmpty { return 0..<0 }
     let first = row(((stretch.lowerBound - start) / rowLength).rounded(.down))
@@ -33,7 +33,7 @@ public struct UniformGrid: ItemLayout, Sendable, Hashable {
     return min(first * columnCount, itemCount)..<min(last * columnCount, itemCount)
   }
 
-  /// The stretch of the row of an item, in points. O(1).
+  /// Returns the stretch of an item's row, in points. O(1).
   public func stretch(of item: Int) -> Range<Double> {
     let begin = start + Double(item / columnCount) * rowLength
     return begin..<begin + rowLength

@@ -1,11 +1,11 @@
-/// Where what is preheated is to be found.
+/// The place that preheated pictures are loaded into.
 public enum PreheatDestination: Sendable, Hashable {
-  /// In memory, to be shown in the same moment, and in the storage as ever.
+  /// Memory, for immediate showing, and the storage as usual.
   case memory
-  /// In the storage alone: what is further off than memory has room for. Nothing is loaded where there is no storage.
+  /// Only the storage, for items farther away than memory has room for. Without a storage nothing is loaded.
   case store
 
-  /// What serves both.
+  /// Returns a destination that satisfies both.
   func joined(_ other: PreheatDestination) -> PreheatDestination {
     self == .memory || other == .memory ? .memory : .store
   }

@@ -1,14 +1,14 @@
-/// What is to be made ready, what is being made so, and when the next of it may begin. Times are nanoseconds of a clock that
-/// never goes back.
+/// The waiting and running requests of preheating, and the time of the next start. Times are nanoseconds of a
+/// monotonic clock.
 ///
-/// Every call is O(1) for each request that it names, but for ``waitingRequests``.
+/// Calls are O(1) for each request, except ``waitingRequests``.
 struct PreheatQueue {
   typealias Wish = Preheater.Wish
 
   private struct Entry {
     let request: ImageRequest
     var destination: PreheatDestination
-    /// Not to begin earlier.
+    /// The earliest start.
     let time: UInt64
   }
 
@@ -16,11 +16,11 @@ struct PreheatQueue {
     let number: Int
     var destination: PreheatDestination
     var task: Task<Void, Never>?
-    /// Not wanted any more: the number of the call that said so.
+    /// If the request was stopped, the number of the call that stopped it.
     var stop: Int?
   }
 
-  /// One that has begun.
+  /// A running request.
   struct Run {
     let number: Int
     let request: ImageRequest
@@ -29,10 +29,11 @@ struct PreheatQueue {
   }
 
   let limit: Int
-  /// Some hundred bytes each: more than any list has in sight, and no more than a few megabytes.
+  /// The limit of waiting requests. Each takes some hundred bytes, so all take a few megabytes. No list shows as many
+  /// items.
   static let mostWaiting = 10_000
 
-  /// In the order in which they were asked for.
+  /// Waiting requests in order of arrival.
   private var waiting = RecencyList<Wish, Entry>()
   private var running: [Wish: Running] = [:]
   private var lastNumber = 0
@@ -40,13 +41,13 @@ struct PreheatQueue {
   init(limit: Int) { self.limit = max(1, limit) }
 
   var runningCount: Int { running.count }
-  /// In their order.
+  /// The waiting requests in order.
   var waitingRequests: [ImageRequest] { waiting.values.map(\.request) }
 
   // MARK: Wishes
 
-  /// Of one call no more than ``mostWaiting`` are taken, the first, which are those that its caller wants most; of several
-  /// calls the last ones stay, since what was asked for that long ago has been scrolled past.
+  /// Adds requests. Of one call at most ``mostWaiting`` new ones are taken, the first ones, which the caller wants
+  /// most. Across calls the oldest ones are dropped, since an app that scrolls has passed them.
   mutating func add(_ requests: [ImageRequest], _ destination: PreheatDestination, notBefore time: UInt64) {
     var addedCount = 0
     for var request in requests {
@@ -68,7 +69,7 @@ struct PreheatQueue {
 
   mutating func forget(_ wish: Wish) { waiting.remove(wish) }
 
-  /// What runs of these is given up under a number, which is nil where nothing does.
+  /// Marks the running requests among these as stopped. Returns the number of this stop, or nil if none runs.
   mutating func giveUp(_ wishes: some Sequence<Wish>) -> Int? {
     var stop: Int?
     for wish in wishes {
@@ -80,12 +81,12 @@ struct PreheatQueue {
     return stop
   }
 
-  /// The tasks of what was given up under a number and not wanted again since, which are to be cancelled.
+  /// Removes the requests that this stop marked and that are still stopped. Returns their tasks, for cancellation.
   mutating func end(givenUpBy stop: Int) -> [Task<Void, Never>] {
     running.filter { $0.value.stop == stop }.keys.compactMap { running.removeValue(forKey: $0)?.task }
   }
 
-  /// The tasks of all that runs, which are to be cancelled.
+  /// Removes all requests. Returns the tasks of the running ones, for cancellation.
   mutating func removeAll() -> [Task<Void, Never>] {
     defer { (waiting, running) = (RecencyList(), [:]) }
     return running.values.compactMap(\.task)
@@ -93,10 +94,10 @@ struct PreheatQueue {
 
   // MARK: Running
 
-  /// When the next may begin; nil for none, also while as many run as may.
+  /// The earliest start of the next request, or nil if none waits or the limit is reached.
   var nextTime: UInt64? { running.count < limit ? waiting.oldest?.value.time : nil }
 
-  /// The next one, taken out of those that wait.
+  /// Moves the next request from waiting to running, and returns it.
   mutating func begin(at now: UInt64) -> Run? {
     guard let time = nextTime, time <= now, let (wish, entry) = waiting.removeOldest() else { return nil }
     let number = nextNumber()
@@ -104,16 +105,17 @@ struct PreheatQueue {
     return Run(number: number, request: entry.request, destination: entry.destination)
   }
 
-  /// Whether it is wanted still; else it was stopped in this moment, or is done already.
+  /// Sets the task of a run. Returns false if the run has been stopped or has ended.
   mutating func note(_ task: Task<Void, Never>, of run: Run) -> Bool {
     guard running[run.wish]?.number == run.number else { return false }
     running[run.wish]?.task = task
     return true
   }
 
-  /// It was made ready at `destination`; where else it is wanted by now, nil for nowhere.
+  /// Ends a run that loaded into `destination`. Returns another destination if the request needs one now, or nil if it
+  /// is done.
   mutating func end(_ run: Run, at destination: PreheatDestination) -> PreheatDestination? {
-    // Another of the same may have begun since this was stopped.
+    // Another run of the same request may have begun after a stop.
     guard let now = running[run.wish], now.number == run.number else { return nil }
     if now.destination != destination { return now.destination }
     running[run.wish] = nil

@@ -1,5 +1,5 @@
-/// Which items of a scrolling view should be made ready: those in a window along the scroll axis, larger than what is seen
-/// and shifted to where the scrolling goes. Pure geometry: it loads nothing.
+/// Computes the items of a scrolling view to preheat: those in a window along the scroll axis. The window is larger
+/// than the visible stretch and shifted in the direction of scrolling. Pure geometry; it loads nothing.
 ///
 /// ```swift
 /// var window = PreheatWindow()
@@ -10,35 +10,36 @@
 /// }
 /// ```
 public struct PreheatWindow: Sendable {
-  /// What has changed with a move of the window.
+  /// The change of a window's items.
   public struct Change: Sendable, Equatable {
-    /// Items that came in, those nearest to what is seen first.
+    /// Items that entered, the nearest to the visible middle first.
     public var entered: [Int]
-    /// Items that went out, in ascending order.
+    /// Items that left, in ascending order.
     public var left: [Int]
   }
 
-  /// The window's length, of what is seen.
+  /// The window's length, as a multiple of the visible length.
   public var relativeLength: Double
-  /// How far its middle is ahead of the middle of what is seen, in the direction of travel.
+  /// The distance of the window's middle ahead of the visible middle, as a share of the visible length.
   public var relativeShift: Double
-  /// It is moved once what is seen has moved by more than this much of itself.
+  /// The smallest movement that moves the window, as a share of the visible length.
   public var relativeThreshold: Double
 
-  /// The items in it.
+  /// The items in the window.
   public private(set) var items: Range<Int> = 0..<0
   private var last: Range<Double>?
 
-  /// Makes a window without items. All lengths are shares of the visible length.
+  /// Creates a window without items. All lengths are shares of the visible length.
   public init(relativeLength: Double = 2, relativeShift: Double = 1.0 / 3, relativeThreshold: Double = 1.0 / 3) {
     self.relativeLength = relativeLength
     self.relativeShift = relativeShift
     self.relativeThreshold = relativeThreshold
   }
 
-  /// Tells what has come in and gone out, now that `visible` is seen, in points along the axis; nil while that has not
-  /// moved far enough. The first time, and when its length has changed, it always has; the first time there is no
-  /// direction, and the window lies evenly around what is seen. O(items that changed).
+  /// Moves the window to the visible stretch, in points along the axis. Returns the items that entered and left, or
+  /// nil if the visible stretch has not moved beyond the threshold. The first call, and a call with a new length,
+  /// always move the window. The first window lies evenly around the visible stretch, since there is no direction yet.
+  /// O(items that changed).
   public mutating func update(visible: Range<Double>, in layout: some ItemLayout) -> Change? {
     let length = visible.upperBound - visible.lowerBound
     guard length > 0, length.isFinite else { return nil }
@@ -56,7 +57,7 @@ public struct PreheatWindow: Sendable {
     return move(to: layout.items(in: isSound ? middle - half..<middle + half : visible), layout, seen: visible)
   }
 
-  /// Empties the window: everything in it leaves. The next update is a first one.
+  /// Empties the window and returns its items as left. The next update counts as the first.
   public mutating func reset() -> Change {
     defer {
       items = 0..<0
@@ -81,7 +82,7 @@ public struct PreheatWindow: Sendable {
       + Array(min(a.upperBound, b.upperBound)..<a.upperBound)
   }
 
-  /// From the middle of what is seen, so that of two items off the screen the one that comes first is nearer.
+  /// Measures from the visible middle, so that of two items outside the screen the closer one comes first.
   private func distance(_ stretch: Range<Double>, _ seen: Range<Double>) -> Double {
     abs((stretch.lowerBound + stretch.upperBound) / 2 - (seen.lowerBound + seen.upperBound) / 2)
   }

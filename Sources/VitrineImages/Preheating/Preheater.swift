@@ -1,12 +1,13 @@
 import Dispatch
 
-/// Makes pictures ready before somebody asks for them, and never at the cost of somebody who does.
+/// Loads pictures ahead of their requests, without delaying requests.
 ///
-/// First in, first out; what is wanted twice is loaded once. Nothing begins while a request is under way, nor within a
-/// moment after the last, nor within that moment after it was asked for: requests of the same tick go first. Few at a time.
-/// What a request has answered meanwhile leaves the queue. Safe from any thread.
+/// Works in order of arrival. A request made twice is loaded once. No load begins while a request is under way, within
+/// a pause after the last one, or within the same pause after its own start, so requests of the same moment run first.
+/// The number of concurrent loads is limited. A picture that a request loads in the meantime leaves the queue.
+/// Thread-safe.
 final class Preheater: Sendable {
-  /// What is made ready: requests with the same are one.
+  /// The identity of a preheating: requests with the same key and style count as one.
   struct Wish: Hashable, Sendable {
     let key: KeyText
     let style: ImageStyle
@@ -24,12 +25,12 @@ final class Preheater: Sendable {
   private struct State {
     var queue: PreheatQueue
     var requestCount = 0
-    /// No request is under way, and the pause behind the last is over.
+    /// Whether no request is under way and the pause after the last one has ended.
     var isQuiet = true
     var pauseEnd: UInt64 = 0
     var timer: (time: UInt64, task: Task<Void, Never>)?
 
-    /// When there may be something to begin that may not begin now.
+    /// The time to check again for a start, or nil if an event must come first.
     var nextTime: UInt64? {
       if requestCount > 0 { return nil }
       return isQuiet ? queue.nextTime : pauseEnd
@@ -42,12 +43,19 @@ final class Preheater: Sendable {
   private let admit: @Sendable (Bool) -> Void
   private let load: Load
 
-  /// `load` is called with the priority `preheating`, and cancelled when the wish is taken back and not made again within
-  /// the grace: whoever scrolls back and forth would download the same twice, and throw half of it away. It is called once
-  /// more for a wish for the storage that became one for memory meanwhile.
+  /// Creates a preheater.
   ///
-  /// `admit` is told whether what `load` has begun may begin its next step, one call at a time and whenever that changes; it
-  /// must not call back. Milliseconds are taken as 0 to 2^40, some 35 years.
+  /// - Parameters:
+  ///   - limit: The number of concurrent loads.
+  ///   - pauseMilliseconds: The pause after a request or a start before a load begins.
+  ///   - graceMilliseconds: The delay from a stop to the cancellation, unless the request is started again. It spares
+  ///     a user that scrolls back and forth a second download.
+  ///   - admit: Called with false when running loads must not begin their next step, and with true when they may
+  ///     again. Calls do not overlap, and must not call the preheater.
+  ///   - load: Called with requests of the priority `preheating`, and canceled after the grace. Called again if a
+  ///     request for the storage has become one for memory.
+  ///
+  /// Milliseconds are clamped to 0 to 2^40, about 35 years.
   init(
     limit: Int = 2, pauseMilliseconds: Int = 150, graceMilliseconds: Int = 500,
     admit: @escaping @Sendable (Bool) -> Void = { _ in }, load: @escaping Load
@@ -87,18 +95,18 @@ final class Preheater: Sendable {
     for task in state.withLock({ $0.queue.removeAll() }) { task.cancel() }
   }
 
-  /// Wishes that have not begun, in their order.
+  /// Waiting requests, in order.
   var waiting: [ImageRequest] { state.withLock { $0.queue.waitingRequests } }
 
-  /// How many wishes have begun.
+  /// The number of running loads.
   var runningCount: Int { state.withLock { $0.queue.runningCount } }
 
-  /// Requests that are under way.
+  /// The number of requests under way.
   var requestCount: Int { state.withLock { $0.requestCount } }
 
   // MARK: Requests
 
-  /// Somebody asks for a picture. Each call is followed by one of ``requestEnded(_:hasSucceeded:)``.
+  /// Records that a request began. Each call is followed by one of ``requestEnded(_:hasSucceeded:)``.
   func requestBegan() {
     state.withLock { state in
       state.requestCount += 1
@@ -118,7 +126,7 @@ final class Preheater: Sendable {
     setTimer()
   }
 
-  /// One that is no reason to hold anything up has been answered.
+  /// Records that a request ended that does not hold preheating back.
   func answered(_ request: ImageRequest) { state.withLock { $0.queue.forget(Wish(request)) } }
 
   // MARK: Loading
@@ -140,7 +148,7 @@ final class Preheater: Sendable {
     setTimer()
   }
 
-  /// One timer for all that is to come. It may find that it is too early by now; then it is set anew.
+  /// Sets the single timer. If it fires too early because the pause was extended, it is set again.
   private func setTimer() {
     state.withLock { state in
       guard let time = state.nextTime else { return }

@@ -1,20 +1,20 @@
-/// A picture that is wanted, and how.
+/// A request for a picture.
 public struct ImageRequest: Sendable, Hashable {
-  /// Where it comes from.
+  /// The URL of the original.
   public var url: String
-  /// What it is kept by: the URL unless given. Several URLs of one picture, such as signed ones, share a key; then it is
-  /// downloaded once.
+  /// The key of the picture in caches; by default the URL. If several URLs of one picture, such as signed ones, share
+  /// a key, the picture is downloaded once.
   public var key: String
   /// The style of the picture.
   public var style: ImageStyle
-  /// Sent along with the request for its bytes.
+  /// The headers to send with the download.
   public var headers: [String: String]
-  /// The place among other requests while not all can run at once.
+  /// The priority among waiting requests.
   public var priority: Priority
   /// The use of caches.
   public var cachePolicy: CachePolicy
 
-  /// Makes a request. The key is the URL where none is given.
+  /// Creates a request. The default key is the URL.
   public init(
     _ url: String, key: String? = nil, style: ImageStyle = .original, headers: [String: String] = [:],
     priority: Priority = .normal, cachePolicy: CachePolicy = .use
@@ -27,12 +27,12 @@ public struct ImageRequest: Sendable, Hashable {
     self.cachePolicy = cachePolicy
   }
 
-  /// Whether what is kept may answer it before the network was asked.
+  /// Whether a cached picture may answer the request before the network is asked.
   var mayShowKept: Bool { cachePolicy != .reload && cachePolicy != .revalidate }
 
-  /// What comes first where not everything can run at once. A joined download has the highest of those who wait for it.
+  /// The order of requests that cannot all run at once. A shared download has the highest priority of its waiters.
   public enum Priority: Int, Sendable, Hashable, Comparable, CaseIterable {
-    /// Only while nothing else is to do: what preheating asks for. Whoever asks so waits until there are no other requests.
+    /// Runs only while there are no other requests; preheating uses it.
     case preheating
     /// After normal requests.
     case low
@@ -44,17 +44,18 @@ public struct ImageRequest: Sendable, Hashable {
     public static func < (a: Priority, b: Priority) -> Bool { a.rawValue < b.rawValue }
   }
 
-  /// What of the caches is used.
+  /// The use of caches by a request.
   public enum CachePolicy: Sendable, Hashable, CaseIterable {
-    /// What is kept and fresh, else the network.
+    /// Uses a cached picture if it is fresh, else the network.
     case use
-    /// The network, whatever is kept; the answer is kept.
+    /// Always uses the network, and stores the answer.
     case reload
-    /// What is kept, fresh or not; never the network.
+    /// Uses a cached picture, fresh or stale, and never the network.
     case cacheOnly
-    /// Asks the server whether what is kept is still good.
+    /// Asks the server whether the cached original is still valid.
     case revalidate
-    /// The network where what is kept is stale; where that fails, or gives what is no picture, what is kept.
+    /// Uses the network if the cached picture is stale. If that fails, or the answer is not a picture, uses the cached
+    /// one.
     case staleIfError
   }
 }

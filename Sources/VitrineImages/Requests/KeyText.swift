@@ -1,8 +1,8 @@
-/// A key as a storage tells keys apart: by its bytes. Two strings that only look the same, such as an é in one or in two
-/// scalars, are equal as `String`s and are two keys.
+/// A key, compared by its bytes as a storage does. Two strings that only look the same, such as an é in one or in two
+/// scalars, are equal as `String`s but are two keys.
 struct KeyText: Hashable, Sendable {
   let text: String
-  /// Of its bytes, reckoned once: a request looks its key up in several places.
+  /// The hash of the bytes, computed once, since a request looks its key up in several places.
   private let digest: Int
 
   init(_ text: String) {
@@ -20,7 +20,7 @@ struct KeyText: Hashable, Sendable {
         UnsafeRawBufferPointer(a).elementsEqual(UnsafeRawBufferPointer(b))
       }
     }
-    // They are contiguous.
+    // Both strings are contiguous after `withUTF8`.
     return isSame == true
   }
 

@@ -1,70 +1,71 @@
 import Vitrine
 
-/// Where a pipeline keeps its pictures: originals as they came, and what styles have made of them. ``StoreStorage`` keeps
-/// them in a ``CacheStore``; whoever has a store of their own (files, a database) conforms to this.
+/// The storage of a pipeline's pictures: downloaded originals, and styled pictures. ``StoreStorage`` keeps them in a
+/// ``CacheStore``. An app with its own store, such as files or a database, conforms to this protocol.
 ///
-/// Called from any thread, several calls at once. A call may take its time, but waits off the pool of threads that runs
-/// `async` code. What cannot be read counts as not there; an error is for what could not be done.
+/// Called from any thread, also concurrently. A call may take long, but must not block the thread pool of `async`
+/// code. If an entry cannot be read, it counts as missing. Throw errors only for failed changes.
 public protocol ImageStorage: Sendable {
-  /// Returns the original of a key; nil where none is kept.
+  /// Returns the original of a key, or nil if none is stored.
   func original(for key: String) async throws -> StoredOriginal?
 
-  /// Keeps an original in place of what the key had. What styles made of another one must not be found any more.
+  /// Stores an original, and replaces the earlier one. Pictures that styles made from a different original must become
+  /// misses.
   func saveOriginal(_ bytes: [UInt8], metadata: [UInt8], for key: String) async throws
 
-  /// Changes what is known of an original and not the original; nothing where there is none.
+  /// Changes the metadata of an original, but not its bytes. Does nothing if there is none.
   func setMetadata(_ metadata: [UInt8], ofOriginalFor key: String) async throws
 
-  /// Returns the picture of a style for a key; nil where none is kept.
+  /// Returns the picture of a style for a key, or nil if none is stored.
   func styled(_ style: ImageStyle, for key: String) async throws -> StoredStyled?
 
-  /// The same where it can be given in this moment: nil for what would have to be waited for, and what would have to be
-  /// decoded need not come. Called on the thread that draws, and must be quick.
+  /// Returns the picture of a style if that needs no waiting, or else nil. May leave out encoded pictures. Called on
+  /// the thread that draws, so it must be fast.
   func styledAtHand(_ style: ImageStyle, for key: String) -> StoredStyled?
 
-  /// Keeps what was made from one original in one pass, all or nothing where that can be, and answers what
-  /// ``styled(_:for:)`` would give, in the same order. `original` is the digest of the bytes that it was made from: where
-  /// another original is kept by now, nothing of this is, and what was given comes back.
+  /// Stores pictures made from one original in one pass, all or none if possible. Returns the results of
+  /// ``styled(_:for:)`` in the same order. `original` is the digest of the original's bytes. If another original is
+  /// stored now, stores nothing and returns the given pictures.
   func saveStyled(
     _ pictures: [StyledPicture], madeFrom original: Digest, for key: String
   ) async throws -> [StoredStyled]
 
-  /// Changes the metadata of one styled picture that was made from the original with this digest, and not the picture;
-  /// nothing where there is none.
+  /// Changes the metadata of one styled picture that was made from the original with this digest, but not the picture.
+  /// Does nothing if there is none.
   func setMetadata(
     _ metadata: [UInt8], of style: ImageStyle, madeFrom original: Digest, for key: String
   ) async throws
 
-  /// Keeps the pixels of one styled picture, which `draw` makes in memory that the storage provides, zeroed and of
-  /// `layout.byteCount` bytes: nothing need be copied. Otherwise as ``saveStyled(_:madeFrom:for:)``; nil, whether or not
-  /// `draw` was called, where nothing is kept.
+  /// Stores the pixels of one styled picture without a copy: `draw` fills memory of the storage, zeroed and of
+  /// `layout.byteCount` bytes. Otherwise as ``saveStyled(_:madeFrom:for:)``. Returns nil if nothing is stored, whether
+  /// or not `draw` was called.
   func drawStyled(
     _ style: ImageStyle, layout: BitmapLayout, metadata: [UInt8], madeFrom original: Digest, for key: String,
     _ draw: @escaping @Sendable (inout MutableRawSpan) throws -> Void
   ) async throws -> StoredStyled?
 
-  /// An original has come that is not kept itself, with this digest: what there is of another one must not be found any
-  /// more.
+  /// Records that an original with this digest arrived that is not stored. Pictures of a different original must
+  /// become misses.
   func noteOriginal(_ digest: Digest, for key: String) async throws
 
-  /// Something to show until the picture is there; nil for nothing. Must be quick.
+  /// Returns a picture to show until the requested one is loaded, or nil. Must be fast.
   func placeholder(_ style: ImageStyle, for key: String) async throws -> StoredStyled?
 
-  /// Forgets all that there is of some keys.
+  /// Removes all entries of some keys.
   func remove(_ keys: [String]) async throws
 
-  /// Forgets all keys but these, or all with a prefix but these.
+  /// Removes all keys except `keys`, or all keys with `prefix` except those.
   func retain(only keys: [String], prefix: String?) async throws
 }
 
 extension ImageStorage {
-  /// Returns nil: a storage that never has a picture at hand needs no other.
+  /// Returns nil, for a storage that cannot return pictures immediately.
   public func styledAtHand(_ style: ImageStyle, for key: String) -> StoredStyled? { nil }
 
-  /// Returns nil: a storage without placeholders needs no other.
+  /// Returns nil, for a storage without placeholders.
   public func placeholder(_ style: ImageStyle, for key: String) async throws -> StoredStyled? { nil }
 
-  /// Saves the picture again: for a storage that has no cheaper way.
+  /// Saves the picture again, for a storage without a cheaper way.
   public func setMetadata(
     _ metadata: [UInt8], of style: ImageStyle, madeFrom original: Digest, for key: String
   ) async throws {
@@ -73,7 +74,7 @@ extension ImageStorage {
       [StyledPicture(style, kept.content, metadata: metadata)], madeFrom: original, for: key)
   }
 
-  /// Draws into memory, and saves that.
+  /// Draws into memory, and saves the result.
   public func drawStyled(
     _ style: ImageStyle, layout: BitmapLayout, metadata: [UInt8], madeFrom original: Digest, for key: String,
     _ draw: @escaping @Sendable (inout MutableRawSpan) throws -> Void
@@ -83,33 +84,33 @@ extension ImageStorage {
     return try await saveStyled([picture], madeFrom: original, for: key).first
   }
 
-  /// Forgets the key unless that very original is kept: what a storage does that does not tell what its styled pictures
-  /// were made from.
+  /// Removes the key unless this original is stored. This is for a storage that does not record the originals of its
+  /// styled pictures.
   public func noteOriginal(_ digest: Digest, for key: String) async throws {
     if try await original(for: key)?.bytes.digest == digest { return }
     try await remove([key])
   }
 }
 
-/// A picture as it came.
+/// A stored original.
 public struct StoredOriginal: Sendable {
   /// The bytes of the file.
   public var bytes: StoredBytes
-  /// What was kept with it: see ``ImageStorage/saveOriginal(_:metadata:for:)``.
+  /// The metadata from ``ImageStorage/saveOriginal(_:metadata:for:)``.
   public var metadata: [UInt8]
 
-  /// Makes an original of its parts.
+  /// Creates an original from its parts.
   public init(bytes: StoredBytes, metadata: [UInt8]) {
     self.bytes = bytes
     self.metadata = metadata
   }
 }
 
-/// Bytes in a store's memory or in memory of their own.
+/// Bytes in the memory of a store, or in an array.
 public enum StoredBytes: Sendable {
-  /// A value of a store. It keeps its segment on the disk and mapped.
+  /// A value of a store. Keeps its segment on the disk and mapped.
   case blob(Blob)
-  /// Bytes in memory.
+  /// Bytes in an array.
   case array([UInt8])
 
   /// The number of bytes. O(1).
@@ -120,7 +121,7 @@ public enum StoredBytes: Sendable {
     }
   }
 
-  /// Lends the bytes to `body`, without a copy. Rethrows its error.
+  /// Calls `body` with the bytes, without a copy. The span is valid only during the call. Rethrows errors of `body`.
   public func withBytes<R: ~Copyable, E: Error>(_ body: (RawSpan) throws(E) -> R) throws(E) -> R {
     switch self {
     case .blob(let blob): try blob.withBytes(body)
@@ -129,38 +130,38 @@ public enum StoredBytes: Sendable {
   }
 }
 
-/// What a style has made of a picture, as it is kept.
+/// A stored styled picture.
 public struct StoredStyled: Sendable {
-  /// The form in which a styled picture is kept.
+  /// The form of a stored styled picture.
   public enum Content: Sendable {
-    /// To be shown as it is.
+    /// Pixels, which can be shown without decoding.
     case pixels(Bitmap)
-    /// To be decoded first.
+    /// An encoded picture, which must be decoded.
     case encoded(StoredBytes)
   }
 
   /// The picture.
   public var content: Content
-  /// Bytes kept beside the picture.
+  /// Bytes stored beside the picture.
   public var metadata: [UInt8]
 
-  /// Makes a styled picture of its parts.
+  /// Creates a stored picture from its parts.
   public init(_ content: Content, metadata: [UInt8] = []) {
     self.content = content
     self.metadata = metadata
   }
 }
 
-/// What a style has made of a picture, to be kept.
+/// A styled picture to store.
 public struct StyledPicture: Sendable {
-  /// The style that made the picture.
+  /// The style of the picture.
   public var style: ImageStyle
   /// The picture.
   public var content: StoredStyled.Content
-  /// Bytes to keep beside the picture.
+  /// Bytes to store beside the picture.
   public var metadata: [UInt8]
 
-  /// Makes a styled picture of its parts.
+  /// Creates a picture from its parts.
   public init(_ style: ImageStyle, _ content: StoredStyled.Content, metadata: [UInt8] = []) {
     self.style = style
     self.content = content

@@ -1,14 +1,14 @@
 import Vitrine
 
 extension StoreStorage {
-  /// Returns the entry of a style, which counts as a use. Reads off the threads of `async` code.
+  /// Returns the entry of a style, which counts as a use. Reads outside the thread pool of `async` code.
   public func styled(_ style: ImageStyle, for key: String) async throws -> StoredStyled? {
     guard let blob = await store.asynchronous.blob(for: CacheKey(key, style.key)) else { return nil }
     index.use(style, key)
     return StoreStorage.styled(blob)
   }
 
-  /// Returns the entry of a style where no read of the disk is needed.
+  /// Returns the entry of a style if it needs no read of the disk. This counts as a use.
   public func styledAtHand(_ style: ImageStyle, for key: String) -> StoredStyled? {
     guard let blob = store.blobAtHand(CacheKey(key, style.key)) else { return nil }
     index.use(style, key)
@@ -20,8 +20,9 @@ extension StoreStorage {
     return StoredStyled(.encoded(.blob(blob)), metadata: blob.metadata)
   }
 
-  /// The entry of the same key that looks most like it: see ``NearestStyle``. Costs one lookup for each style of the store
-  /// that has a size; the first time in a process, also a walk over the store's keys, which nobody else waits for.
+  /// Returns the entry of the same key that looks most like `style`: see ``NearestStyle``. Costs one lookup for each
+  /// style of the store that has a size. The first call in a process also walks over the store's keys. The walk delays
+  /// only calls that need its result.
   public func placeholder(_ style: ImageStyle, for key: String) async throws -> StoredStyled? {
     await index.ready()
     for near in NearestStyle.order(index.sizedStyles, near: style) where store.contains(key, style: near.key) {
@@ -55,7 +56,7 @@ extension StoreStorage {
     var stored: [StoredStyled] = []
     for picture in pictures {
       let given = StoredStyled(picture.content, metadata: picture.metadata)
-      // Evicted again already, or of a source that has gone: then what was made serves this once.
+      // The entry was evicted again, or its original replaced. This call then returns the given picture.
       stored.append(
         isKept && admission.admitted.contains(picture.style)
           ? try await styled(picture.style, for: key) ?? given : given)
@@ -73,7 +74,7 @@ extension StoreStorage {
     }
   }
 
-  /// Draws into a segment of the store. Throws ``StoreError``, and the error of `draw`.
+  /// Draws into a segment of the store. Throws ``StoreError``, and errors of `draw`.
   public func drawStyled(
     _ style: ImageStyle, layout: BitmapLayout, metadata: [UInt8], madeFrom original: Digest, for key: String,
     _ draw: @escaping @Sendable (inout MutableRawSpan) throws -> Void
@@ -95,18 +96,18 @@ extension StoreStorage {
     return isKept ? try await styled(style, for: key) : nil
   }
 
-  /// Whether what is made from this original may stand under the key: it is the one there, or none is known.
+  /// Whether pictures of this original may be stored: the key has this original, or an unknown one.
   private func isOf(_ original: Digest, _ key: String) -> Bool { digest(for: key).map { $0 == original } ?? true }
 
-  /// Another original may have been stored between the look and the write, by somebody else: then what was written is taken
-  /// for made from that one, and must go.
+  /// Checks again after the write, since another writer may have stored a different original between check and write.
+  /// In that case, removes the new entries, which would count as made from that original.
   private func isStillOf(_ original: Digest, _ key: String, _ styles: [ImageStyle]) throws -> Bool {
     if isOf(original, key) { return true }
     try store.removeMany(styles.map { CacheKey(key, $0.key) })
     return false
   }
 
-  /// A batch that leaves a note of the original's digest, where nothing else tells it.
+  /// Returns a batch with a note of the original's digest, if the store does not record it yet.
   private func batch(noting original: Digest, _ key: String) -> WriteBatch {
     var batch = WriteBatch()
     if digest(for: key) == nil {
@@ -126,7 +127,7 @@ extension StoreStorage {
     }
   }
 
-  /// Takes an admission back where nothing was kept.
+  /// Reverts an admission if `body` stored nothing.
   private func undoing(_ admission: StyleIndex.Admission, _ body: () async throws -> Bool) async throws -> Bool {
     do {
       let isKept = try await body()

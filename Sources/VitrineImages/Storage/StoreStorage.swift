@@ -1,45 +1,48 @@
 import Vitrine
 
-/// Keeps pictures in a ``CacheStore``: originals under their key in the style `original`, and what is made of them under the
-/// style's name. With a new original goes what was made from the old one. An original that is not kept itself leaves a note
-/// of its digest, in the style ``originalNote``.
+/// Keeps pictures in a ``CacheStore``: originals under their key in the style `original`, and styled pictures under
+/// the name of their style. A new original removes the styled pictures of the previous one. For an original that is
+/// not stored, an entry of the style ``originalNote`` holds its digest.
 ///
-/// Pixels that come out are the store's own memory, and a single style is drawn into it. Costs are those of the store's
-/// calls; all that may wait for the disk runs off the pool of threads that runs `async` code.
+/// Returned pixels are mapped from the store, and a single style is drawn directly into it. Costs are those of the
+/// store's calls. Work that may wait for the disk runs outside the thread pool of `async` code.
 ///
-/// Copies share what they know of styles; two made separately over one store do not, so a store whose styles are limited
-/// has one.
+/// Copies of this value share their index of styles. Two separate instances over one store do not, so use a single
+/// instance if styles have limits.
 public struct StoreStorage: ImageStorage {
   /// The store of all pictures.
   public let store: CacheStore
-  /// For how long, in milliseconds, an entry is kept; nil for as long as the store's limits let it.
+  /// The sliding lifetime of an entry in milliseconds, or nil for the store's own limits.
   public var lifetimeMilliseconds: Int64?
   let index: StyleIndex
   let threads = WorkerThreads()
 
-  /// `styleLimits`: how many pictures of a style are kept at most, those used least recently going first; styles that are
-  /// not named have no limit but the store's own. The entries of a limited style are counted once in a process, before the
-  /// first is kept: O(entries of the store). From then on a picture costs one removal where the limit is reached, in the
-  /// same batch where there is one; and the keys, up to the limit, are held in memory. Counted are those that came and went
-  /// through this storage, and what was there at first.
+  /// Creates a storage over a store. O(1).
+  ///
+  /// `styleLimits` holds the largest number of pictures for each limited style; the least recently used are removed
+  /// first. Other styles have only the limits of the store. The entries of limited styles are counted once in a
+  /// process, before the first is stored: O(entries of the store). After that, a picture at the limit costs one
+  /// removal, in the same batch if there is one. The keys, up to the limit, are held in memory. Only initial entries
+  /// and changes through this storage count.
   public init(_ store: CacheStore, lifetimeMilliseconds: Int64? = nil, styleLimits: [ImageStyle: Int] = [:]) {
     self.store = store
     self.lifetimeMilliseconds = lifetimeMilliseconds
     index = StyleIndex(store, limits: styleLimits)
   }
 
-  /// The style of an entry that holds the digest, 16 bytes, of an original that is not kept.
+  /// The style of an entry that holds the digest, 16 bytes, of an original that is not stored.
   public static let originalNote = Style("original-digest")!
 
   // MARK: Originals
 
-  /// Returns the entry of the style `original`. Reads off the threads of `async` code.
+  /// Returns the entry of the style `original`. Reads outside the thread pool of `async` code.
   public func original(for key: String) async throws -> StoredOriginal? {
     guard let blob = await store.asynchronous.blob(for: CacheKey(key)) else { return nil }
     return StoredOriginal(bytes: .blob(blob), metadata: blob.metadata)
   }
 
-  /// Puts an original. One with another digest removes all styles of the key. Throws ``StoreError``.
+  /// Puts an original. If its digest differs from the previous one, removes all styles of the key. Throws
+  /// ``StoreError``.
   public func saveOriginal(_ bytes: [UInt8], metadata: [UInt8], for key: String) async throws {
     let options = options(metadata)
     let isOther = try await threads.run { [self] in
@@ -57,7 +60,8 @@ public struct StoreStorage: ImageStorage {
     if isOther { await index.forget([key]) }
   }
 
-  /// Keeps the digest of an original. Another digest removes all styles of the key. Throws ``StoreError``.
+  /// Stores the digest of an original. If it differs from the previous one, removes all styles of the key. Throws
+  /// ``StoreError``.
   public func noteOriginal(_ digest: Digest, for key: String) async throws {
     let isOther = try await threads.run { [self] in
       if self.digest(for: key) == digest { return false }
@@ -73,8 +77,8 @@ public struct StoreStorage: ImageStorage {
     _ = try await store.asynchronous.setMetadata(metadata, for: CacheKey(key))
   }
 
-  /// Of the original that all styled entries of the key were made from; nil where that is not known, because the store has
-  /// let it go.
+  /// The digest of the original of all styled entries of the key, or nil if it is unknown because the store evicted
+  /// it.
   func digest(for key: String) -> Digest? {
     if case .found(let entry) = store.lookup(key) { return entry.digest }
     return store.get(key, style: StoreStorage.originalNote) { bytes in
@@ -104,22 +108,22 @@ public struct StoreStorage: ImageStorage {
     await index.forget(keys)
   }
 
-  /// Removes all keys but these, or all with the prefix but these. O(entries). Throws ``StoreError``.
+  /// Removes all keys except `keys`, or all keys with the prefix except those. O(entries). Throws ``StoreError``.
   public func retain(only keys: [String], prefix: String?) async throws {
     let store = store
     try await emptied { _ = try await store.asynchronous.retain(only: keys, prefix: prefix ?? "") }
     await index.retain(only: Set(keys.map(KeyText.init)), prefix: prefix ?? "")
   }
 
-  /// Runs a removal. In a folder that was deleted or replaced nothing is left to be removed: the store gives nothing any
-  /// more of what the removal has named.
+  /// Runs a removal. If the folder was deleted or replaced, there are no entries left to remove, and `conceal` makes
+  /// the removed keys misses.
   private func emptied(_ removal: () async throws -> Void, else conceal: () -> Void = {}) async throws {
     do {
       try await removal()
     } catch StoreError.storeRemoved {
       conceal()
     } catch StoreError.aborted {
-      // The store was made anew, and is empty.
+      // The store was recreated, and is empty.
     }
   }
 

@@ -1,20 +1,20 @@
 import Vitrine
 
-/// What a store has by style: which styles there are, and of those with a limit the keys, in the order of their last use.
+/// The styles of a store, and for limited styles their keys in order of last use.
 ///
-/// It is derived from the store, by one walk over its keys when it is first needed, and kept up from then on. A key that the
-/// store has let go by itself may still be counted: it was used longest ago there, so it is the next to go here, too. Safe
-/// from any thread. Every call is O(styles given) but for the walk, which is O(n log n) and takes memory for the keys of all
-/// entries meanwhile, and ``retain(only:prefix:)``.
+/// It is built by one walk over the store's keys when it is first needed, and updated from then on. A key that the
+/// store has evicted may still count here; as it is also the least recently used one here, it is the next to leave.
+/// Thread-safe. Calls are O(styles given), except ``retain(only:prefix:)`` and the walk. The walk is O(n log n), and
+/// needs temporary memory for the keys of all entries.
 final class StyleIndex: Sendable {
-  /// What is to be done for a picture to be kept.
+  /// The decision about pictures to store.
   struct Admission: Sendable {
     let key: KeyText
-    /// Styles of which something may be kept at all.
+    /// Styles whose limit is not 0.
     var admitted: Set<ImageStyle> = []
-    /// Entries that go first.
+    /// Entries to remove first.
     var victims: [(style: ImageStyle, key: KeyText)] = []
-    /// Styles of which the key is new.
+    /// Styles in which the key is new.
     fileprivate var entered: [ImageStyle] = []
   }
 
@@ -25,7 +25,8 @@ final class StyleIndex: Sendable {
     var keys: [ImageStyle: RecencyList<KeyText, Void>] = [:]
   }
 
-  /// Of styles, so that free forms with a name for each picture do not fill memory.
+  /// The largest number of known styles with a size. It bounds memory if each picture has a free form with its own
+  /// name.
   private static let mostStyles = 256
   private static let mostRemovals = 1000
 
@@ -38,7 +39,7 @@ final class StyleIndex: Sendable {
     self.limits = limits
   }
 
-  /// Returns when the store was looked through, the first time.
+  /// Returns once the store has been walked through; later calls return immediately.
   func ready() async {
     let walk = state.withLock { state -> Task<Void, Never>? in
       if state.isReady { return nil }
@@ -50,7 +51,7 @@ final class StyleIndex: Sendable {
     await walk?.value
   }
 
-  /// Until it is done, nothing is admitted and nothing counted, so it needs no lock but at its end.
+  /// Until the walk ends, nothing is admitted or counted for limited styles, so it needs the lock only at its end.
   private func walk() async {
     let keys = (try? await store.asynchronous.keysByRecency()) ?? []
     let (found, excess) = sorted(keys)
@@ -68,7 +69,8 @@ final class StyleIndex: Sendable {
 
   private typealias Found = (styles: [ImageStyle], keys: [ImageStyle: RecencyList<KeyText, Void>])
 
-  /// `keys`: the last used first. Beside them those above a limit, which may be smaller than it was.
+  /// Takes keys in order of recency, the last used first. Returns the index, and the keys above a limit, which may be
+  /// lower than in an earlier process.
   private func sorted(_ keys: [CacheKey]) -> (Found, excess: [CacheKey]) {
     let names = Set(keys.map(\.style))
     let styles = Dictionary(names.map { ($0, try? ImageStyle(name: $0.name)) }) { first, _ in first }
@@ -94,15 +96,16 @@ final class StyleIndex: Sendable {
     if state.sized.count > StyleIndex.mostStyles { state.sized.removeOldest() }
   }
 
-  /// Styles with a size of which there is something, as far as it is known yet.
+  /// The known styles with a size that have entries.
   var sizedStyles: [ImageStyle] { state.withLock { $0.sized.keys } }
 
-  /// How many entries of a style are counted; 0 for one without a limit.
+  /// The number of counted entries of a style; 0 for a style without a limit.
   func count(of style: ImageStyle) -> Int { state.withLock { $0.keys[style]?.count ?? 0 } }
 
   // MARK: Keeping up
 
-  /// Counts a picture of each of `styles` in, and says which must go for them. Waits for the walk if there is a limit.
+  /// Counts a picture of each of `styles`, and returns the entries to remove for them. Waits for the walk if one of
+  /// the styles has a limit.
   func admit(_ styles: [ImageStyle], _ key: String) async -> Admission {
     if styles.contains(where: { limits[$0] != nil }) { await ready() }
     let key = KeyText(key)
@@ -127,7 +130,7 @@ final class StyleIndex: Sendable {
     }
   }
 
-  /// It was not kept after all, and those that were to go for it have stayed.
+  /// Reverts an admission whose pictures were not stored and whose victims were not removed.
   func undo(_ admission: Admission) {
     state.withLock { state in
       for style in admission.entered { state.keys[style]?.remove(admission.key) }
@@ -137,13 +140,13 @@ final class StyleIndex: Sendable {
     }
   }
 
-  /// One was shown.
+  /// Records that a picture was shown.
   func use(_ style: ImageStyle, _ key: String) {
     if limits[style] == nil { return }
     state.withLock { _ = $0.keys[style]?.use(KeyText(key)) }
   }
 
-  /// Keys of which nothing is left.
+  /// Removes keys that have no entries left.
   func forget(_ keys: [String]) async {
     await settled { state in
       for style in self.limits.keys { for key in keys { state.keys[style]?.remove(KeyText(key)) } }
@@ -160,7 +163,8 @@ final class StyleIndex: Sendable {
     }
   }
 
-  /// What has gone while the walk is under way may have been seen by it; before the first there is nothing to change.
+  /// The walk may have seen entries that were removed during it, so changes wait for its end. Before a walk there is
+  /// nothing to change.
   private func settled(_ body: (inout State) -> Void) async {
     if limits.isEmpty { return }
     let walk = state.withLock { $0.walk }

@@ -1,24 +1,25 @@
 import Vitrine
 
-/// What is kept beside what a style made: 26 bytes of metadata, and behind them what is known of the original's response,
-/// which may be all that is left of the original.
+/// The metadata of a styled picture: 26 bytes, followed by the record of the original's response, which may be all
+/// that is left of the original.
 ///
-/// Byte 0 is the version, 1 to 16 the original's digest, 17 to 24 until when it is fresh, 25 how often it was shown; where
-/// there is more, byte 26 says whether headers chose it (1) or not (0), and the rest is a ``ResponseRecord``. So a showing
-/// reads no more than 27 bytes where no headers chose it.
+/// Byte 0 is the version. Bytes 1 to 16 are the original's digest, 17 to 24 the end of its freshness, and 25 the
+/// number of showings. If there is more, byte 26 is 1 if request headers selected the original and 0 if not, and the
+/// rest is a ``ResponseRecord``. So a showing reads at most 27 bytes unless headers selected the original.
 struct StyledRecord: Hashable {
-  /// Of the original's bytes. Nil for an entry that somebody else has made.
+  /// The digest of the original's bytes, or nil for an entry that another program wrote.
   var original: Digest?
-  /// As that of the original when this was made, or found to be good; nil for always.
+  /// The end of the original's freshness in milliseconds since 1970, at the time of drawing or last validation; nil if
+  /// it never ends.
   private(set) var freshUntil: Int64?
-  /// How often it was shown from the storage, as far as that decides something: 0 to 255.
+  /// The number of showings from the storage, 0 to 255. Only showings that a decision depends on are counted.
   var showingCount: Int = 0
   private var isChosenByHeaders = false
   private var responseMetadata: [UInt8] = []
 
   private static let version: UInt8 = 3
   private static let fixedByteCount = 26
-  /// Of a response: above it, what a server sends only to be sent back is left out, so that the picture can be kept.
+  /// The limit of a stored response in bytes. A longer record is left out, so that the picture can still be stored.
   private static let mostResponseBytes = 32 << 10
 
   init(original: Digest?, response: ResponseRecord?, showingCount: Int = 0) {
@@ -27,7 +28,7 @@ struct StyledRecord: Hashable {
     set(response)
   }
 
-  /// Of the original's response; nil where nothing is known of it that is of use. O(its bytes).
+  /// The record of the original's response, or nil if none is stored. O(its bytes).
   var response: ResponseRecord? { ResponseRecord(metadata: responseMetadata) }
 
   mutating func set(_ response: ResponseRecord?) {
@@ -39,13 +40,13 @@ struct StyledRecord: Hashable {
     if metadata.count <= StyledRecord.mostResponseBytes || isChosenByHeaders { responseMetadata = metadata }
   }
 
-  /// As that of the original: see ``ResponseRecord/vary``.
+  /// The request headers that selected the original: see ``ResponseRecord/vary``.
   var vary: [String: String] {
-    // What cannot be read chose by nobody knows what.
+    // If the record is unreadable, the selecting headers are unknown, and no request matches.
     isChosenByHeaders ? response?.vary ?? ["*": ""] : [:]
   }
 
-  /// Metadata of another kind say nothing.
+  /// Reads metadata. Unknown metadata gives an empty record.
   init(metadata: [UInt8]) {
     guard metadata.count >= StyledRecord.fixedByteCount, metadata[0] == StyledRecord.version else { return }
     func number(_ start: Int) -> UInt64 { (0..<8).reduce(0) { $0 | UInt64(metadata[start + $1]) << (8 * $1) } }

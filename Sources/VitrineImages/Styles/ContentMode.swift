@@ -1,7 +1,8 @@
-/// How a picture comes into a rectangle of other proportions.
+/// The ways to place a picture in a rectangle of other proportions.
 public enum ContentMode: Sendable, Hashable {
-  /// Fills all of it; what stands over at two sides is cut away. The bitmap has exactly the style's size.
+  /// Fills the rectangle. Two sides of the picture are cropped if needed. The bitmap has exactly the style's size.
   case fill
-  /// Lies whole in it: the bitmap is smaller than the style's size in one direction, and never larger than the picture.
+  /// Fits the whole picture into the rectangle. The bitmap may be smaller than the style's size in one direction, and
+  /// is never larger than the picture.
   case fit
 }

@@ -1,8 +1,8 @@
 import Vitrine
 
 extension FreeForm {
-  /// What the form makes of an upright picture in `BGRA8888`, in the style's format. Throws `noTransform` where nobody has
-  /// said how it is drawn, what `draw` throws, and `outOfMemory`.
+  /// Returns the form drawn from an upright picture in `BGRA8888`, converted to the style's format. Throws
+  /// `noTransform` if the form has no `draw` closure, errors of `draw`, and `outOfMemory`.
   func drawn(_ picture: Bitmap, scale: Points, format: PixelFormat) throws -> Bitmap {
     guard let draw else { throw ImageError.noTransform(name: name, version: version) }
     let context = Context(parameter: parameter, scale: scale.value, format: format)

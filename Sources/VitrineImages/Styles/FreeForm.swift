@@ -1,33 +1,33 @@
 import Vitrine
 
-/// A style that an app draws itself: a name badge, an overlay.
+/// A style that an app draws itself, such as a name badge or an overlay.
 ///
-/// Name, version and parameter are its identity; whoever changes what `draw` does raises the version.
+/// Name, version and parameter are its identity. If the result of `draw` changes, raise the version.
 public struct FreeForm: Sendable {
-  /// What there is to draw with.
+  /// The parameters of a drawing.
   public struct Context: Sendable {
     /// The parameter of the style, such as the name on a badge.
     public let parameter: String
-    /// Pixels for a point.
+    /// The number of pixels for a point.
     public let scale: Double
-    /// What the result is kept as; drawn in another format it is converted.
+    /// The format of the stored result. A result in another format is converted.
     public let format: PixelFormat
   }
 
-  /// Makes the styled picture of a decoded one, which is upright and in `BGRA8888`. Runs on any thread, several times at
-  /// once.
+  /// Draws the styled picture from a decoded one, which is upright and in `BGRA8888`. Runs on any thread, also
+  /// concurrently.
   public typealias Draw = @Sendable (_ picture: Bitmap, _ context: Context) throws -> Bitmap
 
-  /// 1 to 64 bytes.
+  /// The name, 1 to 64 bytes.
   public let name: String
-  /// 0 to 999,999,999.
+  /// The version, 0 to 999,999,999.
   public let version: Int
-  /// For drawing per model, such as the name on a badge: up to 64 bytes, empty for none.
+  /// The parameter, such as the name on a badge: up to 64 bytes; empty for none.
   public let parameter: String
-  /// Nil when the style was read from its name.
+  /// The closure that draws; nil if the style was read from its name.
   public let draw: Draw?
 
-  /// Makes a form. ``ImageStyle/init(_:scale:format:)`` checks the bounds.
+  /// Creates a form. ``ImageStyle/init(_:scale:format:)`` checks the bounds.
   public init(_ name: String, version: Int = 1, parameter: String = "", draw: Draw?) {
     self.name = name
     self.version = version

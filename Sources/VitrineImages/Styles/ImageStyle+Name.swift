@@ -45,9 +45,9 @@ extension ImageStyle {
 
   // MARK: Reading
 
-  /// The style of a canonical name. A free form gets its way to draw from `draw`, which is asked with name and version;
-  /// without one, it can be looked up and not made. Throws `invalidStyle`, which for another spelling of a style tells the
-  /// right one.
+  /// Creates the style of a canonical name. `draw` returns the closure for the name and version of a free form.
+  /// Without a closure the style can be looked up, but not drawn. Throws `invalidStyle`; if the name is another
+  /// spelling of a style, the error contains the canonical one.
   public init(name: String, draw: (_ name: String, _ version: Int) -> FreeForm.Draw? = { _, _ in nil })
     throws(ImageError)
   {

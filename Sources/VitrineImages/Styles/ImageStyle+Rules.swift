@@ -5,7 +5,7 @@ extension ImageStyle {
   static let scales: ClosedRange<Points> = Points(0.125)...Points(16)
   static let mostTextBytes = 64
 
-  /// What is wrong with a style of these parts; nil for nothing.
+  /// Returns the contradiction between the parts of a style, or nil if they are valid.
   static func contradiction(_ shape: Shape, _ scale: Points, _ format: PixelFormat) -> String? {
     guard scales.contains(scale) else { return "a scale is \(scales.lowerBound) to \(scales.upperBound)" }
     switch shape {
@@ -37,7 +37,7 @@ extension ImageStyle {
   }
 
   private static func badSide(_ length: Points, _ scale: Points) -> String? {
-    // Compared as numbers first: a length may be anything.
+    // Compares floating-point numbers before any conversion, since a length can have any value.
     let pixels = length.value * scale.value
     return length > 0 && pixels < Double(largestSide) + 0.5
       ? nil : "a side is above 0 and at most \(largestSide) pixels"

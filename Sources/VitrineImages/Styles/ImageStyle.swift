@@ -1,9 +1,9 @@
 import Vitrine
 
-/// What becomes of a picture before it is shown. Its name is the second half of a key in the store.
+/// A description of the changes to a picture before it is shown. Its name is the second half of a key in the store.
 ///
-/// The grammar of the names, in EBNF; ``init(name:)`` takes these and no others, so each style has one name, and each name
-/// one style:
+/// The grammar of the names, in EBNF, follows. ``init(name:draw:)`` accepts exactly these names. So each style has one
+/// name, and each name one style:
 ///
 /// ```
 /// style     = "original" | ( square | rectangle | rounded | free ) , [ "@" , number , "x" ] , [ ":" , format ] ;
@@ -17,32 +17,33 @@ import Vitrine
 /// format    = "RGBA8888" | "BGRX8888" | "RGBX8888" | "RGB565" | "Gray8" ;
 /// ```
 ///
-/// A rectangle with equal sides is a `square`; scale 1 and format `BGRA8888` are not spelled out.
+/// A rectangle with equal sides is a `square`. Scale 1 and format `BGRA8888` are left out.
 public struct ImageStyle: Sendable {
-  /// The form of the result.
+  /// The shape of the result.
   public enum Shape: Sendable, Hashable {
-    /// The bytes as they came.
+    /// The bytes of the original.
     case original
     /// A picture that fills a rectangle or fits into it, by the mode.
     case rectangle(width: Points, height: Points, mode: ContentMode)
-    /// Corners are transparent; so is a border along the edge, inside the size, through which a ring can show.
+    /// A rectangle with transparent corners. A border along the edge, inside the size, is transparent too, so that a
+    /// ring can show through it.
     case roundedRectangle(width: Points, height: Points, cornerRadius: Points, borderWidth: Points, mode: ContentMode)
     /// A picture that the app draws.
     case free(FreeForm)
   }
 
-  /// The form of the result.
+  /// The shape of the result.
   public let shape: Shape
-  /// Pixels for a point, to a thousandth.
+  /// The number of pixels for a point, in steps of a thousandth.
   public let scale: Points
   /// The format of the pixels.
   public let format: PixelFormat
-  /// The name as the store's keys have it.
+  /// The name in the form of the store's keys.
   public let key: Style
 
-  /// Throws `invalidStyle` where the parts contradict each other or are out of bounds: sides of 1 to 16,384 pixels, a
-  /// radius above 0 and up to half of the shorter side, a border that leaves something inside, alpha for corners, scales
-  /// of 0.125 to 16.
+  /// Creates a style. Throws `invalidStyle` if the parts contradict each other or are out of bounds: sides of 1 to
+  /// 16,384 pixels; a radius above 0 and up to half of the shorter side; a border that leaves some of the inside; a
+  /// format with alpha for corners; scales of 0.125 to 16; a name of at most 255 bytes.
   public init(_ shape: Shape, scale: Points = 1, format: PixelFormat = .bgra8888) throws(ImageError) {
     self.shape = shape
     self.scale = scale
@@ -58,25 +59,25 @@ public struct ImageStyle: Sendable {
 
   // MARK: Making one
 
-  /// The picture as it came, in `BGRA8888`.
+  /// The unchanged picture, in `BGRA8888`.
   public static let original = try! ImageStyle(.original)
 
-  /// A rectangle, sides in points. Throws `invalidStyle` as ``init(_:scale:format:)`` does.
+  /// Returns a rectangle, with sides in points. Throws `invalidStyle` as ``init(_:scale:format:)`` does.
   public static func rectangle(
     _ width: Points, _ height: Points, mode: ContentMode = .fill, scale: Points = 1, format: PixelFormat = .bgra8888
   ) throws(ImageError) -> ImageStyle {
     try ImageStyle(.rectangle(width: width, height: height, mode: mode), scale: scale, format: format)
   }
 
-  /// A square, its side in points. Throws `invalidStyle` as ``init(_:scale:format:)`` does.
+  /// Returns a square, with its side in points. Throws `invalidStyle` as ``init(_:scale:format:)`` does.
   public static func square(
     _ side: Points, mode: ContentMode = .fill, scale: Points = 1, format: PixelFormat = .bgra8888
   ) throws(ImageError) -> ImageStyle {
     try rectangle(side, side, mode: mode, scale: scale, format: format)
   }
 
-  /// A rectangle with round, transparent corners; lengths in points. Throws `invalidStyle` as ``init(_:scale:format:)``
-  /// does.
+  /// Returns a rectangle with round, transparent corners, with lengths in points. Throws `invalidStyle` as
+  /// ``init(_:scale:format:)`` does.
   public static func roundedRectangle(
     _ width: Points, _ height: Points, cornerRadius: Points, borderWidth: Points = 0, mode: ContentMode = .fill,
     scale: Points = 1, format: PixelFormat = .bgra8888
@@ -87,8 +88,8 @@ public struct ImageStyle: Sendable {
       scale: scale, format: format)
   }
 
-  /// A circle, its diameter in points, with transparent corners. Throws `invalidStyle` as ``init(_:scale:format:)``
-  /// does.
+  /// Returns a circle with transparent corners, with its diameter in points. Throws `invalidStyle` as
+  /// ``init(_:scale:format:)`` does.
   public static func circle(
     _ diameter: Points, borderWidth: Points = 0, scale: Points = 1, format: PixelFormat = .bgra8888
   ) throws(ImageError) -> ImageStyle {
@@ -97,7 +98,7 @@ public struct ImageStyle: Sendable {
       format: format)
   }
 
-  /// A style that the app draws with `draw`. Throws `invalidStyle` as ``init(_:scale:format:)`` does.
+  /// Returns a style that the app draws with `draw`. Throws `invalidStyle` as ``init(_:scale:format:)`` does.
   public static func free(
     _ name: String, version: Int = 1, parameter: String = "", scale: Points = 1, format: PixelFormat = .bgra8888,
     draw: @escaping FreeForm.Draw
@@ -108,7 +109,7 @@ public struct ImageStyle: Sendable {
 
   // MARK: Asking it
 
-  /// The size in points; nil where the picture, or whoever draws it, decides.
+  /// The size in points, or nil for originals and free forms, whose size depends on the picture or its drawing.
   public var size: (width: Points, height: Points)? {
     switch shape {
     case .original, .free: nil
@@ -116,7 +117,7 @@ public struct ImageStyle: Sendable {
     }
   }
 
-  /// The size in pixels, at least one each way; nil as above.
+  /// The size in pixels, at least 1 in each direction, or nil if ``size`` is nil.
   public var pixelSize: PixelSize? {
     size.map { PixelSize(width: pixels($0.width), height: pixels($0.height)) }
   }
@@ -125,7 +126,7 @@ public struct ImageStyle: Sendable {
 }
 
 extension ImageStyle: Hashable, CustomStringConvertible {
-  /// By name: how a free form is drawn does not count.
+  /// Compares by name. The closure of a free form does not count.
   public static func == (a: ImageStyle, b: ImageStyle) -> Bool { a.key == b.key }
   public func hash(into hasher: inout Hasher) { hasher.combine(key) }
   public var description: String { name }

@@ -1,8 +1,8 @@
-/// A length in points, to a thousandth, so that equal lengths have one spelling.
+/// A length in points, in steps of a thousandth, so that equal lengths have one spelling.
 public struct Points: Sendable, Hashable, Comparable {
   let thousandths: Int
 
-  /// Rounded to a thousandth. What is no number becomes -1, which no style accepts.
+  /// Creates a length, rounded to a thousandth. A value that is not finite becomes -1, which no style accepts.
   public init(_ value: Double) {
     let scaled = (value * 1000).rounded()
     thousandths = scaled.isFinite ? Int(exactly: scaled) ?? (scaled < 0 ? .min : .max) : -1
@@ -17,14 +17,14 @@ public struct Points: Sendable, Hashable, Comparable {
 }
 
 extension Points: ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral {
-  /// Makes a length of whole points.
+  /// Creates a length of whole points.
   public init(integerLiteral value: Int) { self.init(Double(value)) }
-  /// Makes a length, rounded to a thousandth of a point.
+  /// Creates a length, rounded to a thousandth of a point.
   public init(floatLiteral value: Double) { self.init(value) }
 }
 
 extension Points: CustomStringConvertible {
-  /// `60`, `12.5`: no zero that is not needed.
+  /// The shortest decimal spelling, such as `60` or `12.5`.
   public var description: String {
     let (whole, fraction) = (thousandths / 1000, abs(thousandths % 1000))
     if fraction == 0 { return "\(whole)" }

@@ -3,7 +3,7 @@
   import Vitrine
   import VitrineImages
 
-  /// Draws pictures in rows, with what they are written below each. Memory: four bytes for each pixel of the sheet.
+  /// Draws pictures in rows, with a caption below each. Takes 4 bytes of memory for each pixel of the sheet.
   struct ContactSheet {
     private enum Color {
       static let paper: UInt32 = 0xFFF7_F7F5
@@ -51,7 +51,7 @@
       }
     }
 
-    /// Without what all URLs begin with.
+    /// Returns the URL without its scheme.
     private static func name(_ key: CacheKey) -> String {
       let name = printable(key.url)
       for scheme in ["https://", "http://", "file://"] where name.hasPrefix(scheme) {
@@ -98,7 +98,7 @@
       }
     }
 
-    /// At spaces, where there are any.
+    /// Wraps the text at spaces. Words longer than a line are shortened.
     private static func wrapped(_ text: String, _ letters: Int) -> [String] {
       var lines: [String] = []
       var line = ""
@@ -116,7 +116,7 @@
       return line.isEmpty ? lines : lines + [line]
     }
 
-    /// What has been drawn. Throws `outOfMemory`.
+    /// Returns the drawn sheet. Throws `outOfMemory`, and `tooLarge` above 65,535 pixels a side.
     func bitmap() throws -> Bitmap {
       guard let layout = BitmapLayout(width: canvas.width, height: canvas.height, format: .bgrx8888) else {
         throw ImageError.tooLarge(width: canvas.width, height: canvas.height, limit: "65535 pixels a side")

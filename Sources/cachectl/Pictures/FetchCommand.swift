@@ -56,7 +56,8 @@
       var configuration = ImagePipeline.Configuration(
         loader: URLSessionLoader(timeoutSeconds: Double(try seconds(arguments))))
       configuration.keeps = try arguments.choice(keep, of: Keeping.byName) ?? .automatic
-      // What is held in memory is held in the store, too, beyond what its budget would let stay.
+      // Pictures in memory retain their segments in the store beyond its budget, so memory serves only repeated
+      // requests.
       if Set(requests).count == requests.count { configuration.memory = MemoryLimits(cost: 0) }
       let storeOptions = try arguments.storeOptions()
 
@@ -125,7 +126,7 @@
     private static func write(
       _ picture: ImageResponse, _ request: ImageRequest, to file: PictureFile, from store: CacheStore
     ) throws {
-      // Written anew, a JPEG loses a little of what it had.
+      // Encoding a JPEG again would lose quality, so an original in the format of the file is copied.
       if request.style == .original, let original = store.blob(CacheKey(request.key)) {
         let isWritten = try original.withBytes { bytes in
           guard (try? ImageFormat(of: bytes)) == file.format else { return false }

@@ -2,7 +2,7 @@
   import CacheCtlKit
   import VitrineImages
 
-  /// Says what became of pictures: lines for people as they come, in the order in which they were asked for, or all as JSON.
+  /// Reports the results of requests: as lines for people, in the order of the requests, or all as JSON.
   struct FetchReport {
     private let urlWidth: Int
     private let styleWidth: Int
@@ -11,14 +11,14 @@
     private(set) var failureCount = 0
 
     init(_ requests: [ImageRequest]) {
-      // A longer one stands over.
+      // A longer URL extends beyond its column.
       urlWidth = min(60, requests.map { printable(Array($0.url.utf8)).count }.max() ?? 0)
       styleWidth = requests.map { $0.style.name.count }.max() ?? 0
       fetched = requests.map { _ in nil }
     }
 
-    /// Answers the lines that can be said now, each for stdout or, where it tells of a failure, for stderr. Of what was
-    /// interrupted there is none: that is said once for all.
+    /// Adds a result. Returns the lines that can now be printed, for stdout or, for failures, stderr. An interruption
+    /// has no line here, since the command reports it once.
     mutating func add(_ new: Fetched, at index: Int) -> [(text: String, isFailure: Bool)] {
       fetched[index] = new
       if case .failure = new.result { failureCount += 1 }
@@ -54,11 +54,11 @@
     }
 
     static func text(_ error: any Error) -> String {
-      // Descriptions quote URLs and names, which may have anything in them.
+      // Descriptions quote URLs and names, which may contain any characters.
       error is CancellationError ? "interrupted" : printable(Array("\(error)".utf8))
     }
 
-    /// All of them, in the order in which they were asked for.
+    /// All results, in the order of the requests.
     var json: JSON { .array(fetched.compactMap { $0.map(FetchReport.json) }) }
 
     private static func json(_ fetched: Fetched) -> JSON {

@@ -3,19 +3,20 @@
   import Foundation
   import VitrineImages
 
-  /// What became of one picture that was asked for.
+  /// The result of one request.
   struct Fetched: Sendable {
     let request: ImageRequest
     let result: Result<ImageResponse, any Error>
     let milliseconds: Double
   }
 
-  /// Brings pictures through a pipeline, several at once, and hands them to the thread that waits for them.
+  /// Loads pictures through a pipeline, several at once, and passes the results to the waiting thread.
   final class FetchWork: Sendable {
-    /// URLs at once; the pipeline limits its downloads itself.
+    /// The number of concurrent URLs. The pipeline itself limits its downloads.
     private static let width = 12
 
-    /// By URL, since the styles of one share its download: in rounds, where a URL was asked for more than once.
+    /// The requests of one URL. They run together, since they share its download, but a repeated style goes to a later
+    /// round.
     private typealias Rounds = [[(index: Int, request: ImageRequest)]]
 
     private let requests: [ImageRequest]
@@ -28,9 +29,9 @@
       self.pipeline = pipeline
     }
 
-    /// Calls `each` for every request, on this thread, as they come, and `wait` every tenth of a second. Where `wait` answers
-    /// false or `each` throws, all that is under way is cancelled; what was cancelled still comes, as an error. Returns when
-    /// nothing is left.
+    /// Calls `each` on this thread for every result, in order of arrival, and `wait` about every 100 ms. If `wait`
+    /// returns false or `each` throws, all work is canceled; canceled requests still arrive, as errors. Returns when
+    /// no request is left. After `each` has thrown, it is not called again, and its error is rethrown at the end.
     func run(each: (Int, Fetched) throws -> Void, wait: (_ left: Int) -> Bool) throws {
       let task = Task.detached { [self] in await work() }
       var left = requests.count

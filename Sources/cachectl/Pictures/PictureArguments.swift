@@ -10,7 +10,7 @@
   }
 
   extension ImageRequest.CachePolicy {
-    /// As a command line has them.
+    /// The policies by their names on the command line.
     static let byName: [(name: String, policy: ImageRequest.CachePolicy)] = [
       ("use", .use), ("reload", .reload), ("only", .cacheOnly), ("revalidate", .revalidate),
       ("stale-if-error", .staleIfError),
@@ -23,9 +23,9 @@
     ]
   }
 
-  /// Values of options of the commands for pictures.
+  /// Option values of the picture commands.
   extension Arguments {
-    /// The styles to draw, `original` where none is named.
+    /// Returns the styles to draw, or `original` if none is given.
     func imageStyles(_ option: Option) throws -> [ImageStyle] {
       var styles: [ImageStyle] = []
       for word in values(option) {
@@ -45,7 +45,7 @@
       return styles.isEmpty ? [.original] : styles
     }
 
-    /// `NAME:VALUE`, each name once.
+    /// Parses headers of the form `NAME:VALUE`. Each name may occur once.
     func headers(_ option: Option) throws -> [String: String] {
       var headers: [String: String] = [:]
       for word in values(option) {
@@ -64,7 +64,7 @@
       return headers
     }
 
-    /// What a header's name is made of (RFC 9110, 5.6.2).
+    /// Whether a byte may occur in the name of a header (RFC 9110, 5.6.2).
     private static func isOfToken(_ byte: UInt8) -> Bool {
       switch byte {
       case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true

@@ -1,4 +1,4 @@
-/// The commands that need the libraries for pictures.
+/// The commands that need the image libraries.
 enum PictureCommands {
   #if Images
     static let all: [any Command.Type] = [FetchCommand.self, SheetCommand.self]
@@ -7,7 +7,8 @@ enum PictureCommands {
   #endif
   static let names = ["fetch", "sheet"]
 
-  /// Explains how to get a command that this build does not have; nil if no build has a command of that name.
+  /// Returns an explanation how to get a command that is missing in this build, or nil if no build has a command of
+  /// this name.
   static func absence(of name: String) -> Failure? {
     guard names.contains(name) else { return nil }
     return Failure(

@@ -3,14 +3,14 @@
   import Glibc
   import VitrineImages
 
-  /// A file for a picture, in the format that its name says.
+  /// An output file for a picture, in the format of its extension.
   struct PictureFile {
     let path: [UInt8]
     private let encoding: ImageEncoder.Encoding
 
     var format: ImageFormat { encoding.format }
 
-    /// Nil where the option is not given.
+    /// Returns nil if the option is not given.
     init?(_ option: Option, _ arguments: Arguments) throws {
       guard let path = arguments.value(option) else { return nil }
       try self.init(path: path, option, arguments)
@@ -37,7 +37,7 @@
       try write(bytes.span.bytes)
     }
 
-    /// Bytes that are in the file's format.
+    /// Writes bytes that are in the file's format.
     func write(_ bytes: RawSpan) throws {
       let file = try Descriptor.open(path, O_WRONLY | O_CREAT | O_TRUNC, mode: 0o666)
       try Output(descriptor: file.raw, name: printable(path)).write(bytes)

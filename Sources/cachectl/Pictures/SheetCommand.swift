@@ -29,7 +29,7 @@
           "cachectl sheet photos.cache --style square-100 --output squares.png", "the thumbnails, without the rest"),
       ])
 
-    /// More is nothing to look at.
+    /// A larger sheet would not be practical to view.
     private static let mostPixels = 120_000_000
 
     private struct Tally {
@@ -49,7 +49,7 @@
       guard (64...1024).contains(side) else { throw arguments.fail("--size wants 64 to 1024") }
 
       return try Stores.read(arguments) { store in
-        // What a pipeline notes of originals that it does not keep is nothing to look at.
+        // Digest notes of originals that are not stored are not pictures.
         let keys = try store.keysByRecency().filter {
           $0.style != StoreStorage.originalNote && (style == nil || $0.style == style) && $0.url.starts(with: prefix)
         }
@@ -80,7 +80,7 @@
     ) throws -> [SheetPicture] {
       let room = try ImageStyle.rectangle(
         Points(Double(layout.pictureWidth)), Points(Double(layout.pictureHeight)), mode: .fit)
-      // A sheet waits for no picture for long.
+      // A single picture must not delay the sheet for long.
       let decoder = ImageDecoder(limits: DecodingLimits(milliseconds: 3000))
       var reader = Reader(store)
       var pictures: [SheetPicture] = []

@@ -3,21 +3,22 @@
   import Vitrine
   import VitrineImages
 
-  /// One entry of a store, as a contact sheet shows it.
+  /// One entry of a store in the form that a contact sheet shows.
   struct SheetPicture {
     enum Content {
-      /// No larger than its room.
+      /// The picture, no larger than its cell.
       case pixels(Bitmap)
-      /// Why there is nothing to see.
+      /// The reason for a missing picture.
       case nothing(String)
     }
 
     let key: CacheKey
     let content: Content
-    /// Its real size, and what it is kept as; what is known of it.
+    /// The size in pixels, the format and the bytes, as far as they are known.
     let details: String
 
-    /// Nil for what is not there any more. `room` is the style that fits a picture into the room it has.
+    /// Reads an entry. Returns nil if it is no longer in the store. `room` is the style that fits a picture into its
+    /// cell.
     static func read(
       _ key: CacheKey, from reader: inout Reader, room: ImageStyle, _ decoder: ImageDecoder
     ) throws -> (picture: SheetPicture, isDamaged: Bool)? {
