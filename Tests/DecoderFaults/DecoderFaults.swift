@@ -2,7 +2,7 @@ import CDecoderProcess
 import Foundation
 import VitrineImages
 
-/// A decoder in the hands of hostile bytes: `decoder-faults BYTES WHAT`.
+/// A decoder that misbehaves as if hostile bytes controlled it: `decoder-faults BYTES FAULT`.
 enum DecoderFaults {
   static func run(_ arguments: [String]) -> Never {
     guard arguments.count == 3, let byteCount = UInt64(arguments[1]), vitrine_process_confine(byteCount) == 0 else {
@@ -102,7 +102,7 @@ enum DecoderFaults {
       if fault == "floods" { while vitrine_process_send(socket.descriptor, [1, 2, 3], 3, -1) == 0 {} }
       if !keptMemory.isEmpty { usleep(50_000) }
       for memory in keptMemory {
-        // Refused where it is frozen: then what was shown stays as it was.
+        // If the memory is frozen, the mapping and the write fail, and the shown pixels stay as they were.
         if let bytes = vitrine_memory_map(memory.descriptor, byteCount, true) { memset(bytes, 0xFF, byteCount) }
         var byte: UInt8 = 0xFF
         pwrite(memory.descriptor, &byte, 1, 0)
@@ -110,7 +110,7 @@ enum DecoderFaults {
     }
   }
 
-  /// Of a JPEG of 16 by 8 pixels, upright, 8 bits, RGB.
+  /// Returns the header of an upright JPEG of 16 x 8 pixels, RGB, 8 bits a channel.
   private static func header(_ turn: UInt32) -> DecoderFrame {
     DecoderFrame(.header, turn: turn, numbers: [0, 16, 8, 1, 8, 1, 0])
   }

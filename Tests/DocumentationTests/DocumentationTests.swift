@@ -39,7 +39,7 @@ import Vitrine
     }
   }
 
-  /// The adapter for image loaders does what its names say.
+  /// The adapter for image loaders stores, finds and removes data.
   @Test func theDataCacheOfEmbeddingWorks() throws {
     let folder = FileManager.default.temporaryDirectory.appending(path: "vitrine-loader-\(UUID())")
     defer { try? FileManager.default.removeItem(at: folder) }

@@ -5,13 +5,13 @@ import VitrineImages
   import Glibc
 #endif
 
-/// A real HTTP server on a port of this machine, which answers as its owner says, faults included. One connection a
-/// request. Safe from any thread.
+/// An HTTP server on a local port, which answers as a closure says, faults included. Each connection has one request.
+/// Safe from any thread.
 package final class TestServer: Sendable {
   package struct Request: Sendable {
     package var method: String
     package var path: String
-    /// By names in lower case.
+    /// The keys are names in lower case.
     package var headers: [String: String]
   }
 
@@ -19,14 +19,14 @@ package final class TestServer: Sendable {
     package var status = 200
     package var headers: [String: String] = [:]
     package var body: [UInt8] = []
-    /// What `Content-Length` says; nil for the body's own, -1 for nothing at all.
+    /// The value of `Content-Length`. Nil means the length of the body, and -1 no such header.
     package var declaredByteCount: Int?
-    /// Breaks off behind so many bytes of the body.
+    /// Sends only this many bytes of the body.
     package var cut: Int?
     /// Milliseconds before the head, and between pieces of 8 KiB.
     package var delay = 0
     package var pause = 0
-    /// What is sent in place of all that, head included; nothing for a connection that is closed at once.
+    /// Bytes sent in place of the whole response, head included. If empty, the connection is closed at once.
     package var raw: [UInt8]?
 
     package init(
@@ -47,15 +47,15 @@ package final class TestServer: Sendable {
       Response(status: status, headers: headers)
     }
 
-    /// Lines of a head, and bytes behind it, as they are.
+    /// Returns a response of the head's lines and the bytes after it, sent unchanged.
     package static func raw(_ head: [String], _ body: [UInt8] = []) -> Response {
       Response(raw: Array((head + ["", ""]).joined(separator: "\r\n").utf8) + body)
     }
 
     package static let nothing = Response(raw: [])
 
-    /// In chunks of so many bytes, with an extension; `isCut`: without the last one. No trailer: at one, the toolchain's
-    /// URLSession traps on Linux.
+    /// Returns a response in chunks of `count` bytes, each with an extension. `isCut` leaves out the last chunk. There
+    /// is no trailer, because the toolchain's URLSession traps at one on Linux.
     package static func chunked(_ body: [UInt8], of count: Int, isCut: Bool = false) -> Response {
       var bytes: [UInt8] = []
       for start in stride(from: 0, to: body.count, by: count) {
@@ -98,7 +98,7 @@ package final class TestServer: Sendable {
           close(connection)
         }
       }
-      // Not before nobody accepts any more: its number may be another server's next.
+      // Closed only after the last `accept`, because the descriptor's number may become that of another server.
       close(listener)
     }
   }
@@ -109,20 +109,20 @@ package final class TestServer: Sendable {
 
   package func url(_ path: String) -> String { "http://127.0.0.1:\(port)\(path)" }
 
-  /// What was asked for so far, in order.
+  /// The requests so far, in order.
   package var requests: [Request] { log.withLock { $0 } }
   package var paths: [String] { requests.map(\.path) }
 
   // MARK: One connection
 
-  /// The next one; nil once the server has gone.
+  /// Waits for the next connection. Returns nil after the server was shut down.
   private static func connection(of listener: Int32) -> Int32? {
     while true {
       let connection = accept(listener, nil, nil)
       if connection >= 0 { return connection }
       switch errno {
       case EINTR, ECONNABORTED: continue
-      // Others let go of theirs.
+      // Other connections free their descriptors.
       case EMFILE, ENFILE: usleep(1000)
       default: return nil
       }

@@ -1,7 +1,7 @@
 import Vitrine
 import VitrineImages
 
-/// A colour with straight alpha.
+/// A color with straight alpha.
 package struct RGBA: Equatable, CustomStringConvertible {
   package var red: UInt8
   package var green: UInt8
@@ -21,7 +21,7 @@ package struct RGBA: Equatable, CustomStringConvertible {
 }
 
 extension Bitmap {
-  /// In a format of four bytes a pixel; `color` must be premultiplied.
+  /// Draws a bitmap in a format of four bytes a pixel. `color` returns premultiplied colors.
   package static func drawn(
     _ width: Int, _ height: Int, format: PixelFormat = .rgba8888, bytesPerRow: Int? = nil, _ color: (Int, Int) -> RGBA
   ) -> Bitmap {
@@ -42,14 +42,14 @@ extension Bitmap {
     }
   }
 
-  /// Opaque and without edges, which JPEG likes.
+  /// Returns an opaque picture without edges, which suits JPEG.
   package static func gradient(_ width: Int, _ height: Int) -> Bitmap {
     drawn(width, height) { x, y in
       RGBA(UInt8(40 + x * 160 / width), UInt8(60 + y * 120 / height), UInt8(200 - x * 100 / width))
     }
   }
 
-  /// Half of it transparent to some degree.
+  /// Returns a picture of which half is transparent to some degree.
   package static func glass(_ width: Int, _ height: Int) -> Bitmap {
     drawn(width, height) { x, y in
       let alpha = x * 2 < width ? 255 : y * 255 / height
@@ -68,7 +68,7 @@ extension DecodedImage {
     }
   }
 
-  /// Row by row, without what fills the rows.
+  /// All colors, row by row, without padding.
   package var colors: [RGBA] {
     (0..<size.height).flatMap { y in (0..<size.width).map { x in color(x, y) } }
   }

@@ -20,7 +20,7 @@ package enum Exif {
     return bytes
   }
 
-  /// Behind the first marker.
+  /// Inserts the block after the first marker.
   package static func insert(_ block: [UInt8], intoJPEG file: [UInt8]) -> [UInt8] {
     var segment: [UInt8] = [0xFF, 0xE1]
     segment.appendBig(block.count + 8, byteCount: 2)

@@ -2,7 +2,7 @@ import Foundation
 
 /// JPEG files that the encoder here does not write, made with libjpeg.
 package enum JPEGFile {
-  /// Left red, right blue, as all of them that have colours; 16 by 8 pixels.
+  /// Progressive, 16 x 8 pixels. As in all RGB files here, the left half is red and the right half blue.
   package static let progressive = decoded(
     """
     /9j/2wBDAA0JCgsKCA0LCgsODg0PEyAVExISEyccHhcgLikxMC4pLSwzOko+MzZGNywtQFdBRkxOUlNSMj5aYVpQYEpRUk//2wBDAQ4ODhMR
@@ -14,7 +14,7 @@ package enum JPEGFile {
     AAAAAAAAABD/2gAIAQEAAT8QP//Z
     """)
 
-  /// Sequential, a scan for each channel.
+  /// Sequential, with a scan for each channel.
   package static let scans = decoded(
     """
     /9j/2wBDAA0JCgsKCA0LCgsODg0PEyAVExISEyccHhcgLikxMC4pLSwzOko+MzZGNywtQFdBRkxOUlNSMj5aYVpQYEpRUk//2wBDAQ4ODhMR
@@ -32,14 +32,14 @@ package enum JPEGFile {
     CgAQEAUBEBEF/9oADAMBAAIRAxEAPwD/ADkx833FcxJm/9k=
     """)
 
-  /// Left 60, right 180.
+  /// 60 on the left, 180 on the right.
   package static let gray = decoded(
     """
     /9j/2wBDAA0JCgsKCA0LCgsODg0PEyAVExISEyccHhcgLikxMC4pLSwzOko+MzZGNywtQFdBRkxOUlNSMj5aYVpQYEpRUk//wAALCAAIABAB
     AREA/8QAFQABAQAAAAAAAAAAAAAAAAAABgf/xAAUEAEAAAAAAAAAAAAAAAAAAAAA/9oACAEBAAA/ACqlP//Z
     """)
 
-  /// Left all magenta and yellow, right all cyan and half black; inverted, as Adobe does.
+  /// Full magenta and yellow on the left, full cyan and half black on the right. Inverted, as Adobe writes it.
   package static let adobeCMYK = decoded(
     """
     /9j/7gAOQWRvYmUAZAAAAAAA/9sAQwANCQoLCggNCwoLDg4NDxMgFRMSEhMnHB4XIC4pMTAuKS0sMzpKPjM2RjcsLUBXQUZMTlJTUjI+WmFa
@@ -47,7 +47,7 @@ package enum JPEGFile {
     AFkASwAAPwBOGAwJyYlOqdGD/9k=
     """)
 
-  /// The same, not inverted and without Adobe's marker.
+  /// The same picture, not inverted and without Adobe's marker.
   package static let plainCMYK = decoded(
     """
     /9j/2wBDAA0JCgsKCA0LCgsODg0PEyAVExISEyccHhcgLikxMC4pLSwzOko+MzZGNywtQFdBRkxOUlNSMj5aYVpQYEpRUk//wAAUCAAIABAE
@@ -55,7 +55,7 @@ package enum JPEGFile {
     Inv/2Q==
     """)
 
-  /// The same, in YCCK with Adobe's marker.
+  /// The same picture in YCCK, with Adobe's marker.
   package static let ycck = decoded(
     """
     /9j/7gAOQWRvYmUAZAAAAAAC/9sAQwANCQoLCggNCwoLDg4NDxMgFRMSEhMnHB4XIC4pMTAuKS0sMzpKPjM2RjcsLUBXQUZMTlJTUjI+WmFa
@@ -64,7 +64,7 @@ package enum JPEGFile {
     AAAFBgcI/8QAFBEBAAAAAAAAAAAAAAAAAAAAAP/aAA4EAQACEQMRBAAAPwC+MpsTmAJrSQwf/9k=
     """)
 
-  /// 32 by 16 pixels, colours at half resolution, a restart marker behind each block.
+  /// 32 x 16 pixels, colors at half resolution, with a restart marker after each block.
   package static let restarts = decoded(
     """
     /9j/2wBDAA0JCgsKCA0LCgsODg0PEyAVExISEyccHhcgLikxMC4pLSwzOko+MzZGNywtQFdBRkxOUlNSMj5aYVpQYEpRUk//2wBDAQ4ODhMR
@@ -77,7 +77,7 @@ package enum JPEGFile {
     [UInt8](Data(base64Encoded: text, options: .ignoreUnknownCharacters)!)
   }
 
-  /// Sequential scans replace each other, so that any number of them is right.
+  /// Repeats the last scan `count` times. Sequential scans replace each other, so any number of them is valid.
   package static func withScans(_ count: Int) -> [UInt8] {
     let end = scans.count - 2
     let last = scans.indices.last { $0 < end && scans[$0] == 0xFF && scans[$0 + 1] == 0xDA }!

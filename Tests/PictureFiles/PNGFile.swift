@@ -1,5 +1,5 @@
-/// PNG files as no encoder here writes them: any depth and colour type, interlaced, with any chunk. Stored, not
-/// compressed.
+/// PNG files that the encoder here does not write: any depth and color type, interlaced, with any chunk. Their pixels
+/// are stored, not compressed.
 package struct PNGFile {
   package enum Color: Int {
     case gray = 0
@@ -14,9 +14,9 @@ package struct PNGFile {
   package var depth: Int
   package var color: Color
   package var isInterlaced: Bool
-  /// Between IHDR and IDAT, such as PLTE, tRNS, acTL.
+  /// Chunks between IHDR and IDAT, such as PLTE, tRNS, acTL.
   package var chunks: [(name: String, content: [UInt8])]
-  /// Between IDAT and IEND.
+  /// Chunks between IDAT and IEND.
   package var lastChunks: [(name: String, content: [UInt8])]
   /// The samples of a pixel, each of `depth` bits.
   package var samples: (_ x: Int, _ y: Int) -> [Int]
@@ -51,7 +51,7 @@ package struct PNGFile {
   }
 
   private var rows: [UInt8] {
-    // Adam7: where a pass begins, and how far apart its pixels are.
+    // Adam7: the origin of each pass, and the distances between its pixels.
     let passes =
       isInterlaced
       ? [(0, 0, 8, 8), (4, 0, 8, 8), (0, 4, 4, 8), (2, 0, 4, 4), (0, 2, 2, 4), (1, 0, 2, 2), (0, 1, 1, 2)]
@@ -85,7 +85,7 @@ package struct PNGFile {
     file.appendBig(crc(checked[...]), byteCount: 4)
   }
 
-  /// A zlib stream of one stored block.
+  /// Returns a zlib stream of one stored block.
   package static func stored(_ bytes: [UInt8]) -> [UInt8] {
     precondition(bytes.count < 65_536)
     var stream: [UInt8] = [0x78, 0x01, 0x01]
@@ -109,7 +109,7 @@ package struct PNGFile {
     Int(~bytes.reduce(~UInt32(0)) { crc, byte in table[Int(UInt8(truncatingIfNeeded: crc) ^ byte)] ^ crc >> 8 })
   }
 
-  /// Puts the checksums of a changed file right, so that libpng looks at the changes.
+  /// Corrects the checksums of a changed file, so that libpng reads the changes.
   package static func sealed(_ file: [UInt8]) -> [UInt8] {
     var file = file
     var offset = 8

@@ -1,7 +1,7 @@
 import Vitrine
 import VitrineImages
 
-/// WebP files of more than one part, made of pictures that the encoder writes.
+/// WebP files of several parts, made of pictures that the encoder writes.
 package enum WebPFile {
   package static func chunk(_ name: String, _ content: [UInt8]) -> [UInt8] {
     var bytes = Array(name.utf8)
@@ -22,7 +22,7 @@ package enum WebPFile {
     return chunk("VP8X", content)
   }
 
-  /// The chunks of a picture: `VP8L`, or `VP8 ` and, where there is alpha, `ALPH` before it.
+  /// Returns the chunks of a picture: `VP8L`, or `VP8 ` with `ALPH` before it if the picture has alpha.
   package static func picture(_ bitmap: Bitmap, _ encoding: ImageEncoder.Encoding) throws -> [UInt8] {
     let file = try ImageEncoder.encode(bitmap, as: encoding)
     let hasHeader = file[12..<16].elementsEqual("VP8X".utf8)
@@ -35,7 +35,7 @@ package enum WebPFile {
     return chunk("ANMF", content + [0] + picture)
   }
 
-  /// Of a canvas of 16 by 12 the first frame covers 8 by 6 pixels at (4, 2), the second all.
+  /// Returns an animation of 16 x 12 pixels. The first frame covers 8 x 6 pixels at (4, 2), the second one everything.
   package static func animation() throws -> [UInt8] {
     let small = try picture(.gradient(8, 6), .losslessWebP)
     let large = try picture(.gradient(16, 12), .webp())

@@ -6,7 +6,7 @@ final class CPUSampler: Sendable {
   struct Usage: Codable, Sendable {
     /// Total processor time in seconds.
     var total = 0.0
-    /// The maximum in one window, in processors: 1 is one of them, busy for all of it.
+    /// The maximum in one window, in processors: 1 is one processor that is busy for the whole window.
     var peak = 0.0
     var windowCount = 0
   }

@@ -15,7 +15,7 @@ enum CPUTime {
   }
 }
 
-/// Seconds since some moment.
+/// Seconds since an unspecified moment.
 enum WallTime {
   static var now: Double { Double(DispatchTime.now().uptimeNanoseconds) / 1e9 }
 }

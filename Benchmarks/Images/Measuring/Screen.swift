@@ -1,11 +1,11 @@
 import Foundation
 import VitrineImages
 
-/// A frame buffer, into which pictures are copied as for a screen. Used by one thread.
+/// A frame buffer into which pictures are copied as for a screen. Used by one thread.
 final class Screen {
   private let memory: UnsafeMutableRawBufferPointer
 
-  /// Memory for one picture; each is copied to the same place. Its pages are populated from the beginning.
+  /// Allocates memory for one picture, and populates its pages. Each picture is copied to the same place.
   init(byteCount: Int = 16 << 20) {
     memory = .allocate(byteCount: byteCount, alignment: 4096)
     memset(memory.baseAddress!, 1, byteCount)

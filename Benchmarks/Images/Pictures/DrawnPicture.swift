@@ -3,10 +3,10 @@ import Vitrine
 import VitrineImages
 import VitrineSimulation
 
-/// Pictures that compress and decode about as photographs do: soft light in every colour, some bodies with edges, and grain
-/// as a sensor leaves it. The same for the same seed.
+/// A picture that compresses and decodes about as a photograph does: soft light in every color, some bodies with edges,
+/// and the grain of a sensor. The same for the same seed.
 struct DrawnPicture {
-  /// One part of the light: a plane wave of its own direction and strength in each colour.
+  /// One part of the light: a plane wave with its own direction, and its own strength in each color.
   private struct Wave {
     let across: Float
     let down: Float
@@ -31,7 +31,7 @@ struct DrawnPicture {
     func fraction() -> Float { Float(random.next() >> 40) / Float(1 << 24) }
     let unit = Float(max(size.width, size.height))
     waves = (0..<16).map { number in
-      // Ever finer and weaker, as in nature.
+      // Finer and weaker from wave to wave, as in nature.
       let turns = powf(1.55, Float(number)) * (0.5 + fraction()) * 2 * .pi / unit
       let angle = fraction() * 2 * .pi
       let strength = 60 * powf(0.86, Float(number))
@@ -65,7 +65,7 @@ struct DrawnPicture {
   }
 
   private mutating func drawRow(_ y: Int, into row: UnsafeMutablePointer<UInt8>) {
-    // A wave goes on by turning a vector, which costs less than a sine for each pixel.
+    // A wave advances by turning a vector, which costs less than a sine for each pixel.
     var turning = waves.map { wave in
       let angle = wave.phase + wave.down * Float(y)
       return (now: SIMD2(cosf(angle), sinf(angle)), step: SIMD2(cosf(wave.across), sinf(wave.across)))
@@ -96,7 +96,7 @@ struct DrawnPicture {
 
   // MARK: Files
 
-  /// Photographs of 1 to 4 megapixels, upright and across.
+  /// Writes photographs of 1 to 4 megapixels, in portrait and landscape format.
   static func writePhotos(count: Int, seed: UInt64, into folder: URL) throws {
     let sizes = [(1200, 900), (1600, 1200), (1080, 1620), (2048, 1365), (2304, 1728)]
     try write(count: count, of: "photos", seed: seed, grain: 12, quality: 0.88, into: folder) { number in
@@ -104,7 +104,7 @@ struct DrawnPicture {
     }
   }
 
-  /// Small square ones, as people have them for themselves.
+  /// Writes small square pictures, as people use for their accounts.
   static func writeAvatars(count: Int, seed: UInt64, into folder: URL) throws {
     try write(count: count, of: "avatars", seed: seed, grain: 8, quality: 0.8, into: folder) { _ in
       PixelSize(width: 400, height: 400)

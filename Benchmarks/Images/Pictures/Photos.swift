@@ -3,7 +3,7 @@ import Foundation
 /// Picture files of one folder.
 struct Photos: Sendable {
   let folder: URL
-  /// In the order of their names.
+  /// Sorted names.
   let names: [String]
   let byteCount: Int
 

@@ -1,10 +1,10 @@
 import Foundation
 import VitrineImages
 
-/// A line that all connections share: each piece is sent after those before it.
+/// A line that all connections share. Each piece is sent after the pieces before it.
 final class Bandwidth: Sendable {
   private let bytesPerSecond: Double
-  /// When the accepted bytes will have been sent, in seconds of `WallTime`.
+  /// The time at which all accepted bytes are sent, in seconds of `WallTime`.
   private let free = Locked(0.0)
 
   init(bytesPerSecond: Double) { self.bytesPerSecond = bytesPerSecond }

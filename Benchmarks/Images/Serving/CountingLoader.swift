@@ -5,7 +5,7 @@ import VitrineImages
 final class CountingLoader: DataLoading {
   struct Count: Codable, Sendable {
     var requests = 0
-    /// Of bodies.
+    /// The bytes of bodies.
     var bytes = 0
   }
 

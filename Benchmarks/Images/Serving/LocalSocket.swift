@@ -4,7 +4,7 @@ import Foundation
   import Glibc
 #endif
 
-/// The few socket calls for this machine.
+/// Socket calls for connections within this machine.
 enum LocalSocket {
   /// Returns a port that is free at this moment.
   static func freePort() throws -> UInt16 {
@@ -42,14 +42,14 @@ enum LocalSocket {
       && getsockopt(socket, SOL_SOCKET, SO_ERROR, &status, &size) == 0 && status == 0
   }
 
-  /// Disables Nagle's algorithm: a short answer must not wait for an acknowledgement.
+  /// Disables Nagle's algorithm: a short answer must not wait for an acknowledgment.
   static func sendAtOnce(_ socket: Int32) {
     var yes: Int32 = 1
     setsockopt(socket, Int32(IPPROTO_TCP), TCP_NODELAY, &yes, socklen_t(MemoryLayout<Int32>.size))
   }
 
-  /// Returns the path of the next request; nil at the end of the connection. `unread`: bytes received after the
-  /// request before.
+  /// Returns the path of the next request, or nil at the end of the connection. `unread` keeps the bytes received after
+  /// the previous request.
   static func readRequest(_ socket: Int32, _ unread: inout [UInt8]) -> String? {
     var piece = [UInt8](repeating: 0, count: 4096)
     while true {

@@ -5,19 +5,18 @@ import VitrineImages
   import Glibc
 #endif
 
-/// A plain HTTP server of one folder with an adjustable speed: a delay before each answer, a bandwidth for all
-/// together.
+/// A plain HTTP server of one folder, with a delay before each answer and a bandwidth that all connections share.
 ///
-/// Its headers have only a picture's length and date. Keeps connections; one thread each. Writes a line for each
-/// request to stderr, as other servers do.
+/// The only headers are a picture's length and date. Connections stay open, and each has a thread. Each request writes
+/// a line to stderr, as with other servers.
 final class PictureServer: Sendable {
   private let folder: URL
   private let names: Set<String>
   private let delaySeconds: Double
   private let bandwidth: Bandwidth?
 
-  /// In a separate process: FOLDER PORT DELAY-MILLISECONDS BYTES-PER-SECOND, the last two 0 for none. Never
-  /// returns.
+  /// Serves in a separate process. The words are FOLDER PORT DELAY-MILLISECONDS BYTES-PER-SECOND, the last two 0 for
+  /// none. Never returns.
   static func serve(_ words: [String]) throws {
     guard words.count == 4, let port = UInt16(words[1]), let delay = Double(words[2]), let rate = Double(words[3])
     else {

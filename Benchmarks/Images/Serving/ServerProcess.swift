@@ -1,10 +1,10 @@
 import Foundation
 
-/// A server of one folder in a separate process, so that its work does not count as this process's, with a log of
-/// the requests.
+/// A server of one folder in a separate process, so that its work does not count as this process's. It logs the
+/// requests.
 final class ServerProcess {
   enum Kind {
-    /// Python's `http.server`, if it is installed: dates, and no other header that helps a cache. Otherwise
+    /// Python's `http.server` if it is installed: it sends dates, and no other header that helps a cache. Otherwise
     /// ``PictureServer``.
     case plain
     /// ``PictureServer``.
@@ -46,7 +46,7 @@ final class ServerProcess {
 
   func stop() {
     guard process.isRunning else { return }
-    // It may have inherited a mask that blocks the milder signals.
+    // The process may have inherited a mask that blocks milder signals.
     kill(process.processIdentifier, SIGKILL)
     process.waitUntilExit()
   }

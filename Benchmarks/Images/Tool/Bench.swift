@@ -5,7 +5,7 @@ struct Bench: Sendable {
   let photosFolder: String?
   let rowCount: Int
   let seed: UInt64
-  /// Removed at the end.
+  /// The working folder, which is removed at the end.
   let work: URL
 
   init(_ command: BenchCommand) throws {
@@ -26,7 +26,7 @@ struct Bench: Sendable {
     return url
   }
 
-  /// The given photos, or drawn ones, once for all scenes.
+  /// Returns the given photos, or photos drawn once for all scenes.
   func photos() throws -> Photos {
     if let photosFolder { return try Photos(in: URL(filePath: photosFolder, directoryHint: .isDirectory)) }
     let drawn = work.appending(path: "photos")

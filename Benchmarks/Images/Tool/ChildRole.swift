@@ -1,7 +1,6 @@
 import Foundation
 
-/// The roles of this program in a separate process, started by itself; the words after the role are its
-/// arguments.
+/// The roles of this program in a separate process that it starts. The words after the role are its arguments.
 enum ChildRole: String {
   /// Answers HTTP until it is killed.
   case serve
@@ -38,7 +37,7 @@ enum ChildRole: String {
     return process
   }
 
-  /// Starts it, waits for its end, and reads the JSON that it printed.
+  /// Starts this program in the role, waits for its end, and reads the JSON that it printed.
   func result<T: Decodable>(_ type: T.Type, _ words: [String]) throws -> T {
     let pipe = Pipe()
     let process = try start(words, output: pipe.fileHandleForWriting)

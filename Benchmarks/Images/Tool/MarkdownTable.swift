@@ -1,6 +1,6 @@
 import CacheCtlKit
 
-/// A Markdown table; the first column is text, the others are numbers.
+/// A Markdown table. The first column is text, and the others are numbers.
 struct MarkdownTable {
   let head: [String]
   private(set) var rows: [[String]] = []

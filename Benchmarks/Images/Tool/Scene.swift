@@ -1,6 +1,6 @@
 import Foundation
 
-/// A measurement: by name, alone or with the others.
+/// A measurement with a name. The tool runs one scene or all of them.
 protocol Scene: Sendable {
   var name: String { get }
   /// A description, one line.
@@ -22,7 +22,7 @@ struct SceneReport {
   /// Machine-independent promises that were broken.
   var failures: [String] = []
 
-  /// In the form of the documents.
+  /// The report in the Markdown of the documents.
   var markdown: String {
     ([setting] + tables.map(\.text) + remarks).map { $0 + "\n" }.joined(separator: "\n")
   }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import VitrineImages
 
-/// Processes that do what decoders should not: `Tests/DecoderFaults`.
+/// Decoder processes that misbehave, from `Tests/DecoderFaults`.
 @Suite struct DecoderFaultTests {
   private func error(_ decoder: ProcessDecoder) -> ImageError? {
     do throws(ImageError) {
@@ -40,11 +40,11 @@ import Testing
       $0.furtherByteCount = 64 << 20
     }
     let error = error(decoder)
-    // Noise begins like a frame once in some thousand times.
+    // About once in some thousand runs, the noise begins like a frame.
     if fault == "answers noise", error != .decoderDied(reason: reason) {
       #expect(error == .decoderDied(reason: "answered what it was not asked"))
     } else if fault == "takes too much memory", Thoroughness.isSanitized, error != .decoderDied(reason: reason) {
-      // Address Sanitizer ends a process that gets no memory, before that can say so.
+      // Under Address Sanitizer, a failed allocation ends the process before the process can report it.
       #expect(error == .decoderDied(reason: "ended with status 1"))
     } else {
       #expect(error == .decoderDied(reason: reason))
@@ -55,7 +55,7 @@ import Testing
   @Test(arguments: ["hangs over the header", "hangs over the pixels", "takes too much time"])
   func whatTakesTooLongIsEnded(_ fault: String) throws {
     let decoder = Programs.faulty(fault) {
-      // Time on a processor is counted in seconds, and two are allowed at least.
+      // CPU time is limited in whole seconds, and at least 2 s are allowed.
       $0.limits.milliseconds = fault == "takes too much time" ? 60_000 : 100
       $0.graceMilliseconds = 100
     }
@@ -66,7 +66,7 @@ import Testing
   @Test func whatClaimsMoreThanIsAllowedIsAPictureThatIsTooLarge() {
     let decoder = Programs.faulty("claims more than is allowed")
     #expect(error(decoder) == .tooLarge(width: 65_535, height: 65_535, limit: "32768 pixels a side"))
-    // The same with limits that allow everything: so much memory nobody has.
+    // Without limits, the only possible error is a lack of memory: the pixels need 17 GB.
     let unlimited = Programs.faulty("claims more than is allowed") {
       $0.limits = DecodingLimits(side: .max, pixelCount: .max, byteCount: .max, milliseconds: .max)
     }
@@ -84,15 +84,15 @@ import Testing
     #expect(limit.utf8.count <= DecoderFrame.byteCount && limit.allSatisfy { $0 == "é" })
   }
 
-  /// What it does behind its answer: the picture is there, and the next is made by another process.
+  /// A received picture stays as it is. After a fault, another process decodes the next picture.
   @Test(arguments: ["speaks unasked", "says it twice", "floods", "sends descriptors", "cuts the pixels off", "works"])
   func aPictureThatIsThereStaysAsItIs(_ fault: String) throws {
     let decoder = Programs.faulty(fault)
     for _ in 0..<5 {
-      // It has drawn nothing: zeros.
       if fault == "speaks unasked" {
         #expect(error(decoder) == .decoderDied(reason: "answered something else than was asked for"))
       } else {
+        // The process draws nothing, so all bytes are zero.
         #expect(try decoder.decode(JPEGFile.gray).colors.allSatisfy { $0 == RGBA(0, 0, 0, 0) })
       }
     }
@@ -106,11 +106,11 @@ import Testing
         let image = try decoder.decode(JPEGFile.gray)
         images.append((image, image.colors))
       } catch {
-        // It was quicker than the freezing, and has them mapped.
+        // The process mapped the pixels before they were frozen.
         #expect(error == .decoderDied(reason: "kept the pixels to itself"))
       }
     }
-    // It tries before it is ready for the next picture, with all that it was given.
+    // With every descriptor it got, the process tries to change the pixels before it takes the next picture.
     #expect(images.allSatisfy { $0.image.colors == $0.colors })
   }
 

@@ -46,7 +46,7 @@ import Testing
     }
   }
 
-  /// Whatever the numbers are: nothing overflows, and what is made of them keeps to the format and the limits.
+  /// No numbers in a frame overflow anything when they become an info, a plan, an error or limits.
   @Test func noNumbersTrap() {
     let limits = DecodingLimits(side: .max, pixelCount: .max, byteCount: .max, milliseconds: .max)
     for seed in 0..<5000 {

@@ -9,7 +9,7 @@ import Vitrine
 
   @Test(arguments: [PixelFormat.rgba8888, .bgra8888, .rgbx8888, .bgrx8888], [nil, 192])
   func formatsOfFourBytesAndAnyLengthOfRowsAreWritten(_ format: PixelFormat, _ bytesPerRow: Int?) throws {
-    // What stands where alpha would be is of no importance where the format has none.
+    // In a format without alpha, the fourth byte does not matter.
     let unused: UInt8 = format == .rgbx8888 || format == .bgrx8888 ? 3 : 255
     let bitmap = Bitmap.drawn(11, 5, format: format, bytesPerRow: bytesPerRow) { x, y in
       RGBA(UInt8(x * 20), UInt8(y * 50), 9, unused)

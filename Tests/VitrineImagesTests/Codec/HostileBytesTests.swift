@@ -2,11 +2,11 @@ import Testing
 
 @testable import VitrineImages
 
-/// Bytes that were pictures once: what is made of them is an error or a picture, and a picture is whole.
+/// Damaged files decode to an error or to a complete picture.
 @Suite struct HostileBytesTests {
   private static let limits = DecodingLimits(side: 4096, pixelCount: 1 << 18, byteCount: 4 << 20, milliseconds: 5000)
 
-  /// Nil for an error of the kinds that bytes can cause.
+  /// Returns nil for an error that bytes can cause. Any other error fails the test.
   private static func decode(
     _ decoder: any PictureDecoding, _ bytes: [UInt8], atLeast size: PixelSize?, _ name: @autoclosure () -> String
   ) -> DecodedImage? {
@@ -66,17 +66,17 @@ import Testing
     let decoder = ImageDecoder(limits: Self.limits)
     var pictureCount = 0
     for seed in stride(from: 0, to: 10_000, by: Thoroughness.stride) {
-      // Others have something to wait for.
+      // Lets other tests run.
       if seed % 200 == 0 { await Task.yield() }
       let (bytes, size) = sample.changed(file, seed: seed)
       if Self.decode(decoder, bytes, atLeast: size, "\(sample), seed \(seed)") != nil { pictureCount += 1 }
     }
-    // Else nothing was tried.
+    // Changes that never or always give an error test nothing.
     #expect(pictureCount > 0 && pictureCount < 10_000, "\(pictureCount)")
   }
 
-  /// In processes that can have 32 MiB more than the limits allow, beyond what a program has to begin with: whatever
-  /// takes more than that is not given it, and is an error of another kind.
+  /// The process gets 32 MiB beyond the limits and the program's own needs. A picture that takes more is refused the
+  /// memory, which is an error of another kind.
   @Test(arguments: SamplePicture.allCases)
   func noChangeAndNoBeginningTakesMoreMemoryThanIsAllowed(_ sample: SamplePicture) async throws {
     let file = try sample.file
@@ -93,12 +93,12 @@ import Testing
     }
     let isFirstOfItsFormat = sample == SamplePicture.allCases.first { $0.format == sample.format }
     for seed in stride(from: 0, to: isFirstOfItsFormat ? 10_000 : 1000, by: Thoroughness.stride) {
-      // Others have something to wait for.
+      // Lets other tests run.
       if seed % 200 == 0 { await Task.yield() }
       let (bytes, size) = sample.changed(file, seed: seed)
       _ = Self.decode(decoder, bytes, atLeast: size, "\(sample), seed \(seed)")
     }
-    // None has died of it, and nothing that is given back is lost.
+    // One process decoded everything, so no picture ended it, and no memory leaked.
     #expect(decoder.processIdentifiers == process && process.count == 1)
   }
 }

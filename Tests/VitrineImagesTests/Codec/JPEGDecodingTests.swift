@@ -73,7 +73,7 @@ import Testing
   }
 
   @Test func garbageInThePixelsIsNoPicture() throws {
-    // The fill bits of the last byte become a code that no table has.
+    // The last RST0 marker becomes RST5, which is out of order.
     var file = JPEGFile.restarts
     let marker = try #require(file.indices.dropLast().last { file[$0] == 0xFF && file[$0 + 1] == 0xD0 })
     file[marker + 1] = 0xD5

@@ -5,7 +5,7 @@ import Vitrine
 @testable import VitrineImages
 
 @Suite struct LimitTests {
-  /// Files of some bytes whose headers claim the largest sides there are.
+  /// Small files whose headers claim the largest sides of their formats.
   private static func giants() -> [[UInt8]] {
     var png = PNGFile(width: 1, height: 1) { _, _ in [0, 0, 0, 0] }.bytes
     png.replaceSubrange(16..<24, with: [0, 0, 0xFF, 0xFF, 0, 0, 0xFF, 0xFF])
@@ -74,7 +74,7 @@ import Vitrine
 
   @Test(arguments: [ImageEncoder.Encoding.jpeg(), .png, .webp()])
   func theTimeIsLookedAtInTheMiddle(_ encoding: ImageEncoder.Encoding) throws {
-    // Noise of more than a megapixel, which no machine decodes in a millisecond.
+    // Noise of 1.6 megapixels, which no machine decodes in 1 ms.
     let noise = try Bitmap(layout: BitmapLayout(width: 1600, height: 1000, format: .gray8)!) { span in
       var random = SeededRandom(seed: 3)
       span.withUnsafeMutableBytes { bytes in
@@ -96,7 +96,8 @@ import Vitrine
   }
 
   @Test func coefficientsOfAProgressivePictureCountAsMemory() throws {
-    // Sides of 512 pixels that no scan fills; libjpeg wants an array of coefficients for each channel.
+    // The header claims 512 x 512 pixels, which the scans do not fill. libjpeg allocates an array of coefficients for
+    // each channel.
     var file = JPEGFile.progressive
     let frame = try #require(file.indices.dropLast().first { file[$0] == 0xFF && file[$0 + 1] == 0xC2 })
     file.replaceSubrange(frame + 5..<frame + 9, with: [2, 0, 2, 0])

@@ -63,7 +63,7 @@ import Testing
   }
 
   @Test func textsAndProfilesAreNotUnpacked() throws {
-    // A profile whose stream is none, a text that promises much: neither is looked at.
+    // An invalid profile, an invalid compressed text and a long text: the decoder reads none of them.
     let chunks: [(name: String, content: [UInt8])] = [
       ("iCCP", Array("name\0\0".utf8) + [1, 2, 3]), ("zTXt", Array("key\0\0".utf8) + [9, 9, 9]),
       ("tEXt", Array("key\0".utf8) + [UInt8](repeating: 65, count: 5000)),

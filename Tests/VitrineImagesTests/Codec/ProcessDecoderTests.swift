@@ -58,7 +58,7 @@ import Testing
     #expect(process.count == 1)
     let small = decoder { $0.limits = limits }
     #expect(error(small, jpeg) == error(ImageDecoder(limits: limits), jpeg) && error(small, jpeg) != nil)
-    // An error costs no process.
+    // Errors do not end the process.
     #expect(error(outside, jpeg) == nil && outside.processIdentifiers == process)
   }
 
@@ -73,7 +73,7 @@ import Testing
     #expect(throws: ImageError.invalidArgument("no")) {
       try decoder.decode(file.span.bytes) { _ throws(ImageError) in throw .invalidArgument("no") }
     }
-    // The process waits for pixels that nobody wants, and then for the next picture.
+    // After the caller's error, the process takes the next picture.
     #expect(try decoder.decode(file).size.width == 200 && decoder.processIdentifiers.count == 1)
   }
 
@@ -112,7 +112,7 @@ import Testing
       }
       #expect(error == .decoderDied(reason: "died by signal \(signal) (\(name))"))
       #expect("\(try #require(error))" == "the decoder died by signal \(signal) (\(name))")
-      // Fresh, or else the death would be taken for that of an earlier picture.
+      // The next round needs a new process, or its death would count as that of an earlier picture.
       #expect(decoder.processIdentifiers.isEmpty)
     }
     #expect(try decoder.decode(file).size.width == 200)
@@ -122,7 +122,7 @@ import Testing
     let decoder = decoder { $0.processCount = 1 }
     let file = try ImageEncoder.encode(.gradient(200, 120), as: .jpeg())
     _ = try decoder.decode(file)
-    // While it is idle, and while it is at its second picture.
+    // The process is killed first while it is idle, then during its second picture.
     let first = decoder.processIdentifiers
     for id in first { kill(id, SIGKILL) }
     #expect(try decoder.decode(file).size.width == 200)
@@ -154,7 +154,7 @@ import Testing
   }
 
   #if os(Linux)
-    /// In a process of its own, where nobody else opens files.
+    /// Runs in a process of its own, in which no other code opens files.
     @Test func nothingIsLeftOfAProcess() async {
       await #expect(processExitsWith: .success) {
         func descriptors() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd") }
@@ -170,7 +170,7 @@ import Testing
           #expect(!processes.contains(where: Programs.isThere))
           return image
         }
-        // What the first one opens for good is not counted.
+        // Descriptors that the first round keeps open are not counted.
         var images = [try round(0)]
         let before = try descriptors()
         for number in 1...20 { images.append(try round(number)) }

@@ -12,11 +12,11 @@ import Testing
     #expect(image.colors == png.colors && image.hasAlpha && image.info.isLossless)
   }
 
-  /// The header of a lossless file may deny the transparency that its pixels have. The header counts.
+  /// A lossless file's header may deny the transparency of its pixels. The header decides.
   @Test func whatSaysThatItIsOpaqueIs() throws {
     var file = try ImageEncoder.encode(.glass(16, 12), as: .losslessWebP)
     let glass = try decoder.decode(file)
-    // Behind 12 bytes of RIFF, 8 of the chunk and a signature: 14 bits for each side, then the one for alpha.
+    // After 12 bytes of RIFF, 8 of the chunk header and a signature come 14 bits for each side, then the alpha bit.
     #expect(file[12..<16].elementsEqual("VP8L".utf8) && file[20] == 0x2F && file[24] & 0x10 != 0)
     file[24] &= ~0x10
     let image = try decoder.decode(file)

@@ -69,7 +69,7 @@ import Testing
     #expect(cache["again"] == 1)
   }
 
-  /// A value may do anything when it goes, such as ask the cache.
+  /// The deinitializer of a value may do anything, such as use the cache.
   @Test func valuesGoOutsideTheLock() {
     final class Asking: Sendable {
       let ask: @Sendable () -> Void
@@ -90,7 +90,7 @@ import Testing
     #expect(asked.withLock { $0 } == 3)
   }
 
-  /// Says how many of it there are, and were at most.
+  /// Counts its living instances, and their maximum.
   private final class Counted: Sendable {
     private let alive: Locked<(now: Int, most: Int)>
 
@@ -102,13 +102,13 @@ import Testing
     deinit { alive.withLock { $0.now -= 1 } }
   }
 
-  /// What is pushed out has gone by the time that another value is in: alive are those in the cache and the one that comes.
+  /// Evicted values are freed before a new value is in the cache, so only the cached values and the new one are alive.
   @Test func noMoreValuesAreAliveThanTheLimitAllows() {
     let alive = Locked((now: 0, most: 0))
     let cache = MemoryCache<Int, Counted>(limits: .init(cost: 20, count: 10))
     var random = SeededRandom(seed: 9)
     for _ in 0..<3000 {
-      // Seen from the moment that it is in: before that, room is made.
+      // Counted after the insertion, which makes room first.
       cache.insert(Counted(alive), for: random.below(40), cost: 1 + random.below(4))
       #expect(alive.withLock { $0.now } == cache.count && cache.count <= 10 && cache.totalCost <= 20)
     }

@@ -56,7 +56,7 @@ import Testing
     #expect(pipeline.memory.count == 8 && full > 0)
     pressure.report(.warning)
     #expect((1...4).contains(pipeline.memory.count) && pipeline.memory.totalCost <= full / 2)
-    // The last used stay longest.
+    // The most recently used pictures stay longest.
     #expect(pipeline.imageInMemory(for: ImageRequest("7", style: try .square(40))) != nil)
     pressure.report(.critical)
     #expect(pipeline.memory.count == 0 && pipeline.memory.totalCost == 0)
@@ -64,7 +64,7 @@ import Testing
   }
 
   #if os(Linux)
-    /// Two ends of a connection of this machine: urgent data at one look to `poll` as pressure does.
+    /// Returns the two ends of a local connection. For `poll`, urgent data looks like pressure.
     private func connection() throws -> (Int32, Int32) {
       let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
       defer { close(listener) }
@@ -97,7 +97,7 @@ import Testing
       #expect(heard.withLock { $0 }.isEmpty)
       #expect(send(critical.0, "!", 1, Int32(MSG_OOB)) == 1)
       try await until { heard.withLock { $0 } == [.critical] }
-      // Within the pause it is not told again; and a thread that sleeps ends all the same, with its files.
+      // The pause suppresses a second report. `stop` ends the sleeping thread and closes its files.
       #expect(send(warning.0, "!", 1, Int32(MSG_OOB)) == 1)
       try await Task.sleep(nanoseconds: 20_000_000)
       watch.stop()
@@ -111,7 +111,7 @@ import Testing
       let file = FileManager.default.temporaryDirectory.appendingPathComponent("pressure-\(UUID().uuidString)")
       try Data("some avg10=0.00\n".utf8).write(to: file)
       #expect(PressureWatch.triggers(["/nowhere/memory", "/proc/version"]).isEmpty)
-      // One that takes them is the last that is asked.
+      // The first file that takes the thresholds is used, and the files after it are not tried.
       let triggers = PressureWatch.triggers(["/nowhere/memory", file.path, "/proc/pressure/memory"])
       #expect(triggers.map(\.level) == [.warning, .critical])
       for trigger in triggers { close(trigger.file) }

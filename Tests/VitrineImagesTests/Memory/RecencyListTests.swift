@@ -3,7 +3,7 @@ import Testing
 @testable import VitrineImages
 
 @Suite struct RecencyListTests {
-  /// Against an array from the oldest to the newest.
+  /// Compares the list with an array from the oldest to the newest.
   @Test func itIsAnArrayInTheOrderOfUse() {
     var random = SeededRandom(seed: 5)
     var list = RecencyList<Int, Int>()

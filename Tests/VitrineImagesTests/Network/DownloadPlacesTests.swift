@@ -3,12 +3,12 @@ import Testing
 
 @testable import VitrineImages
 
-/// Who waits to try again keeps nobody from a download.
+/// A download that waits for its next attempt delays no other download.
 @Suite struct DownloadPlacesTests {
   private let loads = LimitedQueue(limit: 1, preheatingLimit: 1)
   private let bodies = LimitedQueue(limit: 2, preheatingLimit: 1)
 
-  /// Tries again after an hour.
+  /// Waits an hour before the second attempt.
   private func fetcher(_ loader: any DataLoading) -> HTTPFetcher {
     HTTPFetcher(loader, .init(attemptCount: 2, pauseMilliseconds: 3_600_000))
   }
@@ -26,7 +26,7 @@ import Testing
       return .init(body: [1])
     }
     let fetcher = fetcher(loader)
-    // More than there are places for loads, and for bodies.
+    // More downloads than there are places for loads and for bodies.
     let dead = (0..<6).map { begin(fetcher, "dead \($0)") }
     defer { for task in dead { task.cancel() } }
     try await until { loader.requests.count == 6 && loads.runningCount == 0 && bodies.runningCount == 0 }
@@ -38,7 +38,7 @@ import Testing
   }
 
   @Test func whatHasComeKeepsItsPlace() async throws {
-    // Breaks off behind the first byte of two, and can be gone on from.
+    // Breaks off after the first of two bytes. The rest can be requested.
     struct Breaking: DataLoading {
       let hasSent = Locked(false)
 
@@ -53,7 +53,7 @@ import Testing
     let task = begin(fetcher(loader), "a")
     try await until { loader.hasSent.withLock { $0 } && loads.runningCount == 0 }
     #expect(bodies.runningCount == 1 && bodies.waitingCount == 0)
-    // Memory for two bodies: one is left.
+    // There is memory for two bodies, so one place is free.
     let place = try await bodies.place(Interest(.normal))
     #expect(bodies.runningCount == 2)
     withExtendedLifetime(place) {}

@@ -4,8 +4,7 @@ import Vitrine
 
 @testable import VitrineImages
 
-/// Pictures whose original is not kept, once they are stale: all that is known of the original stands beside what was made
-/// of it.
+/// Stale pictures whose original is not kept. The facts about the original are stored with the pictures made from it.
 @Suite final class DroppedOriginalTests {
   static let picture = PipelineBench.jpeg
   static let other = PipelineBench.other
@@ -18,7 +17,7 @@ import Vitrine
 
   deinit { try? bench.end() }
 
-  /// A new one has nothing in memory.
+  /// Returns a new pipeline, which has nothing in memory.
   private func pipeline(_ change: (inout ImagePipeline.Configuration) -> Void = { _ in }) -> ImagePipeline {
     bench.pipeline { configuration in
       configuration.keeps = .styled
@@ -30,7 +29,7 @@ import Vitrine
 
   private func pass(_ seconds: Int64) { time.withLock { $0 += seconds * 1000 } }
 
-  /// Answers as it is told to, and 304 where its tag is sent.
+  /// Answers as scripted, and with 304 if the request sends the current tag.
   private final class Origin: Sendable {
     let isDown = Locked(false)
     let version = Locked(1)
@@ -76,7 +75,7 @@ import Vitrine
       #expect(renewed.origin == .styled && renewed.requestCount == 1, "\(round)")
       #expect(origin.requests.last?.headers["if-none-match"] == "\"v1\"")
       pass(59)
-      // In memory and in the store.
+      // Memory and the store both have the new time.
       #expect(try await pipeline.image(for: request).origin == .memory)
       let kept = try await self.pipeline { $0.styledForm = form }.image(for: request)
       #expect(kept.origin == .styled && kept.requestCount == 0)
@@ -98,12 +97,12 @@ import Vitrine
       #expect(try await pipeline.image(for: ImageRequest(origin.url, style: style)).origin == .styled)
     }
     #expect(origin.requests.count == 2)
-    // All of them know it, also for the next process.
+    // All styles have the new time, also in the next process.
     pass(59)
     for style in styles {
       #expect(try await self.pipeline().image(for: ImageRequest(origin.url, style: style)).requestCount == 0)
     }
-    // What comes in its place is another one, whatever was said of the older.
+    // A changed original is downloaded, although the styles of the old one were renewed.
     origin.change()
     pass(1)
     for style in styles { _ = try await pipeline.image(for: ImageRequest(origin.url, style: style)) }
@@ -144,7 +143,7 @@ import Vitrine
     pass(60)
     age.withLock { $0 = 1000 }
     #expect(try await pipeline.image(for: request).origin == .styled)
-    // The same bytes once more, to be believed for less long.
+    // The same bytes again, fresh for a shorter time.
     age.withLock { $0 = 5 }
     request.cachePolicy = .reload
     #expect(try await pipeline.image(for: request).origin == .network)
@@ -190,7 +189,7 @@ import Vitrine
           await #expect(throws: LoadError.self) { try await pipeline.image(for: request) }
         }
       }
-      // It is still stale.
+      // The picture is still stale.
       request.cachePolicy = .use
       #expect(pipeline.imageInMemory(for: request) == nil)
     }
@@ -211,13 +210,13 @@ import Vitrine
     pass(61)
     let second = try await pipeline().image(for: request)
     #expect(second.requestCount == 0 && second.bitmap.size == old.bitmap.size)
-    // The answer is another one.
+    // The answer is another picture.
     try await until { self.kept(request).flatMap(Bitmap.init)?.size == PixelSize(width: 18, height: 40) }
     #expect(try await pipeline().image(for: request).bitmap.size != old.bitmap.size && origin.requests.count == 3)
   }
 
   @Test func revalidateAsksWhetherItHasChanged() async throws {
-    // Fresh for ever.
+    // The picture never becomes stale.
     let origin = try Origin("")
     let request = ImageRequest(origin.url, style: style, cachePolicy: .revalidate)
     for round in 0..<3 {
@@ -272,7 +271,7 @@ import Vitrine
       let request = ImageRequest(origin.url, style: style)
       #expect(try await pipeline { $0.keeps = .both }.image(for: request).requestCount == (index == 0 ? 1 : 0))
       #expect(StyledRecord(metadata: try blob(request).metadata).freshUntil == time.withLock { $0 } + 60_000)
-      // Which is there at once: the first that a sequence gives is the picture.
+      // The renewed picture is there at once, so it is the only element of a sequence.
       let sequence = pipeline { $0.keeps = .both }.images(for: request)
       let origins = try await sequence.reduce(into: []) { $0.append($1.origin) }
       #expect(origins == [.styled])

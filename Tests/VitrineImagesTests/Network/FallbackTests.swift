@@ -4,7 +4,7 @@ import Vitrine
 
 @testable import VitrineImages
 
-/// What is shown where the answer is none, or no picture, or not to be kept.
+/// The picture shown after no answer, an answer that is no picture, and an answer that must not be kept.
 @Suite struct FallbackTests {
   let square = try! ImageStyle.square(40)
 
@@ -32,7 +32,7 @@ import Vitrine
     loader.answer { _ in throw LoadError.unreachable("no network") }
     time.withLock { $0 = 60_000 }
     for round in 0..<5 { #expect(try await pipeline.image(for: request).origin == .styled, "\(round)") }
-    // Where nothing is kept, that is an error each time.
+    // If nothing is kept, each request fails.
     let missing = ImageRequest("b", style: square)
     for _ in 0..<2 { await #expect(throws: LoadError.self) { try await pipeline.image(for: missing) } }
     try bench.end()
@@ -80,7 +80,7 @@ import Vitrine
       #expect(bench.store.count == before && bench.store.contains("a", style: square.key))
       #expect(keeps == .styled || bench.store.bytes("a") == PipelineBench.jpeg)
     }
-    // Another style is made of the original, where that is there.
+    // Another style is made from the original if that is kept.
     let other = ImageRequest("a", style: try .square(30), cachePolicy: .staleIfError)
     if keeps == .both {
       #expect(try await pipeline(bench, time, keeps, loader).image(for: other).origin == .original)
@@ -90,7 +90,7 @@ import Vitrine
     try bench.end()
   }
 
-  /// The storage gives the same bytes again.
+  /// The storage returns the same damaged bytes again.
   @Test func aKeptOriginalThatIsNoPictureAndCannotBeRemovedIsFetchedAnew() async throws {
     let cut = Array(PipelineBench.jpeg.prefix(PipelineBench.jpeg.count / 2))
     let storage = ScriptedStorage(
@@ -102,7 +102,7 @@ import Vitrine
       #expect(try await pipeline.image(for: request).origin == .network)
     }
     #expect(bench.loader.loads.count == 3)
-    // The server has no better one, or none.
+    // On the server, "b" is damaged as well, and "c" is missing.
     await #expect(throws: ImageError.truncated(.jpeg)) {
       try await pipeline.image(for: ImageRequest("b", style: square))
     }

@@ -5,7 +5,7 @@ import Vitrine
 
 @testable import VitrineImages
 
-/// What headers make of the next request: a real server, a real store, a clock that is moved.
+/// The effect of an answer's headers on the next request, with a real server, a real store and a clock that tests move.
 @Suite final class HTTPCachingTests {
   static let picture = try! ImageEncoder.encode(.gradient(200, 120), as: .png)
   static let other = try! ImageEncoder.encode(.gradient(90, 200), as: .png)
@@ -21,7 +21,7 @@ import Vitrine
     try? FileManager.default.removeItem(at: folder)
   }
 
-  /// A new one has nothing in memory.
+  /// Returns a new pipeline, which has nothing in memory.
   private func pipeline(_ change: (inout ImagePipeline.Configuration) -> Void = { _ in }) -> ImagePipeline {
     var configuration = ImagePipeline.Configuration(storage: StoreStorage(store))
     configuration.attemptCount = 1
@@ -33,7 +33,7 @@ import Vitrine
 
   private func pass(_ seconds: Int64) { time.withLock { $0 += seconds * 1000 } }
 
-  /// Answers with a picture, or with 304 where its tag is sent.
+  /// Answers with a picture, or with 304 if the request sends its tag.
   private func server(_ headers: [String: String], tag: String? = "\"v\"") throws -> TestServer {
     try TestServer { request in
       var headers = headers
@@ -74,7 +74,7 @@ import Vitrine
       #expect(try await self.pipeline().image(for: request).requestCount == 0 && server.requests.count == 1)
       pass(1)
     }
-    // Memory knows it, too; and the answer renews it in both.
+    // The picture is stale in memory too. The answer renews it in memory and in the store.
     let renewed = try await pipeline.image(for: request)
     #expect(renewed.requestCount == 1 && renewed.origin == .styled && renewed.decodeCount == 0)
     #expect(server.requests.last?.headers["if-none-match"] == "\"v\"")
@@ -185,7 +185,7 @@ import Vitrine
     pass(61)
     let shown = try await pipeline().image(for: request)
     #expect(shown.origin == .styled && shown.requestCount == 0 && shown.bitmap.size == old.bitmap.size)
-    // What came meanwhile is for the next.
+    // The downloaded picture is for the next request.
     try await until { store.blob(request.url)?.byteCount == Self.other.count }
     let new = try await pipeline().image(for: request)
     #expect(new.bitmap.size != old.bitmap.size && new.requestCount == 0 && server.requests.count == 2)
@@ -212,7 +212,7 @@ import Vitrine
       } else {
         await #expect(throws: LoadError.status(500)) { try await self.pipeline().image(for: request) }
       }
-      // Whoever says so gets it all the same.
+      // The policy of the request overrides the header.
       request.cachePolicy = .staleIfError
       #expect(try await pipeline().image(for: request).origin == .styled, "\(word)")
       request.cachePolicy = .cacheOnly
@@ -249,7 +249,7 @@ import Vitrine
     let second = try await pipeline.image(for: special)
     #expect(second.origin == .network && second.bitmap.size != first.bitmap.size)
     #expect(try await self.pipeline().image(for: special).origin == .styled)
-    // Headers that the server does not look at choose nothing.
+    // Headers that the server does not name in Vary choose nothing.
     var same = special
     same.headers["X-Other"] = "1"
     #expect(try await self.pipeline().image(for: same).origin == .styled && server.requests.count == 2)
@@ -304,7 +304,7 @@ import Vitrine
     }
     #expect(server.requests.count == 1)
     _ = try await pipeline.image(for: ImageRequest(server.url("/alive"), style: try .square(20)))
-    // Whoever insists is heard.
+    // A reload asks the server in spite of the remembered failure.
     await #expect(throws: LoadError.status(404)) {
       try await pipeline.image(
         for: ImageRequest(server.url("/dead"), style: try .square(20), cachePolicy: .reload))
@@ -323,7 +323,7 @@ import Vitrine
       request = ImageRequest(server.url("/a"), style: try .square(20))
       _ = try await pipeline().image(for: request)
     }
-    // The server is gone.
+    // The server no longer runs.
     pass(3600)
     #expect(try await pipeline().image(for: request).origin == .styled)
     request.style = try .square(30)

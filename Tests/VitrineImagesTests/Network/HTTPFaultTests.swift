@@ -3,7 +3,7 @@ import Testing
 
 @testable import VitrineImages
 
-/// Servers as they are: slow, brief, confused.
+/// Servers with faults: slow, cut off, or malformed.
 @Suite struct HTTPFaultTests {
   static let body = URLSessionLoaderTests.body
 
@@ -51,7 +51,7 @@ import Testing
     #expect(try await fetch(server.url("/")).body == Array(Self.body[..<50_000]))
   }
 
-  /// Above 2^63 - 513, the toolchain's URLSession traps on Linux: it makes an integer of curl's `double`.
+  /// Above 2^63 - 513, the toolchain's URLSession traps on Linux, because it converts curl's `double` to an integer.
   @Test(arguments: [100_001, 1 << 40, 1 << 62])
   func aBodyShorterThanItsLengthIsNone(_ length: Int) async throws {
     let server = try TestServer { _ in .init(body: Self.body, declaredByteCount: length) }
@@ -61,7 +61,7 @@ import Testing
       if case .interrupted? = $0 as? LoadError { true } else { false }
     }
     #expect(server.requests.count == 2)
-    // More than is wanted by its own word: nothing is waited for.
+    // The declared length exceeds the limit, so the fetch fails at once and is not repeated.
     let many = try TestServer { _ in .init(body: Self.body, declaredByteCount: 1 << 40) }
     await #expect(throws: LoadError.tooLarge(limit: 1 << 20)) { try await fetch(many.url("/"), attempts: 2) }
     #expect(many.requests.count == 1)
@@ -99,7 +99,7 @@ import Testing
         cut: request.path == "/cut" ? 50_000 : nil)
     }
     #expect(try await fetch(server.url("/")).body == Self.body)
-    // Bytes that were unpacked tell nothing of where the packed ones broke off.
+    // Unpacked bytes do not tell where the packed bytes broke off, so the rest is not requested.
     await #expect {
       try await fetch(server.url("/cut"), attempts: 2)
     } throws: {
@@ -127,7 +127,7 @@ import Testing
     #expect(server.requests.count == 1)
   }
 
-  /// URLSession would wait for somebody who knows a password.
+  /// URLSession would wait for a password.
   @Test(arguments: ["Basic realm=\"x\"", "Digest realm=\"x\", nonce=\"y\"", "Bearer", "\"", ""])
   func whoAsksForAPasswordGetsNone(_ challenge: String) async throws {
     let server = try TestServer { _ in .status(401, ["WWW-Authenticate": challenge]) }
@@ -151,8 +151,8 @@ import Testing
     #expect(try await fetch(server.url("/")).body == [1, 2])
   }
 
-  /// Two faults are left out, at which the toolchain's URLSession traps on Linux: a connection that ends within the head,
-  /// and a zero byte in it.
+  /// Two faults are left out because the toolchain's URLSession traps at them on Linux: a connection that ends within
+  /// the head, and a zero byte in the head.
   @Test(arguments: [
     "closes at once", "speaks something else", "has a head without end", "packs what is not packed",
     "sends chunks that are none", "has a length below nothing", "has a line without a name", "has no such status",
@@ -236,7 +236,7 @@ import Testing
     await #expect(throws: LoadError.failedBefore("the server answered 503", isTransient: true)) {
       try await fetcher.fetch(request)
     }
-    // Another URL, and the same with other headers, is another question.
+    // Another URL is another request, and so is the same URL with other headers.
     #expect(try await fetcher.fetch(LoadRequest(url: server.url("/b"))).body == [1])
     #expect(try await fetcher.fetch(LoadRequest(url: server.url("/"), headers: ["X": "1"])).body == [1])
     time.withLock { $0 = 5_000 }

@@ -25,7 +25,7 @@ import Testing
     let fetched = try await fetcher().fetch(
       LoadRequest(url: server.url("/")), conditions: ["If-None-Match": "\"a\""])
     #expect(fetched.body == nil && fetched.headers["Cache-Control"] == "max-age=5")
-    // Nobody has asked for that.
+    // The request has no condition, so 304 is an error.
     let rude = try TestServer { _ in .status(304) }
     await #expect(throws: LoadError.status(304)) { try await fetcher().fetch(LoadRequest(url: rude.url("/"))) }
   }

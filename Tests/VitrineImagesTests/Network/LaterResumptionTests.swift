@@ -4,11 +4,11 @@ import Testing
 
 @testable import VitrineImages
 
-/// Bodies of which a part has come when they were given up, and that somebody asks for again.
+/// Parts of bodies whose download was given up, used by a later request for the same body.
 @Suite struct LaterResumptionTests {
   static let body = URLSessionLoaderTests.body
 
-  /// Passes on, and counts what comes.
+  /// Forwards all calls, and counts the bytes.
   private struct CountingLoader: DataLoading {
     let byteCount = Locked(0)
     private let loader = URLSessionLoader(timeoutSeconds: 20)
@@ -30,7 +30,7 @@ import Testing
     }
   }
 
-  /// The whole comes very slowly, or breaks off; the rest at once.
+  /// Sends a whole body very slowly, or only up to `cut`. Sends the rest of a body at once.
   private static func server(_ body: [UInt8], cut: Int? = nil, tag: String? = "\"v\"") throws -> TestServer {
     try TestServer { request in
       var headers: [String: String] = [:]
@@ -80,7 +80,7 @@ import Testing
     let request = LoadRequest(url: server.url("/"))
     await #expect(throws: LoadError.self) { try await fetcher.fetch(request) }
     #expect(fetcher.partialByteCount == 40_000)
-    // Of another question it is no part.
+    // A request with other headers does not use the part.
     await #expect(throws: LoadError.self) {
       try await fetcher.fetch(LoadRequest(url: request.url, headers: ["X": "1"]))
     }
@@ -120,7 +120,7 @@ import Testing
   }
 
   @Test func nothingIsHeldOfWhatNobodyWillGoOnWith() async throws {
-    // Without a name; denied; above the size, which only the bytes tell.
+    // Without an entity tag; denied; larger than the limit, which only the bytes show.
     let nameless = try Self.server(Self.body, cut: 40_000, tag: nil)
     let denied = try TestServer { _ in .init(status: 404, headers: ["ETag": "\"v\""], body: Self.body) }
     let large = try TestServer { _ in .init(headers: ["ETag": "\"v\""], body: Self.body, declaredByteCount: -1) }

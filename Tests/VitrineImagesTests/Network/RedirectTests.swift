@@ -50,7 +50,7 @@ import Testing
     let told = try #require(other.requests.first).headers
     #expect(told["authorization"] == nil && told["cookie"] == nil && told["x-key"] == nil)
     #expect(told["accept"] == "image/png")
-    // On the same server they go along.
+    // A redirect to the same server keeps the headers.
     #expect(try await fetch(server.url("/here"), secrets).body == [7])
     let kept = try #require(server.requests.last).headers
     #expect(kept["authorization"] == "Bearer x" && kept["x-key"] == "secret" && kept["cookie"] == "a=b")
@@ -63,7 +63,7 @@ import Testing
     let server = try TestServer { request in
       request.path == "/start" ? .status(302, ["Location": target]) : .status(404)
     }
-    // Linux' session takes the path of some for one of the same server.
+    // URLSession on Linux takes some of these targets for a path on the same server.
     await #expect {
       try await fetch(server.url("/start"))
     } throws: { error in
@@ -75,7 +75,7 @@ import Testing
     #expect(server.requests.count <= 2)
   }
 
-  /// Linux' session traps where one falls into the other.
+  /// URLSession on Linux traps if it learns of a redirect after a cancellation. The loader prevents that.
   @Test func cancellingAmongRedirectsIsHarmless() async throws {
     let server = try TestServer { _ in .status(302, ["Location": "/a"]) }
     await withTaskGroup(of: Void.self) { group in
@@ -88,7 +88,7 @@ import Testing
         }
       }
     }
-    // Its own server: still there.
+    // A request to another server still works.
     let other = try TestServer { _ in .init(body: [1]) }
     #expect(try await fetch(other.url("/")).body == [1])
   }

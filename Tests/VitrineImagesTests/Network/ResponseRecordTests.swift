@@ -49,26 +49,26 @@ import Testing
 
   @Test(
     arguments: [
-      // Nothing said, or nothing about time.
+      // No headers, or none about time.
       ([:], nil), (["Cache-Control": "public"], nil), (["Cache-Control": "private"], nil),
       (["Cache-Control": "immutable"], nil), (["Cache-Control": "s-maxage=5"], nil), (["Age": "70"], nil),
       (["Pragma": "no-cache"], nil),
-      // max-age, which comes before Expires (RFC 9111, 4.2.1).
+      // max-age takes precedence over Expires (RFC 9111, 4.2.1).
       (["Cache-Control": "max-age=60"], 60), (["Cache-Control": "private, max-age=60"], 60),
       (["Cache-Control": "max-age=60, s-maxage=5"], 60), (["cache-control": "max-age=60, immutable"], 60),
       (["Cache-Control": "max-age=60", "Expires": "0"], 60),
       (["Cache-Control": "max-age=60", "Expires": "Thu, 01 Jan 2099 00:00:00 GMT"], 60),
       (["Cache-Control": "max-age=0"], 0), (["Cache-Control": "max-age"], 0),
-      // Age.
+      // Age is subtracted from max-age.
       (["Cache-Control": "max-age=60", "Age": "20"], 40), (["Cache-Control": "max-age=60", "Age": "90"], -30),
       (["Cache-Control": "max-age=60", "Age": "-5"], 60), (["Cache-Control": "max-age=60", "Age": "soon"], 60),
       (["Cache-Control": "max-age=60", "Age": " 20 , 7"], 40),
       (["Cache-Control": "max-age=60", "Age": "99999999999999999999"], 60 - 1 << 31),
-      // Expires, by the clock of the server.
+      // Expires counts by the server's clock.
       (["Date": "Sun, 06 Nov 1994 08:49:37 GMT", "Expires": "Sun, 06 Nov 1994 08:50:37 GMT", "Age": "10"], 50),
       (["Expires": "Tue, 14 Nov 2023 22:14:20 GMT"], 60), (["Expires": "never"], 0), (["Expires": ""], 0),
       (["Expires": "Thu, 01 Jan 2099 00:00:00 GMT, Thu, 01 Jan 2099 00:00:00 GMT"], 0),
-      // What is not to be kept, or not to be shown unasked.
+      // Pictures that must not be kept, or not be shown without a request.
       (["Cache-Control": "no-cache, max-age=60"], 0), (["Cache-Control": "no-store, max-age=60"], 0),
       (["Cache-Control": "no-cache=\"X-A, X-B\", max-age=60"], 0),
     ] as [([String: String], Int64?)])
@@ -113,7 +113,7 @@ import Testing
 
   @Test func notModifiedRenewsAndKeepsWhatItDoesNotSay() throws {
     let first = record(["ETag": "\"a\"", "Content-Type": "image/png", "Cache-Control": "max-age=1, stale-if-error=3"])
-    // Also after it was kept.
+    // The second record is read back from its metadata.
     for kept in [first, try #require(ResponseRecord(metadata: first.metadata))] {
       func refreshed(_ headers: [String: String]) -> ResponseRecord {
         kept.refreshed(by: headers, requestHeaders: [:], now: Self.now + 5000)
@@ -121,12 +121,12 @@ import Testing
       let longer = refreshed(["cache-control": "max-age=9"])
       #expect(longer.entityTag == "\"a\"" && longer.contentType == "image/png" && longer.staleIfError == 0)
       #expect(longer.freshUntil == Self.now + 14_000)
-      // Nothing said: as long as before, counted from now on.
+      // Without new headers about time, the old lifetime counts from now.
       let same = refreshed(["Date": "Sun, 06 Nov 1994 08:49:37 GMT", "Content-Type": "text/html"])
       #expect(same.freshUntil == Self.now + 6000 && same.contentType == "image/png" && same.staleIfError == 3000)
       #expect(refreshed(["Age": "1"]).freshUntil == Self.now + 5000)
       #expect(refreshed(["ETag": "\"b\""]).conditions == ["If-None-Match": "\"b\""])
-      // An Expires beside the max-age that is kept says nothing.
+      // Expires does not override the kept max-age.
       #expect(refreshed(["Expires": "0"]).freshUntil == Self.now + 6000)
     }
     let chosen = record(["Vary": "Accept, X-A"], sent: ["Accept": "b"])

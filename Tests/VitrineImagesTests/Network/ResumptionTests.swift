@@ -3,11 +3,12 @@ import Testing
 
 @testable import VitrineImages
 
-/// What servers answer to whoever wants the rest of a body that broke off behind 40,000 of 100,000 bytes.
+/// Answers to a request for the rest of a body that broke off after 40,000 of 100,000 bytes.
 @Suite struct ResumptionTests {
   static let body = URLSessionLoaderTests.body
 
-  /// The first answer breaks off; `second` answers who asks for the rest; then all of it comes, also in parts.
+  /// The first answer breaks off. `second` answers the request for the rest. Later answers are complete, or the
+  /// requested part.
   private func fetch(
     _ headers: [String: String] = ["ETag": "\"v1\""], _ second: @escaping @Sendable (Int) -> TestServer.Response
   ) async throws -> (fetched: HTTPFetcher.Fetched, requests: [TestServer.Request]) {
@@ -59,7 +60,7 @@ import Testing
       switch what {
       case "another part": return Self.part(30_000, 99_999)
       case "another part, and says so of the one asked for":
-        // Too many bytes for the part that it names.
+        // More bytes than the range that the header names.
         var answer = Self.part(30_000, 99_999)
         answer.headers["Content-Range"] = "bytes \(start)-99999/100000"
         return answer
@@ -89,7 +90,7 @@ import Testing
     let other = Array(Self.body.reversed())
     let (fetched, requests) = try await fetch { _ in .init(headers: ["ETag": "\"v2\""], body: other) }
     #expect(fetched.body == other && requests.count == 2)
-    // All of it breaks off, too: then that is gone on from, by its own name.
+    // The new body breaks off too. The next request continues it by its own tag.
     let tag = Locked<String?>(nil)
     let server = try TestServer { request in
       switch request.headers["if-range"] {
@@ -120,7 +121,7 @@ import Testing
         ? .init(headers: ["ETag": "\"v1\""], body: Self.body, declaredByteCount: -1, cut: 40_000)
         : Self.part(40_000, 99_999)
     }
-    // Without a length, only one that is chunked tells that it broke off.
+    // Without a length, only a chunked body shows that it broke off.
     let chunked = try TestServer { request in
       if request.headers["range"] != nil { return Self.part(40_000, 99_999) }
       var answer = TestServer.Response.chunked(Array(Self.body[..<40_000]), of: 10_000, isCut: true)

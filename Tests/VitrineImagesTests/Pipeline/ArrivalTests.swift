@@ -5,9 +5,9 @@ import Vitrine
 
 @testable import VitrineImages
 
-/// What comes between a download's end and the moment in which its original is kept.
+/// The time between the end of a download and the end of saving its original.
 @Suite struct ArrivalTests {
-  /// Keeps nothing before it is told to.
+  /// Saves no original until `open` is called.
   private final class SlowStorage: ImageStorage {
     private let waiting = Locked<[CheckedContinuation<Void, Never>]?>([])
 
@@ -46,7 +46,8 @@ import Vitrine
 
   private static let body = try! ImageEncoder.encode(.gradient(200, 120), as: .jpeg(quality: 0.9))
 
-  /// What two who ask for styles of one picture get, the second of them while the first one's original is being kept.
+  /// Returns the responses to requests for two styles of one picture. The second request comes while the first one
+  /// saves the original.
   private func askWhileItIsKept(_ headers: [String: String]) async throws -> (responses: [ImageResponse], loads: Int) {
     let server = try TestServer { _ in .init(headers: headers, body: Self.body) }
     let storage = SlowStorage()
@@ -59,7 +60,7 @@ import Vitrine
     async let first = pipeline.image(for: square)
     try await until { storage.waitingCount == 1 }
     async let second = pipeline.image(for: circle)
-    // It has what it asked for, and waits for the first to have kept it.
+    // The second request has its picture, and waits until the first one has saved the original.
     try await until { pipeline.pictures.writes.waitingCount == 1 }
     storage.open()
     return (try await [first, second], server.requests.count)
@@ -76,8 +77,8 @@ import Vitrine
     #expect(responses.map(\.requestCount) == [1, 1] && loads == 2)
   }
 
-  /// The storage has it between the two looks that somebody takes before they download: at the storage, and at what is
-  /// under way.
+  /// Before a download, the pipeline looks in the storage and then among the downloads in progress. The original is
+  /// saved between the two.
   @Test func whatIsKeptInThisMomentIsNotDownloadedAgain() async throws {
     let loader = GatedLoader([:])
     let storage = ScriptedStorage(original: StoredOriginal(bytes: .array(Self.body), metadata: []), missCount: 1)
@@ -94,7 +95,7 @@ import Vitrine
     try arrivals.note(#require(held), of: "a")
     #expect(arrivals["a"] === held && held != nil && arrivals["b"] == nil && bodies.runningCount == 1)
     held = nil
-    // With it goes the place of its body.
+    // The place of its body is freed as well.
     #expect(arrivals["a"] == nil && bodies.runningCount == 0)
   }
 }

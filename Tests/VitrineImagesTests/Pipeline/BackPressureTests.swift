@@ -3,9 +3,9 @@ import Vitrine
 
 @testable import VitrineImages
 
-/// Where one step falls behind, the steps before it wait.
+/// If a step falls behind, the steps before it wait.
 @Suite struct BackPressureTests {
-  /// Keeps pictures when it is let.
+  /// Saves no styled picture until `open` is called.
   private final class SlowStorage: ImageStorage {
     private let state = Locked((isOpen: false, running: 0, most: 0))
 

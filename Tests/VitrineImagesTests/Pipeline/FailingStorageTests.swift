@@ -4,14 +4,14 @@ import Vitrine
 
 @testable import VitrineImages
 
-/// A picture can be shown whatever the storage does.
+/// Pictures are shown even if the storage fails.
 @Suite struct FailingStorageTests {
   let square = try! ImageStyle.square(40)
 
   @Test(arguments: ScriptedStorage.Call.allCases) func aStorageThatFailsFailsNoPicture(call: ScriptedStorage.Call)
     async throws
   {
-    // Small: it is drawn some hundred times.
+    // Small, because it is drawn some hundred times.
     let picture = try ImageEncoder.encode(.gradient(24, 16), as: .jpeg(quality: 0.9))
     let square = try ImageStyle.square(8)
     let bench = try PipelineBench(GatedLoader(["a": picture]))
@@ -42,7 +42,7 @@ import Vitrine
     try bench.end()
   }
 
-  /// A store that is closed answers every change with an error.
+  /// A closed store answers every change with an error.
   @Test func aClosedStoreFailsNoPicture() async throws {
     let bench = try PipelineBench(GatedLoader(["a": PipelineBench.jpeg]))
     let pipeline = bench.pipeline()
@@ -52,7 +52,7 @@ import Vitrine
   }
 
   @Test func whatIsTooLargeForTheStoreIsShownAndItsStylesAreKept() async throws {
-    // An original above the budget: pixels without any order, which no format makes smaller.
+    // An original above the budget: random pixels, which no format compresses.
     var random = SeededRandom(seed: 3)
     let noise = Bitmap.drawn(700, 700) { _, _ in
       let word = random.next()

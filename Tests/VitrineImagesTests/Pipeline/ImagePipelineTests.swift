@@ -5,7 +5,7 @@ import Vitrine
 
 @testable import VitrineImages
 
-/// The whole way: a real server, a real store.
+/// The whole pipeline, with a real server and a real store.
 @Suite struct ImagePipelineTests {
   static let jpeg = try! ImageEncoder.encode(.gradient(200, 120), as: .jpeg(quality: 0.9))
   static let other = try! ImageEncoder.encode(.gradient(90, 200), as: .png)
@@ -53,7 +53,7 @@ import Vitrine
     let fromStore = try await pipeline().image(for: request)
     #expect(fromStore.origin == .styled && fromStore.requestCount == 0 && fromStore.decodeCount == 0)
     #expect(fromStore.bitmap.isMapped && pixels(fromStore.bitmap) == pixels(fromNetwork.bitmap))
-    // Another style is made from the original.
+    // Another style is made from the kept original.
     let styled = try await pipeline().image(for: ImageRequest(request.url, style: circle))
     #expect(styled.origin == .original && styled.requestCount == 0 && styled.decodeCount == 1)
     #expect(server.requests.count == 1)
@@ -138,7 +138,7 @@ import Vitrine
     try removeFolder()
   }
 
-  /// Without waiting for anything: from memory, or from a store that has checked what it has.
+  /// A picture is at hand if it is in memory, or in a store that has checked its bytes.
   @Test func whatIsAtHandIsShownInTheSameMoment() async throws {
     let time = Locked<Int64>(1_700_000_000_000)
     let server = try TestServer { _ in
@@ -155,7 +155,7 @@ import Vitrine
     #expect(shown.bitmap.isMapped && pixels(shown.bitmap) == pixels(made.bitmap))
     #expect(
       later.imageInMemory(for: request)?.origin == .memory && later.imageAtHand(for: request)?.origin == .memory)
-    // What must be asked for, what is not there, what other headers chose, and what is stale.
+    // A picture is not at hand if it must be requested, is missing, was chosen by other headers, or is stale.
     for policy in [ImageRequest.CachePolicy.reload, .revalidate] {
       #expect(
         later.imageAtHand(for: ImageRequest(request.url, style: square, headers: headers, cachePolicy: policy)) == nil
@@ -173,7 +173,7 @@ import Vitrine
     try removeFolder()
   }
 
-  /// Encoded pictures have to be decoded, and what was not read since the store was opened has to be checked.
+  /// Encoded pictures must be decoded. Bytes not read since the store was opened must be checked.
   @Test func whatHasToBeWaitedForIsNotAtHand() async throws {
     let server = try TestServer { _ in .init(body: Self.jpeg) }
     let request = ImageRequest(server.url("/a"), style: square)
@@ -213,7 +213,7 @@ import Vitrine
         try await pipeline.image(for: ImageRequest(server.url(path), style: square))
       }
     }
-    // The second and third time nobody asks for it.
+    // The failures are remembered, so the second and third request for /cut do not reach the server.
     #expect(store.count == 0 && server.requests.count == 2)
     try removeFolder()
   }
@@ -247,10 +247,10 @@ import Vitrine
     try removeFolder()
   }
 
-  /// Fifty are preheated, and then five are asked for in the same moment: the server hears of the five first.
+  /// 50 pictures are preheated, and 5 others are requested at the same moment. The server gets the 5 first.
   @Test func preheatingStepsAside() async throws {
     let server = try TestServer { _ in .init(body: Self.jpeg, delay: 5) }
-    // As long as it may take until the tasks below are on a thread.
+    // Long enough for the tasks below to start on a thread.
     let pipeline = pipeline { $0.preheatingPauseMilliseconds = 3000 }
     pipeline.startPreheating((0..<50).map { ImageRequest(server.url("/preheated/\($0)"), style: square) })
     try await withThrowingTaskGroup(of: Void.self) { group in

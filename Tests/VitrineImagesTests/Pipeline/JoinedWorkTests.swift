@@ -6,7 +6,7 @@ import Testing
 @Suite struct JoinedWorkTests {
   typealias Work = JoinedWork<String, Int>
 
-  /// Work that goes on until it is told its result, and knows how often it was begun and cancelled.
+  /// Work that runs until it gets its result, and counts how often it was begun and canceled.
   private final class Controlled: Sendable {
     let state = Locked((begun: 0, cancelled: 0, result: Result<Int, any Error>?.none, interest: Interest?.none))
 
@@ -41,9 +41,9 @@ import Testing
     let (work, controlled) = (Work(), Controlled())
     let first = ask(work, controlled)
     try await until { controlled.begun == 1 }
-    // Told between a joining and its waiting: there the work ends.
+    // The observer runs after the second caller has joined and before it waits. The work ends at that moment.
     let hasEnded = Locked(false)
-    // Whom the interest tells holds it otherwise.
+    // Breaks the reference cycle between the interest and its observer.
     defer { controlled.state.withLock { $0.interest = nil } }
     controlled.state.withLock { $0.interest }?.follow { interest in
       if interest.priority != .high { return }
@@ -52,7 +52,7 @@ import Testing
       hasEnded.withLock { $0 = work.count == 0 }
     }
     let other = Controlled()
-    // On a thread of its own, which may be held up.
+    // Runs on a thread of its own, because the observer blocks the thread.
     let second = Task.detached(executorPreference: ThreadExecutor()) {
       try await work.value(for: "a", interest: Interest(.high), other.run)
     }
@@ -72,7 +72,7 @@ import Testing
     for task in tasks { #expect(try await task.value == 7) }
     #expect(try await task.value == 8)
     #expect(controlled.begun == 1 && work.count == 0)
-    // It is no cache.
+    // Results are not cached.
     #expect(try await ask(work, controlled).value == 7)
     #expect(controlled.begun == 2)
   }
@@ -139,7 +139,7 @@ import Testing
   @Test func aChangeThatIsToldLateDoesNotUndoALaterOne() async throws {
     let (work, controlled) = (Work(), Controlled())
     let interest = Interest(.normal)
-    // Told first, and changes it again before the work hears of the first change.
+    // This observer runs first. It changes the interest again before the work learns of the first change.
     interest.follow { if $0.priority == .low { $0.set(.high) } }
     let task = ask(work, controlled, "a", interest)
     try await until { controlled.priority == .normal }
@@ -149,7 +149,7 @@ import Testing
     #expect(try await task.value == 1)
   }
 
-  /// Whatever meets, each asker hears exactly once (a continuation resumed twice, or never, would trap or hang).
+  /// Each caller gets exactly one answer. A continuation resumed twice would trap, and one never resumed would hang.
   @Test(.timeLimit(.minutes(10))) func askersThatComeAndGoAtAnyMomentHearOnce() async throws {
     let work = Work()
     let heard = Locked(0)
@@ -175,7 +175,7 @@ import Testing
   }
 }
 
-/// A thread for each piece of a task.
+/// Runs each job of a task on a new thread.
 private final class ThreadExecutor: TaskExecutor {
   func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)

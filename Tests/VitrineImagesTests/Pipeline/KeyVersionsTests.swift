@@ -21,7 +21,7 @@ import Vitrine
     _ = versions.settle(one, of: "a", begunAt: begun)
     let next = try #require(versions.settle(two, of: "a", begunAt: begun))
     #expect(next != begun && versions.current(of: "a") == next)
-    // Others that the same download serves, and others that the older original does.
+    // Other work from the new download is admitted. Other work from the older original is not.
     #expect(versions.admits(two, of: "a", begunAt: begun) && versions.settle(two, of: "a", begunAt: begun) == next)
     #expect(!versions.admits(one, of: "a", begunAt: begun) && versions.settle(one, of: "a", begunAt: begun) == nil)
   }
@@ -106,7 +106,7 @@ import Vitrine
     #expect(running.withLock { $0.most <= 3 && $0.most > 1 && $0.mostPreheating == 1 && !$0.isMixed })
   }
 
-  /// Holds a key, in a task of its own, until that is cancelled.
+  /// Holds a key in a task until the task is canceled.
   private func hold(_ writes: KeyedWrites, _ key: String, _ interest: Interest) async throws -> Task<Void, any Error> {
     let hasBegun = Locked(false)
     let task = Task {
@@ -128,7 +128,7 @@ import Vitrine
     }
     try await until { count.withLock { $0 } == 100 }
     for other in others { try await other.value }
-    // The same key does wait for it.
+    // A write of the same key waits.
     let same = Task { try await writes.run("a", Interest(.high)) { count.withLock { $0 += 1 } } }
     try await until { writes.waitingCount == 1 }
     #expect(count.withLock { $0 } == 100)

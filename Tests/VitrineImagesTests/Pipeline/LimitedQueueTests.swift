@@ -4,7 +4,7 @@ import Testing
 @testable import VitrineImages
 
 @Suite struct LimitedQueueTests {
-  /// Holds the queue's only place until it is told to leave.
+  /// Occupies a place of the queue until the returned task is canceled.
   private func occupy(_ queue: LimitedQueue, _ priority: ImageRequest.Priority = .high) async -> Task<Void, any Error> {
     let ticket = queue.ticket(priority)
     let before = queue.runningCount
@@ -55,7 +55,7 @@ import Testing
       await whenWaiting(tasks.count, queue)
     }
     queue.setPriority(.high, of: tickets["l2"]!)
-    // A ticket alone is not yet one who waits.
+    // A ticket alone does not wait yet.
     try await until { queue.begunWaitingCount == 5 }
     holder.cancel()
     for task in tasks { try await task.value }
@@ -71,7 +71,7 @@ import Testing
     task.cancel()
     await #expect(throws: CancellationError.self) { try await task.value }
     #expect(queue.waitingCount == 0)
-    // One that is cancelled before it begins, too.
+    // A task canceled before it begins leaves the queue as well.
     let other = queue.ticket(.high)
     let early = Task {
       withUnsafeCurrentTask { $0?.cancel() }
@@ -84,7 +84,7 @@ import Testing
     #expect(try await queue.run(last) { true })
   }
 
-  /// Whatever happens to those who wait, it is the order of an array of them.
+  /// After random changes and cancellations, the order equals that of a sorted array.
   @Test(arguments: [1, 2, 3] as [UInt64]) func theOrderIsThatOfPrioritiesAndThenOfTickets(seed: UInt64) async throws {
     var random = SeededRandom(seed: seed)
     let queue = LimitedQueue(limit: 1, preheatingLimit: 1)
@@ -123,7 +123,7 @@ import Testing
     #expect(queue.waitingCount == 0 && queue.runningCount == 0)
   }
 
-  /// Who was joined by a request and has been left by it must not hold up the next.
+  /// A place that a request left, and that only preheating still wants, must not delay the next request.
   @Test func aPlaceThatIsWantedForPreheatingAloneIsNoRequestsPlaceAnyMore() async throws {
     let queue = LimitedQueue(limit: 1, preheatingLimit: 1)
     let (interest, other) = (Interest(.normal), Interest(.low))
@@ -135,7 +135,7 @@ import Testing
     try await until { queue.runningCount == 2 }
     try #require(queue.waitingCount == 0)
     let held = try await second.value
-    // Nor one that somebody else takes over.
+    // The same holds for a place that another interest takes over.
     let third = Task { try await queue.run(Interest(.high)) { true } }
     try await until { queue.begunWaitingCount == 1 }
     held.follow(Interest(.preheating))
@@ -143,7 +143,7 @@ import Testing
     third.cancel()
     #expect(try await third.value)
     withExtendedLifetime((place, held)) {}
-    // With all of them gone there is one place again, and one for preheating.
+    // When all places are free again, the queue has one place, and one for preheating.
     let holder = await occupy(queue)
     let waiting = Task { try await queue.run(Interest(.high)) { true } }
     try await until { queue.begunWaitingCount == 1 }
@@ -156,7 +156,7 @@ import Testing
     queue.setAdmitsPreheating(false)
     let holder = await occupy(queue)
     let interest = Interest(.normal)
-    // Told first, and changes it again before the queue hears of the first change.
+    // This observer runs first. It changes the interest again before the queue learns of the first change.
     interest.follow { if $0.priority == .preheating { $0.set(.normal) } }
     let hasRun = Locked(false)
     let task = Task { try await queue.run(interest) { hasRun.withLock { $0 = true } } }
@@ -183,7 +183,7 @@ import Testing
     try await alone.value
     try await later.value
     #expect(order.withLock { $0 } == ["alone", "later"])
-    // One that gives up lets those in whom it kept out.
+    // If a task that wants all places gives up, the tasks behind it proceed.
     let holder = await occupy(queue)
     let second = Task { try await queue.run(Interest(.high), .all) {} }
     try await until { queue.begunWaitingCount == 1 }
@@ -202,7 +202,7 @@ import Testing
     let tasks = tickets.map { ticket in Task { try await queue.run(ticket) { ran.withLock { $0 += 1 } } } }
     try await Task.sleep(nanoseconds: 30_000_000)
     #expect(ran.withLock { $0 } == 0)
-    // A request does not wait for it, and one that is asked for is no preheating any more.
+    // A request does not wait for admission. A ticket raised to a request's priority is no longer preheating.
     queue.setPriority(.normal, of: tickets[2])
     try await tasks[2].value
     let holder = await occupy(queue)

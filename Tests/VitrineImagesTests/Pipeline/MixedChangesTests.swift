@@ -5,12 +5,12 @@ import Vitrine
 
 @testable import VitrineImages
 
-/// Whatever meets: saving, reloading, clearing and showing of a few keys at once.
+/// A few keys are saved, reloaded, cleared and shown at once, in random combinations.
 @Suite struct MixedChangesTests {
   private static let styles = try! [8, 12, 16].map { try ImageStyle.square(Points(Double($0))) }
   private static let keys = ["a", "b", "c"]
 
-  /// A picture that tells its number by its one colour.
+  /// A picture whose single color encodes its number.
   private static func picture(_ number: Int) throws -> [UInt8] {
     let color = RGBA(UInt8(number % 16 * 16), UInt8(number / 16 % 16 * 16), 80)
     return try ImageEncoder.encode(.drawn(24, 24) { _, _ in color }, as: .png)
@@ -49,7 +49,7 @@ import Vitrine
           }
         }
       }
-      // One colour for all styles of a key: in memory, in the store, and of the original, where that is kept.
+      // All styles of a key have one color: in memory, in the store, and in the original if that is kept.
       for key in Self.keys {
         var colors: Set<[UInt8]> = []
         for style in Self.styles {

@@ -3,7 +3,7 @@ import Vitrine
 
 @testable import VitrineImages
 
-/// What several ask for at a time is drawn once, whoever asks and however.
+/// A style that several requests want at the same time is drawn once, however they ask.
 @Suite struct OnceTests {
   /// Styles that count how often they are drawn.
   private struct Counted {
@@ -53,7 +53,7 @@ import Vitrine
     try bench.end()
   }
 
-  /// One that cannot be drawn keeps none of the others from being there.
+  /// A style that cannot be drawn does not fail the other styles of its family.
   @Test(arguments: [false, true]) func aMemberThatCannotBeDrawnFailsAlone(isFirst: Bool) async throws {
     let bench = try PipelineBench(GatedLoader(["u": PipelineBench.jpeg], isOpen: false))
     let good = [try ImageStyle.square(20), try .square(30)]
@@ -62,7 +62,7 @@ import Vitrine
     let answers = try await withThrowingTaskGroup(of: Bool.self) { group in
       for style in isFirst ? [bad] + good : good + [bad] {
         group.addTask { (try? await pipeline.image(for: ImageRequest("u", style: style))) != nil }
-        // Each is there before the next asks.
+        // Waits until the download of the first request has begun.
         try await until { !bench.loader.loads.isEmpty }
       }
       bench.loader.open()
@@ -72,7 +72,7 @@ import Vitrine
     try bench.end()
   }
 
-  /// Equal as strings, and not as bytes, by which a store tells keys apart.
+  /// The keys are equal as strings, but not as bytes. A store compares bytes.
   @Test func keysThatOnlyLookTheSameAreTwo() async throws {
     let keys = ["caf\u{E9}", "cafe\u{301}"]
     #expect(keys[0] == keys[1])

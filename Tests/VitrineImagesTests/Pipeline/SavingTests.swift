@@ -5,7 +5,7 @@ import Vitrine
 
 @testable import VitrineImages
 
-/// Pictures that an app made or got by itself.
+/// Pictures that an app made itself, or got without the pipeline.
 @Suite struct SavingTests {
   let square = try! ImageStyle.square(40)
   let circle = try! ImageStyle.circle(30)
@@ -26,7 +26,7 @@ import Vitrine
     #expect(try loaded.bitmap.difference(to: Bitmap.glass(60, 50).converted(to: .bgra8888)) <= 2)
     await #expect(throws: ImageError.self) { try await pipeline.save(.glass(6, 5), "x", format: .jpeg) }
     await #expect(throws: ImageError.self) { try await pipeline.save(.gradient(6, 5), "x", quality: 1.5) }
-    // Pixels alone would do, and not what its format keeps beside them.
+    // The limit has room for the pixels, but not for the memory that WebP needs beside them.
     let strict = bench.pipeline { $0.decoder = ImageDecoder(limits: DecodingLimits(byteCount: 20_000)) }
     await #expect(throws: ImageError.self) { try await strict.save(.glass(64, 64), "x", format: .webp) }
     try await strict.save(.glass(64, 64), "y", format: .png)
@@ -52,7 +52,7 @@ import Vitrine
     try await pipeline.save(PipelineBench.jpeg, "offer 17")
     let styled = try await #require(pipeline.load("offer 17", style: square))
     #expect(styled.bitmap.size == PixelSize(width: 40, height: 40) && styled.bitmap.isMapped)
-    // What is no URL needs none, while its original is kept.
+    // The key is no URL. While its original is kept, no URL is needed.
     let asked = try await pipeline.image(for: ImageRequest("offer 17", style: circle))
     #expect(asked.origin == .original && asked.requestCount == 0)
     #expect(bench.loader.loads.isEmpty)
@@ -67,7 +67,7 @@ import Vitrine
     await #expect(throws: ImageError.truncated(.jpeg)) { try await pipeline.save(cut, "a") }
     await #expect(throws: ImageError.self) { try await pipeline.save(Array("<html>".utf8), "b") }
     #expect(bench.store.bytes("a") == PipelineBench.jpeg && !bench.store.contains("b"))
-    // Nor is what nobody could show again.
+    // A picture above the decoder's limits is not saved, because it could not be shown.
     let small = bench.pipeline { $0.decoder = ImageDecoder(limits: DecodingLimits(side: 50)) }
     await #expect(throws: ImageError.self) { try await small.save(.gradient(60, 20), "b") }
     #expect(!bench.store.contains("b"))
@@ -88,7 +88,7 @@ import Vitrine
     try bench.end()
   }
 
-  /// A download that began before must not come in later.
+  /// A download that began earlier must not replace the saved picture.
   @Test func aSavedPictureOutlivesADownloadUnderWay() async throws {
     let bench = try PipelineBench(GatedLoader(["u": PipelineBench.jpeg], isOpen: false))
     for isLarge in [false, true] {
@@ -99,7 +99,7 @@ import Vitrine
       let old = Task { try await pipeline.image(for: request) }
       try await until { bench.loader.loads.count > loads }
       try await pipeline.save(PipelineBench.other, key)
-      // Whoever asks now does not join it.
+      // A request made now does not join the older download.
       let new = try await pipeline.image(for: request)
       #expect(new.origin == .original)
       bench.loader.open()

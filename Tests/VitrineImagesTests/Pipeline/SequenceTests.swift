@@ -10,7 +10,7 @@ import Vitrine
   let large = try! ImageStyle.square(80)
   let wide = try! ImageStyle.rectangle(60, 20)
 
-  /// A picture that was downloaded is kept for a moment before it is given out, and may come from there as a placeholder.
+  /// A downloaded picture is saved shortly before it is returned, so the store may return it first, as a placeholder.
   private func origins(_ pipeline: ImagePipeline, _ request: ImageRequest) async throws -> [ImageResponse.Origin] {
     try await pipeline.images(for: request).reduce(into: []) { $0.append($1.origin) }
   }
@@ -26,7 +26,8 @@ import Vitrine
     try bench.end()
   }
 
-  /// Of the store, by a process that has not seen any of these styles; and of memory, where the store has none.
+  /// The placeholder comes from the store in a process that has shown no style yet, or from memory if the store is
+  /// empty.
   @Test(arguments: [false, true]) func theNearestSizeThatIsThereComesFirst(inMemory: Bool) async throws {
     let cases: [(wanted: ImageStyle, near: ImageStyle)] = [
       (try .square(50), large), (try .square(100), large), (try .square(20), square), (try .rectangle(90, 30), wide),
@@ -49,7 +50,7 @@ import Vitrine
     }
   }
 
-  /// Also where other sizes are there, and from memory as from the store.
+  /// A stale picture comes before other sizes, both from memory and from the store.
   @Test(arguments: [false, true]) func whatIsStaleComesBeforeOtherSizes(inMemory: Bool) async throws {
     let bench = try PipelineBench(GatedLoader(["a": PipelineBench.jpeg]))
     bench.loader.set(headers: ["Cache-Control": "max-age=0"])
@@ -115,7 +116,7 @@ import Vitrine
     listener.cancel()
     _ = try? await listener.value
     try await until { bench.loader.cancelledCount == 1 }
-    // One that is dropped unheard, too.
+    // A sequence that is dropped without being read is canceled as well.
     do { _ = pipeline.images(for: ImageRequest("b", style: square)) }
     try await until { bench.loader.cancelledCount == bench.loader.loads.count }
     try bench.end()

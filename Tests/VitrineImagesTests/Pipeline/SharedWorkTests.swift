@@ -5,7 +5,7 @@ import Vitrine
 
 @testable import VitrineImages
 
-/// What is done once for many, and what is not mixed up by it.
+/// Work that several requests share, and results that must stay apart.
 @Suite struct SharedWorkTests {
   let styles = try! [20, 30, 40, 50, 60].map { try ImageStyle.square(Points(Double($0))) }
 
@@ -19,7 +19,7 @@ import Vitrine
   }
 
   @Test func fiveStylesTakeOneDownloadAndOneDecode() async throws {
-    // Large, so that its decoding takes longer than it takes all to come for it.
+    // Large, so that decoding takes longer than the arrival of all requests.
     let large = try ImageEncoder.encode(.gradient(900, 700), as: .jpeg(quality: 0.9))
     for keeps in [Keeping.both, .styled] {
       let bench = try PipelineBench(GatedLoader(["a": large], isOpen: false))
@@ -29,7 +29,7 @@ import Vitrine
       bench.loader.open()
       let decodes = try await responses.value.map(\.decodeCount)
       #expect(bench.loader.loads.count == 1 && decodes.reduce(0, +) == 1, "\(decodes)")
-      // From the original that is kept, too.
+      // Further styles are made from the kept original.
       if keeps == .both {
         let more = try [21, 31, 41, 51, 61].map { try ImageStyle.square(Points(Double($0))) }
         let again = try await all(bench.pipeline(), more.map { ImageRequest("a", style: $0) })
@@ -78,7 +78,7 @@ import Vitrine
           requests.append(ImageRequest("a", style: style, cachePolicy: policy))
         }
       }
-      // What is cached only may not be there.
+      // A `cacheOnly` request may find nothing.
       let tasks = requests.map { request in Task { try await pipeline.image(for: request) } }
       try await until { bench.loader.loads.count == 2 }
       bench.loader.open()
@@ -104,7 +104,7 @@ import Vitrine
     }
   }
 
-  /// The original of the second picture is not kept, and the other style has been made from the first.
+  /// The second original is not kept, and the other style was made from the first.
   @Test func aStyleOfAnOlderOriginalIsAMissAlsoWhereNoOriginalIsKept() async throws {
     for keeps in [Keeping.styled, .automatic, .both] {
       let bench = try PipelineBench(GatedLoader(["a": PipelineBench.jpeg]))
@@ -138,7 +138,7 @@ import Vitrine
       try await pipeline.image(for: ImageRequest("a", style: styles[0], cachePolicy: .reload))
     }
     try await until { bench.loader.loads.count == 2 }
-    // It joins a download that is nothing to the first if it fails.
+    // It joins the download. If that fails, only this request falls back to the kept original.
     let patient = Task {
       try await pipeline.image(for: ImageRequest("a", style: styles[1], cachePolicy: .staleIfError))
     }
@@ -191,7 +191,7 @@ import Vitrine
     try bench.end()
   }
 
-  /// Shown as it is while it is asked for anew; and what comes then is checked before it takes the place of anything.
+  /// The stale picture is shown while the new one is requested. The answer is checked before it replaces anything.
   @Test(arguments: [true, false]) func whatIsStaleIsRenewedBehindWhoeverIsShownIt(isPicture: Bool) async throws {
     let bench = try PipelineBench(GatedLoader(["a": PipelineBench.jpeg]))
     bench.loader.set(headers: ["Cache-Control": "max-age=10, stale-while-revalidate=1000"])

@@ -3,7 +3,7 @@ import Vitrine
 
 @testable import VitrineImages
 
-/// How what a style made is kept.
+/// The form in which styled pictures are kept.
 @Suite struct StyledFormTests {
   let square = try! ImageStyle.square(64)
 
@@ -11,7 +11,7 @@ import Vitrine
     bench.store.blob("a", style: style.key)?.encoding
   }
 
-  /// Each time as if the program had just been started.
+  /// Each round uses a new pipeline, as a program just started would.
   @Test func automaticTurnsToPixelsWithTheSecondShowingFromTheStoreAlsoAcrossOpenings() async throws {
     let bench = try PipelineBench(GatedLoader(["a": PipelineBench.jpeg]))
     let request = ImageRequest("a", style: square)
@@ -23,7 +23,7 @@ import Vitrine
       bytes.append(response.bitmap.bytes)
     }
     #expect(seen == ["network 1 false", "styled 1 false", "styled 1 true", "styled 0 true"])
-    // From the second on they are what the encoded one decodes to.
+    // From the second showing on, the pixels equal the decoded form.
     #expect(bytes[1] == bytes[2] && bytes[2] == bytes[3])
     try bench.end()
   }
@@ -84,7 +84,7 @@ import Vitrine
     func response(_ headers: [String: String]) -> ResponseRecord {
       ResponseRecord(headers: headers, requestHeaders: ["Accept": "image/x"], now: 0)
     }
-    // Nothing is said that anybody would ask for.
+    // The headers say nothing that a later request needs.
     for plain in [nil, response([:]), response(["Content-Type": "image/png"])] {
       let record = StyledRecord(original: digest, response: plain, showingCount: 3)
       #expect(
@@ -105,7 +105,7 @@ import Vitrine
     }
     var fixed = StyledRecord(original: digest, response: response(["Cache-Control": "max-age=5"])).metadata
     #expect(fixed[17..<27] == [136, 19, 0, 0, 0, 0, 0, 0, 0, 0])
-    // Chosen by headers, and nobody can read which.
+    // Chosen by headers, but their record is unreadable.
     fixed[26] = 1
     fixed[27] = 0
     #expect(StyledRecord(metadata: fixed).vary == ["*": ""])

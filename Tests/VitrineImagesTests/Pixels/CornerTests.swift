@@ -41,7 +41,7 @@ import Vitrine
     }
   }
 
-  /// Each pixel beside 64 x 64 points in it.
+  /// Compares the coverage of each pixel with 64 x 64 points in it.
   @Test func eachPixelIsCoveredByWhatIsInside() {
     let (width, height, radius, border) = (23, 17, 7.3, 1.6)
     let mask = RoundedMask(size: PixelSize(width: width, height: height), cornerRadius: radius, border: border)
@@ -72,7 +72,7 @@ import Vitrine
           let pixel = bitmap.pixel(x, y)
           #expect(pixel == bitmap.pixel(w - 1 - x, y) && pixel == bitmap.pixel(x, h - 1 - y))
           if w == h { #expect(pixel == bitmap.pixel(y, x)) }
-          // White, multiplied by its alpha.
+          // White, multiplied by alpha.
           #expect(Set(pixel).count == 1)
         }
       }
@@ -89,7 +89,7 @@ import Vitrine
         }
       }
     }
-    // The corner of what is seen, which begins behind the border.
+    // The corner of the visible part, which begins inside the border.
     #expect(bitmap.pixel(3, 3) == [0, 0, 0, 0] && bitmap.pixel(6, 6)[3] == 255)
   }
 
@@ -105,9 +105,9 @@ import Vitrine
     }
   }
 
-  /// All of the picture lies inside of the border, not under it.
+  /// The whole picture lies inside the border, not under it.
   @Test func aBorderHidesNothingOfThePicture() throws {
-    // A frame of white, one pixel wide at the scale that is drawn, around black.
+    // A white frame around black, one pixel wide at the drawn scale.
     let picture = TestPicture(60, 60) { x, y in
       min(x, y, 59 - x, 59 - y) < 2 ? [255, 255, 255, 255] : [0, 0, 0, 255]
     }
@@ -118,7 +118,7 @@ import Vitrine
   }
 
   @Test func roundedSidesKeepACircleACircle() throws {
-    // 20.4 points come to 20 pixels, 20.6 to 21.
+    // 20.4 points become 20 pixels, and 20.6 points become 21.
     for diameter: Points in [20.4, 20.6, 0.4, 1.2] {
       let style = try ImageStyle.circle(diameter)
       let size = try #require(style.pixelSize)

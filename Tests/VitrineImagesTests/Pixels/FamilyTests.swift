@@ -35,7 +35,7 @@ import Vitrine
     #expect(memory.suffix(64).allSatisfy { $0 == 0xCC })
   }
 
-  /// The renderer's promise for scaled decodes, with a source whose pixels are means of the picture's.
+  /// The renderer's promise for scaled decodes, with a source whose pixels are means of the picture's pixels.
   @Test func theSufficientSourceGivesNearlyTheSame() throws {
     let picture = TestPicture.waves(240, 180)
     let renderer = try StyleRenderer(.square(24), picture: picture.size)

@@ -4,7 +4,7 @@ import Vitrine
 
 @testable import VitrineImages
 
-/// What is one colour before is one colour afterwards, to the byte.
+/// A picture of one color keeps that color, to the byte.
 @Suite struct FlatColorTests {
   static let sizes: [PixelSize] = [(1, 1), (2, 3), (7, 7), (31, 17), (64, 64)].map {
     PixelSize(width: $0, height: $1)
@@ -33,7 +33,7 @@ import Vitrine
     }
   }
 
-  /// All 256 values of a byte, at a scale that is no whole number, where rounding has most to do.
+  /// All 256 values of a byte, at a fractional scale, where rounding matters most.
   @Test func everyValueOfAByteStays() throws {
     for value in UInt8.min...255 {
       let bitmap = try TestPicture.flat(11, 9, [value, 255 - value, value / 2, 255]).drawn(
@@ -51,14 +51,14 @@ import Vitrine
       for y in 0..<5 { for x in 0..<7 { #expect(bitmap.pixel(x, y) == bitmap.pixel(0, 0)) } }
       return bitmap.pixel(3, 2)
     }
-    // A colour that RGB565 has: levels 4, 17, 27.
+    // RGB565 has this color: levels 4, 17, 27.
     let color: [UInt8] = [33, 69, 222, 255]
     #expect(try bytes(.bgra8888, color) == [222, 69, 33, 255])
     #expect(try bytes(.rgba8888, color) == [33, 69, 222, 255])
     #expect(try bytes(.bgrx8888, color) == [222, 69, 33, 255])
     #expect(try bytes(.rgbx8888, color) == [33, 69, 222, 255])
     #expect(try bytes(.rgb565, color) == [UInt8((17 << 5 | 27) & 0xFF), UInt8(4 << 3 | 17 >> 3)])
-    // 0.0722 of blue's light 0.730, 0.7152 of green's 0.0595, 0.2126 of red's 0.0152: 0.0985, which is 88.5.
+    // 0.0722 of blue's light 0.730, 0.7152 of green's 0.0595 and 0.2126 of red's 0.0152 make 0.0985, which is 88.5.
     #expect([[88], [89]].contains(try bytes(.gray8, color)))
     let half: [UInt8] = [255, 0, 0, 128]
     #expect(try bytes(.bgra8888, half) == [0, 0, 128, 128])

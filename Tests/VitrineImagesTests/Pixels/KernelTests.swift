@@ -12,7 +12,7 @@ import Testing
     #expect(ResamplingKernel.area.weight(0.5) == 1 && ResamplingKernel.area.weight(-0.5) == 0)
   }
 
-  /// Wherever a target pixel lies, the source pixels around it count for one in sum.
+  /// At any position of a target pixel, the weights of the source pixels around it add up to 1.
   @Test(arguments: ResamplingKernel.allCases)
   func weightsSumUpToOne(_ kernel: ResamplingKernel) {
     for step in 0..<100 {
@@ -23,7 +23,7 @@ import Testing
     var random = SeededRandom(seed: 9)
     for _ in 0..<300 {
       let (source, count) = (1 + random.below(60), 1 + random.below(60))
-      // Some of them over the source's ends, as a border makes them.
+      // Some ranges extend beyond the source, as with a border.
       let start = Double(random.below(400) - 100) / 7
       let table = TapTable(
         kernel, start: start, length: Double(1 + random.below(900)) / 9, sourceCount: source, count: count)

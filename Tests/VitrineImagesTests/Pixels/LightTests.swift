@@ -4,7 +4,7 @@ import Vitrine
 
 @testable import VitrineImages
 
-/// What is mixed is light, and only of what can be seen.
+/// Resampling mixes light, and only that of visible pixels.
 @Suite struct LightTests {
   @Test func everyByteComesBackFromItsLight() {
     let curve = TransferCurve.sRGB
@@ -31,7 +31,7 @@ import Vitrine
     let board = TestPicture(64, 64) { x, y in (x + y) % 2 == 0 ? [0, 0, 0, 255] : [255, 255, 255, 255] }
     for kernel in ResamplingKernel.allCases {
       let bitmap = try board.drawn(.square(16), .upright, kernel)
-      // Half of white's light is 188; half of its byte were 128.
+      // Half of white's light is byte 188. Half of white's byte would be 128.
       #expect(bitmap.channel(1).allSatisfy { (187...189).contains($0) }, "\(kernel)")
     }
   }
@@ -41,7 +41,8 @@ import Vitrine
     func mean(_ bytes: [UInt8]) -> Double {
       bytes.reduce(0) { $0 + TransferCurve.decoded(Double($1) / 255) } / Double(bytes.count)
     }
-    // Nothing is cut away: the picture has the style's proportions. Gray in the middle, so that nothing overshoots.
+    // The picture has the style's proportions, so nothing is cut off. Its values are in the middle, so nothing
+    // overshoots.
     let style = try ImageStyle(name: name)
     let size = try #require(style.pixelSize)
     var random = SeededRandom(seed: 5)
@@ -56,7 +57,7 @@ import Vitrine
 
   @Test(arguments: ResamplingKernel.allCases)
   func aTransparentPixelsColorIsNeverSeen(_ kernel: ResamplingKernel) throws {
-    // A green disc with a hard edge, in what is transparent and magenta.
+    // A green disc with a hard edge on transparent magenta.
     let picture = TestPicture(60, 60, hasAlpha: true) { x, y in
       (x - 30) * (x - 30) + (y - 30) * (y - 30) < 500 ? [0, 200, 0, 255] : [255, 0, 255, 0]
     }
@@ -88,7 +89,7 @@ import Vitrine
         #expect(try picture.drawn(.rectangle(23, 19), .upright, kernel).difference(to: upright) == 0)
         #expect(try picture.drawn(.square(500, mode: .fit), .upright, kernel).difference(to: upright) == 0)
       }
-      // The middle of it, too.
+      // A part from the middle of the picture keeps its pixels as well.
       let middle = try picture.drawn(.rectangle(23, 9))
       for x in 0..<23 { for y in 0..<9 { #expect(middle.pixel(x, y) == upright.pixel(x, y + 5)) } }
     }

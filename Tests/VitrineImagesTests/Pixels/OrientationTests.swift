@@ -17,7 +17,7 @@ import Vitrine
     }
   }
 
-  /// Columns first or rows first makes no difference but that of rounding.
+  /// Scaling columns first or rows first makes no difference except for rounding.
   @Test(
     arguments: Orientation.allCases,
     ["rectangle-20x9", "rectangle-9x20", "square-70", "square-30-fit", "rounded-20x16-r7-b2", "rounded-25x31-r5-fit"])

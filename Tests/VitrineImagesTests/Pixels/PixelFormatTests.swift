@@ -4,7 +4,7 @@ import Vitrine
 
 @testable import VitrineImages
 
-/// From one format to another, and the few levels of RGB565.
+/// Conversion from one format to another, and the few levels of RGB565.
 @Suite struct PixelFormatTests {
   private func dithered(_ byte: UInt32, _ x: Int, _ y: Int) -> (red: Int, green: Int, blue: Int) {
     let word = FewLevels.shared.rgb565(0xFF00_0000 | byte << 16 | byte << 8 | byte, x: x, y: y)
@@ -39,7 +39,7 @@ import Vitrine
   }
 
   @Test func neighboursAreDitheredDifferently() {
-    // Half-way between two levels every second pixel is lifted.
+    // Halfway between two levels, every second pixel is raised.
     let byte = UInt32((FewLevels.expanded(10, 31) + FewLevels.expanded(11, 31)) / 2)
     for y in 0..<8 {
       for x in 0..<8 { #expect(dithered(byte, x, y).red != dithered(byte, x + 1, y).red) }
@@ -59,7 +59,7 @@ import Vitrine
     let source = try canonical.converted(to: from)
     let converted = try source.converted(to: to)
     #expect(converted.layout == BitmapLayout.drawable(width: 19, height: 11, format: to))
-    // Drawn in the format at once is the same as converted to it.
+    // Drawing in a format gives the same as converting to it.
     #expect(try picture.drawn(.rectangle(19, 11, format: to)).difference(to: canonical.converted(to: to)) == 0)
     switch (from, to) {
     case (.bgra8888, _), (.rgba8888, _): #expect(converted.difference(to: try canonical.converted(to: to)) == 0)
@@ -87,7 +87,7 @@ import Vitrine
   }
 
   @Test func packedRowsOfOddLengthAreConverted() throws {
-    // Rows of 7 bytes: words of RGB565 begin at odd places.
+    // With rows of 7 bytes, words of RGB565 begin at odd offsets.
     let layout = try #require(BitmapLayout(width: 3, height: 4, bytesPerRow: 7, format: .rgb565))
     let drawn = try Bitmap(layout: layout) { memory in
       memory.withUnsafeMutableBytes { bytes in
@@ -109,7 +109,7 @@ import Vitrine
   }
 
   @Test func grayIsAsBrightAsTheColor() throws {
-    // CIE's Y of the primaries, encoded: 0.2126 is 127, 0.7152 is 220, 0.0722 is 76.
+    // The CIE Y of the primaries, encoded: 0.2126 is 127, 0.7152 is 220, 0.0722 is 76.
     for (color, gray) in [([255, 0, 0, 255], 127), ([0, 255, 0, 255], 220), ([0, 0, 255, 255], 76)]
       as [([UInt8], UInt8)]
     {

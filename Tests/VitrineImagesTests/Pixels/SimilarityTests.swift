@@ -4,12 +4,12 @@ import Vitrine
 
 @testable import VitrineImages
 
-/// Ours beside Pillow's: see `scripts/similarity`.
+/// Compares drawn pictures with Pillow's: see `scripts/similarity`.
 @Suite struct SimilarityTests {
   static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent()
 
-  /// The environment that `scripts/similarity --setup` makes; a test makes none, since that needs a network.
+  /// The Python of `scripts/similarity --setup`. No test makes this environment, because that needs a network.
   static let python: String? = {
     let path = root.appending(path: ".build-python/bin/python3").path
     guard FileManager.default.isExecutableFile(atPath: path) else { return nil }
@@ -29,7 +29,7 @@ import Vitrine
     #expect(compared.status == 0, "\(compared.output)")
   }
 
-  /// What `scripts/similarity` runs: not a test.
+  /// Draws pictures for `scripts/similarity`. This is not a test.
   @Test(.enabled(if: ProcessInfo.processInfo.environment["VITRINE_PIXELS"] != nil))
   func rawPicturesAreDrawn() throws {
     let path = try #require(ProcessInfo.processInfo.environment["VITRINE_PIXELS"])

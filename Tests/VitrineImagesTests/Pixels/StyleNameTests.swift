@@ -3,7 +3,7 @@ import Vitrine
 
 @testable import VitrineImages
 
-/// Each style has one name, and each name one style.
+/// Each style has one name, and each name means one style.
 @Suite struct StyleNameTests {
   @Test(arguments: [
     "original", "square-60", "square-60@2x", "square-60-fit", "square-60-fit@1.5x:RGB565", "rectangle-100x50",
@@ -60,7 +60,7 @@ import Vitrine
     #expect(found.count > 300)
   }
 
-  /// A name with a byte changed is no name, or that of another style.
+  /// A name with a changed byte is invalid, or the name of another style.
   @Test(arguments: [UInt64(5), 6])
   func aChangedNameIsNotTheSameStyle(_ seed: UInt64) {
     var random = SeededRandom(seed: seed)
@@ -126,7 +126,7 @@ import Vitrine
     refused { try .free("a", version: -1) { picture, _ in picture } }
     refused { try .free("a", version: 1_000_000_000) { picture, _ in picture } }
     refused { try .free("a", parameter: String(repeating: "a", count: 65)) { picture, _ in picture } }
-    // Within their bounds, and yet too long a name when all of it is escaped.
+    // Both parts are within their limits, but with all bytes escaped the name is too long.
     let long = String(repeating: "%", count: 64)
     refused { try .free(long, parameter: long) { picture, _ in picture } }
   }

@@ -4,7 +4,7 @@ import Vitrine
 
 @testable import VitrineImages
 
-/// How large a bitmap becomes, and of which part of the picture.
+/// The size of a bitmap, and the part of the picture that it shows.
 @Suite struct StylePlanTests {
   static let extremes: [PixelSize] = [
     (1, 1), (1, 16384), (16384, 1), (3, 2), (4000, 3000), (65535, 65535), (2, 65535),
@@ -22,7 +22,7 @@ import Vitrine
           #expect(part.x >= 0 && part.y >= 0)
           #expect(part.x + part.width <= Double(picture.width) + 1e-6)
           #expect(part.y + part.height <= Double(picture.height) + 1e-6)
-          // Not stretched, in the middle, and up to two sides of the picture.
+          // The part is not stretched, is centered, and reaches two sides of the picture.
           #expect(
             abs(part.width * Double(plan.size.height) - part.height * Double(plan.size.width)) < 1e-6 * part.width
               * Double(plan.size.height))
@@ -40,7 +40,7 @@ import Vitrine
     ("square-300-fit", 16384, 1, 300, 1), ("square-300-fit", 16384, 60, 300, 1),
     ("rectangle-10x20-fit", 999, 1, 10, 1),
     ("square-1-fit", 4000, 3000, 1, 1), ("square-60-fit@2x", 300, 300, 120, 120),
-    // With a border the picture has less room, and its size counts besides.
+    // A border leaves less room for the picture, and adds to the size.
     ("rounded-300x300-r20-b10-fit", 4000, 2000, 300, 160), ("rounded-300x300-r20-b10-fit", 40, 20, 60, 40),
     ("rounded-300x300-r20-b10.4-fit", 1, 16384, 22, 300),
   ])
@@ -89,7 +89,7 @@ import Vitrine
   }
 
   @Test func aScaledSourceGivesABitmapOfTheSameSize() throws {
-    // 1001 x 751 fitted into 300 is 300 x 225; its half, rounded up as decoders do, alone would be 300 x 225.1.
+    // 1001 x 751 fitted into 300 is 300 x 225. A decoder rounds half of it up, which alone would be 300 x 225.1.
     for (width, height) in [(1001, 751), (333, 1000), (640, 427)] {
       let picture = PixelSize(width: width, height: height)
       let source = TestPicture.flat((width + 1) / 2, (height + 1) / 2, [1, 2, 3, 255])
@@ -106,12 +106,12 @@ import Vitrine
   @Test func theSufficientSizeHasRoomForWhatIsSeen() throws {
     let factor = StylePlan.sufficientFactor
     let picture = PixelSize(width: 6000, height: 3000)
-    // The square in the middle is half of the picture.
+    // The centered square is half of the picture.
     let fill = try StyleRenderer(.square(300), picture: picture).sufficientSize
     #expect(fill == PixelSize(width: Int((600 * factor).rounded(.up)), height: Int((300 * factor).rounded(.up))))
     let fit = try StyleRenderer(.square(300, mode: .fit), picture: picture).sufficientSize
     #expect(fit == PixelSize(width: Int((300 * factor).rounded(.up)), height: Int((150 * factor).rounded(.up))))
-    // Never more than there is.
+    // The sufficient size is never larger than the picture.
     #expect(try StyleRenderer(.square(2900), picture: picture).sufficientSize == picture)
     let family = try [ImageStyle.square(300), .square(300, mode: .fit), .rectangle(10, 200)].map {
       try StyleRenderer($0, picture: picture)

@@ -8,10 +8,10 @@ import Testing
   @Test func noMoreWaitThanMay() {
     let most = PreheatQueue.mostWaiting
     var queue = PreheatQueue(limit: 1)
-    // Of one call the first.
+    // If one call adds too many, the first ones wait.
     queue.add(requests(0..<most + 500), .memory, notBefore: 0)
     #expect(queue.waitingRequests.map(\.url) == (0..<most).map { "\($0)" })
-    // Of several the last; and what waits already is not there twice.
+    // If several calls add too many, the last ones wait. A waiting request is not added again.
     queue.add(requests(most - 10..<most) + requests(most..<most + 30), .memory, notBefore: 0)
     #expect(queue.waitingRequests.map(\.url) == (30..<most + 30).map { "\($0)" })
     #expect(queue.begin(at: 0)?.request.url == "30")

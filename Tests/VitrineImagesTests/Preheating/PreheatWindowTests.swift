@@ -10,10 +10,10 @@ import VitrineImages
   @Test func theFirstWindowLiesEvenlyAroundWhatIsSeen() throws {
     var window = PreheatWindow()
     let change = try required(window.update(visible: 6000..<6600, in: rows))
-    // Twice ten rows, five before and five behind.
+    // Twice ten rows: five before the visible ones, and five after.
     #expect(window.items == 95..<115 && change.left == [])
     #expect(Set(change.entered) == Set(95..<115))
-    // From the middle outwards.
+    // Rows enter from the middle outward.
     #expect(change.entered.prefix(2) == [104, 105] && change.entered.suffix(2) == [95, 114])
   }
 
@@ -22,7 +22,7 @@ import VitrineImages
     #expect(isThere(window.update(visible: 0..<600, in: rows)))
     #expect(!isThere(window.update(visible: 200..<800, in: rows)))
     #expect(isThere(window.update(visible: 201..<801, in: rows)))
-    // Counted from where it last moved.
+    // The distance counts from the window's last move.
     #expect(!isThere(window.update(visible: 400..<1000, in: rows)))
   }
 
@@ -30,7 +30,7 @@ import VitrineImages
     var window = PreheatWindow()
     _ = window.update(visible: 6000..<6600, in: rows)
     let down = try required(window.update(visible: 6300..<6900, in: rows))
-    // The middle is at 6600 + 200: rows of 6200 to 7400.
+    // The middle is at 6600 + 200, so the window spans 6200 to 7400.
     #expect(window.items == 103..<124)
     #expect(down.left == Array(95..<103) && down.entered == Array(115..<124))
     let up = try required(window.update(visible: 6000..<6600, in: rows))
@@ -83,7 +83,7 @@ import VitrineImages
     #expect(UniformGrid(itemCount: -5, columnCount: 0, rowLength: .nan).items(in: 0..<10).isEmpty)
   }
 
-  /// However one scrolls, who applies the changes holds exactly what is in the window.
+  /// A caller that applies all changes holds exactly the items of the window, however the list scrolls.
   @Test(arguments: 0..<20) func changesAddUpToTheWindow(_ seed: Int) {
     var random = SeededRandom(seed: UInt64(seed))
     var window = PreheatWindow(relativeLength: 2 + Double(seed % 3))

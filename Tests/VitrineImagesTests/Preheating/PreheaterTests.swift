@@ -4,7 +4,7 @@ import Testing
 @testable import VitrineImages
 
 @Suite struct PreheaterTests {
-  /// Loads that end when they are told to.
+  /// Loads that end when the test ends them.
   private final class Loads: Sendable {
     let state = Locked(
       (begun: [String](), open: Set<String>(), cancelled: [String](), destinations: [PreheatDestination](), most: 0))
@@ -65,7 +65,7 @@ import Testing
     loads.end("a")
   }
 
-  /// Whoever asks in the same tick comes first, although nobody has asked yet when the wish comes.
+  /// The pause applies without a request as well, so a request made right after the preheating call comes first.
   @Test func nothingBeginsWithinAMomentAfterItWasAskedFor() async throws {
     let loads = Loads()
     let preheater = Preheater(pauseMilliseconds: 500, load: loads.load)
@@ -74,7 +74,7 @@ import Testing
       preheater.start(requests(names))
       try await until { loads.begun.last == names[0] }
       #expect(ContinuousClock.now - asked >= .milliseconds(500))
-      // Asking on and on for others holds up nothing that has waited long enough, nor anew.
+      // Another call for a load in progress begins nothing.
       preheater.start(requests(names))
       loads.end(names[0])
       try await until { preheater.runningCount == 0 }
@@ -106,7 +106,7 @@ import Testing
     preheater.requestEnded(ImageRequest("x"), hasSucceeded: true)
     #expect(admits.withLock { $0 } == [false])
     preheater.requestEnded(ImageRequest("y"), hasSucceeded: true)
-    // Also with nothing to begin: what has begun waits for it.
+    // The admission comes with an empty queue as well, because loads in progress wait for it.
     try await until { admits.withLock { $0 } == [false, true] }
     preheater.requestBegan()
     #expect(admits.withLock { $0 } == [false, true, false])
@@ -122,7 +122,7 @@ import Testing
     preheater.requestEnded(ImageRequest("x"), hasSucceeded: true)
     for name in ["a", "b", "c"] {
       try await until { loads.begun.last == name }
-      // While it is under way, too: then it is loaded once more, from the storage.
+      // "c" is wanted in memory during its load, so it is loaded once more, from the storage.
       if name == "c" { preheater.start(requests(["c"])) }
       loads.end(name)
     }
@@ -148,7 +148,7 @@ import Testing
   }
 
   @Test func aRequestWithinTheMomentBeginsItAnew() async throws {
-    // On a machine that is busy the second request may come too late: then once more.
+    // On a busy machine, the second request may come too late. Then the test tries again.
     for _ in 0..<20 {
       let loads = Loads()
       let preheater = Preheater(pauseMilliseconds: 1000, load: loads.load)
@@ -196,7 +196,7 @@ import Testing
     try await until { loads.state.withLock { $0.cancelled.count } == 3 }
     try await Task.sleep(nanoseconds: 20_000_000)
     #expect(loads.begun.count == 3 && preheater.waiting.isEmpty)
-    // What was stopped may be wanted again.
+    // A stopped request can be started again.
     preheater.start(requests(["a"]))
     try await until { loads.begun.last == "a" && loads.begun.count == 4 }
     loads.end("a")
@@ -213,7 +213,7 @@ import Testing
     #expect(loads.begun == ["a"] && loads.state.withLock { $0.cancelled.isEmpty })
     loads.end("a")
     try await until { loads.begun == ["a", "b"] }
-    // Given up, and at its end before the grace is: then it is loaded and not cancelled.
+    // "b" is stopped and ends within the grace period, so it is loaded and not canceled.
     preheater.stop(requests(["b"]))
     loads.end("b")
     preheater.start(requests(["c"]))

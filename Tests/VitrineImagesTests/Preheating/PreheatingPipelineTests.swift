@@ -5,7 +5,7 @@ import Vitrine
 
 @testable import VitrineImages
 
-/// Preheating through the whole pipeline, beside requests and where they meet.
+/// Preheating through the whole pipeline, next to requests and joined with them.
 @Suite struct PreheatingPipelineTests {
   let square = try! ImageStyle.square(20)
   let circle = try! ImageStyle.circle(10)
@@ -32,7 +32,7 @@ import Vitrine
     try await untilIdle(pipeline)
     #expect(bench.store.contains("a", style: square.key) && bench.store.contains("b", style: square.key))
     #expect(pipeline.imageInMemory(for: request("a")) == nil && pipeline.imageInMemory(for: request("b")) != nil)
-    // From the storage into memory.
+    // The second preheating brings the picture from the storage into memory.
     pipeline.startPreheating([request("a")])
     try await untilIdle(pipeline)
     #expect(pipeline.imageInMemory(for: request("a")) != nil && bench.loader.loads.count == 2)
@@ -82,7 +82,7 @@ import Vitrine
     }
     let count = decoder.count.withLock { $0 }
     #expect(count >= 1 && count <= 2 && bench.loader.loads.count == 1)
-    // What is stale is.
+    // A stale picture is loaded again.
     time.withLock { $0 += 20_000 }
     pipeline.startPreheating(all, into: .store)
     try await untilIdle(pipeline)
@@ -92,7 +92,7 @@ import Vitrine
 
   // MARK: Beside requests
 
-  /// "p" is preheated, was not found, and waits for its download until "n", which is being loaded, is there.
+  /// Preheats "p", which is missing, and requests "n". The download of "p" waits until "n" is loaded.
   private func heldUp() async throws -> (PipelineBench, ImagePipeline, normal: Task<ImageResponse, any Error>) {
     let bench = try PipelineBench(loader(["p", "n"]))
     let storage = GatedStorage(holding: ["p"])
@@ -133,7 +133,7 @@ import Vitrine
     try bench.end()
   }
 
-  /// It does not wait for preheating to be let again, which it keeps from being let itself.
+  /// The requests do not wait until preheating is admitted again, because they themselves prevent that.
   @Test func whoAsksForWhatIsHeldUpGetsIt() async throws {
     let (bench, pipeline, normal) = try await heldUp()
     let same = Task { try await pipeline.image(for: request("p")) }
@@ -156,7 +156,7 @@ import Vitrine
     try await until { bench.loader.loads.count == 1 }
     let asking = Task { try await pipeline.image(for: request("a")) }
     try await until { pipeline.pictures.joined.waiterCount == 2 }
-    // It is the request's from now on: taking the wish back ends nothing.
+    // The load belongs to the request now, so stopping the preheating does not end it.
     pipeline.stopAllPreheating()
     bench.loader.open()
     #expect(try await asking.value.bitmap.size == square.pixelSize && bench.loader.loads.count == 1)
@@ -180,7 +180,7 @@ import Vitrine
     try bench.end()
   }
 
-  /// With as many connections as the pipeline has loads, two that are preheated would take two of them.
+  /// If there were only as many connections as loads of requests, two preheated loads would take two of them.
   @Test func requestsWaitForNoConnectionThatPreheatingHas() async throws {
     let isOpen = Locked(false)
     let server = try TestServer { _ in
@@ -189,7 +189,7 @@ import Vitrine
     }
     var configuration = ImagePipeline.Configuration()
     configuration.preheatingPauseMilliseconds = 1
-    // What a session makes of the number is the system's matter: not all of them keep to it.
+    // The system decides how a session uses this number, and not every system keeps to it.
     let loader = try #require(configuration.loader as? URLSessionLoader)
     #expect(loader.connectionsPerHost == configuration.loadLimit + configuration.preheatingLimit)
     let pipeline = ImagePipeline(configuration)
@@ -232,7 +232,7 @@ import Vitrine
 
   // MARK: Other styles
 
-  /// Of a photo that is much larger than what is made of it.
+  /// The photo is much larger than its styled pictures.
   @Test func preheatingAnotherStyleSavesTheDownload() async throws {
     let photo = try ImageEncoder.encode(.gradient(900, 700), as: .jpeg(quality: 0.9))
     let styles = try [ImageStyle.square(8), .square(10)]
@@ -241,7 +241,7 @@ import Vitrine
     #expect(pipeline.configuration.keeps == .automatic)
     for style in styles {
       _ = try await pipeline.image(for: request("asked", style))
-      // Who comes while what was downloaded is still held shares it.
+      // A request made while the download is still held would share it.
       try await until { pipeline.pictures.originals.bodies.runningCount == 0 }
     }
     #expect(bench.loader.loads.count == 2 && !bench.store.contains("asked"))
@@ -254,7 +254,7 @@ import Vitrine
 
   // MARK: All at once
 
-  /// The narrowest limits, and everything that can wait for something else: nobody waits for ever.
+  /// With the narrowest limits, and with all operations that can wait for each other, no request waits for ever.
   @Test(.timeLimit(.minutes(10)), arguments: [1, 2, 3] as [UInt64])
   func whateverMeetsAllAreAnswered(seed: UInt64) async throws {
     let urls = (0..<8).map { "\($0)" }

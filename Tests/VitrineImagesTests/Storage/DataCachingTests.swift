@@ -5,7 +5,7 @@ import Vitrine
 
 @testable import VitrineImages
 
-/// A store as image loaders see it.
+/// A store used through ``DataCaching``, the interface for image loaders.
 @Suite final class DataCachingTests {
   let folder = FileManager.default.temporaryDirectory.appendingPathComponent("vitrine-data-\(UUID().uuidString)")
   let store: CacheStore
@@ -57,7 +57,7 @@ import Vitrine
     #expect(cache.cachedData(for: "https://example.org/a.jpg") == Data([7, 8]))
     cache.storeData(Data([9]), for: "https://example.org/a.jpg")
     #expect(store.bytes("https://example.org/a.jpg") == [9])
-    // A styled one goes with its source.
+    // A styled picture without its original does not count.
     try store.put([1], for: "b", style: ImageStyle.square(10).key)
     #expect(!cache.containsData(for: "b"))
   }
@@ -72,7 +72,7 @@ import Vitrine
 
   @Test func whatCannotBeStoredIsNotThere() throws {
     cache.storeData(Data([1]), for: "a")
-    // More than the budget: then the older value is none, either.
+    // The value exceeds the budget. The older value is removed as well.
     var random = SeededRandom(seed: 2)
     let noise = (0..<1 << 20).map { _ in random.next() }
     cache.storeData(noise.withUnsafeBytes { Data($0) }, for: "a")
@@ -80,7 +80,7 @@ import Vitrine
     cache.storeData(Data([1]), for: String(repeating: "k", count: 70_000))
     #expect(!cache.containsData(for: String(repeating: "k", count: 70_000)))
     #expect(cache.cachedData(for: String(repeating: "k", count: 70_000)) == nil)
-    // It goes on all the same.
+    // The cache still works.
     cache.storeData(Data([2]), for: "a")
     #expect(cache.cachedData(for: "a") == Data([2]))
   }
@@ -101,7 +101,7 @@ import Vitrine
     cache.removeData(for: "a")
   }
 
-  /// The first call after the deletion may be one that waits for no disk, and notices it later.
+  /// The first call after the deletion may not wait for the disk. The store then notices the deletion later.
   @Test(arguments: [false, true]) func deletedFolderServesNoOlderValue(_ recreates: Bool) throws {
     for isReplaced in [false, true] {
       let path = folder.path + "-deleted"
@@ -116,7 +116,7 @@ import Vitrine
       #expect(cache.cachedData(for: "a") != Data([1]))
       cache.removeData(for: "b")
       #expect(cache.cachedData(for: "b") == nil && !cache.containsData(for: "b"))
-      // The removal has noticed it.
+      // The removal has noticed the deletion.
       cache.storeData(Data([2]), for: "c")
       #expect(cache.cachedData(for: "c") == (recreates ? Data([2]) : nil))
       #expect(cache.cachedData(for: "d") == (recreates ? nil : Data([1])))
@@ -144,7 +144,7 @@ import Vitrine
             let data = Data(repeating: UInt8(thread), count: round + 1)
             cache.storeData(data, for: "\(thread)")
             #expect(cache.cachedData(for: "\(thread)") == data)
-            // Of another thread's whatever it is, all of one kind.
+            // Another thread's value may be missing or of any round, but all its bytes are that thread's number.
             let other = cache.cachedData(for: "\((thread + 1) % 8)") ?? Data()
             #expect(other.allSatisfy { $0 == UInt8((thread + 1) % 8) })
           }

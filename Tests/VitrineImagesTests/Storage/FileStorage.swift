@@ -2,19 +2,19 @@ import Foundation
 import Vitrine
 import VitrineImages
 
-/// An example of an ``ImageStorage``: one file for each picture, what styles made of it beside it.
+/// An example of an ``ImageStorage``: one file for each original, and one for each styled picture beside it.
 ///
 /// ```
 /// folder/4be1…09/original            a folder for each key, named by its digest
 /// folder/4be1…09/71c3…5a             a file for each style, named by the digest of its name
 /// ```
 ///
-/// Each file is written under another name and then renamed, so that nobody sees half of one. What a file says of itself is
-/// looked at: a digest may be that of two keys, and a style's file may be left from another original, when the program
-/// ended between the two steps of ``saveOriginal(_:metadata:for:)``.
+/// Each file is written under another name and then renamed, so no reader sees half of one. A read checks the key,
+/// style and digest in the file. Two keys may have the same digest. If the program ended between the two steps of
+/// ``saveOriginal(_:metadata:for:)``, a style's file may belong to an older original.
 struct FileStorage: ImageStorage {
   let folder: URL
-  /// Reads run side by side, changes one at a time.
+  /// Runs reads concurrently, and changes one at a time.
   private let queue = DispatchQueue(label: "example.files", attributes: .concurrent)
 
   init(folder: URL) throws {
@@ -33,7 +33,7 @@ struct FileStorage: ImageStorage {
       let digest = bytes.withUnsafeBytes { Digest(of: $0) }
       let file = PictureFile(key: key, digest: digest, metadata: metadata, body: bytes)
       try self.write(file, "original", key)
-      // From here on they are not found any more; that they are there is a waste of space alone.
+      // Reads already ignore these files, because their digest differs. Deleting them only frees space.
       for (name, styled) in self.styledFiles(key) where styled.digest != file.digest { self.delete(name, key) }
     }
   }
@@ -63,7 +63,7 @@ struct FileStorage: ImageStorage {
         for picture in pictures {
           try self.write(PictureFile(key: key, picture, original), FileStorage.name(of: picture.style.name), key)
         }
-        // Without an original to compare with, those made of another one have to go.
+        // If no original is kept, reads cannot compare digests, so styles made from another original are deleted now.
         for (name, styled) in self.styledFiles(key) where styled.digest != "\(original)" { self.delete(name, key) }
       }
       return pictures.map { StoredStyled($0.content, metadata: $0.metadata) }
@@ -79,7 +79,7 @@ struct FileStorage: ImageStorage {
       let kept = Set(keys.map { Data($0.utf8) })
       for name in try FileManager.default.contentsOfDirectory(atPath: self.folder.path) {
         let files = try FileManager.default.contentsOfDirectory(atPath: self.folder.appendingPathComponent(name).path)
-        // All files of a folder are of one key, or else of two with one digest, which go together.
+        // A folder has the files of one key. If two keys have the same digest, they share it and are removed together.
         let key = files.lazy.compactMap { self.read($0, in: name)?.key }.first
         if let key, !key.starts(with: (prefix ?? "").utf8) || kept.contains(key) { continue }
         try self.removeFolder(name)
@@ -110,7 +110,7 @@ struct FileStorage: ImageStorage {
   private func write(_ file: PictureFile, _ name: String, _ key: String) throws {
     let place = folder.appendingPathComponent(FileStorage.name(of: key))
     try FileManager.default.createDirectory(at: place, withIntermediateDirectories: true)
-    // `atomic`: under another name, then renamed.
+    // `atomic` writes under another name and then renames.
     try file.data.write(to: place.appendingPathComponent(name), options: .atomic)
   }
 
@@ -126,7 +126,7 @@ struct FileStorage: ImageStorage {
 
   // MARK: Threads
 
-  /// Off the threads that run `async` code, which must not wait for a disk.
+  /// Runs on the queue, because threads that run `async` code must not wait for a disk.
   private func read<R: Sendable>(_ body: @escaping @Sendable () -> R) async -> R {
     await withCheckedContinuation { continuation in queue.async { continuation.resume(returning: body()) } }
   }

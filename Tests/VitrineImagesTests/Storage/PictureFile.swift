@@ -2,16 +2,16 @@ import Foundation
 import Vitrine
 import VitrineImages
 
-/// A file of ``FileStorage``: the length of a head (8 bytes, little-endian), the head as JSON, the picture's bytes.
+/// A file of ``FileStorage``: the length of the head (8 bytes, little-endian), the head as JSON, the picture's bytes.
 struct PictureFile {
   private struct Head: Codable {
     var key: Data
     /// Nil for an original.
     var style: String?
-    /// Of the original: of itself, or of that which this was made from.
+    /// The digest of this original, or of the original that this style was made from.
     var digest: String
     var metadata: Data
-    /// Of pixels; nil for what is encoded.
+    /// The layout of pixels; nil for an encoded picture.
     var layout: Layout?
     var byteCount: Int
   }
@@ -48,7 +48,7 @@ struct PictureFile {
     }
   }
 
-  /// Nil where there is none, or one that is damaged.
+  /// Nil if the file is missing or damaged.
   init?(contentsOf url: URL) {
     guard let data = try? Data(contentsOf: url), data.count >= 8 else { return nil }
     let length = data.prefix(8).reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
@@ -67,7 +67,7 @@ struct PictureFile {
     }
   }
 
-  /// Nil for pixels that are fewer than their layout says.
+  /// Nil if the layout is invalid or does not match the bytes, or if memory is short.
   var styled: StoredStyled? {
     let layout = head.layout.flatMap { layout in
       PixelFormat(rawValue: layout.format).flatMap {
@@ -80,7 +80,7 @@ struct PictureFile {
 }
 
 extension StoredStyled.Content {
-  /// As bytes; with a layout if they are pixels.
+  /// The bytes, and the layout if they are pixels.
   var parts: (bytes: [UInt8], layout: BitmapLayout?) {
     switch self {
     case .pixels(let bitmap):
@@ -91,7 +91,7 @@ extension StoredStyled.Content {
 }
 
 extension StoredStyled {
-  /// The other way round. Nil for fewer bytes than the layout needs, or where there is no memory for them.
+  /// The inverse of `parts`. Nil if the bytes do not match the layout, or if memory is short.
   init?(_ metadata: [UInt8], _ bytes: [UInt8], _ layout: BitmapLayout?) {
     guard let layout else {
       self.init(.encoded(.array(bytes)), metadata: metadata)

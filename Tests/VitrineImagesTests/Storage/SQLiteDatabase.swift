@@ -6,7 +6,7 @@ enum SQLiteValue: Sendable {
   case integer(Int)
   case blob([UInt8])
 
-  /// Its UTF-8, as a blob.
+  /// The text's UTF-8 as a blob.
   static func text(_ text: String) -> SQLiteValue { .blob(Array(text.utf8)) }
 
   var bytes: [UInt8] { if case .blob(let bytes) = self { bytes } else { [] } }
@@ -17,19 +17,19 @@ struct SQLiteError: Error, CustomStringConvertible {
   let description: String
 }
 
-/// A connection, used by one thread at a time: that of its queue, once it is made.
+/// A connection to a database. After `init`, only its serial queue uses it.
 final class SQLiteDatabase: @unchecked Sendable {
   private var connection: OpaquePointer?
   private let queue = DispatchQueue(label: "example.database")
 
   init(path: String) throws {
-    // Closed also where opening fails, as SQLite wants it.
+    // If opening fails, `deinit` still closes the connection, as SQLite requires.
     if sqlite3_open(path, &connection) != SQLITE_OK { throw error() }
   }
 
   deinit { sqlite3_close_v2(connection) }
 
-  /// Off the threads that run `async` code, which must not wait for a disk.
+  /// Runs on the queue, because threads that run `async` code must not wait for a disk.
   func perform<R: Sendable>(_ body: @escaping @Sendable (SQLiteDatabase) throws -> R) async throws -> R {
     try await withCheckedThrowingContinuation { continuation in
       queue.async { continuation.resume(with: Result { try body(self) }) }
@@ -69,7 +69,7 @@ final class SQLiteDatabase: @unchecked Sendable {
     switch value {
     case .null: sqlite3_bind_null(statement, index)
     case .integer(let number): sqlite3_bind_int64(statement, index, Int64(number))
-    // An empty array has no address, which SQLite would take for NULL.
+    // An empty array has no address, and SQLite would bind NULL.
     case .blob(let bytes) where bytes.isEmpty: sqlite3_bind_zeroblob(statement, index, 0)
     case .blob(let bytes):
       sqlite3_bind_blob64(

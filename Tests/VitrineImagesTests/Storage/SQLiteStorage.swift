@@ -2,9 +2,9 @@ import Foundation
 import Vitrine
 import VitrineImages
 
-/// An example of an ``ImageStorage``: two tables of a database. What has to happen together is a transaction.
+/// An example of an ``ImageStorage``: two tables of a database. Changes that belong together share a transaction.
 ///
-/// Keys are blobs: text would be compared as SQLite sees it, and this way they are what they are, byte by byte.
+/// Keys are blobs, so SQLite compares them byte by byte and not by its rules for text.
 struct SQLiteStorage: ImageStorage {
   private let database: SQLiteDatabase
 
@@ -73,7 +73,7 @@ struct SQLiteStorage: ImageStorage {
         let digest = SQLiteValue.text("\(original)")
         let others = try database.run("SELECT 1 FROM original WHERE key = ? AND digest <> ?", [.text(key), digest])
         guard others.isEmpty else { return }
-        // Without an original to compare with, those made of another one have to go.
+        // If no original is kept, reads cannot compare digests, so styles made from another original are deleted now.
         try database.run("DELETE FROM styled WHERE key = ? AND digest <> ?", [.text(key), digest])
         for picture in pictures {
           let (bytes, layout) = picture.content.parts

@@ -3,14 +3,14 @@ import Vitrine
 
 @testable import VitrineImages
 
-/// The storages that all keep to one contract.
+/// The storages that are tested against the contract of ``ImageStorage``.
 enum StorageKind: CaseIterable {
   case store
   case files
   case database
 }
 
-/// A storage in a folder of one test's own.
+/// A storage in a folder of its own, which is removed with the fixture.
 final class StorageFixture {
   let folder = FileManager.default.temporaryDirectory.appendingPathComponent("vitrine-storage-\(UUID().uuidString)")
   let kind: StorageKind
@@ -28,7 +28,7 @@ final class StorageFixture {
     try? FileManager.default.removeItem(at: folder)
   }
 
-  /// As the next process finds it.
+  /// Opens the storage again, as a new process would.
   func reopen() throws {
     try store?.close()
     (storage, store) = try StorageFixture.open(kind, folder)

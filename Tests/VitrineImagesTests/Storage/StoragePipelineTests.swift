@@ -6,7 +6,7 @@ import Vitrine
 
 @testable import VitrineImages
 
-/// A whole pipeline over each storage, with a real server.
+/// A whole pipeline with each storage and a real server.
 @Suite struct StoragePipelineTests {
   static let picture = try! ImageEncoder.encode(.gradient(200, 120), as: .jpeg())
   static let other = try! ImageEncoder.encode(.gradient(90, 200), as: .png)
@@ -58,7 +58,7 @@ import Vitrine
     for request in requests[..<2] { #expect(try await pipeline.load(request.url, style: .square(20)) == nil) }
     try await pipeline.retain(only: [])
     for request in requests { #expect(try await pipeline.load(request.url, style: .square(20)) == nil) }
-    // Without the option nothing is kept any more, and all is still shown.
+    // Without `recreatesIfRemoved`, the store keeps nothing more, but pictures are still shown.
     for request in requests { #expect(try await pipeline.image(for: request).origin == .network) }
     for request in requests {
       #expect(try await pipeline.image(for: request).origin == (recreates ? .styled : .network))
@@ -86,7 +86,7 @@ import Vitrine
     version.withLock { $0 = 2 }
     let after = try await pipeline(fixture).image(for: request)
     #expect(after.origin == .network && after.bitmap.size != before.bitmap.size)
-    // The other style is one of the old picture, and so is not shown.
+    // The other style was made from the old picture, so it is not shown.
     let fresh = try await pipeline(fixture).image(for: ImageRequest(server.url("/a"), style: try .square(20)))
     #expect(fresh.origin == .original && pixels(fresh.bitmap) != pixels(square.bitmap))
     #expect(server.requests.count == 3)
@@ -138,11 +138,11 @@ import Vitrine
     let fixture = try StorageFixture(kind)
     let server = try TestServer { _ in .init(body: Self.picture) }
     let request = ImageRequest(server.url("/a"), style: try .square(20))
-    // An original that is none, as a program before this one may have left it.
+    // An original that is not a picture, as an earlier program may have saved it.
     try await fixture.storage.saveOriginal(Array("<html>".utf8), metadata: [], for: request.key)
     #expect(try await pipeline(fixture).image(for: request).origin == .network)
     #expect(try await fixture.storage.original(for: request.key)?.bytes.array == Self.picture)
-    // Who may not ask the network is told, and it is there for nobody any more.
+    // Without the network, the load fails, and the original is removed.
     try await fixture.storage.saveOriginal(Array("<html>".utf8), metadata: [], for: request.key)
     await #expect(throws: ImageError.self) { try await pipeline(fixture).load(request.key, style: request.style) }
     #expect(try await fixture.storage.original(for: request.key) == nil)

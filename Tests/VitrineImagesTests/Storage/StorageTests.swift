@@ -5,7 +5,7 @@ import Vitrine
 
 @testable import VitrineImages
 
-/// What every storage keeps to, each in turn.
+/// The contract of ``ImageStorage``, tested with each storage.
 @Suite struct StorageTests {
   private func digest(_ bytes: [UInt8]) -> Digest { bytes.withUnsafeBytes { Digest(of: $0) } }
 
@@ -65,7 +65,7 @@ import Vitrine
     let found = try await storage.original(for: "a")
     #expect(bytes(found) == [1, 2, 3] && found?.metadata == [7, 7])
     #expect(parts(try await storage.styled(square, for: "a"))?.bytes == [9])
-    // Of nothing: still nothing.
+    // Setting metadata of a missing original creates nothing.
     try await storage.setMetadata([7], ofOriginalFor: "b")
     #expect(try await storage.original(for: "b") == nil)
   }
@@ -79,7 +79,7 @@ import Vitrine
     let (square, circle) = (try ImageStyle.square(10), try ImageStyle.circle(10))
     let made = digest([1, 2, 3])
     let pixels = StyledPicture(circle, .pixels(.gradient(10, 10)), metadata: [1])
-    // Its original is not kept.
+    // The original is not kept.
     try await storage.noteOriginal(made, for: "a")
     _ = try await storage.saveStyled([encoded(square, [9], [1]), pixels], madeFrom: made, for: "a")
     for style in [square, circle] {
@@ -88,10 +88,10 @@ import Vitrine
       let after = try #require(parts(try await storage.styled(style, for: "a")))
       #expect(after.bytes == before.bytes && after.layout == before.layout && after.metadata == [7, 7])
     }
-    // Of nothing: still nothing.
+    // Setting metadata of a missing style creates nothing.
     try await storage.setMetadata([8], of: .square(11), madeFrom: made, for: "a")
     #expect(try await storage.styled(.square(11), for: "a") == nil)
-    // Of what was made from another one.
+    // A change for a picture made from another original has no effect.
     try await storage.saveOriginal([1, 2, 3], metadata: [], for: "a")
     try await storage.setMetadata([8], of: square, madeFrom: digest([4]), for: "a")
     #expect(parts(try await storage.styled(square, for: "a"))?.metadata == [7, 7])
@@ -149,7 +149,7 @@ import Vitrine
     _ = try await storage.saveStyled([encoded(square, [1])], madeFrom: digest(old), for: "b")
     try await storage.saveOriginal(new, metadata: [], for: "a")
     for style in [square, circle] { #expect(try await storage.styled(style, for: "a") == nil) }
-    // Too late: it comes back, and is not kept.
+    // These pictures come too late: they are returned and not kept.
     let late = try await storage.saveStyled(
       [encoded(square, [3], [4]), encoded(circle, [5])], madeFrom: digest(old), for: "a")
     #expect(late.map { StyledParts($0).bytes } == [[3], [5]] && late[0].metadata == [4])
@@ -169,7 +169,7 @@ import Vitrine
     _ = try await fixture.storage.saveStyled([encoded(square, [1])], madeFrom: digest([9]), for: "a")
     #expect(parts(try await fixture.storage.styled(square, for: "a"))?.bytes == [1])
     #expect(try await fixture.storage.original(for: "a") == nil)
-    // The original that comes then is another one.
+    // The next original is not the one that the style was made from.
     try await fixture.storage.saveOriginal([8], metadata: [], for: "a")
     #expect(try await fixture.storage.styled(square, for: "a") == nil)
   }
@@ -246,7 +246,7 @@ import Vitrine
       try await storage.saveOriginal([1], metadata: [], for: key)
       _ = try await storage.saveStyled([encoded(square, [2])], madeFrom: digest([1]), for: key)
     }
-    // One that has styles alone.
+    // A key that has only styles.
     _ = try await storage.saveStyled([encoded(square, [2])], madeFrom: digest([1]), for: "shop/4")
     try await storage.retain(only: ["shop/2", "avatar/1", "nobody"], prefix: "shop/")
     func isThere(_ key: String) async throws -> Bool {
@@ -311,7 +311,7 @@ import Vitrine
         }
       }
     }
-    // Afterwards, what is found belongs together.
+    // At the end, each styled picture belongs to its key's original.
     for key in ["0", "1", "2"] {
       guard let original = bytes(try await storage.original(for: key)) else { continue }
       for style in styles {

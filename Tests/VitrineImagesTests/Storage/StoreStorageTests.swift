@@ -36,7 +36,7 @@ import Vitrine
     try bench.end()
   }
 
-  /// Of a family's pixels there is the array that they were drawn in, which the batch takes, and what the store keeps.
+  /// The batch takes the array in which a family's pixels were drawn, without a copy.
   @Test func aFamilysPixelsAreHandedOverAsTheyAre() throws {
     let image = try ImageDecoder().decode(PipelineBench.jpeg)
     for bitmap in try image.rendered([square, wide]) {
@@ -46,7 +46,7 @@ import Vitrine
     }
   }
 
-  /// Counted where pixels come from: a storage that draws by itself is asked to, and is given none.
+  /// For a single style of known size, a storage that can draw is asked to draw, and gets no pixels.
   @Test func onlyFamiliesAndWhatHasNoSizeAreDrawnOutsideOfTheStore() async throws {
     let bench = try PipelineBench(GatedLoader(["a": PipelineBench.jpeg]))
     let storage = CountingStorage(StoreStorage(bench.store))
@@ -66,7 +66,7 @@ import Vitrine
     let bench = try PipelineBench()
     let storage = StoreStorage(bench.store)
     let pixels = StyledPicture(square, .pixels(.gradient(4, 4)))
-    // Kept or not, before and after.
+    // All combinations of whether the old and the new original are kept.
     for (isKeptBefore, isKeptAfter) in [(true, true), (true, false), (false, true), (false, false)] {
       let key = "\(isKeptBefore) \(isKeptAfter)"
       func come(_ bytes: [UInt8], _ digest: Digest, _ isKept: Bool) async throws {
@@ -78,14 +78,14 @@ import Vitrine
       }
       try await come(PipelineBench.jpeg, first, isKeptBefore)
       _ = try await storage.saveStyled([pixels], madeFrom: first, for: key)
-      // The same again changes nothing, kept or not.
+      // The same original again changes nothing, whether it is kept or not.
       try await come(PipelineBench.jpeg, first, isKeptBefore)
       try await come(PipelineBench.jpeg, first, isKeptAfter)
       #expect(try await storage.styled(square, for: key) != nil)
       try await come(PipelineBench.other, second, isKeptAfter)
       #expect(try await storage.styled(square, for: key) == nil)
       #expect(bench.store.contains(key) == isKeptAfter)
-      // What was made from the first comes too late.
+      // A picture made from the first original comes too late: it is returned and not kept.
       #expect(try await storage.saveStyled([pixels], madeFrom: first, for: key).count == 1)
       #expect(try await storage.styled(square, for: key) == nil)
       _ = try await storage.saveStyled([pixels], madeFrom: second, for: key)
@@ -104,13 +104,13 @@ import Vitrine
     try await storage.noteOriginal(second, for: "a")
     try await storage.remove(["a"])
     #expect(bench.store.count == 0)
-    // Bytes of another kind there say nothing.
+    // A note that is not a digest is ignored.
     try bench.store.put([1, 2, 3], for: "a", style: StoreStorage.originalNote)
     #expect(storage.digest(for: "a") == nil)
     try bench.end()
   }
 
-  /// By somebody else, who knows nothing of the drawing.
+  /// Another writer, which does not know of the drawing, replaces the original.
   @Test func anOriginalThatComesWhileItIsDrawnMakesItOutdated() async throws {
     let bench = try PipelineBench()
     let store = bench.store
@@ -137,7 +137,7 @@ import Vitrine
   }
 }
 
-/// Passes all on, and counts the pixels that it is given.
+/// Forwards all calls, and counts the pixels that it gets.
 private final class CountingStorage: ImageStorage {
   private let storage: StoreStorage
   private let counts = Locked((drawn: 0, bytes: 0))

@@ -39,7 +39,7 @@ import Vitrine
     #expect(kept(bench.store, square) == ["0", "2", "3"])
     try await show(pipeline, [4, 5], square)
     #expect(kept(bench.store, square) == ["3", "4", "5"] && kept(bench.store, circle).count == 6)
-    // Originals have no part in it.
+    // The limit does not count originals.
     #expect(bench.store.contains("0"))
     try bench.end()
   }
@@ -51,11 +51,11 @@ import Vitrine
     }
     try await show(pipeline(5), [0, 1, 2, 3, 4], square)
     try await show(pipeline(5), [1, 0], square)
-    // Nothing of the next knows what the one before has counted.
+    // The next storage does not know the counts of the previous one.
     let next = pipeline(5)
     try await show(next, [5], square)
     #expect(kept(bench.store, square) == ["0", "1", "3", "4", "5"])
-    // A limit that has become smaller takes all that is above it.
+    // A smaller limit removes all pictures above it.
     try await show(pipeline(2), [6], square)
     #expect(kept(bench.store, square) == ["5", "6"])
     try bench.end()
@@ -92,7 +92,8 @@ import Vitrine
     }
     isOver.withLock { $0 = true }
     await watcher.value
-    // A look at all keys is no moment: one may go and another come while it lasts.
+    // The watcher checks one key after the other. Meanwhile pictures come and go, so it may count up to twice the
+    // limit.
     #expect(most.withLock { $0 } <= 8)
     #expect(storage.index.count(of: square) == 4 && storage.index.count(of: circle) == 7)
     try bench.end()
@@ -126,7 +127,7 @@ import Vitrine
     let digest = PipelineBench.jpeg.withUnsafeBytes { Digest(of: $0) }
     try await storage.saveOriginal(PipelineBench.other, metadata: [], for: "a")
     let picture = StyledPicture(square, .pixels(.gradient(20, 20)))
-    // Of another original.
+    // This picture was made from another original.
     _ = try await storage.saveStyled([picture], madeFrom: digest, for: "a")
     let drawn = try await storage.drawStyled(
       square, layout: #require(BitmapLayout(width: 4, height: 4, format: .bgra8888)), metadata: [], madeFrom: digest,

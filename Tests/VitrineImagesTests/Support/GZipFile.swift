@@ -1,6 +1,6 @@
 import PictureFiles
 
-/// Bytes as a server packs them: stored, not compressed (RFC 1952).
+/// A gzip file (RFC 1952) as a server sends it. Its bytes are stored, not compressed.
 enum GZipFile {
   static func packed(_ bytes: [UInt8]) -> [UInt8] {
     var file: [UInt8] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 255]

@@ -2,7 +2,7 @@ import Foundation
 
 @testable import VitrineImages
 
-/// Answers from a table, when it is let.
+/// Answers from a table while it is open.
 final class GatedLoader: DataLoading {
   private struct State {
     var bodies: [String: [UInt8]]
@@ -24,7 +24,7 @@ final class GatedLoader: DataLoading {
   var cancelledCount: Int { state.withLock { $0.cancelled } }
 
   func open() { state.withLock { $0.isOpen = true } }
-  /// Of one URL, also while the others are closed.
+  /// Opens one URL, also while the loader is closed.
   func open(_ url: String) { state.withLock { _ = $0.openURLs.insert(url) } }
   func close() { state.withLock { $0.isOpen = false } }
   func set(_ url: String, _ body: [UInt8]?) { state.withLock { $0.bodies[url] = body } }

@@ -2,7 +2,7 @@ import Vitrine
 
 @testable import VitrineImages
 
-/// Looks for some keys, and writes, when it is let; and keeps nothing.
+/// Keeps nothing. Holds lookups of some keys, and writes, until the test admits them.
 final class GatedStorage: ImageStorage {
   private let state: Locked<State>
 
@@ -17,7 +17,7 @@ final class GatedStorage: ImageStorage {
     state = Locked(State(heldKeys: keys, isOpenForWrites: isOpenForWrites))
   }
 
-  /// Keys that were looked for, and those whose styled pictures have begun to be written, in order.
+  /// The keys of lookups, and the keys of styled pictures whose writing has begun, in order.
   var lookups: [String] { state.withLock { $0.lookups } }
   var writes: [String] { state.withLock { $0.writes } }
 

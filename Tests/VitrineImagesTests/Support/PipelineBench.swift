@@ -5,7 +5,7 @@ import Vitrine
 
 @testable import VitrineImages
 
-/// A store in a folder of its own, and pipelines over it.
+/// A store in a folder of its own, and pipelines that use it.
 struct PipelineBench {
   static let jpeg = try! ImageEncoder.encode(.gradient(200, 120), as: .jpeg(quality: 0.9))
   static let other = try! ImageEncoder.encode(.gradient(90, 200), as: .png)
@@ -40,7 +40,7 @@ extension Bitmap {
   var bytes: [UInt8] { withPixels { $0.withUnsafeBytes { Array($0.prefix(layout.byteCount)) } } }
 }
 
-/// Waits for something that comes soon; it has failed when it does not.
+/// Waits until the condition holds, and records an issue after a minute.
 func until(_ condition: () throws -> Bool) async throws {
   for _ in 0..<120_000 {
     if try condition() { return }
@@ -49,7 +49,7 @@ func until(_ condition: () throws -> Bool) async throws {
   Issue.record("what was waited for did not come")
 }
 
-/// The same on a thread that may be held up; for whoever waits, what comes then tells whether it has failed.
+/// Blocks the thread until the condition holds, for at most 30 s. The caller's later checks show whether it did.
 func holdUp(until condition: () -> Bool) {
   for _ in 0..<60_000 {
     if condition() { return }

@@ -2,7 +2,7 @@ import Foundation
 
 @testable import VitrineImages
 
-/// The programs that are built beside the tests.
+/// The programs that are built next to the tests.
 enum Programs {
   static func path(_ name: String) -> String {
     URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath().deletingLastPathComponent()
@@ -11,7 +11,7 @@ enum Programs {
 
   static let decoder = path("vitrine-decoder")
 
-  /// One process that does `fault`.
+  /// Returns a decoder with one process, which shows the fault.
   static func faulty(_ fault: String, _ change: (inout ProcessDecoder.Options) -> Void = { _ in }) -> ProcessDecoder {
     var options = ProcessDecoder.Options()
     options.processCount = 1
@@ -20,6 +20,6 @@ enum Programs {
     return ProcessDecoder(executable: path("decoder-faults"), arguments: [fault], options: options)
   }
 
-  /// Whether a process is there still, as a zombie too.
+  /// Whether a process exists, also as a zombie.
   static func isThere(_ id: Int32) -> Bool { kill(id, 0) == 0 }
 }

@@ -2,7 +2,7 @@ import Vitrine
 
 @testable import VitrineImages
 
-/// The parts of a style drawn by lot, sensible or not.
+/// Random parts of a style, valid or not.
 struct RandomStyle {
   var shape: ImageStyle.Shape
   var scale: Points
@@ -50,10 +50,10 @@ struct RandomStyle {
 
   func style() throws(ImageError) -> ImageStyle { try ImageStyle(shape, scale: scale, format: format) }
 
-  /// Nil where the lot fell on what contradicts itself.
+  /// Returns nil if the random parts contradict each other.
   static func valid(_ random: inout SeededRandom) -> ImageStyle? { try? RandomStyle(&random).style() }
 
-  /// Whether two are the same style, told without their names.
+  /// Whether two styles are the same, by their parts and not by their names.
   static func isSame(_ a: ImageStyle, _ b: ImageStyle) -> Bool {
     a.shape == b.shape && a.scale == b.scale && a.format == b.format
   }

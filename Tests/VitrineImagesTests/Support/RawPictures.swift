@@ -4,11 +4,13 @@ import Vitrine
 
 @testable import VitrineImages
 
-/// Pictures in files without a format, so that others can draw the same and compare: `scripts/similarity` does.
+/// Pictures in files without a format, so that another program can draw the same and compare, as `scripts/similarity`
+/// does.
 ///
-/// A folder has a file `list`, whose lines are, apart by spaces: a file of straight RGBA pixels, its width and height,
-/// `alpha` or `opaque`, the orientation it is stored in, a kernel, a style's name, and the file to write. That gets the
-/// bitmap's rows without what lies between them, and `.size` beside it the width and height.
+/// The folder has a file `list` with a line of words, separated by spaces, for each picture: a file of straight RGBA
+/// pixels, its width and height, `alpha` or `opaque`, the orientation it is stored in, a kernel, a style's name, and
+/// the output file. The output file gets the bitmap's rows without padding. A file with the additional suffix `.size`
+/// gets the width and height.
 struct RawPictures {
   let folder: URL
 

@@ -2,7 +2,7 @@ import PictureFiles
 
 @testable import VitrineImages
 
-/// One small picture of each kind that is decoded.
+/// A small picture of each kind that the decoders read.
 enum SamplePicture: String, CaseIterable, Sendable {
   case jpeg
   case progressiveJPEG
@@ -59,7 +59,7 @@ enum SamplePicture: String, CaseIterable, Sendable {
     }
   }
 
-  /// The file with one to four bytes changed, which follow from `seed`, and a size to decode it at.
+  /// Returns the file with one to four changed bytes, and a size for decoding it. Both follow from `seed`.
   func changed(_ file: [UInt8], seed: Int) -> (file: [UInt8], size: PixelSize?) {
     var random = SeededRandom(seed: UInt64(seed))
     var file = file
@@ -72,7 +72,7 @@ enum SamplePicture: String, CaseIterable, Sendable {
       default: file[offset] = file[random.below(file.count)]
       }
     }
-    // Otherwise libpng looks no further than a checksum.
+    // With a wrong checksum, libpng would read no further.
     if format == .png, seed % 4 != 0 { file = PNGFile.sealed(file) }
     return (file, random.below(2) == 0 ? nil : PixelSize(width: 1 + random.below(30), height: 1))
   }

@@ -2,7 +2,7 @@ import Foundation
 
 @testable import VitrineImages
 
-/// Answers at once, as it is told to at the time.
+/// Answers at once, by the current script.
 final class ScriptedLoader: DataLoading {
   struct Answer: Sendable {
     var status = 200

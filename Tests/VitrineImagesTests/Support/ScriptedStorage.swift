@@ -2,7 +2,7 @@ import Vitrine
 
 @testable import VitrineImages
 
-/// Fails wherever it is told to, counts what it is asked, and keeps nothing.
+/// Fails the given calls, counts all calls, and keeps nothing.
 final class ScriptedStorage: ImageStorage {
   struct Failure: Error {}
 
@@ -17,7 +17,7 @@ final class ScriptedStorage: ImageStorage {
 
   private let missCount: Int
 
-  /// `missCount`: so many looks at the original find nothing at first.
+  /// `missCount` is the number of first lookups that find no original.
   init(
     failing: Set<Call> = [], placeholder: Bitmap? = nil, original: StoredOriginal? = nil, missCount: Int = 0
   ) {

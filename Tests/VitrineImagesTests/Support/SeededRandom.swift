@@ -1,6 +1,6 @@
 import VitrineSimulation
 
-/// The same numbers for the same seed, everywhere.
+/// A generator that returns the same numbers for the same seed on every system.
 typealias SeededRandom = SplitMix64
 
 extension RandomNumberGenerator {

@@ -1,4 +1,4 @@
 import LocalServer
 
-/// The demonstration and the tests of the tool use it, too.
+/// The demonstration and the tests of the tool use this server as well.
 typealias TestServer = LocalServer.TestServer

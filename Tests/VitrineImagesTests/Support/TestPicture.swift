@@ -2,11 +2,11 @@ import Vitrine
 
 @testable import VitrineImages
 
-/// A picture as a decoder would give it, in an array.
+/// A picture as a decoder returns it, in an array.
 struct TestPicture {
   var width: Int
   var height: Int
-  /// Bytes between rows; more than the pixels need, so that whoever forgets it is found out.
+  /// Bytes from one row to the next: more than the pixels need, so that code which ignores the padding fails.
   var bytesPerRow: Int
   var hasAlpha = false
   var bytes: [UInt8]
@@ -36,7 +36,7 @@ struct TestPicture {
     }
   }
 
-  /// Slow waves, so that a pixel more or less to the side makes little difference.
+  /// Slow waves, so that a shift by a pixel makes little difference.
   static func waves(_ width: Int, _ height: Int) -> TestPicture {
     func wave(_ t: Double) -> UInt8 {
       let part = t - t.rounded(.down)
@@ -55,8 +55,8 @@ struct TestPicture {
     return Array(bytes[start..<start + 4])
   }
 
-  /// What an upright picture looks like when it is stored in an orientation. Spelled out by EXIF's own table: which side
-  /// of the upright picture the stored one's first row and first column are.
+  /// Returns this upright picture as stored in an orientation. Each case names, from EXIF's own table, the sides of the
+  /// upright picture at which the stored picture's first row and first column lie.
   func stored(as orientation: Orientation) -> TestPicture {
     let (w, h) = (width, height)
     let isTurned = orientation.rawValue > 4
@@ -86,7 +86,7 @@ struct TestPicture {
     var renderer = try StyleRenderer(style, picture: size, orientation: orientation)
     renderer.kernel = kernel
     return try Bitmap(layout: renderer.layout) { memory in
-      // What is not drawn is found out.
+      // Pixels that are not drawn keep this value.
       _ = memory.withUnsafeMutableBytes { $0.initializeMemory(as: UInt8.self, repeating: 0x5A) }
       try withRows { try renderer.draw($0, into: &memory) }
     }
@@ -94,7 +94,7 @@ struct TestPicture {
 }
 
 extension Bitmap {
-  /// The bytes of a pixel as they lie in memory.
+  /// The bytes of a pixel in memory.
   func pixel(_ x: Int, _ y: Int) -> [UInt8] {
     withPixels { bytes in
       let start = y * layout.bytesPerRow + x * layout.format.bytesPerPixel
@@ -117,7 +117,7 @@ extension Bitmap {
     }
   }
 
-  /// The largest difference between two bitmaps of one size and format, of any byte.
+  /// The largest difference of a byte between two bitmaps. `Int.max` if their sizes or formats differ.
   func difference(to other: Bitmap) -> Int {
     guard size == other.size, layout.format == other.layout.format else { return .max }
     var most = 0

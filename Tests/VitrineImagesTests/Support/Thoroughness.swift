@@ -1,7 +1,7 @@
 import Foundation
 
-/// How much of what could be tried is. Under a sanitizer one case of eight: what it looks for hangs on the code that runs and
-/// hardly on the bytes, and each takes ten times as long.
+/// The share of cases that run. Under a sanitizer, every eighth case runs: a sanitizer's findings depend on the code
+/// that runs and hardly on the bytes, and each case takes ten times as long.
 enum Thoroughness {
   static let stride = isSanitized ? 8 : 1
 

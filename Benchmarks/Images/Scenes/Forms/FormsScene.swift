@@ -3,14 +3,14 @@ import Foundation
 import Vitrine
 import VitrineImages
 
-/// One sequence of showings from stores of one budget, which keep the shown pictures in different forms.
+/// Shows one sequence of pictures from stores of one budget, which keep the shown pictures in different forms.
 struct FormsScene: Scene {
   let name = "forms"
   let summary = "avatars shown by popularity, kept as pixels, encoded, or as it turns out, in one budget"
 
   static let avatarCount = 500
   static let showingCount = 10_000
-  /// A fifth of the size of all pixels, and more than all of them.
+  /// A fifth of the size of all pixels, and more than their size.
   static let budgets = [16 << 20, 112 << 20]
   static let style = try! ImageStyle(name: "square-100@2x")
   static let forms: [(name: String, form: StyledForm)] = [
@@ -60,7 +60,7 @@ struct FormsScene: Scene {
   ) async throws -> Row {
     let loader = CountingLoader(FolderLoader(photos: photos))
     var configuration = ImagePipeline.Configuration(storage: StoreStorage(store), loader: loader)
-    // Hits in memory are the same for every form.
+    // Without a memory cache, because its hits are the same for every form.
     configuration.memory = MemoryLimits(cost: 0)
     configuration.keeps = .styled
     configuration.styledForm = form

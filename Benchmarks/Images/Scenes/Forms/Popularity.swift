@@ -1,7 +1,7 @@
 import Foundation
 import VitrineSimulation
 
-/// Draws the next item, where the n-th is drawn 1/n as often as the first (Zipf's law).
+/// Draws items by Zipf's law: the n-th item is drawn 1/n as often as the first.
 struct Popularity {
   /// For each item, the sum of the weights up to it.
   private let sums: [Double]
@@ -14,7 +14,7 @@ struct Popularity {
     }
   }
 
-  /// The same for the same seed.
+  /// Draws `count` items, as their numbers. The same seed gives the same items.
   func draw(_ count: Int, seed: UInt64) -> [Int] {
     var random = SplitMix64(seed: seed &+ 29)
     return (0..<count).map { _ in

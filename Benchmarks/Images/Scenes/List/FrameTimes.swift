@@ -1,6 +1,6 @@
-/// The time that a thread works for each frame.
+/// The time for which a thread works on each frame.
 struct FrameTimes {
-  /// Of one frame, in seconds.
+  /// In seconds, for one frame.
   static let limit = 0.002
 
   struct Summary: Codable, Sendable {

@@ -1,11 +1,11 @@
 import VitrineImages
 
-/// The part of the rows ahead that is preheated, and the way.
+/// A part of the rows ahead that is preheated, and the way to preheat it.
 struct ListPreheating: Sendable {
   let name: String
   var isOn = true
   var window = PreheatWindow()
-  /// Concurrent pictures.
+  /// The number of pictures loaded at the same time.
   var limit = 2
 
   static let all = [

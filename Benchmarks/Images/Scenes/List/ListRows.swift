@@ -8,7 +8,7 @@ struct ListRows: Sendable {
     try! ImageStyle(name: $0)
   }
 
-  /// By row.
+  /// One request for each row.
   let requests: [ImageRequest]
   var count: Int { requests.count }
 

@@ -2,8 +2,8 @@ import Foundation
 import Vitrine
 import VitrineImages
 
-/// One pass through the list: a thread in the role of the drawing thread, 60 frames a second, and a pipeline
-/// behind it.
+/// One pass through the list. A thread acts as the drawing thread at 60 frames a second, and a pipeline loads the
+/// pictures.
 struct ListRun {
   struct Result: Codable, Sendable {
     var preheating: String
@@ -17,11 +17,11 @@ struct ListRun {
     var readyAppearances = 0
     var mappedAppearances = 0
     var frameCount = 0
-    /// Frames that came more than a frame late, because of the machine.
+    /// Frames that were more than one frame late, because of the machine.
     var lateFrameCount = 0
     var cpu = FrameTimes.Summary()
     var wall = FrameTimes.Summary()
-    /// By the server's log.
+    /// Counted in the server's log.
     var downloads = 0
     var downloadedTwice = 0
 
@@ -47,7 +47,7 @@ struct ListRun {
     self.rows = rows
     self.scroll = scroll
     self.preheating = preheating
-    // Room for requests beside the preheated ones.
+    // Connections for requests, and as many more as pictures are preheated at a time.
     var configuration = ImagePipeline.Configuration(
       storage: StoreStorage(store), loader: URLSessionLoader(connectionsPerHost: 6 + preheating.limit))
     configuration.families = [ListRows.styles]
@@ -68,7 +68,7 @@ struct ListRun {
     return result
   }
 
-  /// In real time: a late frame is skipped, and the next shows the list's current position.
+  /// Draws in real time: a late frame is skipped, and the next one shows the list's current position.
   private func drawAllFrames(on screen: inout ListScreen) -> Result {
     let start = WallTime.now
     var times = FrameTimes()

@@ -17,8 +17,8 @@ struct ListScreen {
   private var visible = 0..<0
   /// The pictures that they show.
   private var bitmaps: [Int: Bitmap] = [:]
-  /// Requests of rows that had to wait. They continue when their row leaves: it may return, and other rows have
-  /// its picture.
+  /// Requests for rows that had to wait. A request continues when its row leaves, because the row may return and other
+  /// rows have the same picture.
   private var tasks: [Int: Task<Void, Never>] = [:]
   /// Pictures that arrived since the last frame.
   private let arrived = Locked<[(row: Int, bitmap: Bitmap)]>([])
@@ -34,7 +34,7 @@ struct ListScreen {
     result = ListRun.Result(preheating: preheating.name, rowCount: rows.count)
   }
 
-  /// All work of one frame: takes arrived pictures, sets those of new rows, moves the window, draws everything.
+  /// Does all work of one frame: takes arrived pictures, sets those of new rows, moves the window, draws everything.
   mutating func draw(offset: Double) {
     let start = offset * ListScreen.rowLength
     let seen = start..<start + Double(ListRows.visibleCount) * ListScreen.rowLength

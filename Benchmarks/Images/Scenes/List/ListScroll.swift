@@ -1,15 +1,15 @@
 import Foundation
 import VitrineSimulation
 
-/// The scrolling of a long list, frame by frame: from its beginning to its end at 30 rows a second, steadily or
-/// in flings that begin at 60 and run out, sometimes back. The same for the same seed.
+/// The scrolling of a long list, frame by frame, from its beginning to its end. The list moves at 30 rows a second,
+/// steadily or in flings that begin at 60 and slow down. Sometimes it moves back. The same for the same seed.
 struct ListScroll {
   static let framesPerSecond = 60.0
   static let rowsPerSecond = 30.0
   /// The list rests on its first screen before it is touched.
   static let restSeconds = 1.0
 
-  /// In rows, at each frame.
+  /// The position at each frame, in rows.
   private(set) var offsets: [Double]
   /// Rows per second, without the rest.
   let meanSpeed: Double
@@ -22,7 +22,7 @@ struct ListScroll {
     var offsets = [Double](repeating: 0, count: restCount)
     var path = 0.0
     while let last = offsets.last, last < end {
-      // Sometimes back, but not at the beginning.
+      // The list sometimes moves back, but not near its beginning.
       let isBack = last > Double(3 * visibleCount) && random.next(below: 4) == 0
       let isFling = random.next(below: 2) == 0
       let seconds = isBack ? 0.4 + 0.8 * fraction() : 1 + 2.5 * fraction()

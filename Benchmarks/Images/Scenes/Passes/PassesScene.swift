@@ -15,7 +15,7 @@ struct PassesScene: Scene {
     var photoBytes: Int
     var styles: [String]
     var passes: [ShowingPass.Result]
-    /// By the server's own log.
+    /// Counted in the server's log.
     var serverRequests: [Int]
   }
 
@@ -39,7 +39,7 @@ struct PassesScene: Scene {
       Progress.say("\(passes.count). pass: \(pass.requests) requests, \(pass.decodes) decodes")
     }
     note(try await ShowingPass.run(urls, PassesScene.styles, pipeline, loader))
-    // A file that is no picture has none in the store either.
+    // A file that is not a picture has no entry in the store either.
     let failed = passes[0].failed
     let shown = urls.filter { !failed.contains($0) }
     note(try await ShowingPass.run(shown, PassesScene.styles, pipeline, loader))
@@ -53,7 +53,7 @@ struct PassesScene: Scene {
     return report(values, bench, shownCount: shown.count)
   }
 
-  /// The third pass: STORE URL… in a separate process.
+  /// Runs the third pass in a separate process. The words are STORE URL….
   static func runPass(_ words: [String]) async throws {
     guard let path = words.first else { throw BenchError("child-pass STORE URL…") }
     let loader = CountingLoader()

@@ -11,7 +11,7 @@ enum ShowingPass {
     var decodes = 0
     var seconds = 0.0
     var cpuSeconds = 0.0
-    /// Pictures by their origin.
+    /// The number of pictures of each origin.
     var origins: [String: Int] = [:]
     /// URLs that gave no picture.
     var failed: [String] = []

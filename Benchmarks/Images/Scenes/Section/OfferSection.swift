@@ -8,7 +8,7 @@ struct OfferSection {
   let style: ImageStyle
   private let urls: [String]
   private let screen = Screen()
-  /// An app has one, whatever it opens.
+  /// Shared by all openings, as in an app.
   private let loader = URLSessionLoader()
 
   /// Skips photos that cannot be decoded, and repeats the others if they are too few.
@@ -20,7 +20,7 @@ struct OfferSection {
       return (try? decoder.decode(bytes)) != nil
     }
     if good.isEmpty { throw BenchError("no photo in \(photos.folder.path) can be decoded") }
-    // A different URL each, so that nothing is shared.
+    // Each URL is different, so that nothing is shared.
     urls = (0..<count).map { server.url(good[$0 % good.count]) + ($0 < good.count ? "" : "?\($0)") }
   }
 
@@ -31,7 +31,7 @@ struct OfferSection {
     return ImagePipeline(configuration)
   }
 
-  /// Like a list: first the pictures that can be shown at once, then those that have to be waited for.
+  /// Shows first the pictures at hand, as a list does, and then the pictures that need waiting.
   func open(_ pipeline: ImagePipeline) async throws {
     var missing: [String] = []
     for url in urls {
@@ -47,7 +47,7 @@ struct OfferSection {
 
   func openWithoutCache() async throws { try await open(pipeline(nil)) }
 
-  /// As `openWithoutCache`, and writes a JPEG file of each shown picture.
+  /// Opens as `openWithoutCache`, and writes a JPEG file of each shown picture.
   func openAndWriteFiles(_ folder: URL) async throws {
     let pipeline = pipeline(nil)
     let urls = urls
@@ -64,7 +64,7 @@ struct OfferSection {
     try await withThrowingTaskGroup(of: DecodedImage.self) { group in
       for url in urls {
         group.addTask {
-          // Mapped: a copy would be work that files do not need.
+          // The file is mapped, because a copy would be work that files do not need.
           let file = try Data(contentsOf: OfferSection.file(url, urls, folder), options: .alwaysMapped)
           return try ImageDecoder().decode(file.bytes)
         }

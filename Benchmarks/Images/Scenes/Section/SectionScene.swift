@@ -39,7 +39,7 @@ struct SectionScene: Scene {
     /// The share of CPU time that later openings from the store save against files, both without the cost of
     /// measuring.
     var savedShare: Double
-    /// The same with opening and closing the store.
+    /// The same, including the opening and closing of the store.
     var savedShareWhenOpenedAnew: Double
   }
 
@@ -61,7 +61,7 @@ struct SectionScene: Scene {
         try await Task.sleep(nanoseconds: 300_000_000)
         let sampler = CPUSampler()
         try await open()
-        // Work that continues after it counts too.
+        // Work that continues after the opening counts as well.
         try await Task.sleep(nanoseconds: 1_000_000_000)
         row.usages.append(sampler.stop())
       }

@@ -21,7 +21,7 @@ struct ScreenfulMemory: Codable, Sendable {
   var byteCount: Int
   var growth: PrivateMemory
 
-  /// In a separate process: WAY FOLDER STYLE COUNT, for the samples of ``ShowSamples`` in the folder.
+  /// Runs in a separate process. The words are WAY FOLDER STYLE COUNT, and the folder has the files of ``ShowSamples``.
   static func hold(_ words: [String]) async throws {
     guard words.count == 4, let way = Way(rawValue: words[0]), let count = Int(words[3]) else {
       throw BenchError("child-hold WAY FOLDER STYLE COUNT")
@@ -62,7 +62,7 @@ struct ScreenfulMemory: Codable, Sendable {
   private static func measured<Picture>(
     _ way: Way, _ count: Int, _ picture: (Int) throws -> Picture, _ read: (Picture) -> (Int, UInt64)
   ) throws -> ScreenfulMemory {
-    // The first one also brings code and buffers, which are not part of the pictures.
+    // The first picture also brings code and buffers into memory, which are not part of the pictures.
     var sum = read(try picture(0)).1
     _ = try PrivateMemory.current()
     let before = try PrivateMemory.current()

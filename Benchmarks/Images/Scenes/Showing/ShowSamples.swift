@@ -9,7 +9,7 @@ struct ShowSamples {
   private let folder: URL
   private static let roundCount = 40
 
-  /// Makes store and files in `folder`, and closes the store: no writes are pending.
+  /// Writes the store and the files to `folder`, and closes the store, so that no writes are pending.
   init(_ photos: Photos, _ styles: [ImageStyle], count: Int, in folder: URL) async throws {
     self.folder = folder
     let store = try CacheStore.open(
@@ -22,7 +22,7 @@ struct ShowSamples {
     for name in photos.names where made < count {
       do {
         for style in styles {
-          // A key without the folder's path: the same for all folders.
+          // The key does not contain the folder's path, so it is the same in all folders.
           let request = ImageRequest(name, key: ShowSamples.key(made), style: style)
           let bitmap = try await pipeline.image(for: request).bitmap
           let jpeg = try ImageEncoder.encode(bitmap, as: .jpeg())
@@ -94,7 +94,7 @@ struct ShowSamples {
     return median(seconds)
   }
 
-  /// This thread's CPU time for one picture: the median over rounds of all of them.
+  /// Returns this thread's CPU time for one picture: the median over rounds of all pictures.
   private func seconds(rounds: Int = ShowSamples.roundCount, _ show: (Int) throws -> Void) throws -> Double {
     var seconds: [Double] = []
     for _ in 0..<rounds {

@@ -22,7 +22,7 @@ struct ShowScene: Scene {
     var pipeline = 0.0
     var getAndRead = 0.0
     var getAndCopy = 0.0
-    /// The first time after the store was opened: its bytes are checked, and its pages loaded.
+    /// The first get after the store was opened: the bytes are checked, and their pages are loaded.
     var firstGetAndCopy = 0.0
     /// The JPEG's bytes are in memory.
     var decode = 0.0
