@@ -1,75 +1,77 @@
-/// The calls of a store that may wait for the disk, as `async` functions: each runs on a thread of a small pool of the
-/// library's own, so that the cooperative pool is never blocked. About 10 µs a call on top; what a call costs otherwise,
-/// and what it throws, is said where ``CacheStore`` has it. Any task may call them, at any time.
+/// The calls of a store that may wait for the disk, as `async` functions.
 ///
-/// A call that waits for the disk holds no thread: any number of `synced` changes share one sync.
+/// Each call runs on a thread of the library's small pool and never blocks the cooperative pool. That adds about 10 µs
+/// to a call. For the other costs and for errors, see the same call of ``CacheStore``. Safe from any task.
 ///
-/// A call that has begun is not cancelled: its change happens whole. Those that take long and can stop half-way
-/// (``compact(progress:)``, ``idle(while:)``) do so when their task is cancelled. A long call keeps one of the pool's few
-/// threads for as long as it takes.
+/// A `synced` change that waits for the disk holds no thread, so any number of such changes share one sync. A long call
+/// keeps one of the pool's few threads until it returns.
+///
+/// Cancellation does not undo or split a change that has begun. The long calls ``compact(progress:)`` and
+/// ``idle(while:)`` stop early when their task is cancelled.
 public struct AsyncCacheStore: Sendable {
   let store: CacheStore
 
-  /// Opens a store off the caller's executor.
+  /// Opens a store on a thread of the pool.
   public static func open(
     at path: String, options: StoreOptions = StoreOptions()
   ) async throws(StoreError) -> CacheStore {
     try await run { () throws(StoreError) in try CacheStore.open(at: path, options: options) }
   }
 
-  /// Makes everything durable, and lets the store go.
+  /// Makes all changes durable and closes the store.
   public func close() async throws(StoreError) {
     try await AsyncCacheStore.run { () throws(StoreError) in try store.close() }
   }
 
   // MARK: Reading
 
-  /// A copy of an entry's bytes.
+  /// Returns a copy of an entry's bytes, or nil if there is no entry.
   public func bytes(for key: CacheKey, source: Source? = nil) async -> [UInt8]? {
     await AsyncCacheStore.read { store.bytes(key, source: source) }
   }
 
-  /// Calls `body` with an entry's bytes on a thread of the pool; nil when there is nothing.
+  /// Calls `body` with an entry's bytes on a thread of the pool. Returns nil if there is no entry.
   public func get<R: Sendable>(
     _ key: CacheKey, source: Source? = nil, _ body: @escaping @Sendable (RawSpan) -> R
   ) async -> R? {
     await AsyncCacheStore.read { store.get(key, source: source, body) }
   }
 
-  /// Calls `body` for each of many keys, in their order, on a thread of the pool.
+  /// Calls `body` for each key, in order, on a thread of the pool.
   public func getMany(
     _ keys: [CacheKey], sources: [Source?] = [], _ body: @escaping @Sendable (Int, RawSpan?) -> Void
   ) async {
     await AsyncCacheStore.read { store.getMany(keys, sources: sources, body) }
   }
 
-  /// What there is under a key, or why there is nothing. The first look since opening reads the value through.
+  /// Returns the entry of a key without its bytes, or the reason for a miss. The first lookup since opening reads and
+  /// checks the whole value.
   public func lookup(_ key: CacheKey, source: Source? = nil) async -> LookupResult {
     await AsyncCacheStore.read { store.lookup(key, source: source) }
   }
 
   // MARK: Changing
 
-  /// Stores a value; a `synced` one has been waited for.
+  /// Stores a value. If the put is `synced`, the value is durable when the call returns.
   public func put(
     _ bytes: [UInt8], for key: CacheKey, options: PutOptions = PutOptions()
   ) async throws(StoreError) {
     try await change { () throws(StoreError) in try store.put(bytes, for: key, options: options) }
   }
 
-  /// Stores many values: all of them or none.
+  /// Stores all values, or none of them.
   public func putMany(
     _ entries: [(key: CacheKey, bytes: [UInt8], options: PutOptions)], durability: Durability? = nil
   ) async throws(StoreError) {
     try await change { () throws(StoreError) in try store.putMany(entries, durability: durability) }
   }
 
-  /// Makes the changes of a batch: all of them or none.
+  /// Makes all changes of a batch, or none of them.
   public func write(_ batch: WriteBatch, durability: Durability? = nil) async throws(StoreError) {
     try await change { () throws(StoreError) in try store.write(batch, durability: durability) }
   }
 
-  /// Replaces an entry's metadata; false when there is no entry.
+  /// Replaces an entry's metadata. Returns false if there is no entry.
   @discardableResult
   public func setMetadata(
     _ metadata: [UInt8], for key: CacheKey, durability: Durability? = nil
@@ -79,7 +81,7 @@ public struct AsyncCacheStore: Sendable {
     }
   }
 
-  /// Replaces an entry's expiry; false when there is no entry.
+  /// Replaces an entry's expiry. Returns false if there is no entry.
   @discardableResult
   public func setExpiration(
     _ milliseconds: Int64?, for key: CacheKey, durability: Durability? = nil
@@ -91,30 +93,30 @@ public struct AsyncCacheStore: Sendable {
 
   // MARK: Removing
 
-  /// Removes one entry; answers whether there was one.
+  /// Removes one entry. Returns whether there was one.
   @discardableResult
   public func remove(
     _ key: CacheKey, durability: Durability? = nil, erases: Bool = false
   ) async throws(StoreError) -> Bool {
     let body = { @Sendable () throws(StoreError) in try store.remove(key, durability: durability, erases: erases) }
-    // To erase means to copy segments, which relies on the removal.
+    // Erasing copies segments, which requires that the removal is complete.
     if erases { return try await AsyncCacheStore.run(body) }
     return try await change(body)
   }
 
-  /// Removes the entries of many keys together; answers how many there were.
+  /// Removes the entries of many keys together. Returns the number of entries removed.
   @discardableResult
   public func removeMany(_ keys: [CacheKey], durability: Durability? = nil) async throws(StoreError) -> Int {
     try await change { () throws(StoreError) in try store.removeMany(keys, durability: durability) }
   }
 
-  /// Removes all styles of a URL together; answers how many there were.
+  /// Removes all styles of a URL together. Returns the number of entries removed.
   @discardableResult
   public func removeAllStyles(_ url: String, durability: Durability? = nil) async throws(StoreError) -> Int {
     try await change { () throws(StoreError) in try store.removeAllStyles(url, durability: durability) }
   }
 
-  /// Removes every entry of a style; answers how many there were. O(entries).
+  /// Removes every entry of a style. Returns the number of entries removed. O(entries).
   @discardableResult
   public func removeAll(style: Style, durability: Durability? = nil) async throws(StoreError) -> Int {
     try await change { () throws(StoreError) in
@@ -122,7 +124,7 @@ public struct AsyncCacheStore: Sendable {
     }
   }
 
-  /// Removes every entry whose URL begins with `prefix`; answers how many there were. O(entries).
+  /// Removes every entry whose URL begins with `prefix`. Returns the number of entries removed. O(entries).
   @discardableResult
   public func removeAll(prefix: String, durability: Durability? = nil) async throws(StoreError) -> Int {
     try await change { () throws(StoreError) in
@@ -130,7 +132,7 @@ public struct AsyncCacheStore: Sendable {
     }
   }
 
-  /// Removes every entry that `predicate` picks, which is asked on a thread of the pool. O(entries).
+  /// Removes every entry for which `predicate`, called on a thread of the pool, returns true. O(entries).
   @discardableResult
   public func removeAll(
     durability: Durability? = nil, where predicate: @escaping @Sendable (EntryInfo) -> Bool
@@ -140,7 +142,7 @@ public struct AsyncCacheStore: Sendable {
     }
   }
 
-  /// Removes everything.
+  /// Removes every entry.
   public func removeAll(durability: Durability? = nil) async throws(StoreError) {
     try await change { () throws(StoreError) in try store.removeAll(durability: durability) }
   }
@@ -153,9 +155,10 @@ public struct AsyncCacheStore: Sendable {
     try await AsyncCacheStore.change(store, body)
   }
 
-  /// Runs a change of `store` on a thread of the pool. The wait for the disk, where it has one, takes no thread: changes
-  /// that wait share a sync, however many they are. `body` calls nothing of the user's. A store that makes itself anew waits
-  /// on the thread: the call that meets a removed folder makes its change in the new one.
+  /// Runs a change of `store` on a thread of the pool. If the change waits for the disk, the wait holds no thread, so
+  /// any number of changes share one sync. `body` must not call the user's code. A store that recreates a removed
+  /// folder waits on the thread instead, because the call that finds the folder removed repeats its change in the new
+  /// one.
   static func change<R: Sendable>(
     _ store: CacheStore, _ body: @escaping @Sendable () throws(StoreError) -> R
   ) async throws(StoreError) -> R {

@@ -1,39 +1,40 @@
 import Synchronization
 
-// What an app asks of the store as a whole, off the cooperative pool.
+// The calls that concern the whole store, off the cooperative pool.
 extension AsyncCacheStore {
-  /// Makes everything acknowledged before it survive loss of power.
+  /// Makes all changes acknowledged before the call durable.
   public func flush() async throws(StoreError) {
     try await AsyncCacheStore.run { () throws(StoreError) in try store.flush() }
   }
 
-  /// Writes the index out, so that the next opening need not read the log.
+  /// Writes a checkpoint of the index, so that the next opening need not read the log.
   public func checkpoint() async throws(StoreError) {
     try await AsyncCacheStore.run { () throws(StoreError) in try store.checkpoint() }
   }
 
-  /// Brings a read-only store up to what the writer has stored by now; answers whether that was anything new.
+  /// Moves a read-only store forward to the writer's present state. Returns whether there was any change.
   @discardableResult
   public func refresh() async throws(StoreError) -> Bool {
     try await AsyncCacheStore.run { () throws(StoreError) in try store.refresh() }
   }
 
-  /// Changes the budgets, and returns when they hold: a smaller one evicts and compacts first, which may take as long as
-  /// copying a good part of the store.
+  /// Changes the budgets. Returns when the store is within them: a smaller budget evicts and compacts first, which may
+  /// take as long as copying a large part of the store.
   public func setBudgets(byteBudget: Int? = nil, entryBudget: Int? = nil) async throws(StoreError) {
     try await AsyncCacheStore.run { () throws(StoreError) in
       try store.setBudgets(byteBudget: byteBudget, entryBudget: entryBudget)
     }
   }
 
-  /// Removes every entry that has expired; returns how many.
+  /// Removes every expired entry. Returns the number of entries removed.
   @discardableResult
   public func removeExpired() async throws(StoreError) -> Int {
     try await AsyncCacheStore.run { () throws(StoreError) in try store.removeExpired() }
   }
 
-  /// Makes the folder as small as it gets without giving up an entry. `progress` is called on a thread of the pool. Ends
-  /// early, at the next segment's worth, when it answers false or the task is cancelled; the report says so.
+  /// Makes the folder as small as possible without removing a live entry. `progress` runs on a thread of the pool.
+  /// Compaction stops early, after a segment's worth of bytes, when `progress` returns false or the task is cancelled;
+  /// the report says so.
   public func compact(
     progress: @escaping @Sendable (Int, Int) -> Bool = { _, _ in true }
   ) async throws(StoreError) -> CompactionReport {
@@ -42,28 +43,28 @@ extension AsyncCacheStore {
     }
   }
 
-  /// Does what upkeep would do bit by bit, until all of it is done, `goesOn` answers false (it is asked on a thread of the
-  /// pool, after each segment's worth), or the task is cancelled. True when all is done.
+  /// Does all pending upkeep. Stops early when the task is cancelled, or when `goesOn`, called on a thread of the pool
+  /// after each segment's worth of bytes, returns false. Returns true when no upkeep is left.
   @discardableResult
   public func idle(while goesOn: @escaping @Sendable () -> Bool = { true }) async throws(StoreError) -> Bool {
     try await untilCancelled { isWanted throws(StoreError) in try store.idle { isWanted() && goesOn() } }
   }
 
-  /// Reads every live byte and checks it. `progress` is called on a thread of the pool.
+  /// Reads and checks every live byte. `progress` runs on a thread of the pool.
   public func verify(
     progress: (@Sendable (Int, Int) -> Void)? = nil
   ) async throws(StoreError) -> VerificationReport {
     try await AsyncCacheStore.run { () throws(StoreError) in try store.verify(progress: progress) }
   }
 
-  /// Builds the index anew from the segments alone (``CacheStore/repair(at:progress:)``). Reads every byte.
+  /// Rebuilds the index from the segments alone (``CacheStore/repair(at:progress:)``). Reads every byte.
   public static func repair(
     at path: String, progress: (@Sendable (Int, Int) -> Void)? = nil
   ) async throws(StoreError) -> RepairReport {
     try await run { () throws(StoreError) in try CacheStore.repair(at: path, progress: progress) }
   }
 
-  /// Runs `body` with a question that is answered no once the task is cancelled.
+  /// Runs `body` with a function that returns false once the task is cancelled.
   private func untilCancelled<R: Sendable>(
     _ body: @escaping @Sendable (_ goesOn: () -> Bool) throws(StoreError) -> R
   ) async throws(StoreError) -> R {
@@ -77,7 +78,7 @@ extension AsyncCacheStore {
   }
 }
 
-/// Whether a task has been cancelled, for those who do not run in it.
+/// Whether a task has been cancelled, readable from threads that do not run the task.
 private final class Cancellation: Sendable {
   private let flag = Atomic<Bool>(false)
 

@@ -1,31 +1,33 @@
 import Synchronization
 
-/// A value that stays: valid for as long as it is referenced, whatever eviction, compaction, `removeAll()`, `close()` or
-/// a deletion of the whole folder do meanwhile.
+/// A retained value: its bytes stay valid as long as the Blob is referenced, also after eviction, compaction,
+/// `removeAll()`, `close()` or a deletion of the whole folder.
 ///
-/// Made by ``CacheStore/blob(_:style:source:)``. Its bytes are the segment's own memory, so it keeps that segment's file on the
-/// disk (also when it has lost its name, and then the store's budget still counts it) and mapped; or they are a copy:
-/// of a compressed value, of one from a store that reads by ``ReadMode/copied``, and once Blobs hold segments of an
-/// eighth of the budget. Safe from any number of threads. The last Blob of an unlinked segment gives its file back when it
-/// goes, on the thread that lets it go: milliseconds for a large one.
+/// Made by ``CacheStore/blob(_:style:source:)``. Its bytes are usually the mapped memory of a segment. Then the Blob
+/// keeps the segment mapped and its file on the disk. A file that has been unlinked meanwhile still counts against the
+/// byte budget. The bytes are a copy if the value is compressed, if the store reads by ``ReadMode/copied``, or if Blobs
+/// already hold segments of an eighth of the budget.
+///
+/// Thread-safe. Releasing the last Blob of an unlinked segment frees the file on the releasing thread, which takes
+/// milliseconds for a large file.
 public final class Blob: @unchecked Sendable {
-  /// Bytes of the value.
+  /// Number of bytes of the value.
   public let byteCount: Int
-  /// How the store keeps it; ``bytes`` are the value itself in any case.
+  /// The encoding of the value in the store. ``bytes`` are always decoded.
   public let encoding: Encoding
-  /// Given for a bitmap.
+  /// The layout of a bitmap; nil for any other value.
   public let layout: BitmapLayout?
-  /// What the entry carried besides when it was retained.
+  /// The entry's metadata when the Blob was made.
   public let metadata: [UInt8]
-  /// The digest of ``bytes``, which ``isDamaged`` compares.
+  /// The digest of the value. ``isDamaged`` compares ``bytes`` with it.
   public let digest: Digest
-  /// When the entry was put, in milliseconds since 1970.
+  /// The time of the entry's put, in milliseconds since 1970.
   public let writtenMilliseconds: Int64
-  /// When the entry expires, in milliseconds since 1970; nil for never, or when that follows its use. The Blob itself
-  /// stays.
+  /// The time at which the entry expires, in milliseconds since 1970; nil if never, or if its expiry depends on its
+  /// last use. The Blob itself does not expire.
   public let expirationMilliseconds: Int64?
 
-  // Invariant: `start` is valid for `byteCount` bytes as long as `memory` is there.
+  // Invariant: `start` is valid for `byteCount` bytes as long as `memory` is referenced.
   private let start: UnsafeRawPointer
   private let memory: Memory
   private let digestOf: (@Sendable (UnsafeRawBufferPointer) -> Digest)?
@@ -58,26 +60,28 @@ public final class Blob: @unchecked Sendable {
 
   private var buffer: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: start, count: byteCount) }
 
-  /// The bytes, valid as long as the Blob. No copy, no system call.
+  /// The bytes, valid as long as the Blob is referenced. Costs no copy and no system call.
   public var bytes: RawSpan {
     @_lifetime(borrow self)
     get { unsafe _overrideLifetime(RawSpan(_unsafeBytes: buffer), borrowing: self) }
   }
 
-  /// Lends the bytes to `body`.
+  /// Calls `body` with the bytes.
   public func withBytes<R: ~Copyable, E: Error>(_ body: (RawSpan) throws(E) -> R) throws(E) -> R {
     try body(bytes)
   }
 
-  /// Whether the bytes are memory of the Blob's own, so that it holds no file.
+  /// Whether the bytes are a copy in memory, so that the Blob holds no file.
   public var isCopy: Bool {
     if case .copy = memory { true } else { false }
   }
 
-  /// Whether the bytes are no longer those that were put. Asking checks them against the digest, through reads of the
-  /// file, which meet a bad disk or a file cut short as an error and not as a signal (a copy is checked in memory):
-  /// O(bytes), so ask before relying on a Blob of which something looks wrong, not at every use. Once true, always true.
-  /// A read that fails for another reason, such as want of memory, counts as damage.
+  /// Whether the bytes differ from the bytes that were put.
+  ///
+  /// Each call checks them against the digest, so check a Blob whose bytes look wrong, not every Blob at every use.
+  /// O(bytes). The check reads the file, so that a bad disk or a truncated file is an error and not a signal; a copy is
+  /// checked in memory. A read that fails for another reason, such as lack of memory, counts as damage. Once true,
+  /// always true.
   public var isDamaged: Bool {
     if hasFailed.load(ordering: .relaxed) { return true }
     if isIntact { return false }
@@ -90,7 +94,7 @@ public final class Blob: @unchecked Sendable {
     case .copy(let copy):
       withExtendedLifetime(copy) { (digestOf?(buffer) ?? Digest(of: buffer)) == digest }
     case .segment(let hold, _):
-      // Zeros stay in place of a page that the file could give again by now.
+      // The bus error guard leaves zeros in place of a failed page, even if the file can be read again.
       !hold.storage.isDamaged(buffer) && hold.source(of: buffer).map(hasDigest) ?? false
     }
   }

@@ -1,21 +1,22 @@
-/// Takes a value that arrives in pieces: a download, say, whose length may not be known.
+/// Stores a value that arrives in pieces, such as a download of unknown length.
 ///
-/// Write the pieces in their order, then ``commit()``; the key has its old value until then, and of commits the last one
-/// wins. A writer that is abandoned, or just let go, leaves no trace. After any error the writer is at its end, and
-/// throws the same error again.
+/// Write the pieces in order, then call ``commit()``. Until the commit, the key keeps its old value; of several
+/// commits, the last one wins. A writer that is abandoned or released leaves no trace. After an error the writer has
+/// ended and throws the same error again.
 ///
-/// Up to 64 KiB are gathered in memory and put as any value is. A longer body of known length goes piece by piece to room
-/// reserved with its first bytes; one of unknown length to a file that grows, from which it is copied into a segment if it
-/// fits one, and which is kept if not. What is written straight to its room is stored plain, not compressed.
+/// A body of at most 64 KiB is gathered in memory and put like any value. A longer body of known length is written to
+/// room that its first bytes reserve. A longer body of unknown length is written to a file that grows. At the commit,
+/// it is copied into a segment if it fits one; otherwise the file itself becomes a segment. A body that is written
+/// directly to its room is stored plain, not compressed.
 ///
-/// `Sendable`: may be used from any thread, by one at a time, since pieces have an order; calls are serialized. It keeps
-/// its store open.
+/// Calls may come from any thread and are serialized. Only one thread should write at a time, since pieces have an
+/// order. The writer keeps its store open.
 public final class BodyWriter: Sendable {
   let store: CacheStore
   /// The store's core when the body began.
   let core: StoreCore
   private let target: BodyTarget
-  /// The length that was declared, in bytes.
+  /// The declared length in bytes, if any.
   public let length: Int?
   private let state: Guarded<State>
 
@@ -27,7 +28,7 @@ public final class BodyWriter: Sendable {
 
   private enum Sink {
     case memory(ByteBuffer)
-    /// Straight to the room that the body was lent.
+    /// The body goes directly to its reserved room.
     case room(Segment, start: Int, BodyDigest)
     case staged(StagedFile, BodyDigest)
     case ended(StoreError)
@@ -47,35 +48,38 @@ public final class BodyWriter: Sendable {
 
   deinit { abandon() }
 
-  /// Bytes written so far.
+  /// Number of bytes written so far.
   public var byteCount: Int { state.withLock { $0.receivedByteCount } }
 
   /// Adds a piece of any size. Costs a positioned write.
   ///
-  /// The first bytes of a body of more than 64 KiB reserve its room, and so do later ones of unknown length: bodies and
-  /// drawings that are under way hold at most an eighth of the budget together, but the one that got room first is always
-  /// admitted. Beyond that the call waits for others, in the order of the calls, at most 5 seconds, not at all when it would
-  /// wait for writers that only its own thread has used, and throws `noSpace` then. So it does where a body of undeclared
-  /// length would evict more than an eighth of the budget. Throws `invalidArgument` beyond the declared length,
-  /// `tooLarge` beyond 1 GiB and beyond what the budget can hold, `aborted` after a removal of the key, and what a put throws.
+  /// The first write of a body with a declared length above 64 KiB reserves all its room. A body of unknown length
+  /// reserves room once it exceeds 64 KiB, and more as it grows. Unfinished bodies and drawings together hold at most
+  /// an eighth of the budget, but the one that got room first is always admitted. If that room is used up, the call
+  /// waits for others, in the order of the calls, for at most 5 seconds, and then throws `noSpace`. It throws `noSpace`
+  /// at once if it would wait for writers that only its own thread has used. It also does so if a body of unknown
+  /// length would evict more than an eighth of the budget.
+  ///
+  /// Throws `invalidArgument` beyond the declared length, `tooLarge` beyond 1 GiB or the size that the budget can hold,
+  /// `aborted` after a removal of the key, and the errors of a put.
   public func write(_ bytes: borrowing RawSpan) throws(StoreError) {
     let waiter = try bytes.withUnsafeBytes { bytes throws(StoreError) in try write(bytes, waits: true) }
     if waiter != nil { throw .noSpace }
   }
 
-  /// The same for an array.
+  /// Adds a piece given as an array.
   public func write(_ bytes: [UInt8]) throws(StoreError) { try write(bytes.span.bytes) }
 
-  /// Makes the value the key's own, as a put of all the pieces would, and ends the writer.
+  /// Stores the value under the key, as a put of all pieces would, and ends the writer.
   ///
-  /// Throws `invalidArgument` when fewer bytes came than were declared, or when the writer has ended before, and `aborted`
-  /// when the key was removed after the writer was made, alone or with others (``CacheStore/remove(_:durability:)``). Waits
-  /// for the disk when `synced`, and for a body of unknown length that is kept in the file it grew in.
+  /// Throws `invalidArgument` if fewer bytes came than were declared or if the writer has ended. Throws `aborted` if
+  /// the key was removed after the writer was made, alone or with others (``CacheStore/remove(_:durability:erases:)``).
+  /// Waits for the disk if `synced`, and if the file of a body of unknown length becomes a segment.
   public func commit() throws(StoreError) {
     try state.withLock { state throws(StoreError) in
       try ending(&state) { state throws(StoreError) in
         try core.gate.requireWritable()
-        // Before a segment is made for it. What counts is the look in the commit itself.
+        // An early check, before a segment is made for the value. The check in the commit itself decides.
         if core.context.commitLock.withLock({ held in state.body.isAborted }) { throw .aborted }
         if let length, state.receivedByteCount < length {
           throw .invalidArgument("\(length) bytes were declared, and \(state.receivedByteCount) came")
@@ -86,19 +90,19 @@ public final class BodyWriter: Sendable {
     }
   }
 
-  /// Gives up: nothing has happened. Harmless after the end.
+  /// Ends the writer without storing a value. Does nothing if the writer has ended.
   public func abandon() {
     state.withLock { state in
       end(&state, StoreError.invalidArgument("this body was committed or abandoned before"))
     }
   }
 
-  /// The calls of this writer as `async` functions.
+  /// This writer with `async` calls.
   public var asynchronous: AsyncBodyWriter { AsyncBodyWriter(writer: self) }
 
   // MARK: Writing
 
-  /// Answers what to wait for where it may not wait itself; then nothing was written.
+  /// Writes a piece. If `waits` is false and there is no room, returns the waiter to wait for and writes nothing.
   func write(_ bytes: UnsafeRawBufferPointer, waits: Bool) throws(StoreError) -> RoomWaiter? {
     try state.withLock { state throws(StoreError) in
       try ending(&state) { state throws(StoreError) in
@@ -124,7 +128,7 @@ public final class BodyWriter: Sendable {
     }
   }
 
-  /// Runs `body`; an error ends the writer.
+  /// Runs `body`. An error ends the writer.
   private func ending<R>(
     _ state: inout State, _ body: (inout State) throws(StoreError) -> R
   ) throws(StoreError) -> R {
@@ -232,7 +236,7 @@ public final class BodyWriter: Sendable {
     }
   }
 
-  /// Lends what was received where it lies, or read into memory by a store that touches no mapping.
+  /// Calls `body` with the received bytes: mapped, or read into memory if the store maps no segment.
   private func withValue(
     _ mapped: UnsafeRawBufferPointer?, at offset: Int, _ byteCount: Int, in file: () throws(SystemError) -> any File,
     _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void
@@ -251,7 +255,8 @@ public final class BodyWriter: Sendable {
     try body(UnsafeRawBufferPointer(space))
   }
 
-  /// As any put. What was received and lay in a file meanwhile is put only if it came back the same.
+  /// Puts the value as any put does. If the bytes were read back from a file, they must have the digest computed as
+  /// they arrived.
   private func put(
     of value: UnsafeRawBufferPointer, _ body: UnfinishedBody, received: BodyDigest? = nil
   ) throws(StoreError) {
@@ -264,7 +269,7 @@ public final class BodyWriter: Sendable {
     }
   }
 
-  /// Of bytes that lie where they shall stay, after `prepare`.
+  /// Puts a value whose bytes are already in place, after calling `prepare`.
   private func put(
     _ value: UnsafeRawBufferPointer, _ digest: BodyDigest, _ body: UnfinishedBody,
     prepare: (PreparedPut) throws(StoreError) -> Void = { _ in }
@@ -280,17 +285,17 @@ public final class BodyWriter: Sendable {
 }
 
 extension CacheStore {
-  /// Begins a value that arrives in pieces. `length` is its length in bytes where that is known: a bitmap's follows from
-  /// `options.layout`. Reserves nothing before bytes arrive, and so evicts nothing.
+  /// Begins a value that arrives in pieces. See ``BodyWriter``.
   ///
-  /// Throws `invalidArgument` or `tooLarge` for what no put would take. O(1); see ``BodyWriter``.
+  /// `length` is the length in bytes if known; for a bitmap, `options.layout` gives it. Reserves no room, and so evicts
+  /// nothing, before bytes arrive. Throws `invalidArgument` or `tooLarge` for a value that no put would accept. O(1).
   public func writer(
     for key: CacheKey, length: Int? = nil, options: PutOptions = PutOptions()
   ) throws(StoreError) -> BodyWriter {
     try writer(for: key, length: length, options: options, isAnybodys: false)
   }
 
-  /// The same for a URL.
+  /// Begins a value that arrives in pieces, for a URL and a style.
   public func writer(
     for url: String, style: Style = .original, length: Int? = nil, options: PutOptions = PutOptions()
   ) throws(StoreError) -> BodyWriter {

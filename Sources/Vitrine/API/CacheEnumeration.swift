@@ -1,15 +1,16 @@
-// Walks over the entries and the keys of a store.
+// Enumerations of the entries and keys of a store.
 extension CacheStore {
-  /// Calls `body` for each entry that has not expired, in no order, until it answers false. One look at each record, none
-  /// at payloads: O(entries). Changes may go on meanwhile, also in `body`; entries that are put then may be missed. Does not
-  /// count as use. Thread-safe.
+  /// Calls `body` for each unexpired entry, in no order, until it returns false.
+  ///
+  /// Reads each record once and no payload: O(entries). Other threads and `body` itself may change the store meanwhile;
+  /// entries put meanwhile may be missed. Does not count as use. Thread-safe.
   public func forEachEntry<E: Error>(
     prefix: String = "", style: Style? = nil, _ body: (EntryInfo) throws(E) -> Bool
   ) throws(E) {
     try forEachEntry(prefix: Array(prefix.utf8), style: style, body)
   }
 
-  /// The same for a prefix in bytes.
+  /// Calls `body` for each unexpired entry whose URL begins with a prefix given in bytes.
   public func forEachEntry<E: Error>(
     prefix: [UInt8], style: Style? = nil, _ body: (EntryInfo) throws(E) -> Bool
   ) throws(E) {
@@ -23,21 +24,22 @@ extension CacheStore {
     }
   }
 
-  /// All keys whose entries have not expired, in their order: by URL, byte for byte, then by style. Collects and sorts them:
-  /// O(n log n), and memory for all of them. Throws `closed`. Thread-safe.
+  /// Returns the keys of all unexpired entries, sorted by URL, byte by byte, then by style. O(n log n) time, and memory
+  /// for all keys. Throws `closed`. Thread-safe.
   public func keysInOrder(prefix: String = "") throws(StoreError) -> [CacheKey] {
     try keysInOrder(prefix: Array(prefix.utf8))
   }
 
-  /// The same for a prefix in bytes.
+  /// Returns the sorted keys of all unexpired entries whose URL begins with a prefix given in bytes.
   public func keysInOrder(prefix: [UInt8]) throws(StoreError) -> [CacheKey] {
     let core = core
     if core.gate.isClosed { throw .closed }
     return core.walk.keys { $0.url.starts(with: prefix) }.sorted()
   }
 
-  /// All keys whose entries have not expired, the last used first: the next to be evicted comes last. Does not count as use.
-  /// O(n log n), and memory for all of them. The order is that of the policy: under `fifo`, of the puts.
+  /// Returns the keys of all unexpired entries in the order of the policy; the next key to be evicted comes last. The
+  /// most recently used key comes first, or under `fifo` the most recently put one. Does not count as use. O(n log n)
+  /// time, and memory for all keys. Throws `closed`. Thread-safe.
   public func keysByRecency() throws(StoreError) -> [CacheKey] {
     let core = core
     if core.gate.isClosed { throw .closed }

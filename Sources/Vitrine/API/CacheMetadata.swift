@@ -1,6 +1,6 @@
-// Metadata and expiry change without touching the payload: a new key record that names the same blob.
+// A change of metadata or expiry writes a new key record that names the same blob, and leaves the payload alone.
 extension CacheStore {
-  /// Replaces an entry's metadata; writes a small record and leaves the payload alone. False when there is no entry.
+  /// Replaces an entry's metadata by writing a small record; the payload stays. Returns false if there is no entry.
   @discardableResult
   public func setMetadata(
     _ metadata: [UInt8], for key: CacheKey, durability: Durability? = nil
@@ -8,7 +8,7 @@ extension CacheStore {
     try change(key, .init(metadata: metadata), durability)
   }
 
-  /// Replaces an entry's expiry (milliseconds since 1970, nil for never); as ``setMetadata(_:for:durability:)``.
+  /// Replaces an entry's expiry (milliseconds since 1970, nil for never), like ``setMetadata(_:for:durability:)``.
   @discardableResult
   public func setExpiration(
     _ milliseconds: Int64?, for key: CacheKey, durability: Durability? = nil

@@ -1,10 +1,10 @@
 extension CacheStore {
-  /// Removes every entry, of whatever style, whose URL begins with `prefix` and is not among `urls`; answers how many
-  /// there were. Without a prefix, the whole store is meant.
+  /// Removes every entry, of any style, whose URL begins with `prefix` and is not among `urls`. Without a prefix, that
+  /// is every entry whose URL is not among `urls`. Returns the number of entries removed.
   ///
-  /// One look at each entry's record: O(entries + URLs). Takes 16 to 32 bytes of memory for each URL, which are read
-  /// once, one by one. Entries that are put meanwhile may stay or go. Frames of at most 10,000 removals: after a crash,
-  /// some of them may have happened.
+  /// Reads each entry's record once: O(entries + URLs). Takes 16 to 32 bytes of memory for each URL; the URLs are read
+  /// once, one by one. Entries put meanwhile may stay or go. A frame holds at most 10,000 removals, so a crash may
+  /// leave some of the removals done and others not.
   @discardableResult
   public func retain(
     only urls: some Swift.Sequence<String>, prefix: String = "", durability: Durability? = nil
@@ -14,7 +14,8 @@ extension CacheStore {
     }
   }
 
-  /// The same for the URLs of keys: all styles of a URL that is named stay.
+  /// Removes every entry whose URL begins with `prefix` and is not the URL of one of `keys`; all styles of such a URL
+  /// stay.
   @discardableResult
   public func retain(
     only keys: some Swift.Sequence<CacheKey>, prefix: String = "", durability: Durability? = nil
@@ -24,8 +25,9 @@ extension CacheStore {
     }
   }
 
-  /// The sequence is read once, and hashes are of one core. Where that core's folder goes meanwhile, all of its entries
-  /// have gone, and the store made in its place has none to remove.
+  /// Removes all entries with the prefix but those of the hashed URLs. The sequence can be read only once, and its
+  /// hashes belong to one core. If that core's folder is removed meanwhile, all its entries are gone, and the new store
+  /// has none to remove.
   private func retain(
     _ prefix: [UInt8], _ durability: Durability?, _ hashes: (KeyHasher) -> Set<UInt64>
   ) throws(StoreError) -> Int {
@@ -50,7 +52,7 @@ extension CacheStore {
 }
 
 extension AsyncCacheStore {
-  /// As ``CacheStore/retain(only:prefix:durability:)``.
+  /// The `async` form of ``CacheStore/retain(only:prefix:durability:)``.
   @discardableResult
   public func retain(
     only urls: some Swift.Sequence<String> & Sendable, prefix: String = "", durability: Durability? = nil
@@ -60,7 +62,7 @@ extension AsyncCacheStore {
     }
   }
 
-  /// The same for the URLs of keys.
+  /// The `async` form of the call for the URLs of keys.
   @discardableResult
   public func retain(
     only keys: some Swift.Sequence<CacheKey> & Sendable, prefix: String = "", durability: Durability? = nil

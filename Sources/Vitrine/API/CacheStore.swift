@@ -2,9 +2,11 @@ import Synchronization
 
 /// A crash-safe, content-addressed cache in one folder.
 ///
-/// Safe from any number of threads. Reads never wait for writers; `put` and `remove` wait for each other only while a
-/// frame is written. Calls that wait for the disk say so. A store is open for writing once at a time, in this process or
-/// any other; reading openings are snapshots and may be many.
+/// Thread-safe. Reads never wait for writers. A `put` or `remove` waits for another one only while its frame is
+/// written. Calls that wait for the disk say so. At any time one opening, in any process, may have the store open for
+/// writing. Any number may have it open read-only; each of those sees a snapshot. Every change throws `closed`,
+/// `readOnly`, `storeRemoved` if the folder was removed or replaced, and `writeFailed` after a failed write or sync,
+/// until the store is reopened.
 ///
 /// ```swift
 /// let store = try CacheStore.open(at: "/var/cache/pictures")
@@ -14,24 +16,24 @@ import Synchronization
 public final class CacheStore: Sendable {
   /// The version of this library.
   public static let version = "0.1.0"
-  /// The format this library writes, and the newest it reads.
+  /// The format version that this library writes, and the newest version that it reads.
   public static let formatVersion: UInt32 = CacheFormat.version
 
-  /// Where the store lies, as it was given.
+  /// The path given to the opening.
   public let path: String
-  /// As it was opened.
+  /// The options given to the opening.
   let options: StoreOptions
-  /// The core that it was opened with. Gets reach it without a reference count.
+  /// The core made by the opening. Gets reach it without a reference count.
   let first: StoreCore
-  /// The reader of the first core, without a reference count, which all readers would share.
+  /// The first core's reader, used without a reference count because all reading threads would share that count.
   @inline(__always)
   private var reader: Unmanaged<Reader> { Unmanaged.passUnretained(first.reader) }
-  /// Another core has taken its place.
+  /// Whether another core has replaced the first one.
   let hasSuccessor = Atomic<Bool>(false)
   let succession: Succession
   /// Held while a core is replaced or closed.
   let succeeding = Guarded(())
-  /// Acknowledged changes went with a folder, and no call has said so yet.
+  /// Whether acknowledged changes were lost with a removed folder and no call has reported it yet.
   let hasLost = Atomic<Bool>(false)
 
   private init(path: String, options: StoreOptions, core: StoreCore) {
@@ -45,10 +47,12 @@ public final class CacheStore: Sendable {
 
   // MARK: Opening and closing
 
-  /// Opens the store in the folder `path`, making it where there is none.
+  /// Opens the store in the folder `path`, and creates the store if there is none.
   ///
-  /// Reads the index and the end of the log, never payloads: milliseconds, plus about 200 ns for each change since the
-  /// last checkpoint when the store was not closed.
+  /// Reads the index and the end of the log, no payloads. Takes milliseconds, plus about 200 ns for each change since
+  /// the last checkpoint if the store was not closed. Throws `noSuchStore`, `notAStore`, `unsupportedFormat`,
+  /// `unreadable`, `locked` if another opening has the store, `invalidArgument` for an option out of range, `noSpace`,
+  /// and `system` for other errors of the system.
   public static func open(
     at path: String, options: StoreOptions = StoreOptions()
   ) throws(StoreError) -> CacheStore {
@@ -62,13 +66,15 @@ public final class CacheStore: Sendable {
     return CacheStore(path: path, options: options, core: core)
   }
 
-  /// Makes everything durable, writes a checkpoint and lets the store go. Closing twice is harmless; so is not closing,
-  /// but for a longer next opening. Gets that are running finish. While more than 1 MiB of what a crash left is unchecked, the
-  /// log may stand in for the checkpoint: closing does not wait for that check.
+  /// Makes all changes durable, writes a checkpoint and closes the store.
   ///
-  /// A return without an error means that every acknowledged change survives loss of power. Throws `writeFailed` after a
-  /// failed write or sync, also an earlier one in the background, and `storeRemoved` when the folder was removed or
-  /// replaced. The store is closed in any case.
+  /// Closing twice is harmless. Without closing, only the next opening takes longer. Running gets finish. While more
+  /// than 1 MiB of a crash's leftovers is unchecked, the log may replace the checkpoint, so that closing does not wait
+  /// for that check.
+  ///
+  /// If no error is thrown, every acknowledged change is durable. Throws `writeFailed` after a failed write or sync,
+  /// also an earlier one in the background, and `storeRemoved` if the folder was removed or replaced. The store is
+  /// closed in any case.
   public func close() throws(StoreError) {
     try succeeding.withLock { _ throws(StoreError) in try core.closer.close() }
     if hasLost.exchange(false, ordering: .acquiringAndReleasing) { throw .storeRemoved }
@@ -76,14 +82,14 @@ public final class CacheStore: Sendable {
 
   // MARK: Reading
 
-  /// Lends the bytes of an entry to `body`, without a copy unless they are kept compressed.
+  /// Calls `body` with the bytes of an entry, without a copy unless they are stored compressed.
   ///
-  /// Nil when there is nothing to give: ``lookup(_:style:)`` says why. Only what `body` throws is thrown. The span is
-  /// valid in `body`, where every call on this store is allowed. A few hundred nanoseconds, no lock but a shard's; the
-  /// first read of an entry since opening also reads it through and checks it (see ``Verification``).
+  /// Returns nil on a miss; ``lookup(_:style:source:)`` says why. Throws only the errors of `body`. The span is valid
+  /// in `body`, which may make any call on this store. Takes a few hundred nanoseconds and no lock but a shard's. The
+  /// first read of an entry since opening also reads and checks the whole value (see ``Verification``).
   ///
-  /// With a `source`, an entry that was made from anything else is a miss, and goes if its source was named by its put
-  /// (see ``SourceOption``); with none, every entry of the key will do.
+  /// With a `source`, an entry made from another source is a miss, and is dropped if its put named its source (see
+  /// ``SourceOption``). Without one, any entry of the key is returned.
   @inlinable
   public func get<R: ~Copyable, E: Error>(
     _ url: String, style: Style = .original, source: Source? = nil, _ body: (RawSpan) throws(E) -> R
@@ -91,7 +97,7 @@ public final class CacheStore: Sendable {
     try get(url.utf8Span.span.bytes, style: style, source: source, body)
   }
 
-  /// The same for a URL in bytes.
+  /// Calls `body` with the bytes of an entry, for a URL in bytes.
   @inlinable
   public func get<R: ~Copyable, E: Error>(
     _ url: borrowing RawSpan, style: Style = .original, source: Source? = nil, _ body: (RawSpan) throws(E) -> R
@@ -109,7 +115,7 @@ public final class CacheStore: Sendable {
     return nil
   }
 
-  /// The same for a whole key.
+  /// Calls `body` with the bytes of a key's entry.
   @inlinable
   public func get<R: ~Copyable, E: Error>(
     _ key: CacheKey, source: Source? = nil, _ body: (RawSpan) throws(E) -> R
@@ -135,48 +141,49 @@ public final class CacheStore: Sendable {
     return false
   }
 
-  /// A copy of an entry's bytes.
+  /// Returns a copy of an entry's bytes, or nil on a miss.
   public func bytes(_ url: String, style: Style = .original, source: Source? = nil) -> [UInt8]? {
     get(url, style: style, source: source) { span in span.withUnsafeBytes { Array($0) } }
   }
 
-  /// A copy of an entry's bytes.
+  /// Returns a copy of the bytes of a key's entry, or nil on a miss.
   public func bytes(_ key: CacheKey, source: Source? = nil) -> [UInt8]? {
     get(key, source: source) { span in span.withUnsafeBytes { Array($0) } }
   }
 
-  /// Looks up many keys, hiding the memory's latency: several times as fast a key as ``get(_:style:_:)`` on large
-  /// stores. `body` is called once for each key in their order, with nil where there is nothing. `sources` names what
-  /// they should be made from, key by key; one that is nil or beyond its end is given whatever it was made from.
+  /// Looks up many keys, overlapping the memory latency: several times as fast for each key as
+  /// ``get(_:style:source:_:)`` on large stores. Calls `body` once for each key, in order, with nil on a miss.
+  /// `sources[i]` is the source that the entry of `keys[i]` must be made from; if it is nil or `sources` is shorter,
+  /// any source matches.
   public func getMany<E: Error>(
     _ keys: [CacheKey], sources: [Source?] = [], _ body: (Int, RawSpan?) throws(E) -> Void
   ) throws(E) {
     try core.reader.borrowMany(keys, sources, body)
   }
 
-  /// What there is under a key, without its bytes, or why there is nothing. Does not count as use.
+  /// Returns the entry of a key without its bytes, or the reason for a miss. Does not count as use.
   public func lookup(_ url: String, style: Style = .original, source: Source? = nil) -> LookupResult {
     url.utf8Span.span.bytes.withUnsafeBytes { url in read { $0.reader.lookup(url, style, source: source) } }
   }
 
-  /// The same for a whole key.
+  /// Returns the entry of a whole key without its bytes, or the reason for a miss.
   public func lookup(_ key: CacheKey, source: Source? = nil) -> LookupResult {
     key.url.withUnsafeBytes { url in read { $0.reader.lookup(url, key.style, source: source) } }
   }
 
-  /// Whether there is an entry that has not expired. Its payload is not looked at, so after a crash this may say yes to
-  /// an entry that the first read finds lost.
+  /// Whether there is an unexpired entry. Does not read the payload, so after a crash it may return true for an entry
+  /// that its first read finds lost.
   public func contains(_ url: String, style: Style = .original, source: Source? = nil) -> Bool {
     url.utf8Span.span.bytes.withUnsafeBytes { url in read { $0.reader.contains(url, style, source: source) } }
   }
 
-  /// The same for a whole key.
+  /// Whether there is an unexpired entry of a whole key.
   public func contains(_ key: CacheKey, source: Source? = nil) -> Bool {
     key.url.withUnsafeBytes { url in read { $0.reader.contains(url, key.style, source: source) } }
   }
 
-  /// Every blob that has this digest and has not expired: one entry each, that of the record which carries it. More than one only for bytes
-  /// that collide.
+  /// Returns every unexpired blob with this digest, as the entry of the record that carries its bytes. There is more
+  /// than one only if digests collide.
   public func entries(digest: Digest) throws(StoreError) -> [EntryInfo] {
     let core = core
     if core.gate.isClosed { throw .closed }
@@ -185,32 +192,34 @@ public final class CacheStore: Sendable {
 
   // MARK: Changing
 
-  /// Stores a value, in place of what the key had. Equal bytes are kept once, however many keys have them. An original
-  /// with another digest than before takes every entry of its URL with it that has its source by default.
+  /// Stores a value under a key, replacing the old value. Equal bytes are stored once, however many keys have them. If
+  /// an original's digest changes, all entries of its URL whose source defaults to the original are removed.
   ///
-  /// About the time of one `pwrite` of the bytes; a `synced` put waits for the disk, sharing one sync with others that
-  /// wait. Throws `noSpace` when the budget or the disk is full, and then nothing has changed.
+  /// Takes about the time of one `pwrite` of the bytes. A `synced` put waits for the disk and shares one sync with
+  /// others that wait. Throws `noSpace` if the budget or the disk is full; then nothing has changed. Throws `tooLarge`
+  /// above 1 GiB or the size that the budget can hold, and `invalidArgument` for a URL above 64 KiB, metadata above
+  /// 65,536 bytes, or options that contradict each other or the bytes.
   public func put(
     _ bytes: borrowing RawSpan, for url: String, style: Style = .original, options: PutOptions = PutOptions()
   ) throws(StoreError) {
     try put(bytes, url.utf8Span.span.bytes, style, options)
   }
 
-  /// The same for an array.
+  /// Stores a value given as an array.
   public func put(
     _ bytes: [UInt8], for url: String, style: Style = .original, options: PutOptions = PutOptions()
   ) throws(StoreError) {
     try put(bytes.span.bytes, url.utf8Span.span.bytes, style, options)
   }
 
-  /// The same for a whole key.
+  /// Stores a value under a whole key.
   public func put(
     _ bytes: borrowing RawSpan, for key: CacheKey, options: PutOptions = PutOptions()
   ) throws(StoreError) {
     try put(bytes, key.url.span.bytes, key.style, options)
   }
 
-  /// The same for a whole key and an array.
+  /// Stores a value given as an array under a whole key.
   public func put(
     _ bytes: [UInt8], for key: CacheKey, options: PutOptions = PutOptions()
   ) throws(StoreError) {
@@ -231,7 +240,7 @@ public final class CacheStore: Sendable {
     }
   }
 
-  /// Stores many values together: all of them or none, after any crash. One frame, one sync when `synced`.
+  /// Stores many values together: after any crash, all of them or none. Writes one frame, with one sync if `synced`.
   public func putMany(
     _ entries: [(key: CacheKey, bytes: [UInt8], options: PutOptions)], durability: Durability? = nil
   ) throws(StoreError) {
@@ -240,9 +249,9 @@ public final class CacheStore: Sendable {
     try write(batch, durability: durability)
   }
 
-  /// Makes the changes of a batch together: all of them or none, after any crash. One frame and at most one sync,
-  /// except that values above 256 KiB are synced one by one when `synced`, and that a batch larger than the log commits
-  /// by a checkpoint, for which other writers wait.
+  /// Makes the changes of a batch together: after any crash, all of them or none. Writes one frame with at most one
+  /// sync, with two exceptions. Values above 256 KiB are synced one by one if `synced`. A batch larger than the log
+  /// commits by a checkpoint, for which other writers wait.
   public func write(_ batch: WriteBatch, durability: Durability? = nil) throws(StoreError) {
     try change {
       $0.forgetter.forget(batch.putKeys, withStyles: true)
@@ -254,17 +263,17 @@ public final class CacheStore: Sendable {
 
   // MARK: Removing
 
-  /// Removes one entry; answers whether there was one. Works on a full disk.
+  /// Removes one entry. Returns whether there was one. Works on a full disk.
   ///
-  /// A removal, of whatever form, also counts against the bodies and drawings of its keys that were begun before: their
-  /// commit throws `aborted`. Those that are begun later are not touched, nor is any by eviction or expiry.
+  /// Every form of removal also aborts the unfinished bodies and drawings of its keys: their commit throws `aborted`.
+  /// Bodies and drawings begun later are not affected. Eviction and expiry abort none.
   ///
-  /// Its bytes stay in the store's files until compaction reaches them. With `erases`, they are gone when the call returns, as
-  /// ``compact(progress:)`` says: every dead record and every old frame of the log goes, not only those of this key, also where
-  /// there was no entry. That costs a compaction of the whole store, makes the removal durable, and throws `system` (EBUSY)
-  /// while unfinished bodies or drawings keep a segment from being copied; the entry is removed then. What readers and Blobs
-  /// hold, also in other processes, stays on the disk without a name until they let it go. The device itself may keep the
-  /// blocks of unlinked files.
+  /// The bytes stay in the store's files until compaction reaches them. With `erases`, they are gone when the call
+  /// returns, as after ``compact(progress:)``. That erases every dead record and every old frame of the log, not only
+  /// those of this key, even if there was no entry. It costs a compaction of the whole store and makes the removal
+  /// durable. It throws `system` (EBUSY) if unfinished bodies or drawings keep a segment from being copied; the entry
+  /// is removed all the same. Files that readers and Blobs hold, also in other processes, stay on the disk without a
+  /// name until they are released. The device itself may keep the blocks of unlinked files.
   @discardableResult
   public func remove(
     _ url: String, style: Style = .original, durability: Durability? = nil, erases: Bool = false
@@ -272,7 +281,7 @@ public final class CacheStore: Sendable {
     try remove(CacheKey(url, style), durability: durability, erases: erases)
   }
 
-  /// The same for a whole key.
+  /// Removes the entry of a whole key.
   @discardableResult
   public func remove(
     _ key: CacheKey, durability: Durability? = nil, erases: Bool = false
@@ -280,8 +289,8 @@ public final class CacheStore: Sendable {
     try removeMany([key], durability: durability, erases: erases) > 0
   }
 
-  /// Removes the entries of many keys together; answers how many there were. One frame and at most one sync. `erases` means
-  /// what it means for one key.
+  /// Removes the entries of many keys together. Returns the number of entries removed. Writes one frame with at most
+  /// one sync. For `erases`, see ``remove(_:style:durability:erases:)``.
   @discardableResult
   public func removeMany(
     _ keys: [CacheKey], durability: Durability? = nil, erases: Bool = false
@@ -296,10 +305,11 @@ public final class CacheStore: Sendable {
     }
   }
 
-  /// Removes all styles of a URL, which are found without a scan; answers how many there were. Up to 1,024 styles go
-  /// together: one frame; where the log cannot hold it, a checkpoint, for which other writers wait. Of more styles, the
-  /// others go before in frames of at most 1,024: after a crash, some of them may have gone.
-  /// `erases` means what it means for ``remove(_:style:durability:erases:)``.
+  /// Removes all styles of a URL, without a scan. Returns the number of entries removed.
+  ///
+  /// Up to 1,024 styles are removed by one frame, or by a checkpoint if the log cannot hold the frame; other writers
+  /// wait for that checkpoint. Styles beyond 1,024 are removed earlier, in frames of at most 1,024, so a crash may
+  /// leave only some of them removed. For `erases`, see ``remove(_:style:durability:erases:)``.
   @discardableResult
   public func removeAllStyles(
     _ url: String, durability: Durability? = nil, erases: Bool = false
@@ -307,7 +317,7 @@ public final class CacheStore: Sendable {
     try removeAllStyles(bytes: Array(url.utf8), durability: durability, erases: erases)
   }
 
-  /// The same for a URL in bytes.
+  /// Removes all styles of a URL given in bytes.
   @discardableResult
   public func removeAllStyles(
     bytes url: [UInt8], durability: Durability? = nil, erases: Bool = false
@@ -322,7 +332,7 @@ public final class CacheStore: Sendable {
     }
   }
 
-  /// Removes every entry of a style, also those that have expired; answers how many there were. Looks at each entry's
+  /// Removes every entry of a style, expired ones included. Returns the number of entries removed. Reads each entry's
   /// record once: O(entries).
   @discardableResult
   public func removeAll(style: Style, durability: Durability? = nil) throws(StoreError) -> Int {
@@ -333,13 +343,13 @@ public final class CacheStore: Sendable {
     }
   }
 
-  /// Removes every entry whose URL begins with `prefix`; as ``removeAll(style:durability:)``.
+  /// Removes every entry whose URL begins with `prefix`, like ``removeAll(style:durability:)``.
   @discardableResult
   public func removeAll(prefix: String, durability: Durability? = nil) throws(StoreError) -> Int {
     try removeAll(prefix: Array(prefix.utf8), durability: durability)
   }
 
-  /// The same for a prefix in bytes.
+  /// Removes every entry whose URL begins with a prefix given in bytes.
   @discardableResult
   public func removeAll(prefix: [UInt8], durability: Durability? = nil) throws(StoreError) -> Int {
     try removeAll(durability) { _, view, _ in
@@ -349,11 +359,12 @@ public final class CacheStore: Sendable {
     }
   }
 
-  /// Removes every entry that `predicate` picks; as ``removeAll(style:durability:)``, and copies each entry's metadata.
-  /// The predicate is not asked about entries that have expired.
+  /// Removes every unexpired entry for which `predicate` returns true, like ``removeAll(style:durability:)``. Also
+  /// copies each entry's metadata.
   ///
-  /// The predicate is also asked about each body and drawing that is under way, as the entry that it would become: with a
-  /// digest of zero, and the declared length or the number of bytes received. A body that it picks is aborted.
+  /// The predicate is also called for each unfinished body and drawing, with the entry that it would become. That entry
+  /// has a digest of zero, and the declared length or the number of bytes received. If it returns true, the body is
+  /// aborted.
   @discardableResult
   public func removeAll(
     durability: Durability? = nil, where predicate: (EntryInfo) -> Bool
@@ -366,7 +377,7 @@ public final class CacheStore: Sendable {
     }
   }
 
-  /// Removes everything: one frame. The space comes back as soon as no get has it borrowed.
+  /// Removes every entry, by one frame. The space is free as soon as no get borrows it.
   public func removeAll(durability: Durability? = nil) throws(StoreError) {
     try change {
       $0.forgetter.forgetAll()

@@ -1,15 +1,17 @@
 extension CacheStore {
-  /// Stores a bitmap that `body` draws into the store's own memory, in place of what the key had: nothing is copied.
+  /// Stores a bitmap that `body` draws directly into the store's memory, without a copy. It replaces the key's old
+  /// value.
   ///
-  /// `body` gets `layout.byteCount` zeroed bytes at a multiple of 64, or of a page with `options.isPageAligned`. When it
-  /// returns, the bitmap is committed; when it throws, nothing has happened, and its error is thrown on. The old value
-  /// stays readable until the commit. No lock is held while `body` runs: it may call this store, and draw in it.
+  /// `body` gets `layout.byteCount` zeroed bytes, aligned to 64 bytes, or to a page with `options.isPageAligned`. When
+  /// it returns, the bitmap is committed. If it throws, nothing has changed and its error is rethrown. The old value
+  /// stays readable until the commit. `body` runs without a lock and may call this store and draw in it.
+  /// `options.layout` is not used.
   ///
-  /// Costs a mapping of the bitmap's pages and one pass for the digest. Drawings and bodies in pieces hold at most an
-  /// eighth of the budget together, but one of them is always admitted; beyond that a drawing waits for others, at most
-  /// 5 seconds, not at all when it would wait for its own thread, and throws `noSpace` then. Throws `aborted` when
-  /// the key was removed meanwhile, alone or with others, `tooLarge` above 1 GiB, and what ``put(_:for:options:)`` throws.
-  /// Safe from any thread. `options.layout` is not used.
+  /// Costs a mapping of the bitmap's pages and one pass for the digest. Unfinished drawings and bodies together hold at
+  /// most an eighth of the budget, but one of them is always admitted. If that room is used up, a drawing waits for
+  /// others for at most 5 seconds, and then throws `noSpace`. It throws `noSpace` at once if it would wait for its own
+  /// thread. Throws `aborted` if the key was removed meanwhile, alone or with others, `tooLarge` above 1 GiB, and the
+  /// errors of ``put(_:for:options:)``. Thread-safe.
   public func draw<R>(
     _ key: CacheKey, layout: BitmapLayout, options: PutOptions = PutOptions(),
     _ body: (inout MutableRawSpan, BitmapLayout) throws -> R
@@ -25,8 +27,9 @@ extension CacheStore {
     }
   }
 
-  /// The same with rows at multiples of 64 bytes (see ``BitmapLayout/drawable(width:height:format:)``). Throws
-  /// `invalidArgument` unless width and height are 1 to 65,535.
+  /// Stores a bitmap drawn by `body`, with rows at multiples of 64 bytes (see
+  /// ``BitmapLayout/drawable(width:height:format:)``). Throws `invalidArgument` unless width and height are 1 to 65,535
+  /// pixels.
   public func draw<R>(
     _ key: CacheKey, width: Int, height: Int, format: PixelFormat, options: PutOptions = PutOptions(),
     _ body: (inout MutableRawSpan, BitmapLayout) throws -> R
@@ -39,8 +42,8 @@ extension CacheStore {
 }
 
 extension AsyncCacheStore {
-  /// As ``CacheStore/draw(_:layout:options:_:)``, with `body` on a thread of the pool. Throws `CancellationError` when the
-  /// task is cancelled while the drawing waits for room.
+  /// The `async` form of ``CacheStore/draw(_:layout:options:_:)``. `body` runs on a thread of the pool. Throws
+  /// `CancellationError` if the task is cancelled while the drawing waits for room.
   public func draw<R: Sendable>(
     _ key: CacheKey, layout: BitmapLayout, options: PutOptions = PutOptions(),
     _ body: @escaping @Sendable (inout MutableRawSpan, BitmapLayout) throws -> R
@@ -56,7 +59,7 @@ extension AsyncCacheStore {
     }
   }
 
-  /// Makes an attempt, and another after each wait that it asks for. No thread waits.
+  /// Repeats `attempt` until it is done, after each wait that it asks for. The wait holds no thread.
   static func patiently<R: Sendable>(
     _ core: StoreCore, _ attempt: @escaping @Sendable () throws -> RoomAttempt<R>
   ) async throws -> R {
@@ -70,7 +73,7 @@ extension AsyncCacheStore {
   }
 }
 
-/// A bitmap that is being drawn. Whatever ends it, its room is given back.
+/// A bitmap that is being drawn. Its room is freed however the drawing ends.
 final class Drawing: Sendable {
   private let core: StoreCore
   private let layout: BitmapLayout
@@ -93,7 +96,7 @@ final class Drawing: Sendable {
 
   deinit { core.bodies.end(drawing) }
 
-  /// Draws and commits, on one thread, once there is room.
+  /// Draws and commits on the calling thread, once there is room.
   func draw<R>(
     waits: Bool, _ body: (inout MutableRawSpan, BitmapLayout) throws -> R
   ) throws -> RoomAttempt<R> {

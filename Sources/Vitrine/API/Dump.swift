@@ -1,6 +1,7 @@
 extension CacheStore {
-  /// Describes the records or frames of one file of a store, one line each: a segment, a log or checkpoint file, or
-  /// `STORE`. Reads the file alone, so a segment needs no index and a store need not be whole.
+  /// Describes the records or frames of one file of a store, one line each. The file is a segment, a log file, a
+  /// checkpoint file or `STORE`. Reads only this file, so it needs no index and no intact store. Throws `unreadable` if
+  /// it is not a file of a store.
   public static func dump<E: Error>(file path: String, line: (String) throws(E) -> Void) throws {
     try dump(file: path, environment: .posix, line: line)
   }

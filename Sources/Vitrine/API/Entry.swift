@@ -1,23 +1,23 @@
-/// What goes with a value besides its bytes.
+/// The options of a put: metadata, expiry, durability, layout and source.
 public struct PutOptions: Sendable {
-  /// Up to 65,536 bytes kept beside the value, such as its content type or validator.
+  /// Up to 65,536 bytes stored with the value, such as its content type or validator.
   public var metadata: [UInt8] = []
-  /// When the entry stops being given out, in milliseconds since 1970; nil for never.
+  /// The time from which gets no longer return the entry, in milliseconds since 1970; nil for never.
   public var expirationMilliseconds: Int64?
-  /// Nil for the store's own.
+  /// The durability of this put; nil for the store's own.
   public var durability: Durability?
-  /// Given for a bitmap: its bytes must be ``BitmapLayout/byteCount`` many, and are never compressed.
+  /// The layout of a bitmap. The value must have ``BitmapLayout/byteCount`` bytes, and is never compressed.
   public var layout: BitmapLayout?
-  /// The value's first byte lies at a multiple of a page (GPU use) instead of 64 bytes.
+  /// Whether the value begins at a multiple of a page (for GPU use) instead of 64 bytes.
   public var isPageAligned = false
-  /// How long the entry is given out after it was last used, in milliseconds, more than 0; nil for no such limit. Not
-  /// together with ``expirationMilliseconds``. Where a store keeps no time of use, a put alone counts as one.
+  /// Milliseconds after its last use for which gets return the entry, more than 0; nil for no such limit. Excludes
+  /// ``expirationMilliseconds``. In a store that records no time of use, only the put counts as a use.
   public var slidingExpirationMilliseconds: Int64?
-  /// What the value was made from. Default: the URL's original, if it is stored.
+  /// The source that the value was made from. Default: the URL's original, if it is stored.
   public var source = SourceOption.automatic
 
-  /// Makes options for a put. The put checks them, and throws ``StoreError/invalidArgument(_:)`` where they contradict
-  /// each other.
+  /// Makes options for a put. The put checks them and throws ``StoreError/invalidArgument(_:)`` if they contradict each
+  /// other.
   public init(
     metadata: [UInt8] = [], expirationMilliseconds: Int64? = nil, durability: Durability? = nil,
     layout: BitmapLayout? = nil, isPageAligned: Bool = false, slidingExpirationMilliseconds: Int64? = nil,
@@ -37,47 +37,48 @@ public struct PutOptions: Sendable {
 public struct EntryInfo: Sendable, Hashable {
   /// The URL and the style.
   public let key: CacheKey
-  /// The digest of the bytes that a get gives.
+  /// The digest of the bytes that a get returns.
   public let digest: Digest
-  /// How the store keeps the bytes.
+  /// The encoding of the bytes in the store.
   public let encoding: Encoding
   /// The layout of a bitmap; nil for any other value.
   public let layout: BitmapLayout?
-  /// Bytes that a get gives.
+  /// Number of bytes that a get returns.
   public let byteCount: Int
-  /// Bytes that they take in a segment (compressed, and counted for each key that shares them).
+  /// Number of bytes in the segment: compressed, and counted again for each key that shares them.
   public let storedByteCount: Int
-  /// The metadata of the put, or of the last change of metadata; up to 65,536 bytes.
+  /// The metadata of the put, or of the last metadata change; at most 65,536 bytes.
   public let metadata: [UInt8]
-  /// When the entry was put, in milliseconds since 1970.
+  /// The time of the put, in milliseconds since 1970.
   public let writtenMilliseconds: Int64
-  /// When the entry expires, in milliseconds since 1970; nil for never, or when its expiry follows its use.
+  /// The time at which the entry expires, in milliseconds since 1970; nil if never, or if its expiry depends on its
+  /// last use.
   public let expirationMilliseconds: Int64?
-  /// How long it is given out after its last use.
+  /// Milliseconds after its last use for which gets return the entry; nil for no such limit.
   public let slidingExpirationMilliseconds: Int64?
-  /// What it was made from.
+  /// The source that the entry was made from, if any.
   public let source: Source?
-  /// The source was named by the put; without that, it is the digest of the URL's original.
+  /// Whether the put named the source. Otherwise the source is the digest of the URL's original.
   public let hasNamedSource: Bool
-  /// When it was last used, in milliseconds since 1970: never earlier than it was, and exact to about a second lately, to a
-  /// few parts in a hundred of how long ago it is before that. A put and a change of metadata are uses, too. A read-only
-  /// opening tells what the writer's last checkpoint knew. Nil where no use is noted, as under `fifo`.
+  /// The time of the last use, in milliseconds since 1970. Accurate to 1 s for recent uses, to a few percent of the age
+  /// for older ones, and never too early. A put and a metadata change are uses. A read-only opening knows the uses up
+  /// to the writer's last checkpoint. Nil if the policy records no use, as under `fifo`.
   public let lastUsedMilliseconds: Int64?
-  /// True when this key's record points at a payload that another record carries.
+  /// Whether another record carries the payload of this key.
   public let isShared: Bool
 }
 
-/// Why a key gives nothing, or what it gives.
+/// The entry of a key, or the reason for a miss.
 public enum LookupResult: Sendable, Hashable {
   /// The key has an entry, which a get returns.
   case found(EntryInfo)
   /// The key has no entry.
   case missing
-  /// Its expiry or the store's age limit has passed.
+  /// The entry's expiry or the store's age limit has passed.
   case expired
-  /// It was made from another source than the one asked for.
+  /// The entry was made from another source than the requested one.
   case outdated
-  /// The entry was there and failed its check (or a page of it could not be read); it has been dropped.
+  /// The entry failed its check, or one of its pages could not be read. It has been dropped.
   case damaged
   /// The store is closed.
   case closed

@@ -1,10 +1,10 @@
-/// What a repair found.
+/// The results of a repair.
 public struct RepairReport: Sendable {
-  /// Segments that were read.
+  /// Number of segments read.
   public var segmentCount = 0
-  /// Records that were read through and checked.
+  /// Number of records read and checked.
   public var recordCount = 0
-  /// Keys that the store now has.
+  /// Number of keys in the store after the repair.
   public var entryCount = 0
   /// Records that failed their check and were left out.
   public var damaged: [VerificationReport.Problem] = []
@@ -13,10 +13,10 @@ public struct RepairReport: Sendable {
 }
 
 extension CacheStore {
-  /// Builds the index anew from the segments alone, checks every record, and writes a checkpoint.
+  /// Rebuilds the index from the segments alone, checks every record, and writes a checkpoint.
   ///
-  /// Brings back every key whose record is there; keys that were removed may come back too. Takes the store for
-  /// writing. Reads every byte. `progress` gets segments done and segments in all.
+  /// Restores every key whose record is found, so removed keys may come back too. Opens the store for writing. Reads
+  /// every byte. `progress` is called with the number of segments done and the total.
   public static func repair(
     at path: String, progress: ((Int, Int) -> Void)? = nil
   ) throws(StoreError) -> RepairReport {
@@ -59,7 +59,7 @@ extension CacheStore {
     report.entryCount = core.context.commitLock.withLock { _ in core.context.catalog.keyCount }
     try core.leftovers.checkLeftovers()
     try core.closer.close()
-    // Also what the opening and the checkpoint met on their way.
+    // These counts include failures that the opening and the checkpoint found.
     let givenUp = core.meters.damagedCount.load(ordering: .relaxed) + core.meters.lostCount.load(ordering: .relaxed)
     if givenUp > 0 { report.notes.append("\(givenUp) entries were given up, whose records could not be read") }
     return report

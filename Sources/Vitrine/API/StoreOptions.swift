@@ -1,68 +1,70 @@
-/// How a store is opened. What belongs to the store is kept in it: nil keeps what is stored (or takes the default for
-/// a new store), a value changes and stores it.
+/// The options of an opening. Some belong to the store and are saved in it. For these, a value changes the saved
+/// option, and nil keeps it or takes the default of a new store.
 public struct StoreOptions: Sendable {
   /// The largest byte budget of a store: 2^60 - 1 bytes.
   public static let largestByteBudget = CacheFormat.largestBudget
 
-  // Kept in the store.
+  // Saved in the store.
 
-  /// The most bytes the whole folder may take on the disk, at least 1 MiB. Default: a tenth of the free disk, at most
-  /// 2 GiB. A value above ``largestByteBudget`` is taken as that.
+  /// The largest size of the whole folder on the disk, in bytes, at least 1 MiB. Default: a tenth of the free disk
+  /// space, at most 2 GiB. A value above ``largestByteBudget`` is taken as that value.
   public var byteBudget: Int?
-  /// The most entries; 0 for no limit. Default: no limit.
+  /// The largest number of entries; 0 for no limit. Default: no limit.
   public var entryBudget: Int?
-  /// Default: `buffered`.
+  /// The durability of changes that do not choose one. Default: `buffered`.
   public var durability: Durability?
-  /// Bytes of a segment file, 64 KiB to 64 MiB, rounded to 4 KiB. Default: a hundredth of the budget. A change holds
-  /// for segments made later.
+  /// Bytes of a segment file, 64 KiB to 64 MiB, rounded up to 4 KiB. Default: a hundredth of the budget. A change
+  /// applies to segments made later.
   public var segmentByteCount: Int?
   /// zstd level, 1 to 19; 0 stores everything plain. Default: 1.
   public var compressionLevel: Int?
-  /// Milliseconds for which an entry is given out after it was put; 0 for no limit. Default: no limit. Holds for entries
-  /// that are there already, too.
+  /// Milliseconds after its put for which gets return an entry; 0 for no limit. Default: no limit. Applies to existing
+  /// entries too.
   public var maximumAgeMilliseconds: Int64?
-  /// Milliseconds for which an entry is given out after it was last used; 0 for no limit. Default: no limit. Excludes
-  /// `fifo`, under which no use is noted.
+  /// Milliseconds after its last use for which gets return an entry; 0 for no limit. Default: no limit. Excludes
+  /// `fifo`, which records no use.
   public var maximumIdleMilliseconds: Int64?
-  /// Who goes first when the store is full. Default: `lru`.
+  /// The order in which entries are evicted from a full store. Default: `lru`.
   public var policy: EvictionPolicy?
 
-  // Of this opening only.
+  // For this opening only.
 
-  /// Default: `firstRead`.
+  /// When gets check payloads. Default: `firstRead`.
   public var verification = Verification.firstRead
-  /// Default: `mapped`.
+  /// How gets read bytes. Default: `mapped`.
   public var reads = ReadMode.mapped
-  /// Reads what another opening (also in another process) has made so far, and writes nothing; ``CacheStore/refresh()``
-  /// moves it forward. Opening reads the newest checkpoint and the log behind it, which is at most about a thirtieth of
-  /// the budget, and no payload; no get waits for the log after that. Default: false.
+  /// Whether to open a snapshot of the store as another opening, in any process, has written it so far. Writes nothing;
+  /// ``CacheStore/refresh()`` moves the snapshot forward. Opening reads the newest checkpoint and the log behind it, at
+  /// most about a thirtieth of the budget, and no payload. Later gets never wait for the log. Default: false.
   public var isReadOnly = false
-  /// Makes the store where there is none. Default: true (never for a read-only opening).
+  /// Whether to create the store if there is none. Default: true. A read-only opening never creates one.
   public var createsIfMissing = true
-  /// How long to wait for another opening to let the store go. Default: not at all.
+  /// The longest wait for another opening to release the lock, in milliseconds. Default: 0, no wait.
   public var waitForLockMilliseconds = 0
-  /// What happens when the store cannot be read. Default: `fail`.
+  /// The reaction to a store that cannot be read. Default: `fail`.
   public var whenUnusable = UnusableStorePolicy.fail
-  /// The most styles of one URL beside its original, at least 1. A put of one style more evicts the least recently used
-  /// other style of that URL, and counts it as evicted. A batch with more styles of one URL than this keeps all of its own.
-  /// A URL that has more at opening keeps them until the next put of a new style. For servers that let their clients choose
-  /// styles. Such a put looks at the stamps of all styles of its URL. Default: no limit.
+  /// The largest number of styles of one URL beside its original, at least 1. For servers whose clients choose styles.
+  /// Default: no limit.
+  ///
+  /// A put of one style more evicts the least recently used other style of that URL. A batch with more styles of one
+  /// URL than this keeps all of its own. A URL that has more styles at opening keeps them until the next put of a new
+  /// style. Such a put reads the stamps of all styles of its URL.
   public var maximumStylesPerURL: Int?
-  /// Whether a store is made anew in place when its folder is deleted, moved or replaced while it is open. Default: false;
-  /// every change throws `storeRemoved` then.
+  /// Whether the store is recreated if its folder is deleted, moved or replaced while it is open. Default: false; then
+  /// every change throws `storeRemoved`. No effect on a read-only opening.
   ///
-  /// The call that meets it makes the store, with the options that the old one had, and makes its change there: it waits
-  /// for the disk, about as long as making a store. Where another opening has made a store meanwhile, that one is opened,
-  /// if its lock is free. Throws what opening throws, and the next change tries again. The parent folder is not made.
+  /// The call that finds the folder gone creates a new store with the old one's options and makes its change there. It
+  /// waits for the disk, about as long as creating a store takes. The parent folder is not created. If another opening
+  /// has created a store there meanwhile, that store is opened if its lock is free. The call throws the errors of
+  /// opening; then the next change tries again.
   ///
-  /// Entries of the old folder are gone. The next ``CacheStore/flush()``, ``CacheStore/checkpoint()`` or
-  /// ``CacheStore/close()`` therefore throws `storeRemoved`, once. Bodies and drawings that began before end as `aborted`.
-  /// Blobs stay valid. The old folder's log and descriptors are held until the store is closed, for the first folder only.
-  /// No effect on a read-only opening.
+  /// The entries of the old folder are gone. Therefore the next ``CacheStore/flush()``, ``CacheStore/checkpoint()`` or
+  /// ``CacheStore/close()`` throws `storeRemoved`, once. Unfinished bodies and drawings end as `aborted`. Blobs stay
+  /// valid. The log and descriptors of the first folder are held until the store is closed; those of later folders are
+  /// not.
   public var recreatesIfRemoved = false
 
-  /// Makes options. Nil leaves an option of the store as it is, or at its default in a new store. The opening checks
-  /// the values.
+  /// Makes options. Nil keeps a saved option, or takes its default in a new store. The opening checks the values.
   public init(
     byteBudget: Int? = nil, entryBudget: Int? = nil, durability: Durability? = nil, segmentByteCount: Int? = nil,
     compressionLevel: Int? = nil, maximumAgeMilliseconds: Int64? = nil, maximumIdleMilliseconds: Int64? = nil,
@@ -92,22 +94,22 @@ public struct StoreOptions: Sendable {
 
 /// When a get checks a payload against its digest.
 public enum Verification: Sendable {
-  /// The first time it is read after an opening.
+  /// At the first read after an opening.
   case firstRead
   /// At every read.
   case always
-  /// Only where no checkpoint vouches for the payload.
+  /// Only if no checkpoint vouches for the payload.
   case never
 }
 
-/// How a get comes by its bytes.
+/// How a get reads the bytes.
 public enum ReadMode: Sendable {
-  /// Segments are mapped, and a get lends their own memory. A page that the disk cannot deliver, or a file cut short from
-  /// outside, raises SIGBUS in whoever touches it (see ``CacheStore/installBusErrorGuard()``).
+  /// Segments are mapped, and a get borrows their memory. A page that the disk cannot deliver, or a file truncated by
+  /// another program, raises SIGBUS in the thread that touches it (see ``CacheStore/installBusErrorGuard()``).
   case mapped
-  /// No segment is ever mapped: each read copies the bytes out of the file, so that a bad disk or a file cut short gives
-  /// a miss and never a signal. A get costs system calls and a copy (a microsecond or two, and 0.1 to 0.3 ns a byte); a
-  /// Blob is always a copy.
+  /// No segment is mapped. Each read copies the bytes out of the file, so a bad disk or a truncated file is a miss and
+  /// never a signal. A get costs system calls and a copy (1 to 2 µs, plus 0.1 to 0.3 ns a byte). A Blob is always a
+  /// copy.
   case copied
 }
 
@@ -115,6 +117,7 @@ public enum ReadMode: Sendable {
 public enum UnusableStorePolicy: Sendable {
   /// The opening throws.
   case fail
-  /// Empties the folder of everything that is the store's and begins anew. Not for a foreign folder or a newer format.
+  /// The opening deletes the store's files and creates an empty store. Does not apply to a foreign folder or a newer
+  /// format.
   case recreate
 }

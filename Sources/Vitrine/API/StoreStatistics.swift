@@ -1,136 +1,137 @@
-/// The contents and the work of a store. Taking it costs O(segments), and as much as ``CacheStore/count``.
+/// The contents and the counters of a store. Costs O(segments), plus the cost of ``CacheStore/count``.
 ///
-/// What it has done is summed over all openings for writing, but for what a crash forgot: up to a second of it. A read-only
-/// opening tells what the writer told within the last second.
+/// Counters are summed over all openings for writing, except for up to a second before a crash. A read-only opening
+/// shows the counters that the writer published within the last second.
 public struct StoreStatistics: Sendable {
   /// One segment file.
   public struct Segment: Sendable {
-    /// The file's name within `segments/`.
+    /// The file's name in `segments/`.
     public var file: String
-    /// The class of its records: `originals`, `bitmaps`, the copies of either (`originals-main`, `bitmaps-main`), `single` for
-    /// one large record, or `spare`.
+    /// The class of its records: `originals`, `bitmaps`, the copies of either (`originals-main`, `bitmaps-main`),
+    /// `single` for one large record, or `spare`.
     public var stream: String
-    /// Bytes of the disk that the file takes.
+    /// Bytes of the file on the disk.
     public var byteCount: Int
-    /// Bytes of records that entries need.
+    /// Bytes of live records.
     public var liveByteCount: Int
     /// Bytes that no entry needs any more.
     public var deadByteCount: Int
-    /// Bytes still to be written.
+    /// Bytes not written yet.
     public var freeByteCount: Int
-    /// Keys and payloads that are needed: two for most entries, one for an entry whose payload lies elsewhere or for a
-    /// payload whose own key has gone. ``CacheStore/segmentContents()`` counts records.
+    /// Number of live keys and payloads: two for most entries, one for an entry whose payload lies elsewhere or for a
+    /// payload whose own key was removed. ``CacheStore/segmentContents()`` counts records.
     public var livePartCount: Int
-    /// Whether the segment takes more records.
+    /// Whether the segment accepts more records.
     public var isOpen: Bool
   }
 
-  /// What compaction has done.
+  /// The work of compaction.
   public struct Compaction: Sendable, Equatable {
-    /// Rounds of copying.
+    /// Number of rounds of copying.
     public var stepCount: Int
-    /// Records copied to another segment.
+    /// Number of records copied to another segment.
     public var recordsMoved: Int
-    /// Bytes of these records.
+    /// Bytes of the copied records.
     public var bytesMoved: Int
-    /// Segments in which nothing was needed after their records were copied.
+    /// Number of segments that had no live bytes after their records were copied.
     public var segmentsFreed: Int
   }
 
-  /// How an opening came about, and the recovery that it made.
+  /// The kind of an opening and the recovery that it did.
   public struct LastOpen: Sendable {
-    /// How the opening came to the index.
+    /// How an opening got the index.
     public typealias Kind = OpeningKind
-    /// How the opening came to the index.
+    /// How the opening got the index.
     public var kind: Kind
-    /// How long the opening took, in milliseconds.
+    /// Duration of the opening, in milliseconds.
     public var milliseconds: Double
-    /// Changes taken from the WAL.
+    /// Number of changes replayed from the WAL.
     public var replayedCount: Int
-    /// Entries given up because their segment or their frames were gone.
+    /// Number of entries dropped because their segment or their frames were gone.
     public var droppedCount: Int
-    /// True when damage was met that may have lost removals: removed keys may have come back.
+    /// Whether damage may have lost removals, so that removed keys may have come back.
     public var mayHaveLostRemovals: Bool
-    /// What was found wrong, for people.
+    /// Problems found, as sentences for people.
     public var notes: [String]
   }
 
   /// The version of the format on the disk.
   public var formatVersion: UInt32
-  /// Those that have not expired, as ``CacheStore/count``.
+  /// Number of unexpired entries, as ``CacheStore/count``.
   public var entryCount: Int
-  /// Different payloads: keys that share one count once.
+  /// Number of different payloads. A payload that keys share counts once.
   public var blobCount: Int
-  /// Bytes the folder takes on the disk.
+  /// Bytes of the folder on the disk.
   public var bytesOnDisk: Int
-  /// Bytes of records that entries need.
+  /// Bytes of live records.
   public var liveByteCount: Int
-  /// Bytes of records that no entry needs, until compaction frees them.
+  /// Bytes of dead records, until compaction frees them.
   public var deadByteCount: Int
-  /// Bytes of the segments that ``Blob``s of the writer hold, each segment once, with those that are unlinked by now.
+  /// Bytes of the segments that the writer's ``Blob``s hold, each segment counted once, unlinked ones included.
   public var pinnedByteCount: Int
-  /// Bytes that gets would give, each key counted: more than `liveByteCount` where content is shared or compressed.
+  /// Bytes that gets of all keys would return: more than `liveByteCount` if payloads are shared or compressed.
   public var logicalByteCount: Int
-  /// The most bytes that the folder may take on the disk.
+  /// The largest size of the folder on the disk, in bytes.
   public var byteBudget: Int
-  /// 0 for no limit.
+  /// The largest number of entries; 0 for no limit.
   public var entryBudget: Int
   /// The order in which eviction takes entries.
   public var policy: EvictionPolicy
-  /// Of a read-only opening, with its own.
+  /// Number of lookups that found an entry. A read-only opening adds its own to those of the writer.
   public var hitCount: Int
-  /// Lookups that found no entry, as ``hitCount`` counts.
+  /// Number of lookups that found no entry, counted like ``hitCount``.
   public var missCount: Int
-  /// Bytes written to the disk for each byte that was put; 0 before the first put.
+  /// Bytes written to the disk for each byte put; 0 before the first put.
   public var writeAmplification: Double
-  /// Entries that failed their check since opening.
+  /// Number of entries that failed their check since opening.
   public var damagedCount: Int
-  /// Entries given up as lost (never vouched for, and gone after a crash) since opening.
+  /// Number of lost entries (never vouched for, and gone after a crash) since opening.
   public var lostCount: Int
-  /// Entries that eviction has forgotten, and bytes of their records.
+  /// Number of evicted entries.
   public var evictedCount: Int
   /// Bytes of the records of evicted entries.
   public var evictedByteCount: Int
-  /// How many of them had last been used less than a second before, less than 4 seconds, less than 16, and so on.
+  /// Number of evicted entries by the time since their last use: less than 1 s, less than 4 s, less than 16 s, and so
+  /// on.
   public var evictedByAge: [Int]
   /// The work of compaction.
   public var compaction: Compaction
-  /// When the last checkpoint was made, in milliseconds since 1970; nil before the first.
+  /// The time of the last checkpoint, in milliseconds since 1970; nil before the first.
   public var lastCheckpointMilliseconds: Int64?
-  /// How this opening came about.
+  /// The kind and the recovery of this opening.
   public var lastOpen: LastOpen
-  /// How the last opening for writing came about, which for a writer is its own; nil where nothing tells. Of a read-only
-  /// opening, without notes.
+  /// The kind and the recovery of the last opening for writing; for a writer, its own. Nil if it is not recorded.
+  /// Without notes in a read-only opening.
   public var lastOpenForWriting: LastOpen?
   /// All segments of the store.
   public var segments: [Segment]
 
-  /// Hits for each lookup, 0 before the first.
+  /// Hits divided by lookups; 0 before the first lookup.
   public var hitRatio: Double { hitCount + missCount == 0 ? 0 : Double(hitCount) / Double(hitCount + missCount) }
 }
 
-/// What lives in one segment.
+/// The number of entries and live records of one segment.
 public struct SegmentContents: Sendable, Equatable {
-  /// Entries whose key record lies in it, with those that have expired and are not removed yet.
+  /// Number of entries whose key record lies in the segment, including expired ones not removed yet.
   public var entryCount = 0
-  /// Records of which something is needed, the key or the payload.
+  /// Number of records whose key or payload is live.
   public var recordCount = 0
   /// Makes the contents of an empty segment.
   public init() {}
 }
 
-/// What ``CacheStore/verify(progress:)`` found.
+/// The results of ``CacheStore/verify(progress:)``.
 public struct VerificationReport: Sendable {
   /// One place that failed its check.
   public struct Problem: Sendable, Hashable {
-    /// Relative to the store's folder.
+    /// The file's path relative to the store's folder.
     public var file: String
-    /// Bytes from the start of the file.
+    /// Offset in the file, in bytes.
     public var offset: Int
-    /// Of an entry that needs what is there; each that shares it has a problem of its own. Nil where the record is too damaged
-    /// to tell.
+    /// The key of an entry that needs these bytes. Each entry that shares them has a problem of its own. Nil if the
+    /// record is too damaged to tell.
     public var key: CacheKey?
-    /// The failed check, for people.
+    /// The failed check, as a sentence for people.
     public var reason: String
     /// Makes a problem of its parts.
     public init(file: String, offset: Int, key: CacheKey?, reason: String) {
@@ -141,16 +142,16 @@ public struct VerificationReport: Sendable {
     }
   }
 
-  /// Records that were checked.
+  /// Number of records checked.
   public var recordCount = 0
-  /// Bytes that were read.
+  /// Number of bytes read.
   public var byteCount = 0
-  /// Places that were durable and fail their check.
+  /// Problems in bytes that were durable.
   public var damaged: [Problem] = []
-  /// Never vouched for, and gone after a crash.
+  /// Problems in entries that were never vouched for and are gone after a crash.
   public var lost: [Problem] = []
-  /// Whether nothing is damaged. Lost entries are no damage.
+  /// Whether nothing is damaged. Lost entries are not damage.
   public var isOK: Bool { damaged.isEmpty }
-  /// Makes a report of no finding.
+  /// Makes a report without problems.
   public init() {}
 }

@@ -1,6 +1,6 @@
-/// Changes that happen together or not at all, after any crash. Later ones of a key win over earlier ones.
+/// Changes that happen together: after any crash, all of them or none. A later change of a key wins over earlier ones.
 ///
-/// Holds copies of nothing: the arrays it is given are shared until written.
+/// Copies no bytes: it shares the arrays that it is given until it is written.
 public struct WriteBatch: Sendable {
   enum Operation: Sendable {
     case put(CacheKey, [UInt8], PutOptions)
@@ -14,22 +14,23 @@ public struct WriteBatch: Sendable {
   }
 
   private(set) var operations: [Operation] = []
-  /// Keys that a later operation puts, after one that removes them.
+  /// Keys that one operation removes and a later one puts.
   private(set) var removedBefore: Set<CacheKey> = []
 
   /// Makes an empty batch.
   public init() {}
 
-  /// The durability in `options` is not used: a batch has one, given to ``CacheStore/write(_:durability:)``.
+  /// Adds a put. The durability in `options` is not used; a batch has one durability, given to
+  /// ``CacheStore/write(_:durability:)``.
   public mutating func put(_ bytes: [UInt8], for key: CacheKey, options: PutOptions = PutOptions()) {
     operations.append(.put(key, bytes, options))
   }
 
-  /// Adds a removal. A key without an entry is no error.
+  /// Adds a removal. A key without an entry is not an error.
   public mutating func remove(_ key: CacheKey) { operations.append(.remove(key)) }
 
-  /// Only the last operation of each key, in their order. That a key was removed before is noted, since it counts against
-  /// bodies that are under way.
+  /// The batch with only the last operation of each key, in order. It records keys that were removed before, because a
+  /// removal aborts unfinished bodies.
   var withoutOverwritten: WriteBatch {
     var last: [CacheKey: Int] = [:]
     for (index, operation) in operations.enumerated() { last[operation.key] = index }
@@ -53,15 +54,15 @@ public struct WriteBatch: Sendable {
     operations.compactMap { if case .remove(let key) = $0 { key } else { nil } }
   }
 
-  /// Bytes of the values.
+  /// Number of bytes of all values.
   var byteCount: Int {
     operations.reduce(0) { sum, operation in
       if case .put(_, let bytes, _) = operation { sum + bytes.count } else { sum }
     }
   }
 
-  /// Bytes of segments that it takes at most: nothing is compressed or shared, and a record that does not fit behind the
-  /// one before it begins a segment.
+  /// The largest number of segment bytes that the batch takes. Assumes that nothing is compressed or shared, and that a
+  /// record that does not fit behind the previous one begins a segment.
   func largestExtent(segmentByteCount: Int) -> Int {
     var sum = 0
     var room = (originals: 0, bitmaps: 0)
@@ -91,8 +92,8 @@ public struct WriteBatch: Sendable {
     return sum
   }
 
-  /// Changes in the batch. Several changes of one key count each.
+  /// Number of changes in the batch. Several changes of one key count each.
   public var count: Int { operations.count }
-  /// Whether the batch has no change. To write an empty batch does nothing.
+  /// Whether the batch has no changes. Writing an empty batch does nothing.
   public var isEmpty: Bool { operations.isEmpty }
 }

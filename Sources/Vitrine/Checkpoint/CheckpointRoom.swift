@@ -1,4 +1,4 @@
-/// Gives the checkpoint files room for a larger index.
+/// Enlarges the checkpoint files for a larger index.
 final class CheckpointRoom: StorePart {
   let context: StoreContext
   private let gate: WriteGate
@@ -10,7 +10,7 @@ final class CheckpointRoom: StorePart {
     self.reclaimer = reclaimer
   }
 
-  /// Makes both checkpoint files large enough for so many keys more, with some to spare where the budget allows.
+  /// Enlarges both checkpoint files for `moreKeys` more keys, and for more than that if the budget allows it.
   func growCheckpoints(moreKeys: Int) throws(StoreError) {
     try upkeepLock.withLock { upkeep throws(StoreError) in
       let byteCount = commitLock.withLock { held -> Int? in

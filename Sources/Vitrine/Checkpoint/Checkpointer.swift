@@ -1,9 +1,9 @@
 /// Writes and publishes checkpoints.
 ///
-/// Checkpoints. One *covers* every frame before `position`: the image is written under the commit lock, so it holds
-/// exactly their effect. It is published by its header, which is written only once the log is durable up to there
-/// (rule 4); until then the other file counts. It vouches for the records below each segment's mark, which is raised
-/// only by a sync of what this opening wrote or checked.
+/// A checkpoint *covers* every frame before `position`: its image is written under the commit lock, so it holds exactly
+/// their effect. Its header publishes it, and is written only when the log is durable up to the position (rule 4);
+/// until then the other file counts. The checkpoint vouches for the records below each segment's mark. Only a sync of
+/// records that this opening wrote or checked raises the mark.
 final class Checkpointer: StorePart {
   let context: StoreContext
   private let gate: WriteGate
@@ -28,16 +28,16 @@ final class Checkpointer: StorePart {
     self.lostRecords = lostRecords
   }
 
-  /// Writes a checkpoint. One that another thread began after this call, and published, does as well.
+  /// Writes a checkpoint, unless another thread has begun one after this call and published it.
   func checkpoint() throws(StoreError) {
-    // Before the lock: in a forked child nobody may ever let it go.
+    // This check comes before the lock, because in a forked child the lock may never be released.
     try gate.requireWritable()
     let begun = commitLock.withLock { held in held.state.checkpoint.begun }
     try checkpoint { held in held.state.checkpoint.published > begun }
   }
 
-  /// Frees log files for a change that found no room. Of many threads that wait here one writes a checkpoint: the others
-  /// try their changes again after any that was published meanwhile.
+  /// Frees log files for a change that found no room. Of many threads that wait here, one writes a checkpoint. The
+  /// others try their changes again after any checkpoint published meanwhile.
   func makeLogRoom() throws(StoreError) {
     try gate.requireWritable()
     let published = commitLock.withLock { held in held.state.checkpoint.published }
@@ -45,7 +45,7 @@ final class Checkpointer: StorePart {
   }
 
   private func checkpoint(unless isNeedless: (borrowing CommitLock.Held) -> Bool) throws(StoreError) {
-    // Before the lock, so that no other call waits for what this reads.
+    // These reads come before the lock, so that no other call waits for them.
     try prepareCheckpoint()
     try upkeepLock.withLock { upkeep throws(StoreError) in
       if !commitLock.withLock(isNeedless) { try writeCheckpoint(upkeep) }
@@ -53,8 +53,8 @@ final class Checkpointer: StorePart {
     }
   }
 
-  /// None is written while doubtful entries are put again: it would name records that are not on the
-  /// disk, and behind its position no frame tells what those took. Where the log has no room then, there is none.
+  /// Writes a checkpoint. Throws `noSpace` during failed-sync recovery: the checkpoint would name records that are not
+  /// on the disk, and behind its position no frame repeats them. So if the log is full then, it gets no room.
   func writeCheckpoint(isClean: Bool = false, _ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
     if gate.mistrustsEarlierRecords { throw .noSpace }
     try prepareCheckpoint()
@@ -66,8 +66,8 @@ final class Checkpointer: StorePart {
     commitLock.withLock { held in releaseLog(image, held) }
   }
 
-  /// The same with the commit lock held from before: for changes that have no frame of their own. A failure ends all
-  /// writing, since the index has them already.
+  /// Writes a checkpoint with the commit lock already held, for changes without a frame. A failure ends all writing,
+  /// because the index has these changes already.
   func writeCheckpoint(
     consumingSequence: Bool, _ upkeep: borrowing UpkeepLock.Held, _ held: borrowing CommitLock.Held
   ) throws(StoreError) {
@@ -86,30 +86,30 @@ final class Checkpointer: StorePart {
     }
   }
 
-  /// Reads what a checkpoint needs while leftovers are unchecked: payloads that only replayed frames carry, and the heads of
-  /// records that replayed frames name. No more than the log holds, and once for each opening.
+  /// Reads the data that a checkpoint needs while leftovers are unchecked: payloads that only replayed frames carry,
+  /// and the heads of records that replayed frames name. Reads at most the size of the log, once for each opening.
   func prepareCheckpoint() throws(StoreError) {
     try gate.requireWritable(closing: true)
     do throws(SystemError) { try checker.restoreCarried() } catch { throw gate.writeError(error) }
     try lostRecords.findHeadless()
   }
 
-  /// An image written but not yet published.
+  /// A written checkpoint that is not published yet.
   private struct Image {
     let index: Int
-    /// As `checkpointCount` counts.
+    /// The number of the checkpoint, as `checkpoint.begun` counts.
     let number: Int
     var header: CheckpointHeader
-    /// Frames below this number have to be durable first.
+    /// Frames below this sequence number must be durable first.
     var covered: UInt64
-    /// Hits counted before it was written: it holds their stamps.
+    /// Number of hits counted before the image was written. It holds their stamps.
     let hits: Int
-    /// Segments written to since their last sync, and up to where all of each is filled. The image vouches for that,
-    /// so they are synced before it is published.
+    /// Segments written since their last sync, with the offset up to which each is filled. The image vouches for these
+    /// bytes, so the segments are synced before it is published.
     let marks: [(segment: Segment, filled: Int)]
   }
 
-  /// Syncs nothing.
+  /// Writes the image, without a sync.
   private func writeImage(
     isClean: Bool, _ upkeep: borrowing UpkeepLock.Held, _ held: borrowing CommitLock.Held
   ) throws(StoreError) -> Image {
@@ -136,7 +136,7 @@ final class Checkpointer: StorePart {
         guard isUnsynced, segment.isAttached, segment.state != .spare else { return known }
         let mark = segment.takeMark()
         marks.append((segment, mark))
-        // A mark never passes what an earlier opening left unchecked.
+        // The mark stays below unchecked records of an earlier opening.
         return held.state.leftovers.contains(segment) ? known : max(known, mark)
       }
     } catch {
@@ -148,13 +148,13 @@ final class Checkpointer: StorePart {
       marks: marks)
   }
 
-  /// Rules 4 and 6: payloads first, then the log, then the header that makes the image count.
+  /// Publishes the image (rules 4 and 6): syncs the payloads, then the log, then writes the header.
   private func publish(_ image: Image, _ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
     try storeHeader(of: image, upkeep)
     commitLock.withLock { held in note(image, published: upkeep, held) }
   }
 
-  /// The same with the commit lock held.
+  /// Publishes the image with the commit lock held.
   private func publish(
     _ image: Image, _ upkeep: borrowing UpkeepLock.Held, _ held: borrowing CommitLock.Held
   ) throws(StoreError) {
@@ -186,9 +186,9 @@ final class Checkpointer: StorePart {
     signal.wantsCheckpoint.store(false, ordering: .relaxed)
   }
 
-  /// Rules 4 and 6: log files before the checkpoint may be used again, but for those with payloads that it does not
-  /// vouch for. What replayed frames carried for unchecked segments was written to its place and synced: the log's copies
-  /// are of no more use.
+  /// Releases log files before the checkpoint for reuse (rules 4 and 6), except files with payloads for which it does
+  /// not vouch. Payloads that replayed frames carried for unchecked segments are in their segments and synced by now,
+  /// so the log's copies are no longer needed.
   private func releaseLog(_ image: Image, _ held: borrowing CommitLock.Held) {
     held.state.checkpoint.published = image.number
     held.state.checkpoint.madeMilliseconds = image.header.made
@@ -200,8 +200,8 @@ final class Checkpointer: StorePart {
     checker.carriedRecords.withLock { $0.removeAll() }
   }
 
-  /// Writes a frame of changes to segments, after a checkpoint where the log has no room, and then does what goes with
-  /// it. Nothing when there are no changes.
+  /// Writes a frame of changes to segments and then calls `then`. If the log has no room, a checkpoint comes first.
+  /// Does nothing if there are no changes.
   func recordForSure(
     _ upkeep: borrowing UpkeepLock.Held, _ changes: (borrowing CommitLock.Held) -> [Change],
     then: (borrowing CommitLock.Held) -> Void = { _ in }

@@ -1,25 +1,25 @@
-// Leftovers of a crash: records that no checkpoint vouches for. Each is checked on its first read. Behind the serving all of
-// them are checked, so that checkpoints can vouch for them (rules 4 and 7). No lock of the store is held while a record is
-// read, so no call waits for a read of this check. A segment may be compacted, evicted or retired meanwhile: nothing is
-// dropped, and no mark raised, but of the segment that was read.
+// Leftovers of a crash are records for which no checkpoint vouches. Each is checked on its first read. In the
+// background all of them are checked, so that checkpoints can vouch for them (rules 4 and 7). The check holds no lock
+// of the store while it reads a record, so no call waits for that read. A segment may be compacted, evicted or retired
+// meanwhile, so entries are dropped and marks raised only in the segment that was read.
 
-/// Unvouched records of an earlier opening in one segment.
+/// The unvouched records of an earlier opening in one segment.
 struct Leftover {
   let slot: Int
   let id: UInt64
-  /// They begin below this offset.
+  /// The records begin below this offset.
   let end: Int
-  /// From this offset on the replayed log tells what records took.
+  /// From this offset on, the replayed log says how many bytes each record took.
   let toldFrom: Int
 }
 
-/// The leftovers of an opening that are not checked yet, and entries of replayed frames whose records' heads are lost.
+/// The leftovers of an opening that are not checked yet, and entries of replayed frames whose record heads are lost.
 struct LeftoverList {
   private(set) var unchecked: [Leftover] = []
   private var headless: [LostEntry] = []
   private(set) var hasFoundHeadless = false
 
-  /// Those whose records the replayed log tells of.
+  /// Leftovers with records that the replayed log names.
   var told: [Leftover] { unchecked.filter { $0.toldFrom < $0.end } }
 
   func contains(_ segment: Segment) -> Bool { unchecked.contains { $0.slot == segment.slot } }
@@ -28,7 +28,7 @@ struct LeftoverList {
   mutating func remove(slot: Int) { unchecked.removeAll { $0.slot == slot } }
   mutating func removeAll() { unchecked = [] }
 
-  /// Notes the entries that the search for lost heads has found.
+  /// Stores the entries found by the search for lost heads.
   mutating func noteHeadless(_ found: [LostEntry]) {
     headless = found
     hasFoundHeadless = true
@@ -40,7 +40,7 @@ struct LeftoverList {
   }
 }
 
-/// An entry that is to be dropped, in the segment where it was found.
+/// An entry to be dropped, and the segment where it was found.
 struct LostEntry {
   let hash: KeyHash
   let location: Location

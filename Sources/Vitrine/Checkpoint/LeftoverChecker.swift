@@ -1,4 +1,4 @@
-/// Checks the records that a crash left without a voucher.
+/// Checks the records of a crashed opening for which no checkpoint vouches.
 final class LeftoverChecker: StorePart {
   let context: StoreContext
   private let gate: WriteGate
@@ -7,7 +7,7 @@ final class LeftoverChecker: StorePart {
   private let lostRecords: LostRecords
   private let entryRemover: EntryRemover
   private let leftoverLock = LeftoverLock(())
-  /// Checks leftovers, until there are none.
+  /// The background task that checks leftovers until none are left.
   let leftoverTask = Guarded<(any BackgroundTask)?>(nil)
 
   init(
@@ -22,21 +22,22 @@ final class LeftoverChecker: StorePart {
     self.entryRemover = entryRemover
   }
 
-  /// A pass over the index collects about so many records.
+  /// Approximate number of records that one pass over the index collects.
   private static let collectedAtOnce = 1 << 18
 
   /// Checks every unvouched record of earlier openings, drops those that fail, and raises the marks of segments whose
-  /// records were all checked and synced. Throws when the store is being closed, and when a file cannot be opened now.
-  /// Concurrent calls take turns. Takes the upkeep lock and the commit lock for moments, so it must be called under none.
+  /// records were all checked and synced. Throws if the store is being closed or if a file cannot be opened now.
+  /// Concurrent calls take turns. The caller must hold neither the upkeep lock nor the commit lock; each is taken for
+  /// short times.
   func checkLeftovers() throws(StoreError) {
     try leftoverLock.withLock { turn throws(StoreError) in
-      // First, so that a put that finds the log full seldom waits for it.
+      // This comes first, so that a put that finds the log full seldom waits for it.
       try lostRecords.findHeadless()
       try checkAllLeftovers(turn)
     }
   }
 
-  /// The same while the store is being closed, unless another thread checks them now. Ignores errors.
+  /// Checks leftovers while the store is being closed, unless another thread is checking them. Ignores errors.
   func tryToCheckForClosing() {
     leftoverLock.tryWithLock { turn in try? checkAllLeftovers(closing: true, turn) }
   }
@@ -57,7 +58,7 @@ final class LeftoverChecker: StorePart {
     commitLock.withLock { held in if held.state.leftovers.unchecked.isEmpty { catalog.forgetReplayed() } }
   }
 
-  /// Starts the check on a thread of its own, beside upkeep, which goes on meanwhile.
+  /// Starts the check on its own thread, in parallel with upkeep.
   func startCheckingLeftovers() throws(StoreError) {
     if commitLock.withLock({ held in held.state.leftovers.unchecked.isEmpty }) { return }
     let task = try system { () throws(SystemError) in
@@ -70,21 +71,21 @@ final class LeftoverChecker: StorePart {
   }
 
   private func goOnCheckingLeftovers() {
-    // Short of descriptors, say: then once more, later.
+    // After an error, such as a lack of descriptors, a later round tries again.
     try? checkLeftovers()
     if commitLock.withLock({ held in held.state.leftovers.unchecked.isEmpty }) || gate.isClosed {
       leftoverTask.withLock { $0 }?.end()
     }
   }
 
-  /// Bytes of segments in which something is unchecked.
+  /// Number of bytes in segments with unchecked records.
   var uncheckedByteCount: Int {
     commitLock.withLock { held in
       held.state.leftovers.unchecked.reduce(0) { $0 + max(0, $1.end - catalog.segments.vouchedUpTo($1.slot)) }
     }
   }
 
-  /// Segments whose records one pass over the index collects.
+  /// The segments whose records the next pass over the index collects.
   private func nextLeftovers(without checked: Set<UInt64>) -> [Leftover] {
     commitLock.withLock { held in
       var group: [Leftover] = []
@@ -114,19 +115,19 @@ final class LeftoverChecker: StorePart {
     }
     guard catalog.segments.id(leftover.slot) == leftover.id else { return }
     try upkeepLock.withLock { upkeep throws(StoreError) in try entryRemover.drop(lost, upkeep) }
-    // Payloads whose own keys have gone, but which others use.
+    // These payloads are used by other keys, although their own keys are gone.
     let sharers = try lostRecords.sharers(of: payloads.filter { catalog.contents.has($0.0, $0.1) })
     try upkeepLock.withLock { upkeep throws(StoreError) in try entryRemover.drop(sharers, upkeep) }
     try vouch(for: leftover)
   }
 
-  /// Every record of it that is needed was checked: makes them durable, and raises the mark.
+  /// Makes a leftover durable and raises the segment's mark, after all its live records were checked.
   private func vouch(for leftover: Leftover) throws(StoreError) {
     func current() -> Segment? {
       catalog.segments.segment(leftover.slot).flatMap { $0.id == leftover.id && $0.state != .retired ? $0 : nil }
     }
     guard let segment = commitLock.withLock({ held in current() }) else { return }
-    // Writes of the previous process, and records that were restored from the log just now.
+    // The sync covers writes of the previous process, and records just restored from the log.
     try syncer.sync(segment)
     upkeepLock.withLock { upkeep in
       commitLock.withLock { held in

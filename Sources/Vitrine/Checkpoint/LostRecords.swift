@@ -1,4 +1,4 @@
-/// Finds the records that a crash has lost, and the entries that need them.
+/// Finds records that a crash has lost, and the entries that need them.
 final class LostRecords: StorePart {
   let context: StoreContext
   private let headsLock = HeadsLock(())
@@ -13,7 +13,7 @@ final class LostRecords: StorePart {
     self.payloads = payloads
   }
 
-  /// Needed records in the unchecked parts of some segments, by slot, in the order of their places.
+  /// The live records in the unchecked parts of segments, by slot, in order of their offsets.
   func leftoverRecords(in group: [Leftover]) -> [Int: [LiveRecord]] {
     if group.isEmpty { return [:] }
     var records = Dictionary(grouping: catalog.liveRecords(in: group.map(\.slot)), by: \.location.slot)
@@ -26,9 +26,9 @@ final class LostRecords: StorePart {
     return records
   }
 
-  /// Finds the records of replayed frames whose heads are lost: behind a checkpoint's position no frame tells any more what
-  /// those took. Once for each opening, since the checkpoint makes all other heads durable. Reads heads alone, no more than
-  /// the log has frames. Threads that need it meanwhile wait for the one that reads.
+  /// Finds records of replayed frames whose heads are lost, because behind a checkpoint's position no frame says how
+  /// many bytes they took. Runs once for each opening, since the checkpoint makes all other heads durable. Reads only
+  /// heads, at most as many as the log has frames. Other threads that need the result wait for the reading thread.
   func findHeadless() throws(StoreError) {
     try headsLock.withLock { turn throws(StoreError) in
       let told = commitLock.withLock { held -> [Leftover]? in
@@ -70,7 +70,7 @@ final class LostRecords: StorePart {
     }
   }
 
-  /// Gives up the entries whose heads are lost, without a frame: the checkpoint holds the effect.
+  /// Drops the entries whose heads are lost, without a frame, because the checkpoint holds the effect.
   func dropHeadless(_ held: borrowing CommitLock.Held) {
     for entry in held.state.leftovers.takeHeadless() where catalog.isThere(entry) {
       let change = Change.remove(entry.hash, catalog.displaced(at: entry.location))
@@ -79,8 +79,8 @@ final class LostRecords: StorePart {
     }
   }
 
-  /// The entries, other than their records' own, that use payloads. One pass over the index; reads the heads of all entries
-  /// without a payload of their own, which are pinned meanwhile.
+  /// The entries that use these payloads without carrying them. Makes one pass over the index, and reads the heads of
+  /// all entries without an own payload, which are pinned meanwhile.
   func sharers(of lostPayloads: [(ContentHash, Location)]) throws(StoreError) -> [LostEntry] {
     if lostPayloads.isEmpty { return [] }
     let lost = Dictionary(grouping: lostPayloads.map { ($0.0.bits, $0.1) }, by: { $0.0 })

@@ -1,11 +1,9 @@
-/// Makes segments and frames durable.
-///
-/// What has to be on the disk before a call returns.
+/// Makes segments and frames durable before a call returns.
 final class Syncer: StorePart {
   let context: StoreContext
   private let gate: WriteGate
   private let syncLock = SyncLock(())
-  /// Frames that async calls wait for.
+  /// The frames that async calls wait for.
   private let awaited = Guarded(AwaitedFrames())
 
   init(_ context: StoreContext, gate: WriteGate) {
@@ -13,7 +11,7 @@ final class Syncer: StorePart {
     self.gate = gate
   }
 
-  /// Waits until the frame is durable. 0 stands for a change that a checkpoint has made durable.
+  /// Waits until the frame is durable. A sequence of 0 is a change that a checkpoint has made durable.
   func acknowledgeSynced(_ sequence: UInt64) throws(StoreError) {
     guard let wal else { throw .readOnly }
     let context = ThreadContext.current
@@ -38,8 +36,9 @@ final class Syncer: StorePart {
     try withFile(segment) { file throws(SystemError) in try file.sync() }
   }
 
-  /// Runs what makes a segment durable, or helps to: its errors are those of a sync. One at a time: of several the kernel
-  /// tells one that it failed, and the others must not go on before that one has said so.
+  /// Runs `body`, which makes a segment durable or prepares that; its errors count as those of a sync. Only one thread
+  /// runs this at a time: the kernel reports a failed sync to one caller, and the other threads must not continue
+  /// before that caller has recorded it.
   func withFile(
     _ segment: Segment, _ body: (any File) throws(SystemError) -> Void
   ) throws(StoreError) {
@@ -50,14 +49,15 @@ final class Syncer: StorePart {
     do throws(SystemError) {
       if let file = try segment.openFile() { try body(file) }
     } catch {
-      // Without a name it was retired meanwhile; without a descriptor nothing happened, and a later call may succeed.
+      // A missing file means that the segment was retired meanwhile. Without a descriptor no sync was tried, so a later
+      // call may succeed.
       if error.code == SystemError.missing, commitLock.withLock({ held in segment.state == .retired }) { return }
       throw SystemCode.isShortage(error.code) ? .system(error) : gate.fail(error)
     }
   }
 
-  /// Runs a change up to its frame: the wait of ``acknowledgeSynced(_:)`` is left to the caller. Answers the frame to wait
-  /// for, if any. For bodies that call nothing of the user's, which might rely on a wait of its own.
+  /// Runs a change up to its frame, without the wait of ``acknowledgeSynced(_:)``. Returns the frame that the caller
+  /// must wait for, if any. `body` must not call the user's code, which might rely on its own wait.
   func upToFrame<R>(_ body: () throws(StoreError) -> R) throws(StoreError) -> (result: R, frame: UInt64?) {
     let context = ThreadContext.current
     context.leavesFrames = true
@@ -68,12 +68,12 @@ final class Syncer: StorePart {
     return (try body(), context.frameLeft)
   }
 
-  /// As ``acknowledgeSynced(_:)``, but returns at once, and calls `end` later on a thread of the pool.
+  /// Like ``acknowledgeSynced(_:)``, but returns at once. `end` is called later on a thread of the pool.
   func acknowledgeSynced(_ sequence: UInt64, then end: @escaping @Sendable (Result<Void, StoreError>) -> Void) {
     if awaited.withLock({ $0.add(AwaitedFrames.Wait(sequence: sequence, end: end)) }) { leadAwaited() }
   }
 
-  /// Behind the changes that are queued already, which so share the sync.
+  /// Starts the leader behind the changes already queued in the pool, so that they share its sync.
   private func leadAwaited() {
     BlockingPool.shared.submit {
       let waits = self.awaited.withLock { $0.take() }
@@ -88,8 +88,8 @@ final class Syncer: StorePart {
     }
   }
 
-  /// Makes what was written to segments durable, but for what the log carries, and raises their marks to where
-  /// everything is filled.
+  /// Makes segment bytes durable, except those that the log carries, and raises the marks up to the offset where each
+  /// segment is filled without gaps.
   func syncSegments(where isWanted: (Segment) -> Bool = { _ in true }) throws(StoreError) {
     try syncLock.withLock { _ throws(StoreError) in try syncDirtySegments(where: isWanted) }
   }
@@ -123,7 +123,7 @@ final class Syncer: StorePart {
     }
   }
 
-  /// Makes everything acknowledged before it survive loss of power: payloads first, then the frames that name them.
+  /// Makes all changes acknowledged before the call durable: payloads first, then the frames that name them.
   func flush() throws(StoreError) {
     try gate.requireWritable()
     try makeAllDurable()
@@ -137,12 +137,14 @@ final class Syncer: StorePart {
     do throws(SystemError) { try wal.makeDurable(below: appended) } catch { throw gate.fail(error) }
   }
 
-  /// Brings what was written to segments to the disk ahead of the sync that a checkpoint needs: piece by piece, and at rest
-  /// for as long as a piece took. Syncs of the log, for which callers wait, come in between; behind a sync of a whole
-  /// segment they would wait for all of it. Takes no lock. What is too much for a quarter of a second is left to the sync,
-  /// as is the rest when the log needs its checkpoint now, or the store is being closed.
+  /// Starts writeback early so that a checkpoint's syncs are short.
+  ///
+  /// Writes piece by piece, and pauses after each piece for as long as it took. Syncs of the log, for which callers
+  /// wait, run in between; they would have to wait for a sync of a whole segment. Holds no lock between pieces. Stops
+  /// after 250 ms, when the log needs its checkpoint, or when the store is being closed; the sync writes the rest.
   func flushGently() throws(StoreError) {
-    // Nothing is held from one piece to the next: a segment may go meanwhile, and its bytes be waited for.
+    // No segment is held between pieces, because a thread may wait for the bytes of a segment that is retired
+    // meanwhile.
     let dirty = commitLock.withLock { held in
       catalog.segments.segments.compactMap { segment -> (slot: Int, id: UInt64, end: Int)? in
         guard let segment, segment.isDirty, segment.state != .retired else { return nil }
@@ -157,7 +159,7 @@ final class Syncer: StorePart {
         if began > deadline || isUrgent || (try? gate.requireWritable()) == nil { return }
         try writeBack(start..<min(start + Syncer.writtenAtOnce, end), ofSegment: id, in: slot)
         let microseconds = Int((environment.clock.monotonicNanoseconds() - began) / 1000)
-        // Less is a look at pages that are clean.
+        // Below 50 µs the pages were clean.
         if microseconds > 50 { environment.clock.sleep(milliseconds: max(1, microseconds / 1000)) }
       }
     }
@@ -171,6 +173,6 @@ final class Syncer: StorePart {
     try withFile(segment) { file throws(SystemError) in try file.writeBack(range) }
   }
 
-  /// About what a disk writes in a quarter of a millisecond.
+  /// Bytes of a piece, about as much as a disk writes in 250 µs.
   private static let writtenAtOnce = 256 << 10
 }

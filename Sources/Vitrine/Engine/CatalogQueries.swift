@@ -1,5 +1,5 @@
 extension Catalog {
-  /// Segments that were retired in the log: their files are orphans by now.
+  /// Removes the segments that the log has retired: their files are orphans by now.
   func dropRetired() {
     for case let segment? in segments.segments where segment.state == .retired {
       segments.remove(slot: segment.slot)
@@ -7,12 +7,13 @@ extension Catalog {
     }
   }
 
-  /// Whether a slot is still that segment's: for good under the commit lock, else for now.
+  /// Returns whether a location's slot still belongs to the segment of this number; nil stands for any segment. Under
+  /// the commit lock the answer keeps holding, without it only at the moment of the call.
   func isStill(_ segment: UInt64?, _ location: Location) -> Bool {
     segment.map { $0 == segments.id(location.slot) } ?? true
   }
 
-  /// Segments that could be taken apart: not those with one large record, of which nothing is dead.
+  /// Segments that compaction may take apart. A segment with one large record is not among them: no part of it is dead.
   func compactable(_ held: borrowing CommitLock.Held) -> [SegmentLoad] {
     segments.segments.compactMap { segment in
       guard let segment, segment.state == .sealed, segment.liveCount > 0, segment.pendingCount == 0,
@@ -25,7 +26,8 @@ extension Catalog {
     }
   }
 
-  /// What is needed in some segments, by style, then as it lies there. Looks once at every entry of the index.
+  /// Returns the live records of some segments, by style tag and then by location. Visits every entry of the index
+  /// once.
   func liveRecords(in slots: [Int]) -> [LiveRecord] {
     var isWanted = [Bool](repeating: false, count: (slots.max() ?? 0) + 1)
     for slot in slots { isWanted[slot] = true }
@@ -63,13 +65,13 @@ extension Catalog {
     keys.find(entry.hash, entry.location) && isStill(entry.segment, entry.location)
   }
 
-  /// The entries whose records begin in a segment, in their order there.
+  /// Returns the entries whose records lie in a segment, by location.
   func keys(slot: Int) -> [(KeyHash, Location)] {
     liveRecords(in: [slot]).compactMap { record in record.key.map { ($0, record.location) } }
       .sorted { $0.1.bits < $1.1.bits }
   }
 
-  /// The entry of a key and a pin on its record.
+  /// Returns the entry of a key and a pin on its record; nil if there is none.
   func pinRecord(
     _ url: UnsafeRawBufferPointer, _ style: UnsafeRawBufferPointer, _ hash: KeyHash
   ) -> (KeySlot, Pin)? {
@@ -86,7 +88,8 @@ extension Catalog {
     return nil
   }
 
-  /// The blob after the first `skip` that a hash fits, and a pin on its segment, taken under the shard's lock.
+  /// Returns the blob after the first `skip` candidates for a hash. The pin on its segment is taken under the shard's
+  /// lock.
   func pinCandidate(_ content: ContentHash, skip: Int) -> (location: Location, pin: Pin)? {
     var left = skip
     var found: (location: Location, pin: Pin)?
@@ -107,7 +110,7 @@ extension Catalog {
     return found
   }
 
-  /// Those that an original may outdate.
+  /// Entries of a URL that a new original may outdate.
   func dependentStyles(of hash: KeyHash) -> [(KeyHash, Location)] {
     var found: [(KeyHash, Location)] = []
     keys.forEachDependentStyle(hash) { found.append(($1, $0.location)) }

@@ -1,4 +1,4 @@
-/// Writes frames of changes and makes the changes in the index, under the commit lock.
+/// Writes frames of changes and applies them to the index, under the commit lock.
 final class CommitLog: StorePart {
   let context: StoreContext
   private let gate: WriteGate
@@ -12,13 +12,15 @@ final class CommitLog: StorePart {
     self.lifetimes = lifetimes
   }
 
-  /// A frame that replay could not follow would end the log for every later opening, so none is written.
+  /// Throws if the index would not accept the changes: a frame that replay cannot follow ends the log for every later
+  /// opening.
   func requireAccepted(_ changes: [Change]) throws(StoreError) {
     if catalog.accepts(changes) { return }
     throw .system(SystemError(code: SystemError.invalid, operation: "change", path: "index"))
   }
 
-  /// An index that cannot follow the log, for want of memory, ends all writing: the next opening replays the log.
+  /// Applies the changes of a written frame to the index. If memory runs out, the index no longer follows the log: all
+  /// writing ends, and the next opening replays the log.
   func apply(
     _ changes: [Change], sequence: UInt64, _ held: borrowing CommitLock.Held
   ) throws(StoreError) {
@@ -28,7 +30,7 @@ final class CommitLog: StorePart {
     }
   }
 
-  /// Writes the frame that was begun.
+  /// Writes the frame that was begun, and returns its sequence number.
   func append(
     _ changeCount: Int, awaitsSync: Bool = false, _ held: borrowing CommitLock.Held
   ) throws(StoreError) -> UInt64 {
@@ -40,7 +42,7 @@ final class CommitLog: StorePart {
     }
   }
 
-  /// Writes a frame of changes to segments. False when the log has no room for it.
+  /// Writes a frame of changes to segments and applies it. Returns false if the log has no room for it.
   func record(_ changes: [Change], _ held: borrowing CommitLock.Held) throws(StoreError) -> Bool {
     guard try makeRoom(Frame.headerByteCount + changes.count * 128, held) else { return false }
     try requireAccepted(changes)
@@ -51,8 +53,8 @@ final class CommitLog: StorePart {
     return true
   }
 
-  /// Room for a frame in the active log file, or in the next one. One file stays free for the next recovery (rule 8),
-  /// so with only that one left the answer is false: a checkpoint has to free others first.
+  /// Makes room for a frame in the active log file or in the next one. One file stays free for the next recovery, by
+  /// rule 8. If only that file is left, the result is false: a checkpoint must free other files first.
   func makeRoom(
     _ byteCount: Int, _ held: borrowing CommitLock.Held
   ) throws(StoreError) -> Bool {
@@ -69,7 +71,7 @@ final class CommitLog: StorePart {
     return wal.room >= byteCount
   }
 
-  /// Runs `body` under the commit lock with the heads that were read ahead.
+  /// Runs `body` under the commit lock with the record heads that were read ahead.
   @inline(__always)
   func locked<R>(
     with heads: HeadsAhead?, _ body: (borrowing CommitLock.Held) throws(StoreError) -> R
@@ -82,10 +84,10 @@ final class CommitLog: StorePart {
     }
   }
 
-  /// Entries that one frame removes, of those that need not go together.
+  /// The most entries that one frame removes when they need not be removed together.
   var largestRemoval: Int { max(1, min(10_000, (wal?.capacity ?? 0) / 256)) }
 
-  /// Seals the stream's full segment and opens a spare in its place. False when the log has no room.
+  /// Seals the stream's full segment and opens a spare in its place. Returns false if the log has no room.
   func open(
     _ spare: Segment, for stream: StreamKind, firstSequence: UInt64, _ held: borrowing CommitLock.Held
   ) throws(StoreError) -> Bool {

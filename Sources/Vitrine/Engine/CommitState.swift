@@ -1,6 +1,6 @@
 /// The state that the commit lock guards.
 struct CommitState {
-  /// The identity with the budgets that are in force.
+  /// The store's identity with the budgets that are in force.
   var current: StoreIdentity
   var ledger: Ledger
   var nextRecord: UInt64
@@ -32,14 +32,14 @@ struct CommitState {
   }
 }
 
-/// What writers need to know of checkpoints.
+/// The facts about checkpoints that writers need.
 struct CheckpointAccount {
-  /// Checkpoints of this opening, by number: the newest one whose image was begun, and the newest published one.
+  /// Numbers of checkpoints of this opening: the newest one whose image was begun, and the newest published one.
   var begun = 0
   var published = 0
-  /// Bytes of the index that both files have room for.
+  /// Bytes of the index for which both checkpoint files have room.
   var room: Int
-  /// When the newest published one was made, in milliseconds since 1970.
+  /// When the newest published checkpoint was made, in milliseconds since 1970.
   var madeMilliseconds: Int64?
 
   init(_ checkpoints: CheckpointSet) {
@@ -55,14 +55,14 @@ struct UpkeepState {
   var orphans: [String]
   /// Unlinked segments that a reader still had pinned.
   var retiring: [Segment] = []
-  /// Segments that were forgotten, and that a sync or a Blob may still hold.
+  /// Forgotten segments that a sync or a `Blob` may still hold.
   var leaving: [Leaving] = []
-  /// When the last checkpoint was published, by the monotonic clock, and the hits by then.
+  /// When the last checkpoint was published, by the monotonic clock, and the number of hits until then.
   var lastCheckpoint: (nanoseconds: UInt64, hits: Int) = (0, 0)
   var quiet = QuietWatch()
   /// Calls of `compact` that are under way.
   var compactionCount = 0
-  /// How far a read-only opening has come; nil for a writer.
+  /// How far a read-only opening has followed the writer; nil for a writer.
   var follower: Follower?
 
   init(checkpoints: CheckpointSet, orphans: [String]) {
@@ -72,24 +72,24 @@ struct UpkeepState {
 }
 
 extension CommitState {
-  /// The most entries, 0 for no limit.
+  /// The largest number of entries; 0 means no limit.
   var entryBudget: Int { current.entryBudget }
 
   var segmentByteCount: Int {
     current.segmentByteCount > 0 ? current.segmentByteCount : Sizing.segmentByteCount(budget: ledger.budget)
   }
 
-  /// The most bytes of segments that fit when everything else has gone: the budget, less what the store needs for itself
-  /// and for the segments that may be open.
+  /// The most bytes of segments that fit after everything else is evicted: the budget, less the store's own files and
+  /// the segments that may be open.
   var largestSum: Int { max(0, ledger.budget - ledger.own - Sizing.mostOpenSegments * segmentByteCount) }
 
-  /// The most bytes of segments that fit beside those that are open now and the spare for copies.
+  /// The most bytes of segments that fit beside the segments that are open now and the spare for copies.
   var roomBesideOpen: Int {
     let open = writable.allOpen.reduce(0) { $0 + $1.byteCount }
     return max(0, ledger.budget - ledger.own - open - segmentByteCount)
   }
 
-  /// The most bytes of one value that fit with `overhead` bytes of its key and its place.
+  /// The most bytes of one value that fit, with `overhead` bytes for its key and its alignment.
   func largestValue(overhead: Int = 0) -> Int {
     min(RecordHeader.largestPayload, max(0, largestSum / 4096 * 4096 - roundUp(overhead, to: 4096)))
   }
@@ -102,8 +102,8 @@ extension CommitState {
 
   // MARK: Bodies
 
-  /// Aborts the bodies of the keys that the operations remove, in the hold in which the removal happens, so that no commit
-  /// comes between the two.
+  /// Aborts the bodies of the keys that the operations remove. This happens in the same hold of the commit lock as the
+  /// removal, so no commit comes between the two.
   mutating func abortBodies(of operations: [PendingOperation]) {
     if unfinished.isEmpty { return }
     for operation in operations where operation.abortsBodies {
@@ -129,6 +129,6 @@ extension CommitState {
     admitNext()
   }
 
-  /// Admits the next requests, after anything that may have freed room.
+  /// Admits the next requests. Called after anything that may have freed room.
   mutating func admitNext() { admissions.admitNext(roomLimits) }
 }

@@ -1,12 +1,13 @@
-/// The changes of one frame, in their order. An entry is displaced by one of them at most: an entry whose record cannot be
-/// read may be any key's that its hash fits, so several operations of one commit can name it.
+/// The changes of one frame, in their order. At most one of them displaces a given entry. Several operations of one
+/// commit can name the same entry, because an entry whose record cannot be read may belong to any key that fits its
+/// hash.
 struct FrameChanges {
   private(set) var list: [Change] = []
   private var displaced = DisplacedLocations()
 
   init(capacity: Int) { list.reserveCapacity(capacity) }
 
-  /// Appends the removal of an entry, unless another change displaces that entry already. Answers whether it did.
+  /// Appends the removal of an entry, unless another change displaces that entry already. Returns whether it did.
   @discardableResult
   mutating func remove(_ hash: KeyHash, _ location: Location, from catalog: Catalog) -> Bool {
     guard displaced.insert(location) else { return false }

@@ -1,20 +1,21 @@
-/// What all parts of one store share: the parts of the system that it works with, its tables, and its locks.
+/// The state that all parts of one store share: the system that it works with, its tables and its locks.
 final class StoreContext: Sendable {
   let environment: Environment
-  /// The clock is the system's own, which a hit asks without a call through the environment.
+  /// True if the clock is the system's own: a hit reads it without a call through the environment.
   let usesSystemClock: Bool
   let folders: StoreFolders
   let catalog: Catalog
   /// Nil for a read-only opening.
   let wal: WAL?
-  /// As the store was opened: all options but the budgets hold as they are here.
+  /// The identity at opening. All options in it but the budgets stay in force.
   let identity: StoreIdentity
   let verification: Verification
   let reads: ReadMode
   /// The most styles of a URL beside its original; nil for no limit.
   let maximumStyles: Int?
   let lastOpen: StoreStatistics.LastOpen
-  /// This opening's number: records of earlier ones may be lost, records of this one only damaged.
+  /// The first sequence number of this opening. Records of earlier openings may be lost, records of this one only
+  /// damaged.
   let firstSequence: UInt64
   let evictionOrder: any EvictionOrder
   let expiry: ExpiryWatch
@@ -48,7 +49,7 @@ final class StoreContext: Sendable {
     upkeep.follower = wal == nil ? Follower(loaded) : nil
     upkeep.lastCheckpoint.nanoseconds = environment.clock.monotonicNanoseconds()
     upkeepLock = UpkeepLock(upkeep)
-    // Where it hangs on its last use whether an entry expires, uses are noted once that has been seen.
+    // With a maximum idle time, a use is noted only after the entry was found not to have expired, not by the lookup.
     catalog.keys.stampsHits = evictionOrder.countsHits && loaded.identity.maximumIdle == 0
     catalog.keys.clock.givesBlocks = environment.clock.isShared
     catalog.segments.mappedLimit = folders.resources.mappedSegments
@@ -58,7 +59,7 @@ final class StoreContext: Sendable {
   deinit { folders.resources.files.storeClosed() }
 }
 
-/// A part of a store's engine: one concern, with what it alone needs to remember.
+/// A part of a store's engine, with one concern and only the state that the concern needs.
 protocol StorePart: AnyObject, Sendable {
   var context: StoreContext { get }
 }

@@ -1,7 +1,8 @@
-/// The engine of one open store: the composition of its parts, each of which has one concern and what that needs to remember.
+/// The engine of one open store, composed of parts. Each part has one concern and the state that the concern needs.
 ///
-/// A part is made from the parts that it uses, so no part uses one below it in this list. ``LockLevel`` levels in
-/// `StoreLocks.swift` say what each lock guards, and in which order threads take them.
+/// A part is made from the parts that it uses, so no part uses one below it in this list. The levels in
+/// `StoreLocks.swift`, each a ``LockLevel``, define the state that each lock guards and the order in which threads take
+/// the locks.
 final class StoreCore: Sendable {
   let context: StoreContext
   let gate: WriteGate

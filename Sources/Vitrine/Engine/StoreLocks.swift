@@ -1,4 +1,4 @@
-// The locks of one store, by their ranks. A reader takes none of these, but the lock of one shard of a table.
+// The locks of one store, in the order of their ranks. A reader takes none of these, only the lock of one table shard.
 
 typealias LeftoverLock = LevelLock<LeftoverLevel>
 typealias UpkeepLock = LevelLock<UpkeepLevel>

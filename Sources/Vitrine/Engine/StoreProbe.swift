@@ -1,4 +1,4 @@
-/// Figures of a store's engine for its tests, and the few steps that a test takes in the place of upkeep.
+/// Figures of a store's engine for tests, and the few steps that a test takes in place of upkeep.
 package struct StoreProbe {
   let core: StoreCore
 
@@ -9,16 +9,16 @@ package struct StoreProbe {
   var openSegments: [Segment] { core.context.commitLock.withLock { held in held.state.writable.allOpen } }
   var segmentByteCount: Int { core.context.commitLock.withLock { held in held.state.segmentByteCount } }
   var leastBudget: Int { core.context.commitLock.withLock { held in held.state.ledger.leastBudget } }
-  /// Bytes of files without a name that readers still hold.
+  /// Bytes of unlinked files that readers still hold.
   var unlinkedByteCount: Int { core.context.commitLock.withLock { held in held.state.ledger.unlinked } }
   /// Bytes of segments that fit beside the open ones.
   var roomBesideOpen: Int { core.context.commitLock.withLock { held in held.state.roomBesideOpen } }
-  /// Bytes that would have to go for `byteCount` more to fit.
+  /// Bytes that must be freed before `byteCount` more fit.
   func missing(_ byteCount: Int) -> Int {
     core.context.commitLock.withLock { held in held.state.ledger.missing(byteCount) }
   }
 
-  /// Makes the budget another one, and leaves the folder as it is.
+  /// Sets the budget, to the ledger's total by default, and leaves the folder as it is.
   func setBudget(_ byteCount: Int? = nil) {
     core.context.commitLock.withLock { held in
       let byteCount = byteCount ?? held.state.ledger.total
@@ -29,13 +29,13 @@ package struct StoreProbe {
 
   // MARK: Checkpoints
 
-  /// Bytes of the index that both checkpoint files have room for.
+  /// Bytes of the index for which both checkpoint files have room.
   var checkpointRoom: Int { core.context.commitLock.withLock { held in held.state.checkpoint.room } }
   /// Bytes of the disk that the checkpoint files take.
   var checkpointByteCount: Int { core.context.commitLock.withLock { held in held.state.ledger.checkpoints } }
   var checkpoints: CheckpointSet { core.context.upkeepLock.withLock { upkeep in upkeep.state.checkpoints } }
 
-  /// As if the checkpoint files had less room.
+  /// Makes the store act as if the checkpoint files had this much room for the index.
   func setCheckpointRoom(_ byteCount: Int) {
     core.context.commitLock.withLock { held in held.state.checkpoint.room = byteCount }
   }
@@ -43,13 +43,13 @@ package struct StoreProbe {
   // MARK: After a crash
 
   var unchecked: [Leftover] { core.context.commitLock.withLock { held in held.state.leftovers.unchecked } }
-  /// Segments with records that the check of leftovers has not checked yet.
+  /// Number of segments with records that the check of leftovers has not checked yet.
   package var uncheckedCount: Int { unchecked.count }
   /// Whether the heads of replayed records have been read.
   var hasFoundHeadless: Bool { core.context.commitLock.withLock { held in held.state.leftovers.hasFoundHeadless } }
   var orphans: [String] { core.context.upkeepLock.withLock { upkeep in upkeep.state.orphans } }
   var nextRecord: UInt64 { core.context.commitLock.withLock { held in held.state.nextRecord } }
-  /// Of a read-only opening.
+  /// The state of a read-only opening; nil for a writer.
   var follower: Follower? { core.context.upkeepLock.withLock { upkeep in upkeep.state.follower } }
 
   // MARK: Unfinished bodies
@@ -64,7 +64,7 @@ package struct StoreProbe {
   var heldByteCount: Int { core.context.commitLock.withLock { held in held.state.admissions.heldByteCount } }
   /// Requests that wait for room.
   var waiterCount: Int { core.context.commitLock.withLock { held in held.state.admissions.waiterCount } }
-  /// Requests for room that were looked at so far.
+  /// How often requests for room were examined so far.
   var lookCount: Int { core.context.commitLock.withLock { held in held.state.admissions.lookCount } }
 
   // MARK: Steps
@@ -97,12 +97,12 @@ package struct StoreProbe {
     }
   }
 
-  /// Writes a frame of changes. False when the log has no room for it.
+  /// Writes a frame of changes. Returns false if the log has no room for it.
   func record(_ changes: [Change]) throws(StoreError) -> Bool {
     try core.context.commitLock.withLock { held throws(StoreError) in try core.commits.record(changes, held) }
   }
 
-  /// Writes a checkpoint that stands for a frame.
+  /// Writes a checkpoint that takes the place of a frame.
   func writeCheckpointForAChange() throws(StoreError) {
     try core.context.upkeepLock.withLock { upkeep throws(StoreError) in
       try core.context.commitLock.withLock { held throws(StoreError) in
@@ -111,7 +111,7 @@ package struct StoreProbe {
     }
   }
 
-  /// Reserves room in an open segment that `isWanted`, and leaves it unfilled.
+  /// Reserves room in an open segment that `isWanted` accepts, and leaves it unfilled.
   func reserve(
     headByteCount: Int, payloadByteCount: Int, where isWanted: (Segment) -> Bool
   ) -> Reservation? {

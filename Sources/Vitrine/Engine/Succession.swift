@@ -1,19 +1,22 @@
 import Synchronization
 
-// A store whose folder was deleted or replaced is made anew in place, where the opening wants it
-// (``StoreOptions/recreatesIfRemoved``). The call that meets the deletion opens another core under the same path and makes
-// its change there; others that meet it meanwhile wait for that one.
-//
-// Gets must not pay for it, so the first core is a constant of the store and lives as long as it: a get asks one flag. A
-// later core is reached through one of several seats. A get holds its seat's lock for as long as it looks into the core,
-// so a core that was taken from all seats is in use only where a reference or a pin says so, and goes once neither is left.
+/// The cores of one store: the current one, and those that it has replaced.
+///
+/// A store whose folder was deleted or replaced is created again under the same path, if the opening asked for it
+/// (``StoreOptions/recreatesIfRemoved``). The call that meets the deletion opens another core and makes its change
+/// there. Other calls that meet the deletion meanwhile wait for that one.
+///
+/// Gets must not pay for this. So the first core is a constant of the store, lives as long as the store, and costs a
+/// get one look at a flag. A later core is reached through one of several seats. A get holds the lock of its seat for
+/// as long as it looks into the core. So a core that was removed from all seats is in use only while a reference or a
+/// pin holds it, and is freed after the last of them.
 final class Succession: Sendable {
-  /// The same core in each; threads share them out.
+  /// Each seat holds the same core; threads are spread over the seats.
   private let seats: [Guarded<StoreCore>]
   private let state = Guarded(State())
 
   private struct State {
-    /// Cores that were replaced. Gets may still have segments of theirs pinned.
+    /// Cores that were replaced. Gets may still have some of their segments pinned.
     var former: [StoreCore] = []
   }
 
@@ -24,14 +27,14 @@ final class Succession: Sendable {
     seats[Int(UInt(bitPattern: Unmanaged.passUnretained(ThreadContext.current).toOpaque()) >> 7 & 7)]
   }
 
-  /// The core in whose segments a pin holds.
+  /// Returns the core whose segment a pin holds.
   func owner(of pin: Pin) -> StoreCore? {
     let current = seat.withLock { $0 }
     if current.context.catalog.segments.owns(pin) { return current }
     return state.withLock { $0.former.first { $0.context.catalog.segments.owns(pin) } }
   }
 
-  /// Puts a core in the place of another one.
+  /// Replaces a core by another one in all seats.
   func replace(_ core: StoreCore, by next: StoreCore) {
     state.withLock { state in
       state.former.removeAll { !$0.context.catalog.segments.hasPins }
@@ -42,7 +45,7 @@ final class Succession: Sendable {
 }
 
 extension CacheStore {
-  /// The core of now, for calls that may take their time.
+  /// The current core, for calls that need not be fast.
   var core: StoreCore { isReplaced ? succession.seat.withLock { $0 } : first }
 
   @inline(__always)
@@ -51,13 +54,14 @@ extension CacheStore {
   @inline(__always)
   func read<R>(_ body: (StoreCore) -> R) -> R { isReplaced ? body(core) : body(first) }
 
-  /// Finds bytes in a core that is not the first.
+  /// Borrows bytes from a core that is not the first.
   @inline(never)
   func acquireLater(_ url: UnsafeRawBufferPointer, _ style: Style, _ source: Source?) -> Borrow {
     succession.seat.withLock { $0.reader.borrow(url, style, source: source) }
   }
 
-  /// Gives bytes back to a core that may not be the first.
+  /// Ends the borrow of bytes from a core that may not be the first. If the bytes are damaged, drops their entry and
+  /// returns false.
   @inline(never)
   func releaseLater(_ borrow: Borrow) -> Bool {
     let core = owner(of: borrow)
@@ -72,8 +76,9 @@ extension CacheStore {
 
   // MARK: Changes
 
-  /// Makes a change. When it is refused because the folder has gone, `forget` takes out of the index what the change would
-  /// have replaced or removed; where the opening wants it, the change is made in a new store then.
+  /// Makes a change. If the change is refused because the folder is gone, `forget` removes from the index the entries
+  /// that the change would have replaced or removed. If the opening asked for recreation, the change is then made in a
+  /// new store.
   @inline(__always)
   func change<R>(
     forgetting forget: (StoreCore) -> Void, _ body: (StoreCore) throws(StoreError) -> R
@@ -99,7 +104,8 @@ extension CacheStore {
     }
   }
 
-  /// The new folder may be removed as well, before this call has come to its change. Each turn takes another removal.
+  /// Makes a change in a new store. The new folder may be removed too before the change is made; each turn handles one
+  /// more removal.
   @inline(never)
   private func changeAnew<R>(
     _ core: StoreCore, _ forget: (StoreCore) -> Void, _ body: (StoreCore) throws(StoreError) -> R
@@ -117,8 +123,8 @@ extension CacheStore {
     throw .storeRemoved
   }
 
-  /// Runs what promises durability for everything acknowledged before. It fails once when a folder has gone since, even
-  /// though another one has taken its place.
+  /// Runs a call that promises durability for all changes acknowledged before. It fails once after a folder was
+  /// removed, even though another folder has replaced it.
   func promise(_ body: (StoreCore) throws(StoreError) -> Void) throws(StoreError) {
     let core = core
     do throws(StoreError) {
@@ -132,8 +138,8 @@ extension CacheStore {
     if hasLost.exchange(false, ordering: .acquiringAndReleasing) { throw .storeRemoved }
   }
 
-  /// The error of a body or a drawing whose core refused it. The bytes that it has written so far went with the
-  /// folder, so it does not appear in a new store: it is `aborted` there, as by a removal of everything.
+  /// Returns the error of a body or a drawing whose core refused it. The bytes written so far were removed with the
+  /// folder, so the body does not appear in a new store. It is `aborted` there, as by a removal of everything.
   func refusal(_ error: StoreError, of core: StoreCore, _ key: CacheKey) -> StoreError {
     guard error == .storeRemoved, core.gate.isRemoved else { return error }
     core.forgetter.forget([key], withStyles: true)
@@ -145,13 +151,13 @@ extension CacheStore {
     }
   }
 
-  /// The same for a change that replaces and removes nothing.
+  /// Makes a change that replaces and removes nothing.
   func change<R>(_ body: (StoreCore) throws(StoreError) -> R) throws(StoreError) -> R {
     try change(forgetting: { _ in }, body)
   }
 
-  /// The core of a folder that is in its place now, for what begins in one core and has to end there. `forget` as for a
-  /// change.
+  /// Returns the core of the folder that is in place now, for an operation that must begin and end in the same core.
+  /// `forget` has the same meaning as for a change.
   func coreInPlace(forgetting forget: (StoreCore) -> Void) throws(StoreError) -> StoreCore {
     try change(forgetting: forget) { core throws(StoreError) in
       try core.gate.requireWritable()
@@ -160,7 +166,7 @@ extension CacheStore {
     }
   }
 
-  /// Removes what `isWanted` picks.
+  /// Removes the entries that `isWanted` accepts and aborts the bodies that `isWantedBody` accepts.
   func removeAll(
     _ durability: Durability?, includesExpired: Bool = true, where isWanted: (StoreCore, RecordView, KeySlot) -> Bool,
     orBody isWantedBody: (UnfinishedBody, _ receivedByteCount: Int) -> Bool
@@ -174,17 +180,17 @@ extension CacheStore {
     }
   }
 
-  /// For an adapter that has been refused a change: gets miss the key from here on, as long as the store stays open. Only
-  /// after a failed write or sync, or where the folder has gone; else the entry stays.
+  /// Makes gets miss the key for as long as the store stays open, for an adapter whose change was refused. This has an
+  /// effect only after a failed write or sync, or if the folder is gone; otherwise the entry stays.
   package func conceal(_ key: CacheKey) { core.forgetter.forget([key], withStyles: true) }
 
-  /// The same for all keys.
+  /// Makes gets miss all keys, under the conditions of `conceal(_:)`.
   package func concealAll() { core.forgetter.forgetAll() }
 
   // MARK: Another core
 
-  /// The core in place of one whose folder has gone; the first caller opens it. Throws `storeRemoved` where the opening
-  /// does not want one, `closed` after ``close()``, and what opening throws.
+  /// Returns the core that replaces one whose folder is gone; the first caller opens it. Throws `storeRemoved` if the
+  /// opening did not ask for recreation, `closed` after ``close()``, and the errors of opening.
   func successor(of core: StoreCore) throws(StoreError) -> StoreCore {
     guard options.recreatesIfRemoved, !options.isReadOnly else { throw .storeRemoved }
     return try succeeding.withLock { _ throws(StoreError) in
@@ -194,7 +200,7 @@ extension CacheStore {
       if core.gate.isClosed || core.gate.isClosing { throw .closed }
       core.closer.standDown()
       let next = try open(after: core)
-      // Before any change can be acknowledged by the new one.
+      // Before the new core can acknowledge any change.
       hasLost.store(true, ordering: .releasing)
       succession.replace(core, by: next)
       hasSuccessor.store(true, ordering: .releasing)
@@ -216,7 +222,7 @@ extension CacheStore {
     while true {
       turns += 1
       do throws(StoreError) {
-        // The process may work in another folder by now, so by the whole path.
+        // By its whole path, because the process may have changed its working directory.
         return try Opening(
           path: core.context.folders.root.path, options: options, environment: core.context.environment,
           predecessor: predecessor

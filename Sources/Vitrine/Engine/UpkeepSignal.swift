@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Wakes the background task, and tells it that a checkpoint is wanted.
+/// Wakes the background task, and tells it when a checkpoint is wanted.
 final class UpkeepSignal: StorePart {
   let context: StoreContext
   let background = Guarded<(any BackgroundTask)?>(nil)

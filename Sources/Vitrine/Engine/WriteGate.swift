@@ -1,18 +1,18 @@
 import Synchronization
 
-/// Whether a store may be written: it is open, its folder is in place, and no write has failed.
+/// Decides whether a store may be written: it is open, its folder is in place, and no write has failed.
 final class WriteGate: StorePart {
   let context: StoreContext
   private let isForWriting: Bool
-  /// Held for as long as the store is open; its lock goes with it.
+  /// Kept open as long as the store; releasing the file releases its lock.
   private let lockFile: Guarded<(any File)?>
   private let process = ForkGuard()
   private let status = Atomic<UInt8>(0)
   private let failure = Guarded<SystemError?>(nil)
-  /// When all names of the folder were last looked at for a change, by the wall clock.
+  /// When all names of the folder were last checked before a change, in milliseconds by the wall clock.
   private let lastNameCheck = Atomic<Int64>(.min)
   private let mistrusts = Atomic<Bool>(false)
-  /// Set while a store is taken over on which a sync had failed: records of earlier openings are not shared.
+  /// True while a store on which a sync had failed is taken over: records of earlier openings are not shared then.
   var mistrustsEarlierRecords: Bool {
     get { mistrusts.load(ordering: .relaxed) }
     set { mistrusts.store(newValue, ordering: .relaxed) }
@@ -24,20 +24,21 @@ final class WriteGate: StorePart {
     self.lockFile = Guarded(lockFile)
   }
 
-  /// Milliseconds for which a buffered put relies on an earlier look at the names.
+  /// Milliseconds for which a buffered put relies on an earlier check of the names.
   static let nameCheckMilliseconds: UInt64 = 100
 
-  /// Throws `storeRemoved` when the folder has lost its name, or what was in it has gone; a synced acknowledgement
-  /// depends on it. Without its `LOCK` the store may have another writer by now.
+  /// Throws `storeRemoved` if the folder has lost its name or its parts are gone. A synced acknowledgement depends on
+  /// this check. Without its `LOCK`, the store may have another writer by now.
   func requireNamed() throws(StoreError) {
-    // Another folder may have the name by now, with the old one's parts in it.
+    // Another folder may have the name by now, and hold the parts of the old folder.
     if isRemoved { throw .storeRemoved }
     if isLockNamed, folders.areStillNamed { return }
     noteRemoved()
     throw .storeRemoved
   }
 
-  /// The same before a change at the given time, by as little as a load: all names are looked at only now and then.
+  /// Makes the same check before a change at the given wall-clock time. The check is mostly one load, because all names
+  /// are checked at most once in ``nameCheckMilliseconds``.
   @inline(__always)
   func requireNamed(at milliseconds: Int64) throws(StoreError) {
     let age = UInt64(bitPattern: milliseconds &- lastNameCheck.load(ordering: .relaxed))
@@ -51,7 +52,8 @@ final class WriteGate: StorePart {
     try requireNamed()
   }
 
-  /// The same before a change that must not be lost on a folder that has gone.
+  /// Makes the same check before a change that must not be lost in a removed folder: it always checks the name of
+  /// `LOCK`.
   func requireNamedNow() throws(StoreError) {
     try requireNamed(at: environment.clock.wallMilliseconds())
     if isLockNamed { return }
@@ -74,20 +76,21 @@ final class WriteGate: StorePart {
 
   var hasFailed: Bool { status.load(ordering: .relaxed) & Status.failed != 0 }
 
-  /// The folder was found deleted or replaced.
+  /// True if the folder was found deleted or replaced.
   var isRemoved: Bool { status.load(ordering: .relaxed) & Status.removed != 0 }
 
-  /// No change will ever be written again.
+  /// True if this opening will not write any change again.
   var writesNoMore: Bool { status.load(ordering: .relaxed) & (Status.removed | Status.failed) != 0 }
 
   func noteRemoved() { status.bitwiseOr(Status.removed, ordering: .relaxed) }
 
-  /// False when it was closed before.
+  /// Returns false if the store was closed before.
   func markClosed() -> Bool {
     status.bitwiseOr(Status.closed, ordering: .relaxed).oldValue & Status.closed == 0
   }
 
-  /// Refuses every new change from here on; the closer itself may still write. False when somebody else is closing.
+  /// Refuses every new change from now on; only the closing call itself may still write. Returns false if another call
+  /// is closing.
   func markClosing() -> Bool {
     status.bitwiseOr(Status.closing, ordering: .relaxed).oldValue & Status.closing == 0
   }
@@ -97,10 +100,10 @@ final class WriteGate: StorePart {
   /// Whether the store's path still leads to the `LOCK` that this opening holds.
   var isLockNamed: Bool { lockFile.withLock { $0 }.map { folders.root.holds($0, CacheFormat.lockFile) } ?? true }
 
-  /// This process is a child of the one that opened the store: neither lock nor upkeep came along.
+  /// True if this process is a child of the one that opened the store: a child inherits neither the lock nor upkeep.
   var isForkedChild: Bool { process.isInChild }
 
-  /// Throws what forbids a change now. `closing` is for what closing itself does.
+  /// Throws the error that forbids a change now. `closing` is true for the writes of closing itself.
   func requireWritable(closing: Bool = false) throws(StoreError) {
     let status = status.load(ordering: .relaxed) & (closing ? ~Status.closing : .max)
     if status == 0, wal != nil, !isForkedChild { return }
@@ -114,10 +117,10 @@ final class WriteGate: StorePart {
     if let error = failure.withLock({ $0 }) { throw .writeFailed(error) }
   }
 
-  /// Ends all writing: what is in memory may not be what is on the disk. The mark in `LOCK` makes the next opening
-  /// check and write anew what nobody vouches for (rule 7).
+  /// Ends all writing, because memory may differ from the disk. The mark in `LOCK` makes the next opening check and
+  /// write anew the payloads that no checkpoint vouches for (rule 7).
   func fail(_ error: SystemError) -> StoreError {
-    // In a folder that is gone nothing can be made, and that is no trouble of the disk.
+    // In a removed folder no file can be created; that is not a failure of the disk.
     if error.code == SystemError.missing, (try? requireNamed()) == nil { return .storeRemoved }
     failure.withLock { $0 = $0 ?? error }
     status.bitwiseOr(Status.failed, ordering: .relaxed)
@@ -128,10 +131,11 @@ final class WriteGate: StorePart {
     return .writeFailed(error)
   }
 
-  /// An error of a write that is not one of the log: no room is the caller's matter, all else ends writing.
+  /// Returns the error for a failed write outside the log. Lack of space and of other resources is left to the caller;
+  /// every other error ends writing.
   func writeError(_ error: SystemError) -> StoreError {
     if SystemCode.isNoSpace(error.code) { return .noSpace }
-    // A refused mapping leaves the disk as it was.
+    // A refused mapping leaves the disk unchanged.
     return SystemCode.isShortage(error.code) || error.operation == "map" ? .system(error) : fail(error)
   }
 }

@@ -1,6 +1,4 @@
-/// Closes a store.
-///
-/// What a store does for itself, off its callers' threads.
+/// Closes a store, and releases a store whose folder was replaced.
 final class Closer: StorePart {
   let context: StoreContext
   private let gate: WriteGate
@@ -34,22 +32,22 @@ final class Closer: StorePart {
     self.leftovers = leftovers
   }
 
-  /// Ends all work in the folder and lets its lock go: a store in the same folder may be opened. Waits for a round of
-  /// upkeep. Only of a store that was removed.
+  /// Ends all work in the folder and releases its lock, so that a store in the same folder may be opened. Only for a
+  /// removed store. Waits for a running round of upkeep.
   func standDown() {
     signal.background.withLock { $0 }?.stop()
-    // Behind both locks nothing is being written.
+    // With both locks taken, no thread is writing.
     upkeepLock.withLock { _ in commitLock.withLock { _ in gate.releaseLock() } }
   }
 
-  /// Lets go of all entries, and of all files but those that a get or a Blob still needs.
+  /// Drops all entries, and all files except those that a get or a Blob still needs.
   func dismiss() {
     forgetter.forgetAll()
     commitLock.withLock { held in
       held.state.writable.closeAll()
       held.state.writable.removeAllSpares()
       held.state.abortAllBodies()
-      // A reservation does not own its segment.
+      // A reservation does not keep its segment alive, so segments with reservations stay.
       for case let segment? in catalog.segments.segments
       where segment.pendingCount == 0 && segment.lentCount == 0 && !catalog.segments.isPinned(segment.slot) {
         catalog.segments.remove(slot: segment.slot)
@@ -57,8 +55,8 @@ final class Closer: StorePart {
     }
   }
 
-  /// Makes everything durable, by a clean checkpoint unless leftovers of a crash are unchecked, and lets the store go. Reads
-  /// that still stand may finish.
+  /// Makes all changes durable and closes the store. Writes a clean checkpoint unless leftovers of a crash are
+  /// unchecked. Reads that have begun may finish.
   func close() throws(StoreError) {
     if gate.isForkedChild || gate.isReadOnly {
       _ = gate.markClosed()
@@ -68,7 +66,7 @@ final class Closer: StorePart {
     commitLock.withLock { held in held.state.admissions.refuseAll(.closed) }
     leftovers.leftoverTask.withLock { $0 }?.end()
     signal.background.withLock { $0 }?.stop()
-    // Some of them may be about to take the upkeep lock.
+    // A put may be about to take the upkeep lock, so this wait comes before it.
     if (try? gate.requireWritable(closing: true)) != nil { waitForPuts() }
     checkFewLeftovers()
     try upkeepLock.withLock { upkeep throws(StoreError) in
@@ -78,7 +76,7 @@ final class Closer: StorePart {
           gate.releaseLock()
         }
       }
-      // The caller takes the return of this call for durability.
+      // A caller takes the return of this call as a promise of durability, so a failed store must throw.
       try gate.requireWritable(closing: true)
       meters.publishCounters()
       waitForPuts()
@@ -93,8 +91,9 @@ final class Closer: StorePart {
     }
   }
 
-  /// The last write of a close. With leftovers unchecked no checkpoint says that the store was closed well, and one that would
-  /// have to read their heads first is not written at all: the log has everything, and the next opening goes on from there.
+  /// Does the last write of a close. If leftovers are unchecked, no checkpoint marks the store as cleanly closed. If
+  /// such a checkpoint would first have to read their heads, none is written: the log has all changes, and the next
+  /// opening replays it.
   private func writeLast(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
     let (isClean, isPrepared) = commitLock.withLock { held in
       (held.state.leftovers.unchecked.isEmpty, held.state.leftovers.hasFoundHeadless)
@@ -103,18 +102,18 @@ final class Closer: StorePart {
     try checkpointer.writeCheckpoint(isClean: isClean, upkeep)
   }
 
-  /// Checks the rest of the leftovers if it is small and no thread checks it, so that a short opening behind a crash ends
-  /// with a clean close.
+  /// Checks the remaining leftovers if they are few and no other thread checks them, so that a short opening after a
+  /// crash ends with a clean close.
   private func checkFewLeftovers() {
     guard leftovers.uncheckedByteCount <= Closer.fewLeftovers else { return }
     leftovers.tryToCheckForClosing()
   }
 
-  /// Bytes that a close may read.
+  /// The largest number of leftover bytes that a close reads.
   private static let fewLeftovers = 1 << 20
 
-  /// Puts that are filling their room find the store closed when they come to commit; until then the lock stays. Lent
-  /// room is not waited for: it was never named, and whoever still writes to it harms nobody.
+  /// Waits for puts that are filling their room; their commit finds the store closed. Until then the lock stays. Room
+  /// of unfinished bodies is not waited for: no frame names it, so later writes to it are harmless.
   private func waitForPuts() {
     while commitLock.withLock({ held in
       catalog.segments.segments.contains { ($0?.pendingCount ?? 0) > ($0?.lentCount ?? 0) }
@@ -123,7 +122,7 @@ final class Closer: StorePart {
     }
   }
 
-  /// Lets the store go as the death of the process would: nothing is written.
+  /// Ends the store as the death of the process would: nothing is written.
   func abandon() {
     leftovers.leftoverTask.withLock { $0 }?.stop()
     signal.background.withLock { $0 }?.stop()

@@ -1,24 +1,24 @@
-// What the writer tells others about its work, in `COUNTERS`, and later openings about what was done before them. Of no
-// importance otherwise: never synced, so a crash may cost what the last second added, and a loss of power all of it.
-// Whatever fails its check counts as nothing told.
+// `COUNTERS` holds the writer's statistics, for other processes and for later openings. The engine needs them for
+// nothing else. The file is never synced, so a crash may lose the counts of the last second, and a loss of power all of
+// them. A file that fails its check is ignored.
 //
-// 512 bytes: magic, the fields below as u64 in their order, zeros, and a checksum of all that in the last eight. New
-// fields go behind the last; a reader that does not know them leaves them alone, and old files have zeros there.
+// 512 bytes: magic, the fields below as u64 in order, zeros, and in the last eight bytes a checksum of all the rest.
+// New fields are appended. A reader that does not know them ignores them, and old files have zeros there.
 
-/// Sums are over all openings for writing.
+/// The counters of a store, summed over all openings for writing.
 struct Counters: Sendable, Equatable {
   var hits = 0
   var misses = 0
   var bytesPut = 0
   var bytesWritten = 0
-  /// Of the writer's last opening: one more than the kind's index in ``OpeningKind/order``, 0 where there was none.
+  /// The kind of the writer's last opening: its index in ``OpeningKind/order`` plus one, or 0 if there was no opening.
   var openKind = 0
   var openMicroseconds = 0
   var replayed = 0
   var dropped = 0
-  /// 1 when removals may have been lost.
+  /// 1 if removals may have been lost, else 0.
   var lostRemovals = 0
-  /// Bytes of the segments that Blobs hold now.
+  /// Bytes of the segments that Blobs hold at present.
   var pinned = 0
   var eviction = EvictionRecord()
   var compaction = CompactionRecord()
@@ -27,7 +27,7 @@ struct Counters: Sendable, Equatable {
   static let encodedByteCount = 512
   private static let checksumOffset = 504
   private static let magic: UInt64 = 0x544E_435F_5254_4956  // "VITR_CNT"
-  /// No true number comes near it, and sums of such numbers do not overflow, whatever a file says.
+  /// The largest value read from a file. Real counts stay far below it, and sums of such values do not overflow.
   private static let most: UInt64 = 1 << 56
 
   private static let fields: [WritableKeyPath<Counters, Int> & Sendable] =
@@ -40,7 +40,7 @@ struct Counters: Sendable, Equatable {
 
   init() {}
 
-  /// Nil for what is no such file, or a damaged one.
+  /// Decodes the file's bytes. Returns nil if they are not a counters file, or are damaged.
   init?(_ bytes: [UInt8]) {
     let isRead = bytes.withUnsafeBytes { bytes -> Bool in
       guard bytes.count >= Counters.encodedByteCount, let start = bytes.baseAddress, start.u64(0) == Counters.magic,
@@ -65,10 +65,10 @@ struct Counters: Sendable, Equatable {
     return Array(buffer.bytes)
   }
 
-  /// What the file in a store's folder tells; nil when it tells nothing.
+  /// Reads the file in a store's folder. Returns nil if it is missing or damaged.
   static func read(from root: any Directory) -> Counters? {
     guard let file = try? root.openFile(CacheFormat.countersFile, .readOnly) else { return nil }
-    // A writer may be at it: the next look finds it whole.
+    // A writer may be changing the file, so a failed read is repeated.
     for _ in 0..<3 {
       guard let bytes = try? file.read(0..<encodedByteCount) else { return nil }
       if let counters = Counters(bytes) { return counters }
@@ -76,7 +76,7 @@ struct Counters: Sendable, Equatable {
     return nil
   }
 
-  /// How the store was opened for writing; nil when no opening has told.
+  /// The last opening for writing; nil if none is recorded.
   var lastOpen: StoreStatistics.LastOpen? {
     guard OpeningKind.order.indices.contains(openKind - 1) else { return nil }
     return StoreStatistics.LastOpen(
@@ -85,14 +85,15 @@ struct Counters: Sendable, Equatable {
   }
 }
 
-/// What eviction has done.
+/// The work of eviction.
 struct EvictionRecord: Sendable, Equatable {
   static let bucketCount = 16
 
   var entryCount = 0
-  /// Of records that nobody needs any more.
+  /// Bytes of evicted records that no entry needs any more.
   var byteCount = 0
-  /// How long ago the evicted were last used: below a second, below 4 seconds, below 16, and so on.
+  /// Number of evicted entries by the time since their last use: less than 1 s, less than 4 s, less than 16 s, and so
+  /// on.
   var ages = [Int](repeating: 0, count: bucketCount)
 
   mutating func note(ageMilliseconds: Int64) {
@@ -107,7 +108,7 @@ struct EvictionRecord: Sendable, Equatable {
   }
 }
 
-/// What compaction has done.
+/// The work of compaction.
 struct CompactionRecord: Sendable, Equatable {
   var stepCount = 0
   var recordCount = 0
@@ -116,6 +117,6 @@ struct CompactionRecord: Sendable, Equatable {
 }
 
 extension OpeningKind {
-  /// As `COUNTERS` numbers them.
+  /// The kinds as `COUNTERS` numbers them.
   static let order: [OpeningKind] = [.created, .clean, .recovered, .rebuilt]
 }

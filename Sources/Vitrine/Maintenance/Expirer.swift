@@ -1,8 +1,8 @@
 /// Removes expired entries.
 ///
-/// The way out of entries that have expired. The expiry index tells which records to look at, and the record, its last use
-/// and the clock tell whether a get would still give the entry (``StoreCore/timeLeft(_:_:)``). So eviction takes the expired
-/// first, and they are not counted.
+/// The expiry index tells which records to read. A record, its last use and the clock tell whether a get would still
+/// return the entry (``Lifetimes/timeLeft(_:_:)``). Eviction calls this first, so expired entries go before others, and
+/// they do not count as evicted.
 final class Expirer: StorePart {
   let context: StoreContext
   private let gate: WriteGate
@@ -28,42 +28,42 @@ final class Expirer: StorePart {
     self.entryRemover = entryRemover
   }
 
-  /// Notes that one call in the foreground, and one round of upkeep, looks at: nothing waits for a whole store.
+  /// Number of notes that one foreground call or one round of upkeep reads, so that no call waits for the whole store.
   static let mostLooks = 16_384
 
-  /// Closing looks at fewer: each may be a read from the disk.
+  /// Number of notes that a close reads. It is smaller because each note may cost a read from the disk.
   private static let mostLooksAtClosing = 4096
 
-  /// Notes that are looked at under one hold of the lock, so that others do not wait for long.
+  /// Number of notes read under one hold of the lock, so that other threads do not wait long.
   private static let step = 256
 
-  /// Milliseconds until a record that could not be read is looked at again.
+  /// Milliseconds until a record that could not be read is tried again.
   private static let unreadablePause: Int64 = 60_000
 
   struct Expiring {
     var removedCount = 0
     var byteCount = 0
-    /// Some notes that were due have not been looked at.
+    /// Whether some due notes have not been read.
     var mayBeMore = false
   }
 
-  /// Removes every entry that has expired; returns how many.
+  /// Removes every expired entry. Returns the number of entries removed.
   func removeExpired() throws(StoreError) -> Int {
     try gate.requireWritable()
     return try expire().removedCount
   }
 
-  /// The share of one round of upkeep.
+  /// Removes expired entries for one round of upkeep.
   func removeExpiredAhead() {
     if let expiring = try? expire(lookingAt: Expirer.mostLooks), expiring.mayBeMore { signal.wake() }
   }
 
-  /// The bounded share of a close.
+  /// Removes expired entries for a close, within the limit of ``mostLooksAtClosing``.
   func removeExpiredWhileClosing(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
     _ = try expire(lookingAt: Expirer.mostLooksAtClosing, upkeep)
   }
 
-  /// Whether there may be expired entries, as far as is known without reading any record.
+  /// Whether there may be expired entries, without reading a record.
   var hasDueEntries: Bool {
     expiryLock.withLock { turn in
       noteEachIfIncomplete(turn)
@@ -71,7 +71,7 @@ final class Expirer: StorePart {
     }
   }
 
-  /// Entries that have not expired.
+  /// Number of unexpired entries.
   func countEntries() -> Int {
     expiryLock.withLock { turn in
       noteEachIfIncomplete(turn)
@@ -88,8 +88,8 @@ final class Expirer: StorePart {
     }
   }
 
-  /// Removes expired entries until `count` have gone, or `byteCount` bytes have died, or as many notes have been looked at.
-  /// The upkeep lock is taken only where the log has no room for a removal.
+  /// Removes expired entries until `count` entries are removed, `byteCount` bytes are dead, or `most` notes are read.
+  /// Takes the upkeep lock only if the log has no room for a removal.
   func expire(
     count: Int = .max, byteCount: Int = .max, lookingAt most: Int = .max
   ) throws(StoreError) -> Expiring {
@@ -98,7 +98,7 @@ final class Expirer: StorePart {
     }
   }
 
-  /// The same under the upkeep lock, and also while the store is being closed.
+  /// Removes expired entries with the upkeep lock held, also while the store is being closed.
   func expire(
     count: Int = .max, byteCount: Int = .max, lookingAt most: Int, _ upkeep: borrowing UpkeepLock.Held
   ) throws(StoreError) -> Expiring {
@@ -110,7 +110,7 @@ final class Expirer: StorePart {
   private func expire(
     count: Int, byteCount: Int, lookingAt most: Int, closing: Bool, makingRoom: () throws(StoreError) -> Void
   ) throws(StoreError) -> Expiring {
-    // An entry that is used again and again is due again and again: each is looked at once.
+    // An entry that is used repeatedly is due repeatedly. The fixed moment makes this call read each entry once.
     let moment = environment.clock.wallMilliseconds()
     var sum = Expiring()
     var left = most
@@ -135,7 +135,7 @@ final class Expirer: StorePart {
     return sum
   }
 
-  /// One step; nil when the log has no room for it now.
+  /// Removes expired entries of at most `most` notes. Returns nil if the log has no room.
   private func expireSome(
     _ most: Int, dueBy moment: Int64, closing: Bool, _ turn: borrowing ExpiryLock.Held
   ) throws(StoreError) -> (lookedAt: Int, count: Int, byteCount: Int)? {
@@ -164,8 +164,9 @@ final class Expirer: StorePart {
     if expiry.takeIncomplete() { expirations.noteEach(all: lifetimes.limitsAge) }
   }
 
-  /// Calls `expired` with each entry of the hash that has expired. Answers when the first of the others may expire, if any
-  /// of them does. Reads heads; the thread holds no lock of a higher rank.
+  /// Calls `expired` with each expired entry of the hash. Returns the earliest time at which one of the others may
+  /// expire, in milliseconds since 1970; nil if none can. Reads heads, so the thread must hold no lock of a higher
+  /// rank.
   private func examine(_ hash: KeyHash, _ turn: borrowing ExpiryLock.Held, _ expired: (RecordName) -> Void) -> Int64? {
     var next: Int64?
     var skip = 0

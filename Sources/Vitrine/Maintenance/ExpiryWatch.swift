@@ -1,21 +1,21 @@
 import Synchronization
 
-/// Steps of the wall clock since the opening, and whether entries have to be looked at anew because of one.
-/// Any thread may call.
+/// Detects steps of the wall clock since the opening, and remembers whether all entries must be noted again in the
+/// expiry index. Thread-safe.
 final class ExpiryWatch: @unchecked Sendable {
-  /// Clocks that are corrected by less have not stepped.
+  /// Milliseconds. A smaller correction of the clock does not count as a step.
   static let tolerance: Int64 = 60_000
 
   private struct ClockState {
-    /// Wall minus monotonic time, the most there was since `steady`.
+    /// The largest difference of wall and monotonic time since `steady`, in milliseconds.
     var lead: Int64
-    /// Since when the wall clock has not stepped back, in monotonic nanoseconds.
+    /// The time since which the wall clock has not stepped back, in monotonic nanoseconds.
     var steady: UInt64
   }
 
   private let clock: any Clock
   private let state: Guarded<ClockState>
-  /// The notes of the expiry index do not hold for all entries: after an opening, and after a step of the clock.
+  /// Whether the expiry index lacks notes of some entries, as after an opening and after a step of the clock.
   private let isIncomplete = Atomic<Bool>(true)
 
   init(clock: any Clock) {
@@ -28,24 +28,24 @@ final class ExpiryWatch: @unchecked Sendable {
     wall &- Int64(truncatingIfNeeded: monotonic / 1_000_000)
   }
 
-  /// The expiry index has to note every entry again.
+  /// Records that the expiry index must note every entry again.
   func noteIncomplete() { isIncomplete.store(true, ordering: .relaxed) }
 
-  /// Whether it has to; the caller does it then.
+  /// Whether the expiry index must note every entry again. If true, the caller must do it.
   func takeIncomplete() -> Bool {
     _ = millisecondsSinceLastStep()
     guard isIncomplete.load(ordering: .relaxed) else { return false }
     return isIncomplete.exchange(false, ordering: .relaxed)
   }
 
-  /// Since the wall clock was found set back, or else since the opening.
+  /// Milliseconds since the wall clock was found set back, or else since the opening.
   func millisecondsSinceLastStep() -> Int64 {
     let now = clock.monotonicNanoseconds()
     let lead = ExpiryWatch.lead(clock.wallMilliseconds(), now)
     return state.withLock { state in
       if lead < state.lead &- ExpiryWatch.tolerance {
         state = ClockState(lead: lead, steady: now)
-        noteIncomplete()  // Times by the old clock say nothing any more.
+        noteIncomplete()  // Times by the old clock are invalid.
       }
       state.lead = max(state.lead, lead)
       return Int64(clamping: (now &- state.steady) / 1_000_000)

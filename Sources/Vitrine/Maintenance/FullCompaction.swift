@@ -1,9 +1,8 @@
-/// Compacts a whole store.
+/// Compacts a whole store. Afterward no file of the store holds bytes of entries removed before.
 ///
-/// Erasure: after it, no file of the store holds bytes of entries that were removed before it. Removed bytes lie in two
-/// places. Dead records lie in segments: compaction copies what lives beside them and unlinks the files. Frames carry small
-/// records: the log's files are overwritten with zeros once a durable checkpoint covers them (rule 6), so a crash at any
-/// point finds a file that no recovery needs.
+/// Removed bytes lie in two places. Dead records lie in segments: compaction copies the live records beside them and
+/// unlinks the files. Frames carry small records: a log file is overwritten with zeros once a durable checkpoint covers
+/// it (rule 6). So after a crash at any point, no recovery needs the file.
 final class FullCompaction: StorePart {
   let context: StoreContext
   private let gate: WriteGate
@@ -30,7 +29,8 @@ final class FullCompaction: StorePart {
     self.logEraser = logEraser
   }
 
-  /// Removes with `remove`, and returns once no file of the store holds bytes of removed entries.
+  /// Calls `remove`, then erases the bytes of all removed entries from the store's files. Returns the number of entries
+  /// removed.
   func erasing(_ remove: () throws(StoreError) -> Int) throws(StoreError) -> Int {
     let removed = try remove()
     if try !compact(progress: { _, _ in true }).isErased {
@@ -42,8 +42,8 @@ final class FullCompaction: StorePart {
     return removed
   }
 
-  /// Copies until nothing dead lies in the segments that are there now, and erases the log's old frames, which makes readers
-  /// that follow the log begin anew.
+  /// Copies until the present segments hold no dead records, and overwrites the log's old frames. Readers that follow
+  /// the log then begin anew.
   func compact(
     erasesLog: Bool = true, progress: (Int, Int) -> Bool
   ) throws(StoreError) -> CompactionReport {
@@ -64,7 +64,7 @@ final class FullCompaction: StorePart {
       try reclaimer.shrink(upkeep)
     }
     try leftovers.checkLeftovers()
-    // Records that other threads kill from here on are for the next compaction, or this one would never end beside them.
+    // Records that other threads kill from here on are left to the next compaction. Otherwise this one might never end.
     let (end, all) = commitLock.withLock { held in
       (catalog.nextSegment, catalog.compactable(held).filter(isWorthCopying).reduce(0) { $0 + $1.liveByteCount })
     }
@@ -100,7 +100,7 @@ final class FullCompaction: StorePart {
         }
         report.isErased = try logEraser.eraseLog(upkeep) && isCompact
       }
-      // Room for copies that took more than the copying gained.
+      // The room for copies took more than the copying freed.
       if commitLock.withLock({ held in held.state.ledger.total > report.bytesBefore }) {
         try retirement.sealOpenSegments(upkeep) { $0.stream == $0.stream.copies }
         try retirement.trimSealedSegments(upkeep)
@@ -115,7 +115,7 @@ final class FullCompaction: StorePart {
 
   private func isWorthCopying(_ load: SegmentLoad) -> Bool { load.deadByteCount > 0 }
 
-  /// Whether records lie in the segment that nothing needs.
+  /// Whether the segment holds dead records.
   private func holdsDeadRecords(_ segment: Segment) -> Bool {
     guard segment.state == .open || segment.state == .sealed else { return false }
     return segment.tail - SegmentHeader.byteCount > (segment.liveUnits + segment.boundUnits) * Unit.byteCount

@@ -1,4 +1,4 @@
-/// Overwrites the log files of earlier use.
+/// Overwrites log files that are no longer in use.
 final class LogEraser: StorePart {
   let context: StoreContext
   private let gate: WriteGate
@@ -10,25 +10,25 @@ final class LogEraser: StorePart {
     self.checkpointer = checkpointer
   }
 
-  /// Overwrites every log file of earlier use with zeros, and goes on in an erased one. False when a file has to stay, since
-  /// payloads in it are not vouched for.
+  /// Overwrites every old log file with zeros, and continues the log in an erased one. Returns false if a file must
+  /// stay because no checkpoint vouches for payloads in it.
   func eraseLog(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) -> Bool {
     guard let wal else { throw .readOnly }
     try checkpointer.writeCheckpoint(upkeep)
     try eraseFreeLogFiles(wal)
     do throws(SystemError) {
-      // The active file holds old frames too. Each of its frames precedes this moment, so the next checkpoint covers it.
+      // The active file holds old frames too. All its frames precede this moment, so the next checkpoint covers it.
       let next = try commitLock.withLock { held throws(SystemError) in
         try wal.rotate(cut: wal.position) ? wal.active : nil
       }
-      // That checkpoint names the file, and no frame is there yet for which anything would sync its header.
+      // The next checkpoint names the new file. No frame in it would cause a sync of its header yet.
       try next?.file.sync()
     } catch {
       throw gate.fail(error)
     }
     try checkpointer.writeCheckpoint(upkeep)
     try eraseFreeLogFiles(wal)
-    // The names of unlinked segments must not come back, with all that was in them.
+    // A loss of power must not bring back the names, and so the bytes, of unlinked segments.
     do throws(SystemError) { try folders.segments.sync() } catch { throw gate.fail(error) }
     return commitLock.withLock { held in !wal.holdsOldFrames }
   }

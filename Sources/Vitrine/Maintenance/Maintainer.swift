@@ -1,7 +1,5 @@
-/// Does the work of a store in the background.
-///
-/// Compaction that nobody waits for: when a store has grown quiet, when an app says that it is idle, and when somebody
-/// wants the folder as small as it gets. None of it evicts anything.
+/// Does upkeep in the background: syncs, checkpoints, expiry, spares, and compaction when the store is quiet or the app
+/// says that it is idle. This compaction evicts nothing.
 final class Maintainer: StorePart {
   let context: StoreContext
   private let gate: WriteGate
@@ -42,12 +40,12 @@ final class Maintainer: StorePart {
     self.leftovers = leftovers
   }
 
-  /// Nanoseconds without a put after which a store counts as quiet, and from one step to the next.
+  /// Nanoseconds without a put after which a store counts as quiet.
   private static let quietTime: UInt64 = 3_000_000_000
 
   private static let stepTime: UInt64 = 1_000_000_000
 
-  /// Whether nothing was put for a while, as far as upkeep has noticed.
+  /// Records puts since the last round. Returns whether there was none for ``quietTime``.
   func noteQuiet(_ upkeep: borrowing UpkeepLock.Held) -> Bool {
     let now = environment.clock.monotonicNanoseconds()
     let put = meters.bytesPut.load(ordering: .relaxed)
@@ -58,8 +56,9 @@ final class Maintainer: StorePart {
     return now &- upkeep.state.quiet.lastPut >= Maintainer.quietTime
   }
 
-  /// One step, of at most a segment's bytes, if the store is quiet and it is worth it: a second of time for about a
-  /// hundredth of the budget. Called in each round of upkeep.
+  /// Compacts once, at most a segment's worth of bytes, if the store is quiet and enough bytes are dead. Each round of
+  /// upkeep calls it. It compacts at most once a second, so compaction takes about a second for each hundredth of the
+  /// budget.
   func settle(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
     let now = environment.clock.monotonicNanoseconds()
     guard noteQuiet(upkeep), now &- upkeep.state.quiet.lastStep >= Maintainer.stepTime,
@@ -70,7 +69,7 @@ final class Maintainer: StorePart {
     _ = try settleOnce(upkeep)
   }
 
-  /// Whether a step was made.
+  /// Compacts once if enough bytes are dead. Returns whether a segment was freed.
   private func settleOnce(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) -> Bool {
     let isWorthIt = commitLock.withLock { held in
       let dead = catalog.compactable(held).reduce(0) { $0 + $1.deadByteCount }
@@ -82,8 +81,7 @@ final class Maintainer: StorePart {
     return try compactor.compactOnce(leastDead: 1.0 / 16, upkeep).map { $0.segmentCount > 0 } ?? false
   }
 
-  /// Does what upkeep would do in the course of time, until there is nothing left to do or `goesOn` says no. True when
-  /// there is nothing left.
+  /// Does all pending upkeep, until nothing is left or `goesOn` returns false. Returns true if nothing is left.
   func idle(_ goesOn: () -> Bool) throws(StoreError) -> Bool {
     try gate.requireWritable()
     try gate.requireNamedNow()
@@ -104,16 +102,15 @@ final class Maintainer: StorePart {
 
   static let upkeepMilliseconds = 1000
 
-  /// One round: called every second, and soon after a wake. Errors end up in the store's state, where the next caller
-  /// meets them; want of room is met again by whoever needs the room.
-  ///
-  /// An idle round leaves compaction to its caller.
+  /// Does one round of upkeep. Runs every second, and soon after a wake. Write errors are kept in the store's state,
+  /// where the next caller meets them. A lack of room is ignored, and met again by the call that needs the room. An
+  /// idle round leaves compaction to its caller.
   func maintain(isIdle: Bool = false) {
     if gate.isReadOnly || gate.isClosed { return }
     meters.publishCounters()
     lifetimes.noteUseTime()
     guard (try? gate.requireWritable()) != nil, (try? gate.requireNamed()) != nil else { return }
-    // First of all the next segment, for which somebody will soon wait.
+    // The next segment is made first, because a put may soon wait for it.
     let isBusy = !isIdle && upkeepLock.withLock { upkeep in !noteQuiet(upkeep) }
     if isBusy, commitLock.withLock({ held in held.state.writable.hasOpen }) { try? supply.makeSpares(2, isAhead: true) }
     round { upkeep throws(StoreError) in try retirement.removeOrphans(upkeep) }
@@ -135,14 +132,15 @@ final class Maintainer: StorePart {
     round { upkeep throws(StoreError) in mappedSegments.trimMappings(upkeep) }
   }
 
-  /// Stamps live in checkpoints: when a minute of hits would be forgotten by a crash, it is time for one.
+  /// Whether a crash would lose the stamps of about a minute of hits. Stamps are saved in checkpoints, so one is due
+  /// then.
   private func isRecencyOld(_ upkeep: borrowing UpkeepLock.Held) -> Bool {
     guard evictionOrder.countsHits else { return false }
     let since = environment.clock.monotonicNanoseconds() &- upkeep.state.lastCheckpoint.nanoseconds
     return since > Maintainer.longestForgotten && catalog.keys.lookups.hits != upkeep.state.lastCheckpoint.hits
   }
 
-  /// Nanoseconds; a round of upkeep and a checkpoint fit into the rest of the minute.
+  /// Nanoseconds. A round of upkeep and a checkpoint fit into the rest of the minute.
   private static let longestForgotten: UInt64 = 50_000_000_000
 
   private func round(_ body: (borrowing UpkeepLock.Held) throws(StoreError) -> Void) {

@@ -9,9 +9,9 @@ final class Meters: StorePart {
   let bytesWritten = Atomic<Int>(0)
   let damagedCount = Atomic<Int>(0)
   let lostCount = Atomic<Int>(0)
-  /// What `COUNTERS` told at opening: what earlier openings have done.
+  /// The counters of earlier openings, read from `COUNTERS` at opening.
   private let earlier: Counters
-  /// What it tells now.
+  /// The present content of `COUNTERS`.
   let published: Guarded<Counters>
 
   init(_ context: StoreContext, counters: Counters, gate: WriteGate) {
@@ -31,7 +31,7 @@ final class Meters: StorePart {
     }
   }
 
-  /// What has been done by now. A read-only opening tells what the writer last told.
+  /// The present counters. A read-only opening returns those that the writer published last.
   func counters() -> Counters {
     if gate.isReadOnly { return Counters.read(from: folders.root) ?? earlier }
     var counters = earlier
@@ -53,7 +53,7 @@ final class Meters: StorePart {
     return counters
   }
 
-  /// Writes `COUNTERS` when there is something new to tell.
+  /// Writes `COUNTERS` if a counter has changed.
   func publishCounters() {
     let counters = counters()
     published.withLock { published in

@@ -1,5 +1,5 @@
-/// When the store was last put to, as upkeep has noticed, and last compacted for want of anything better. Monotonic
-/// nanoseconds, guarded by the upkeep lock.
+/// The times of the last put that upkeep noticed and of the last quiet-time compaction, in monotonic nanoseconds.
+/// Guarded by the upkeep lock.
 struct QuietWatch {
   var bytesPut = 0
   var lastPut: UInt64 = 0

@@ -1,4 +1,4 @@
-/// Reports what a store holds and has done.
+/// Reports the contents and the counters of a store.
 final class Reporter: StorePart {
   let context: StoreContext
   private let gate: WriteGate
@@ -12,7 +12,7 @@ final class Reporter: StorePart {
     self.expirer = expirer
   }
 
-  /// What the store holds and has done. O(segments).
+  /// Returns the contents and counters of the store. O(segments).
   func statistics() -> StoreStatistics {
     let counters = meters.counters()
     let entryCount = expirer.countEntries()
@@ -54,7 +54,7 @@ final class Reporter: StorePart {
     }
   }
 
-  /// What lives in each segment, counted in the index. O(entries).
+  /// Counts the entries and live records of each segment, in the index. O(entries).
   func segmentContents() -> [String: SegmentContents] {
     var counts: [SegmentContents] = []
     func count(_ slot: Int, _ field: WritableKeyPath<SegmentContents, Int>) {
@@ -65,7 +65,7 @@ final class Reporter: StorePart {
       catalog.keys.forEach(shard: shard) { entry in
         let slot = entry.location.slot
         count(slot, \.entryCount)
-        // One that carries its payload is counted with it.
+        // A record that carries its payload is counted below, with the payload.
         if entry.flags.contains(.reference) { count(slot, \.recordCount) }
       }
     }

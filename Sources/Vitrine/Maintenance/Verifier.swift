@@ -1,6 +1,4 @@
-/// Reads and checks every live byte.
-///
-/// `verify`: every live byte is read through the files and checked. Changes nothing.
+/// Reads every live byte through the files and checks it. Changes nothing.
 final class Verifier: StorePart {
   let context: StoreContext
   private let gate: WriteGate
@@ -17,7 +15,7 @@ final class Verifier: StorePart {
   func verify(progress: ((Int, Int) -> Void)?) throws(StoreError) -> VerificationReport {
     if gate.isClosed { throw .closed }
     var report = VerificationReport()
-    // By place, so that the disk is read in its own order. A blob is read once, however many keys use it.
+    // Records are read by location, the order on the disk. A blob is read once, however many keys use it.
     var payloads: [Location: ContentHash] = [:]
     for shard in 0..<ContentTable.shardCount {
       catalog.contents.forEach(shard: shard) {
@@ -47,13 +45,13 @@ final class Verifier: StorePart {
     return report
   }
 
-  /// Who needs a record: its key, or whoever shares its payload where its own key has gone.
+  /// The reason why a record is needed: its key, or a payload that other keys share after its own key was removed.
   private enum Needed {
     case key(KeyHash)
     case payload(ContentHash)
   }
 
-  /// Nil when the record has gone meanwhile.
+  /// Pins the record's segment. Returns nil if the record is not needed any more.
   private func pin(_ location: Location, _ needed: Needed) -> Pin? {
     if case .key(let hash) = needed {
       return catalog.keys.withEntry(hash, location) { _ in catalog.segments.pin(location.slot) }
@@ -64,7 +62,7 @@ final class Verifier: StorePart {
     }
   }
 
-  /// Whether nothing was removed, evicted or moved since.
+  /// Whether the record is still needed: not removed, evicted or moved since.
   private func isStillThere(
     _ location: Location, _ needed: Needed, _ held: borrowing CommitLock.Held
   ) -> Bool {
@@ -76,9 +74,9 @@ final class Verifier: StorePart {
 
   private struct Wrong {
     let reason: String
-    /// Whose record it is; nil where only others need it, and where it cannot be told.
+    /// The key of the record. Nil if only other keys need it, or if it cannot be told.
     let key: CacheKey?
-    /// Whether those who share its payload are without it too.
+    /// Whether the keys that share the payload have lost it too.
     var concernsSharers = true
   }
 
@@ -102,7 +100,7 @@ final class Verifier: StorePart {
         })
       else { return nil }
       do throws(SystemError) {
-        // Of what the log alone carries nothing is in its place before it is looked for.
+        // A payload that only the log carries is written to its segment by this call.
         guard let (_, pin) = try payloads.pinPayload(of: header, checks: true) else {
           return Wrong(reason: "the payload that it shares is gone", key: key)
         }
@@ -113,10 +111,10 @@ final class Verifier: StorePart {
       }
     case .damaged(let reason):
       guard commitLock.withLock({ held in isStillThere(location, needed, held) }) else { return nil }
-      // The record may be that of a key which has something else by now.
+      // The record's own key may have another record by now.
       if case .payload = needed { key = nil }
       guard isOther else { return Wrong(reason: reason, key: key) }
-      // Its payload was not looked at yet, which others may share.
+      // The record belongs to another key, so its payload, which others may share, is not checked yet.
       return switch checker.check(location, readsPayload: true) {
       case .intact: Wrong(reason: reason, key: nil, concernsSharers: false)
       case .damaged(let reason): Wrong(reason: reason, key: nil)
@@ -125,8 +123,8 @@ final class Verifier: StorePart {
     }
   }
 
-  /// Enters what is wrong, in its order on the disk, under the keys of all who need it. Where nothing is wrong nobody is looked
-  /// for.
+  /// Reports each problem, in disk order, under all keys that need the record. Searches the keys only if there is a
+  /// problem.
   private func name(_ wrong: [Location: Wrong], _ report: inout VerificationReport) {
     if wrong.isEmpty { return }
     var sharers: [Location: [CacheKey]] = [:]
@@ -161,10 +159,11 @@ final class Verifier: StorePart {
     }
   }
 
-  /// The segments' own heads. One segment at a time is held: what all of them take would be missing to those who need room.
+  /// Checks the segments' heads. Holds one segment at a time, because the bytes of held segments cannot be freed for
+  /// calls that need room.
   private func verifyHeads(_ report: inout VerificationReport) {
     for slot in 0..<commitLock.withLock({ held in catalog.segments.segments.count }) {
-      // A sealed segment in which nothing lives is about to go, and its head is of no more interest.
+      // A sealed segment without live records will be retired soon, so its head does not matter.
       let found = commitLock.withLock { held -> Segment? in
         guard let segment = catalog.segments.segments[slot] else { return nil }
         return segment.state != .retired && (segment.liveCount > 0 || segment.state != .sealed) ? segment : nil
@@ -183,17 +182,17 @@ final class Verifier: StorePart {
     }
   }
 
-  /// The files that are not segments.
+  /// Checks the files that are not segments.
   private func verifyFiles(_ report: inout VerificationReport) {
     func problem(_ file: String, _ offset: Int, _ reason: String) {
       report.damaged.append(.init(file: file, offset: offset, key: nil, reason: reason))
     }
-    // A store whose making was cut short has no STORE yet, which is no damage: nothing was ever put into it.
+    // A store whose creation was interrupted has no STORE yet. That is not damage, because no value was ever put.
     let hasNeverHeldAnything = lastOpen.kind == .created || commitLock.withLock { held in catalog.nextSegment == 1 }
     if gate.isReadOnly, hasNeverHeldAnything, (try? folders.root.openFile(CacheFormat.storeFile, .readOnly)) == nil {
       return
     }
-    // Nobody may be changing the budgets meanwhile.
+    // The lock keeps other threads from changing the budgets meanwhile.
     let copies = upkeepLock.withLock { _ in
       (try? folders.root.openFile(CacheFormat.storeFile, .readOnly)).map(StoreIdentity.copies(in:))
     }

@@ -1,13 +1,14 @@
-/// How a writer goes on from what recovery found: a log file of its own, the rest of the last opening sealed, and
-/// whatever was damaged or missing made anew.
+/// Prepares the files of a recovered store for writing: makes the checkpoint durable, makes the log of the new opening,
+/// and takes the ledger of all files.
 struct Adoption {
   let loaded: LoadedStore
   let folders: StoreFolders
   let environment: Environment
 
-  /// Rule 7: a process that died may have left the checkpoint that counts in memory alone. Before any file is used again
-  /// that only the other one needs, before the other one is written over, and before `STORE` is made anew from it, it has
-  /// to be on the disk. Where a sync `hasFailed`, a further one would say nothing of pages that only look written.
+  /// Makes the newest valid checkpoint durable (rule 7). A process that died may have left it in memory only. It must
+  /// be durable before the other checkpoint is overwritten, before a file is reused that only the other checkpoint
+  /// needs, and before `STORE` is rewritten from it. If a sync `hasFailed` before, the checkpoint is written again
+  /// first, because another sync proves nothing about pages that only look written.
   func secureCheckpoint(hasFailed: Bool) throws(StoreError) {
     do throws(SystemError) {
       if hasFailed, let current = loaded.checkpoint.current, let file = loaded.checkpoint.slots[current].file,
@@ -22,8 +23,8 @@ struct Adoption {
     }
   }
 
-  /// The log with a file of this opening as its active one. Rule 2: its header names where the log was cut, and is
-  /// durable before anything carries the new number.
+  /// Makes the log, with a file of this opening as its active one. Rule 2: the file's header names the cut of the old
+  /// log, and is durable before any record or frame carries the new opening number.
   func makeLog() throws(StoreError) -> WAL {
     do throws(SystemError) {
       var files: [WAL.LogFile] = []
@@ -46,7 +47,8 @@ struct Adoption {
           log.header = header
           log.state = .filled
           replayed.append(log)
-          // It stays until a checkpoint covers it, which has brought what it carries to its place (rule 6).
+          // The file stays until a checkpoint covers it; the checkpoint also puts the file's payloads into segments
+          // (rule 6).
         }
         files.append(log)
       }
@@ -55,8 +57,8 @@ struct Adoption {
       let wal = WAL(
         store: loaded.identity.store, entropy: environment.entropy, files: files,
         nextUse: loaded.scan.newestUse + 1, opening: opening, durableSequence: loaded.durableSequence)
-      // The invariant of rule 8 leaves a file free. When recovery itself has used it, and was broken off before its
-      // checkpoint, that file holds nothing but recovery's own frames: they are made anew.
+      // The invariant of rule 8 leaves a file free, unless an interrupted recovery has used it. That file holds only
+      // the frames of that recovery, which this one makes again.
       var isTailReused = isEmptyTail
       if wal.freeCount == 0 {
         (files.first { $0.header?.use == loaded.end.use } ?? files.last)?.state = .free
@@ -64,7 +66,7 @@ struct Adoption {
       }
       var cut = loaded.end
       if isTailReused, let tail = loaded.scan.file(use: cut.use)?.header, loaded.chain.count > 1 {
-        // Its header goes: the log was cut where that header said.
+        // The tail's header is overwritten, so the cut is the one that this header names.
         cut = WALPosition(
           use: tail.predecessor, offset: tail.predecessorCut, sequence: tail.predecessorSequence)
       }
@@ -79,7 +81,7 @@ struct Adoption {
     }
   }
 
-  /// The newest file of the chain when it holds no frame: it can be begun again.
+  /// Whether the newest file of the chain holds no frame, so that it can be reused.
   private var isEmptyTail: Bool {
     loaded.end.offset == WALFileHeader.frameStart && loaded.chain.count > 1
   }
@@ -88,7 +90,7 @@ struct Adoption {
     var ledger = Ledger(budget: loaded.identity.byteBudget, account: loaded.catalog.segments.account)
     for directory in folders.all { ledger.folders += (try? directory.status().allocatedByteCount) ?? 4096 }
     ledger.fixed = fixedByteCount(folders.root)
-    // An opening for writing has made those anew that were missing.
+    // An opening for writing has recreated missing log files.
     for file in wal?.files.map(\.file) ?? loaded.scan.files.map(\.file) {
       ledger.wal += (try? file.status().chargedByteCount(atMost: loaded.identity.walFileByteCount)) ?? 0
     }
@@ -102,23 +104,23 @@ struct Adoption {
     return ledger
   }
 
-  /// What the files of the folder itself take.
+  /// Bytes taken by the files in the store's root folder.
   static func fixedByteCount(_ root: any Directory) -> Int {
     let names = [CacheFormat.storeFile, CacheFormat.lockFile, CacheFormat.countersFile, CacheFormat.tagFile]
-    // `STORE` is the longest of them.
+    // `STORE` is the longest of these files.
     let limit = StoreIdentity.fileByteCount
     return names.reduce(0) { $0 + ((try? root.openFile($1, .readOnly).status().chargedByteCount(atMost: limit)) ?? 0) }
   }
 }
 
 extension StoreIdentity {
-  /// Whether less may be kept than under another identity of the store.
+  /// Whether this identity allows less than `other`, in bytes or entries.
   func isTighter(than other: StoreIdentity) -> Bool {
     byteBudget < other.byteBudget
       || (entryBudget > 0 && (other.entryBudget == 0 || entryBudget < other.entryBudget))
   }
 
-  /// With the options that were given in place of the stored ones; the same where they say nothing new.
+  /// This identity with the given options in place of the stored ones. Equal to `self` if no option differs.
   func changed(by options: StoreOptions) -> StoreIdentity {
     var changed = self
     if let budget = options.byteBudget { changed.byteBudget = budget }

@@ -1,11 +1,11 @@
-/// Makes a store in an empty folder. `STORE` comes last, under its name only when everything else is durable: a making
-/// that was broken off is begun again, and never taken for a store.
+/// Creates a store in an empty folder. `STORE` gets its name last, when everything else is durable. An interrupted
+/// creation is therefore never taken for a store, and starts again.
 struct Creation {
   let folders: StoreFolders
   let options: StoreOptions
   let environment: Environment
-  /// The number of the first segment. Names of an earlier store in the same folder lie below it: threads that still work in
-  /// that store reach no file of this one.
+  /// The number of the first segment. Segments of an earlier store in the same folder have lower numbers, so threads
+  /// that still use that store reach no file of this one.
   var firstSegment: UInt64 = 1
 
   private static let tag = """
@@ -23,9 +23,9 @@ struct Creation {
   }
 
   private func make() throws(SystemError) {
-    // The store's own name too must last, whoever made the folder and died, or never meant it to.
+    // The folder's own name must be durable too; another process may have made the folder without syncing its name.
     try environment.fileSystem.syncName(ofFolder: folders.root.path)
-    // Lock and folders have their names before anything else is there: what is found without them is not ours.
+    // The names of the lock and the folders are durable first: files found without them are not the store's.
     try folders.root.sync()
     var budget = options.byteBudget ?? 0
     if budget == 0 { budget = Sizing.defaultBudget(available: try folders.root.availableByteCount()) }
@@ -46,7 +46,7 @@ struct Creation {
     let counters = try fresh(CacheFormat.countersFile, folders.root)
     try counters.allocate(byteCount: Counters.byteCount)
     try counters.sync()
-    // These too have their names before there is a checkpoint, which would make a store of what is there.
+    // These names must be durable before there is a checkpoint, because a checkpoint makes the files a store.
     try folders.root.sync()
     for index in 0..<CacheFormat.walFileCount {
       try Creation.makeLogFile(WALFileHeader.fileName(index), folders.wal, byteCount: walFileByteCount)
@@ -58,17 +58,18 @@ struct Creation {
     try Creation.makeStoreFile(identity, in: folders.root)
   }
 
-  /// `STORE`, under its name only when it is whole and durable.
+  /// Makes `STORE`. The file gets its name only when its content is complete and durable.
   static func makeStoreFile(_ identity: StoreIdentity, in root: any Directory) throws(SystemError) {
     let store = try fresh(Opening.temporaryStoreFile, root)
     try write(identity, to: store)
-    // The names of everything else first: the rename below must not arrive without them.
+    // The names of all other files must be durable before the rename.
     try root.sync()
     try root.rename(Opening.temporaryStoreFile, to: CacheFormat.storeFile)
     try root.sync()
   }
 
-  /// An empty index in the first file, which makes a store of all that is there: the second has its room before.
+  /// Writes an empty index into the first file, which makes the files a store. The second file gets its room before
+  /// that.
   private func makeCheckpoints(_ identity: StoreIdentity) throws(SystemError) {
     let byteCount = CheckpointHeader.fileByteCount(keys: 0, blobs: 0, segments: 0, largeCounts: 0)
     for index in [1, 0] {
@@ -81,7 +82,7 @@ struct Creation {
           opening: 0, nextRecord: 1, made: environment.clock.wallMilliseconds(), nextSegment: firstSegment,
           identity: identity)
         if let catalog = Catalog(identity: identity) { try catalog.write(to: file, header: &header) { _ in 0 } }
-        // A header alone would look like a store that has been damaged.
+        // A header without its body would look like a damaged store.
         try file.sync()
         try file.write(header.encoded(), at: 0)
       }
@@ -104,7 +105,8 @@ struct Creation {
     }
   }
 
-  /// A log file is written whole once, so that syncs of frames in it need no journal commit of the file system.
+  /// Makes a log file and writes all of it once, so that later syncs of frames need no journal commit of the file
+  /// system.
   @discardableResult
   static func makeLogFile(_ name: String, _ directory: any Directory, byteCount: Int) throws(SystemError) -> any File {
     let file = try fresh(name, directory)
@@ -114,7 +116,7 @@ struct Creation {
     return file
   }
 
-  /// Writes both copies, each durable before the next is touched.
+  /// Writes both copies. The first is durable before the second is written.
   static func write(_ identity: StoreIdentity, to file: any File) throws(SystemError) {
     try file.write(identity.encoded(), at: 0)
     try file.sync()
@@ -124,11 +126,11 @@ struct Creation {
     try file.sync()
   }
 
-  /// Removes everything that is a store's, and nothing else.
+  /// Removes the store's own files and no others.
   static func empty(_ folders: StoreFolders) throws(StoreError) {
     do throws(SystemError) {
-      // First what makes it a store, each for good before the next, so that a removal that is broken off leaves what was found
-      // or none. The newest checkpoint goes last: without it, the other one is an older store.
+      // The files that make it a store go first, and each removal is durable before the next, so an interrupted removal
+      // leaves the found store or none. The newest checkpoint goes last, because the other one is an older state.
       for name in [CacheFormat.storeFile, Opening.temporaryStoreFile, CacheFormat.countersFile, CacheFormat.tagFile] {
         try removeIfThere(name, folders.root)
       }

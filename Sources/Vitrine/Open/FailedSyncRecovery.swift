@@ -1,7 +1,7 @@
-/// Writes entries anew after a failed sync.
+/// Rewrites entries after a failed sync (the hard part of rule 7).
 ///
-/// Rule 7, the hard half: an opening that met a failed sync left its mark. Pages in memory may look written that are
-/// not, so nothing that no checkpoint vouches for counts until it was checked and written anew.
+/// An opening that met a failed sync leaves a mark in `LOCK`. Pages in memory may then look written without being on
+/// the disk. Entries for which no checkpoint vouches therefore do not count until they are checked and rewritten.
 final class FailedSyncRecovery: StorePart {
   let context: StoreContext
   private let gate: WriteGate
@@ -34,14 +34,14 @@ final class FailedSyncRecovery: StorePart {
     gate.mistrustsEarlierRecords = true
     defer { gate.mistrustsEarlierRecords = false }
     try writeAnew(unvouchedKeys())
-    // What lives there was checked, and is about to be synced.
+    // The leftovers' live records have been checked and will be synced.
     commitLock.withLock { held in held.state.leftovers.removeAll() }
   }
 
-  /// Puts entries again, in copies that one checkpoint commits: until it is published the old records count, which may be on
-  /// the disk after all, or in a frame. All at once, since behind its position no frame tells any more what a record took
-  /// that is not on the disk; and without frames, for which the log may have no room. In their old places where there is no
-  /// room for copies.
+  /// Puts entries again, as copies that one checkpoint commits. Until it is published, the old records count, because
+  /// they may be on the disk or in a frame. All entries are committed at once, because after the checkpoint no frame
+  /// repeats a record that is not on the disk. No frames are written, because the log may have no room. If there is no
+  /// room for copies, entries are rewritten in place.
   private func writeAnew(_ entries: [(KeyHash, Location)]) throws(StoreError) {
     let arena = KeyArena()
     defer { withExtendedLifetime(arena) {} }
@@ -49,20 +49,20 @@ final class FailedSyncRecovery: StorePart {
     var copied: [(KeyHash, Location)] = []
     var copiedPayloads: [Location: Shared] = [:]
     var gone: [(KeyHash, Location)] = []
-    // With all files of the log in use, the last may have been begun again, over what a broken recovery had written there:
-    // that is in memory and no longer in the log, so no frame may build on it.
+    // If all files of the log are in use, the last one may have been restarted over the frames of an interrupted
+    // recovery. Those changes are in memory but not in the log, so no frame may depend on them.
     var hasRoom = wal?.freeCount ?? 0 > 0
     do throws(StoreError) {
       for entry in entries {
         var copy: PendingOperation?
         if hasRoom {
-          // Asked once: each attempt may cost syncs.
+          // After the first `noSpace`, no other copy is attempted, since each attempt may cost syncs.
           do throws(StoreError) {
             copy = try copyAnew(entry.1, entry.0, arena, &copiedPayloads)
           } catch .noSpace {
             hasRoom = false
           } catch .tooLarge {
-            // The budget may have been made smaller since.
+            // The budget may have been made smaller since the put.
           }
         }
         if let copy {
@@ -81,7 +81,7 @@ final class FailedSyncRecovery: StorePart {
     for entry in copied where try !rewrite(entry.1) { giveUp([entry]) }
   }
 
-  /// False where there is no room for a checkpoint with them.
+  /// Commits the copies by a checkpoint. Returns false if there is no room for that checkpoint.
   private func commitAnew(
     _ copies: [PendingOperation], dropping gone: [(KeyHash, Location)]
   ) throws(StoreError) -> Bool {
@@ -96,8 +96,8 @@ final class FailedSyncRecovery: StorePart {
     }
   }
 
-  /// Takes out entries that are lost. The opening's checkpoint holds that; no segment may be retired before, whose last
-  /// entries these were, since a log that is replayed up to there has them.
+  /// Removes lost entries from the index. The opening's checkpoint records this. No segment whose last entries these
+  /// were may be retired before it, because a replay of the log up to that point still has them.
   private func giveUp(_ entries: [(KeyHash, Location)]) {
     commitLock.withLock { held in
       for (hash, location) in entries where catalog.keys.find(hash, location) {
@@ -108,7 +108,7 @@ final class FailedSyncRecovery: StorePart {
     }
   }
 
-  /// Oldest use first: their copies are stamped in this order.
+  /// Entries for which no checkpoint vouches, least recently used first. Their copies get stamps in this order.
   private func unvouchedKeys() -> [(KeyHash, Location)] {
     let now = catalog.keys.clock.now
     var found: [(age: UInt32, entry: (KeyHash, Location))] = []
@@ -128,8 +128,8 @@ final class FailedSyncRecovery: StorePart {
     return found.sorted { $0.age > $1.age }.map(\.entry)
   }
 
-  /// A copy of an entry, with the bytes that its record gives now, to be committed. Nil when they fail their check. Those that
-  /// share a payload share its copy.
+  /// Copies an entry with the bytes that its record returns now; the copy is not committed yet. Returns nil if the
+  /// bytes fail their check. Entries that share a payload share its copy.
   private func copyAnew(
     _ location: Location, _ hash: KeyHash, _ arena: KeyArena, _ copiedPayloads: inout [Location: Shared]
   ) throws(StoreError) -> PendingOperation? {
@@ -156,7 +156,8 @@ final class FailedSyncRecovery: StorePart {
         borrow.bytes, url: url, style: info.key.style, styleBytes: style, metadata: metadata, options: options,
         compresses: twin == nil)
       defer { put.release() }
-      // A page that is clean may be dropped at any time, and then shows what is on the disk: once more, now that it was read.
+      // The system may drop a clean page at any time and then reads it from the disk again, so the record is checked
+      // again after the read.
       if put.digest != view.header.digest || catalog.record(at: location, checks: true) == nil { return nil }
       put.source = info.source
       put.isSourceNamed = info.hasNamedSource
@@ -174,7 +175,7 @@ final class FailedSyncRecovery: StorePart {
     }
   }
 
-  /// Where the payload of the record at a location is, brought back from the log if it has to be. Nil where it is gone.
+  /// The location of a record's payload, restored from the log if necessary. Returns nil if the payload is gone.
   private func restoredPayload(of header: RecordHeader, at location: Location) throws(StoreError) -> Location? {
     if header.carriesPayload { return location }
     do throws(SystemError) {
@@ -186,8 +187,8 @@ final class FailedSyncRecovery: StorePart {
     }
   }
 
-  /// Writes the same bytes to the same place: their pages are dirty again then, and the next checkpoint syncs them. No
-  /// reader can mind.
+  /// Writes the same bytes to the same place. That makes their pages dirty, so the next checkpoint syncs them. Readers
+  /// see no difference.
   private func rewrite(_ location: Location) throws(StoreError) -> Bool {
     guard try !checker.isDamaged(location), let header = catalog.record(at: location, checks: true)?.header,
       let segment = catalog.segments.segment(location.slot)
@@ -207,7 +208,7 @@ final class FailedSyncRecovery: StorePart {
       segment.isDirty = true
       segment.owesSync = true
     }
-    // From here on the pages are dirty, and stay what they are.
+    // The pages are dirty now, so the system cannot drop them before this check.
     return try !checker.isDamaged(location)
   }
 }

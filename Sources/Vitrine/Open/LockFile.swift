@@ -1,4 +1,4 @@
-/// The content of `LOCK`: who has the store, and whether a sync failed on it.
+/// The content of `LOCK`: the id of the process that has the store open for writing, and the mark of a failed sync.
 enum LockFile {
   static let byteCount = 64
 
@@ -13,7 +13,7 @@ enum LockFile {
     return read(file).isOurs || (bytes.count <= byteCount && bytes.allSatisfy { $0 == 0 })
   }
 
-  /// Where it cannot be read, there may be a mark in it: then it counts as marked.
+  /// Reads `LOCK`. A file that cannot be read counts as marked, since it may hold a mark.
   static func read(_ file: any File) -> (isOurs: Bool, processID: Int32, isMarked: Bool) {
     guard let bytes = try? file.read(0..<byteCount) else { return (false, 0, true) }
     let text = String(decoding: bytes, as: UTF8.self)

@@ -1,10 +1,10 @@
-// How an opening for writing gets the store's lock.
+// Taking the store's lock for an opening that writes.
 extension Opening {
-  /// Races with other openings for the name `LOCK` after which an opening gives up.
+  /// Number of lost races with other openings for the name `LOCK` after which an opening gives up.
   private static let mostRaces = 100
 
-  /// Locks `LOCK`, which it makes where there is none, and notes this process in it. Waits for another opening as long as
-  /// the options say.
+  /// Locks `LOCK` and writes this process's id into it. Makes the file if there is none. Waits for another opening as
+  /// long as the options say.
   func takeLock(_ root: any Directory) throws(StoreError) -> any File {
     var waited = 0
     var races = 0
@@ -14,7 +14,7 @@ extension Opening {
         continue
       }
       if try system({ () throws(SystemError) in try file.tryLock() }) {
-        // A file that lost its name since it was opened keeps no other opening away.
+        // A file that lost its name after it was opened does not exclude other openings.
         guard root.holds(file, CacheFormat.lockFile) || races >= Opening.mostRaces else {
           races += 1
           continue
@@ -31,7 +31,7 @@ extension Opening {
     }
   }
 
-  /// Nil when another opening made or removed `LOCK` between two calls.
+  /// Opens or makes `LOCK`. Returns nil if another opening made or removed the file between the two calls.
   private func openLock(_ root: any Directory, isLastTry: Bool) throws(StoreError) -> (any File)? {
     do throws(SystemError) {
       return try root.openFile(CacheFormat.lockFile, .readWrite)
@@ -46,14 +46,14 @@ extension Opening {
     }
   }
 
-  /// Writes this process into the locked file. Rule 8: `LOCK` has its block and its name on the disk before anything stands in
-  /// it, so that later openings, and the mark of a failed sync, need no room. A file without a process is a new one, or
-  /// the opening that made it died before that; zeros keep it so until it is durable.
+  /// Writes this process's id into the locked file. Rule 8: the block and the name of `LOCK` are durable before it gets
+  /// content, so later openings and the mark of a failed sync need no free space. A file without a process id is new,
+  /// or its creator died early. Zeros keep it in that state until it is durable.
   private func noteProcess(in file: any File, _ root: any Directory) throws(SystemError) {
     let found = LockFile.read(file)
     let line = LockFile.contents(isMarked: found.isMarked)
     if !found.isOurs {
-      // A mark that may be in it must not be lost by a crash before the line is written.
+      // A crash before the line is written must not lose a mark in the file.
       try file.write(found.isMarked ? line : [UInt8](repeating: 0, count: LockFile.byteCount), at: 0)
       try file.sync()
       try root.sync()

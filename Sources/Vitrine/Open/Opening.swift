@@ -2,9 +2,9 @@ struct Opening {
   let path: String
   let options: StoreOptions
   let environment: Environment
-  /// Ignores checkpoints, and builds the index from the segments.
+  /// Whether to ignore checkpoints and build the index from the segments.
   var rebuilding = false
-  /// The store that this one takes the place of.
+  /// The store that this one replaces, if any.
   var predecessor: Predecessor?
 
   func run() throws(StoreError) -> StoreCore {
@@ -56,7 +56,7 @@ struct Opening {
     }
   }
 
-  /// The store's folder is made on wish, and its parent never.
+  /// The error for a missing folder. An opening may create the store's folder, but never its parent.
   private var missingFolder: StoreError {
     let parent = parentPath(of: path)
     guard !options.isReadOnly, options.createsIfMissing,
@@ -68,9 +68,9 @@ struct Opening {
   // MARK: What is there
 
   enum Content {
-    /// Nothing: a store may be made.
+    /// The folder is empty, so a store may be created.
     case empty
-    /// A store whose making was broken off, or that has lost both STORE and its checkpoints.
+    /// A store whose creation was interrupted, or which has lost both `STORE` and its checkpoints.
     case begun
     case store(StoreIdentity?)
   }
@@ -80,7 +80,7 @@ struct Opening {
     if entries.isEmpty { return .empty }
     let names = Set(entries.map(\.name))
     let folders = [CacheFormat.walFolder, CacheFormat.checkpointsFolder, CacheFormat.segmentsFolder]
-    // A loss of power may leave the lock file of a store that was being made empty, or none at all.
+    // After a loss of power during creation, the lock file may be empty or missing.
     let lock = try openIfReadable(CacheFormat.lockFile, root)
     let isLocked =
       lock.map { LockFile.isOursOrBlank($0) }
@@ -105,7 +105,8 @@ struct Opening {
   ]
   static let temporaryStoreFile = "STORE.new"
 
-  /// Throws for one that a later version has written: where `STORE` tells nothing, it alone tells whose the store is.
+  /// Whether there is a valid checkpoint. Throws if a later version wrote one: without a readable `STORE`, only a
+  /// checkpoint shows the version of the store.
   private func hasCheckpoint(_ root: any Directory) throws(StoreError) -> Bool {
     let checkpoints: CheckpointSet
     do throws(SystemError) {
@@ -121,7 +122,7 @@ struct Opening {
     return !checkpoints.order.isEmpty
   }
 
-  /// Nil when there is no such file, or none that a store would have.
+  /// Opens a file. Returns nil if it is missing or not a file that a store would have.
   private func openIfReadable(_ name: String, _ root: any Directory) throws(StoreError) -> (any File)? {
     do throws(SystemError) {
       return try root.openFile(name, .readOnly)
@@ -131,12 +132,12 @@ struct Opening {
     }
   }
 
-  /// Without descriptors, memory or permission nothing is known of what is there, least of all that nothing is.
+  /// Whether an error, such as lack of descriptors, memory or permission, leaves open whether the file exists.
   private func saysNothing(_ error: SystemError) -> Bool {
     SystemCode.isShortage(error.code) || error.code == SystemError.noPermission
   }
 
-  /// The newest whole copy. Nil when both are damaged.
+  /// Reads the newest valid copy of the identity. Returns nil if both copies are damaged.
   private func readIdentity(_ root: any Directory) throws(StoreError) -> StoreIdentity? {
     guard let file = try openIfReadable(CacheFormat.storeFile, root) else { return nil }
     var found: StoreIdentity?
@@ -175,7 +176,7 @@ struct Opening {
     return core(loaded, folders, wal: nil, lockFile: nil, started, firstSequence: .max)
   }
 
-  /// A store whose making was cut short holds nothing yet, and is read as that.
+  /// Opens a store whose creation was interrupted, as an empty store.
   private func openUnfinished(_ root: any Directory, _ started: UInt64) throws(StoreError) -> StoreCore {
     let budget = CacheFormat.smallestBudget
     let identity = StoreIdentity(
@@ -212,7 +213,7 @@ struct Opening {
     if case .empty = content, !options.createsIfMissing { throw .noSuchStore(path: path) }
     let lockFile = try takeLock(root)
     let isMarked = LockFile.read(lockFile).isMarked
-    // What another opening did before it let the lock go counts, not what was there before.
+    // The state that the other opening left when it released the lock counts, not the state before.
     content = try examine(root)
     let folders = try openFolders(root, create: true)
     if try isRestOfPredecessor(content, folders) { return try makeAnew(root, folders, lockFile, started) }
@@ -225,7 +226,7 @@ struct Opening {
     }
   }
 
-  /// Segments without an index were a store once, which must not pass for an empty one.
+  /// The error for segments without an index. They belonged to a store, which must not pass for an empty one.
   private var isWithoutIndex: StoreError {
     .unreadable(path: path, reason: "STORE and all checkpoints are missing or damaged")
   }
@@ -320,7 +321,7 @@ struct Opening {
     return try make(root, folders, lockFile, started)
   }
 
-  /// Makes a store in folders that hold none.
+  /// Creates a store in folders that hold none.
   private func make(
     _ root: any Directory, _ folders: StoreFolders, _ lockFile: any File, _ started: UInt64
   ) throws(StoreError) -> StoreCore {

@@ -1,17 +1,17 @@
-// An opening that takes the place of a store whose folder was deleted or replaced.
+// An opening that replaces a store whose folder was deleted or replaced.
 extension Opening {
   struct Predecessor {
-    /// With the budgets that it had last.
+    /// The old store's identity, with its last budgets.
     let identity: StoreIdentity
     let opening: UInt64
-    /// No segment of it has this number or a higher one.
+    /// All segments of the old store have lower numbers.
     let nextSegment: UInt64
-    /// The folder is still its own, though not all that was in it may be there.
+    /// Whether the path still leads to the old store's folder. Files in it may be missing.
     let isInPlace: Bool
   }
 
-  /// Whether the folder holds the remains of the store that this one replaces. That may tell of older values than
-  /// the store has given, and of entries whose removal it has refused. Not so when another opening has worked on it since.
+  /// Whether the folder holds the remains of the replaced store. They may hold older values than the store has
+  /// returned, and entries whose removal it has refused. False if another opening has worked on the folder since.
   func isRestOfPredecessor(_ content: Content, _ folders: StoreFolders) throws(StoreError) -> Bool {
     guard let predecessor, predecessor.isInPlace else { return false }
     let (headers, frames) = try system { () throws(SystemError) in
@@ -28,7 +28,7 @@ extension Opening {
 }
 
 extension StoreOptions {
-  /// These options, with the stored ones of another store.
+  /// These options, with the saved options of another store.
   func kept(in identity: StoreIdentity) -> StoreOptions {
     var options = self
     options.byteBudget = identity.byteBudget

@@ -21,13 +21,13 @@ final class Takeover: StorePart {
     self.failedSyncRecovery = failedSyncRecovery
   }
 
-  /// Everything a writer does before it serves. Needs no free space on the disk.
+  /// Does all work that a writer needs before it serves calls. Needs no free space on the disk.
   func adopt(
     _ loaded: LoadedStore, isChanged: Bool, isMarked: Bool, lockFile: any File
   ) throws(StoreError) {
     guard let wal else { throw .readOnly }
     catalog.dropRetired()
-    // A number is never given twice, not even one that only a file without frames carries.
+    // A segment number is never used twice, not even one that only an orphan file carries.
     for case let id? in loaded.orphans.map(SegmentHeader.segment(ofFile:)) {
       catalog.nextSegment = max(catalog.nextSegment, id &+ 1)
     }
@@ -42,12 +42,12 @@ final class Takeover: StorePart {
         for segment in segments where segment.state == .open { held.state.writable.open(segment, for: segment.stream) }
       }
     } else {
-      // What lies behind the last counted record may be half of something: nothing is written there again.
+      // The bytes behind the last valid record may be half a record, so nothing is appended there.
       let changes = segments.filter { $0.state == .open }.map {
         Change.segmentSealed(slot: $0.slot, byteCount: $0.byteCount)
       }
       if wal.freeCount == 0 {
-        // The checkpoint below says so; the last spare log file stays as good as empty until then.
+        // The checkpoint below records the change. The last spare log file stays effectively empty until then.
         catalog.apply(changes, sequence: 0, isChecked: false)
       } else if !changes.isEmpty {
         _ = try commitLock.withLock { held throws(StoreError) in try commits.record(changes, held) }
@@ -58,7 +58,7 @@ final class Takeover: StorePart {
           let toldFrom = told[segment.slot] ?? .max
           let leftover = Leftover(slot: segment.slot, id: segment.id, end: segment.tail, toldFrom: toldFrom)
           commitLock.withLock { held in held.state.leftovers.add(leftover) }
-          // Of what the process before has written, nobody knows that it is on the disk: a flush is for all that there is.
+          // Writes of the previous process may not be durable, so a flush must sync this segment.
           segment.isDirty = true
           segment.owesSync = true
         }
@@ -74,12 +74,12 @@ final class Takeover: StorePart {
     if wal.freeCount == 0 || isMarked || isChanged || loaded.kind == .rebuilt || loaded.mayHaveLostRemovals
       || loaded.droppedCount > 0
     {
-      // Unchecked records stay without a voucher.
+      // The checkpoint does not vouch for unchecked records.
       try checkpointer.checkpoint()
       loaded.scan.forgetWhatIsNoHeader(store: identity.store)
     }
     commitLock.withLock { held in if held.state.leftovers.unchecked.isEmpty { catalog.forgetReplayed() } }
-    // What was used since the last checkpoint was used before now.
+    // Uses since the last checkpoint happened before now.
     lifetimes.noteUseTime()
     if isMarked {
       do throws(SystemError) {
@@ -91,8 +91,8 @@ final class Takeover: StorePart {
     }
   }
 
-  /// A checkpoint file that was lost is made again, with the room of the other; one that has too little gets more. On a
-  /// full disk a copy that was made without zeros opens as it is.
+  /// Recreates a missing checkpoint file with the room of the other one, and enlarges a file with too little room. If a
+  /// store was copied without the zeros of its files and the disk is full, a file that is long enough is accepted.
   private func mendCheckpointFiles(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
     let needed = catalog.checkpointByteCount(moreSegments: 0)
     do throws(SystemError) {

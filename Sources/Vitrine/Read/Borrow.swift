@@ -1,23 +1,23 @@
-/// What a lookup found and holds: the payload's place, pinned, or nothing and why.
+/// The result of a lookup: the pinned place of a payload, or the reason why there is none.
 @usableFromInline
 struct Borrow {
   @usableFromInline
   enum Outcome: UInt8 {
     /// The bytes lie in the pinned segment.
     case lent
-    /// They lie in a buffer of the thread, and the pin has been given back.
+    /// The bytes lie in a buffer of the thread, and the pin is released.
     case copied
     case missing, expired, outdated, damaged, closed
-    /// A file could not be opened now: a miss, but nothing is dropped.
+    /// A file could not be opened now: a miss, but no entry is dropped.
     case unavailable
   }
 
   @usableFromInline let start: UnsafeRawPointer?
   @usableFromInline let count: Int
-  /// On the segment that the bytes lie in.
+  /// The pin on the segment in which the bytes lie.
   let pin: Pin
   @usableFromInline let outcome: Outcome
-  /// The key's own record.
+  /// The hash and the location of the key's own record.
   let hash: KeyHash
   let location: Location
 

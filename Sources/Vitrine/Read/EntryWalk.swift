@@ -1,8 +1,6 @@
-/// Walks over all entries.
-///
-/// Walking over entries. Each shard's entries are copied under its lock, their records read one after another, each
-/// pinned while it is read: changes go on meanwhile. An entry put during the walk may be missed, none is given twice
-/// unless it was put again.
+/// Walks over all entries while changes go on. Each shard's entries are copied under its lock. Then their records are
+/// read one after another, each pinned while it is read. An entry put during the walk may be missed. No entry is
+/// visited twice unless it was put again.
 final class EntryWalk: StorePart {
   let context: StoreContext
   private let lifetimes: Lifetimes
@@ -14,9 +12,9 @@ final class EntryWalk: StorePart {
     self.checker = checker
   }
 
-  /// Calls `body` with the record and the place in the index of every entry whose head is whole, until it answers false. An
-  /// entry that has expired is left out, unless `includesExpired`. One look at each record, in no order. Neither checks
-  /// payloads nor counts as use.
+  /// Calls `body` with the record, the hash and the index slot of each entry whose head is whole, until `body` returns
+  /// false. Leaves out expired entries, unless `includesExpired`. Looks once at each record, in no order. Neither
+  /// checks payloads nor counts as use.
   func forEachRecord<E: Error>(
     includesExpired: Bool = false, _ body: (RecordView, KeyHash, KeySlot) throws(E) -> Bool
   ) throws(E) {
@@ -37,7 +35,7 @@ final class EntryWalk: StorePart {
     (view.header.expiration != 0 || lifetimes.limitsAge) && lifetimes.hasExpired(view.header.lifetime, slot)
   }
 
-  /// The keys of all entries that `isWanted`; O(entries).
+  /// Returns the keys of all entries that `isWanted` accepts, in O(entries).
   func keys(where isWanted: (RecordView) -> Bool) -> [CacheKey] {
     var found: [CacheKey] = []
     forEachRecord { (view, _, _) throws(Never) in
@@ -47,7 +45,7 @@ final class EntryWalk: StorePart {
     return found
   }
 
-  /// The keys of all entries, the last used first.
+  /// Returns the keys of all entries, the most recently used first.
   func keysByRecency() -> [CacheKey] {
     let now = catalog.keys.clock.now
     var ages: [Location: UInt32] = [:]
@@ -62,7 +60,7 @@ final class EntryWalk: StorePart {
     return found.sorted { $0.age < $1.age }.map(\.key)
   }
 
-  /// Every blob with this digest, as the entry of the record that carries it.
+  /// Returns every blob with this digest, as the entry of the record that carries it.
   func entries(digest: Digest) -> [EntryInfo] {
     var found: [EntryInfo] = []
     var skip = 0

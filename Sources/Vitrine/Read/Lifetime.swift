@@ -1,9 +1,9 @@
-/// What limits the time for which an entry is given out, as its record says.
+/// The limits that a record sets to the lifetime of its entry.
 struct Lifetime {
-  /// 0 for never; milliseconds since 1970, or since the last use when `isSliding`.
+  /// When the entry expires: milliseconds since 1970, or since the last use if `isSliding`; 0 for never.
   let expiration: Int64
   let isSliding: Bool
-  /// Milliseconds since 1970.
+  /// When the entry was put, in milliseconds since 1970.
   let written: Int64
 }
 

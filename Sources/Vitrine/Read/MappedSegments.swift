@@ -8,7 +8,7 @@ final class MappedSegments: StorePart {
     self.gate = gate
   }
 
-  /// Reads of a segment that is not mapped, after which it is.
+  /// Reads of an unmapped segment after which it is mapped again.
   private static let readsBeforeMapping = 4
 
   /// Unmaps segments beyond the bound.
@@ -16,7 +16,7 @@ final class MappedSegments: StorePart {
     _ = commitLock.withLock { held in catalog.unmapExcess(upkeep, held) }
   }
 
-  /// Maps a pinned segment again that is read often, where that needs no waiting: else a later read does.
+  /// Maps a pinned segment again if it is read often and no lock must be waited for. Otherwise a later read maps it.
   func mapAgain(_ slot: Int) {
     guard reads == .mapped, !catalog.segments.isMapped(slot),
       catalog.segments.countMiss(slot) >= MappedSegments.readsBeforeMapping, !gate.isForkedChild
@@ -25,7 +25,7 @@ final class MappedSegments: StorePart {
   }
 
   private func mapAgain(_ slot: Int, _ upkeep: borrowing UpkeepLock.Held) {
-    // The file may have been cut to its written part, and from outside to less: then reads of it tell.
+    // The file may have been cut to its written part. If it was cut to less from outside, reads of the file meet that.
     guard let segment = catalog.segments.segment(slot), let storage = segment.storage,
       let file = try? storage.openFile(), let fileByteCount = try? file.status().byteCount,
       let mapping = try? Segment.map(file, byteCount: min(fileByteCount, storage.byteCount))

@@ -1,13 +1,14 @@
-// The window of mapped segments: of more than a process can map, the others are read through their files, and are mapped
-// again once they are read often. No hit pays for it: a hit stores nothing by which the least recently used segment could
-// be told, so the next one in turn goes.
+// The window of mapped segments. If there are more segments than a process can map, the others are read through their
+// files, and are mapped again when they are read often. A hit pays nothing for this: it stores nothing that would
+// identify the least recently used segment, so the next segment in turn is unmapped.
 //
 // A reader finds a location and pins its segment under the lock of one shard, and then reads the segment's address. So
-// the address is cleared first, then each shard's lock is passed once, and then the pins are looked at. A reader that
-// took its shard's lock before has its pin seen. One that took it after sees no address, and reads through the file.
+// unmapping first clears the address, then passes each shard's lock once, and then looks at the pins. If a reader took
+// its shard's lock before, its pin is seen. If it took the lock after, it sees no address, and reads through the file.
 extension Catalog {
-  /// Unmaps segments until no more are mapped than may be. A segment stays that takes records or owes a sync, that a reader
-  /// has pinned, or that a Blob holds. The upkeep lock keeps upkeep from reading unpinned. The caller releases the mappings without the commit lock, since that takes time.
+  /// Unmaps segments until no more are mapped than the limit allows. A segment stays mapped if it takes records or owes
+  /// a sync, if a reader has it pinned, or if a `Blob` holds it. The upkeep lock is needed because upkeep reads
+  /// segments without a pin. The caller releases the mappings without the commit lock, because that takes time.
   func unmapExcess(
     sparing spared: Int? = nil, _ upkeep: borrowing UpkeepLock.Held, _ held: borrowing CommitLock.Held
   ) -> [Mapping] {
@@ -26,7 +27,7 @@ extension Catalog {
     segments.show(nil, slot: segment.slot)
     keys.passLocks()
     contents.passLocks()
-    // In this order: a reader that has made a Blob unpins after that.
+    // In this order, because a reader that has made a `Blob` releases its pin after that.
     if segments.isPinned(segment.slot) || storage.unmap() == nil {
       segments.show(mapping, slot: segment.slot)
       return nil
@@ -36,7 +37,7 @@ extension Catalog {
 }
 
 extension Segment {
-  /// It takes no records, and all that it took was synced.
+  /// True if the segment takes no records and everything in it was synced.
   fileprivate var isAtRest: Bool {
     state == .sealed && pendingCount == 0 && unfilled.isEmpty && !isDirty && !isBeingFlushed
   }

@@ -1,6 +1,5 @@
-/// Finds and pins the payload of a record that carries none itself.
-///
-/// Values that are not lent where they lie: compressed ones, and all of a store that maps no segment (``ReadMode``).
+/// Finds and pins the payload of a record that carries none itself. Copies values that cannot be borrowed in place:
+/// compressed ones, and all values of a store that maps no segment (``ReadMode``).
 final class PayloadFinder: StorePart {
   let context: StoreContext
   private let checker: RecordChecker
@@ -10,8 +9,8 @@ final class PayloadFinder: StorePart {
     self.checker = checker
   }
 
-  /// The value of a record in a buffer of the thread, decompressed where it has to be: valid until the thread's context
-  /// releases it. Nil when it cannot be read whole.
+  /// Returns the value of a record in a buffer of the thread, decompressed if necessary. It is valid until the thread's
+  /// context releases it. Returns nil if the value cannot be read whole.
   func copyToThread(_ view: RecordView, _ pin: Pin) -> UnsafeRawBufferPointer? {
     let header = view.header
     let context = ThreadContext.current
@@ -32,8 +31,9 @@ final class PayloadFinder: StorePart {
     return context.decompress(scratch.bytes, byteCount: header.logicalByteCount)
   }
 
-  /// Finds and pins the record that carries a reference's payload: by digest and by the number of its first record.
-  /// `checks`: through the file, which a key whose payload was checked before can do without. Throws when none was found, and a file cannot be opened now: it may be the one that a copy was made from.
+  /// Finds and pins the record that carries a reference's payload, by digest and by the number of the payload's first
+  /// record. `checks` is true if records must be checked through their files; a key whose payload was checked before
+  /// can do without. Throws if no record was found and a file cannot be opened now: the payload may be in that file.
   func pinPayload(of reference: RecordHeader, checks: Bool) throws(SystemError) -> (Location, Pin)? {
     let content = catalog.hasher.content(reference.digest)
     var skip = 0
@@ -46,7 +46,7 @@ final class PayloadFinder: StorePart {
       if case .intact(let header, _) = outcome, header.isPayload(of: reference) { return (location, pin) }
       pin.release()
       if case .unavailable(let error) = outcome { unavailable = error }
-      // With one gone from before them, the others are found one earlier.
+      // If this candidate is gone by now, the others are found one position earlier, so the search begins again.
       skip = catalog.contents.has(content, location) ? skip + 1 : 0
     }
     if let unavailable { throw unavailable }

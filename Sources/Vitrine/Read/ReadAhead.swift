@@ -1,9 +1,9 @@
 /// Reads the heads that a commit compares before the commit lock is taken.
 ///
-/// A commit compares keys and settles accounts by the heads of records that it displaces. Heads that were not used for long
-/// lie on the disk. So they are read before the commit lock is taken, which every writer waits for: into the pages that are
-/// mapped, or, where no segment is mapped, into ``HeadsAhead``. Under the lock everything is looked up again; what has changed
-/// in between is read there.
+/// A commit compares keys and updates accounts by the heads of the records that it displaces. Heads that were not used
+/// recently have to be read from the disk. Every writer waits for the commit lock, so the heads are read before: into
+/// the mapped pages, or into ``HeadsAhead`` if no segment is mapped. Under the lock everything is looked up again, and
+/// heads that have changed are read there.
 final class ReadAhead: StorePart {
   let context: StoreContext
 
@@ -11,9 +11,9 @@ final class ReadAhead: StorePart {
     self.context = context
   }
 
-  /// Reads the heads that a commit of the operations will look at. Nil where segments are mapped. Costs a key that is not
-  /// there one lookup. Of the entries beside a crowded URL's original, only those are read that `crowds` names, unless the
-  /// commit has taken too many `looks` for it to wait for another.
+  /// Reads the heads that a commit of the operations will look at. Returns nil if segments are mapped. A key that is
+  /// not in the index costs one lookup. Of the entries beside a crowded URL's original, only those that `crowds` names
+  /// are read, unless the commit has taken too many `looks` to wait for another.
   func readAhead(
     _ operations: [PendingOperation], _ crowds: Crowds = [:], looks: Int = OriginalSources.mostCrowdLooks
   ) -> HeadsAhead? {
@@ -29,7 +29,7 @@ final class ReadAhead: StorePart {
         } else {
           _ = readEntry(of: operation, heads)
         }
-        // Where segments are mapped, the put has just looked at these.
+        // If segments are mapped, the put has just looked at these.
         guard let heads else { continue }
         if shared != nil || !operation.others.isEmpty {
           readPayload(catalog.hasher.content(operation.digest), heads) { _ in false }
@@ -40,7 +40,7 @@ final class ReadAhead: StorePart {
     return heads
   }
 
-  /// The same for entries that are to be removed.
+  /// Reads the heads of entries that are to be removed. Returns nil if segments are mapped.
   func readAhead(_ entries: some Collection<(KeyHash, Location)>) -> HeadsAhead? {
     let heads = newHeads
     for (hash, location) in entries { readEntry(hash, location, heads) }
@@ -49,7 +49,7 @@ final class ReadAhead: StorePart {
 
   private var newHeads: HeadsAhead? { reads == .copied ? HeadsAhead() : nil }
 
-  /// Reads the entries that the operation's hash fits up to its key's own; answers that one's header.
+  /// Reads the entries that fit the operation's hash, up to the key's own. Returns the header of that one.
   private func readEntry(of operation: PendingOperation, _ heads: HeadsAhead?) -> RecordHeader? {
     readEntry(operation.hash, operation.url, operation.style, heads)
   }
@@ -81,7 +81,8 @@ final class ReadAhead: StorePart {
     for (hash, location) in catalog.styles(of: hash) { readEntry(hash, location, heads) }
   }
 
-  /// A new original removes the styles that were made from the old one: the chosen ones, or any.
+  /// Reads the styles that a new original removes because they were made from the old one: the chosen ones, or all that
+  /// may be.
   private func readStyles(
     beside original: PendingOperation, _ chosen: [(KeyHash, Location)]?, _ heads: HeadsAhead?
   ) {
@@ -96,7 +97,7 @@ final class ReadAhead: StorePart {
     if let header = read(location, heads)?.header { readPayload(of: header, heads) }
   }
 
-  /// The record with the payload of a reference, by whose head the payload's size is known.
+  /// Reads the record with the payload of a reference. Its head tells the size of the payload.
   private func readPayload(of reference: RecordHeader, _ heads: HeadsAhead?) {
     if reference.carriesPayload { return }
     readPayload(catalog.hasher.content(reference.digest), heads) { header in
@@ -104,7 +105,7 @@ final class ReadAhead: StorePart {
     }
   }
 
-  /// Reads the records whose payloads a hash fits, until one `isMeant`.
+  /// Reads the records whose payloads fit a hash, until `isMeant` accepts one.
   private func readPayload(
     _ content: ContentHash, _ heads: HeadsAhead?, until isMeant: (RecordHeader) -> Bool
   ) {
@@ -116,7 +117,7 @@ final class ReadAhead: StorePart {
     }
   }
 
-  /// The checked head at a location, whose segment is pinned.
+  /// Returns the checked head at a location whose segment is pinned.
   private func read(_ location: Location, _ heads: HeadsAhead?) -> RecordView? {
     guard let view = catalog.record(at: location, checks: true) else { return nil }
     heads?.note(view, at: location, in: catalog.segments.id(location.slot))

@@ -1,7 +1,7 @@
-// A retained get: the value is found and pinned as for a borrowed one; then a reference to its segment takes the pin's
-// place, or a copy where there is none to take.
+// A retained get finds and pins the value like a borrowed one. Then a reference to the segment replaces the pin. If no
+// reference can be taken, the value is copied.
 extension Reader {
-  /// Nil when there is nothing to give, and when there is no memory for a copy.
+  /// Returns nil if there is no value, or no memory for a copy.
   func blob(_ url: UnsafeRawBufferPointer, _ style: Style, source: Source?) -> Blob? {
     let hash = catalog.hasher.key(url, styleTag: style.tag)
     return style.bytes.withUnsafeBytes { style in
@@ -16,7 +16,7 @@ extension Reader {
           do throws(SystemError) {
             (blob, isDamaged) = try retain(borrow)
           } catch {
-            // Its file cannot be opened now: a miss, but nothing is dropped.
+            // The file cannot be opened now: a miss, but no entry is dropped.
           }
           head.release()
         }
@@ -26,13 +26,13 @@ extension Reader {
           return nil
         }
         if head != nil { return blob }
-        // It was replaced, or moved, between the two looks: again.
+        // The entry was replaced or moved between the two looks, so look again.
         counts = false
       }
     }
   }
 
-  /// The payload is borrowed, and the key's own record pinned.
+  /// Makes a `Blob` of a borrowed payload. The key's own record must be pinned.
   private func retain(_ borrow: Borrow) throws(SystemError) -> (blob: Blob?, isDamaged: Bool) {
     guard let view = try catalog.openRecord(at: borrow.location, checks: true),
       view.header.logicalByteCount == borrow.count
@@ -47,7 +47,7 @@ extension Reader {
     {
       return .segment(hold, start)
     }
-    // A page, so that what was put page-aligned stays so.
+    // A page, so that a value that was put page-aligned stays so.
     let alignment = borrow.count >= 4096 ? 4096 : Unit.byteCount
     return OwnedBytes(copying: borrow.bytes, alignment: alignment).map { .copy($0) }
   }

@@ -12,7 +12,7 @@ extension Reader {
     }
   }
 
-  /// After a loss of power a record may so far stand only in the log.
+  /// Restores and pins the entry of a key whose record may be only in the log so far, as after a loss of power.
   func pinRestored(
     _ url: UnsafeRawBufferPointer, _ style: UnsafeRawBufferPointer, _ hash: KeyHash
   ) -> (KeySlot, Pin)? {
@@ -27,8 +27,8 @@ extension Reader {
 
   private static let window = 8
 
-  /// Works through the keys in windows: hash all and fetch their places in the table, then fetch the records, then
-  /// compare. Each step's misses overlap.
+  /// Works through the keys in windows: hashes all and prefetches their places in the table, then prefetches the
+  /// records, then compares. The cache misses of each step overlap.
   func borrowMany<E: Error>(
     _ keys: [CacheKey], _ sources: [Source?], _ body: (Int, RawSpan?) throws(E) -> Void
   ) throws(E) {

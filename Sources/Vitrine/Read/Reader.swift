@@ -1,9 +1,9 @@
 import Synchronization
 
-/// Finds bytes and lends them.
+/// Finds the bytes of keys and lends them.
 ///
-/// How a get stays safe: the location is found and its segment pinned under one lock of one shard. Whoever takes a
-/// segment away first takes its last entry out under that same lock, and then waits until no thread has it pinned.
+/// A get finds the location and pins its segment under one lock, that of one shard. A segment is taken away only after
+/// its last entry was removed under that same lock, and after no thread has the segment pinned any more.
 final class Reader: StorePart {
   let context: StoreContext
   let gate: WriteGate
@@ -14,10 +14,10 @@ final class Reader: StorePart {
   private let mappedSegments: MappedSegments
   let catalog: Catalog
   private let verification: Verification
-  /// As the eviction order says.
+  /// Whether the eviction order counts hits.
   private let countsHits: Bool
   private let limitsAge: Bool
-  /// Bytes of segments that Blobs may hold: an eighth of the budget.
+  /// The most bytes of segments that `Blob`s may hold: an eighth of the budget.
   let blobLimit: Atomic<Int>
 
   init(
@@ -38,8 +38,8 @@ final class Reader: StorePart {
     blobLimit = Atomic(context.identity.byteBudget / 8)
   }
 
-  /// Finds the bytes of a key and holds them until ``giveBack(_:)``. The hit path takes one shard lock, one look at the
-  /// record, and nothing else.
+  /// Finds the bytes of a key and pins them until ``giveBack(_:)``. A hit takes one shard lock, looks once at the
+  /// record, and does nothing else.
   @inline(__always)
   func borrow(_ url: UnsafeRawBufferPointer, _ style: Style, source: Source? = nil) -> Borrow {
     style.bytes.withUnsafeBytes {
@@ -51,7 +51,8 @@ final class Reader: StorePart {
   func borrow(
     _ url: UnsafeRawBufferPointer, _ style: UnsafeRawBufferPointer, _ hash: KeyHash, source: Source? = nil, counts: Bool
   ) -> Borrow {
-    // The store keeps its parts and tables; a hit counts no references to them, which all readers would share.
+    // The store keeps its parts and tables alive. A hit counts no references to them, because all readers would share
+    // the count.
     let lifetimes = Unmanaged.passUnretained(lifetimes)
     if Unmanaged.passUnretained(gate)._withUnsafeGuaranteedRef({ $0.isClosed }) { return Borrow(.closed) }
     if counts, countsHits { lifetimes._withUnsafeGuaranteedRef { $0.noteUseTime() } }
@@ -87,12 +88,12 @@ final class Reader: StorePart {
       }
       if glance.carriesPayload, glance.encoding != Encoding.zstd.rawValue {
         let payload = glance.payload
-        // Asked after all fields were read. Once zeros stand in place of any page, the slow look decides, which knows
-        // where they are.
+        // Checked after all fields were read. Once zeros have replaced any page, the slow path decides, because it
+        // knows which pages.
         if !BusErrors.haveHappened { return Borrow(payload, of: hash, at: slot.location, pin: pin) }
       } else if !glance.carriesPayload {
         let name = glance.payloadName
-        // Pins are given back in reverse order, so this one goes before the payload's is taken.
+        // Pins are released in reverse order, so this one is released before the payload's is taken.
         pin.release()
         return borrowShared(name, slot, hash) ?? borrowSlowly(url, style, hash, source, counts)
       }
@@ -101,7 +102,8 @@ final class Reader: StorePart {
     return borrowSlowly(url, style, hash, source, counts)
   }
 
-  /// False when the bytes turned out damaged while they were lent: zeros stand in the place of some (``BusErrors``).
+  /// Ends a borrow. Returns false if the bytes were damaged during it, because zeros have replaced some
+  /// (``BusErrors``).
   @discardableResult
   @inline(__always)
   func giveBack(_ borrow: Borrow) -> Bool {
@@ -130,8 +132,8 @@ final class Reader: StorePart {
     }
   }
 
-  /// Whether a get would read no file and decompress nothing: a plain value that was checked. Nil where there is none. A
-  /// moment later that may have changed.
+  /// Whether a get would read no file and decompress nothing, because the value is plain and was checked. Returns nil
+  /// if there is no entry. The answer may be outdated a moment later.
   func isAtHand(_ url: UnsafeRawBufferPointer, _ style: Style) -> Bool? {
     style.bytes.withUnsafeBytes { styleBytes in
       let found = catalog.keys.find(catalog.hasher.key(url, styleTag: style.tag), counts: false) { slot in
@@ -146,7 +148,7 @@ final class Reader: StorePart {
     }
   }
 
-  /// Apart, so that it costs a hit no registers.
+  /// A function of its own, so that it costs a hit no registers.
   @inline(never)
   private func borrowSlowly(
     _ url: UnsafeRawBufferPointer, _ style: UnsafeRawBufferPointer, _ hash: KeyHash, _ source: Source?, _ counts: Bool
@@ -159,13 +161,13 @@ final class Reader: StorePart {
   private func search(
     _ url: UnsafeRawBufferPointer, _ style: UnsafeRawBufferPointer, _ hash: KeyHash, _ source: Source?, _ counts: Bool
   ) -> Borrow {
-    // Tags may fit several entries, and a damaged one is dropped on the way, so: until nothing fits any more. A put
-    // that comes between gives a new location, which is looked at too.
+    // Several entries may fit the tag, and a damaged one is dropped during the search. So the search goes on until no
+    // entry fits any more. A concurrent put gives a new location, which is looked at too.
     var absence = Borrow.Outcome.missing
     var skip = 0
     var turns = 0
     func giveUp(_ location: Location, in segment: UInt64) {
-      // What was removed meanwhile may have lost its file with its name: that is no damage.
+      // An entry that was removed meanwhile may have lost its file: that is no damage.
       if catalog.keys.find(hash, location), catalog.isStill(segment, location) { absence = .damaged }
       if !entryRemover.drop(hash, location, in: segment) { skip += 1 }
     }
@@ -175,7 +177,7 @@ final class Reader: StorePart {
     {
       turns += 1
       mappedSegments.mapAgain(slot.location.slot)
-      // Once the pin is let go, the slot may be given to another segment.
+      // Once the pin is released, the slot may be given to another segment.
       let segment = catalog.segments.id(slot.location.slot)
       let outcome = examine(slot, hash, url, style, source, counts)
       switch outcome {
@@ -223,7 +225,7 @@ final class Reader: StorePart {
     case elsewhere(RecordHeader)
   }
 
-  /// Looks at one pinned entry, checking its record first where nobody did.
+  /// Looks at one pinned entry. Checks its record first if it cannot be trusted.
   private func examine(
     _ slot: KeySlot, _ hash: KeyHash, _ url: UnsafeRawBufferPointer, _ style: UnsafeRawBufferPointer,
     _ source: Source?, _ counts: Bool
@@ -255,7 +257,7 @@ final class Reader: StorePart {
     }
   }
 
-  /// Lends a checked payload. Nil when it cannot be read: then the pin has been given back.
+  /// Lends a checked payload. Returns nil if it cannot be read; the pin is released then.
   private func lend(_ view: RecordView, _ hash: KeyHash, _ location: Location, _ pin: Pin) -> Borrow? {
     if view.header.encoding != .zstd, let stored = view.payload, !catalog.isDamaged(stored, pin) {
       return Borrow(stored, of: hash, at: location, pin: pin)
@@ -264,8 +266,8 @@ final class Reader: StorePart {
     return payloads.copyToThread(view, pin).map { Borrow($0, of: hash, at: location, pin: pin, isCopied: true) }
   }
 
-  /// The payload that another record carries, where it was checked and can be lent as it lies. Apart, as
-  /// ``borrowSlowly(_:_:_:_:_:)``.
+  /// Borrows the payload that another record carries, if it was checked and can be borrowed in place. A function of its
+  /// own for the same reason as ``borrowSlowly(_:_:_:_:_:)``.
   @inline(never)
   private func borrowShared(_ name: PayloadName, _ slot: KeySlot, _ hash: KeyHash) -> Borrow? {
     guard let (location, pin) = catalog.pinCandidate(catalog.hasher.content(name.digest), skip: 0) else { return nil }
@@ -278,7 +280,7 @@ final class Reader: StorePart {
     return nil
   }
 
-  /// The payload that another record carries. Throws when a file cannot be opened now.
+  /// Borrows the payload that another record carries. Throws if a file cannot be opened now.
   private func borrowShared(
     _ reference: RecordHeader, _ slot: KeySlot, _ hash: KeyHash
   ) throws(SystemError) -> Borrow? {
@@ -307,7 +309,7 @@ final class Reader: StorePart {
     }
   }
 
-  /// What there is to know of a key.
+  /// Looks up a key without counting a use.
   func lookup(_ url: UnsafeRawBufferPointer, _ style: Style, source: Source?) -> LookupResult {
     let hash = catalog.hasher.key(url, styleTag: style.tag)
     return style.bytes.withUnsafeBytes { styleBytes in
@@ -328,7 +330,7 @@ final class Reader: StorePart {
     }
   }
 
-  /// The entry of a key, from its record alone.
+  /// Returns the entry of a key, from its record alone.
   func info(_ url: UnsafeRawBufferPointer, _ style: UnsafeRawBufferPointer, _ hash: KeyHash) -> EntryInfo? {
     var skip = 0
     while let (slot, pin) = catalog.keys.find(
@@ -344,7 +346,7 @@ final class Reader: StorePart {
     return nil
   }
 
-  /// An entry, from its record and its place in the index.
+  /// Returns an entry, from its record and its index slot.
   func info(_ view: RecordView, _ slot: KeySlot) -> EntryInfo {
     EntryInfo(view, lastUse: lifetimes.useTime(of: slot, written: view.header.written))
   }

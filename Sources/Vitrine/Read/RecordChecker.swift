@@ -1,11 +1,11 @@
 /// Checks records through their files, and restores those that the log carries.
 ///
-/// What becomes of a record that is read for the first time: it is checked through its file; one that fails is brought back
-/// from the log if a frame carries it; an entry that still has none is dropped, and counted as lost or as damaged.
+/// A record is checked when it is read for the first time. If the check fails and a frame carries the record, it is
+/// restored from the log. If there is still no intact record, the entry is dropped, and counted as lost or as damaged.
 final class RecordChecker: StorePart {
   let context: StoreContext
   private let gate: WriteGate
-  /// Records that so far stand only in the log.
+  /// Records that are only in the log so far.
   let carriedRecords: Guarded<[Location: InlineRecord]>
 
   init(_ context: StoreContext, inline: [Location: InlineRecord], gate: WriteGate) {
@@ -14,7 +14,7 @@ final class RecordChecker: StorePart {
     carriedRecords = Guarded(inline)
   }
 
-  /// Checks a record through its file; one that fails is restored from the log when a frame carries it.
+  /// Checks a record through its file. If the check fails and a frame carries the record, restores it and checks again.
   func check(
     _ location: Location, readsPayload: Bool, withHead: (RecordView) -> Bool = { _ in true }
   ) -> RecordCheck.Outcome {
@@ -42,9 +42,9 @@ final class RecordChecker: StorePart {
       firstSequence: catalog.segments.firstSequence(location.slot), digest: environment.digest)
   }
 
-  /// Brings a record that the log carries to its place: the same bytes that belong there, so no reader can mind. A
-  /// read-only opening does that in memory. Throws when its segment, or that memory, cannot be had now. Reads the log under
-  /// no lock.
+  /// Restores a record that the log carries: writes it to its place. Readers are not disturbed, because these are the
+  /// bytes that belong there. A read-only opening does this in memory. Throws if the segment, or that memory, is not
+  /// available now. Reads the log under no lock.
   func restore(_ location: Location) throws(SystemError) -> Bool {
     guard !gate.isForkedChild, let segment = catalog.segments.segment(location.slot), let storage = segment.storage
     else { return false }
@@ -52,7 +52,7 @@ final class RecordChecker: StorePart {
     guard let bytes = carried(location) else { return false }
     do throws(SystemError) {
       return try commitLock.withLock { held throws(SystemError) in
-        // Behind a close the segment may be another opening's; behind a checkpoint the log may have other bytes by now.
+        // After a close the segment may be another opening's. After a checkpoint the log may hold other bytes.
         guard gate.isReadOnly || !gate.isClosed, carriedRecords.withLock({ $0[location] != nil }) else { return false }
         guard gate.isReadOnly else { return try write(bytes, carriedFor: location, into: try storage.openFile(), held) }
         try storage.mapPrivately()
@@ -65,7 +65,8 @@ final class RecordChecker: StorePart {
     }
   }
 
-  /// A page that was written to in private no longer shows what the writer brings to it.
+  /// Copies an intact record from the file into a private mapping. A page that was written to in private no longer
+  /// shows the bytes that the writer puts there.
   private func copyOriginal(_ location: Location, _ storage: SegmentStorage) -> Bool {
     guard let original = storage.original,
       case .intact(let header, _) = recordCheck(location, original).run(readsPayload: true),
@@ -74,7 +75,7 @@ final class RecordChecker: StorePart {
     return (try? storage.readable().write(bytes, at: location.offset)) != nil
   }
 
-  /// The same where the commit lock is held.
+  /// Restores a record while the commit lock is held.
   func restore(
     _ location: Location, into file: any File, _ held: borrowing CommitLock.Held
   ) throws(SystemError) -> Bool {
@@ -82,7 +83,7 @@ final class RecordChecker: StorePart {
     return try write(bytes, carriedFor: location, into: file, held)
   }
 
-  /// The record that a frame carries for a location.
+  /// Returns the record that a frame carries for a location.
   private func carried(_ location: Location) -> [UInt8]? {
     guard let record = carriedRecords.withLock({ $0[location] }), let bytes = try? record.file.read(record.range),
       bytes.count == record.range.count
@@ -90,8 +91,8 @@ final class RecordChecker: StorePart {
     return bytes
   }
 
-  /// The log's copy is written only if it is the record of this very place, and only as far as
-  /// the segment's file goes: blocks behind the end of a shortened file are in no account.
+  /// Writes the log's copy only if it is the record of this location, and only within the segment's file: blocks behind
+  /// the end of a shortened file are in no account.
   private func write(
     _ bytes: [UInt8], carriedFor location: Location, into file: any File, _ held: borrowing CommitLock.Held
   ) throws(SystemError) -> Bool {
@@ -107,9 +108,9 @@ final class RecordChecker: StorePart {
     return true
   }
 
-  /// Brings all that only the log is known to have to its place. Before a checkpoint whose position passes the frames
-  /// that carry it: behind that position no recovery looks for it (rule 3). Once for each record, since the checkpoint syncs
-  /// it. Takes the commit lock for one record at a time.
+  /// Restores all records that are known to be only in the log. Called before a checkpoint whose position passes the
+  /// frames that carry them: behind that position, no recovery looks for them (rule 3). Each record is restored once,
+  /// because the checkpoint syncs it. Takes the commit lock for one record at a time.
   func restoreCarried() throws(SystemError) {
     let locations = carriedRecords.withLock { inline in inline.filter { !$0.value.isRestored }.map(\.key) }
     for location in locations {
@@ -118,19 +119,20 @@ final class RecordChecker: StorePart {
     }
   }
 
-  /// Whether nothing ever vouched for a record that an earlier opening wrote: then it is lost, not damaged.
+  /// Whether an earlier opening wrote the record and nothing ever vouched for it: then it is lost, not damaged.
   func isFromBefore(_ location: Location) -> Bool {
     !catalog.segments.isVouched(location) && catalog.segments.firstSequence(location.slot) < firstSequence
       && lastOpen.kind != .clean
   }
 
-  /// A record with a whole head, restored from the log if it has to be. The location is pinned.
+  /// Returns a record with a whole head, restored from the log if necessary. The location must be pinned.
   func readableRecord(_ location: Location) -> RecordView? {
     if let view = catalog.record(at: location, checks: true) { return view }
     return (try? restore(location)) == true ? catalog.record(at: location, checks: true) : nil
   }
 
-  /// Throws when it cannot be known now: then nothing is dropped, and nothing vouched for.
+  /// Whether a record is damaged. Throws if that is not known now: then no entry is dropped, and no payload vouched
+  /// for.
   func isDamaged(_ location: Location) throws(StoreError) -> Bool {
     switch check(location, readsPayload: true) {
     case .intact: return false

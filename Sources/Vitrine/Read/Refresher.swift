@@ -1,9 +1,9 @@
-/// Moves a read-only store forward.
+/// Moves a read-only store, which is a snapshot, forward.
 ///
-/// A read-only store is a snapshot; this moves it forward. Frames that the writer has stored since are entered in the
-/// same catalog, in place, so that a get is the same whether a store is ever refreshed or not. Segments are mapped
-/// before anything names them, and unmapped after nothing does and nobody has them pinned. Bytes that are mapped stay
-/// what they are: a segment is never written to twice in one place, whatever becomes of its name.
+/// Frames that the writer has stored since are applied to the same catalog, in place, so a get is the same in a store
+/// that is never refreshed. Segments are mapped before an entry names them, and unmapped after no entry names them and
+/// no reader has them pinned. Mapped bytes stay the same: a segment is never written to twice in one place, even if its
+/// file is unlinked.
 final class Refresher: StorePart {
   let context: StoreContext
   private let gate: WriteGate
@@ -22,7 +22,7 @@ final class Refresher: StorePart {
     self.mappedSegments = mappedSegments
   }
 
-  /// Answers whether there was anything new.
+  /// Applies the changes that the writer has stored. Returns whether there was anything new.
   func refresh() throws(StoreError) -> Bool {
     if gate.isClosed { throw .closed }
     return try upkeepLock.withLock { upkeep throws(StoreError) in
@@ -42,7 +42,7 @@ final class Refresher: StorePart {
     }
   }
 
-  /// A store whose making had been cut short: once it is made, it is another one.
+  /// Handles a store whose creation was cut short: once it is created, it is another store.
   private func refreshUnfinished() throws(StoreError) -> Bool {
     if folders.root.isStillNamed(), (try? folders.root.openFile(CacheFormat.storeFile, .readOnly)) == nil {
       return false
@@ -55,18 +55,19 @@ final class Refresher: StorePart {
       folders: folders, isReadOnly: true, mapsSegments: reads == .mapped, account: catalog.segments.account)
   }
 
-  /// The changes stored since the last time, with their segments mapped and in this catalog's slots. Nil when the log
-  /// does not lead on from there. Until they are entered, the follower counts as lost.
+  /// Reads the changes stored since the last refresh, with their segments mapped and in this catalog's slots. Returns
+  /// nil if the log does not lead on from there. Until the changes are entered, the follower must load a snapshot.
   private func readLog(
     _ follower: Follower, _ upkeep: borrowing UpkeepLock.Held
   ) throws(StoreError) -> [Change]? {
-    // The checkpoint first: every frame before its position is stored, unless a checkpoint has taken its place. One that
-    // is published later only matters if it has freed what is about to be read, and then that does not check.
+    // The checkpoint is read first: every frame before its position is stored, unless a checkpoint has replaced it. A
+    // checkpoint that is published later matters only if it has freed frames that are about to be read, and those then
+    // fail their checks.
     let newest = try snapshotLoader.newestCheckpoint()
     follower.mustLoad = true
     var changes: [Change] = []
     var missing: Set<Int> = []
-    // A segment without a file has been retired by a later frame, which is to be read too.
+    // A segment without a file was retired by a later frame, which must be read too.
     for _ in 0..<10 {
       let isWhole = try follower.tail.follow(scanLog) { frame throws(StoreError) in
         for change in frame {
@@ -90,7 +91,7 @@ final class Refresher: StorePart {
     }
   }
 
-  /// The change in this catalog's slots; nil when it cannot be entered in place.
+  /// Returns the change in this catalog's slots; nil if it cannot be applied in place.
   private func relocate(
     _ change: Change, _ follower: Follower, _ missing: inout Set<Int>, _ upkeep: borrowing UpkeepLock.Held
   ) throws(StoreError) -> Change? {
@@ -98,7 +99,7 @@ final class Refresher: StorePart {
     case .put, .remove, .moved:
       return change.relocated(follower.place)
     case .removeAll:
-      // Then the view is loaded anew.
+      // The snapshot is loaded anew instead.
       return nil
     case .segmentMade(let slot, let id, let byteCount):
       guard follower[slot] == nil, byteCount >= SegmentHeader.byteCount,
@@ -119,7 +120,7 @@ final class Refresher: StorePart {
     }
   }
 
-  /// A segment that the writer has made, in a slot that nothing names yet. Nil when there is none left.
+  /// Opens a segment that the writer has made, in a slot that no entry names yet. Returns nil if no slot is left.
   private func map(
     _ id: UInt64, _ byteCount: Int, _ upkeep: borrowing UpkeepLock.Held
   ) throws(StoreError) -> Segment? {
@@ -144,7 +145,7 @@ final class Refresher: StorePart {
     return segment
   }
 
-  /// False when the changes do not fit.
+  /// Applies the changes. Returns false if they do not fit the catalog.
   private func enter(
     _ changes: [Change], _ follower: Follower, _ held: borrowing CommitLock.Held
   ) -> Bool {
@@ -155,18 +156,18 @@ final class Refresher: StorePart {
     return true
   }
 
-  /// Nothing of a segment is needed by now.
+  /// Retires a segment of which nothing is needed any more.
   func depart(_ slot: Int, _ follower: Follower, _ held: borrowing CommitLock.Held) {
     guard let segment = catalog.segments.segment(slot) else { return }
     if segment.liveCount > 0 { _ = catalog.dropEntries(slot: slot, from: 0) }
     segment.state = .retired
     held.state.ledger.segments -= segment.allocatedByteCount
-    // With a private mapping it may be a file that stays, and was opened anew.
+    // A private mapping may belong to a file that stays and was opened anew.
     if let storage = segment.storage, !storage.isPrivate { storage.noteUnlinked(segment.allocatedByteCount) }
     follower.departing.append(slot)
   }
 
-  /// Lets go of segments that are gone and that nobody borrows from any more; Blobs keep what they hold mapped.
+  /// Forgets departed segments that no reader has pinned any more. Each `Blob` keeps its segment mapped.
   func forgetDeparted(_ follower: Follower) {
     guard !follower.departing.isEmpty else { return }
     commitLock.withLock { held in
@@ -184,7 +185,7 @@ final class Refresher: StorePart {
     let loader = snapshotLoader
     if let found = try loader.newestCheckpoint(), found.identity.store != identity.store { throw .storeRemoved }
     let loaded = try loader.loadSnapshot(identity: identity, clock: environment.clock)
-    // What is shown is sound: damage on the disk, or a store just being emptied, is no reason to show less.
+    // The snapshot shown so far is sound. Damage on the disk, or a store just being emptied, is no reason to show less.
     guard loaded.kind != .rebuilt, !loaded.mayHaveLostRemovals,
       loaded.end.sequence >= follower.tail.end.sequence
     else {
@@ -209,11 +210,11 @@ final class Refresher: StorePart {
     new.contents.relocate(place)
     new.keys.relocate { slot, hash in
       let location = place(slot.location)
-      // An entry that is still the same was checked if it was checked.
+      // An entry that has not changed stays checked if it was checked.
       return (location, catalog.keys.withEntry(hash, location) { $0.flags.union(slot.flags) } ?? slot.flags)
     }
-    // Payloads first: a key that is found new finds its payload. One that is found old may not, and is then looked up
-    // again, once the commit lock is free (`drop`).
+    // Payloads first, so a key that is found in the new table finds its payload. A key found in the old table may not
+    // find it, and is looked up again once the commit lock is free (`drop`).
     catalog.contents.exchange(with: new.contents)
     catalog.keys.exchange(with: new.keys)
     catalog.useTimes.replace(with: new.useTimes)
@@ -230,8 +231,8 @@ final class Refresher: StorePart {
     follower.begin(loaded, slots: slots)
   }
 
-  /// Enters the segments of a catalog just loaded: known ones stay where they are, new ones get slots that nothing
-  /// names. Answers where each slot's segment lies now, and which are gone.
+  /// Enters the segments of a catalog just loaded. Known segments keep their slots; new ones get slots that no entry
+  /// names. Returns the slot of each loaded segment, and the slots of segments that are gone.
   private func takeOver(
     _ new: SegmentTable, _ held: borrowing CommitLock.Held
   ) throws(StoreError) -> (slots: [Int?], gone: [Int]) {
@@ -241,7 +242,7 @@ final class Refresher: StorePart {
     var slots = [Int?](repeating: nil, count: new.segments.count)
     for case let segment? in new.segments where segment.state != .retired {
       let (vouched, first) = (new.vouchedUpTo(segment.slot), new.firstSequence(segment.slot))
-      // A private mapping does not show what the writer has brought to its place since: it goes.
+      // A private mapping does not show the bytes that the writer has put there since, so it is not kept.
       if let old = known[segment.id],
         segment.readableByteCount == 0 || (old.readableByteCount > 0 && old.storage?.isPrivate == false)
       {

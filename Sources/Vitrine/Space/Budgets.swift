@@ -14,7 +14,7 @@ final class Budgets: StorePart {
     self.reader = reader
   }
 
-  /// Both copies of `STORE`, durable.
+  /// Writes both copies of `STORE` and makes them durable.
   func write(_ identity: StoreIdentity) throws(StoreError) {
     do throws(SystemError) {
       let file: any File
@@ -25,15 +25,15 @@ final class Budgets: StorePart {
         return try Creation.makeStoreFile(identity, in: folders.root)
       }
       try Creation.write(identity, to: file)
-      // Whoever made it may have died before its name was durable.
+      // The process that made the file may have died before its name was durable.
       try folders.root.sync()
     } catch {
       throw gate.writeError(error)
     }
   }
 
-  /// Changes the budgets: durable before they hold, and in force when this returns. A smaller one takes effect at once,
-  /// by eviction and compaction.
+  /// Changes the budgets. The new budgets are durable before they apply, and the store is within them when this
+  /// returns: a smaller budget evicts and compacts.
   func setBudgets(byteBudget: Int?, entryBudget: Int?) throws(StoreError) {
     try upkeepLock.withLock { upkeep throws(StoreError) in
       try gate.requireWritable()
@@ -66,8 +66,8 @@ final class Budgets: StorePart {
     }
   }
 
-  /// Brings a store inside budgets that its opening has made smaller. Needs no free space: frames go to the log, copies to the
-  /// spare that is kept for them. As in upkeep, an error is met again by the next change.
+  /// Brings the store within budgets that its opening has made smaller. Needs no free space: frames go to the log,
+  /// copies to the spare kept for them. As in upkeep, errors are ignored here, and the next change meets them again.
   func shrinkBeforeServing() {
     try? upkeepLock.withLock { upkeep throws(StoreError) in
       try retirement.removeOrphans(upkeep)

@@ -1,10 +1,9 @@
-/// Copies the live records of sparse segments together.
+/// Copies the live records of sparse segments together, so that these segments can be unlinked.
 ///
-/// Compaction: what lives in sparse segments is copied together, so that they can go. The order is what makes a crash at
-/// any point harmless: copies are checked and written, then durable, then a frame moves the entries to them (rule 5),
-/// then the old segments are retired like all others in which nothing lives. Until the frame, nothing names the copies;
-/// after it, nothing names what they were made from. Readers never wait: an entry changes under its shard's lock, and a
-/// segment stays mapped for as long as somebody has it pinned.
+/// The order of steps makes a crash at any point harmless (rule 5). Copies are checked and written, then made durable.
+/// Then a frame moves the entries to the copies, and the old segments are retired like all dead segments. Before the
+/// frame, nothing refers to the copies; after it, nothing refers to the originals. Readers never wait: an entry changes
+/// under its shard's lock, and a segment stays mapped while it is pinned.
 final class Compactor: StorePart {
   let context: StoreContext
   private let gate: WriteGate
@@ -34,16 +33,15 @@ final class Compactor: StorePart {
     self.retirement = retirement
   }
 
-  /// Takes the sparsest segments apart, as many as fit into the room for copies. Nil when none is worth it: none of which
-  /// at least the given share is dead, and that fits. Only segments with a number below `end` count.
+  /// Compacts the sparsest segments, as many as fit into the room for copies. Returns nil if no segment fits whose dead
+  /// share is at least `leastDead`. Only segments with a number below `end` are compacted.
   ///
-  /// `goesOn` is asked before each record; after a no, what was copied so far is moved, and the
-  /// rest stays.
+  /// `goesOn` is called before each record. If it returns false, the records copied so far are moved and the rest stay.
   func compactOnce(
     leastDead: Double, olderThan end: UInt64 = .max, _ upkeep: borrowing UpkeepLock.Held, goesOn: () -> Bool = { true }
   ) throws(StoreError) -> CompactionStep? {
     try gate.requireWritable(closing: true)
-    // Whoever writes entries anew goes by where they lie.
+    // Failed-sync recovery works from a list of locations, so no record may move meanwhile.
     if gate.mistrustsEarlierRecords { return nil }
     guard let plan = commitLock.withLock({ held in compactionPlan(leastDead: leastDead, olderThan: end, held) }) else {
       return nil
@@ -83,7 +81,8 @@ final class Compactor: StorePart {
     }
     let spare = held.state.writable.spares.map { $0.byteCount - SegmentHeader.byteCount }.max() ?? 0
     return CompactionPlan(loads) { stream in
-      // Of two rooms one is counted: how a record that does not fit at the end of the first divides them is not known.
+      // Only one room is counted, since the record that does not fit at the end of the first may divide them in any
+      // way.
       max(spare, held.state.writable[stream].map { $0.byteCount - $0.tail } ?? 0)
     }
   }
@@ -92,11 +91,11 @@ final class Compactor: StorePart {
     let record: LiveRecord
     let reservation: Reservation
     let payloadUnits: Int
-    /// Of the record's head, and of its copy's: they differ where the payload begins on a page.
+    /// Units of the record's head and of its copy's head. They differ if the payload begins on a page.
     let headUnits: (old: Int, new: Int)
   }
 
-  /// Copies records until there is no more room, and drops what fails its check.
+  /// Copies records until there is no more room, and drops records that fail their check.
   private func copy(
     _ records: [LiveRecord], to target: StreamKind, _ copies: inout [Copy], _ step: inout CompactionStep,
     _ upkeep: borrowing UpkeepLock.Held, _ goesOn: () -> Bool
@@ -104,7 +103,7 @@ final class Compactor: StorePart {
     let copier = RecordCopier()
     for record in records where goesOn() {
       let location = record.location
-      // One that cannot be opened now is left for later.
+      // If a file cannot be opened now, this record and the rest are left for a later round.
       guard let file = catalog.segments.segment(location.slot)?.file else { break }
       guard try read(location, file, copier), let header = copier.header else {
         step.droppedCount += try dropUnreadable(record, upkeep)
@@ -139,7 +138,7 @@ final class Compactor: StorePart {
     case needsCheckpoint
   }
 
-  /// Room in the segment that takes copies, or in a spare; nil when there is none.
+  /// Reserves room in the segment that takes copies, or in a spare. Returns nil if there is none.
   private func reserveCopy(
     _ copier: RecordCopier, _ target: StreamKind, _ upkeep: borrowing UpkeepLock.Held
   ) throws(StoreError) -> Reservation? {
@@ -155,7 +154,7 @@ final class Compactor: StorePart {
         }
         let most = Segment.largestExtent(copier.headByteCount, copier.payload.count, copier.isPageAligned)
         guard let spare = held.state.writable.spare(most) else { return .none }
-        // Copies keep their numbers, so any number is right in a segment of copies.
+        // Copies keep their record numbers, so the segment's first number may be any.
         return try commits.open(spare, for: target, firstSequence: 0, held) ? .opened : .needsCheckpoint
       }
       switch room {
@@ -167,7 +166,7 @@ final class Compactor: StorePart {
     }
   }
 
-  /// Compaction drops what fails its check: every entry that needs it. Answers how many.
+  /// Drops every entry that needs a record which failed its check. Returns the number of entries dropped.
   private func dropUnreadable(
     _ record: LiveRecord, _ upkeep: borrowing UpkeepLock.Held
   ) throws(StoreError) -> Int {
@@ -188,7 +187,7 @@ final class Compactor: StorePart {
     if !slots.isEmpty { try syncer.syncSegments { slots.contains($0.slot) } }
   }
 
-  /// Points the entries that are still what was copied to their copies. What has gone meanwhile leaves a dead copy.
+  /// Points entries that have not changed since to their copies. The copy of a removed entry is dead.
   private func move(
     _ copies: [Copy], _ step: inout CompactionStep, _ upkeep: borrowing UpkeepLock.Held
   ) throws(StoreError) {
@@ -221,20 +220,20 @@ final class Compactor: StorePart {
   }
 }
 
-/// What a round of compaction did.
+/// The results of a round of compaction.
 struct CompactionStep {
   var recordCount = 0
   var byteCount = 0
-  /// Segments in which nothing lives any more.
+  /// Number of compacted segments without live records.
   var segmentCount = 0
   var droppedCount = 0
 }
 
-/// A record of which something is needed.
+/// A record whose key or payload is live.
 struct LiveRecord {
   let location: Location
-  /// Nil when another record is its key's by now.
+  /// Nil if the key has another record by now.
   var key: KeyHash?
-  /// Nil when it carries no payload that anybody uses.
+  /// Nil if the record carries no payload in use.
   var content: ContentHash?
 }

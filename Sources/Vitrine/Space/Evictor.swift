@@ -1,7 +1,5 @@
-/// Evicts entries in the order of the policy.
-///
-/// Eviction: entries go in the policy's order, each by a removal in the log, until there is room for others. What their
-/// records took is dead then, and given back by whoever takes segments apart.
+/// Evicts entries in the order of the policy, each by a removal in the log, until there is room for others. Their
+/// records are dead then, and compaction frees the space.
 final class Evictor: StorePart {
   let context: StoreContext
   private let gate: WriteGate
@@ -24,19 +22,20 @@ final class Evictor: StorePart {
     evictionLock = EvictionLock(VictimQueue(order: context.evictionOrder))
   }
 
-  /// Removals that one frame of evictions holds at most, so that nobody waits long for it, and any log has room for it.
+  /// The largest number of removals in one frame, so that other threads do not wait long for it and any log has room
+  /// for it.
   private var mostEvictions: Int { min(256, commits.largestRemoval) }
 
-  /// After so many rounds in which whoever was next was used before it went, one goes all the same: in a small store that
-  /// is read all the time nobody would ever go.
+  /// Number of consecutive rounds in which all chosen victims were used before their removal, after which victims are
+  /// chosen and removed under one lock. Otherwise a small store that is read all the time would never evict.
   private static let mostMisses = 8
 
-  /// Evicts entries until `byteCount` bytes of records have died or `count` entries have gone, whichever comes first: the
-  /// expired ones before all others. Answers how many went; 0 when there is nothing left to evict.
+  /// Evicts entries until `byteCount` bytes of records are dead or `count` entries are removed, whichever comes first.
+  /// Expired entries go before all others. Returns the number of entries removed; 0 if nothing is left to evict.
   func evict(
     byteCount: Int, count: Int = .max, _ upkeep: borrowing UpkeepLock.Held
   ) throws(StoreError) -> Int {
-    // What is only written anew costs nobody else his place.
+    // Rewriting existing entries must not evict others.
     if gate.mistrustsEarlierRecords { return 0 }
     let expired = try expirer.expire(
       count: count, byteCount: byteCount, lookingAt: Expirer.mostLooks, upkeep)
@@ -55,7 +54,7 @@ final class Evictor: StorePart {
     return gone
   }
 
-  /// The same for at most `most` bytes, of which those that died are taken off.
+  /// Evicts entries for at most `most` bytes, and subtracts the bytes evicted from `most`.
   func evict(
     byteCount: Int, most: inout Int, _ upkeep: borrowing UpkeepLock.Held
   ) throws(StoreError) -> Int {
@@ -66,8 +65,8 @@ final class Evictor: StorePart {
     return try evict(byteCount: min(byteCount, most), upkeep)
   }
 
-  /// Makes room for so many new entries, where the number of entries is limited. Takes no lock of upkeep, which may be
-  /// busy for long.
+  /// Makes room for new entries if the number of entries is limited. Does not take the upkeep lock, which may be held
+  /// for long.
   func evictEntries(toAdmit new: Int) throws(StoreError) {
     var missed = 0
     while true {
@@ -90,7 +89,7 @@ final class Evictor: StorePart {
     case needsCheckpoint
   }
 
-  /// `closing`: also while the store is being closed.
+  /// Removes some of the next victims. With `closing`, it does so while the store is being closed too.
   private func evictSome(
     byteCount: Int, count: Int, missed: inout Int, closing: Bool
   ) throws(StoreError) -> Eviction {
@@ -102,7 +101,7 @@ final class Evictor: StorePart {
   private func evictSome(
     byteCount: Int, count: Int, missed: inout Int, closing: Bool, _ queue: borrowing EvictionLock.Held
   ) throws(StoreError) -> Eviction {
-    // A guess by what entries take on average; it is looked at again after each frame.
+    // An estimate from the average size of an entry; the caller checks the result after each frame.
     let average = max(1, commitLock.withLock { held in catalog.liveByteCount / max(1, catalog.keyCount) })
     let guess = min(count, max(1, min(byteCount / average, mostEvictions)))
     let insists = missed >= Evictor.mostMisses
@@ -118,7 +117,7 @@ final class Evictor: StorePart {
         if !insists {
           return try evict(victims, held) { catalog.keys.location(of: $0.hash, stamp: $0.stamp) }
         }
-        // Under this lock nothing goes and nothing moves. A use that comes now comes after the choice.
+        // Under this lock no entry is removed or moved. A use from here on counts as later than the choice.
         let chosen = evictionOrder.next(guess, in: catalog.keys).prefix(guess)
         return chosen.isEmpty ? .none : try evict(Array(chosen), held) { $0.location }
       }
@@ -135,7 +134,7 @@ final class Evictor: StorePart {
     return outcome
   }
 
-  /// Removes those of the victims that `location` still finds, in one frame.
+  /// Removes the victims that `location` still finds, in one frame.
   func evict(
     _ victims: [Victim], _ held: borrowing CommitLock.Held, at location: (Victim) -> Location?
   ) throws(StoreError) -> Eviction {
@@ -144,22 +143,22 @@ final class Evictor: StorePart {
     var changes = FrameChanges(capacity: victims.count)
     var ages: [Int64] = []
     for victim in victims {
-      // Of two victims with one hash and one stamp, the place of the first is found twice.
+      // For two victims with equal hash and stamp, `location` returns the place of the first twice.
       guard let location = location(victim), changes.remove(victim.hash, location, from: catalog) else { continue }
       let used = catalog.useTimes.time(of: victim.stamp, at: catalog.keys.clock) ?? now
       ages.append(max(0, now &- used))
     }
     if changes.list.isEmpty { return .evicted(entries: 0, bytes: 0) }
     guard try commits.record(changes.list, held) else { return .needsCheckpoint }
-    // What many of them shared has died once.
+    // A payload that several victims shared counts once.
     let bytes = before - catalog.liveByteCount
     held.state.eviction.byteCount += bytes
     for age in ages { held.state.eviction.note(ageMilliseconds: age) }
     return .evicted(entries: changes.list.count, bytes: bytes)
   }
 
-  /// Evicts entries wherever they are in the policy's order, if they are still where they were found. Takes the commit lock
-  /// for each frame, and none before. Answers how many went.
+  /// Evicts entries at any place in the policy's order, if they are still where they were found. Takes the commit lock
+  /// once for each frame. Returns the number of entries evicted.
   @discardableResult
   func evict(_ victims: [Victim]) throws(StoreError) -> Int {
     var rest = victims[...]
@@ -182,13 +181,13 @@ final class Evictor: StorePart {
     return gone
   }
 
-  /// Keeps ages from coming round: after 2^30 uses since the last time.
+  /// Prevents recency stamps from wrapping around. Has an effect after 2^30 uses since the last time.
   func liftOldStamps() {
     evictionLock.withLock { queue in queue.state.liftStamps(of: catalog) }
   }
 
-  /// Evicts the least recently used styles of a URL, never its original. Takes the commit lock for each frame.
-  /// Answers how many went.
+  /// Evicts the least recently used styles of a URL, never its original. Takes the commit lock once for each frame.
+  /// Returns the number of entries evicted.
   func evictStyles(of url: KeyHash, _ count: Int) throws(StoreError) -> Int {
     let now = catalog.keys.clock.now
     var found: [(age: UInt32, victim: Victim)] = []
@@ -197,14 +196,14 @@ final class Evictor: StorePart {
       let victim = Victim(hash: hash, stamp: slot.stamp, location: slot.location)
       found.append((RecencyClock.age(of: slot.stamp, at: now), victim))
     }
-    // Mostly one goes, and then a pass is enough.
+    // Usually one style is evicted, for which one pass is enough.
     if count > 1 {
       found.sort { $0.age > $1.age }
     } else {
       found = found.max { $0.age < $1.age }.map { [$0] } ?? []
     }
     let victims = found.prefix(count).map(\.victim)
-    // Before the lock: heads that were not used for long lie on the disk.
+    // Without the commit lock, since heads not used for long may have to be read from the disk.
     return try evict(victims)
   }
 }

@@ -1,4 +1,4 @@
-/// The memory and the file of a segment that the catalog has forgotten, for as long as somebody is at work on it.
+/// The memory and file of a segment that is no longer in the catalog, as long as a thread uses them.
 struct Leaving {
   weak var storage: SegmentStorage?
 }

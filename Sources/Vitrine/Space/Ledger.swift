@@ -1,31 +1,32 @@
-/// The one account of every byte that the folder takes on the disk, and of who may take more.
+/// The account of every byte that the folder takes on the disk.
 ///
-/// Guarded by the commit lock. Every file is entered with what the file system says it takes; whoever wants more asks
-/// ``admits(_:)`` first, and enters what it took before the upkeep lock is let go.
+/// Guarded by the commit lock. Every file counts by the size that the file system reports. Code that takes more bytes
+/// first asks ``admits(_:)``, and enters the bytes taken before it releases the upkeep lock.
 struct Ledger {
   var budget: Int
-  /// `STORE`, `LOCK`, `COUNTERS`, `CACHEDIR.TAG`.
+  /// Bytes of `STORE`, `LOCK`, `COUNTERS` and `CACHEDIR.TAG`.
   var fixed = 0
-  /// The folders themselves, which grow with the names in them.
+  /// Bytes of the folders themselves, which grow with the names in them.
   var folders = 0
   var wal = 0
   var checkpoints = 0
-  /// Open, sealed and spare segments, and files of bodies that are still growing.
+  /// Bytes of open, sealed and spare segments, and of files of unfinished bodies.
   var segments = 0
-  /// What readers and Blobs keep of files without a name.
+  /// The account of unlinked files that readers and Blobs hold.
   let account: StorageAccount
-  /// Files of segments that a crash left behind, until they are removed.
+  /// Bytes of segment files that a crash left behind, until they are removed.
   var orphans = 0
   var unlinked: Int { account.unlinkedByteCount }
 
-  /// What file systems may add to a file after it was made, for their own map of it: a block each for the few that are
-  /// being written.
+  /// Bytes that file systems may add to files later for their own metadata: a block for each of the few files being
+  /// written.
   static let headroom = 8 * 4096
 
-  /// What no entry can have.
+  /// Bytes that entries cannot use.
   var own: Int { fixed + folders + wal + checkpoints + Ledger.headroom }
 
-  /// The log keeps the size it was made with, so a store cannot become as small as one made small.
+  /// The smallest budget of this store. The log keeps its original size, so a store made with a large budget cannot
+  /// shrink to the smallest budget.
   var leastBudget: Int {
     max(CacheFormat.smallestBudget, own + Sizing.mostOpenSegments * CacheFormat.smallestSegment)
   }
@@ -34,30 +35,30 @@ struct Ledger {
 
   func admits(_ byteCount: Int) -> Bool { missing(byteCount) <= 0 }
 
-  /// Bytes that would have to go for `byteCount` more to fit.
+  /// Number of bytes to free so that `byteCount` more fit.
   func missing(_ byteCount: Int) -> Int { total + roundUp(byteCount, to: 4096) + Ledger.headroom - budget }
 }
 
 /// Sizes that follow the budget.
 enum Sizing {
-  /// Four that take records, one for the next, one for copies.
+  /// Four segments that take records, one spare for the next, one for copies.
   static let mostOpenSegments = 6
 
-  /// About a hundredth of the budget.
+  /// Bytes of a segment: about a hundredth of the budget.
   static func segmentByteCount(budget: Int) -> Int {
     min(max(roundUp(budget / 100, to: 4096), CacheFormat.smallestSegment), CacheFormat.largestSegment)
   }
 
-  /// Four of them are a sixty-fourth of a small budget, of which live entries are to have most, and up to a thirty-second of
-  /// a large one: the longer the log, the seldomer a checkpoint.
+  /// Bytes of each of the four log files. Together they take a sixty-fourth of a small budget, most of which is for
+  /// live entries. They take up to a thirty-second of a large budget, because a longer log needs fewer checkpoints.
   static func walFileByteCount(budget: Int) -> Int {
     let byteCount = max(budget / 256, budget / 128 - (1 << 20))
     return min(max(roundUp(byteCount, to: 4096), CacheFormat.smallestWALFile), 16 << 20)
   }
 
-  /// So much of a full store may be dead before something is copied to get at it. Live entries cannot have it, so it is a
-  /// twentieth of the budget, and less where the store itself (`own`, and four segments being filled) takes so much that
-  /// they would get less than 87 %.
+  /// Bytes of a full store that may be dead before records are copied to free them. Live entries cannot use these
+  /// bytes. They are a twentieth of the budget, or less if the store itself (`own`, and four segments being filled)
+  /// would leave live entries less than 87 % of the budget.
   static func deadAllowance(budget: Int, own: Int, segmentByteCount: Int) -> Int {
     max(min(budget / 20, budget / 100 * 13 - own - 4 * segmentByteCount), segmentByteCount)
   }

@@ -1,8 +1,8 @@
 /// Frees bytes of the budget.
 ///
-/// Where room comes from once the budget is used up. Whoever needs room makes it, under the upkeep lock: dead segments go,
-/// sparse ones are taken apart, and entries are evicted so that there are sparse ones. Upkeep does the same ahead of time,
-/// so that callers seldom have to. `Docs/Budget.md` argues why this always ends, and never beyond the budget.
+/// If the budget is used up, the thread that needs room frees it under the upkeep lock. It unlinks dead segments,
+/// compacts sparse ones, and evicts entries to make segments sparse. Upkeep does the same ahead of time, so that
+/// callers seldom have to. `Docs/Budget.md` proves that this always ends and never exceeds the budget.
 final class Reclaimer: StorePart {
   let context: StoreContext
   private let retirement: SegmentRetirement
@@ -16,28 +16,28 @@ final class Reclaimer: StorePart {
     self.compactor = compactor
   }
 
-  /// Brings the store inside its budgets.
+  /// Brings the store within its budgets.
   func shrink(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
     let excess = commitLock.withLock { held in
       held.state.entryBudget == 0 ? 0 : catalog.keyCount - held.state.entryBudget
     }
     if excess > 0 { _ = try evictor.evict(byteCount: .max, count: excess, upkeep) }
     if commitLock.withLock({ held in held.state.ledger.admits(0) }) { return }
-    // Room that was made ahead goes first: for the size that segments had so far.
+    // Spares and open segments that are larger than the present segment size go first.
     try retirement.giveUpSpares(upkeep)
     let usual = commitLock.withLock { held in held.state.segmentByteCount }
     try retirement.sealOpenSegments(upkeep) { $0.byteCount > usual }
     try makeRoom(for: 0, upkeep)
   }
 
-  /// Makes the ledger admit `byteCount` more. Throws `noSpace` when all that may go has gone, and it still does not. The
-  /// upkeep lock must stay held until the bytes are taken.
+  /// Frees bytes until the ledger admits `byteCount` more. Throws `noSpace` if nothing more can be freed. The caller
+  /// must hold the upkeep lock until it has taken the bytes.
   func makeRoom(for byteCount: Int, _ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
     var all = Int.max
     try makeRoom(for: byteCount, evicting: &all, upkeep)
   }
 
-  /// The same at the cost of entries of `most` bytes, of which those that went are taken off.
+  /// Frees bytes for `byteCount` more, evicting at most `most` bytes, and subtracts the bytes evicted from `most`.
   func makeRoom(
     for byteCount: Int, evicting most: inout Int, _ upkeep: borrowing UpkeepLock.Held
   ) throws(StoreError) {
@@ -45,7 +45,7 @@ final class Reclaimer: StorePart {
     if !isDone { throw .noSpace }
   }
 
-  /// Gives so many bytes back to a full disk, at the cost of entries. False when there are not as many.
+  /// Frees `byteCount` bytes on a full disk by evicting entries. Returns false if not as many can be freed.
   func giveBack(_ byteCount: Int, _ upkeep: borrowing UpkeepLock.Held) throws(StoreError) -> Bool {
     let (goal, most) = commitLock.withLock { held in
       (
@@ -53,17 +53,17 @@ final class Reclaimer: StorePart {
         catalog.segments.segments.reduce(0) { $0 + ($1?.state == .sealed ? $1?.allocatedByteCount ?? 0 : 0) }
       )
     }
-    // A disk that others have filled is not made roomy by a few entries: they stay.
+    // A few entries would not make room on a disk that other programs have filled, so they stay.
     if most < byteCount { return false }
     var all = Int.max
     return try makeRoom(evicting: &all, upkeep) { ledger in ledger.total - goal }
   }
 
-  /// Milliseconds to wait for bytes that are about to be free, before entries go for the lack of them: those that a thread
-  /// reads, which may take as long as it likes, and those that a sync is still at work on.
+  /// Milliseconds to wait for bytes that will soon be free before entries are evicted instead. A read may take any
+  /// time, so the wait for reads is short; a sync ends, so the wait for syncs is longer.
   private static let patience = (reads: 100, syncs: 2000)
 
-  /// Frees bytes until none are `missing`. False when there are no more to be had.
+  /// Frees bytes until none are `missing`. Returns false if no more can be freed.
   private func makeRoom(
     evicting most: inout Int, _ upkeep: borrowing UpkeepLock.Held, until missing: (Ledger) -> Int
   ) throws(StoreError) -> Bool {
@@ -85,7 +85,7 @@ final class Reclaimer: StorePart {
     return true
   }
 
-  /// One step towards room: false when there is none to be made.
+  /// Does one step to free bytes. Returns false if there is nothing to do.
   private func reclaim(
     _ missing: (Ledger) -> Int, evicting most: inout Int, _ upkeep: borrowing UpkeepLock.Held
   ) throws(StoreError) -> Bool {
@@ -98,14 +98,14 @@ final class Reclaimer: StorePart {
       )
     }
     if missing <= 0 { return true }
-    // The more is dead, the less has to be copied for what is gained; the more may be dead, the fewer entries fit.
+    // More dead bytes make compaction copy less for each byte it frees, but leave less room for entries.
     if dead >= allowance, let step = try compactor.compactOnce(leastDead: 1.0 / 64, upkeep), step.segmentCount > 0 {
       return true
     }
     if try evictor.evict(byteCount: max(allowance - dead, min(missing, allowance)), most: &most, upkeep) > 0 {
       return true
     }
-    // Nothing is left that may be forgotten: what little is dead between what others are still writing.
+    // Nothing is left to evict. The last dead bytes lie between records that other threads are writing.
     return (try compactor.compactOnce(leastDead: 1.0 / 64, upkeep)?.segmentCount ?? 0) > 0
   }
 }

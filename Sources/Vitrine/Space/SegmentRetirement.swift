@@ -1,8 +1,8 @@
 /// Trims, retires and unlinks segments.
 ///
-/// How a segment goes (rule 5): all its records are dead; the log is durable up to the frame that killed the last of
-/// them; then a frame retires it, its name goes, and, once no reader has it pinned, its slot, and its memory unless Blobs
-/// hold it.
+/// A segment is retired in this order (rule 5). All its records are dead. The log is made durable up to the frame that
+/// killed the last of them. A frame retires the segment, and its file is unlinked. Once no reader pins it, its slot
+/// becomes free, and so does its memory unless Blobs hold it.
 final class SegmentRetirement: StorePart {
   let context: StoreContext
   private let gate: WriteGate
@@ -16,7 +16,7 @@ final class SegmentRetirement: StorePart {
     self.checkpointer = checkpointer
   }
 
-  /// Gives up spares that are larger than segments are now, and all others but `kept` of them.
+  /// Retires spares that are larger than the present segment size, and all but `kept` of the others.
   func giveUpSpares(but kept: Int = .max, _ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
     let extra = commitLock.withLock { held in
       let byteCount = held.state.segmentByteCount
@@ -28,7 +28,7 @@ final class SegmentRetirement: StorePart {
     try retireDeadSegments(upkeep)
   }
 
-  /// Seals open segments, so that their ends can be cut off.
+  /// Seals open segments, so that their unused ends can be truncated.
   func sealOpenSegments(
     _ upkeep: borrowing UpkeepLock.Held, where isWanted: (Segment) -> Bool
   ) throws(StoreError) {
@@ -42,8 +42,8 @@ final class SegmentRetirement: StorePart {
     }
   }
 
-  /// Gives back the space of segments in which nothing lives. After a failed sync not before a
-  /// checkpoint tells so: the frames that killed them may only look written, and another sync of them says nothing.
+  /// Retires and unlinks segments without live records. After a failed sync, this waits for a checkpoint: the frames
+  /// that killed the records may only look written, and another sync of them proves nothing.
   func retireDeadSegments(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
     guard let wal, !gate.mistrustsEarlierRecords else { return }
     try gate.requireWritable(closing: true)
@@ -60,7 +60,7 @@ final class SegmentRetirement: StorePart {
     try unlinkRetired(upkeep)
   }
 
-  /// Names a segment as gone that nobody needs: dead, or a spare that nobody has opened meanwhile.
+  /// Retires a segment that is dead, or a spare that has not been opened meanwhile.
   func retire(_ segment: Segment, _ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
     try checkpointer.recordForSure(upkeep) { held in
       segment.isDead || held.state.writable.isSpare(segment) ? [.segmentRetired(slot: segment.slot)] : []
@@ -86,11 +86,11 @@ final class SegmentRetirement: StorePart {
     }
     upkeep.state.retiring.removeAll { segment in
       commitLock.withLock { held in
-        // Under the lock, since whoever holds it may pin a segment that no entry names.
+        // A thread that holds this lock may pin a segment that no entry names, so the check needs the lock.
         guard !catalog.segments.isPinned(segment.slot) else { return false }
-        // What the log carried for records of this slot must never be written into the segment that takes it next.
+        // Records that the log carried for this slot must never be written into the slot's next segment.
         checker.carriedRecords.withLock { $0 = $0.filter { $0.key.slot != segment.slot } }
-        // Nor must the one that takes its slot be vouched for in its place.
+        // Nor may leftovers of this segment vouch for the slot's next segment.
         held.state.leftovers.remove(slot: segment.slot)
         upkeep.state.leaving.append(Leaving(storage: segment.storage))
         catalog.segments.remove(slot: segment.slot)
@@ -102,19 +102,19 @@ final class SegmentRetirement: StorePart {
     upkeep.state.leaving.removeAll { $0.storage == nil }
   }
 
-  /// Whether there are bytes without a name that only syncs and the like still hold.
+  /// Whether some unlinked bytes are held only by syncs and other short operations.
   func leavesSoon(_ upkeep: borrowing UpkeepLock.Held) -> Bool {
     upkeep.state.leaving.contains { ($0.storage?.leavingByteCount ?? 0) > 0 }
   }
 
-  /// Whether there are such bytes that another thread has pinned.
+  /// Whether another thread pins some unlinked bytes.
   func isLeaving(_ upkeep: borrowing UpkeepLock.Held) -> Bool {
     upkeep.state.retiring.contains {
       catalog.segments.isPinnedByOthers($0.slot) && ($0.storage?.leavingByteCount ?? 0) > 0
     }
   }
 
-  /// Cuts sealed segments to what was written in them.
+  /// Truncates sealed segments to the bytes written.
   func trimSealedSegments(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
     try gate.requireWritable(closing: true)
     commitLock.withLock { held in
@@ -147,8 +147,8 @@ final class SegmentRetirement: StorePart {
     }
   }
 
-  /// Removes files of segments that nothing refers to. What recovery replayed is made durable
-  /// first: until then an older state, which may need them, could come back. After a failed sync only a checkpoint tells.
+  /// Removes segment files that nothing refers to. First the replayed frames are made durable, because until then an
+  /// older state that needs the files could come back. After a failed sync, this waits for a checkpoint.
   func removeOrphans(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
     guard !upkeep.state.orphans.isEmpty, !gate.mistrustsEarlierRecords, let wal else { return }
     do throws(SystemError) {
@@ -164,7 +164,7 @@ final class SegmentRetirement: StorePart {
         return error.code != SystemError.missing
       }
     }
-    // What stays counts as before, whatever of it has gone.
+    // Until all orphans are removed, the full amount stays in the ledger.
     if upkeep.state.orphans.isEmpty { commitLock.withLock { held in held.state.ledger.orphans = 0 } }
   }
 }

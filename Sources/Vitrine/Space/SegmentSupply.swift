@@ -1,7 +1,7 @@
-/// Makes segments, and reserves room in them.
+/// Makes segments and reserves room in them for records.
 ///
-/// Where room for records comes from. A segment is allocated, named and durable before the first frame that names it
-/// (rule 8), so it is made ahead, off the callers' threads where possible. One spare is kept back for copies.
+/// A segment is allocated, named and durable before the first frame that names it (rule 8). It is therefore made ahead,
+/// on a background thread if possible. One spare is kept for copies.
 final class SegmentSupply: StorePart {
   let context: StoreContext
   private let gate: WriteGate
@@ -30,7 +30,7 @@ final class SegmentSupply: StorePart {
 
   private static let sparesKept = 1
 
-  /// Room for a record in the stream's open segment, and the record's number.
+  /// Reserves room for a record in the stream's open segment. Returns the reservation and the record's number.
   func reserve(
     _ stream: StreamKind, headByteCount: Int, payloadByteCount: Int, pageAligned: Bool
   ) throws(StoreError) -> (Reservation, UInt64) {
@@ -45,7 +45,7 @@ final class SegmentSupply: StorePart {
           if payloadByteCount > limit { throw .tooLarge(byteCount: payloadByteCount, limit: limit) }
           return .needsSingle
         }
-        // What is written behind a page of zeros that stands for a lost one would never be seen.
+        // Recovery would never find a record written behind a zero page that replaces a lost one.
         if let segment = held.state.writable[stream], !segment.hasDamagedPages,
           let reservation = segment.reserve(
             headByteCount: headByteCount, payloadByteCount: payloadByteCount, pageAligned: pageAligned)
@@ -73,7 +73,7 @@ final class SegmentSupply: StorePart {
     }
   }
 
-  /// Whether records are filled in through mapped memory.
+  /// Whether records are written through mapped memory.
   var mapsForWriting: Bool { reads == .mapped && folders.segments.promisesAllocation }
 
   private enum Attempt {
@@ -84,7 +84,7 @@ final class SegmentSupply: StorePart {
     case needsSingle
   }
 
-  /// Opens a spare for the stream, but for the last one, which is for copies.
+  /// Opens a spare for the stream, but never the last spare, which is kept for copies.
   private func openSpare(
     for stream: StreamKind, _ held: borrowing CommitLock.Held
   ) throws(StoreError) -> Attempt {
@@ -94,7 +94,7 @@ final class SegmentSupply: StorePart {
     return try commits.open(spare, for: stream, firstSequence: held.state.nextRecord, held) ? .again : .needsCheckpoint
   }
 
-  /// A segment for one record that is larger than the ordinary ones. Nil when the log has no room: try again.
+  /// Makes a segment for one record larger than the segment size. Returns nil if the log had no room; then try again.
   private func makeSingle(
     byteCount: Int, headByteCount: Int, payloadByteCount: Int, pageAligned: Bool
   ) throws(StoreError) -> (Reservation, UInt64)? {
@@ -118,10 +118,10 @@ final class SegmentSupply: StorePart {
     }
   }
 
-  /// Makes spares until there are `count`. Throws `noSpace` when there is room for none.
+  /// Makes spares until there are `count`. Throws `noSpace` if there is no room for one.
   ///
-  /// `isAhead`: nobody waits for one yet. Then no entry goes because the disk is full: it may have room again before a put
-  /// comes, and where no file can be made at all everything would go for nothing.
+  /// With `isAhead`, no thread waits for a spare yet, so a full disk evicts no entry. The disk may have room again
+  /// before a put comes; and if no file can be made at all, evictions would empty the store for nothing.
   func makeSpares(_ count: Int, isAhead: Bool = false) throws(StoreError) {
     try upkeepLock.withLock { upkeep throws(StoreError) in
       try gate.requireWritable()
@@ -136,14 +136,14 @@ final class SegmentSupply: StorePart {
     }
   }
 
-  /// Makes a segment file and names it in the log. Nil when the log had no room: a checkpoint
-  /// was written, try again.
+  /// Makes a segment file and names it in the log. Returns nil if the log had no room and a checkpoint was written;
+  /// then try again.
   ///
-  /// `evicts`: room that the budget has not is made, at the cost of entries; `evictsOnFullDisk`: also what the disk has not.
+  /// `evicts` allows evictions to make room in the budget, `evictsOnFullDisk` also on a full disk.
   func makeSegment(
     byteCount: Int, evicts: Bool = true, evictsOnFullDisk: Bool = true, _ upkeep: borrowing UpkeepLock.Held
   ) throws(StoreError) -> Segment? {
-    // The index of a checkpoint has to have room for it too.
+    // The checkpoint files need room for the segment's index entry too.
     let (needed, more, isAdmitted) = commitLock.withLock { held in
       let needed = catalog.checkpointByteCount()
       let more = needed - held.state.checkpoint.room
@@ -167,7 +167,7 @@ final class SegmentSupply: StorePart {
     let name = SegmentHeader.fileName(id)
     let made = try makeFileOnFullDisk(name, header, byteCount, evicts: evicts && evictsOnFullDisk, upkeep)
     var segment: Segment?
-    // Also where it throws.
+    // This also runs if the closure throws.
     defer { if segment == nil { removeUnnamed(name, byteCount: made.allocated, upkeep) } }
     segment = try commitLock.withLock { held throws(StoreError) -> Segment? in
       try gate.requireWritable()
@@ -192,7 +192,7 @@ final class SegmentSupply: StorePart {
     return segment
   }
 
-  /// The disk may be full while the budget is not: then so much is given back first.
+  /// Makes the file. If the disk is full while the budget is not, frees as many bytes first.
   private func makeFileOnFullDisk(
     _ name: String, _ header: SegmentHeader, _ byteCount: Int, evicts: Bool, _ upkeep: borrowing UpkeepLock.Held
   ) throws(StoreError) -> MadeFile {
@@ -203,7 +203,7 @@ final class SegmentSupply: StorePart {
         return try makeFile(name, header, byteCount)
       } catch {
         failure = gate.writeError(error)
-        // An orphan's name is not for a segment.
+        // If the name remains as an orphan, it cannot be used for a segment.
         guard removeUnnamed(name, byteCount: byteCount, upkeep) else { throw failure }
       }
       guard case .noSpace = failure, !hasGivenBack, try reclaimer.giveBack(byteCount, upkeep) else { throw failure }
@@ -211,8 +211,8 @@ final class SegmentSupply: StorePart {
     }
   }
 
-  /// Removes a file of so many bytes that no frame names. False when it stays: then it counts, and is an orphan as those
-  /// are that a crash leaves.
+  /// Removes a file that no frame names. Returns false if the file cannot be removed; then its bytes count as an
+  /// orphan's, like files left by a crash.
   @discardableResult
   private func removeUnnamed(
     _ name: String, byteCount: Int, _ upkeep: borrowing UpkeepLock.Held
@@ -234,7 +234,7 @@ final class SegmentSupply: StorePart {
     let mapping: Mapping?
     let window: FillWindow?
     let allocated: Int
-    /// Bytes by which the folder's own file has grown with the name.
+    /// Bytes that the name added to the folder itself.
     let folderGrowth: Int
   }
 
@@ -247,7 +247,7 @@ final class SegmentSupply: StorePart {
       file = try folders.segments.openFile(name, .create)
     } catch {
       guard error.code == SystemError.exists else { throw error }
-      // Left by an opening whose frames were lost; nothing refers to it.
+      // An opening whose frames were lost left this file, and nothing refers to it.
       try folders.segments.remove(name)
       file = try folders.segments.openFile(name, .create)
     }
@@ -262,7 +262,7 @@ final class SegmentSupply: StorePart {
       folderGrowth: try folders.segments.status().allocatedByteCount - before)
   }
 
-  /// A spare for copies, where there is none and room for one without taking it from an entry.
+  /// Makes a spare for copies if there is none and a segment fits without an eviction.
   func makeCopySpare(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
     let (isThere, byteCount) = commitLock.withLock { held in
       (held.state.writable.spare(held.state.segmentByteCount) != nil, held.state.segmentByteCount)
@@ -273,7 +273,7 @@ final class SegmentSupply: StorePart {
         commitLock.withLock { held in held.state.writable.addSpare(spare) }
       }
     } catch {
-      // A full disk, or budget: then with what room there is.
+      // The disk or the budget is full, so compaction uses the room that exists.
       guard case .noSpace = error else { throw error }
     }
   }

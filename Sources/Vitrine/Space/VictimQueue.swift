@@ -1,18 +1,19 @@
-/// The next entries to evict, and when old stamps were last lifted.
+/// The next entries to evict, and the time when old stamps were last lifted.
 struct VictimQueue {
   private let order: any EvictionOrder
-  /// Those that go next, the last first.
+  /// The next victims, in reverse order.
   private var queue: [Victim] = []
-  /// Where the recency clock stood when old stamps were last lifted.
+  /// The recency clock when old stamps were last lifted.
   private var lifted: UInt32?
 
   init(order: any EvictionOrder) { self.order = order }
 
-  /// The next to go, at most `count`, of those that have not been used since they were found. None when none are there,
-  /// and when each was used while they were looked for.
+  /// The next victims, at most `count`, without entries used since they were queued. Empty if there are no entries, or
+  /// if each was used during the search.
   mutating func next(_ count: Int, in keys: KeyTable) -> [Victim] {
     var victims: [Victim] = []
-    // What was just taken from the queue is still in the table, so it is filled only before anything is.
+    // Victims taken from the queue are still in the table and would be found again, so the queue is filled only before
+    // the first one is taken.
     for _ in 0..<2 where victims.isEmpty {
       if queue.isEmpty { queue = order.next(count, in: keys).reversed() }
       while victims.count < count, let victim = queue.popLast() {
@@ -22,7 +23,7 @@ struct VictimQueue {
     return victims
   }
 
-  /// Lifts old stamps once 2^30 uses have gone by, and at the first call.
+  /// Lifts old stamps if 2^30 uses have passed since the last time, and at the first call.
   mutating func liftStamps(of catalog: Catalog) {
     let now = catalog.keys.clock.now
     if let lifted, now &- lifted < 1 << 30 { return }
@@ -32,6 +33,6 @@ struct VictimQueue {
     catalog.useTimes.withLock { $0.lift(stamps.reading) }
   }
 
-  /// Takes back those that have not gone, which are next again.
+  /// Returns victims that were not evicted to the queue, as the next ones.
   mutating func putBack(_ victims: ArraySlice<Victim>) { queue.append(contentsOf: victims.reversed()) }
 }

@@ -1,19 +1,19 @@
-/// The segments that take records now, one for each stream at most, and the spares that come next.
+/// The open segments, at most one for each stream, and the spares to open next.
 struct WritableSegments {
-  /// Streams whose records lie in segments, by their raw values.
+  /// The streams with records in segments, in order of their raw values.
   static let streams = StreamKind.allCases.filter { $0 != .spare }
 
   private var open: [Segment?] = Array(repeating: nil, count: streams.count)
   private(set) var spares: [Segment] = []
 
-  /// The segment that takes the stream's records.
+  /// The open segment of a stream.
   subscript(stream: StreamKind) -> Segment? { open[Int(stream.rawValue)] }
 
   /// The open segments of all streams.
   var allOpen: [Segment] { open.compactMap { $0 } }
   var hasOpen: Bool { open.contains { $0 != nil } }
 
-  /// Gives records of the stream to a segment from now on, which is no spare any more.
+  /// Makes a segment, usually a spare, the open one of the stream.
   mutating func open(_ segment: Segment, for stream: StreamKind) {
     removeSpare(segment)
     open[Int(stream.rawValue)] = segment
@@ -32,7 +32,7 @@ struct WritableSegments {
   mutating func removeAllSpares() { spares = [] }
   func isSpare(_ segment: Segment) -> Bool { spares.contains { $0 === segment } }
 
-  /// A spare with room for a file of `byteCount` bytes.
+  /// A spare of at least `byteCount` bytes.
   func spare(_ byteCount: Int) -> Segment? { spares.first { $0.byteCount >= byteCount } }
   func spareCount(_ byteCount: Int) -> Int { spares.count { $0.byteCount >= byteCount } }
 }

@@ -1,37 +1,37 @@
 /// Bodies, batches and large puts that are in flight: the room that they hold, and the order in which others get it.
 ///
-/// A request is admitted before it takes its first byte, so nothing is evicted for a request that waits. Bodies together
-/// hold at most an eighth of the budget. The body that got room first may have more, so two bodies that grow do not wait
-/// for each other without end. Bodies, batches and large puts together hold at most the room beside the open segments.
-/// Other requests wait, first in, first out, and the end of a body or put admits them: no thread polls. `Docs/Budget.md`
-/// argues why each wait ends. Guarded by the store's commit lock.
+/// A request is admitted before it takes its first byte, so no entry is evicted for a request that waits. Bodies
+/// together hold at most an eighth of the budget. The body that got room first may have more, so two bodies that grow
+/// do not wait for each other without end. Bodies, batches and large puts together hold at most the room beside the
+/// open segments. Other requests wait, first in, first out, and the end of a body or put admits them: no thread polls.
+/// `Docs/Budget.md` argues why each wait ends. Guarded by the store's commit lock.
 struct Admissions {
   struct Limits {
-    /// Bytes that all bodies hold, but for the first of them.
+    /// Bytes that all bodies together may hold; the first of them may hold more.
     let bodies: Int
-    /// Bytes of all that is in flight, outside the segments that are open.
+    /// Bytes that everything in flight may hold outside the open segments.
     let all: Int
-    /// Bytes that one request finds at most, whatever ends and is evicted: nothing reclaims segments that Blobs hold.
+    /// The most bytes that one request can ever get: no eviction reclaims segments that `Blob`s hold.
     let each: Int
   }
 
   private var held = HeldRoom()
   /// Bodies that hold room, in the order in which they got it.
   private var holders = NumberedLine<UnfinishedBody>()
-  /// How many of them each thread alone can end; under nil those that any may.
+  /// How many of the holders each thread alone can end; under nil, those that any thread may end.
   private var holderCounts: [ObjectIdentifier?: Int] = [:]
-  /// Batches and large puts that are in flight, by their threads.
+  /// Batches and large puts in flight, counted by thread.
   private var placing: [ObjectIdentifier: Int] = [:]
   private var placingByteCount = 0
 
   private var bodies = NumberedLine<RoomWaiter>()
   private var growing = NumberedLine<RoomWaiter>()
   private var placements = NumberedLine<RoomWaiter>()
-  /// Changes that the ledger has refused. They try again when anything ends.
+  /// Changes that the ledger has refused. They are tried again when anything ends.
   private var retries = NumberedLine<RoomWaiter>()
-  /// How often room may have been freed. A change that was refused before the last time tries again at once.
+  /// How often room may have been freed. A change that was refused before the last time is tried again at once.
   private(set) var freeingCount = 0
-  /// Requests that were looked at so far, again and again where they wait. A test counts with it.
+  /// How often requests were examined, each look at a waiting request included. Tests read it.
   private(set) var lookCount = 0
 
   var waiterCount: Int { bodies.count + growing.count + placements.count + retries.count }
@@ -39,12 +39,14 @@ struct Admissions {
 
   // MARK: Bodies
 
-  /// Enters `byteCount` more for a body, or lines it up: nil when they have been entered. `sleeper` is the thread that will
-  /// wait; with nil a task will. Throws `noSpace` where only that thread could end the wait.
+  /// Admits `byteCount` more bytes for a body. Returns nil if they were admitted, else the waiter that was lined up.
+  ///
+  /// `sleeper` is the thread that will wait; nil means that a task will. Throws `noSpace` if only that thread could end
+  /// the wait, or if a body can never get so many bytes.
   mutating func admit(
     _ body: UnfinishedBody, _ byteCount: Int, _ limits: Limits, sleeper: ThreadContext.Token?
   ) throws(StoreError) -> RoomWaiter? {
-    // Admitted while it waited.
+    // The bytes were admitted while the body waited.
     if body.unusedByteCount >= byteCount {
       body.unusedByteCount -= byteCount
       return nil
@@ -101,13 +103,13 @@ struct Admissions {
     holderCounts[body.threadID] = count > 0 ? count : nil
   }
 
-  /// The bytes that were admitted for a body lie in a segment from now on.
+  /// Notes that the bytes admitted for a body lie in a segment from now on.
   mutating func lend(_ room: Reservation, to body: UnfinishedBody) {
     body.room = room
     held.lend(room.segment, body.heldByteCount)
   }
 
-  /// It has ended, and holds nothing any more.
+  /// Ends a body: it no longer holds or awaits any room.
   mutating func end(_ body: UnfinishedBody) {
     if let waiter = body.waiter {
       withdraw(waiter)
@@ -119,7 +121,8 @@ struct Admissions {
     forget(body)
   }
 
-  /// Notes that the calling thread works on a body, alone from now on when it `takesOver`.
+  /// Notes that the calling thread works on a body. With `takesOver`, this thread alone does so from now on; without
+  /// it, a second thread makes the body one that any thread may end.
   mutating func touch(_ body: UnfinishedBody, takesOver: Bool = false) {
     let current = ThreadContext.current.token
     let thread = takesOver || body.thread === current ? current : nil
@@ -133,8 +136,9 @@ struct Admissions {
 
   // MARK: Batches and large puts
 
-  /// Enters records of so many bytes that the calling thread is about to place, or lines the thread up: nil when they have
-  /// been entered. Throws `noSpace` where only the thread itself could end the wait.
+  /// Admits `byteCount` bytes of records that the calling thread is about to place. Returns nil if they were admitted,
+  /// else the waiter that was lined up. Throws `noSpace` if only the thread itself could end the wait, or if a request
+  /// can never get so many bytes.
   mutating func beginPlacing(_ byteCount: Int, _ limits: Limits) throws(StoreError) -> RoomWaiter? {
     if byteCount > limits.each { throw .noSpace }
     let thread = ThreadContext.current.token
@@ -160,7 +164,7 @@ struct Admissions {
     placingByteCount += byteCount
   }
 
-  /// They have been committed, or are dead.
+  /// Ends the placing of records that were committed or are dead.
   mutating func endPlacing(_ byteCount: Int) {
     let current = ObjectIdentifier(ThreadContext.current.token)
     let count = (placing[current] ?? 1) - 1
@@ -168,10 +172,10 @@ struct Admissions {
     placingByteCount -= byteCount
   }
 
-  /// Whether all room that is in flight is the calling thread's own.
+  /// Whether all room in flight belongs to the calling thread.
   var areOwn: Bool { canOnlyEnd(ThreadContext.current.token) }
 
-  /// Whether no other thread could end anything.
+  /// Whether no other thread could end anything that is in flight.
   private func canOnlyEnd(_ thread: ThreadContext.Token) -> Bool {
     let thread = ObjectIdentifier(thread)
     return placing.count == (placing[thread] == nil ? 0 : 1)
@@ -199,7 +203,8 @@ struct Admissions {
     }
   }
 
-  /// Lines up a change that the ledger has refused. Nil when room may have been freed since the count was `freeingCount`.
+  /// Lines up a change that the ledger has refused. Returns nil if room may have been freed since the count was
+  /// `freeingCount`.
   mutating func lineUpRetry(since freeingCount: Int) -> RoomWaiter? {
     guard freeingCount == self.freeingCount else { return nil }
     let waiter = RoomWaiter(0, body: nil, thread: ThreadContext.current.token, line: .retries)
@@ -221,7 +226,7 @@ struct Admissions {
     return true
   }
 
-  /// Room may have been freed: changes that the ledger has refused try again.
+  /// Notes that room may have been freed, and wakes the changes that the ledger has refused.
   mutating func wakeRetries() {
     freeingCount &+= 1
     for waiter in Array(retries.all) {
@@ -230,11 +235,12 @@ struct Admissions {
     }
   }
 
-  /// Admits the requests that fit by now, in their order, and refuses those that wait only for their own threads by now.
+  /// Admits the waiting requests that fit now, in their order. Refuses those that wait only for their own threads by
+  /// now.
   mutating func admitNext(_ limits: Limits) {
     wakeRetries()
     if waiterCount == 0 { return }
-    // Each of these, since others may be waiting for it.
+    // Each growing body is tried, because other requests may wait for it.
     for waiter in Array(growing.all) { _ = admit(waiter, limits) }
     while let waiter = placements.first, admit(waiter, limits) {}
     while let waiter = bodies.first, admit(waiter, limits) {}

@@ -1,4 +1,4 @@
-/// Writes batches.
+/// Writes batches; each is committed as a whole.
 final class BatchWriter: StorePart {
   let context: StoreContext
   private let gate: WriteGate
@@ -62,8 +62,8 @@ final class BatchWriter: StorePart {
   private func place(
     _ batch: WriteBatch, _ durability: Durability, _ arena: KeyArena, _ pending: inout [PendingOperation]
   ) throws(StoreError) {
-    // What follows an original follows the batch's own first: the one it puts, or none where it removes it. So those
-    // are decided before the rest.
+    // A style that follows its original follows the one that the batch puts, or none if the batch removes it. So
+    // originals are placed first.
     var originals: [[UInt8]: Source?] = [:]
     let order =
       batch.operations.indices.filter { batch.operations[$0].key.style == .original }

@@ -1,4 +1,4 @@
-/// Begins and ends unfinished bodies, and gives them room in segments.
+/// Begins and ends unfinished bodies, and reserves room for them in segments.
 final class BodyRegistry: StorePart {
   let context: StoreContext
   private let gate: WriteGate
@@ -21,7 +21,7 @@ final class BodyRegistry: StorePart {
     self.stagedFiles = stagedFiles
   }
 
-  /// `isAnybodys` when calls about it come from threads that nobody chose.
+  /// Begins a body. `isAnybodys` is true if calls about the body come from threads that its owner does not choose.
   func begin(_ target: BodyTarget, length: Int?, isAnybodys: Bool) throws(StoreError) -> UnfinishedBody {
     let hash = target.key.url.withUnsafeBytes { catalog.hasher.key($0, styleTag: target.key.style.tag) }
     return try commitLock.withLock { held throws(StoreError) in
@@ -30,10 +30,11 @@ final class BodyRegistry: StorePart {
     }
   }
 
-  /// Committed or abandoned: its room is given back, or dead, and may be another's. A forked child leaves the parent's alone.
+  /// Ends a body that was committed or abandoned. Its room is free or dead, and another request may get it. A forked
+  /// child leaves the bodies of its parent alone.
   func end(_ body: UnfinishedBody) {
     if gate.isForkedChild { return }
-    // Its file goes before others are admitted, since they may need the room.
+    // The file is dropped before other requests are admitted, because they may need its room.
     let staged = commitLock.withLock { held in held.state.unfinished.contains(body) ? body.stagedFile : nil }
     if let staged { stagedFiles.drop(staged) }
     let isDead = commitLock.withLock { held -> Bool in
@@ -49,7 +50,8 @@ final class BodyRegistry: StorePart {
     if isDead { signal.wake() }
   }
 
-  /// Lends room for a payload of known length to a body; answers what to wait for when it may not wait itself.
+  /// Reserves room in a segment for a payload of known length, and lends it to a body. Returns the waiter if the body
+  /// has to wait and `waits` is false.
   func lend(byteCount: Int, to body: UnfinishedBody, waits: Bool) throws(StoreError) -> RoomWaiter? {
     let (stream, headByteCount) = try body.target.withPut(preparer) { put in
       (put.stream, put.headByteCount(storedByteCount: byteCount))
@@ -75,8 +77,9 @@ final class BodyRegistry: StorePart {
     return nil
   }
 
-  /// Lent room whose payload is there is about to get its head: a number for the record, which is as new as its commit,
-  /// and whether the segment has to be synced before a frame names it. The pending count is the commit's to settle.
+  /// Takes back lent room that holds its whole payload and is about to get its head. Returns a number for the record,
+  /// which is as new as its commit, and whether the segment must be synced before a frame names it. The commit settles
+  /// the pending count.
   func takeBack(_ room: Reservation) throws(StoreError) -> (sequence: UInt64, isPassed: Bool) {
     try commitLock.withLock { held throws(StoreError) in
       try gate.requireWritable()
@@ -85,8 +88,8 @@ final class BodyRegistry: StorePart {
     }
   }
 
-  /// Aborts the bodies that `isWanted`, which is asked under no lock. Before a removal looks at the entries: a body that
-  /// was committed meanwhile is an entry by then.
+  /// Aborts the bodies that `isWanted` accepts. Calls `isWanted` under no lock. A removal must call this before it
+  /// looks at the entries: a body that was committed meanwhile is an entry by then.
   func abortBodies(where isWanted: (UnfinishedBody, _ receivedByteCount: Int) -> Bool) throws(StoreError) {
     let bodies = commitLock.withLock { held in held.state.unfinished.all.map { ($0, $0.receivedByteCount) } }
     let wanted = bodies.filter(isWanted)

@@ -1,10 +1,10 @@
-/// Where a body goes once it is whole: its key, and what goes with it.
+/// The key under which a body is stored once it is whole, and the options of that put.
 struct BodyTarget: Sendable {
   let key: CacheKey
   let options: PutOptions
 
-  /// Checks the arguments, and lends a put of this target without its bytes, which ``PreparedPut/carry(_:_:pieces:)``
-  /// adds.
+  /// Checks the arguments, and passes `body` a put of this target without its bytes. ``PreparedPut/carry(_:_:pieces:)``
+  /// adds the bytes.
   func withPut<R>(
     _ preparer: PutPreparer, _ body: (PreparedPut) throws(StoreError) -> R
   ) throws(StoreError) -> R {
@@ -19,7 +19,7 @@ struct BodyTarget: Sendable {
     }
   }
 
-  /// Lends a put of `value`, prepared as any other.
+  /// Passes `body` a put of `value` that is prepared like any other put.
   func withPut<R>(
     _ preparer: PutPreparer, of value: UnsafeRawBufferPointer, _ body: (PreparedPut) throws(StoreError) -> R
   ) throws(StoreError) -> R {
@@ -45,7 +45,7 @@ struct BodyTarget: Sendable {
 }
 
 extension PreparedPut {
-  /// The bytes, as they lie in lent room already.
+  /// Adds the bytes, which already lie in lent room.
   mutating func carry(_ value: UnsafeRawBufferPointer, _ digest: Digest, pieces: [UInt64] = []) {
     self.value = value
     stored = value

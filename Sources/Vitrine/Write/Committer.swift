@@ -1,6 +1,4 @@
-/// Commits operations: one frame, then the index.
-///
-/// Where changes happen: one frame, then the index, both under the commit lock, which is what makes WAL order the order of
+/// Commits operations: one frame, then the index, both under the commit lock. That lock makes WAL order the order of
 /// changes (rule 1).
 final class Committer: StorePart {
   let context: StoreContext
@@ -31,11 +29,11 @@ final class Committer: StorePart {
     self.originals = originals
   }
 
-  /// Makes the operations happen, together: one frame, then the index. Answers the frame's number, or nil when a put
-  /// has to be placed again because what it shares has gone or what it carries is shared by now.
+  /// Commits the operations together: one frame, then the index. Returns nil if a put must be placed again, because the
+  /// payload that it shares is gone or the payload that it carries is shared by now.
   ///
-  /// The operations are of different keys: what one does never depends on another of them. `awaitsSync`: the caller makes
-  /// the frame durable next.
+  /// The operations have different keys, and none depends on another. `awaitsSync` is true if the caller makes the
+  /// frame durable next.
   func commit(
     _ operations: [PendingOperation], moreKeys: Int, awaitsSync: Bool = false
   ) throws(StoreError) -> Committed? {
@@ -75,11 +73,12 @@ final class Committer: StorePart {
     }
   }
 
-  /// The reservations are no longer on their way: committed, or dead room.
+  /// Settles the reservations of operations that are committed or abandoned, and notes when the entries expire.
   func settle(_ operations: [PendingOperation], _ held: borrowing CommitLock.Held) {
     for operation in operations {
       if case .put(let reservation, _, _, _, _) = operation.kind { reservation.segment.pendingCount -= 1 }
-      // After the index has it: a pass over the index that begins in between finds the entry, and later ones the note.
+      // After the index has the entry: a pass over the index that begins in between finds the entry, and a later pass
+      // finds the note.
       if let due = operation.due { expirations.note(operation.hash, due: due) }
     }
   }
@@ -89,11 +88,11 @@ final class Committer: StorePart {
     case placeAgain
     case needsCheckpoint
     case needsRoomForIndex
-    /// For so many new entries.
+    /// The number of new entries that need room.
     case needsEviction(Int)
-    /// At the entries of a URL whose original is put.
+    /// The entries of a URL whose original is put must be looked at.
     case needsLook
-    /// Of so many styles of a URL.
+    /// The URL, and the number of its styles that must be evicted.
     case needsStyleEviction(KeyHash, Int)
     case exceedsLog
   }
@@ -108,10 +107,10 @@ final class Committer: StorePart {
       if let outcome = try obstacle(operations, looks, held) { return outcome }
       if originals.needsLook(operations, crowds, looks: looks, held) { return .needsLook }
       let (changes, removedCount) = changes(of: operations, crowds, held)
-      // Each operation has its share already; a removal takes 56 bytes.
+      // Each operation has its share in `bound` already. Every further change is a removal, which takes 56 bytes.
       let bound = bound + max(0, changes.count - operations.count) * 64
       if bound > wal.capacity { return .exceedsLog }
-      // Nothing to do counts as done when everything before it is.
+      // Without a change, the commit is done when all earlier frames are.
       var sequence = wal.nextSequence - 1
       if !changes.isEmpty {
         guard try commits.makeRoom(bound, held) else { return .needsCheckpoint }
@@ -130,8 +129,8 @@ final class Committer: StorePart {
     }
   }
 
-  /// A batch larger than the log commits by a checkpoint (rule 8): no frame may come between it and the changes, so
-  /// everybody waits until it is durable. Nil when something has to be done first.
+  /// Commits a batch larger than the log by a checkpoint (rule 8). No frame may come between the checkpoint and the
+  /// changes, so all writers wait until it is durable. Returns nil if something must be done first.
   func commitByCheckpoint(
     _ operations: [PendingOperation], _ crowds: Crowds = [:]
   ) throws(StoreError) -> Committed? {
@@ -159,7 +158,7 @@ final class Committer: StorePart {
     }
   }
 
-  /// What keeps the operations from being committed now.
+  /// Returns the reason why the operations cannot be committed now; nil if there is none.
   private func obstacle(
     _ operations: [PendingOperation], _ looks: Int, _ held: borrowing CommitLock.Held
   ) throws(StoreError) -> CommitOutcome? {
@@ -175,7 +174,7 @@ final class Committer: StorePart {
     return catalog.checkpointByteCount(moreKeys: puts) <= held.state.checkpoint.room ? nil : .needsRoomForIndex
   }
 
-  /// What the operations come to, and how many keys will go.
+  /// Returns the changes that the operations make, and the number of keys that they remove.
   func changes(
     of operations: [PendingOperation], _ crowds: Crowds, _ held: borrowing CommitLock.Held
   ) -> (changes: [Change], removedCount: Int) {
@@ -212,7 +211,8 @@ final class Committer: StorePart {
     return (changes.list, removedCount)
   }
 
-  /// Puts come in the operations' order, so the records that the frame carries are found by walking along.
+  /// Encodes the changes. Puts are in the order of the operations, so one walk along these finds the records that the
+  /// frame carries.
   private func encode(
     _ changes: [Change], of operations: [PendingOperation], _ held: borrowing CommitLock.Held
   ) {
@@ -239,18 +239,18 @@ final class Committer: StorePart {
     }
   }
 
-  /// Whether what the puts share is still there, and what they carry still new.
+  /// Whether the payloads that the puts share are still there, and the payloads that they carry are still new.
   private func isStillRight(
     _ operations: [PendingOperation], _ held: borrowing CommitLock.Held
   ) -> Bool {
-    // What one of them stores, another may share. Made where any shares at all.
+    // A put may share a payload that another of the operations stores. Computed only if a put shares a payload.
     lazy var own = operations.count > 1 ? recordNumbers(operations) : [:]
     for operation in operations {
       guard case .put(_, _, _, let shared, _) = operation.kind else { continue }
       if let expected = operation.expected, keyFinder.find(operation, held) != expected { return false }
       if let original = operation.original, keyFinder.sourceOfOriginal(operation, held) != original { return false }
       if let shared {
-        // By its number too: the place may have been given to another record meanwhile, even to one of these.
+        // The number is compared too, because the location may belong to another record by now, even to one of these.
         if own[shared.location] != shared.origin,
           catalog.contents.count(catalog.hasher.content(operation.digest), shared.location) == 0
             || catalog.lockedRecord(at: shared.location, checks: false)?.header.origin != shared.origin
@@ -272,8 +272,8 @@ final class Committer: StorePart {
     return numbers
   }
 
-  /// Whether a blob with the same digest came since the put was placed: one that was not looked at then. Numbers do not
-  /// tell, since an earlier one may be committed later.
+  /// Whether a blob with the same digest was committed since the put was placed, and was not compared then. Record
+  /// numbers do not tell, because a lower number may be committed later.
   private func isSharedByNow(
     _ operation: PendingOperation, _ held: borrowing CommitLock.Held
   ) -> Bool {
@@ -288,7 +288,8 @@ final class Committer: StorePart {
     return isShared
   }
 
-  /// How many of the puts are of keys that are not there, where that matters: else as if none were.
+  /// Returns how many puts are of keys that are not in the index; 0 if the entry budget suffices in any case. Throws
+  /// `noSpace` if they exceed the budget by themselves.
   private func newEntries(
     _ operations: [PendingOperation], _ puts: Int, _ held: borrowing CommitLock.Held
   ) throws(StoreError) -> Int {
@@ -302,11 +303,12 @@ final class Committer: StorePart {
     return new
   }
 
-  /// A URL by its hash, and how many of its styles have to go before the operations are committed: nil when none have to.
+  /// Returns a URL's hash, and how many of its styles must be evicted before the operations are committed; nil if none
+  /// must.
   func excessStyles(
     _ operations: [PendingOperation], _ held: borrowing CommitLock.Held
   ) -> (url: KeyHash, count: Int)? {
-    // Entries that are only written anew evict no other.
+    // An entry that is only written anew does not evict another one.
     guard let most = context.maximumStyles, !gate.mistrustsEarlierRecords else { return nil }
     var new: [KeyHash: Int] = [:]
     for operation in operations where operation.location != nil {
@@ -321,7 +323,7 @@ final class Committer: StorePart {
     }
     for (url, new) in new {
       let count = catalog.keys.styleCount(url, without: Style.original.tag)
-      // A batch with more styles than may be keeps all of its own.
+      // A batch with more styles than the limit keeps all of its own.
       if count > 0, count + new > most { return (url, min(count, count + new - most)) }
     }
     return nil
@@ -331,8 +333,8 @@ final class Committer: StorePart {
 struct Committed {
   /// 0 for a commit that a checkpoint has made durable.
   let sequence: UInt64
-  /// Keys that were there and are no longer.
+  /// Number of keys that were in the index and are removed.
   let removedCount: Int
-  /// Nothing lives any more in some sealed segment: upkeep can give its space back.
+  /// True if no record in some sealed segment is live any more, so upkeep can reclaim its space.
   let emptiesSegment: Bool
 }

@@ -1,7 +1,5 @@
-/// Finds a stored blob with the same bytes.
-///
-/// Content addressing: equal bytes are stored once. A digest only points at candidates; encoding class, layout and
-/// length must agree, and the bytes are compared.
+/// Finds a stored blob with the same bytes, so that equal bytes are stored once. A digest only names candidates:
+/// encoding class, layout and length must agree, and the bytes are compared.
 final class Deduplicator: StorePart {
   let context: StoreContext
   private let gate: WriteGate
@@ -15,7 +13,7 @@ final class Deduplicator: StorePart {
     self.payloads = payloads
   }
 
-  /// A blob with these bytes that is already stored, and the candidates that were looked at and are none.
+  /// Returns a stored blob with these bytes, or nil and the candidates that were compared and cannot be shared.
   func findShared(_ put: PreparedPut) -> (shared: Shared?, others: [Location]) {
     let content = catalog.hasher.content(put.digest)
     var others: [Location] = []
@@ -40,7 +38,7 @@ final class Deduplicator: StorePart {
       defer { ThreadContext.current.releaseValue() }
       return equalBytes(value, put.value) ? shared(header, location) : nil
     }
-    // Zeros that stand for a page which could not be read may equal what is put, and are yet not there.
+    // Zeros that replace a page which could not be read may equal the bytes of the put, but are not on the disk.
     return equalBytes(stored, put.value) && !catalog.isDamaged(stored, pin) ? shared(header, location) : nil
   }
 

@@ -1,7 +1,7 @@
 /// Removes entries that are damaged, lost, outdated or expired.
 ///
-/// What becomes of reads in whose memory the bus error guard has put zeros (``BusErrors``). Zeros may come at any time, so
-/// what was read counts only if, afterwards, it is not among the pages that were replaced.
+/// The bus error guard (``BusErrors``) may put zeros into mapped memory at any time during a read. So bytes that were
+/// read count only if they are not among the replaced pages afterwards.
 final class EntryRemover: StorePart {
   let context: StoreContext
   private let gate: WriteGate
@@ -24,16 +24,19 @@ final class EntryRemover: StorePart {
     self.readAhead = readAhead
   }
 
-  /// Drops an entry that failed its check. False when it could not be: the store is being closed, or fails. `segment` is the one in
-  /// which it was found, where its slot may have been given anew since: nothing of another one is meant.
+  /// Drops an entry that failed its check. Returns false if that is not possible: the store is closing, its writes
+  /// fail, or this process is a forked child.
+  ///
+  /// `segment` is the number of the segment in which the entry was found, if another segment may have its slot by now.
+  /// An entry in another segment is left alone.
   @discardableResult
   func drop(_ hash: KeyHash, _ location: Location, in segment: UInt64? = nil) -> Bool {
     let isLost = checker.isFromBefore(location)
-    // What is being closed has its index to write yet: nothing goes from that without its frame.
-    // In a forked child nobody may ever let the commit lock go.
+    // A closing store still writes its index: no entry leaves that index without its frame. In a forked child, the
+    // commit lock may be held forever.
     if gate.isClosing || gate.isForkedChild { return false }
     if gate.isReadOnly || (try? gate.requireWritable()) == nil {
-      // The entry may have moved on meanwhile: then nothing was lost.
+      // The entry may have moved meanwhile: then nothing was lost.
       let wasThere = commitLock.withLock { held in
         guard catalog.keys.find(hash, location), catalog.isStill(segment, location) else { return false }
         catalog.dropUnread(hash, location)
@@ -50,14 +53,14 @@ final class EntryRemover: StorePart {
     }
   }
 
-  /// Drops and counts an entry whose bytes turned out damaged while they were lent. They have been given back.
+  /// Drops and counts an entry whose bytes turned out to be damaged during a borrow, which has ended by now.
   @inline(never)
   func dropDamaged(_ borrow: Borrow) {
     catalog.keys.correctHitToMiss(borrow.hash)
     drop(borrow.hash, borrow.location)
   }
 
-  /// Drops entries that were lost, where they are still there.
+  /// Drops those of the lost entries that are still there.
   func drop(_ entries: [LostEntry], _ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
     for start in stride(from: 0, to: entries.count, by: 64) {
       let part = entries[start..<min(start + 64, entries.count)]
@@ -73,8 +76,8 @@ final class EntryRemover: StorePart {
     }
   }
 
-  /// Removes those of the entries that are still there as they were named, in one frame; answers how many, and the bytes
-  /// that died, or nil when the log has no room for it now. `closing` is for a removal that is part of closing.
+  /// Removes, in one frame, those of the named entries whose records are still the same. Returns how many, and the
+  /// bytes that died; or nil if the log has no room now. `closing` is true for a removal that is part of closing.
   func tryToRemove(
     _ names: some Collection<RecordName>, closing: Bool = false
   ) throws(StoreError) -> (count: Int, byteCount: Int)? {
@@ -83,7 +86,7 @@ final class EntryRemover: StorePart {
       try gate.requireWritable(closing: closing)
       var changes = FrameChanges(capacity: names.count)
       for name in names where catalog.keys.find(name.hash, name.location) {
-        // By its number too: the place may have been given to another record of the key.
+        // The number is compared too, because the location may hold another record of the key by now.
         guard catalog.lockedRecord(at: name.location, checks: false)?.header.sequence == name.sequence else { continue }
         changes.remove(name.hash, name.location, from: catalog)
       }
@@ -93,7 +96,7 @@ final class EntryRemover: StorePart {
     }
   }
 
-  /// Removes a damaged entry. False when it had gone already.
+  /// Removes a damaged entry. Returns false if it was gone already.
   func removeDamaged(
     _ hash: KeyHash, _ location: Location, in segment: UInt64? = nil
   ) throws(StoreError) -> Bool {
@@ -109,7 +112,8 @@ final class EntryRemover: StorePart {
     }
   }
 
-  /// An entry that has its own source was asked for by another: it goes. What cannot be written down now stays.
+  /// Removes an entry that has its own source and was requested with another one. If the removal cannot be logged now,
+  /// the entry stays.
   func dropOutdated(_ hash: KeyHash, _ location: Location, sequence: UInt64) {
     _ = try? tryToRemove([RecordName(hash: hash, location: location, sequence: sequence)])
   }

@@ -1,12 +1,12 @@
-/// Takes entries out of the index that a refused change has named.
+/// Removes from the index the entries that a refused change has named.
 ///
-/// A folder that is deleted, moved or replaced while its store is open. Once that was noticed, nothing is written any more:
-/// neither a frame nor a checkpoint. So the index may forget what a refused change would have replaced or removed, and no
-/// get gives that any more; what no change has named stays readable.
+/// After a failed write or sync, and once the folder of an open store is found deleted, moved or replaced, neither a
+/// frame nor a checkpoint is written any more. So the index may forget the entries that a refused change would have
+/// replaced or removed, and later gets miss them. All other entries stay readable.
 ///
-/// A deletion is noticed by the names of the folder and of what is in it. Changes that wait for the disk ask for all names
-/// behind their sync. Removals, batches, bodies and drawings ask for `LOCK` under the store's path before they begin, which
-/// is one call to the system. Buffered puts rely on an earlier look for a tenth of a second.
+/// A deletion is noticed by the names of the folder and of its parts. Changes that wait for the disk check all names
+/// after their sync. Removals, batches, bodies and drawings check `LOCK` under the store's path before they begin,
+/// which is one system call. Buffered puts rely on an earlier check for 100 ms.
 final class Forgetter: StorePart {
   let context: StoreContext
   private let gate: WriteGate
@@ -22,8 +22,8 @@ final class Forgetter: StorePart {
     self.walk = walk
   }
 
-  /// Takes entries out of the index that a refused change has named. `withStyles`: for an original, all styles of its URL,
-  /// which a put of another one would have taken along. Nothing while the store can still write.
+  /// Removes from the index the entries that a refused change has named. With `withStyles`, an original takes all
+  /// styles of its URL along, as a put of another original would. Does nothing while the store can still write.
   func forget(_ keys: [CacheKey], withStyles: Bool = false) {
     let arena = KeyArena()
     let gone = keys.map { key in
@@ -35,7 +35,7 @@ final class Forgetter: StorePart {
         digest: Digest(high: 0, low: 0), logicalByteCount: 0, kind: isWhole ? .removeStyles : .remove)
     }
     forgetting { sequence, held in
-      // One by one: a key may be among the styles of another.
+      // One by one, because a key may be among the styles of another.
       for operation in gone {
         _ = catalog.apply(committer.changes(of: [operation], [:], held).changes, sequence: sequence, isChecked: true)
       }
@@ -43,10 +43,10 @@ final class Forgetter: StorePart {
     withExtendedLifetime(arena) {}
   }
 
-  /// All styles of a URL.
+  /// Forgets all styles of a URL.
   func forgetStyles(_ url: [UInt8]) { forget([CacheKey(bytes: url)], withStyles: true) }
 
-  /// Entries that `isWanted` picks.
+  /// Forgets the entries that `isWanted` accepts.
   func forget(where isWanted: (RecordView, KeySlot) -> Bool) {
     guard gate.writesNoMore else { return }
     var keys: [CacheKey] = []
@@ -69,7 +69,7 @@ final class Forgetter: StorePart {
   }
 
   private func forgetting(_ body: (_ sequence: UInt64, _ held: borrowing CommitLock.Held) -> Void) {
-    // In a forked child another thread of the parent may have held the lock.
+    // In a forked child, the lock may be held forever, because another thread of the parent held it at the fork.
     if gate.isForkedChild { return }
     commitLock.withLock { held in if gate.writesNoMore, let wal { body(wal.appendedSequence, held) } }
   }

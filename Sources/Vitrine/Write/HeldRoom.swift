@@ -1,29 +1,29 @@
-/// The bytes of the disk that unfinished bodies hold, none of which can be reclaimed before they end.
+/// The bytes of the disk that unfinished bodies hold. None of them can be reclaimed before the bodies end.
 ///
-/// A body counts with what was admitted for it; a segment that is closed to others counts whole, once, as long as a body
-/// has room in it. The sums are kept up to date, so that asking for them costs a look at the few open segments. Guarded by
+/// A body counts with the bytes admitted for it. A segment that is closed to others counts whole, once, as long as a
+/// body has room in it. The sums are kept up to date, so reading them costs a look at the few open segments. Guarded by
 /// the store's commit lock.
 struct HeldRoom {
   private struct Lender {
     let segment: Segment
     var byteCount = 0
     var bodyCount = 0
-    /// The bytes that it counts with, since it was found closed.
+    /// The bytes with which the segment counts since it was found closed; nil before that.
     var closedByteCount: Int?
   }
 
-  /// Of bodies without room in a segment.
+  /// Bytes of bodies without room in a segment.
   private var looseByteCount = 0
-  /// By slot: the segments in which bodies have room.
+  /// The segments in which bodies have room, by slot.
   private var lenders: [Int: Lender] = [:]
-  /// Those of them that were open when they were last looked at.
+  /// Slots of the lenders that were open when they were last looked at.
   private var open: [Int] = []
   private var closedByteCount = 0
 
-  /// A body without room was admitted so many more bytes, or fewer.
+  /// Adds bytes that were admitted for a body without room in a segment. A negative count takes bytes back.
   mutating func add(_ byteCount: Int) { looseByteCount += byteCount }
 
-  /// The bytes that were admitted for a body lie in a segment from now on.
+  /// Notes that the bytes admitted for a body lie in a segment from now on.
   mutating func lend(_ segment: Segment, _ byteCount: Int) {
     looseByteCount -= byteCount
     if lenders[segment.slot] == nil {
@@ -34,7 +34,7 @@ struct HeldRoom {
     lenders[segment.slot]?.bodyCount += 1
   }
 
-  /// A body with room in a segment has ended.
+  /// Ends a body with room in a segment.
   mutating func end(_ segment: Segment, _ byteCount: Int) {
     guard var lender = lenders[segment.slot] else { return }
     lender.byteCount -= byteCount
@@ -45,14 +45,14 @@ struct HeldRoom {
     closedByteCount -= lender.closedByteCount ?? 0
   }
 
-  /// A segment was cut to its written part.
+  /// Notes that a segment was cut to its written part.
   mutating func noteLength(of segment: Segment) {
     guard let counted = lenders[segment.slot]?.closedByteCount else { return }
     lenders[segment.slot]?.closedByteCount = segment.byteCount
     closedByteCount += segment.byteCount - counted
   }
 
-  /// All of it, and the part that lies outside the segments that are open.
+  /// Returns all held bytes, and the part that lies outside the open segments.
   mutating func byteCounts() -> (all: Int, outsideOpen: Int) {
     var byteCount = 0
     open.removeAll { slot in

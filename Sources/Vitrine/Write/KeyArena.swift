@@ -1,4 +1,4 @@
-/// Copies of keys that pending operations point at, for as long as they are being written.
+/// Copies of the keys that pending operations point at. They live as long as the arena.
 final class KeyArena {
   private var blocks: [UnsafeMutableRawBufferPointer] = []
   deinit { for block in blocks { block.deallocate() } }

@@ -8,7 +8,7 @@ final class KeyFinder: StorePart {
     self.checker = checker
   }
 
-  /// The source that a put gets which follows its original, as it is now.
+  /// Returns the present source of the original that the operation's put follows.
   func sourceOfOriginal(
     _ operation: PendingOperation, _ held: borrowing CommitLock.Held
   ) -> Source? {
@@ -21,12 +21,12 @@ final class KeyFinder: StorePart {
     }
   }
 
-  /// The live record of the operation's key. Nothing that it looks at can go.
+  /// Returns the live record of the operation's key. No record that it reads can be removed meanwhile.
   func find(_ operation: PendingOperation, _ held: borrowing CommitLock.Held) -> Location? {
     find(operation.hash, operation.url, operation.style, held).location
   }
 
-  /// The live record of a key, and the entries met on the way whose records cannot be read.
+  /// Returns the live record of a key, and the entries with the same hash whose records could not be read.
   func find(
     _ hash: KeyHash, _ url: UnsafeRawBufferPointer, _ style: UnsafeRawBufferPointer,
     _ held: borrowing CommitLock.Held
@@ -44,7 +44,7 @@ final class KeyFinder: StorePart {
     return (nil, damaged)
   }
 
-  /// The record at a location, written back from the log if it has to be.
+  /// Returns the record at a location, restored from the log if necessary.
   func restoredRecord(
     at location: Location, checks: Bool = true, _ held: borrowing CommitLock.Held
   ) -> RecordView? {

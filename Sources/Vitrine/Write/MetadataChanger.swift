@@ -1,4 +1,4 @@
-/// Changes metadata and expiry without the payload.
+/// Changes the metadata and the expiry of an entry without its payload.
 final class MetadataChanger: StorePart {
   let context: StoreContext
   private let gate: WriteGate
@@ -23,7 +23,7 @@ final class MetadataChanger: StorePart {
     self.putter = putter
   }
 
-  /// False when the key is not there.
+  /// Returns false if the key is not in the store.
   func change(
     _ url: UnsafeRawBufferPointer, _ style: Style, _ change: HeadChange, durability: Durability?
   ) throws(StoreError) -> Bool {
@@ -45,13 +45,13 @@ final class MetadataChanger: StorePart {
     }
   }
 
-  /// Nil when there is no such entry; success with nil when it changed meanwhile.
+  /// Makes one attempt. Returns nil if there is no such entry, and success with nil if the entry changed meanwhile.
   private func attempt(
     _ url: UnsafeRawBufferPointer, _ style: Style, _ styleBytes: UnsafeRawBufferPointer, _ change: HeadChange,
     _ durability: Durability
   ) -> Result<UInt64?, StoreError>? {
     let hash = catalog.hasher.key(url, styleTag: style.tag)
-    // The check of a first read, so that a synced change never vouches for a payload that is gone (rule 3).
+    // The entry is checked as by a first read, so a synced change never vouches for a payload that is gone (rule 3).
     let borrow = reader.borrow(url, styleBytes, hash, counts: false)
     guard borrow.isFound else { return nil }
     reader.giveBack(borrow)
@@ -59,7 +59,7 @@ final class MetadataChanger: StorePart {
     defer { pin.release() }
     guard let view = catalog.record(at: slot.location, checks: true) else { return nil }
     let header = view.header
-    // Seldom elsewhere than where the borrow has found it.
+    // The payload rarely moves after the borrow, so the first look takes no lock.
     var payload = pinnedPayload(of: header)
     var isThere = catalog.keys.find(hash, slot.location)
     if payload == nil {
@@ -69,7 +69,8 @@ final class MetadataChanger: StorePart {
     }
     guard isThere else { return .success(nil) }
     guard let payload else {
-      // An entry whose payload is listed nowhere: only a forged log makes one. No frame could ever share it.
+      // No table lists the payload of this entry. Only a forged log makes such an entry, and no frame could ever share
+      // it.
       entryRemover.drop(hash, slot.location)
       return nil
     }
@@ -100,7 +101,7 @@ final class MetadataChanger: StorePart {
     }
   }
 
-  /// Where a record's payload lies, looked up under no lock.
+  /// Returns the location of a record's payload, looked up under no lock.
   private func pinnedPayload(of header: RecordHeader) -> Location? {
     guard let (payload, pin) = try? payloads.pinPayload(of: header, checks: false) else { return nil }
     pin.release()
@@ -108,9 +109,9 @@ final class MetadataChanger: StorePart {
   }
 }
 
-/// What the change does to an entry.
+/// The change of an entry; nil leaves a field as it is.
 struct HeadChange {
   var metadata: [UInt8]?
-  /// `.some(nil)` makes the entry last for ever.
+  /// `.some(nil)` makes the entry last forever.
   var expiration: Int64??
 }

@@ -1,6 +1,6 @@
-/// Elements in the order in which they came, each with a number by which it is taken out again.
+/// Elements in the order in which they came, each with a number by which it is removed.
 ///
-/// The first is at hand; taking one out is a binary search and a move of those behind it.
+/// Reading the first element takes constant time. A removal is a binary search and a move of the later elements.
 struct NumberedLine<Element> {
   private var elements: [(number: UInt64, element: Element)] = []
   private var nextNumber: UInt64 = 1
@@ -10,14 +10,14 @@ struct NumberedLine<Element> {
   var count: Int { elements.count }
   var all: some Collection<Element> { elements.lazy.map(\.element) }
 
-  /// Answers the number of the new last element.
+  /// Appends an element and returns its number.
   mutating func append(_ element: Element) -> UInt64 {
     defer { nextNumber += 1 }
     elements.append((nextNumber, element))
     return nextNumber
   }
 
-  /// Nil when it has gone already.
+  /// Removes an element. Returns nil if it was removed before.
   @discardableResult
   mutating func remove(_ number: UInt64) -> Element? {
     var (low, high) = (0, elements.count)

@@ -1,9 +1,9 @@
 /// Finds the entries that a new original makes outdated.
 ///
-/// Sources: what an entry was made from. By default that is the digest of its URL's original, and the invariant is: where
-/// an original is stored, every entry of its URL that has its source by default has that original's digest. An original
-/// with another digest therefore takes those entries with it, in its own frame, so that no crash can part them; and a
-/// put that follows its original is placed again when that has changed before the commit. A hit pays nothing for it.
+/// A source names the bytes from which an entry was made; by default, it is the digest of the original of its URL.
+/// Invariant: if an original is stored, every entry of its URL whose source is the default has that original's digest.
+/// So an original with another digest removes those entries in its own frame, and no crash can separate the two. A put
+/// that follows its original is placed again if the original changes before the commit. A hit pays nothing for this.
 final class OriginalSources: StorePart {
   let context: StoreContext
   private let evictor: Evictor
@@ -15,7 +15,8 @@ final class OriginalSources: StorePart {
     self.keyFinder = keyFinder
   }
 
-  /// Appends the removal of everything that was made from originals which the puts in `changes` replace. Looks at each entry of those URLs once, and of crowded URLs only at those that `crowds` names.
+  /// Appends the removals of all entries made from originals that the puts in `changes` replace. Looks once at each
+  /// entry of those URLs; of a crowded URL, only at the entries that `crowds` names.
   func appendOutdated(
     _ operations: [PendingOperation], _ crowds: Crowds, _ changes: inout FrameChanges,
     _ held: borrowing CommitLock.Held
@@ -36,7 +37,7 @@ final class OriginalSources: StorePart {
     }
   }
 
-  /// Whether an entry was made from another original than the one that has this source.
+  /// Whether an entry was made from an original other than the one with this source.
   private func isOutdated(_ header: RecordHeader, _ source: Source) -> Bool {
     !isIndependent(header) && header.source != source
   }
@@ -45,8 +46,8 @@ final class OriginalSources: StorePart {
     header.source == nil || header.flags.contains(.namedSource)
   }
 
-  /// Calls `body` with those of the entries that are still there and are the URL's, also with those whose records cannot be
-  /// read, which may be another URL's.
+  /// Calls `body` with those of the entries that still exist and belong to the URL. It also calls `body` with entries
+  /// whose records cannot be read, which may belong to another URL.
   func forEachStyle(
     _ url: UnsafeRawBufferPointer, _ entries: [(KeyHash, Location)],
     _ held: borrowing CommitLock.Held, _ body: (KeyHash, Location, RecordView?) -> Void
@@ -58,27 +59,29 @@ final class OriginalSources: StorePart {
     }
   }
 
-  /// Entries that go in the frame of the put itself. More than these go before, in frames of their own.
+  /// The most outdated entries that the frame of the put itself removes. Further ones are removed before, in frames of
+  /// their own.
   private static let mostOutdated = 64
 
-  /// Looks at crowded URLs that one commit takes, and evictions that come to nothing, before it does without.
+  /// The most looks at crowded URLs, plus evictions that remove no style, in one commit. After that the commit does
+  /// without.
   static let mostCrowdLooks = 8
 
   private func isRight(_ crowd: Crowd?, _ hash: KeyHash) -> Bool {
     crowd != nil && crowd?.lastChange == catalog.keys.lastChange(hash)
   }
 
-  /// Whether an original's put among the operations has to look at a crowded URL's entries first.
+  /// Whether a put of an original among the operations must first look at the entries of a crowded URL.
   func needsLook(
     _ operations: [PendingOperation], _ crowds: Crowds, looks: Int, _ held: borrowing CommitLock.Held
   ) -> Bool {
-    // A URL whose entries change faster than they are looked at is looked at under the lock.
+    // If the entries of a URL change faster than they are looked at, they are looked at under the lock.
     looks < OriginalSources.mostCrowdLooks
       && operations.indices.contains { index in
         let operation = operations[index]
         return isOriginalsPut(operation) && catalog.keys.lastChange(operation.hash) != nil
           && !isRight(crowds[index], operation.hash)
-          // The same original again takes nothing.
+          // The same original again makes no entry outdated.
           && keyFinder.sourceOfOriginal(operation, held) != Source(operation.digest)
       }
   }
@@ -87,8 +90,8 @@ final class OriginalSources: StorePart {
     operation.location != nil && Style.isOriginal(operation.style, tag: operation.hash.styleTag)
   }
 
-  /// Looks at all entries of the crowded URLs whose originals are put, and removes those that are outdated but for the last
-  /// few. Takes the commit lock for each 256 removals.
+  /// Looks at all entries of the crowded URLs whose originals are put, and removes the outdated ones but for the last
+  /// few. Takes the commit lock once per 256 removals.
   func lookAtCrowds(_ operations: [PendingOperation]) throws(StoreError) -> Crowds {
     var crowds: Crowds = [:]
     for (index, operation) in operations.enumerated() where isOriginalsPut(operation) {
@@ -97,7 +100,7 @@ final class OriginalSources: StorePart {
       var found: [Victim] = []
       var unread: [(KeyHash, Location)] = []
       var dependentCount = 0
-      // The least recently used first, as eviction takes them.
+      // The least recently used come first, in the order of eviction.
       for (hash, location) in catalog.dependentStylesByAge(of: operation.hash) {
         let pinned = catalog.keys.withEntry(hash, location) { self.catalog.segments.pin($0.location.slot) }
         guard let pin = pinned else { continue }
@@ -123,10 +126,10 @@ final class OriginalSources: StorePart {
   }
 }
 
-/// For puts of originals, by their place among the operations.
+/// Crowds for puts of originals, by the index of the operation.
 typealias Crowds = [Int: Crowd]
 
-/// The entries of a crowded URL that an original's put takes with it.
+/// The entries of a crowded URL that the put of its original removes.
 struct Crowd {
   let lastChange: UInt64
   let outdated: [(KeyHash, Location)]

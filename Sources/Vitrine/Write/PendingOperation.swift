@@ -1,10 +1,10 @@
-/// One operation of a batch, with where its record was put.
+/// One operation of a commit, with the place of its record.
 struct PendingOperation {
   enum Kind {
-    /// `shared` is the record whose payload it uses, when it carries none itself.
+    /// `shared` is the record whose payload this record uses if it carries none itself.
     case put(Reservation, headUnits: Int, payloadUnits: Int, shared: Shared?, inline: CarriedRecord?)
     case remove
-    /// Takes every style of the URL.
+    /// Removes every style of the URL.
     case removeStyles
   }
   let hash: KeyHash
@@ -12,27 +12,28 @@ struct PendingOperation {
   let style: UnsafeRawBufferPointer
   let digest: Digest
   let logicalByteCount: Int
-  /// The number of the record that was placed, 0 for a removal.
+  /// The number of the record that was placed; 0 for a removal.
   var recordSequence: UInt64 = 0
-  /// For a change of what an entry has: its record must still be this one.
+  /// For a change of an existing entry: the location that its record must still have.
   var expected: Location?
-  /// For a put that follows its URL's original: the source that this must still be.
+  /// For a put that follows its URL's original: the source that the original must still give.
   var original: Source??
-  /// The record says when the entry expires.
+  /// True if the record says when the entry expires.
   var expires = false
-  /// The record has no source that its URL's original gives.
+  /// True if the record's source, if any, does not come from the original of its URL.
   var isIndependent = false
-  /// No sooner than this the entry may expire, in milliseconds since 1970; nil for never.
+  /// The earliest time at which the entry may expire, in milliseconds since 1970; nil for never.
   var due: Int64?
-  /// Blobs with the same digest that are not what is put.
+  /// Blobs with the same digest that were compared with the put and cannot be shared.
   var others: [Location] = []
-  /// For what came in pieces or was drawn: it must not have been aborted.
+  /// The body or drawing from which the bytes came. It must not have been aborted.
   var body: UnfinishedBody?
-  /// Bodies of its key that were begun before must not be committed any more.
+  /// True if bodies of the key that were begun before must not be committed any more.
   var abortsBodies = false
   var kind: Kind
 
-  /// The payload that was stored for `put`, for others of the same commit to share; nil where it shares one itself.
+  /// Returns the payload stored for `put`, for other operations of the same commit to share; nil if it shares one
+  /// itself.
   func ownPayload(of put: PreparedPut) -> Shared? {
     guard case .put(let reservation, _, _, nil, _) = kind else { return nil }
     return Shared(

@@ -1,7 +1,8 @@
-/// A value ready to be stored: checked, digested, and compressed where that pays. All of it happens outside any lock.
+/// A value ready to be stored: checked, digested, and compressed if that saves space. All of this happens outside any
+/// lock.
 ///
-/// Invariant: the buffers point into what the caller lent and into this thread's own buffers; a prepared put is used
-/// up before either changes.
+/// Invariant: the buffers point into memory of the caller and into buffers of this thread. A prepared put is used up
+/// before either changes.
 struct PreparedPut {
   let hash: KeyHash
   let url: UnsafeRawBufferPointer
@@ -10,27 +11,27 @@ struct PreparedPut {
   /// The bytes as given.
   var value: UnsafeRawBufferPointer
   var logicalByteCount: Int
-  /// The bytes as they are kept.
+  /// The bytes as stored.
   var stored: UnsafeRawBufferPointer
   var digest: Digest
   var encoding: Encoding
   var layout: BitmapLayout?
   let expiration: Int64
-  /// The expiration counts from the last use.
+  /// True if the expiration counts from the last use.
   var isSliding = false
   let isPageAligned: Bool
   var source: Source?
   var isSourceNamed = false
-  /// The source is what the URL's original is when the put happens: not looked up yet, and
+  /// True if the source is that of the URL's original at the time of the put, and was not looked up yet.
   var followsOriginal = false
-  /// looked up, so that it must still be this at the commit.
+  /// The source of the URL's original as it was looked up. At the commit it must still be the same.
   private(set) var original: Source??
-  /// When the entry was first put, where that is not now.
+  /// When the entry was first put, in milliseconds since 1970; nil if that is now.
   var written: Int64?
-  /// Checksums of the pieces of `stored` where they are known already; else they are taken from it.
+  /// Checksums of the pieces of `stored` if they are known already; else they are computed from it.
   var pieces: [UInt64] = []
 
-  /// Frees the thread's buffers of a large value. The put is used up.
+  /// Frees the thread's buffers of a large value. The put must not be used after that.
   func release() {
     if encoding == .zstd { ThreadContext.current.releaseCompressed() }
   }
@@ -46,14 +47,14 @@ struct PreparedPut {
   /// Bytes of the record's head. A reference has no piece checksums.
   func headByteCount(isReference: Bool) -> Int { headByteCount(storedByteCount: isReference ? 0 : stored.count) }
 
-  /// The same for a payload that is still to come.
+  /// Bytes of the head of a record whose payload is still to come.
   func headByteCount(storedByteCount: Int) -> Int {
     RecordHeader.headByteCount(
       url: url.count, style: style.count, metadata: metadata.count, hasLayout: layout != nil,
       hasSource: source != nil || followsOriginal, storedByteCount: storedByteCount)
   }
 
-  /// The record's head in this thread's buffer.
+  /// Encodes the record's head into a buffer.
   func head(
     sequence: UInt64, origin: UInt64, storedByteCount: Int, encoding: Encoding, isReference: Bool, written: Int64,
     payloadOffset: Int, seed: UInt64, into buffer: ByteBuffer
@@ -78,10 +79,10 @@ struct PreparedPut {
 struct CarriedRecord {
   let head: [UInt8]
   let payload: UnsafeRawBufferPointer
-  /// Compressed bytes lie in a buffer of the thread's, which the next put of a batch uses again: then the payload's copy.
+  /// The payload's copy, if the payload lies in a buffer of the thread that the next put of a batch uses again.
   private let copy: [UInt8]?
 
-  /// `payload` stays where it is until the operation was committed, unless it `isTransient`.
+  /// `payload` must stay valid until the operation is committed, unless it `isTransient`: then it is copied.
   init(head: UnsafeRawBufferPointer, payload: UnsafeRawBufferPointer, isTransient: Bool) {
     self.head = Array(head)
     self.payload = payload
@@ -97,7 +98,7 @@ struct CarriedRecord {
   }
 }
 
-/// A blob that is already there: its record, and the numbers by which it is known.
+/// A stored blob that a put can share: its record, and the numbers that identify it.
 struct Shared {
   let location: Location
   let origin: UInt64

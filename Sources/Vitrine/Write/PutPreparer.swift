@@ -1,10 +1,10 @@
-/// Checks the arguments of a put, digests its bytes, and compresses them where that pays. Takes no lock.
+/// Checks the arguments of a put, digests its bytes, and compresses them if that saves space. Takes no lock.
 final class PutPreparer: StorePart {
   let context: StoreContext
 
   init(_ context: StoreContext) { self.context = context }
 
-  /// Checks the arguments and does all that needs no lock.
+  /// Checks the arguments and does all the work of a put that needs no lock.
   func prepare(
     _ value: UnsafeRawBufferPointer, url: UnsafeRawBufferPointer, style: Style, styleBytes: UnsafeRawBufferPointer,
     metadata: UnsafeRawBufferPointer, options: PutOptions, compresses: Bool = true
@@ -24,7 +24,7 @@ final class PutPreparer: StorePart {
     if let layout = options.layout, layout.byteCount != value.count {
       throw .invalidArgument("the layout wants \(layout.byteCount) bytes, not \(value.count)")
     }
-    // The misses of the two tables pass while the bytes are looked at.
+    // The cache misses of the two tables pass while the bytes are read.
     let hash = catalog.hasher.key(url, styleTag: style.tag)
     catalog.keys.prefetch(hash)
     let digest = environment.digest?(value) ?? Digest(of: value)
@@ -38,7 +38,7 @@ final class PutPreparer: StorePart {
       stored = compressed
       encoding = .zstd
     }
-    // 0 stands for never, so that moment itself is one millisecond later.
+    // 0 stands for never, so an expiry at that moment becomes one millisecond later.
     let expiration =
       options.slidingExpirationMilliseconds ?? options.expirationMilliseconds.map { $0 == 0 ? 1 : $0 } ?? 0
     var put = PreparedPut(

@@ -1,7 +1,7 @@
 /// Puts values: digest, deduplication, reservation, record, commit.
 ///
-/// The way of a put: key hash, digest and compression outside any lock; the same blob already stored? share it; a
-/// reservation; fill it; then, under the commit lock, a frame and the index.
+/// Key hash, digest and compression come first, outside any lock. If a blob with the same bytes is stored, the new
+/// record shares it. The record fills a reservation. Then follow, under the commit lock, a frame and the index.
 final class Putter: StorePart {
   let context: StoreContext
   private let gate: WriteGate
@@ -54,12 +54,13 @@ final class Putter: StorePart {
     }
   }
 
-  /// `body` is what the bytes came through, if not from the caller at once.
+  /// Puts a prepared value. `body` is the unfinished body through which the bytes came; nil if the caller gave them at
+  /// once.
   func put(_ put: PreparedPut, durability: Durability?, body: UnfinishedBody? = nil) throws(StoreError) {
     try gate.requireWritable()
     let durability = durability ?? identity.durability
     func commit() throws(StoreError) -> Committed {
-      // Another thread may store the same bytes, or take the shared ones away, between looking and committing.
+      // Between the look and the commit, another thread may store the same bytes or remove the shared ones.
       while true {
         var pending = try place(put, durability: durability, body: body)
         pending.body = body
@@ -73,11 +74,11 @@ final class Putter: StorePart {
     if durability == .synced { try syncer.acknowledgeSynced(committed.sequence) }
   }
 
-  /// Bytes of the segment that a put gets for itself, 0 where it goes to one with others. Throws `tooLarge` where even an
-  /// empty store has no room for it.
+  /// Returns the bytes of the segment that a put gets for itself; 0 if the put goes to a segment with others. Throws
+  /// `tooLarge` if even an empty store has no room for it.
   private func extentOfItsOwn(_ put: PreparedPut) throws(StoreError) -> Int {
     let byteCount = put.stored.count
-    // No segment is smaller; a head that makes the difference does not matter here.
+    // No segment is smaller. A record that is larger only because of its head may be ignored here.
     if byteCount < CacheFormat.smallestSegment { return 0 }
     let extent = Segment.largestExtent(put.headByteCount(isReference: false), byteCount, put.isPageAligned)
     let (segment, limit) = commitLock.withLock { held in
@@ -88,8 +89,8 @@ final class Putter: StorePart {
     return extent
   }
 
-  /// Reserves room, fills it, and makes it durable where the frame will not carry it. The room that `body` lends holds
-  /// the payload already.
+  /// Reserves room and fills it. If the put must be durable and its frame does not carry it, syncs its segment. The
+  /// room that was lent to `body` holds the payload already.
   func place(
     _ put: PreparedPut, durability: Durability, body: UnfinishedBody? = nil
   ) throws(StoreError) -> PendingOperation {
@@ -105,7 +106,8 @@ final class Putter: StorePart {
     return pending
   }
 
-  /// A change of an entry that `isChange` costs it nothing in a loss of power, also where it is buffered.
+  /// Places a put that stores its own payload or shares another. With `isChange`, the put changes an existing entry: a
+  /// loss of power must not cost that entry, even if the change is buffered.
   func place(
     _ put: PreparedPut, sharing shared: Shared?, durability: Durability, written: Int64, in room: Reservation? = nil,
     isChange: Bool = false
@@ -129,8 +131,8 @@ final class Putter: StorePart {
       storedByteCount: shared?.storedByteCount ?? put.stored.count, encoding: shared?.encoding ?? put.encoding,
       isReference: shared != nil, written: written,
       payloadOffset: reservation.payloadOffset, seed: catalog.segments.seed(reservation.location), into: head)
-    // A reference always rides in its frame: what it refers to may be durable, and the loss of its own record, which
-    // nobody has synced, would take that with it (contract 4).
+    // A frame carries a reference even if the put is buffered. The payload may be durable, and the loss of the
+    // reference's own unsynced record would lose it too (contract 4).
     let isSmall = head.count + payload.count <= largestInline
     let isCarried = (durability == .synced || shared != nil) && !isPassed && isSmall
     let isThere = room != nil
@@ -139,7 +141,7 @@ final class Putter: StorePart {
       awaitsSync: isCarried && durability == .synced)
     let isTransient = shared == nil && put.encoding == .zstd
     let inline = isCarried ? CarriedRecord(head: head.bytes, payload: payload, isTransient: isTransient) : nil
-    // Short of a descriptor, say: then nobody will commit what has been placed.
+    // If a sync fails, for want of a descriptor for example, the record that was placed will not be committed.
     var isDurable = false
     defer { if !isDurable { commitLock.withLock { held in reservation.segment.pendingCount -= 1 } } }
     if durability == .synced || isPassed || isChange, !isCarried { try syncer.sync(reservation.segment) }
@@ -155,11 +157,11 @@ final class Putter: StorePart {
         inline: inline))
   }
 
-  /// The most bytes of a record that a frame carries; larger ones are synced in their segment.
+  /// The most bytes of a record that a frame carries. A larger record is synced in its segment.
   var largestInline: Int { min(256 << 10, (wal?.capacity ?? 0) / 8) }
 
-  /// The source that an entry of this URL gets by default now. A record that so far stands only in the log is restored, which
-  /// takes the commit lock.
+  /// Returns the source that an entry of this URL gets by default now. If the record is only in the log so far, it is
+  /// restored, which takes the commit lock.
   func sourceOfOriginal(_ url: UnsafeRawBufferPointer, _ hash: KeyHash) -> Source? {
     let original = Style.original
     let hash = KeyHash(url: hash.bits, styleTag: original.tag)

@@ -1,4 +1,4 @@
-/// An entry as it was when somebody decided that it should go.
+/// An entry as it was when its removal was decided.
 struct RecordName {
   let hash: KeyHash
   let location: Location

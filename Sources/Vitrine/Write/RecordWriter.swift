@@ -10,13 +10,13 @@ final class RecordWriter: StorePart {
     self.meters = meters
   }
 
-  /// Brings a record into its room, which is given up when that fails.
+  /// Writes a record into its reservation, and gives the room up if that fails.
   func fill(
     _ reservation: Reservation, _ head: UnsafeRawBufferPointer, _ payload: UnsafeRawBufferPointer, isCarried: Bool,
     awaitsSync: Bool = false
   ) throws(StoreError) {
     var failed: SystemError?
-    // Next to the sync of a frame, bringing pages in is slow.
+    // Not through the mapping if a sync of the frame follows: beside such a sync, bringing in pages is slow.
     let window = awaitsSync ? nil : reservation.window
     if !(window?.store(head, payload, at: reservation.offset) ?? false) {
       do throws(SystemError) {

@@ -1,4 +1,4 @@
-/// Removes keys, styles, and entries by a condition.
+/// Removes keys, all styles of a URL, and entries by a condition.
 final class Remover: StorePart {
   let context: StoreContext
   private let gate: WriteGate
@@ -30,8 +30,8 @@ final class Remover: StorePart {
     self.walk = walk
   }
 
-  /// Removes the entries of many keys in one frame; answers how many there were. `abortsBodies` when the keys were
-  /// named, and not found by looking at their entries.
+  /// Removes the entries of many keys in one frame, and returns how many there were. `abortsBodies` is true if the
+  /// caller named the keys, false if a walk over the entries found them.
   func remove(
     _ keys: [CacheKey], durability: Durability?, abortsBodies: Bool = true
   ) throws(StoreError) -> Int {
@@ -81,11 +81,11 @@ final class Remover: StorePart {
     return pending
   }
 
-  /// Entries of a URL that go together at most, so that no change waits long for the commit lock.
+  /// The most entries of a URL that are removed together, so that no change waits long for the commit lock.
   static let mostStylesTogether = 1024
 
-  /// Removes every style of a URL: the last 1,024 of them together, in one frame, or by a checkpoint where they are more
-  /// than the log holds, and others before in frames of their own.
+  /// Removes every style of a URL. The last 1,024 of them are removed together, in one frame, or by a checkpoint if
+  /// they exceed the log. Others are removed before, in frames of their own.
   func removeStyles(_ url: [UInt8], durability: Durability?) throws(StoreError) -> Int {
     try gate.requireWritable()
     let isSynced = (durability ?? identity.durability) == .synced
@@ -108,7 +108,8 @@ final class Remover: StorePart {
     return earlier + committed.removedCount
   }
 
-  /// Removes styles of a URL until about 1,024 are left; answers how many went. Takes the commit lock for each frame.
+  /// Removes styles of a URL until about 1,024 are left, and returns how many it removed. Takes the commit lock for
+  /// each frame.
   private func removeExcessStyles(_ url: UnsafeRawBufferPointer, _ hash: KeyHash) throws(StoreError) -> Int {
     var removed = 0
     let step = min(Remover.mostStylesTogether, commits.largestRemoval)
@@ -125,7 +126,7 @@ final class Remover: StorePart {
     return removed
   }
 
-  /// Nil for an entry that has gone, is another URL's, or cannot be read.
+  /// Returns nil for an entry that is gone, belongs to another URL, or cannot be read.
   private func name(_ hash: KeyHash, _ location: Location, ofURL url: UnsafeRawBufferPointer) -> RecordName? {
     let pinned = catalog.keys.withEntry(hash, location) { self.catalog.segments.pin($0.location.slot) }
     guard let pin = pinned else { return nil }
@@ -134,8 +135,8 @@ final class Remover: StorePart {
     return RecordName(hash: hash, location: location, sequence: view.header.sequence)
   }
 
-  /// Removes what `isWanted` picks, in frames of at most 10,000 keys: each of them all or nothing. Collects no more keys
-  /// than that at a time. Bodies that `isWantedBody` picks are aborted first.
+  /// Removes the entries that `isWanted` accepts, in frames of at most 10,000 keys. Each frame is all or nothing, and
+  /// no more keys than that are collected at a time. Bodies that `isWantedBody` accepts are aborted first.
   func removeAll(
     durability: Durability?, includesExpired: Bool = true, where isWanted: (RecordView, KeySlot) -> Bool,
     orBody isWantedBody: (UnfinishedBody, _ receivedByteCount: Int) -> Bool
@@ -155,7 +156,7 @@ final class Remover: StorePart {
       return true
     }
     removed += try remove(keys, durability: .buffered, abortsBodies: false)
-    // One wait for the disk: the log's order makes all frames durable with the last.
+    // One wait for the disk: by the order of the log, all frames are durable when the last one is.
     if (durability ?? identity.durability) == .synced { try syncer.acknowledgeSynced((wal?.appendedSequence ?? 1) - 1) }
     return removed
   }
@@ -174,7 +175,7 @@ final class Remover: StorePart {
           changes.append(.segmentSealed(slot: segment.slot, byteCount: segment.byteCount))
         }
         guard try commits.record(changes, held) else { return false }
-        // The log's own copies are of no more use; their places will be given anew.
+        // The records that the log carries are of no more use, and their locations will be used again.
         held.state.writable.closeAll()
         held.state.abortAllBodies()
         checker.carriedRecords.withLock { $0.removeAll() }
@@ -189,8 +190,8 @@ final class Remover: StorePart {
     if emptiesSegment { signal.wake() }
   }
 
-  /// Removes every entry whose URL begins with `prefix` and whose URL's hash is not among `hashes`. 64 bits of a hash
-  /// under the store's secret: two URLs with one hash keep too much, and never too little.
+  /// Removes every entry whose URL begins with `prefix` and whose URL's hash is not among `hashes`. The hashes have 64
+  /// bits and depend on the store's secret. If two URLs have the same hash, too much is kept, never too little.
   func retain(only hashes: Set<UInt64>, prefix: [UInt8], durability: Durability?) throws(StoreError) -> Int {
     func isWanted(_ url: UnsafeRawBufferPointer) -> Bool {
       url.starts(with: prefix) && !hashes.contains(catalog.hasher.wholeURL(url))

@@ -1,6 +1,5 @@
-/// Lets bodies, batches and large puts wait for room that others hold.
-///
-/// How requests for room wait: asleep, until a body or a placement that ends admits them, or for five seconds.
+/// Makes bodies, batches and large puts wait for room that other requests hold. A request sleeps until the end of a
+/// body or a placement admits it, or for five seconds.
 final class RoomQueue: StorePart {
   let context: StoreContext
   private let gate: WriteGate
@@ -10,11 +9,11 @@ final class RoomQueue: StorePart {
     self.gate = gate
   }
 
-  /// How long a change waits for room that others hold.
+  /// The longest time for which a change waits for room that others hold.
   static let longestWaitMilliseconds = 5000
 
-  /// Enters `byteCount` more for a body. Where it must wait for others, it sleeps when it `waits`, and otherwise answers
-  /// the waiter that tells when to try again.
+  /// Admits `byteCount` more bytes for a body. If the body must wait for others, the call sleeps if `waits` is true.
+  /// Otherwise it returns the waiter that tells when to try again.
   func admit(_ body: UnfinishedBody, _ byteCount: Int, waits: Bool) throws(StoreError) -> RoomWaiter? {
     while true {
       let waiter = try commitLock.withLock { held throws(StoreError) in
@@ -28,7 +27,7 @@ final class RoomQueue: StorePart {
     }
   }
 
-  /// Takes back bytes admitted for a body that could not be allocated.
+  /// Takes back bytes that were admitted for a body and could not be allocated.
   func dismiss(_ body: UnfinishedBody, _ byteCount: Int) {
     commitLock.withLock { held in
       held.state.admissions.dismiss(body, byteCount)
@@ -36,8 +35,8 @@ final class RoomQueue: StorePart {
     }
   }
 
-  /// Runs `body`, which places records of so many bytes of segments and commits them, once they fit beside all else that
-  /// is in flight. Until then nothing is evicted for them.
+  /// Runs `body` once its records fit beside everything else in flight. `body` places records of `byteCount` bytes of
+  /// segments and commits them. Until then no entry is evicted for them.
   func placing<R>(_ byteCount: Int, _ body: () throws(StoreError) -> R) throws(StoreError) -> R {
     let waiter = try commitLock.withLock { held throws(StoreError) in
       try gate.requireWritable()
@@ -53,7 +52,7 @@ final class RoomQueue: StorePart {
     return try body()
   }
 
-  /// Blocks until the waiter is admitted; throws when it is refused.
+  /// Blocks until the waiter is admitted. Throws if it is refused.
   private func wait(for waiter: RoomWaiter) throws(StoreError) {
     let outcome =
       waiter.outcome(withinMilliseconds: RoomQueue.longestWaitMilliseconds, environment.clock)
@@ -63,7 +62,8 @@ final class RoomQueue: StorePart {
     throw error
   }
 
-  /// The same for a task, on no thread. Throws `CancellationError` when the task is cancelled first.
+  /// Suspends the task, without blocking a thread, until the waiter is admitted. Throws `CancellationError` if the task
+  /// is cancelled first, and the error of a refusal.
   func wait(for waiter: RoomWaiter) async throws {
     let timer = Task.detached { [self] in
       try await environment.clock.suspend(milliseconds: RoomQueue.longestWaitMilliseconds)
@@ -84,7 +84,8 @@ final class RoomQueue: StorePart {
     }
   }
 
-  /// Ends a wait, unless it has ended already; answers how. Those behind it may be next.
+  /// Ends a wait, unless it has ended already, and admits the requests behind it that fit. Returns the outcome in
+  /// force.
   @discardableResult
   private func withdraw(_ waiter: RoomWaiter, _ outcome: RoomWaiter.Outcome) -> RoomWaiter.Outcome {
     commitLock.withLock { held in
@@ -95,12 +96,12 @@ final class RoomQueue: StorePart {
     }
   }
 
-  /// Milliseconds between two looks beside a borrow, at first and at most. A borrow ends without a signal, which would
-  /// cost every hit.
+  /// Milliseconds between two looks at a borrow, at first and at most. A borrow ends without a signal, because a signal
+  /// would cost every hit.
   private static let looks = (first: 2, longest: 128)
 
-  /// Called where there is no room: sleeps until other threads may have freed some, or throws `noSpace` if only the
-  /// calling thread holds room, or if the waits have been too long. Under no lock.
+  /// Sleeps until other threads may have freed room. Throws `noSpace` if only the calling thread holds room, or if the
+  /// waits have been too long. Called if there is no room, and under no lock.
   func waitForRoom(_ wait: inout RoomWait) throws(StoreError) {
     let now = environment.clock.monotonicNanoseconds()
     let end = wait.end ?? now &+ UInt64(RoomQueue.longestWaitMilliseconds) * 1_000_000
@@ -120,7 +121,7 @@ final class RoomQueue: StorePart {
 
   private enum Holders { case inFlight, borrows }
 
-  /// Those whose end other threads' changes may wait for; nil when there are none.
+  /// The kind of holders on other threads for whose end a change may wait; nil if there are none.
   private func othersWithRoom() -> Holders? {
     let isInFlight = commitLock.withLock { held in !held.state.admissions.areOwn }
     return upkeepLock.withLock { upkeep in
@@ -132,9 +133,9 @@ final class RoomQueue: StorePart {
 
 /// The waits of one change that the ledger refuses.
 struct RoomWait {
-  /// By the monotonic clock; nil before the first wait.
+  /// When the waits must end, in nanoseconds by the monotonic clock; nil before the first wait.
   fileprivate var end: UInt64?
   fileprivate var lookCount = 0
-  /// As it was before the change was refused: see ``Admissions/freeingCount``.
+  /// ``Admissions/freeingCount`` as it was before the change was refused.
   var freeingCount = 0
 }

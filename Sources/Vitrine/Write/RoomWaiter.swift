@@ -1,11 +1,11 @@
 /// A request for room that others hold. It sleeps until it is admitted or refused: a thread on a condition, a task on a
-/// continuation, and neither does any work meanwhile.
+/// continuation. Neither does any work meanwhile.
 ///
-/// Its outcome is given once. `line` and `number` are guarded by the store's commit lock, the rest by the monitor, which is
-/// locked after the commit lock.
+/// It has one outcome, which never changes. `line` and `number` are guarded by the store's commit lock, the rest by the
+/// monitor, which is locked after the commit lock.
 final class RoomWaiter: @unchecked Sendable {
   enum Outcome: Sendable, Equatable {
-    /// The bytes have been entered.
+    /// The bytes were admitted.
     case admitted
     case refused(StoreError)
     /// The task was cancelled.
@@ -13,19 +13,19 @@ final class RoomWaiter: @unchecked Sendable {
   }
 
   enum Line: Sendable {
-    /// Of bodies that hold no room yet, asked for by threads that hold none.
+    /// Bodies that hold no room yet, requested by threads that hold none.
     case bodies
-    /// Of bodies and threads that hold room: others may be waiting for it.
+    /// Bodies that hold room or whose threads do: other requests may be waiting for it.
     case holders
     case placements
-    /// Of changes that were not admitted here, or long ago, and that the ledger has refused.
+    /// Changes that the ledger has refused. They were never admitted here, or long ago.
     case retries
   }
 
   let byteCount: Int
   /// Nil for a placement.
   let body: UnfinishedBody?
-  /// The thread that sleeps, and so ends nothing of its own; nil for a task.
+  /// The thread that sleeps, and so cannot end anything itself; nil for a task.
   let thread: ThreadContext.Token?
   let line: Line
   var number: UInt64 = 0
@@ -40,7 +40,8 @@ final class RoomWaiter: @unchecked Sendable {
     self.line = line
   }
 
-  /// Wakes the thread or the task. Answers the outcome in force, which is an earlier one where there was one.
+  /// Ends the wait, and wakes the thread or the task. Returns the outcome in force, which is an earlier one if there
+  /// was one.
   @discardableResult
   func end(_ outcome: Outcome) -> Outcome {
     monitor.lock()
@@ -54,7 +55,7 @@ final class RoomWaiter: @unchecked Sendable {
     return inForce
   }
 
-  /// Nil when there was none in that time.
+  /// Waits for the outcome. Returns nil if there is none within the limit.
   func outcome(withinMilliseconds limit: Int, _ clock: any Clock) -> Outcome? {
     let end = clock.monotonicNanoseconds() &+ UInt64(limit) * 1_000_000
     monitor.lock()
@@ -81,7 +82,7 @@ final class RoomWaiter: @unchecked Sendable {
 /// The outcome of an attempt that must not block its thread.
 enum RoomAttempt<R> {
   case done(R)
-  /// Try again once this has been admitted.
+  /// Try again once this waiter is admitted.
   case waits(RoomWaiter)
 }
 

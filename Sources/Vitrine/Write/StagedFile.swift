@@ -1,19 +1,20 @@
-/// A file that a body of unknown length grows in. The log does not name it, so until it is made a segment a crash leaves
-/// an orphan, which the next opening removes.
+/// A file in which a body of unknown length grows. The log does not name it before it becomes a segment. Until then a
+/// crash leaves an orphan, which the next opening removes.
 ///
-/// The payload begins where the longest head would end; the record is laid before it once its head is known. Used by the
-/// one writer that made it, under that writer's lock; `allocatedByteCount` and `isNamed` also under the commit lock.
+/// The payload begins where the longest head would end. The head is written before it once it is known. The file is
+/// used by the one writer that made it, under that writer's lock; `allocatedByteCount` and `isNamed` are also guarded
+/// by the commit lock.
 final class StagedFile: @unchecked Sendable {
   let id: UInt64
   private let file: CachedFile
   let payloadOffset: Int
-  /// Bytes that it has room for.
+  /// Bytes for which the file has room.
   var byteCount = 0
-  /// Bytes of the disk that it takes, as the ledger counts them.
+  /// Bytes of the disk that the file takes, as the ledger counts them.
   var allocatedByteCount = 0
-  /// Bytes of entries that have gone for it.
+  /// Bytes of entries that were evicted for the file.
   var evictedByteCount = 0
-  /// It is a segment by now, and goes the way of all segments.
+  /// True if the file is a segment by now, and is retired like any segment.
   var isNamed = false
 
   init(id: UInt64, file: CachedFile, payloadOffset: Int) {
@@ -23,7 +24,7 @@ final class StagedFile: @unchecked Sendable {
     file.syncBeforeClosing(true)
   }
 
-  /// To be used at once, and not to be kept: there may be many bodies.
+  /// Opens the file for immediate use. The result must not be kept, because there may be many bodies.
   func openFile() throws(SystemError) -> any File { try file.open() }
 
   var name: String { SegmentHeader.fileName(id) }
@@ -34,7 +35,7 @@ final class StagedFile: @unchecked Sendable {
       access: .readWrite)
   }
 
-  /// Shows the payload, and everything before it.
+  /// Maps the file up to the end of the payload.
   func map(payloadByteCount: Int) throws(SystemError) -> Mapping {
     let mapping = try openFile().map(byteCount: roundUp(payloadOffset + payloadByteCount, to: 4096), writable: false)
     mapping.guardPages(isWritable: false)

@@ -1,4 +1,4 @@
-/// Makes and grows the files of bodies with an unknown length, and names them as segments.
+/// Makes and grows the files of bodies of unknown length, and turns them into segments.
 final class StagedFiles: StorePart {
   let context: StoreContext
   private let gate: WriteGate
@@ -28,7 +28,7 @@ final class StagedFiles: StorePart {
     self.roomQueue = roomQueue
   }
 
-  /// Makes an empty file for a body that has none yet.
+  /// Returns the body's file; makes an empty one if the body has none yet.
   func stage(_ target: BodyTarget, for body: UnfinishedBody) throws(StoreError) -> StagedFile {
     if let staged = commitLock.withLock({ held in body.stagedFile }) { return staged }
     let largest = commitLock.withLock { held in held.state.largestValue() }
@@ -50,8 +50,8 @@ final class StagedFiles: StorePart {
     return staged
   }
 
-  /// Gives the file room for so many bytes of payload, and for some ahead where there is room; answers what to wait for
-  /// when it may not wait itself.
+  /// Gives the file room for a payload of this many bytes, and for more ahead if there is room. Returns the waiter if
+  /// the body has to wait and `waits` is false.
   func grow(
     _ staged: StagedFile, toHold payloadByteCount: Int, for body: UnfinishedBody, waits: Bool
   ) throws(StoreError) -> RoomWaiter? {
@@ -81,8 +81,9 @@ final class StagedFiles: StorePart {
     return nil
   }
 
-  /// Under the upkeep lock, so that the ledger's answer still holds when the blocks are taken. The length of the body is
-  /// not known, so at most an eighth of the budget is evicted for it. Beyond that it may have room that is free.
+  /// Extends the file under the upkeep lock, so that the ledger's answer still holds when the blocks are allocated. The
+  /// length of the body is not known, so at most an eighth of the budget is evicted for it. Beyond that the body may
+  /// have room that is free.
   private func extend(_ staged: StagedFile, to byteCount: Int) throws(StoreError) {
     try upkeepLock.withLock { upkeep throws(StoreError) in
       try gate.requireWritable()
@@ -112,9 +113,9 @@ final class StagedFiles: StorePart {
   /// Removes the file, unless it is a segment by now.
   func drop(_ staged: StagedFile) {
     if commitLock.withLock({ held in staged.isNamed }) { return }
-    // The name may be another opening's by now; the next opening removes the file.
+    // The name may belong to another opening by now; the next opening removes the file.
     if gate.isRemoved || !gate.isLockNamed { return }
-    // A name that cannot be removed stays in the account, and goes with the next opening.
+    // If the name cannot be removed, the file stays in the account until the next opening removes it.
     guard (try? folders.segments.remove(staged.name)) != nil else { return }
     commitLock.withLock { held in
       held.state.ledger.segments -= staged.allocatedByteCount
@@ -122,13 +123,13 @@ final class StagedFiles: StorePart {
     }
   }
 
-  /// For closing: what is still growing will not be committed any more.
+  /// Removes the files of bodies that still grow, because a closing store will not commit them.
   func dropStagedFiles() {
     for staged in commitLock.withLock({ held in held.state.unfinished.all.compactMap(\.stagedFile) }) { drop(staged) }
   }
 
-  /// Makes a segment of the file, with room around the payload of `put`, lent to the body. Rule 8: bytes, length and name
-  /// are durable before the first frame that names it.
+  /// Turns the file into a segment, with room around the payload of `put`, lent to the body. Bytes, length and name are
+  /// durable before the first frame that names the file (rule 8).
   func name(_ staged: StagedFile, _ put: PreparedPut, mapping: Mapping, for body: UnfinishedBody) throws(StoreError) {
     try upkeepLock.withLock { upkeep throws(StoreError) in try name(staged, put, mapping: mapping, for: body, upkeep) }
   }
@@ -161,7 +162,7 @@ final class StagedFiles: StorePart {
     mappedSegments.trimMappings(upkeep)
   }
 
-  /// False when the log has no room.
+  /// Enters the segment into the log and the index. Returns false if the log has no room.
   private func enter(
     _ staged: StagedFile, _ put: PreparedPut, _ mapping: Mapping, _ body: UnfinishedBody
   ) throws(StoreError) -> Bool {

@@ -1,5 +1,5 @@
-/// All unfinished bodies of a store, by their URLs, so that a removal finds those of its key without looking at all.
-/// Guarded by the store's commit lock.
+/// All unfinished bodies of a store, by URL, so a removal finds the bodies of its key without a scan. Guarded by the
+/// store's commit lock.
 struct UnfinishedBodies {
   private var bodies: [UInt64: UnfinishedBody] = [:]
   /// By the hash of their URLs.
@@ -14,7 +14,7 @@ struct UnfinishedBodies {
     return body
   }
 
-  /// False when it has ended before.
+  /// Ends a body. Returns false if it has ended before.
   mutating func end(_ body: UnfinishedBody) -> Bool {
     byURL[body.hash.urlBits]?[body.number] = nil
     if byURL[body.hash.urlBits]?.isEmpty == true { byURL[body.hash.urlBits] = nil }

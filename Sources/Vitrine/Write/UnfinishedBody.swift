@@ -1,28 +1,29 @@
-/// A value that takes its time: a body that arrives in pieces, or a bitmap that is being drawn.
+/// A value that is not whole yet: a body that arrives in pieces, or a bitmap that is being drawn.
 ///
 /// Guarded by the store's commit lock.
 final class UnfinishedBody: @unchecked Sendable {
   let target: BodyTarget
   let hash: KeyHash
-  /// The length that was declared, in bytes.
+  /// The declared length in bytes; nil if none was declared.
   let length: Int?
   let number: UInt64
   var receivedByteCount = 0
-  /// Its place in the order in which bodies got room, while it holds any.
+  /// The body's number in the order in which bodies got room, while it holds any.
   var turn: UInt64 = 0
   /// Bytes of the disk that were admitted for it.
   var heldByteCount = 0
-  /// Those of them that were admitted while it waited, and that it has not asked for again yet.
+  /// The held bytes that were admitted while the body waited and that it has not asked for again yet.
   var unusedByteCount = 0
-  /// Its request for more room, while that waits.
+  /// The waiting request for more room.
   var waiter: RoomWaiter?
-  /// The room of a segment that it fills.
+  /// The room in a segment that the body fills.
   var room: Reservation?
-  /// The file that it grows in, where its length is not known.
+  /// The file in which the body grows if its length is not known.
   var stagedFile: StagedFile?
-  /// Its key was removed after it had begun, so it must not be committed.
+  /// True if the key was removed after the body had begun, so the body must not be committed.
   var isAborted = false
-  /// The thread that alone has worked on it so far; nil when there were several.
+  /// The only thread that has worked on the body so far; nil if there were several, or if the owner does not choose
+  /// them.
   var thread: ThreadContext.Token?
 
   init(_ target: BodyTarget, _ hash: KeyHash, length: Int?, number: UInt64, isAnybodys: Bool) {
@@ -39,8 +40,8 @@ final class UnfinishedBody: @unchecked Sendable {
 }
 
 extension EntryInfo {
-  /// The entry that a body would become. Its digest is zero, since its bytes are not all there; its length is the
-  /// declared one, or that of the bytes that have come.
+  /// The entry that a body would become. Its digest is zero, because not all bytes are there. Its length is the
+  /// declared one, or that of the bytes received.
   init(_ body: UnfinishedBody, receivedByteCount: Int, at now: Int64) {
     let options = body.target.options
     let byteCount = body.length ?? receivedByteCount
