@@ -4,6 +4,7 @@ package struct StoreProbe {
 
   // MARK: Space
 
+  var spares: [Segment] { core.context.commitLock.withLock { held in held.state.writable.spares } }
   var spareCount: Int { core.context.commitLock.withLock { held in held.state.writable.spares.count } }
   /// Segments that take records now.
   var openSegments: [Segment] { core.context.commitLock.withLock { held in held.state.writable.allOpen } }

@@ -277,6 +277,7 @@ struct Opening {
       loaded, folders, wal: wal, lockFile: lockFile, started, firstSequence: Sequence.first(ofOpening: wal.opening))
     try core.takeover.adopt(loaded, isChanged: loaded.identity != stored, isMarked: isMarked, lockFile: lockFile)
     if loaded.identity.isTighter(than: stored) { core.budgets.shrinkBeforeServing() }
+    core.budgets.giveUpLargeSpares()
     let task = try system { () throws(SystemError) in
       try environment.background.start(
         name: "vitrine", intervalMilliseconds: Maintainer.upkeepMilliseconds

@@ -88,9 +88,8 @@ final class SegmentSupply: StorePart {
   private func openSpare(
     for stream: StreamKind, _ held: borrowing CommitLock.Held
   ) throws(StoreError) -> Attempt {
-    guard held.state.writable.spares.count > SegmentSupply.sparesKept,
-      let spare = held.state.writable.spare(held.state.segmentByteCount)
-    else { return .needsSpare }
+    let spares = held.state.writable.ordinarySpares(held.state.segmentByteCount)
+    guard spares.count > SegmentSupply.sparesKept, let spare = spares.first else { return .needsSpare }
     return try commits.open(spare, for: stream, firstSequence: held.state.nextRecord, held) ? .again : .needsCheckpoint
   }
 
@@ -127,7 +126,7 @@ final class SegmentSupply: StorePart {
       try gate.requireWritable()
       while true {
         let (there, byteCount) = commitLock.withLock { held in
-          (held.state.writable.spareCount(held.state.segmentByteCount), held.state.segmentByteCount)
+          (held.state.writable.ordinarySpares(held.state.segmentByteCount).count, held.state.segmentByteCount)
         }
         if there >= count { return }
         guard let segment = try makeSegment(byteCount: byteCount, evictsOnFullDisk: !isAhead, upkeep) else { return }

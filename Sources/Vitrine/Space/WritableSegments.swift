@@ -34,5 +34,8 @@ struct WritableSegments {
 
   /// A spare of at least `byteCount` bytes.
   func spare(_ byteCount: Int) -> Segment? { spares.first { $0.byteCount >= byteCount } }
-  func spareCount(_ byteCount: Int) -> Int { spares.count { $0.byteCount >= byteCount } }
+
+  /// Spares of the ordinary size. A larger one takes no ordinary records: as an open segment it would take room that
+  /// batches and large records need.
+  func ordinarySpares(_ byteCount: Int) -> [Segment] { spares.filter { $0.byteCount == byteCount } }
 }

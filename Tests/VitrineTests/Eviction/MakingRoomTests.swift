@@ -30,6 +30,26 @@ import Testing
     while try store.probe.record([change]) {}
   }
 
+  /// A crash between the frames that make and open the segment of a large record leaves it as a spare.
+  @Test func spareLargerThanASegmentIsGivenUpAtTheOpening() throws {
+    let died = try world.open("store", StoreOptions(byteBudget: 2 << 20))
+    try died.put(noise(1000, 1), for: "small")
+    let core = died.core
+    let made = try core.context.upkeepLock.withLock { upkeep throws(StoreError) in
+      try core.supply.makeSegment(byteCount: 1 << 20, upkeep)
+    }
+    try #require(made != nil)
+    try died.flush()
+    died.abandon()
+    let store = try world.open("store", StoreOptions())
+    #expect(store.probe.spares.allSatisfy { $0.byteCount <= store.probe.segmentByteCount })
+    for number in 0..<3 { try store.put(noise(1000, UInt64(number)), for: "\(number)") }
+    try store.put(noise(1_000_000, 2), for: "large")
+    #expect(store["large"] == noise(1_000_000, 2) && store["small"] == noise(1000, 1))
+    #expect(bytesOnDisk <= 2 << 20)
+    try store.close()
+  }
+
   /// More of them than a frame of a small log holds.
   @Test func smallEntriesAreEvictedTogether() throws {
     let store = try world.open("store", StoreOptions(byteBudget: 1 << 20))
