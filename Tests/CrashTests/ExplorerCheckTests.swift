@@ -262,6 +262,17 @@ import Vitrine
     #expect(latest - earliest > 40)
   }
 
+  /// A slow machine may reach the time limit before some workload had its turn.
+  @Test func timeLimitEndsOnlyAfterEachWorkloadHadItsTurn() {
+    var explorer = CrashExplorer(
+      workloads: Array(CrashWorkload.all.prefix(3)), seed: 1, states: 300, faults: 30, seconds: 0)
+    #expect(explorer.run().untouched.count == 6)
+    explorer.touchesAll = true
+    let report = explorer.run()
+    #expect(report.untouched.isEmpty)
+    #expect(report.states < 300, "the limit ends the rest")
+  }
+
   @Test func reportNamesUnreachedNumbers() {
     let explorer = CrashExplorer(workloads: Array(CrashWorkload.all.prefix(2)), seed: 1, states: 12, faults: 4)
     var report = explorer.run()

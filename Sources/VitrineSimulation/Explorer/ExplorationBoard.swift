@@ -44,6 +44,7 @@ final class ExplorationBoard: Sendable {
   private let deadline: UInt64
   private let statesEach: Int
   private let faultsEach: Int
+  private let touchesAll: Bool
   /// The order of the workloads' turns if none is behind, so that no workload is always last.
   private let order: [Int]
   private let progress: @Sendable (CrashReport) -> Bool
@@ -56,6 +57,7 @@ final class ExplorationBoard: Sendable {
     let began = clock.monotonicNanoseconds()
     self.began = began
     deadline = explorer.seconds.map { began + UInt64(max(0, min($0, 1e9)) * 1e9) } ?? .max
+    touchesAll = explorer.touchesAll
     let count = max(1, explorer.workloads.count)
     func share(_ wanted: Int, of count: Int) -> Int {
       max(0, wanted) / count + (wanted > 0 && wanted % count > 0 ? 1 : 0)
@@ -78,26 +80,36 @@ final class ExplorationBoard: Sendable {
 
   private static let mostViolations = 20
 
-  private func isOver(_ state: State) -> Bool {
-    state.isStopped || clock.monotonicNanoseconds() >= deadline
-      || state.report.violations.count >= ExplorationBoard.mostViolations
+  private func isOver(_ state: State) -> Bool { isEnded(state) || clock.monotonicNanoseconds() >= deadline }
+
+  private func isEnded(_ state: State) -> Bool {
+    state.isStopped || state.report.violations.count >= ExplorationBoard.mostViolations
+  }
+
+  /// Whether a workload gets no more states, or no more faults. After the time limit, ``CrashExplorer/touchesAll`` decides.
+  private func isOver(_ state: State, _ kind: Task.Kind, _ index: Int) -> Bool {
+    if isEnded(state) { return true }
+    if clock.monotonicNanoseconds() < deadline { return false }
+    let workload = state.report.workloads[index]
+    return !touchesAll || (kind == .crashes ? workload.states : workload.faults) > 0
   }
 
   /// Returns a task of the workload that is furthest behind, crashes and faults in turn; nil if all is done.
   func next() -> Task? {
     state.withLock { state in
-      if isOver(state) { return nil }
       let workloads = state.report.workloads
       var best: (share: Double, task: Task)?
       for index in order {
-        if statesEach > 0, !workloads[index].hasRunDry, workloads[index].states < statesEach {
+        if statesEach > 0, !workloads[index].hasRunDry, workloads[index].states < statesEach,
+          !isOver(state, .crashes, index)
+        {
           let share = Double(workloads[index].states) / Double(statesEach)
           if share < best?.share ?? 1 {
             let first = Task(kind: .crashes, workload: index, round: workloads[index].rounds)
             best = (share, state.passes[index].last ?? first)
           }
         }
-        if faultsEach > 0, !state.hasNoFaultsLeft[index], wantsFaults(state, index) {
+        if faultsEach > 0, !state.hasNoFaultsLeft[index], wantsFaults(state, index), !isOver(state, .faults, index) {
           let share = min(Double(workloads[index].faults) / Double(faultsEach), 0.99)
           if share < best?.share ?? 1 {
             best = (share, state.faultTasks[index])
@@ -117,10 +129,12 @@ final class ExplorationBoard: Sendable {
   var isOver: Bool { state.withLock { isOver($0) } }
 
   func isWanted(_ workload: Int) -> Bool {
-    state.withLock { !isOver($0) && $0.report.workloads[workload].states < statesEach }
+    state.withLock { !isOver($0, .crashes, workload) && $0.report.workloads[workload].states < statesEach }
   }
 
-  func wantsFaults(_ workload: Int) -> Bool { state.withLock { !isOver($0) && wantsFaults($0, workload) } }
+  func wantsFaults(_ workload: Int) -> Bool {
+    state.withLock { !isOver($0, .faults, workload) && wantsFaults($0, workload) }
+  }
 
   /// Whether it lacks faults of its share, or calls of its first round that have to fail, if these are few enough.
   private func wantsFaults(_ state: State, _ index: Int) -> Bool {
@@ -155,7 +169,7 @@ final class ExplorationBoard: Sendable {
   /// Ends a pass that found this many new images.
   func endPass(_ workload: Int, newImages: Int) {
     state.withLock { state in
-      if isOver(state) { return }
+      if isOver(state, .crashes, workload) { return }
       state.barrenPasses[workload] = newImages > 0 ? 0 : state.barrenPasses[workload] + 1
       if state.barrenPasses[workload] >= ExplorationBoard.mostBarrenPasses { state.runDry(workload) }
     }

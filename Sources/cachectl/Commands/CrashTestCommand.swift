@@ -10,7 +10,7 @@ enum CrashTestCommand: Command {
   private static let workload = Option("workload", value: "NAME", "only this one of those below")
   private static let time = Option("time", value: "SECONDS", "stop after this time, finished or not")
   private static let required = Option("require", "fail if that many were not reached in the time")
-  private static let some = Option("require-some", "fail if the time was too short for some of the workloads")
+  private static let some = Option("require-some", "go on until each workload has a state and a fault")
   private static let threads = Option("threads", value: "N", "number of threads (one for each processor)")
   private static let place = Option("repeat", value: "PLACE", "inspect a violation's place again; needs its --seed")
 
@@ -59,6 +59,7 @@ enum CrashTestCommand: Command {
     explorer.states = try arguments.count(states) ?? explorer.states
     explorer.faults = try arguments.count(faults) ?? explorer.states / 10
     explorer.seconds = try arguments.count(time).map(Double.init)
+    explorer.touchesAll = arguments.has(some)
     explorer.threads = try arguments.count(threads) ?? max(1, sysconf(CInt(_SC_NPROCESSORS_ONLN)))
     Interruption.listen()
     // Printed first: a trap leaves no time for it.
