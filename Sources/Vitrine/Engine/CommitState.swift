@@ -107,11 +107,9 @@ extension CommitState {
   mutating func abortBodies(of operations: [PendingOperation]) {
     if unfinished.isEmpty { return }
     for operation in operations where operation.abortsBodies {
-      var isOfAllStyles = false
-      if case .removeStyles = operation.kind { isOfAllStyles = true }
       abort(
         unfinished.candidates(operation.hash).filter {
-          $0.has(url: operation.url) && (isOfAllStyles || $0.has(style: operation.style))
+          $0.has(url: operation.url) && (operation.removesAllStyles || $0.has(style: operation.style))
         })
     }
   }

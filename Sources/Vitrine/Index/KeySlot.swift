@@ -1,21 +1,3 @@
-/// The hash of a key in the index: 64 bits. The upper 48 come from the URL's hash alone, so that all styles of a
-/// URL are adjacent; the lower 16 from the style.
-package struct KeyHash: Hashable, Sendable {
-  package let bits: UInt64
-  @inline(__always) package init(bits: UInt64) { self.bits = bits }
-  @inline(__always) package init(url: UInt64, styleTag: UInt16) { bits = url & ~0xFFFF | UInt64(styleTag) }
-
-  @inline(__always) var shard: Int { Int(bits >> 58) }
-  @inline(__always) var urlTag: UInt32 { UInt32(truncatingIfNeeded: bits >> 26) }
-  /// The bits that come from the URL.
-  var urlBits: UInt64 { bits & ~0xFFFF }
-  @inline(__always) var styleTag: UInt16 { UInt16(truncatingIfNeeded: bits) }
-  /// The same for all styles of a URL; URLs that share it are one to the index.
-  var ofURL: KeyHash { KeyHash(bits: bits & (~0 << 26)) }
-  /// The ten bits between tag and style are not kept: the table returns zeros there.
-  @inline(__always) package var stored: KeyHash { KeyHash(bits: bits & ~(0x3FF << 16)) }
-}
-
 /// An entry of the key table: 16 bytes.
 ///
 /// `word0`: location (38 bits), flags (10), style tag (16). `word1`: URL tag (32), stamp (32) of its last use, or of its

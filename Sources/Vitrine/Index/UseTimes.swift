@@ -16,7 +16,7 @@ package struct UseTimes: Sendable, Equatable {
     }
   }
 
-  package static let most = 512
+  package static let most = CacheFormat.mostUseTimes
   package static let interval: Int64 = 1000
   /// In the order in which they were taken.
   package private(set) var readings: [Reading] = []

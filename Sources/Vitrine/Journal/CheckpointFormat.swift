@@ -76,7 +76,8 @@ package struct CheckpointHeader: Sendable, Equatable {
     useTimeCount = Int(clamping: p.u64(152))
     let most = 1 << 40
     guard keyCount < most, blobCount < most, segmentCount <= SegmentTable.slotLimit, largeCountCount < most,
-      useTimeCount <= UseTimes.most, logicalByteCount < 1 << 60, bodyWordCount < most, generation < UInt64(1) << 62,
+      useTimeCount <= CacheFormat.mostUseTimes, logicalByteCount < 1 << 60, bodyWordCount < most,
+      generation < UInt64(1) << 62,
       nextSegment < UInt64(1) << 62,
       CheckpointHeader.bodyWords(
         keys: keyCount, blobs: blobCount, segments: segmentCount, largeCounts: largeCountCount, useTimes: useTimeCount)
@@ -124,7 +125,7 @@ package struct CheckpointHeader: Sendable, Equatable {
   /// Returns the length of a checkpoint file for that many entries.
   package static func fileByteCount(keys: Int, blobs: Int, segments: Int, largeCounts: Int) -> Int {
     let words = bodyWords(
-      keys: keys, blobs: blobs, segments: segments, largeCounts: largeCounts, useTimes: UseTimes.most)
+      keys: keys, blobs: blobs, segments: segments, largeCounts: largeCounts, useTimes: CacheFormat.mostUseTimes)
     return byteCount + (words + wordsPerBlock - 1) / wordsPerBlock * blockByteCount
   }
 

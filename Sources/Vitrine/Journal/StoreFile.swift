@@ -133,6 +133,8 @@ package struct StoreIdentity: Sendable, Equatable {
 
 /// Limits and names that the whole format shares.
 package enum CacheFormat {
+  /// The most readings of the clock that a checkpoint keeps, to date the last uses of entries.
+  package static let mostUseTimes = 512
   package static let version: UInt32 = 1
   package static let smallestBudget = 1 << 20
   /// With this limit, sums of byte counts in the ledger and of a budget never overflow.

@@ -6,20 +6,18 @@ package struct Environment: Sendable {
   package var entropy: any Entropy
   package var background: any BackgroundWork
   package var resources: Resources
-  /// Replaces the digest of blobs; only tests set it, to plant a collision.
-  package var digest: (@Sendable (UnsafeRawBufferPointer) -> Digest)?
+  /// Replaces the 128-bit hash of blobs; only tests set it, to plant a collision.
+  package var hash: (@Sendable (UnsafeRawBufferPointer) -> (high: UInt64, low: UInt64))?
 
   package init(
     fileSystem: any FileSystem, clock: any Clock, entropy: any Entropy, background: any BackgroundWork,
-    resources: Resources = Resources(),
-    digest: (@Sendable (UnsafeRawBufferPointer) -> Digest)? = nil
+    resources: Resources = Resources()
   ) {
     self.fileSystem = fileSystem
     self.clock = clock
     self.entropy = entropy
     self.background = background
     self.resources = resources
-    self.digest = digest
   }
 
   /// The real services of this process.

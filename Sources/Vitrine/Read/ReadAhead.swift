@@ -19,23 +19,26 @@ final class ReadAhead: StorePart {
   ) -> HeadsAhead? {
     let heads = newHeads
     for (index, operation) in operations.enumerated() {
-      switch operation.kind {
-      case .removeStyles: readStyles(of: operation.hash, heads)
-      case .remove: _ = readEntry(of: operation, heads)
-      case .put(_, _, _, let shared, _):
-        if Style.isOriginal(operation.style, tag: operation.hash.styleTag) {
-          let isLookedAt = looks < OriginalSources.mostCrowdLooks && catalog.keys.lastChange(operation.hash) != nil
-          readStyles(beside: operation, isLookedAt ? crowds[index]?.outdated ?? [] : nil, heads)
-        } else {
-          _ = readEntry(of: operation, heads)
-        }
-        // If segments are mapped, the put has just looked at these.
-        guard let heads else { continue }
-        if shared != nil || !operation.others.isEmpty {
-          readPayload(catalog.hasher.content(operation.digest), heads) { _ in false }
-        }
-        if operation.original != nil { readOriginal(of: operation.url, operation.hash, heads) }
+      if operation.removesAllStyles {
+        readStyles(of: operation.hash, heads)
+        continue
       }
+      guard let record = operation.record else {
+        _ = readEntry(of: operation, heads)
+        continue
+      }
+      if Style.isOriginal(operation.style, tag: operation.hash.styleTag) {
+        let isLookedAt = looks < OriginalSources.mostCrowdLooks && catalog.keys.lastChange(operation.hash) != nil
+        readStyles(beside: operation, isLookedAt ? crowds[index]?.outdated ?? [] : nil, heads)
+      } else {
+        _ = readEntry(of: operation, heads)
+      }
+      // If segments are mapped, the put has just looked at these.
+      guard let heads else { continue }
+      if record.shared != nil || !record.others.isEmpty {
+        readPayload(catalog.hasher.content(operation.digest), heads) { _ in false }
+      }
+      if operation.original != nil { readOriginal(of: operation.url, operation.hash, heads) }
     }
     return heads
   }

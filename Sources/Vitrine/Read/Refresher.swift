@@ -128,8 +128,8 @@ final class Refresher: StorePart {
     let segment = Segment(
       id: id, slot: slot, byteCount: byteCount, stream: .spare, state: .spare, tail: SegmentHeader.byteCount)
     do throws(SystemError) {
-      try segment.open(
-        in: folders, access: .readOnly, maps: reads == .mapped, account: catalog.segments.account)
+      try folders.open(
+        segment, access: .readOnly, maps: reads == .mapped, account: catalog.segments.account)
     } catch {
       if error.code != SystemError.missing {
         commitLock.withLock { held in catalog.segments.giveBack(slot: slot) }

@@ -144,8 +144,8 @@ package struct Loader {
   /// `oldest` on.
   private func open(_ segment: Segment, mappedFrom oldest: UInt64, _ catalog: Catalog) throws(SystemError) {
     if segment.isAttached { return }
-    try segment.open(
-      in: folders, access: access, maps: mapsSegments && segment.id >= oldest,
+    try folders.open(
+      segment, access: access, maps: mapsSegments && segment.id >= oldest,
       account: account ?? catalog.segments.account)
   }
 

@@ -106,20 +106,6 @@ package final class Segment: @unchecked Sendable {
       state == .open || state == .spare, isUnsynced: isDirty || isBeingFlushed || pendingCount > 0)
   }
 
-  /// Opens its file, and maps it if `maps`, as far as file and segment reach. If the process has no mapping left,
-  /// the segment stays unmapped.
-  package func open(
-    in folders: StoreFolders, access: FileAccess, maps: Bool, account: StorageAccount
-  ) throws(SystemError) {
-    let file = try folders.segments.openFile(fileName, access)
-    let status = try file.status()
-    let readable = min(status.byteCount, byteCount)
-    attach(
-      file: folders.cached(file, segment: id, access: access),
-      mapping: maps && readable > 0 ? try Segment.map(file, byteCount: readable) : nil, byteCount: readable,
-      allocatedByteCount: status.chargedByteCount(atMost: byteCount), account: account, access: access)
-  }
-
   /// Returns nil if the process has no mapping left.
   package static func map(_ file: any File, byteCount: Int) throws(SystemError) -> Mapping? {
     do throws(SystemError) {
@@ -199,15 +185,19 @@ package final class Segment: @unchecked Sendable {
     pendingCount -= 1
   }
 
+  /// Notes that the reservation holds its record. Does nothing if that was noted before.
   package func filled(_ reservation: Reservation, isCarried: Bool) {
-    take(reservation)
+    guard take(reservation) else { return }
     isDirty = true
     if !isCarried { owesSync = true }
   }
 
-  private func take(_ reservation: Reservation) {
-    if let index = unfilled.firstIndex(of: reservation.offset) { unfilled.swapAt(index, unfilled.count - 1) }
-    _ = unfilled.popLast()
+  @discardableResult
+  private func take(_ reservation: Reservation) -> Bool {
+    guard let index = unfilled.firstIndex(of: reservation.offset) else { return false }
+    unfilled.swapAt(index, unfilled.count - 1)
+    unfilled.removeLast()
+    return true
   }
 }
 

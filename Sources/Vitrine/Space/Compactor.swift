@@ -111,7 +111,8 @@ final class Compactor: StorePart {
       }
       guard let room = try reserveCopy(copier, target, upkeep) else { break }
       copier.makeHead(payloadOffset: room.payloadOffset, seed: catalog.segments.seed(room.location))
-      try recordWriter.fill(room, copier.head, copier.payload, isCarried: false)
+      try recordWriter.write(copier.head, copier.payload, to: room, awaitsSync: false)
+      commitLock.withLock { held in room.segment.filled(room, isCarried: false) }
       copies.append(
         Copy(
           record: record, reservation: room, payloadUnits: Unit.count(copier.payload.count),

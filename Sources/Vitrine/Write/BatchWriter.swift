@@ -78,7 +78,7 @@ final class BatchWriter: StorePart {
         pending.append(
           PendingOperation(
             hash: catalog.hasher.key(url, styleTag: key.style.tag), url: url, style: arena.copy(key.style.bytes),
-            digest: Digest(high: 0, low: 0), logicalByteCount: 0, abortsBodies: true, kind: .remove))
+            digest: Digest(high: 0, low: 0), logicalByteCount: 0, abortsBodies: true))
       case .put(let key, let bytes, let options):
         let url = arena.copy(key.url)
         let style = arena.copy(key.style.bytes)

@@ -73,10 +73,20 @@ final class Committer: StorePart {
     }
   }
 
+  /// Notes that the records of the operations are written, where that was left to the commit. Comes first under the lock:
+  /// the marks pass no record that is not filled, and a checkpoint that the commit needs may wait for the marks.
+  private func noteFilled(_ operations: [PendingOperation], _ held: borrowing CommitLock.Held) {
+    for operation in operations {
+      guard let record = operation.record else { continue }
+      record.reservation.segment.filled(record.reservation, isCarried: record.carried != nil)
+    }
+  }
+
   /// Settles the reservations of operations that are committed or abandoned, and notes when the entries expire.
   func settle(_ operations: [PendingOperation], _ held: borrowing CommitLock.Held) {
+    noteFilled(operations, held)
     for operation in operations {
-      if case .put(let reservation, _, _, _, _) = operation.kind { reservation.segment.pendingCount -= 1 }
+      if let record = operation.record { record.reservation.segment.pendingCount -= 1 }
       // After the index has the entry: a pass over the index that begins in between finds the entry, and a later pass
       // finds the note.
       if let due = operation.due { expirations.note(operation.hash, due: due) }
@@ -102,6 +112,7 @@ final class Committer: StorePart {
     awaitsSync: Bool
   ) throws(StoreError) -> CommitOutcome {
     try commits.locked(with: heads) { held throws(StoreError) in
+      noteFilled(operations, held)
       try gate.requireWritable()
       guard let wal else { throw .readOnly }
       if let outcome = try obstacle(operations, looks, held) { return outcome }
@@ -162,7 +173,7 @@ final class Committer: StorePart {
   private func obstacle(
     _ operations: [PendingOperation], _ looks: Int, _ held: borrowing CommitLock.Held
   ) throws(StoreError) -> CommitOutcome? {
-    let puts = operations.count { if case .put = $0.kind { true } else { false } }
+    let puts = operations.count { $0.record != nil }
     guard puts > 0 else { return nil }
     if operations.contains(where: { $0.body?.isAborted == true }) { throw .aborted }
     if !isStillRight(operations, held) { return .placeAgain }
@@ -181,7 +192,7 @@ final class Committer: StorePart {
     var changes = FrameChanges(capacity: operations.count)
     var removedCount = 0
     for operation in operations {
-      if case .removeStyles = operation.kind {
+      if operation.removesAllStyles {
         originals.forEachStyle(operation.url, catalog.styles(of: operation.hash), held) { hash, location, view in
           changes.remove(hash, location, from: catalog)
           if view != nil { removedCount += 1 }
@@ -190,21 +201,17 @@ final class Committer: StorePart {
       }
       let (found, damaged) = keyFinder.find(operation.hash, operation.url, operation.style, held)
       for location in damaged { changes.remove(operation.hash, location, from: catalog) }
-      switch operation.kind {
-      case .remove:
-        guard let found else { continue }
-        changes.remove(operation.hash, found, from: catalog)
-        removedCount += 1
-      case .removeStyles: break
-      case .put(let reservation, let headUnits, let payloadUnits, let shared, _):
+      if let record = operation.record {
         var put = Change.Put(
-          hash: operation.hash, location: reservation.location, headUnits: headUnits,
-          payloadUnits: payloadUnits, logicalByteCount: operation.logicalByteCount,
+          hash: operation.hash, location: record.location, headUnits: record.headUnits,
+          payloadUnits: record.payloadUnits, logicalByteCount: operation.logicalByteCount,
           content: catalog.hasher.content(operation.digest),
-          contentLocation: shared?.location ?? reservation.location, displaced: nil,
-          expires: operation.expires)
+          contentLocation: record.shared?.location ?? record.location, displaced: nil, expires: operation.expires)
         put.isIndependent = operation.isIndependent
         changes.put(put, replacing: found, in: catalog)
+      } else if let found {
+        changes.remove(operation.hash, found, from: catalog)
+        removedCount += 1
       }
     }
     originals.appendOutdated(operations, crowds, &changes, held)
@@ -223,8 +230,8 @@ final class Committer: StorePart {
         continue
       }
       while operations[next].location != put.location { next += 1 }
-      if case .put(_, _, _, _, let inline?) = operations[next].kind {
-        inline.withBytes { head, payload in change.encode(into: held.state.frame, record: (head, payload)) }
+      if let carried = operations[next].record?.carried {
+        carried.withBytes { head, payload in change.encode(into: held.state.frame, record: (head, payload)) }
       } else {
         change.encode(into: held.state.frame)
       }
@@ -233,9 +240,8 @@ final class Committer: StorePart {
 
   private func noteInline(_ operations: [PendingOperation]) {
     for operation in operations {
-      if case .put(let reservation, _, _, _, .some) = operation.kind {
-        wal?.noteInline(segment: reservation.segment.id, end: reservation.endOffset)
-      }
+      guard let record = operation.record, record.carried != nil else { continue }
+      wal?.noteInline(segment: record.reservation.segment.id, end: record.reservation.endOffset)
     }
   }
 
@@ -246,10 +252,10 @@ final class Committer: StorePart {
     // A put may share a payload that another of the operations stores. Computed only if a put shares a payload.
     lazy var own = operations.count > 1 ? recordNumbers(operations) : [:]
     for operation in operations {
-      guard case .put(_, _, _, let shared, _) = operation.kind else { continue }
+      guard let record = operation.record else { continue }
       if let expected = operation.expected, keyFinder.find(operation, held) != expected { return false }
       if let original = operation.original, keyFinder.sourceOfOriginal(operation, held) != original { return false }
-      if let shared {
+      if let shared = record.shared {
         // The number is compared too, because the location may belong to another record by now, even to one of these.
         if own[shared.location] != shared.origin,
           catalog.contents.count(catalog.hasher.content(operation.digest), shared.location) == 0
@@ -257,7 +263,7 @@ final class Committer: StorePart {
         {
           return false
         }
-      } else if isSharedByNow(operation, held) {
+      } else if isSharedByNow(operation.digest, except: record.others, held) {
         return false
       }
     }
@@ -267,7 +273,7 @@ final class Committer: StorePart {
   private func recordNumbers(_ operations: [PendingOperation]) -> [Location: UInt64] {
     var numbers: [Location: UInt64] = [:]
     for operation in operations {
-      if let location = operation.location { numbers[location] = operation.recordSequence }
+      if let record = operation.record { numbers[record.location] = record.sequence }
     }
     return numbers
   }
@@ -275,12 +281,12 @@ final class Committer: StorePart {
   /// Whether a blob with the same digest was committed since the put was placed, and was not compared then. Record
   /// numbers do not tell, because a lower number may be committed later.
   private func isSharedByNow(
-    _ operation: PendingOperation, _ held: borrowing CommitLock.Held
+    _ digest: Digest, except others: [Location], _ held: borrowing CommitLock.Held
   ) -> Bool {
     var isShared = false
-    catalog.contents.candidates(catalog.hasher.content(operation.digest)) { location in
-      guard let header = catalog.lockedRecord(at: location, checks: false)?.header,
-        header.digest == operation.digest, !operation.others.contains(location)
+    catalog.contents.candidates(catalog.hasher.content(digest)) { location in
+      guard let header = catalog.lockedRecord(at: location, checks: false)?.header, header.digest == digest,
+        !others.contains(location)
       else { return true }
       isShared = true
       return false
@@ -297,7 +303,7 @@ final class Committer: StorePart {
     guard entryBudget > 0, catalog.keyCount + puts > entryBudget else { return 0 }
     var new = 0
     for operation in operations {
-      if case .put = operation.kind, keyFinder.find(operation, held) == nil { new += 1 }
+      if operation.record != nil, keyFinder.find(operation, held) == nil { new += 1 }
     }
     if new > entryBudget { throw .noSpace }
     return new

@@ -32,7 +32,7 @@ final class Forgetter: StorePart {
       return PendingOperation(
         hash: catalog.hasher.key(url, styleTag: isWhole ? 0 : key.style.tag), url: url,
         style: isWhole ? UnsafeRawBufferPointer(start: nil, count: 0) : arena.copy(key.style.bytes),
-        digest: Digest(high: 0, low: 0), logicalByteCount: 0, kind: isWhole ? .removeStyles : .remove)
+        digest: Digest(high: 0, low: 0), logicalByteCount: 0, removesAllStyles: isWhole)
     }
     forgetting { sequence, held in
       // One by one, because a key may be among the styles of another.

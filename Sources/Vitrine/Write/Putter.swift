@@ -62,7 +62,7 @@ final class Putter: StorePart {
     func commit() throws(StoreError) -> Committed {
       // Between the look and the commit, another thread may store the same bytes or remove the shared ones.
       while true {
-        var pending = try place(put, durability: durability, body: body)
+        var pending = try place(put, durability: durability, body: body, commitsNext: true)
         pending.body = body
         let awaitsSync = durability == .synced
         if let committed = try committer.commit([pending], moreKeys: 1, awaitsSync: awaitsSync) { return committed }
@@ -91,8 +91,12 @@ final class Putter: StorePart {
 
   /// Reserves room and fills it. If the put must be durable and its frame does not carry it, syncs its segment. The
   /// room that was lent to `body` holds the payload already.
+  ///
+  /// With `commitsNext`, the put is committed next and alone: then the commit notes that the room is filled, which spares
+  /// the put an acquisition of the commit lock. A batch must not leave that to its commit: its earlier records would hold
+  /// back the marks, and with them the log (rule 6), while the log must make room for the later ones.
   func place(
-    _ put: PreparedPut, durability: Durability, body: UnfinishedBody? = nil
+    _ put: PreparedPut, durability: Durability, body: UnfinishedBody? = nil, commitsNext: Bool = false
   ) throws(StoreError) -> PendingOperation {
     var put = put
     let now = environment.clock.wallMilliseconds()
@@ -101,8 +105,9 @@ final class Putter: StorePart {
     let (shared, others) = deduplicator.findShared(put)
     let written = put.written ?? now
     var pending = try place(
-      put, sharing: shared, durability: durability, written: written, in: shared == nil ? body?.room : nil)
-    pending.others = others
+      put, sharing: shared, durability: durability, written: written, in: shared == nil ? body?.room : nil,
+      commitsNext: commitsNext)
+    pending.record?.others = others
     return pending
   }
 
@@ -110,7 +115,7 @@ final class Putter: StorePart {
   /// loss of power must not cost that entry, even if the change is buffered.
   func place(
     _ put: PreparedPut, sharing shared: Shared?, durability: Durability, written: Int64, in room: Reservation? = nil,
-    isChange: Bool = false
+    isChange: Bool = false, commitsNext: Bool = false
   ) throws(StoreError) -> PendingOperation {
     let payload = shared == nil ? put.stored : UnsafeRawBufferPointer(start: nil, count: 0)
     let reservation: Reservation
@@ -136,25 +141,30 @@ final class Putter: StorePart {
     let isSmall = head.count + payload.count <= largestInline
     let isCarried = (durability == .synced || shared != nil) && !isPassed && isSmall
     let isThere = room != nil
-    try recordWriter.fill(
-      reservation, head.bytes, isThere ? UnsafeRawBufferPointer(start: nil, count: 0) : payload, isCarried: isCarried,
+    let needsSync = !isCarried && (durability == .synced || isPassed || isChange)
+    try recordWriter.write(
+      head.bytes, isThere ? UnsafeRawBufferPointer(start: nil, count: 0) : payload, to: reservation,
       awaitsSync: isCarried && durability == .synced)
+    if needsSync || !commitsNext {
+      commitLock.withLock { held in reservation.segment.filled(reservation, isCarried: isCarried) }
+    }
     let isTransient = shared == nil && put.encoding == .zstd
-    let inline = isCarried ? CarriedRecord(head: head.bytes, payload: payload, isTransient: isTransient) : nil
-    // If a sync fails, for want of a descriptor for example, the record that was placed will not be committed.
-    var isDurable = false
-    defer { if !isDurable { commitLock.withLock { held in reservation.segment.pendingCount -= 1 } } }
-    if durability == .synced || isPassed || isChange, !isCarried { try syncer.sync(reservation.segment) }
-    if durability == .synced, let shared { try syncer.makeDurable(payloadAt: shared.location) }
-    isDurable = true
+    let carried = isCarried ? CarriedRecord(head: head.bytes, payload: payload, isTransient: isTransient) : nil
+    do throws(StoreError) {
+      if needsSync { try syncer.sync(reservation.segment) }
+      if durability == .synced, let shared { try syncer.makeDurable(payloadAt: shared.location) }
+    } catch {
+      // For want of a descriptor, for example. The record that was placed will not be committed.
+      recordWriter.abandon(reservation)
+      throw error
+    }
     return PendingOperation(
       hash: put.hash, url: put.url, style: put.style, digest: put.digest, logicalByteCount: put.logicalByteCount,
-      recordSequence: sequence, original: put.original,
-      expires: put.expiration != 0, isIndependent: put.source == nil || put.isSourceNamed,
+      original: put.original, expires: put.expiration != 0, isIndependent: put.source == nil || put.isSourceNamed,
       due: lifetimes.earliestExpiry(of: put, written: written),
-      kind: .put(
-        reservation, headUnits: Unit.count(head.count), payloadUnits: Unit.count(payload.count), shared: shared,
-        inline: inline))
+      record: PlacedRecord(
+        reservation: reservation, sequence: sequence, headUnits: Unit.count(head.count),
+        payloadUnits: Unit.count(payload.count), shared: shared, carried: carried))
   }
 
   /// The most bytes of a record that a frame carries. A larger record is synced in its segment.

@@ -10,12 +10,10 @@ final class RecordWriter: StorePart {
     self.meters = meters
   }
 
-  /// Writes a record into its reservation, and gives the room up if that fails.
-  func fill(
-    _ reservation: Reservation, _ head: UnsafeRawBufferPointer, _ payload: UnsafeRawBufferPointer, isCarried: Bool,
-    awaitsSync: Bool = false
+  /// Writes a record into its reservation, and abandons the reservation if that fails.
+  func write(
+    _ head: UnsafeRawBufferPointer, _ payload: UnsafeRawBufferPointer, to reservation: Reservation, awaitsSync: Bool
   ) throws(StoreError) {
-    var failed: SystemError?
     // Not through the mapping if a sync of the frame follows: beside such a sync, bringing in pages is slow.
     let window = awaitsSync ? nil : reservation.window
     if !(window?.store(head, payload, at: reservation.offset) ?? false) {
@@ -23,14 +21,18 @@ final class RecordWriter: StorePart {
         let file = try reservation.segment.requireFile()
         try file.write(head, payload, at: reservation.offset)
       } catch {
-        failed = error
+        abandon(reservation)
+        throw gate.writeError(error)
       }
     }
-    commitLock.withLock { held in
-      reservation.segment.filled(reservation, isCarried: isCarried)
-      if failed != nil { reservation.segment.pendingCount -= 1 }
-    }
     meters.bytesWritten.wrappingAdd(head.count + payload.count, ordering: .relaxed)
-    if let failed { throw gate.writeError(failed) }
+  }
+
+  /// Ends a reservation that no frame will name: it is dead space.
+  func abandon(_ reservation: Reservation) {
+    commitLock.withLock { held in
+      reservation.segment.filled(reservation, isCarried: false)
+      reservation.segment.pendingCount -= 1
+    }
   }
 }

@@ -76,7 +76,7 @@ final class Remover: StorePart {
       pending.append(
         PendingOperation(
           hash: catalog.hasher.key(url, styleTag: key.style.tag), url: url, style: style,
-          digest: Digest(high: 0, low: 0), logicalByteCount: 0, abortsBodies: abortsBodies, kind: .remove))
+          digest: Digest(high: 0, low: 0), logicalByteCount: 0, abortsBodies: abortsBodies))
     }
     return pending
   }
@@ -94,7 +94,7 @@ final class Remover: StorePart {
     let result: Result<Committed?, StoreError> = url.withUnsafeBytes { url in
       let operation = PendingOperation(
         hash: catalog.hasher.key(url, styleTag: 0), url: url, style: UnsafeRawBufferPointer(start: nil, count: 0),
-        digest: Digest(high: 0, low: 0), logicalByteCount: 0, abortsBodies: true, kind: .removeStyles)
+        digest: Digest(high: 0, low: 0), logicalByteCount: 0, abortsBodies: true, removesAllStyles: true)
       do throws(StoreError) {
         earlier = try removeExcessStyles(url, operation.hash)
         return .success(try committer.commit([operation], moreKeys: 0, awaitsSync: isSynced))

@@ -1,0 +1,54 @@
+/// The folders of a store.
+package struct StoreFolders: Sendable {
+  package let root: any Directory
+  package let wal: any Directory
+  package let checkpoints: any Directory
+  package let segments: any Directory
+  package let resources: Resources
+
+  package init(root: any Directory, create: Bool, resources: Resources = Resources()) throws(SystemError) {
+    self.root = root
+    self.resources = resources
+    wal = try root.openDirectory(CacheFormat.walFolder, create: create)
+    checkpoints = try root.openDirectory(CacheFormat.checkpointsFolder, create: create)
+    segments = try root.openDirectory(CacheFormat.segmentsFolder, create: create)
+  }
+
+  /// A store whose own folders do not exist yet: they have no entries.
+  package init(unfinished root: any Directory) {
+    self.root = root
+    resources = Resources()
+    wal = root
+    checkpoints = root
+    segments = root
+  }
+
+  /// Wraps an open segment file that is closed and opened again by its name as needed.
+  package func cached(
+    _ file: any File, segment id: UInt64, access: FileAccess, isKept: Bool = false
+  ) -> CachedFile {
+    CachedFile(
+      file, name: SegmentHeader.fileName(id), in: segments, access: access, cache: resources.files, isKept: isKept)
+  }
+
+  package var all: [any Directory] { [root, wal, checkpoints, segments] }
+
+  /// Returns false if the store's folder, or one of its subfolders, was removed or replaced.
+  package var areStillNamed: Bool {
+    root.isStillNamed() && wal.isStillNamed() && segments.isStillNamed() && checkpoints.isStillNamed()
+  }
+
+  /// Opens the file of a segment, and maps it if `maps`, as far as file and segment reach. If the process has no mapping
+  /// left, the segment stays unmapped.
+  package func open(
+    _ segment: Segment, access: FileAccess, maps: Bool, account: StorageAccount
+  ) throws(SystemError) {
+    let file = try segments.openFile(segment.fileName, access)
+    let status = try file.status()
+    let readable = min(status.byteCount, segment.byteCount)
+    segment.attach(
+      file: cached(file, segment: segment.id, access: access),
+      mapping: maps && readable > 0 ? try Segment.map(file, byteCount: readable) : nil, byteCount: readable,
+      allocatedByteCount: status.chargedByteCount(atMost: segment.byteCount), account: account, access: access)
+  }
+}
