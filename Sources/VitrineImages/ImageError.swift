@@ -42,16 +42,16 @@ extension ImageError: CustomStringConvertible {
   public var description: String {
     switch self {
     case .unsupportedFormat(let found): "not a picture that can be decoded: \(found)"
-    case .truncated(let format): "the \(format) ends before the picture does"
+    case .truncated(let format): "the \(format) ends before the picture is complete"
     case .corrupt(let format, let reason): "the \(format) is damaged: \(reason)"
-    case .tooLarge(let width, let height, let limit): "a picture of \(width) by \(height) pixels is above \(limit)"
-    case .tookTooLong(let milliseconds): "decoding was given up after \(milliseconds) ms"
-    case .outOfMemory(let byteCount): "no memory for \(byteCount) bytes of pixels"
+    case .tooLarge(let width, let height, let limit): "a picture of \(width) by \(height) pixels exceeds \(limit)"
+    case .tookTooLong(let milliseconds): "decoding was stopped after \(milliseconds) ms"
+    case .outOfMemory(let byteCount): "cannot allocate \(byteCount) bytes for pixels"
     case .decoderDied(let reason): "the decoder \(reason)"
-    case .noDecoder(let reason): "no decoder can be started: \(reason)"
+    case .noDecoder(let reason): "the decoder cannot be started: \(reason)"
     case .invalidStyle(let name, let reason): "'\(name)' is not a style: \(reason)"
-    case .noTransform(let name, let version): "nobody has said how free-\(name).v\(version) is drawn"
-    case .cannotEncode(let format, let reason): "cannot write this as \(format): \(reason)"
+    case .noTransform(let name, let version): "no closure is given that draws free-\(name).v\(version)"
+    case .cannotEncode(let format, let reason): "cannot encode the picture as \(format): \(reason)"
     case .invalidArgument(let reason): reason
     }
   }

@@ -77,7 +77,7 @@ import VitrineImages
     let outcome = try tool.run(["fetch", "s"] + files.keys.map { server.url($0) } + ["--style", "square-40"])
     #expect(outcome.status == 1 && outcome.output.isEmpty)
     #expect(outcome.diagnostics.split(separator: "\n").count == 3)
-    #expect(outcome.diagnostics.contains("the JPEG ends before the picture does"))
+    #expect(outcome.diagnostics.contains("the JPEG ends before the picture is complete"))
     #expect(try tool.run("ls", "s", "--json").lines.isEmpty)
     #expect(try tool.run("verify", "s").status == 0)
   }
@@ -98,7 +98,7 @@ import VitrineImages
     #expect(try Photo.decoded(tool.read("whole.png")).size == PixelSize(width: 200, height: 150))
     // JPEG has no transparent corners.
     let round = try tool.run("fetch", "s", url, "--style", "rounded-40x40-r20", "--output", "round.jpg")
-    #expect(round.status == 1 && round.diagnostics.contains("round.jpg: cannot write this as JPEG"))
+    #expect(round.status == 1 && round.diagnostics.contains("round.jpg: cannot encode the picture as JPEG"))
     #expect(tool.read("round.jpg") == nil)
   }
 
@@ -133,7 +133,7 @@ import VitrineImages
     let server = try Photo.serve(["/a.jpg": Photo.jpeg()])
     let words = ["fetch", "s", server.url("/a.jpg"), "--style", "square-40", "--json", "--cache"]
     let nothing = try tool.run(words + ["only"])
-    #expect(nothing.status == 1 && nothing.diagnostics.contains("not kept, and the network is not asked"))
+    #expect(nothing.status == 1 && nothing.diagnostics.contains("not stored, and the request forbids the network"))
     #expect(server.requests.isEmpty)
     #expect(try tool.run(words + ["use"]).status == 0)
     #expect(texts("source", try tool.run(words + ["only"]).objects) == ["styled"])
@@ -182,7 +182,7 @@ import VitrineImages
     #expect(outcome.status == 1 && texts("url", outcome.objects) == paths.map { server.url($0) })
     #expect(
       outcome.objects.enumerated().allSatisfy { ($0.element["error"] != nil) == ($0.offset % 7 == 3) })
-    #expect(try tool.run("fetch", "s", "not a url").diagnostics.contains("is no URL that can be loaded"))
+    #expect(try tool.run("fetch", "s", "not a url").diagnostics.contains("is not a URL that can be loaded"))
   }
 
   @Test func anInterruptedFetchEndsEarlyAndLeavesTheStoreInOrder() throws {

@@ -61,7 +61,9 @@ public struct ImageEncoder: Sendable {
     switch encoding {
     case .jpeg(let quality):
       let percent = try percent(quality, .jpeg)
-      if pixels.hasAlpha { throw .cannotEncode(.jpeg, reason: "it has no transparency, and some pixels do") }
+      if pixels.hasAlpha {
+        throw .cannotEncode(.jpeg, reason: "the format has no transparency, and some pixels are transparent")
+      }
       vitrine_jpeg_encode(rows, Int32(percent.rounded()), &buffer, &result)
     case .png:
       vitrine_png_encode(rows, pixels.hasAlpha, &buffer, &result)
@@ -80,7 +82,7 @@ public struct ImageEncoder: Sendable {
 
   private static func percent(_ quality: Double, _ format: ImageFormat) throws(ImageError) -> Double {
     guard (0...1).contains(quality) else {
-      throw .cannotEncode(format, reason: "a quality is 0 to 1, not \(quality)")
+      throw .cannotEncode(format, reason: "the quality must be 0 to 1, not \(quality)")
     }
     return quality * 100
   }

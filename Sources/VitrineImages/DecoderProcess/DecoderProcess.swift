@@ -52,7 +52,7 @@ final class DecoderProcess: @unchecked Sendable {
     let (sum, overflow) = max(0, limits.milliseconds).addingReportingOverflow(grace)
     let deadline = Deadline(milliseconds: overflow ? .max : sum)
     let header = try ask(DecoderFrame(picture: byteCount, limits, turn: turn), bytes, deadline, format)
-    guard let info = header.info(of: format) else { throw .misbehaved("answered with a header that cannot be") }
+    guard let info = header.info(of: format) else { throw .misbehaved("sent an invalid header") }
     let (wanted, plan) = try Failure.ofPicture { () throws(ImageError) in
       let wanted = try size(info)
       return (wanted, try DecodingPlan(info, atLeast: wanted, limits))
@@ -60,10 +60,10 @@ final class DecoderProcess: @unchecked Sendable {
     let memory = try Failure.ofPicture { () throws(ImageError) in try SharedMemory(byteCount: plan.byteCount) }
     let frame = DecoderFrame(pixels: plan.byteCount, atLeast: wanted, turn: turn)
     guard try ask(frame, memory, deadline, format).kind == .drawn else {
-      throw .misbehaved("answered something else than was asked for")
+      throw .misbehaved("sent an unexpected answer")
     }
     let pixels = try Failure.ofPicture { () throws(ImageError) in try memory.pixels(plan.byteCount) }
-    guard let pixels else { throw .misbehaved("kept the pixels to itself") }
+    guard let pixels else { throw .misbehaved("did not release the memory of the pixels") }
     return DecodedImage(size: plan.size, bytesPerRow: plan.bytesPerRow, info: info, memory: pixels)
   }
 
@@ -77,7 +77,7 @@ final class DecoderProcess: @unchecked Sendable {
     } catch {
       throw Failure(error)
     }
-    guard answer.turn == frame.turn else { throw .misbehaved("answered what it was not asked") }
+    guard answer.turn == frame.turn else { throw .misbehaved("answered another request") }
     if let error = answer.error(of: format) { throw .picture(error) }
     return answer
   }
@@ -90,7 +90,7 @@ final class DecoderProcess: @unchecked Sendable {
     let ending = end(waiting: 1000, unless: { if case .closed = failure { false } else { true } }())
     switch failure {
     case .picture(let error): return "failed: \(error)"
-    case .late: return "was killed: it took too long"
+    case .late: return "was killed: it exceeded the time limit"
     case .misbehaved(let what): return what
     case .closed: return ending
     }
@@ -107,8 +107,8 @@ final class DecoderProcess: @unchecked Sendable {
     var wasKilled = false
     let error = vitrine_process_end(id, isAtOnce ? 0 : milliseconds, &status, &wasKilled)
     close(socket.descriptor)
-    if error != 0 { return "has ended, and another part of this program has heard how" }
-    if wasKilled { return "closed its socket and went on" }
+    if error != 0 { return "has ended, and another part of this program received its exit status" }
+    if wasKilled { return "closed its socket without ending" }
     let signal = vitrine_process_signal(status)
     hasUsedItsTime = signal == SIGXCPU
     return signal == 0
@@ -122,8 +122,8 @@ extension DecoderProcess.Failure {
     switch failure {
     case .late: self = .late
     case .closed: self = .closed
-    case .rubbish: self = .misbehaved("answered rubbish")
-    case .errno(let number): self = .misbehaved("cannot be talked to: \(String(cString: strerror(number)))")
+    case .rubbish: self = .misbehaved("sent an invalid message")
+    case .errno(let number): self = .misbehaved("cannot be reached: \(String(cString: strerror(number)))")
     }
   }
 

@@ -19,7 +19,7 @@ package enum DecoderWorker {
   /// size.
   package static func run(_ arguments: [String]) -> Never {
     guard arguments.count == 2, let byteCount = UInt64(arguments[1]), vitrine_process_confine(byteCount) == 0 else {
-      FileHandle.standardError.write(Data("vitrine-decoder is started by VitrineImages, not by hand\n".utf8))
+      FileHandle.standardError.write(Data("VitrineImages starts vitrine-decoder; it does not work by itself\n".utf8))
       exit(2)
     }
     do {
@@ -45,11 +45,11 @@ package enum DecoderWorker {
           picture = read
           answer = DecoderFrame(read.info, turn: frame.turn)
         case .pixels:
-          guard let read = picture else { throw .invalidArgument("there is no picture") }
+          guard let read = picture else { throw .invalidArgument("no picture was sent before the request for pixels") }
           picture = nil
           try draw(read, frame, memory)
           answer = DecoderFrame(.drawn, turn: frame.turn)
-        default: throw .invalidArgument("nothing was asked for")
+        default: throw .invalidArgument("the request is of an unknown kind")
         }
       } catch {
         answer = DecoderFrame(error, turn: frame.turn)
@@ -76,7 +76,7 @@ package enum DecoderWorker {
   ) throws(ImageError) {
     let plan = try DecodingPlan(picture.info, atLeast: frame.leastSize, picture.limits)
     guard let memory, plan.byteCount == frame.numbers[0] else {
-      throw .invalidArgument("other pixels were asked for")
+      throw .invalidArgument("the memory for the pixels is missing or has the wrong length")
     }
     let drawn: Void?? = try picture.memory.withBytes(picture.byteCount, isShared: false) { bytes throws(ImageError) in
       try memory.withBytes(plan.byteCount, isShared: true) { pixels throws(ImageError) in

@@ -97,15 +97,15 @@ public enum LoadError: Error, Sendable, Hashable {
 extension LoadError: CustomStringConvertible {
   public var description: String {
     switch self {
-    case .invalidURL(let url): "'\(url)' is no URL that can be loaded"
+    case .invalidURL(let url): "'\(url)' is not a URL that can be loaded"
     case .unreachable(let reason): "the server cannot be reached: \(reason)"
-    case .interrupted(let reason): "the connection broke off: \(reason)"
-    case .timedOut: "the server took too long"
-    case .tooManyRedirects: "the server sends from one place to the next without end"
+    case .interrupted(let reason): "the load was interrupted: \(reason)"
+    case .timedOut: "the server exceeded the time limit"
+    case .tooManyRedirects: "the server redirected too many times"
     case .status(let status): "the server answered \(status)"
-    case .tooLarge(let limit): "more than \(limit) bytes"
-    case .failedBefore(let reason, _): "failed a moment ago: \(reason)"
-    case .notCached: "not kept, and the network is not asked"
+    case .tooLarge(let limit): "the body has more than \(limit) bytes"
+    case .failedBefore(let reason, _): "the same request failed recently: \(reason)"
+    case .notCached: "not stored, and the request forbids the network"
     }
   }
 }

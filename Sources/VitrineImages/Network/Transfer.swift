@@ -36,24 +36,24 @@ struct Transfer {
     }
     note(receiver)
     let result = receiver.result
-    guard let response = result.response else { throw LoadError.interrupted("no answer came") }
+    guard let response = result.response else { throw LoadError.interrupted("no response arrived") }
     switch response.status {
     case 304 where !conditions.isEmpty && rest == nil: break
     case 200, 203,
       206 where result.isContinued:
       if let expected = response.expectedByteCount, result.receivedByteCount < expected, !response.isEncoded {
-        throw LoadError.interrupted("\(result.receivedByteCount) of \(expected) bytes came")
+        throw LoadError.interrupted("\(result.receivedByteCount) of \(expected) bytes arrived")
       }
       if result.isContinued, let total = result.total, result.bytes.count != total {
         // If too few bytes arrived, the next attempt continues. If too many arrived, the excess cannot be told apart.
         if result.bytes.count > total { partial = nil }
-        throw LoadError.interrupted("\(result.bytes.count) of \(total) bytes came")
+        throw LoadError.interrupted("\(result.bytes.count) of \(total) bytes arrived")
       }
       partial = nil
     case 206, 416:
       // The server did not send the requested part, so the next attempt requests the whole body.
       partial = nil
-      throw LoadError.interrupted("the server sent another part than was asked for")
+      throw LoadError.interrupted("the server did not send the requested part")
     default:
       partial = nil
       throw LoadError.status(response.status)

@@ -69,7 +69,7 @@ extension PictureLoader {
     }
     if drawn?.bitmaps[style] == nil { (drawn, count) = try await self.drawn(making, [style]) }
     guard let drawn, let bitmap = drawn.bitmaps[style] else {
-      throw ImageError.invalidArgument("'\(style)' was not drawn")
+      throw ImageError.invalidArgument("no picture of the style '\(style)' was drawn")
     }
     var loaded = Loaded(
       response: ImageResponse(bitmap, making.original.isNew ? .network : .original),
@@ -198,7 +198,7 @@ extension PictureLoader {
         return zip(styles, bitmaps).map { ($0, $1) }
       }
       guard let bitmap = try image.rendered([styles[0]]).first else {
-        throw ImageError.invalidArgument("'\(styles[0])' was not drawn")
+        throw ImageError.invalidArgument("no picture of the style '\(styles[0])' was drawn")
       }
       return [(styles[0], bitmap)]
     }

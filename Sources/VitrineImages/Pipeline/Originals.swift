@@ -139,7 +139,7 @@ final class Originals: Sendable {
       return found
     }
     // The stored original is still valid, and only its record changes.
-    guard var kept else { throw LoadError.interrupted("nothing was kept of what has not changed") }
+    guard var kept else { throw LoadError.interrupted("the server declared an original valid that is not stored") }
     let refreshed =
       kept.record?.refreshed(by: fetched.headers, requestHeaders: request.headers, now: now()) ?? record
     kept.record = refreshed

@@ -106,7 +106,7 @@ extension PictureLoader {
   /// errors of the storage.
   func save(_ bytes: [UInt8], _ key: String, isChecked: Bool) async throws {
     guard let storage = configuration.storage else {
-      throw ImageError.invalidArgument("a pipeline without a storage keeps nothing")
+      throw ImageError.invalidArgument("a pipeline without a storage cannot save a picture")
     }
     if !isChecked {
       let decoder = configuration.decoder

@@ -16,11 +16,11 @@ struct StyleRenderer: Sendable {
 
   /// Throws `invalidArgument` for an empty picture, and for a style without a size: an original or a free form.
   init(_ style: ImageStyle, picture: PixelSize, orientation: Orientation = .upright) throws(ImageError) {
-    guard picture.width > 0, picture.height > 0 else { throw .invalidArgument("a picture of \(picture) pixels") }
+    guard picture.width > 0, picture.height > 0 else { throw .invalidArgument("the picture has \(picture) pixels") }
     guard let plan = StylePlan(style, upright: orientation.applied(to: picture)),
       let layout = BitmapLayout.drawable(
         width: plan.size.width, height: plan.size.height, format: style.format)
-    else { throw .invalidArgument("'\(style.name)' has no size to draw a picture in") }
+    else { throw .invalidArgument("the style '\(style.name)' has no size") }
     self.style = style
     self.picture = picture
     self.orientation = orientation

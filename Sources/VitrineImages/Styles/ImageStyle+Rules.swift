@@ -7,7 +7,7 @@ extension ImageStyle {
 
   /// Returns the contradiction between the parts of a style, or nil if they are valid.
   static func contradiction(_ shape: Shape, _ scale: Points, _ format: PixelFormat) -> String? {
-    guard scales.contains(scale) else { return "a scale is \(scales.lowerBound) to \(scales.upperBound)" }
+    guard scales.contains(scale) else { return "the scale must be \(scales.lowerBound) to \(scales.upperBound)" }
     switch shape {
     case .original:
       if scale != 1 || format != .bgra8888 { return "an original has no scale and no pixel format of its own" }
@@ -17,21 +17,21 @@ extension ImageStyle {
     case .roundedRectangle(let width, let height, let radius, let border, _):
       if let reason = badSide(width, scale) ?? badSide(height, scale) { return reason }
       let shorter = min(width, height)
-      if radius <= 0 { return "a corner's radius is above 0; without one it is a rectangle" }
+      if radius <= 0 { return "the radius of the corners must be above 0" }
       if radius.thousandths > (shorter.thousandths + 1) / 2 {
-        return "a corner's radius is at most half of the shorter side"
+        return "the radius of the corners must be at most half of the shorter side"
       }
       if border < 0 || border.thousandths >= (shorter.thousandths + 1) / 2 {
-        return "its border leaves nothing inside"
+        return "the border must be at least 0 and less than half of the shorter side"
       }
-      if !format.hasAlpha { return "corners need a pixel format with alpha, which \(format.name) has not" }
+      if !format.hasAlpha { return "rounded corners need alpha, and \(format.name) has none" }
       return nil
     case .free(let form):
       if !(1...mostTextBytes).contains(form.name.utf8.count) {
-        return "a free form's name has 1 to \(mostTextBytes) bytes"
+        return "the name of a free form must have 1 to \(mostTextBytes) bytes"
       }
-      if form.parameter.utf8.count > mostTextBytes { return "a parameter has up to \(mostTextBytes) bytes" }
-      if !(0...999_999_999).contains(form.version) { return "a version is 0 to 999,999,999" }
+      if form.parameter.utf8.count > mostTextBytes { return "the parameter must have at most \(mostTextBytes) bytes" }
+      if !(0...999_999_999).contains(form.version) { return "the version must be 0 to 999,999,999" }
       return nil
     }
   }
@@ -40,7 +40,7 @@ extension ImageStyle {
     // Compares floating-point numbers before any conversion, since a length can have any value.
     let pixels = length.value * scale.value
     return length > 0 && pixels < Double(largestSide) + 0.5
-      ? nil : "a side is above 0 and at most \(largestSide) pixels"
+      ? nil : "each side must be above 0 and at most \(largestSide) pixels"
   }
 }
 

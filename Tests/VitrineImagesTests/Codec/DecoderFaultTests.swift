@@ -17,22 +17,23 @@ import Testing
 
   @Test(arguments: [
     ("dies of a signal", "died by signal 11 (Segmentation fault)"), ("aborts", "died by signal 6 (Aborted)"),
-    ("ends", "ended with status 5"), ("closes and goes on", "closed its socket and went on"),
-    ("answers noise", "answered rubbish"), ("answers half a frame", "ended with status 0"),
-    ("answers another turn", "answered what it was not asked"),
-    ("names another format", "answered with a header that cannot be"),
-    ("names no format", "answered with a header that cannot be"),
-    ("claims no width", "answered with a header that cannot be"),
-    ("claims a width below nothing", "answered with a header that cannot be"),
-    ("claims the largest width", "answered with a header that cannot be"),
-    ("turns the picture nowhere", "answered with a header that cannot be"),
-    ("has no bits", "answered with a header that cannot be"),
-    ("has colours of its own", "answered with a header that cannot be"),
-    ("has flags of its own", "answered with a header that cannot be"),
-    ("fails for no reason", "answered with a header that cannot be"),
-    ("has drawn before it was asked", "answered with a header that cannot be"),
-    ("says the header again", "answered something else than was asked for"),
-    ("keeps the pixels mapped", "kept the pixels to itself"), ("takes too much memory", "ended with status 9"),
+    ("ends", "ended with status 5"), ("closes and goes on", "closed its socket without ending"),
+    ("answers noise", "sent an invalid message"), ("answers half a frame", "ended with status 0"),
+    ("answers another turn", "answered another request"),
+    ("names another format", "sent an invalid header"),
+    ("names no format", "sent an invalid header"),
+    ("claims no width", "sent an invalid header"),
+    ("claims a width below nothing", "sent an invalid header"),
+    ("claims the largest width", "sent an invalid header"),
+    ("turns the picture nowhere", "sent an invalid header"),
+    ("has no bits", "sent an invalid header"),
+    ("has colours of its own", "sent an invalid header"),
+    ("has flags of its own", "sent an invalid header"),
+    ("fails for no reason", "sent an invalid header"),
+    ("has drawn before it was asked", "sent an invalid header"),
+    ("says the header again", "sent an unexpected answer"),
+    ("keeps the pixels mapped", "did not release the memory of the pixels"),
+    ("takes too much memory", "ended with status 9"),
   ])
   func whateverAProcessDoesIsAnErrorThatNamesIt(_ fault: String, _ reason: String) throws {
     let decoder = Programs.faulty(fault) {
@@ -42,7 +43,7 @@ import Testing
     let error = error(decoder)
     // About once in some thousand runs, the noise begins like a frame.
     if fault == "answers noise", error != .decoderDied(reason: reason) {
-      #expect(error == .decoderDied(reason: "answered what it was not asked"))
+      #expect(error == .decoderDied(reason: "answered another request"))
     } else if fault == "takes too much memory", Thoroughness.isSanitized, error != .decoderDied(reason: reason) {
       // Under Address Sanitizer, a failed allocation ends the process before the process can report it.
       #expect(error == .decoderDied(reason: "ended with status 1"))
@@ -90,7 +91,7 @@ import Testing
     let decoder = Programs.faulty(fault)
     for _ in 0..<5 {
       if fault == "speaks unasked" {
-        #expect(error(decoder) == .decoderDied(reason: "answered something else than was asked for"))
+        #expect(error(decoder) == .decoderDied(reason: "sent an unexpected answer"))
       } else {
         // The process draws nothing, so all bytes are zero.
         #expect(try decoder.decode(JPEGFile.gray).colors.allSatisfy { $0 == RGBA(0, 0, 0, 0) })
@@ -107,7 +108,7 @@ import Testing
         images.append((image, image.colors))
       } catch {
         // The process mapped the pixels before they were frozen.
-        #expect(error == .decoderDied(reason: "kept the pixels to itself"))
+        #expect(error == .decoderDied(reason: "did not release the memory of the pixels"))
       }
     }
     // With every descriptor it got, the process tries to change the pixels before it takes the next picture.
@@ -115,8 +116,8 @@ import Testing
   }
 
   @Test(arguments: [
-    ("ends before it is ready", "ended with status 7"), ("is of another version", "answered rubbish"),
-    ("is never ready", "was killed: it took too long"),
+    ("ends before it is ready", "ended with status 7"), ("is of another version", "sent an invalid message"),
+    ("is never ready", "was killed: it exceeded the time limit"),
   ])
   func whatNeverBecomesReadyIsNoDecoder(_ fault: String, _ reason: String) {
     let decoder = Programs.faulty(fault) { $0.startMilliseconds = fault == "is never ready" ? 100 : 60_000 }
