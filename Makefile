@@ -22,7 +22,7 @@ export MUTANTS_BUILD ?= .build-mutants
 
 # The folder of the demonstration's store and pictures.
 RUN ?= .run
-# A folder of pictures for `run`; passed on unchanged, whatever characters its name has.
+# A folder of pictures for `run`. Its name may have any characters.
 export PHOTOS ?=
 TARGET ?= all
 TIME ?= $(if $(filter crash,$(MAKECMDGOALS)),900,30)

@@ -46,7 +46,7 @@ let package = Package(
     .target(
       name: "VitrineImages", dependencies: ["Vitrine", "CImageCodecs", "CDecoderProcess"],
       swiftSettings: engineSettings),
-    // What `ProcessDecoder` starts.
+    // The program that `ProcessDecoder` starts.
     .executableTarget(name: "vitrine-decoder", dependencies: ["VitrineImages"]),
     .target(
       name: "VitrineSimulation", dependencies: ["Vitrine", "CZstd"],
@@ -63,18 +63,18 @@ let package = Package(
     .executableTarget(name: "cachectl", dependencies: ["CacheCtlTool"], path: "Sources/cachectl/Main"),
     .executableTarget(
       name: "vitrine-demo", dependencies: ["Vitrine", "VitrineImages", "LocalServer"], path: "Sources/Demo"),
-    // What `make bench-images` runs.
+    // The program of `make bench-images`.
     .executableTarget(
       name: "bench-images", dependencies: ["Vitrine", "VitrineImages", "VitrineSimulation", "CacheCtlKit"],
       path: "Benchmarks/Images"),
     // A web server on this machine, for tests and for the demonstration.
     .target(name: "LocalServer", dependencies: ["VitrineImages"], path: "Tests/LocalServer"),
-    // Pictures as no encoder here writes them, for tests and for the fuzzer.
+    // Pictures that the encoders of this package do not write, for tests and for the fuzzer.
     .target(name: "PictureFiles", dependencies: ["Vitrine", "VitrineImages"], path: "Tests/PictureFiles"),
-    // What tests run in a process of its own, because a signal or a limit of the whole process is part of it.
+    // Tests that need a process of their own, because they involve a signal or a limit of the whole process.
     .executableTarget(name: "vitrine-faults", dependencies: ["Vitrine"], path: "Tests/FaultProgram"),
-    // A program whose system calls are interrupted and do half. No test depends on it, since tests are linked with what they
-    // depend on, and would make such calls too.
+    // A program whose system calls are interrupted or do only part of their work. No test depends on it: a test would
+    // be linked with it, and the test's own calls would be interrupted, too.
     .target(name: "InterruptedCalls", path: "Tests/InterruptedCalls"),
     .executableTarget(
       name: "vitrine-interrupted", dependencies: ["Vitrine", "VitrineSimulation", "InterruptedCalls"],
@@ -88,10 +88,10 @@ let package = Package(
       dependencies: [
         "Vitrine", "VitrineImages", "VitrineSimulation", "CacheCtlKit", "CacheCtlTool", "cachectl", "LocalServer",
       ]),
-    // A decoder that does what decoders should not.
+    // A decoder that misbehaves on request.
     .executableTarget(
       name: "decoder-faults", dependencies: ["VitrineImages", "CDecoderProcess"], path: "Tests/DecoderFaults"),
-    // For the example of a storage over a database: the system's, and the tests' alone.
+    // The system's SQLite, for the example of a storage over a database. Only tests use it.
     .systemLibrary(name: "CSQLite", path: "Tests/CSQLite", providers: [.apt(["libsqlite3-dev"])]),
     .testTarget(
       name: "VitrineImagesTests",

@@ -5,8 +5,8 @@ import Glibc
 @testable import CacheCtlTool
 @testable import Vitrine
 
-/// The claims about a command line, whatever its words are: a usage error, or arguments that are the same once they
-/// are written again; and the command itself returns one of its errors.
+/// The claims about every command line. It gives a usage error, or arguments that stay the same when they are written
+/// and parsed again. The command itself succeeds or throws one of its own errors.
 struct CommandLineClaims {
   let command: any CacheCtlTool.Command.Type
 

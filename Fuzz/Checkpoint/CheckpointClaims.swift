@@ -2,7 +2,7 @@ import FuzzSupport
 
 @testable import Vitrine
 
-/// The claims about a checkpoint, whatever its bytes are: a readable one can be written, and reads the same.
+/// The claims about any bytes as a checkpoint: a readable checkpoint can be written again, and then reads the same.
 enum CheckpointClaims {
   static func checkFile(_ bytes: [UInt8], seals: Bool) {
     var bytes = bytes

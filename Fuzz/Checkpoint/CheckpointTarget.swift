@@ -4,10 +4,10 @@ import FuzzSupport
 
 /// Bytes for the reader of checkpoints. The first byte says how they are read:
 ///
-/// - bit 0: checksums are put right
+/// - bit 0: checksums are corrected
 /// - bit 1: the bytes are words of a body, of one to nine bytes each, after the counts; otherwise they are a file:
 ///   its used head, and its body after that
-/// - bit 2: of a file, whether zeros fill its last block
+/// - bit 2: for a file, whether zeros fill its last block
 @_cdecl("LLVMFuzzerTestOneInput")
 public func testOneCheckpoint(_ start: UnsafePointer<UInt8>?, _ byteCount: Int) -> CInt {
   var input = FuzzInput(start, byteCount)

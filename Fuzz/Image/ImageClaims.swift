@@ -3,8 +3,8 @@ import FuzzSupport
 @testable import Vitrine
 @testable import VitrineSimulation
 
-/// The claims about a store with arbitrary files: it opens or reports why not, returns right bytes or none, takes
-/// changes, and is the same when it is opened again.
+/// The claims about a store with arbitrary files. It opens or throws an error, returns right bytes or none, accepts
+/// changes, and has the same content when it is opened again.
 struct ImageClaims {
   private let image: StoreImage
   private let mode: UInt8

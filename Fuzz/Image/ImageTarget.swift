@@ -6,7 +6,7 @@ import FuzzSupport
 /// A real small store at some moment of its life, with mutated files; see ``Mutation``. The first byte chooses the
 /// moment, the second how the files are treated and opened:
 ///
-/// - bit 0: checksums of the changed parts are put right
+/// - bit 0: checksums of the changed parts are corrected
 /// - bits 1 and 2: `verification`
 /// - bit 3: `reads: .copied`
 /// - bit 4: `whenUnusable: .recreate`

@@ -1,32 +1,32 @@
 import FuzzSupport
 
-/// A mutation of one file of a store. One byte names it, another one the file, and its arguments follow. The high
-/// bit of the first byte chooses places in use: most of a store's files is zeros.
+/// A mutation of one file of a store. One byte names the mutation, the next byte the file, and the arguments follow.
+/// If the high bit of the first byte is set, the mutation changes only places in use: most bytes of a store are zeros.
 enum Mutation: UInt8, CaseIterable {
-  /// Up to 16 bytes at a place.
+  /// Writes up to 16 bytes at a place.
   case write
-  /// One byte at a place, by an exclusive or.
+  /// Changes one byte at a place by an exclusive or.
   case flip
-  /// A hostile number, at a multiple of 4.
+  /// Writes a hostile number at a multiple of 4.
   case number
   case cut
   case empty
   case remove
-  /// With another file of the same store.
+  /// Exchanges the file with another one of the same store.
   case exchange
-  /// By another file of the same store.
+  /// Replaces the file by another one of the same store.
   case replace
-  /// By the same file at another moment: stale, and valid in itself.
+  /// Replaces the file by its content at another moment, which is valid in itself.
   case stale
-  /// Up to 255 bytes at the end, of one value.
+  /// Appends up to 255 bytes of one value.
   case append
-  /// Up to 64 KiB of the input in its place.
+  /// Replaces the content by up to 64 KiB of the input.
   case content
-  /// Copied to the name that the next file of its kind would have.
+  /// Copies the file to the name that the next file of its kind would have.
   case duplicate
-  /// A folder in its place.
+  /// Replaces the file by a folder.
   case folder
-  /// Up to 64 KiB of one value at a place.
+  /// Writes up to 64 KiB of one value at a place.
   case fill
 
   static func next(_ input: inout FuzzInput) -> (Mutation, usesPlacesInUse: Bool)? {

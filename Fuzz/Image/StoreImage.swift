@@ -10,7 +10,7 @@ struct StoreImage {
   private(set) var mayBeForged = false
   /// Whether records may be damaged, which `verification: .never` accepts if a checkpoint vouches for them.
   private(set) var mayHaveBadRecords = false
-  /// Whether the file with the store's identity is untouched, and every file is a file.
+  /// Whether the file with the store's identity is unchanged, and no file was replaced by a folder.
   private(set) var mustOpen = true
   private let moment: Int
   private let seals: Bool
@@ -24,7 +24,7 @@ struct StoreImage {
     paths = SmallStore.shared.moments[moment].files.map(\.path)
   }
 
-  /// More would only make it slower.
+  /// More mutations would only make a run slower.
   var isFull: Bool { mutationCount >= 24 }
 
   private func contents(_ path: String) -> [UInt8]? { world.disk.contents(SmallStore.inStore(path)) }

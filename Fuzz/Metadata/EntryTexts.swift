@@ -3,7 +3,7 @@ import FuzzSupport
 @testable import CacheCtlKit
 @testable import Vitrine
 
-/// The texts that the tool makes of keys and metadata: names of files, lines, JSON.
+/// The texts that the tool makes from keys and metadata: names of files, lines, JSON.
 enum EntryTexts {
   static func check(_ key: CacheKey, _ metadata: [UInt8]) {
     checkNames(ExportPath.names(for: key))

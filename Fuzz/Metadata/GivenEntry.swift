@@ -4,8 +4,8 @@ import FuzzSupport
 @testable import Vitrine
 @testable import VitrineSimulation
 
-/// The caller's properties of an entry: the put is refused without an effect, or a get returns them unchanged, also
-/// after another opening.
+/// The caller's properties of an entry. The put is refused and has no effect, or a get returns them unchanged, also
+/// after the store is opened again.
 struct GivenEntry {
   private let key: CacheKey
   private let bytes: [UInt8]
@@ -40,7 +40,7 @@ struct GivenEntry {
     bytes = RecordedStore.bytes(count, Int(shape))
   }
 
-  /// Bytes as they are, or many of one value: lengths near the limits.
+  /// Returns bytes of the input, or bytes of one value with a length near the limits.
   private static func text(_ input: inout FuzzInput) -> [UInt8] {
     let count = Int(input.byte())
     if count < 0xF0 { return input.take(count) }
@@ -87,7 +87,7 @@ struct GivenEntry {
     return true
   }
 
-  /// Bodies and drawings of any length: refused, or not begun before bytes come.
+  /// Begins bodies and drawings of any length. They are refused, or take no room before their bytes arrive.
   private func checkLengths(_ store: CacheStore, _ length: Int) {
     let used = store.statistics().bytesOnDisk
     let writer = try? store.writer(for: CacheKey("a body"), length: length)
@@ -97,7 +97,7 @@ struct GivenEntry {
     _ = try? store.draw(CacheKey("a drawing"), width: length, height: length, format: .gray8) { _, _ in }
   }
 
-  /// Returns the expected properties from then on.
+  /// Changes properties of the entry, and returns the expected ones.
   private func change(_ store: CacheStore, _ input: inout FuzzInput) -> PutOptions {
     var changed = options
     let metadata = GivenEntry.text(&input)

@@ -4,7 +4,7 @@ import FuzzSupport
 /// byte chooses their origin:
 ///
 /// - bit 0: from the head of a record of a real store, with changed bytes; otherwise from a caller
-/// - bit 1: for the record, whether its checksum is put right
+/// - bit 1: for the record, whether its checksum is corrected
 @_cdecl("LLVMFuzzerTestOneInput")
 public func testOneEntry(_ start: UnsafePointer<UInt8>?, _ byteCount: Int) -> CInt {
   var input = FuzzInput(start, byteCount)

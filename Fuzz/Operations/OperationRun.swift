@@ -3,14 +3,14 @@ import FuzzSupport
 @testable import Vitrine
 @testable import VitrineSimulation
 
-/// A store under operations, with its history: after each of them it has the history's content, and its accounts
-/// are right.
+/// A store under operations, with its history. After each operation, the store has the history's content, and its
+/// accounts are right.
 final class OperationRun {
   private(set) var recorded: RecordedStore
   private(set) var reader: CacheStore?
   private var blobs: [(blob: Blob, bytes: [UInt8])] = []
   var bodies: [(writer: BodyWriter, key: CacheKey, bytes: [UInt8])] = []
-  /// No crash before this operation of the disk: the clock has advanced since.
+  /// No crash is simulated before this operation of the disk, because the clock has advanced since.
   private var firstMoment: Int
   private let mayBeHuge: Bool
   private var operationCount = 0
@@ -32,7 +32,7 @@ final class OperationRun {
   var world: SimulatedWorld { recorded.world }
   private var now: Int64 { world.clock.wallMilliseconds() }
 
-  /// More would only make it slower.
+  /// More operations would only make a run slower.
   var isLongEnough: Bool { operationCount >= 48 }
 
   func make(_ operation: Operation, _ input: inout FuzzInput) {
@@ -41,7 +41,7 @@ final class OperationRun {
     do {
       try run(operation, &input)
     } catch let error as StoreError {
-      // Refused: the history has a step that may have happened or not. But the disk is undamaged.
+      // The history keeps a refused step as one that may have happened. The disk works, so it must cause no error.
       switch error {
       case .writeFailed, .system, .storeRemoved: refute("\(doing): \(error)")
       default: break
@@ -243,7 +243,7 @@ final class OperationRun {
       guard !bodies.isEmpty else { return }
       let index = input.number(below: bodies.count)
       let bytes = OperationValues.bytes(&input, mayBeHuge: false)
-      // After a refusal it has ended.
+      // A refusal ends the body.
       do {
         try bodies[index].writer.write(bytes)
         bodies[index].bytes += bytes
@@ -290,7 +290,7 @@ final class OperationRun {
 
   // MARK: Time and power
 
-  /// Removes expired entries, which no loss of power undoes: so all earlier changes are made durable first.
+  /// Advances the clock. No power loss undoes an expiry, so the history first makes all earlier changes durable.
   private func advance(_ hours: Int) throws {
     try recorded.flush()
     let then = now + Int64(hours) * OperationValues.hour

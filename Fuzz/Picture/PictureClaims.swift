@@ -3,8 +3,8 @@ import FuzzSupport
 @testable import PictureFiles
 @testable import VitrineImages
 
-/// The claims about any bytes: an error that bytes can cause, or a picture of the requested size, and the same when
-/// it is decoded again.
+/// The claims about any bytes as a picture. They decode to a picture that is as large as requested, or to an error that
+/// bytes can cause. A second decoding returns the same picture.
 struct PictureClaims {
   private let bytes: UnsafeRawBufferPointer
   private let wanted: PixelSize?

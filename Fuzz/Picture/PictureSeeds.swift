@@ -13,7 +13,7 @@ enum PictureSeeds {
       seeds.append([1] + file)
       seeds.append([side << 1 | (number % 2 == 0 ? 0 : 16)] + file)
     }
-    // More than is allowed if bit 4 is set.
+    // Pictures that exceed the limit of memory if bit 4 is set.
     for encoding in [ImageEncoder.Encoding.jpeg(), .png, .webp(), .losslessWebP] {
       seeds.append([16] + (try ImageEncoder.encode(.gradient(60, 40), as: encoding)))
     }

@@ -3,7 +3,7 @@ import Synchronization
 
 @testable import Vitrine
 
-/// The claims about the head of a record, whatever its bytes are.
+/// The claims about any bytes as the head of a record.
 enum HeadClaims {
   static func check(_ bytes: UnsafeRawBufferPointer) {
     _ = SegmentHeader(bytes)
@@ -26,7 +26,7 @@ enum HeadClaims {
     }
   }
 
-  /// A hit glances at the head before any check: the ranges it finds lie in the bytes, whatever they are.
+  /// A hit glances at the head before any check. For any bytes, the ranges that it finds lie within them.
   private static func glanceUnchecked(_ bytes: UnsafeRawBufferPointer) {
     guard bytes.count >= RecordHeader.fixedByteCount, let start = bytes.baseAddress else { return }
     let flags = RecordHeader.Flags(rawValue: start.u16(6))
@@ -44,7 +44,7 @@ enum HeadClaims {
     if let source = Source([1, 2, 3]) { _ = glance.has(source) }
   }
 
-  /// It finds the same ranges as a full read.
+  /// The glance finds the same ranges as a full read.
   private static func glance(
     _ bytes: UnsafeRawBufferPointer, _ header: RecordHeader, _ url: UnsafeRawBufferPointer,
     _ style: UnsafeRawBufferPointer

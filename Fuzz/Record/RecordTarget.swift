@@ -2,11 +2,11 @@ import FuzzSupport
 
 @testable import Vitrine
 
-/// Bytes for the parsers of segments: whatever they are, every range that a record names lies in its bytes, and
-/// nothing traps. The first byte says how they are read:
+/// Bytes for the parsers of segments. For any bytes, every range that a record names lies within the record, and no
+/// parser traps. The first byte says how they are read:
 ///
-/// - bit 0: checksums and digests are put right, so that the content is accepted
-/// - bit 1: the bytes are a whole segment file, head and records, and not one record
+/// - bit 0: checksums and digests are corrected, so that the content is accepted
+/// - bit 1: the bytes are a whole segment file with head and records, not one record
 @_cdecl("LLVMFuzzerTestOneInput")
 public func testOneRecord(_ start: UnsafePointer<UInt8>?, _ byteCount: Int) -> CInt {
   var input = FuzzInput(start, byteCount)

@@ -2,8 +2,7 @@ import FuzzSupport
 
 @testable import Vitrine
 
-/// The claims about a segment file, whatever its bytes are: the scan of a rebuild, and the check of each record
-/// with its payload.
+/// The claims about any bytes as a segment file: the scan of a rebuild, and the check of each record with its payload.
 enum SegmentClaims {
   static let store = StoreID(low: 1, high: 2)
   static let segment: UInt64 = 3
@@ -27,7 +26,7 @@ enum SegmentClaims {
   private static func read(_ record: SegmentScanner.Found, _ file: MemoryFile) {
     var sealed = file.bytes
     Seal.record(&sealed, at: record.offset, store: store, id: segment)
-    // A payload with another digest is for the check after the head's.
+    // If the digest differs, the check of the payload must find it, not the check of the head.
     let isOfDigest = Seal.word(sealed, record.offset + 32) == Seal.word(file.bytes, record.offset + 32)
     claim(!isOfDigest || sealed == file.bytes, "a head with a wrong checksum is taken")
     switch read(record.offset, file) {
@@ -51,7 +50,7 @@ enum SegmentClaims {
     claim(view.metadata.count == record.header.metadataByteCount, "other metadata")
   }
 
-  /// Of payloads stored uncompressed.
+  /// Returns the digest of the payload, or nil if it is compressed.
   private static func digest(_ header: RecordHeader, _ offset: Int, _ file: MemoryFile) -> Digest? {
     guard header.encoding != .zstd else { return nil }
     let start = offset + header.payloadOffset

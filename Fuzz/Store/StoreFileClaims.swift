@@ -29,15 +29,15 @@ enum StoreFileClaims {
     }
   }
 
-  /// The fields of a copy, byte by byte: a number that is read truncated would be the same truncated number once it
-  /// is written again.
+  /// Returns the fields of a copy as bytes. A comparison of read numbers would not find a number that is truncated at
+  /// each read.
   private static func fields(_ copy: ArraySlice<UInt8>) -> [UInt8] {
     var bytes = Array(copy.prefix(StoreIdentity.byteCount))
-    // Larger numbers are read as the largest.
+    // The reader replaces larger numbers by the largest.
     for (field, most) in [(232, CacheFormat.largestBudget), (240, Int.max), (272, Int.max), (280, Int.max)] {
       Seal.put(min(Seal.word(bytes, field), UInt64(most)), &bytes, at: field)
     }
-    // Between the fields are bytes that no reader reads, and behind them the checksum.
+    // Without the unused bytes between the fields, and without the checksum after them.
     return Array(bytes[..<12] + bytes[16..<267] + bytes[272..<288])
   }
 
@@ -62,8 +62,8 @@ enum StoreFileClaims {
     if opens { use(CacheFormat.lockFile, bytes, refusesForGood: false) }
   }
 
-  /// Opens it both ways, reads, changes and opens it again. `refusesForGood`: the file may make the store
-  /// unreadable; then no file may be touched.
+  /// Opens a store with the file, read-only and for writing, reads it, changes it and opens it again.
+  /// `refusesForGood`: the file may make the store unreadable; then the opening must not change any file.
   private static func use(_ name: String, _ bytes: [UInt8], refusesForGood: Bool) {
     let world = SmallStore.shared.world(moment)
     world.disk.setContents(SmallStore.inStore(name), bytes)

@@ -4,7 +4,7 @@ import FuzzSupport
 
 /// Bytes for the small files of fixed shape. The first byte says how they are read:
 ///
-/// - bit 0: checksums are put right
+/// - bit 0: checksums are corrected
 /// - bits 1 and 2: they are `STORE`, as its two copies of 512 bytes; `STORE` byte by byte; `COUNTERS`; `LOCK`
 /// - bit 3: they are only read; otherwise they are in a store, which is opened and used, a thousand times as slow
 @_cdecl("LLVMFuzzerTestOneInput")

@@ -6,8 +6,8 @@
   import Darwin
 #endif
 
-/// Limits the address space of a body. libFuzzer's limits see allocated or touched memory; a table that is mapped
-/// for 2^40 entries and never filled is neither.
+/// Claims that a body takes little address space. The limits of libFuzzer count only allocated or touched memory, so
+/// they miss a table that is mapped for 2^40 entries and never filled.
 package enum AddressSpace {
   package static let mostMebibytes = 128
 
@@ -18,7 +18,7 @@ package enum AddressSpace {
     claim(grown < mostMebibytes << 10, "address space grew by \(grown >> 10) MiB")
   }
 
-  /// Over the whole life of the process; 0 if the system does not tell.
+  /// Over the whole life of the process; 0 if the system does not report it.
   private static func peakKibibytes() -> Int {
     #if os(Linux)
       let file = open("/proc/self/status", O_RDONLY | O_CLOEXEC)

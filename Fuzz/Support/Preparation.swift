@@ -8,8 +8,8 @@
 
 /// The preparation of a target before its first input.
 package enum Preparation {
-  /// Makes the small store, which no input is charged for. If `VITRINE_FUZZ_SEEDS` names a folder, as
-  /// `scripts/fuzz-seeds` sets it, writes the target's seeds into it, one file each, and ends the program.
+  /// Makes the small store, so that its time and memory do not count for the first input. If `scripts/fuzz-seeds` has
+  /// set `VITRINE_FUZZ_SEEDS` to a folder, writes each of the target's seeds to a file there, and ends the program.
   package static func run(_ seeds: () throws -> [[UInt8]]) {
     _ = SmallStore.shared
     guard let folder = getenv("VITRINE_FUZZ_SEEDS").map({ String(cString: $0) }) else { return }

@@ -16,7 +16,7 @@ package struct SmallStore {
 
   package let moments: [Moment]
   package let identity: StoreIdentity
-  /// Every value that a key may return, whatever becomes of the files.
+  /// Every value that a key may return, also from damaged files.
   package let values: [CacheKey: Set<[UInt8]>]
   /// In a fixed order.
   package let keys: [CacheKey]
@@ -56,7 +56,7 @@ private struct Life {
   private(set) var moments: [SmallStore.Moment] = []
   private(set) var values: [CacheKey: Set<[UInt8]>] = [:]
 
-  /// Little address space, so that a parser that takes much of it is noticed (``AddressSpace``).
+  /// The disk reserves little address space for a mapping, so that ``AddressSpace`` finds a parser that takes much.
   private static var options: SimulatedDisk.Options {
     var options = SimulatedDisk.Options()
     options.mappingByteCount = 1 << 20

@@ -1,8 +1,8 @@
 @testable import Vitrine
 @testable import VitrineSimulation
 
-/// The claims about an open store, whatever its files were: every call returns or throws the store's own error, and
-/// no key returns a value that was never put under it.
+/// The claims about a store opened from any files: every call returns or throws the store's own error, and no key
+/// returns a value that was never put under it.
 package struct StoreClaims {
   package let world: SimulatedWorld
   /// The values that each key may return; nil for a store whose records may be forged.
@@ -71,8 +71,8 @@ package struct StoreClaims {
     _ = store.segmentContents()
   }
 
-  /// Where `verify` reports no damage, every listed entry can be read, or has expired; no entry that it reports can
-  /// be read.
+  /// If `verify` reports no damage, every listed entry can be read or has expired. An entry that it reports cannot be
+  /// read.
   private func claimAgrees(_ report: VerificationReport, _ listed: [CacheKey], _ store: CacheStore) {
     let problems = report.damaged + report.lost
     if problems.isEmpty {
@@ -92,7 +92,7 @@ package struct StoreClaims {
 
   // MARK: Changing
 
-  /// Makes changes of every kind; a refused one throws an error, and any other takes effect.
+  /// Makes changes of every kind. Each change throws an error or takes effect.
   package func change(_ store: CacheStore, _ keys: [CacheKey]) {
     let new = CacheKey("put into what is left")
     var put: [UInt8]?

@@ -2,8 +2,8 @@ import FuzzSupport
 
 @testable import Vitrine
 
-/// The claims about a frame with a valid checksum, whatever its content: its decoded changes, encoded again, decode
-/// to the same, and an index accepts or refuses them.
+/// The claims about a frame with a valid checksum and any content: its decoded changes, encoded again, decode to the
+/// same changes, and an index accepts or refuses them.
 enum FrameClaims {
   static func check(changeCount: Int, _ content: [UInt8]) {
     let buffer = ByteBuffer()

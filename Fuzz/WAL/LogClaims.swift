@@ -3,8 +3,8 @@ import FuzzSupport
 @testable import Vitrine
 @testable import VitrineSimulation
 
-/// The claims about a store with arbitrary logs: recovery reads them, a rebuild scans them, a reader follows them,
-/// and no key returns a foreign value, since the log holds no value that a record does not check.
+/// The claims about a store with arbitrary logs: recovery reads them, a rebuild scans them, and a reader follows them.
+/// No key returns a foreign value, since each value in the log is checked by its record.
 enum LogClaims {
   /// An unclosed store: its checkpoint is older than its log.
   private static let moment = 1

@@ -4,11 +4,11 @@ import FuzzSupport
 
 /// Bytes for the readers of the log. The first byte says how they are read:
 ///
-/// - bit 0: checksums are put right
+/// - bit 0: checksums are corrected
 /// - bit 1: they are the content of one frame, after a byte with the number of its changes; otherwise they are
 ///   files of the log, each a head of 128 bytes and its frames after a length of two bytes, beside the rest of a
 ///   real store
-/// - bit 2: files that are not given are those of the store, and not missing
+/// - bit 2: files that the input does not give are those of the store; otherwise they are missing
 /// - bits 3 and 4: if both are set, the store is opened and used, a hundred times as slow; otherwise they are only
 ///   read
 @_cdecl("LLVMFuzzerTestOneInput")

@@ -1,4 +1,4 @@
-"""Which files a catcher of planted mistakes is made of, and fingerprints that tell when a result no longer counts.
+"""The files of a catcher of planted mistakes, and fingerprints by which a result becomes invalid.
 
 A catcher is a suite or a test (`Target.Suite/test`), a workload (`crashtest --workload NAME`) or a fuzzer (`fuzz NAME`)."""
 import functools, hashlib, re
@@ -8,7 +8,7 @@ from .sourcetext import code_alone, declared, split_swift, used
 SIMULATION = "Sources/VitrineSimulation"
 WORKLOADS = f"{SIMULATION}/Workloads"
 COMMAND = "Sources/cachectl/Commands/CrashTestCommand.swift"
-# Programs that tests start, and the folders they are made of.
+# Programs that tests start, and their source folders.
 PROGRAMS = {"vitrine-faults": ("Tests/FaultProgram",), "vitrine-interrupted": ("Tests/InterruptedProgram", "Tests/InterruptedCalls")}
 
 
@@ -17,7 +17,7 @@ def digest(value):
 
 
 def kind(catcher):
-    """What is built for it: cachectl, a fuzzer, or the tests."""
+    """The kind of a catcher: crashtest, fuzz or tests."""
     first = catcher.split()[0]
     return first if first in ("crashtest", "fuzz") else "tests"
 
@@ -28,7 +28,7 @@ class Catchers:
 
     @functools.lru_cache(maxsize=None)
     def definition(self, catcher):
-        """Files that define the catcher, without its support. None where there is no such catcher, or nothing in it runs."""
+        """Files that define the catcher, without its support. None if it does not exist or has no test."""
         name, under = catcher.split()[-1], self.tree.under
         if kind(catcher) == "fuzz":
             return [file for file in under("Fuzz") if file.split("/")[1].lower() == name] or None
@@ -43,7 +43,7 @@ class Catchers:
 
     @functools.lru_cache(maxsize=None)
     def owners(self, *folders):
-        """Files of folders by the names that they declare, those of members of extensions included."""
+        """The files of folders that declare each name. Members of extensions are names, too."""
         owners = {}
         for file in self.tree.under(*folders):
             for name in frozenset().union(*declared(self.tree.read(file))):
@@ -51,7 +51,7 @@ class Catchers:
         return owners
 
     def support(self, files, *folders):
-        """The files, and those of folders that declare what they use, and so on."""
+        """The files, and all files of folders that declare names which they use, directly or through others."""
         owners, found, left = self.owners(*folders), set(files), list(files)
         while left:
             for name in used(self.tree.read(left.pop())):
@@ -81,5 +81,5 @@ class Catchers:
         return digest(code_alone(text) if file.endswith((".swift", ".c", ".h")) else text)
 
     def fingerprint(self, files):
-        """Of the code of files, whatever they are called and whatever their comments say."""
+        """A fingerprint of the code of files. Their names and comments do not change it."""
         return digest(" ".join(sorted(self.code(file) if file in self.tree.files else "" for file in files)))

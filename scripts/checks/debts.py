@@ -1,4 +1,4 @@
-"""Breaches of rules that are known: single places, which must still be there, and counts by area, which must not be exceeded."""
+"""Known breaches of rules: single places, which must still exist, and counts by area, which must not be exceeded."""
 from pathlib import PurePosixPath
 
 from . import language
@@ -8,8 +8,8 @@ FILE = "scripts/tidy.debts"
 COUNTED = [*language.WORD_RULES, "undocumented", "width"]
 SHOWN = 5  # places of a rule in an area with too many
 HEAD = """\
-# Breaches of rules that scripts/tidy knows of. It fails where there are more, and where a place below breaks its rule no longer.
-# `scripts/tidy --lower` takes out such places and lowers the counts; it adds nothing.
+# Known breaches of rules. scripts/tidy fails if there are more, or if a place below no longer breaks its rule.
+# `scripts/tidy --lower` removes such places and lowers the counts. It adds nothing.
 """
 
 
@@ -27,20 +27,20 @@ class Debts:
 
     @staticmethod
     def key(finding):
-        """A place goes by its file's name alone, which is the only one of the module: files may move."""
+        """Identifies a place by its file's name without folders: files may move, and names are unique in a module."""
         return finding.rule, PurePosixPath(finding.file).name, finding.key
 
     def text(self):
         places = "".join(" ".join(key).rstrip() + "\n" for key in sorted(self.places))
         counts = "".join(f"{rule} {where} {count}\n" for (rule, where), count in sorted(self.counts.items()) if count)
-        return HEAD + "\n# Rule, file, what is found there.\n" + places + "\n# Rule, area, how many.\n" + counts
+        return HEAD + "\n# Rule, file, finding.\n" + places + "\n# Rule, area, count.\n" + counts
 
 
 def judge(findings, words, tree, debts, added):
-    """Findings that are no known debt, debts that are paid, and a table of what is counted.
+    """Returns the findings that are not known, the known places that still exist, and the counts by rule and area.
 
-    Counts of words may also be as high as the share of an area's words that the rule allows everywhere. Of an area with too
-    many, some findings are shown, those on lines added last before others."""
+    A count of words may also be as high as the share of an area's words that the rule allows everywhere. For an area
+    with too many, some of the findings are returned, first those on added lines."""
     new, met, counted = [], set(), {}
     for finding in findings:
         if finding.rule in COUNTED:
@@ -66,6 +66,6 @@ def judge(findings, words, tree, debts, added):
 
 
 def lower(debts, met, counted):
-    """Leaves out what is paid."""
+    """Removes the places that no longer exist, and lowers the counts."""
     debts.places = {key: line for key, line in debts.places.items() if key in met}
     debts.counts = {key: min(count, counted.get(key, 0)) for key, count in debts.counts.items()}

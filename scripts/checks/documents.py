@@ -15,7 +15,7 @@ ENDINGS = (".swift", ".c", ".h")
 
 
 def is_document(name):
-    """The change log tells of the past, and may cite names that are gone."""
+    """Whether the rules apply to a file. The change log may cite names that no longer exist."""
     return name.endswith(".md") and (name.startswith("Docs/") or "/" not in name and name != "CHANGELOG.md")
 
 
@@ -66,12 +66,12 @@ class Cited:
                 listed = re.compile(r"\boptions: ([^\n]*?(?:\[[^\]]*\][^\n]*?)*),\n").search(text, match.end())
                 words = re.findall(r"(?<!\w)\.?([a-z]\w*)", listed[1]) if listed else []
                 known = [own.get(word) or shared.get(word) for word in words]
-                # Where an option's list is put together elsewhere, any option may be in it.
+                # If the list of options is composed elsewhere, it may hold any option.
                 commands[match[1]] = None if None in known else set(known) | {"help"}
         return commands, everything
 
     def has_path(self, path, document):
-        """A path from the root, from the document's folder, or the end of one."""
+        """Whether a file or folder has the path: from the root, from the document's folder, or as the end of a path."""
         path = path.rstrip("/")
         beside = "/".join(document.split("/")[:-1] + [path])
         return path in self.tails or beside in self.paths
@@ -148,7 +148,7 @@ def spans(text):
 
 
 def check_citations(tree):
-    """A document cites nothing that is not there."""
+    """Everything that a document cites exists."""
     cited = Cited(tree)
     for document in filter(is_document, tree.files):
         text = tree.read(document)

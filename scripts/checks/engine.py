@@ -69,7 +69,7 @@ def check_floors(tree):
 
 
 def check_imports(tree):
-    """The engine stands on the standard library and its C targets alone."""
+    """The engine imports only the standard library and its C targets."""
     for name in tree.under(ENGINE):
         for match in re.finditer(r"^\s*(?:@\w+ +)*import (?:\w+ )?(\w+)", split_swift(tree.read(name))[0], re.MULTILINE):
             if match[1] in FORBIDDEN:
@@ -79,7 +79,7 @@ def check_imports(tree):
 
 
 def check_platform(tree):
-    """Systems and errno values are told apart in Platform alone, and files are used through it."""
+    """Only Platform distinguishes systems and errno values, and only Platform calls functions for files."""
     calls = set(re.findall(r"^\w[\w *]*\b(vitrine_\w+)\(", tree.read(CALLS), re.MULTILINE)) if CALLS in tree.files else set()
     for name in tree.under(ENGINE):
         if name.startswith(f"{ENGINE}/Platform/"):
@@ -101,7 +101,7 @@ def check_platform(tree):
 
 
 def check_length(tree):
-    """A file of the engine holds one thing."""
+    """A file of the engine is short, because it holds one thing."""
     for name in tree.under(ENGINE):
         count = len(tree.read(name).splitlines())
         if count > LONGEST:

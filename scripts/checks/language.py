@@ -1,16 +1,16 @@
-"""Words that the style of this project does without, counted by area in comments and documents."""
+"""Words that the style of this project avoids, counted by area in comments and documents."""
 import re
 
 from .documents import FENCE
 from .sourcetext import WORDS, split_hashes, split_swift
 from .tree import Finding, area, line_of
 
-# What is counted, how often 10,000 words may have it, and the remedy.
+# The pattern of a rule, how often 10,000 words may match it, and the remedy.
 WORD_RULES = {
     "who": (re.compile(r"\b(?:who|whoever|whom)\b", re.IGNORECASE), 2, "name the caller, the thread or the reader"),
     "nobody": (
         re.compile(r"\b(?:no|some|every|any)body\b|\bno one\b(?! of)", re.IGNORECASE), 1.5, "name the part that acts, or does not"),
-    # A question may begin so, a clause of a statement not.
+    # A question may have the word, a statement may not.
     "what": (re.compile(r"\bwhat(?:ever)?\b(?![^.;:]*\?)", re.IGNORECASE), 2, "begin with the noun that is meant"),
 }
 
@@ -30,7 +30,7 @@ def prose(tree, name):
 
 
 def joined(text):
-    """The text as one line, as long: without the signs of comments, so that a clause may begin on the next line."""
+    """The text as one line of the same length, with spaces for comment signs: a phrase may span two lines."""
     return re.sub(r"(?m)^[ \t]*(?:///?|\*|#)|\n", lambda match: " " * len(match[0]), text)
 
 

@@ -17,7 +17,7 @@ MEMBER = re.compile(
 
 
 def lines_of(text):
-    """The line ends of a text, in place of it."""
+    """The line ends of a text, as its replacement."""
     return "\n" * text.count("\n") + " "
 
 
@@ -54,7 +54,7 @@ def pieces(text):
 
 
 def string_end(text, position, delimiter, interpolations):
-    """Where a string ends, or is interrupted by an interpolation, which is noted."""
+    """The offset behind a string, or behind the start of an interpolation in it, which is added to the list."""
     hashes, quotes = delimiter
     end = "" if quotes == '"""' else r"|\n"
     for match in re.compile(rf"\\{hashes}\(|\\{hashes}.|{quotes}{hashes}{end}", re.DOTALL).finditer(text, position):

@@ -18,7 +18,7 @@ INNER = re.compile(
     r"^\s*(?:@\w+(?:\([^)]*\))?\s+)*(?:(?:static|mutating|indirect)\s+)*(?P<kind>case|func|var|init|subscript|associatedtype)\b\s*"
     r"(?P<name>`?\w+`?)?")
 ATTRIBUTE = re.compile(r"^\s*(?:@|#if|#else|#elseif|#endif)")
-# Members that only meet a protocol of the standard library, whose documentation tells of them.
+# Members that only conform to a protocol of the standard library, which documents them.
 WITNESSES = {"==", "<", "hash", "description", "debugDescription", "next", "makeIterator", "Element", "AsyncIterator", "Iterator"}
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Finding:
-    """One place that breaks a rule. `key` tells it apart from others in an exceptions file, whatever line it is at."""
+    """One place that breaks a rule. `key` identifies it in the list of known breaches without its line number."""
     file: str
     line: int
     rule: str
@@ -19,7 +19,7 @@ class Finding:
 
 
 class Tree:
-    """A working tree. Without Git, as in an exported archive, all files count but those in folders that builds make."""
+    """A working tree. Without Git, as in an exported archive, all files count except those in folders of builds."""
 
     def __init__(self, root):
         self.root = Path(root)
@@ -39,7 +39,7 @@ class Tree:
         return sorted(name for name in set(names) if (self.root / name).is_file())
 
     def git(self, *arguments):
-        """What a Git command prints. None where it fails, or where the root is not a repository's."""
+        """The output of a Git command. None if it fails, or if the root is not a repository."""
         if not (self.root / ".git").exists():
             return None
         try:
