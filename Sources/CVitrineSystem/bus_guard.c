@@ -148,7 +148,7 @@ static bool replace_page(uintptr_t address) {
   return show_zeros(start, end - start, protection);
 }
 
-// Does whatever the process would have done without the guard.
+// Handles the signal as the process would without the guard.
 static void pass_on(int number, siginfo_t *info, void *context) {
   bool was_sent = info->si_code <= 0;
 #ifdef BUS_MCEERR_AO

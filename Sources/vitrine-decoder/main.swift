@@ -1,4 +1,4 @@
-// The program behind `ProcessDecoder`: decodes what the process that started it sends, until that is gone.
+// The program behind `ProcessDecoder`: decodes pictures for the process that started it, until that process ends.
 import VitrineImages
 
 DecoderWorker.run(CommandLine.arguments)

@@ -119,8 +119,8 @@ import Testing
     for key in before.keys where after[key] == nil { #expect(found[key] == nil, "\(change): \(key.urlText)") }
   }
 
-  /// Wherever it is interrupted, and whatever part has arrived: its record may be inline in its frame or too long
-  /// for that.
+  /// For a power loss after each operation and every part of its writes. The record is inline in its frame, or too
+  /// long for that.
   @Test(arguments: [40, 2000, 9000]) func bufferedChangeOfMetadataKeepsADurableEntry(_ count: Int) throws {
     let work = try filled()
     let metadata = Workload.bytes(count, 77)

@@ -64,7 +64,7 @@ final class ShortSessions: @unchecked Sendable {
     if statistics.damagedCount + statistics.lostCount > 0 { fail("entries were dropped as damaged") }
   }
 
-  /// Blocks until the last session has ended; answers what went wrong.
+  /// Blocks until the last session has ended. Returns the errors of all sessions.
   func join() -> [String] {
     thread?.join()
     let (wrong, sessions, puts) = state.withLock { $0 }

@@ -1,5 +1,5 @@
 // The few functions that Swift cannot use by itself: calls that Glibc hides behind _GNU_SOURCE, XXH3 compiled for
-// the processor at hand, the thread-local block in which a reader publishes what it reads, and a signal handler.
+// the processor at hand, the thread-local block in which a reader publishes the memory it reads, and a signal handler.
 #ifndef CVITRINESYSTEM_H
 #define CVITRINESYSTEM_H
 
@@ -71,8 +71,8 @@ int vitrine_lock(int descriptor);
 void vitrine_forget_in_child(int descriptor);
 
 // Pins -----------------------------------------------------------------------------------------------------------
-// A reader publishes the address of what it reads. To unmap it, a thread first makes it unreachable under the same
-// lock under which readers publish, then waits until no thread publishes it. Each nested borrow has a level of its
+// A reader publishes the address of the memory it reads. To unmap memory, a thread first makes it unreachable under the
+// same lock under which readers publish, then waits until no thread publishes it. Each nested borrow has a level of its
 // own; deeper ones share a counted list.
 
 enum { VITRINE_PIN_LEVELS = 8 };

@@ -42,6 +42,6 @@ public enum SourceOption: Sendable, Hashable {
   case automatic
   /// None: only a get that names a source misses the entry.
   case none
-  /// The caller's own. The entry stays, whatever happens to the original, until a get names another source.
+  /// The caller's own. Changes of the original do not remove the entry; a get that names another source does.
   case named(Source)
 }

@@ -311,7 +311,7 @@ package final class ContentTable: @unchecked Sendable {
     ContentHash(bits: UInt64(shard) << 58 | tag(word) << 34)
   }
 
-  /// Removes an entry whatever its count.
+  /// Removes an entry with any count.
   package func removeEntirely(_ hash: ContentHash, _ location: Location) {
     let shard = shards + hash.shard
     shard.pointee.lock.lock()

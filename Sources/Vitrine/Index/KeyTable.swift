@@ -65,8 +65,8 @@ package final class KeyTable: @unchecked Sendable {
     return body(shard)
   }
 
-  /// Takes and releases each shard's lock. Whatever readers did under one before, such as pinning, is visible
-  /// afterwards.
+  /// Takes and releases each shard's lock. Afterwards, all earlier actions of readers under a shard's lock are
+  /// visible, such as pins.
   func passLocks() {
     for shard in 0..<KeyTable.shardCount { withShard(shard) { _ in } }
   }
@@ -150,7 +150,7 @@ package final class KeyTable: @unchecked Sendable {
     }
   }
 
-  /// Calls `body` under the shard's lock with every entry of the URL, whatever its style.
+  /// Calls `body` under the shard's lock with every entry of the URL, in all styles.
   package func forEachStyle(_ hash: KeyHash, _ body: (KeySlot, KeyHash) -> Void) {
     withShard(hash.shard) { shard in
       forEachInRun(hash, shard) { body($0, $0.hash(shard: hash.shard)) }

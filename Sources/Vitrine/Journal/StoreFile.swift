@@ -23,8 +23,7 @@ package struct StoreIdentity: Sendable, Equatable {
   package var generation: UInt64 = 1
   /// The secret of the URL hashes.
   package var secret: [UInt8]
-  /// At most ``CacheFormat/largestBudget``, whatever value is set: the reader of `STORE` accepts every value that
-  /// is written.
+  /// A larger value becomes ``CacheFormat/largestBudget``, so the reader of `STORE` accepts every written value.
   package var byteBudget: Int { didSet { byteBudget = min(byteBudget, CacheFormat.largestBudget) } }
   package var entryBudget: Int
   package var segmentByteCount: Int

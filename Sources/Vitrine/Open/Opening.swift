@@ -65,7 +65,7 @@ struct Opening {
     return .system(SystemError(code: SystemError.missing, operation: "create the store's folder in", path: parent))
   }
 
-  // MARK: What is there
+  // MARK: Content of the folder
 
   enum Content {
     /// The folder is empty, so a store may be created.

@@ -51,8 +51,8 @@ package protocol Clock: AnyObject, Sendable {
   func wait(on monitor: Monitor, milliseconds: Int)
   /// As ``sleep(milliseconds:)``, for a task. Throws if it is canceled.
   func suspend(milliseconds: Int) async throws
-  /// Whether threads run concurrently under this clock. If not, a run must repeat in all its parts, in whatever
-  /// order threads run.
+  /// Whether threads run concurrently under this clock. If not, a run must be repeatable, also when its threads take
+  /// turns in another order.
   var isShared: Bool { get }
 }
 

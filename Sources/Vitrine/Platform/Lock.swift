@@ -34,7 +34,7 @@ package struct RawLock: @unchecked Sendable {
   @inline(__always) func tryLock() -> Bool { pthread_mutex_trylock(mutex) == 0 }
 }
 
-/// A lock next to what it guards. The value is reached only under the lock.
+/// A value next to its lock. The value is reached only under the lock.
 package final class Guarded<Value>: @unchecked Sendable {
   private let lock = RawLock()
   private var value: Value

@@ -40,7 +40,7 @@ final class KeptOriginals: Sendable {
     return record.answers(request.headers) ? Originals.Found(bytes: nil, digest: digest, record: record) : nil
   }
 
-  // MARK: What servers said
+  // MARK: Renewals by servers
 
   /// Records that a server declared an original valid that is not stored.
   func note(_ record: ResponseRecord, ofUnkept digest: Digest, for key: String) {

@@ -151,7 +151,7 @@ final class PictureLoader: Sendable {
     Task { [request] in _ = try? await load(request, interest: Interest(.low)) }
   }
 
-  // MARK: From what is kept
+  // MARK: From storage
 
   /// Returns the stored picture of the request's style, or nil. `original` has just been found valid. If it is new,
   /// only a picture made from exactly this original counts.

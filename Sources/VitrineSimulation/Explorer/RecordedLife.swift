@@ -104,8 +104,8 @@ extension RecordedStore {
     public var description: String { text }
   }
 
-  /// Retains the current blob of an entry. It shows the same bytes as long as it is held, whatever becomes of the
-  /// entry, its segment and the store.
+  /// Retains the current blob of an entry. As long as it is held, it must show the same bytes, even if the entry or its
+  /// segment is removed or the store is closed.
   public func hold(_ name: String, style: Style = .original) {
     guard let blob = store.blob(name, style: style), let bytes = store.bytes(CacheKey(name, style)) else { return }
     heldBlobs.append((name, blob, bytes))

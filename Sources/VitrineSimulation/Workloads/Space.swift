@@ -139,7 +139,7 @@ extension CrashWorkload {
     for round in 0..<2 {
       if numbers.chance(50) {
         let size = 800_000 / 14 + numbers.below(1000)
-        // Other names in each round: what a batch evicts of its own keys, and then fails, is not known to the history.
+        // Other names in each round: the history does not know which of its own keys a failed batch has evicted.
         let parts = (0..<14).map { ("part\(round)/\($0)", RecordedStore.bytes(size, 100 * round + $0)) }
         try store.batch(puts: parts, removals: ["k\(round)"], synced: numbers.chance(50))
       } else {

@@ -85,7 +85,7 @@ func withCString<R>(_ bytes: [UInt8], _ body: (UnsafePointer<CChar>) -> R) -> R 
   (bytes + [0]).withUnsafeBytes { body($0.baseAddress!.assumingMemoryBound(to: CChar.self)) }
 }
 
-/// Identifies a file, whatever its name.
+/// Identifies a file by its device and inode, under any name.
 struct FileIdentity: Equatable {
   let device: dev_t
   let node: ino_t

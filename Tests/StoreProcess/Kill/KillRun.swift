@@ -17,7 +17,7 @@ struct KillRun {
     var evictingRounds = 0
     /// With budgets beyond any disk.
     var largeRounds = 0
-    /// Entries, over all rounds, but for what deaths left uncounted.
+    /// Evicted entries of all rounds. Some evictions before a kill are not counted.
     var evicted = 0
 
     var text: String {

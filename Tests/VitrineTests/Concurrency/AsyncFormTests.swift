@@ -2,7 +2,7 @@ import Testing
 
 @testable import Vitrine
 
-/// The `async` forms: each does what the call of the same name does.
+/// The `async` forms: each has the effect of the synchronous call of the same name.
 @Suite struct AsyncFormTests {
   let world = TestWorld(fileSystem: MemoryDisk())
 

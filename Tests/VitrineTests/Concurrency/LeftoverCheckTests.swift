@@ -73,7 +73,7 @@ import Testing
     store.core.maintainer.maintain()
     #expect(!store.probe.unchecked.isEmpty)
     try store.close()
-    // After the close the check changes nothing, whatever it finds.
+    // After the close, the check changes nothing, even if it finds damage.
     let closed = disk.image
     held.letGo()
     #expect(disk.image == closed)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Vitrine
 
-/// Whatever happened to a store's files, opening it fails with an error, or it returns right bytes or none.
+/// After any damage to a store's files, opening it fails with an error, or it returns right bytes or none.
 @Suite struct DamageTests {
   /// An undamaged store returns everything, so the checks of the other tests have something to find.
   @Test(arguments: [true, false])

@@ -71,7 +71,7 @@ import Testing
     for name in ["a", "b", "c", "d"] { try store.put(noise(100_000, 7), for: name) }
     let keys = store.core.context.catalog.keys
     let hasher = store.core.context.catalog.hasher
-    // Everybody is used between any choice of who goes and their going.
+    // All entries are used between the choice of victims and their eviction.
     clock.hook.withLock {
       $0 = {
         for name in ["a", "b", "c", "d", "e"] {

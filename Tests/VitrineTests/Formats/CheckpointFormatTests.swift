@@ -121,7 +121,7 @@ struct GoldenCheckpoint {
     }
   }
 
-  /// Whatever its copy of `STORE` contains.
+  /// The header's own version decides, not the one in its copy of `STORE`.
   @Test func headerOfAnotherVersionIsRejected() throws {
     var header = try GoldenCheckpoint.make().header
     for version in [CacheFormat.version, 0, CacheFormat.version + 1, .max] {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Vitrine
 
-/// No parser reads a byte behind its input, whatever the input claims as its length.
+/// No parser reads a byte behind its input, also if the input claims a greater length.
 @Suite struct ReadBehindTheEndTests {
   /// Every prefix, and the whole with each length field raised.
   private func prefixes(_ bytes: [UInt8]) -> [[UInt8]] {

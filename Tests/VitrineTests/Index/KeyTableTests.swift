@@ -242,13 +242,13 @@ import Testing
     #expect(dependents() == [] && table.lastChange(hash(0)) == first)
     table.noteIndependence(hash(0), since: first ?? 0)
     #expect(table.lastChange(hash(0)) == nil)
-    // A moved entry stays what it is, and one that is replaced becomes what it was put as.
+    // A moved entry stays independent. Its replacement may depend on the original again.
     #expect(table.move(hash(50), from: slot(50).location, to: slot(0, at: 500).location))
     #expect(table.lastChange(hash(0)) == nil)
     #expect(table.replace(hash(51), slot(51).location, with: slot(51, [], at: 501)))
     let second = table.lastChange(hash(0))
     #expect(second != nil && second != first && dependents() == [51])
-    // An older look says nothing of it.
+    // A look that began before the change does not prove independence.
     table.noteIndependence(hash(0), since: first ?? 0)
     #expect(table.lastChange(hash(0)) == second)
   }

@@ -346,10 +346,10 @@ import Testing
     let again = try CacheStore.open(at: folder.store, options: StoreOptions())
     #expect(again.statistics().lastOpen.kind == .clean)
     #expect(try again.verify().isOK)
-    // Upkeep makes and removes files: not between these two looks.
+    // Upkeep makes and removes files, so it must not run between the two measurements.
     try again.core.context.upkeepLock.withLock { _ in
-      // What upkeep still reads of files without a name is counted, and `du` does not see it; what the file system adds to
-      // a file when it writes it back is seen by `du` first.
+      // The statistics count unlinked files that upkeep still reads, and `du` does not. `du` sees blocks that the file
+      // system adds at writeback before the statistics do.
       let difference =
         try again.statistics().bytesOnDisk - again.probe.unlinkedByteCount - Files.diskUsage(folder.store)
       #expect(abs(difference) <= Ledger.headroom)

@@ -134,8 +134,7 @@ import Testing
     try again.close()
   }
 
-  /// What is done to a URL with all its styles is done to that one alone.
-  /// More of them than go in one frame.
+  /// A removal of all styles of a URL leaves those of a URL with the same hash, also if it takes several frames.
   @Test func removalOfVeryManyStylesLeavesThoseOfTheOtherURL() throws {
     let store = try TestWorld(fileSystem: MemoryDisk()).open("store")
     let (one, other) = try Self.urls(store)

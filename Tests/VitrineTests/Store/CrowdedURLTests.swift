@@ -78,7 +78,7 @@ private func style(_ number: Int) -> Style { Style("w\(number)")! }
           && store.core.context.catalog.keys.lastChange(hash) == nil)
     }
     #expect(try styles(store).count == 501)
-    // One that follows the original goes with it, wherever it lies and whatever has become of it.
+    // A style that depends on the original is removed with it, also after it moved or got other metadata or a deadline.
     for number in 0..<4 {
       try store.put([9], for: "a", style: style(1000))
       if number == 1 { _ = try store.compact() }

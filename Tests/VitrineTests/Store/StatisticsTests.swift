@@ -74,7 +74,7 @@ import Testing
     world.background.run()
     var file = try #require(disk.image["COUNTERS"])
     #expect(Counters(file) == store.core.meters.published.withLock { $0 })
-    // Whoever writes it puts this right.
+    // The next write of the file corrects this byte.
     let handle = try disk.openDirectory("", create: false).openFile("COUNTERS", .readWrite)
     file[300] = 9
     try handle.write(file, at: 0)

@@ -34,7 +34,7 @@ import Testing
   /// A store into a mapping dirties a whole folio, which the sync then writes.
   @Test func framesFollowedByASyncArePositionedWrites() throws {
     let store = try open()
-    // Whatever preceded them.
+    // A burst of buffered puts before them does not change this.
     for index in 0..<100 { try store.put(noise(20, UInt64(index)), for: "burst") }
     let synced = try frames(store) {
       for index in 0..<20 {
