@@ -4,7 +4,7 @@ import FuzzSupport
 @testable import Vitrine
 @testable import VitrineSimulation
 
-/// The claims about one word, read as every possible value.
+/// The claims about one word, read as a value of every type.
 enum WordClaims {
   static func check(_ word: [UInt8]) {
     let line = printable(word)

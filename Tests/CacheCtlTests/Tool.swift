@@ -66,7 +66,7 @@ final class Tool {
 
   private func run(_ arguments: [String], meanwhile: (pid_t) -> Void) throws -> Outcome {
     let process = process(arguments)
-    // A file takes all of the output, however fast the tool is.
+    // The output goes to a file, since a full pipe would stop the tool.
     let path = folder.appendingPathComponent(".killed").path
     _ = FileManager.default.createFile(atPath: path, contents: nil)
     process.standardOutput = FileHandle(forWritingAtPath: path)

@@ -97,7 +97,7 @@ import Testing
     // The search for lines finds all lines of the table.
     let listed = Set(lines.map(\.site))
     #expect(counted.subtracting(listed).isEmpty, "\(counted.subtracting(listed))")
-    // Of lines with equal text, such as those that make and recreate a store, only one is named.
+    // If lines have equal text, such as those that make and recreate a store, only one of them is listed.
     var named: Set<String> = []
     for line in lines where !counted.contains(line.site) {
       #expect(Self.elsewhere[line.name] != nil && named.insert(line.name).inserted, "no workload comes to \(line)")

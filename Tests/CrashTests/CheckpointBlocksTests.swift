@@ -60,7 +60,7 @@ import Testing
     }
   }
 
-  /// They have had their blocks since they grew.
+  /// The files of checkpoints get their blocks when they grow.
   @Test func aCheckpointNeedsNoRoomOnTheDisk() throws {
     let work = try Workload(options: StoreOptions(byteBudget: 8 << 20))
     for number in 0..<5000 { try work.store.put([UInt8(truncatingIfNeeded: number)], for: "k\(number)") }

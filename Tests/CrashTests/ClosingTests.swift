@@ -20,8 +20,8 @@ import Testing
     return closed
   }
 
-  /// It has its reservation, the log has no room for its frame, and a checkpoint needs the lock under which a store
-  /// is closed.
+  /// The put has its reservation, but the log has no room for its frame. The checkpoint that would make room needs the
+  /// lock under which a store is closed.
   @Test func putThatNeedsACheckpointDoesNotBlockClosing() throws {
     for _ in 0..<20 {
       let work = try Workload()

@@ -103,7 +103,7 @@ import VitrineSimulation
         cut.abandon()
       }
       try store.close()
-      // It is reported once.
+      // The damage is reported once.
       let last = left.rebooted(left.disk.copy())
       let again = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: last.environment)
       #expect(again.statistics().lastOpen.kind == .clean)

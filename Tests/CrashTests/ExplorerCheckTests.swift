@@ -73,7 +73,7 @@ import Vitrine
     #expect(seen.hasEvicted(work.store))
   }
 
-  /// As many may be missing as were evicted, and no more.
+  /// At most as many entries may be missing as were evicted.
   @Test func entriesMissingByEvictionAreCounted() throws {
     let work = try Workload()
     for number in 0..<4 { try work.put("k\(number)", Workload.bytes(700, number), synced: true) }
@@ -99,7 +99,7 @@ import Vitrine
       func copy() -> SimulatedWorld { work.world.rebooted(work.world.disk.crashStates().disk(.everythingKept)) }
       let right = try inspection.readOnly(copy())
       try body(inspection, copy(), right)
-      // As if the store had another value, or none.
+      // The inspection must fail if the store has another value, or none.
       let before = work.store.bytes("k")
       try work.store.put([9], for: "k", options: PutOptions(durability: .synced))
       #expect(throws: Inspection.Wrong.self) { try body(inspection, copy(), right) }

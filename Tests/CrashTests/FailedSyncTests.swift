@@ -62,7 +62,7 @@ import Testing
     #expect(work.store.bytes("k") == Workload.bytes(700, 1))
   }
 
-  /// Whichever call has asked for it: changes without a sync are refused too.
+  /// After a failed sync of any call, changes without a sync are refused, too.
   @Test func failedSyncOfAnyCallerEndsAllWriting() throws {
     let calls: [(folder: String, call: (CacheStore) throws -> Void)] = [
       ("wal", { try $0.flush() }), ("segments", { try $0.flush() }),
@@ -103,7 +103,7 @@ import Testing
     #expect(try again.verify().isOK)
   }
 
-  /// The same if more segments were written than files stay open: only memory shows their content.
+  /// The same if more segments were written than files stay open: their content is only in the page cache.
   @Test func segmentWithoutADescriptorForItsSyncIsNotVouchedFor() throws {
     let work = try Workload(options: StoreOptions(byteBudget: 64 << 20, segmentByteCount: 65_536))
     var bytes = Workload.bytes(60_000, 1)
@@ -177,7 +177,7 @@ import Testing
       try work.put("k\(number)", Workload.bytes(isDiskFull ? 9000 : 30_000, number), synced: true)
     }
     try work.put("sharer", Workload.bytes(9000, 0))
-    // Only a reference leads to this payload.
+    // Only a reference keeps this payload in use.
     try work.put("gone", Workload.bytes(9000, 30))
     try work.put("reference", Workload.bytes(9000, 30))
     try work.remove("gone")

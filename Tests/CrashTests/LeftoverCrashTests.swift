@@ -40,7 +40,7 @@ import VitrineSimulation
     #expect(try again.verify().isOK)
   }
 
-  /// It passes its check, since memory has it.
+  /// The payload passes its check, because its pages are still in memory.
   @Test func unsyncedPagesOfADeadProcessAreSyncedBeforeACheckpointVouchesForThem() throws {
     let work = try Workload()
     try work.put("k", Workload.bytes(9000, 1))
@@ -66,7 +66,7 @@ import VitrineSimulation
     try work.put("k", Workload.bytes(9000, 1), synced: true)
     let cutting = work.world.rebooted(work.world.disk.crashStates().diskAfterProcessDeath())
     let first = try open(cutting)
-    // It vouches for all that the segment holds, so that the next opening has nothing to check there.
+    // The checkpoint vouches for all records of the segment, so the next opening has nothing to check in it.
     try first.core.leftovers.checkLeftovers()
     try first.checkpoint()
     cutting.background.runAll()
@@ -120,7 +120,7 @@ import VitrineSimulation
     #expect(again.bytes("next") == nil && again.bytes("k") == Workload.bytes(9000, 1))
   }
 
-  /// It has the index as after a close; whether records were written since, only a close can tell.
+  /// The checkpoint has the same index as after a close, but only a close proves that no record was written since.
   @Test func openingAfterAnUncleanEndIsNotClean() throws {
     let work = try Workload()
     try work.put("k", Workload.bytes(9000, 1), synced: true)

@@ -102,7 +102,7 @@ import VitrineSimulation
         wholeCount += 1
         for name in Self.files { #expect(disk.contents(Self.path(name)) != nil, "\(crash): \(name)") }
       } else if disk.contents(Self.path("checkpoints/0.checkpoint"))?.prefix(8).allSatisfy({ $0 == 0 }) ?? true {
-        // Nothing that could be taken for a store.
+        // The folder has no file that identifies a store.
         continue
       }
       let again = try CacheStore.open(

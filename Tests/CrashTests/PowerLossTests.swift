@@ -122,8 +122,7 @@ import Vitrine
     work.explore(mixtures: 2, maximumAlone: 4)
   }
 
-  /// Only upkeep makes the removal durable, and has to do so before it unlinks the files: either all exist, or
-  /// none.
+  /// Upkeep makes the removal durable before it unlinks the files. So after a power loss, all entries exist, or none.
   @Test func removalOfEverythingIsDurableBeforeItsFilesAreUnlinked() throws {
     let work = try Workload()
     for number in 0..<5 { try work.put("k\(number)", Workload.bytes(20_000, number), synced: true) }

@@ -33,7 +33,7 @@ import VitrineSimulation
       do {
         store = try open(world)
       } catch {
-        // It is left as it is, and opens the next time.
+        // The refused opening leaves the store unchanged, and the next one succeeds.
         refusals += 1
         let again = try open(world)
         let isWhole = (0..<20).allSatisfy { again.bytes("k\($0)") == Workload.bytes(5000, $0) }

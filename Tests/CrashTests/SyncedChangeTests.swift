@@ -107,7 +107,7 @@ import Testing
     try change.make(work.store)
     let after = contents(work.store)
     #expect(after != before)
-    // Of its buffered writes, the rest of a change may be missing; nothing may have its earlier value.
+    // Buffered parts of the change may be missing, but no changed key may have its earlier value.
     let found = contents(try left(work))
     for (key, bytes) in after
     where before[key] != bytes

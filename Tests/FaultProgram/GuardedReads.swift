@@ -115,8 +115,8 @@ struct GuardedReads {
 
   /// A child has its own guard and mappings.
   ///
-  /// A thread of the parent may hold a lock of Swift's runtime when it forks, which the child must not need then.
-  /// So every call is made once before, on another store. If the child hangs all the same, it ends.
+  /// While the parent forks, one of its threads may hold a lock of Swift's runtime, which the child must not need.
+  /// So every call is made once before, on another store. If the child hangs nevertheless, it is ended.
   func runInChild() throws {
     try CacheStore.installBusErrorGuard()
     let rehearsed = try openWithTwo(at: folder + "-rehearsal")

@@ -23,7 +23,7 @@ struct NoDescriptors {
     store = try open()
     // Upkeep that has finished frees no descriptor later.
     try store.idle()
-    // However many the machine allows.
+    // The machine may allow too many descriptors to use up.
     var limit = rlimit()
     getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
     limit.rlim_cur = min(limit.rlim_cur, 1024)

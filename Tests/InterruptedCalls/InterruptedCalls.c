@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-// With it, its functions are macros.
+// With _FORTIFY_SOURCE, the functions below would be macros.
 #undef _FORTIFY_SOURCE
 #include "InterruptedCalls.h"
 

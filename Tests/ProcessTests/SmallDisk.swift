@@ -33,7 +33,7 @@ final class SmallDisk {
       }
     let output = Pipe()
     keeper.executableURL = URL(fileURLWithPath: "/usr/bin/unshare")
-    // It lives until its input ends.
+    // The process lives until its input ends.
     let script = "PATH=$PATH:/usr/sbin:/sbin; \(mount) && chmod 700 '\(path)' && echo mounted && read line"
     keeper.arguments = ["--mount"] + (isOwnUser ? ["--map-root-user"] : []) + ["sh", "-c", script]
     keeper.standardInput = input
@@ -55,7 +55,7 @@ final class SmallDisk {
     return ["/usr/bin/nsenter", "--target", "\(keeper.processIdentifier)", "--mount"] + user
   }
 
-  /// The same place, for this process.
+  /// The path of the disk for this process.
   var outside: String { "/proc/\(keeper.processIdentifier)/root\(path)" }
 
   /// Takes every free byte.

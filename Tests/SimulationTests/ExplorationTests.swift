@@ -41,7 +41,7 @@ import VitrineSimulation
   @Test func aSyncLeftOutIsFound() throws {
     let found = try violations(syncingFile: false)
     #expect(!found.isEmpty)
-    // It does not depend on chance.
+    // The exploration finds them also without random mixtures.
     #expect(try !violations(syncingFile: false, mixtures: 0).isEmpty)
   }
 

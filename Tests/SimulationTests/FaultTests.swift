@@ -156,7 +156,7 @@ import Vitrine
     #expect(disk.contents("/d/a") == [2, 2, 2])
     try file.sync()
     #expect(disk.crashStates().disk(.everythingKept).contents("/d/a") == [1, 1, 0])
-    // Only rewritten bytes get there.
+    // After a failed sync, later syncs write only bytes that were written again.
     try file.write([2], at: 1)
     try file.sync()
     #expect(disk.crashStates().disk(.everythingLost).contents("/d/a") == [1, 2, 0])

@@ -45,12 +45,12 @@ import VitrineSimulation
     #expect(states.disk(.everythingKept).export() == disk.export())
     #expect(states.diskAfterProcessDeath().export() == disk.export())
     #expect(disk.misuse.isEmpty && disk.unannouncedStores().isEmpty)
-    // Blocks are counted alike, however the disk was made.
+    // A copy of the disk counts the same blocks.
     mappings = []
     #expect(
       try disk.copy().openDirectory("/d", create: false).availableByteCount()
         == directory.availableByteCount())
-    // Once all is synced, every policy gives the same.
+    // After a sync of all files, every policy leaves the same disk.
     for entry in try directory.entries() { try directory.openFile(entry.name, .readWrite).sync() }
     try directory.sync()
     for seed in 0..<20 as Range<UInt64> {

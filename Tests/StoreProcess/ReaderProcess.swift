@@ -10,7 +10,7 @@ final class ReaderProcess {
   init?() {
     var (down, up): ([CInt], [CInt]) = ([0, 0], [0, 0])
     guard pipe(&down) == 0, pipe(&up) == 0 else { return nil }
-    // Neither may keep the other's end open.
+    // The child must not keep the parent's ends of the pipes open.
     for end in [down[1], up[0]] { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)

@@ -113,8 +113,8 @@ final class Session {
 
   /// The child tries every change and then waits to be killed.
   ///
-  /// A thread of the parent may hold a lock of Swift's runtime when it forks, which the child must not need then.
-  /// So every call is tried once before, on a closed store. A child that hangs all the same is killed, and another
+  /// While the parent forks, one of its threads may hold a lock of Swift's runtime, which the child must not need.
+  /// So every call is tried once before, on a closed store. If a child hangs nevertheless, it is killed, and another
   /// one is forked.
   private func fork(_ store: CacheStore) -> String {
     let rehearsal = store.path + "-rehearsal"

@@ -3,8 +3,8 @@ extension Catalog {
   /// Makes the changes of several frames together, in a catalog that other threads are reading. Returns false when
   /// memory is short or a change names an entry or segment that does not exist.
   ///
-  /// A lookup meanwhile finds a key as it was before all of them, or as it is after: never a state between, whose
-  /// record may be gone by now. So payloads are entered first, copies beside their originals, then each key's last
+  /// A concurrent lookup finds a key in its state before all changes or after them, never in a state between, whose
+  /// record may no longer exist. So payloads are entered first, copies beside their originals, then each key's last
   /// state; removed entries are released at the end. There is no `removeAll` among the changes, and no location is
   /// used twice: a slot that the writer gives to a new segment is another one here.
   func advance(by changes: [Change]) -> Bool {
@@ -35,7 +35,7 @@ extension Catalog {
   }
 
   /// Enters the copy of a record; the original stays for now. The copied payload takes over the count of keys that
-  /// the changes so far have given it, whichever of its locations they named.
+  /// the changes so far have given it at any of its locations.
   private func claim(_ move: Change.Move) -> Bool {
     let byteCount = (move.copiedHeadUnits + move.payloadUnits) * Unit.byteCount
     guard let segment = segment(move.to.slot), move.to.offset + byteCount <= segment.byteCount else { return false }

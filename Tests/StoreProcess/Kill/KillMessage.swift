@@ -6,7 +6,7 @@ enum KillMessage {
   /// A thread begins a change, with the value of each key after it.
   case begin(thread: Int, kind: KillOperation.Kind, effects: [KillEffect])
   case done(thread: Int)
-  /// It was refused, or there was nothing to change: nothing has happened.
+  /// The change was refused, or there was nothing to change, so it had no effect.
   case nothing(thread: Int)
   case closing
   case closed

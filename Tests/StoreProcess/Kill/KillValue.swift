@@ -12,7 +12,7 @@ struct KillValue: Hashable {
   /// The value of a put.
   init(_ number: Int) { (payload, metadata, expiry) = (number, number, number % 5 == 0 ? number : 0) }
 
-  /// As the entry's metadata and its expiry say; nil if they are not from this program.
+  /// Reads the value from the entry's metadata and expiry. Nil if they are not from this program.
   init?(_ entry: EntryInfo) {
     let numbers = entry.metadata.split(separator: UInt8(ascii: ".")).map { Int(String(decoding: $0, as: UTF8.self)) }
     guard numbers.count == 2, let payload = numbers[0], let metadata = numbers[1] else { return nil }

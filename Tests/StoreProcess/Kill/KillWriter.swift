@@ -18,7 +18,7 @@ final class KillWriter: @unchecked Sendable {
     var removesAll: Bool
     /// Entries may be evicted.
     var evicts: Bool
-    /// It kills itself.
+    /// The moment at which the writer kills itself.
     var death: DeadlyMoment?
 
     var words: [String] {
@@ -51,7 +51,7 @@ final class KillWriter: @unchecked Sendable {
         byteBudget: byteBudget, segmentByteCount: 256 << 10, verification: verification, waitForLockMilliseconds: 5000)
     }
 
-    /// It may open far fewer files than there are segments.
+    /// Whether the writer may open far fewer files than there are segments.
     var isScarce: Bool { life % 3 == 1 }
 
     var verification: Verification { [.firstRead, .always, .never][life % 3] }

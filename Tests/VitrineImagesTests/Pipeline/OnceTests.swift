@@ -3,7 +3,7 @@ import Vitrine
 
 @testable import VitrineImages
 
-/// A style that several requests want at the same time is drawn once, however they ask.
+/// A style that several requests want at the same time is drawn once, for every kind of request.
 @Suite struct OnceTests {
   /// Styles that count how often they are drawn.
   private struct Counted {

@@ -95,7 +95,7 @@ import Testing
 
   // MARK: Entries
 
-  /// Also while another key still has the replaced bytes.
+  /// `isShared`: another key still has the replaced bytes.
   @Test(arguments: [false, true])
   func changeOfMetadataDoesNotRestoreAReplacedEntry(_ isShared: Bool) throws {
     let store = try world.open("store")
@@ -183,8 +183,8 @@ import Testing
     try store.close()
   }
 
-  /// Rule 6. No mark passes a record that is being written, so nothing vouches for the inline records behind it,
-  /// however many checkpoints cover them.
+  /// Rule 6. No mark passes a record that is being written. So no checkpoint vouches for the inline records behind it,
+  /// also if several checkpoints cover them.
   @Test func logFileStaysUntilACheckpointVouchesForItsPayloads() throws {
     let store = try world.open("store", StoreOptions(byteBudget: 1 << 20))
     let core = store.core

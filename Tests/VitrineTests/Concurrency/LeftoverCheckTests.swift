@@ -161,7 +161,7 @@ import Testing
     try store.close()
   }
 
-  /// Of many puts that find the log full, one reads.
+  /// If many puts find the log full, one of them reads the heads.
   @Test(.timeLimit(.minutes(2))) func threadsThatNeedTheHeadsReadThemOnce() throws {
     let (image, records) = try crashImage(8)
     func headReads(_ threads: Int) throws -> Int {

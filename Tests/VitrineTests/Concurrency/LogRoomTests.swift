@@ -48,7 +48,7 @@ import Testing
             done.signal()
           }
         }
-        // They have placed their records, and find no room for their frames.
+        // Waits until all threads have placed their records. The log then has no room for their frames.
         let deadline = Date.now + 60
         while records.withLock({ $0 }) < wanted, Date.now < deadline { usleep(100) }
         usleep(20_000)

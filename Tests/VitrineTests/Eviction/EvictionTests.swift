@@ -199,8 +199,8 @@ import Testing
     try store.close()
   }
 
-  /// A sync takes time, and blocks no other call: its segment may be gone when it ends, and another one be in its
-  /// slot.
+  /// A sync takes time and blocks no other call. When it ends, its segment may have been removed, and another segment
+  /// may have its slot.
   @Test func segmentRemovedDuringItsSyncVouchesForNoRecord() throws {
     let store = try world.open("store", StoreOptions(byteBudget: 4 << 20))
     func single() -> Segment? {

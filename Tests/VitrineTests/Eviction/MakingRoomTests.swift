@@ -50,7 +50,7 @@ import Testing
     try store.close()
   }
 
-  /// More of them than a frame of a small log holds.
+  /// One frame of a small log does not hold all of the evictions.
   @Test func smallEntriesAreEvictedTogether() throws {
     let store = try world.open("store", StoreOptions(byteBudget: 1 << 20))
     var batch = WriteBatch()

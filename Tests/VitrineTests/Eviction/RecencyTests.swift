@@ -124,7 +124,7 @@ import Testing
     #expect(clock.now <= 2 * 20 * 6 * 2)
   }
 
-  /// Each use is dated exactly while it is recent, however long no other follows it.
+  /// The time of a recent use is exact, also if no other use follows for long.
   @Test func usesAreDatedByTheirPassedTime() throws {
     let clock = RecencyClock()
     clock.givesBlocks = true

@@ -49,7 +49,7 @@ enum RaisedVersion: CaseIterable {
     set(sum, &bytes, at: 504)
   }
 
-  /// Of a log file or a segment; a file that was never used has none.
+  /// Raises the version in the header of a log file or a segment. A file that was never used has no header.
   private static func raiseHeader(_ bytes: inout [UInt8], _ magic: UInt64) {
     guard bytes.count >= 128, bytes.withUnsafeBytes({ $0.loadUnaligned(as: UInt64.self) }) == magic.littleEndian else {
       return

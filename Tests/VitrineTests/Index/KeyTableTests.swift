@@ -178,7 +178,7 @@ import Testing
         table.setChecked(entry.hash, old)
         #expect(table.withEntry(entry.hash, old) { $0.flags.contains(.checked) } == true)
       case 4 where random.chance(3):
-        // As a checkpoint writes and reads it.
+        // Copies the table as a checkpoint writes and reads it.
         let other = KeyTable()
         for shard in 0..<KeyTable.shardCount {
           var entries = table.copy(shard: shard)[...]
@@ -222,7 +222,7 @@ import Testing
     #expect(table.count(shard: 7) == 0 && table.lastChange(KeyHash(bits: urls[0])) == nil)
   }
 
-  /// The number of a crowded URL's last change tells of entries that an original may outdate, and of no others.
+  /// The number of a crowded URL's last change counts only changes of entries that an original may outdate.
   @Test func independentEntriesAreNoChange() {
     let table = KeyTable()
     func hash(_ style: Int) -> KeyHash { KeyHash(url: 7 << 40, styleTag: UInt16(style)) }
@@ -253,7 +253,8 @@ import Testing
     #expect(table.lastChange(hash(0)) == second)
   }
 
-  /// Neither its own styles nor other URLs pay for a URL with very many styles, however the table was filled.
+  /// A URL with very many styles slows neither its own lookups nor those of other URLs. The table is filled by inserts
+  /// or at once.
   @Test func aLookupPassesFewEntriesBesideAHundredThousandStyles() {
     let count = RandomRuns.isSanitized ? 20_000 : 100_000
     var random = SeededRandom(seed: 8)

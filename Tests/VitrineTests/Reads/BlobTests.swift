@@ -164,7 +164,7 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
       blobs.append(blob)
       #expect(store.statistics().pinnedByteCount == (index < 3 ? 1 : 2) * 65_536)
     }
-    // More of a segment that is held anyway costs nothing.
+    // A further blob of a segment that is already held pins no more bytes.
     #expect(try #require(store.blob("4")).isCopy == false)
     blobs.removeFirst(3)
     #expect(try #require(store.blob("11")).isCopy == false)

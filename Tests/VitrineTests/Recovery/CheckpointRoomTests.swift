@@ -52,7 +52,7 @@ import Testing
     try store.close()
   }
 
-  /// However few keys there are: each segment takes space in them too.
+  /// Each segment takes space in these files, also if the store has few keys.
   @Test func theFilesOfTheIndexGrowBeforeASegmentIsMade() throws {
     let options = StoreOptions(byteBudget: 64 << 20, segmentByteCount: CacheFormat.smallestSegment)
     let store = try TestWorld(fileSystem: MemoryDisk()).open("store", options)

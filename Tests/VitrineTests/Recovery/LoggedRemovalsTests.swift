@@ -53,7 +53,7 @@ import Testing
       made(0, 7), .remove(key, displaced(place)), made(0, 8), moved(Location(slot: 1, offset: 128), place),
     ]
     #expect(isGone(changes, segment: 7, offset: 4096) && !isGone(changes, segment: 8, offset: 4096))
-    // Of a segment that is older than the log only the place is known.
+    // The log tells only the place of a segment that is older than the log.
     #expect(isGone([.remove(key, displaced(place))], segment: 3, offset: 4096))
     #expect(!isGone([.remove(key, displaced(place)), made(0, 8)], segment: 8, offset: 4096))
   }

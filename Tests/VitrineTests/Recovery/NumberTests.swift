@@ -65,7 +65,7 @@ import Testing
 
   // MARK: Numbers that are used up
 
-  /// It continues under the next number, with the next file of the log.
+  /// The opening continues under the next number, with the next file of the log.
   @Test func openingWithHalfItsNumbersUsedTakesANewOne() throws {
     let disk = MemoryDisk()
     let store = try TestWorld(fileSystem: disk).open("store")
@@ -235,7 +235,7 @@ import Testing
     let next = logFile(header(use: 2, first: 40, predecessor: 1, cut: cut, at: 12), sequences: [40])
     #expect(try replayed([first, next]) == [10, 11, 40])
     #expect(try followed([first, next]) == (3, true))
-    // Of two files with one predecessor, the newer has the valid cut.
+    // If two files have the same predecessor, the cut of the newer file is valid.
     let newest = logFile(
       header(use: 3, first: 50, predecessor: 1, cut: cut - Self.frameByteCount, at: 11), sequences: [50])
     #expect(try replayed([first, next, newest]) == [10, 50])

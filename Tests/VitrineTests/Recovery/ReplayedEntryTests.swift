@@ -22,7 +22,7 @@ import Testing
       Location(slot: 2, offset: 128), Location(slot: 3, offset: 256), Location(slot: 4, offset: 512)
     )
     var entries = ReplayedEntries()
-    // Of another payload, which had the place before.
+    // The move of another payload, which had the place before.
     entries.note(move(first, third))
     entries.note(put(64, payload: first))
     #expect(entries.entry(at: Location(slot: 1, offset: 64))?.contentLocation == first)

@@ -17,8 +17,7 @@ private func style(_ number: Int) -> Style { Style("w\(number)")! }
     Set(try store.keysInOrder(prefix: url).filter { $0.urlText == url }.map { $0.style.name })
   }
 
-  /// The styles made from the old original are removed, however many they are, the others stay, and no crash brings
-  /// one back.
+  /// All styles made from the old original are removed, and the others stay. No crash restores a removed style.
   @Test func newOriginalRemovesAllStylesOfTheOldOne() throws {
     let store = try open()
     let count = 1500

@@ -190,7 +190,7 @@ import Testing
     try store.close()
   }
 
-  /// Also if another store has its name by now.
+  /// `isReplaced`: another store then has the folder's name.
   @Test(arguments: [false, true]) func aRemovedFolderEndsSyncedChanges(_ isReplaced: Bool) throws {
     let store = try world.open(folder.store)
     try store.put([1], for: "a")

@@ -289,12 +289,12 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
     #expect(reader["a"] == [1])
   }
 
-  /// Neither has a log that would tell them apart.
+  /// Neither store has a log by which a reader could distinguish them.
   @Test func theFilesOfAnotherStoreThatWasNeverWrittenToAreNotFollowed() throws {
     let paths = [folder.store, folder.path + "/other"]
     for path in paths {
       try world.open(path, options).abandon()
-      // As the store is after its creation, before the first opening begins a log.
+      // The state after the creation, before the first opening begins a log.
       for index in 0..<CacheFormat.walFileCount {
         let log = "\(path)/wal/\(WALFileHeader.fileName(index))"
         try Files.write([UInt8](repeating: 0, count: try Files.read(log).count), to: log)
@@ -573,7 +573,7 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
     try writer.close()
   }
 
-  /// However the writer makes room, the reader equals a fresh opening.
+  /// The writer makes room in every way, and the reader equals a fresh opening.
   @Test(arguments: [ReadMode.mapped, .copied], RandomRuns.seeds([1, 2, 3, 4]))
   func readerOfAFullStoreMatchesAFreshOpening(_ reads: ReadMode, _ seed: UInt64) throws {
     var random = SeededRandom(seed: seed)

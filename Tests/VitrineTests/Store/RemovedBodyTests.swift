@@ -79,7 +79,7 @@ import Testing
 
   @Test(arguments: Removal.allCases) func aRemovalIsNotUndoneByABodyThatBeganBefore(_ removal: Removal) throws {
     for index in Self.sizes.indices {
-      // Also without an entry to remove.
+      // In every second round, there is no entry to remove, only bodies.
       if index % 2 == 0 { try store.put([7], for: CacheKey("a/u"), options: PutOptions(metadata: [1])) }
       let writers = try (0..<2).map { _ in try begin("a/u", index) }
       try removal.apply(to: store)

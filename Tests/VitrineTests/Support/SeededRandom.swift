@@ -1,7 +1,7 @@
 import Foundation
 import VitrineSimulation
 
-/// The same numbers for the same seed, everywhere.
+/// A generator with the same numbers for the same seed on all systems.
 typealias SeededRandom = SplitMix64
 
 extension SplitMix64 {
