@@ -13,10 +13,10 @@ enum CheckpointClaims {
     var sealed = bytes
     Seal.checkpoint(&sealed)
     claim(sealed.prefix(1024) == bytes.prefix(1024), "a head with a wrong checksum is taken")
-    guard let catalog = Catalog.read(from: MemoryFile(bytes), header: header) else { return }
+    guard let index = CatalogWriter.read(from: MemoryFile(bytes), header: header) else { return }
     let used = header.leastFileByteCount
     claim(sealed.prefix(used) == bytes.prefix(used), "a block with a wrong checksum is taken")
-    check(catalog, header)
+    check(index, header)
   }
 
   static func checkWords(_ input: inout FuzzInput) {
@@ -38,8 +38,8 @@ enum CheckpointClaims {
       refute("a head just written is not read")
     }
     claim(read == header, "a head is another once it is written")
-    guard let catalog = Catalog.read(from: file, header: read) else { return }
-    check(catalog, header)
+    guard let index = CatalogWriter.read(from: file, header: read) else { return }
+    check(index, header)
   }
 
   /// Most words of a body are small: one byte says how many follow.
@@ -52,19 +52,24 @@ enum CheckpointClaims {
     }
   }
 
-  private static func check(_ catalog: Catalog, _ header: CheckpointHeader) {
-    claim(catalog.keyCount == header.keyCount && catalog.blobCount == header.blobCount, "counts of a checkpoint")
+  private static func check(_ index: consuming CatalogWriter, _ header: CheckpointHeader) {
+    var index = index
+    let table = index.catalog.segments
+    claim(index.keyCount == header.keyCount && index.blobCount == header.blobCount, "counts of a checkpoint")
     var again = header
     let file = MemoryFile()
-    always("memory") { try catalog.write(to: file, header: &again) { catalog.segments.vouchedUpTo($0.slot) } }
+    always("memory") { try index.write(to: file, header: &again) { table.vouchedUpTo($0.slot) } }
     claim(again.keyCount == header.keyCount && again.blobCount == header.blobCount, "counts once it is written")
-    guard let read = Catalog.read(from: file, header: again) else { refute("a checkpoint just written is not read") }
-    claim(read.keyCount == catalog.keyCount && read.blobCount == catalog.blobCount, "counts once it is read again")
-    use(catalog)
+    guard let read = CatalogWriter.read(from: file, header: again) else {
+      refute("a checkpoint just written is not read")
+    }
+    claim(read.keyCount == index.keyCount && read.blobCount == index.blobCount, "counts once it is read again")
+    use(&index)
   }
 
   /// Uses it like an open store.
-  private static func use(_ catalog: Catalog) {
+  private static func use(_ index: inout CatalogWriter) {
+    let catalog = index.catalog
     let now: Int64 = 1_700_000_000_000
     for shard in 0..<KeyTable.shardCount {
       for entry in catalog.keys.copy(shard: shard).prefix(8) {
@@ -75,7 +80,7 @@ enum CheckpointClaims {
     catalog.useTimes.withLock {
       for step in 0..<3 { $0.note(stamp: catalog.keys.clock.now &+ UInt32(step), time: now + Int64(step) * 2000) }
     }
-    for slot in 0..<catalog.segments.segments.count { _ = catalog.dropEntries(slot: slot, from: 0) }
+    for slot in 0..<index.segments.all.count { _ = index.dropEntries(slot: slot, from: 0) }
   }
 
   private static let emptyHeader = CheckpointHeader(

@@ -61,7 +61,7 @@ enum LogClaims {
     let identity = SmallStore.shared.identity
     for rebuilding in [false, true] {
       guard let loaded = try? loader.load(identity: identity, rebuilding: rebuilding) else { continue }
-      FrameClaims.claimCounts(loaded.catalog)
+      FrameClaims.claimCounts(loaded.index.writer)
       for (_, record) in loaded.inline {
         claim(record.range.upperBound <= (try? record.file.status().byteCount) ?? 0, "a record past its file")
       }

@@ -123,7 +123,7 @@ import VitrineImages
     #expect(try tool.run("fetch", "s", "u", "--style", "square-040").diagnostics.contains("it is spelled square-40"))
     #expect(
       try tool.run("fetch", "s", "u", "--style", "rounded-9x9-r4:Gray8").diagnostics
-        .contains("corners need a pixel format with alpha"))
+        .contains("rounded corners need alpha"))
     #expect(
       try tool.run("fetch", "s", "u", "--style", "free-badge.v1").diagnostics
         .contains("'free-badge.v1' can only be drawn by the program that it belongs to"))

@@ -23,9 +23,8 @@ import Testing
 
   /// Puts keys until the next one makes the checkpoint files grow, and returns their number.
   private static func fill(_ work: Workload) throws -> Int {
-    let core = work.store.core
     var count = 0
-    while core.context.catalog.checkpointByteCount(moreKeys: 1) <= work.store.probe.checkpointRoom {
+    while work.store.probe.checkpointByteCount(moreKeys: 1) <= work.store.probe.checkpointRoom {
       try work.store.put([UInt8(truncatingIfNeeded: count)], for: "k\(count)")
       count += 1
     }

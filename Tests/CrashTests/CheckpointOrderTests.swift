@@ -38,7 +38,7 @@ import VitrineSimulation
     try work.put("before", Workload.bytes(700, 1), synced: true)
     try work.flush()
     try work.checkpoint()
-    let slow = work.store.probe.reserve(headByteCount: 128, payloadByteCount: 400) { $0.liveCount > 0 }
+    let slow = work.store.probe.reserve(headByteCount: 128, payloadByteCount: 400) { $1.live.count > 0 }
     #expect(slow != nil)
     try work.put("carried", Workload.bytes(900, 2), synced: true)
     try work.put("owed", Workload.bytes(600, 3))
@@ -72,16 +72,15 @@ import VitrineSimulation
   /// The log rotates for a frame only: a file with nothing but a header would be an unsynced one.
   @Test func changeWithoutEffectRotatesNoLog() throws {
     let work = try Workload()
-    let wal = try #require(work.store.core.context.wal)
-    let use = wal.position.use
+    let use = work.store.probe.log.position.use
     var number = 0
-    while wal.position.use == use {
+    while work.store.probe.log.position.use == use {
       try work.store.put(Workload.bytes(200, number), for: CacheKey("k\(number % 8)"))
       number += 1
       try work.store.flush()
       #expect(try !work.store.remove("nothing", durability: .synced))
     }
-    #expect(wal.position.offset > WALFileHeader.frameStart)
+    #expect(work.store.probe.log.position.offset > WALFileHeader.frameStart)
     try work.store.checkpoint()
     let left = work.world.rebooted(work.world.disk.crashStates().disk(.everythingLost))
     work.store.abandon()

@@ -26,9 +26,8 @@ import Testing
     for _ in 0..<20 {
       let work = try Workload()
       let (store, core) = (work.store, work.store.core)
-      let wal = try #require(core.context.wal)
       var number = 0
-      while wal.freeCount >= 2 || wal.room >= 448 {
+      while core.probe.log.freeCount >= 2 || core.probe.log.room >= 448 {
         try store.put(Workload.bytes(20, number), for: CacheKey("k\(number % 8)"))
         number += 1
       }
@@ -46,12 +45,7 @@ import Testing
         try? store.put(Workload.bytes(20, last), for: "last")
         put.signal()
       }
-      func pending() -> Int {
-        core.context.commitLock.withLock { _ in
-          core.context.catalog.segments.segments.reduce(0) { $0 + ($1?.pendingCount ?? 0) }
-        }
-      }
-      while pending() == 0 { usleep(100) }
+      while core.probe.pendingCount == 0 { usleep(100) }
       mayClose.signal()
       guard hasEnded(closed), hasEnded(put) else {
         Issue.record("they wait for each other")

@@ -70,7 +70,7 @@ import VitrineSimulation
       world.disk.removeFaults()
       let isTold = store.statistics().lastOpen.mayHaveLostRemovals
       if isTold { toldCount += 1 }
-      let (unread, next) = (second.core.context.wal?.active?.header, store.core.context.wal?.active?.header)
+      let (unread, next) = (second.probe.log.active?.header, store.probe.log.active?.header)
       #expect(try #require(next).use > #require(unread).use && #require(next).opening > #require(unread).opening)
       #expect(store.bytes("k") == Workload.bytes(500, 2) || isTold, "the call number \(occurrence)")
       try store.put(Workload.bytes(500, 3), for: "k", options: options)

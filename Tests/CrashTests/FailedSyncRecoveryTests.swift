@@ -79,9 +79,8 @@ import Testing
   /// With all files of the log in use, a recovery begins the last one again, and so does the next recovery.
   @Test func aRecoveryThatIsKilledTwiceFindsNoDamageInTheLog() throws {
     let (work, world) = try afterAFailedSync("segments") { work in
-      let wal = try #require(work.store.core.context.wal)
       var number = 0
-      while wal.freeCount > 1 {
+      while work.store.probe.log.freeCount > 1 {
         try work.store.put(Workload.bytes(200, number), for: CacheKey("k\(number % 8)"))
         number += 1
       }
@@ -178,11 +177,11 @@ import Testing
     let (_, world) = try afterAFailedSync("wal") { work in
       let core = work.store.core
       try work.put("before", Workload.bytes(700, 1))
-      let slow = work.store.probe.reserve(headByteCount: 128, payloadByteCount: 400) { $0.liveCount > 0 }
+      let slow = work.store.probe.reserve(headByteCount: 128, payloadByteCount: 400) { $1.live.count > 0 }
       let segment = try #require(slow).segment
       try work.put("owner", value)
       var number = 0
-      while core.context.commitLock.withLock({ _ in segment.state == .open }) {
+      while work.store.probe.account(segment).state == .open {
         try work.put("k\(number)", Workload.bytes(9000, number))
         number += 1
       }

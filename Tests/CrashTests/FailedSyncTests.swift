@@ -244,8 +244,7 @@ import Testing
     try store.put(value(0), for: "k0")
     try store.put(value(0), for: "sharer")
     var count = 1
-    let wal = try #require(store.core.context.wal)
-    while wal.freeCount > freeCount || wal.room > 1024 {
+    while store.probe.log.freeCount > freeCount || store.probe.log.room > 1024 {
       try store.put(value(count), for: "k\(count)")
       count += 1
     }
@@ -281,7 +280,7 @@ import Testing
     let work = try Workload(options: StoreOptions(byteBudget: 16 << 20))
     let room = work.store.probe.checkpointRoom
     var count = 0
-    while work.store.core.context.catalog.checkpointByteCount(moreKeys: count) <= room {
+    while work.store.probe.checkpointByteCount(moreKeys: count) <= room {
       try work.put("k\(count)", Workload.bytes(8, count))
       count += 1
     }

@@ -154,12 +154,11 @@ import VitrineSimulation
     try store.checkpoint()
     #expect(!store.probe.unchecked.isEmpty && store.core.checker.carriedRecords.withLock { $0.isEmpty })
     // The log's files are all used again.
-    let wal = try #require(store.core.context.wal)
     var uses: Set<UInt64> = []
     var number = 0
     while uses.count < 6 {
       try store.put(Workload.bytes(2000, number), for: "new", options: PutOptions(durability: .synced))
-      if let use = wal.active?.header?.use, uses.insert(use).inserted { try store.checkpoint() }
+      if let use = store.probe.log.active?.header?.use, uses.insert(use).inserted { try store.checkpoint() }
       number += 1
       try #require(number < 20_000)
     }

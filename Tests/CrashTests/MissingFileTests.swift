@@ -185,7 +185,7 @@ import VitrineSimulation
     try work.close()
     let world = work.world.rebooted(work.world.disk.copy())
     let store = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment)
-    let opening = try #require(store.core.context.wal?.opening)
+    let opening = store.probe.log.opening
     let disk = world.disk.crashStates().disk(.everythingLost)
     let found = (0..<4).compactMap { index in
       disk.contents(Self.path("wal/\(index).wal"))?.withUnsafeBytes { WALFileHeader($0)?.opening }

@@ -15,7 +15,7 @@ import Testing
   @Test func foreignFileUnderTheNextSegmentsNameIsRemoved() throws {
     let work = try Workload()
     try work.put("kept", Workload.bytes(700, 1), synced: true)
-    let name = SegmentHeader.fileName(work.store.core.context.catalog.nextSegment)
+    let name = SegmentHeader.fileName(work.store.probe.nextSegment)
     work.world.disk.setContents("\(Workload.path)/segments/\(name)", Workload.bytes(5000, 2))
     try work.put("large", Workload.bytes(100_000, 3), synced: true)
     #expect(removals(work) == 1)
@@ -55,17 +55,17 @@ import Testing
   /// No frame names the new segment yet: its file is removed, and a checkpoint makes room.
   @Test func theLogIsFullWhenASegmentWasMade() throws {
     let work = try Workload()
-    let wal = try #require(work.store.core.context.wal)
     var number = 0
-    while wal.freeCount >= 2 || wal.room >= 4000 {
+    while work.store.probe.log.freeCount >= 2 || work.store.probe.log.room >= 4000 {
       try work.put("k\(number % 8)", Workload.bytes(1000, number), synced: true)
       number += 1
     }
     // Changes need more room than a frame that names a segment: empty frames take the rest.
-    while wal.room >= Frame.headerByteCount + 128 {
+    while work.store.probe.log.room >= Frame.headerByteCount + 128 {
       #expect(try work.store.probe.record([]))
     }
-    try #require(wal.freeCount < 2, "\(wal.room) bytes and \(wal.freeCount) files are left")
+    let log = work.store.probe.log
+    try #require(log.freeCount < 2, "\(log.room) bytes and \(log.freeCount) files are left")
     work.markBeginning()
     try work.put("large", Workload.bytes(100_000, 9), synced: true)
     #expect(removals(work) == 1)

@@ -32,9 +32,8 @@ extension RecordedStore {
 
   /// Puts values of 3,000 bytes under eight names until the log continues in its next file; `number` counts them.
   func turnLog(_ number: inout Int) throws {
-    let wal = try #require(store.core.context.wal)
-    let use = wal.position.use
-    while wal.position.use == use {
+    let use = store.probe.log.position.use
+    while store.probe.log.position.use == use {
       try put("k\(number % 8)", Workload.bytes(3000, number), synced: true)
       number += 1
     }

@@ -28,6 +28,6 @@ extension AsyncCacheStore {
   public func writer(
     for key: CacheKey, length: Int? = nil, options: PutOptions = PutOptions()
   ) throws(StoreError) -> AsyncBodyWriter {
-    try store.writer(for: key, length: length, options: options, isAnybodys: true).asynchronous
+    try store.writer(for: key, length: length, options: options, isTiedToThread: false).asynchronous
   }
 }

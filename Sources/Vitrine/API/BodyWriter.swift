@@ -37,13 +37,13 @@ public final class BodyWriter: Sendable {
   static let gatheredByteCount = 64 << 10
 
   fileprivate init(
-    _ store: CacheStore, _ core: StoreCore, _ target: BodyTarget, length: Int?, isAnybodys: Bool
+    _ store: CacheStore, _ core: StoreCore, _ target: BodyTarget, length: Int?, isTiedToThread: Bool
   ) throws(StoreError) {
     self.store = store
     self.core = core
     self.target = target
     self.length = length
-    state = Guarded(State(body: try core.bodies.begin(target, length: length, isAnybodys: isAnybodys)))
+    state = Guarded(State(body: try core.bodies.begin(target, length: length, isTiedToThread: isTiedToThread)))
   }
 
   deinit { abandon() }
@@ -80,7 +80,7 @@ public final class BodyWriter: Sendable {
       try ending(&state) { state throws(StoreError) in
         try core.gate.requireWritable()
         // An early check, before a segment is made for the value. The check in the commit itself decides.
-        if core.context.commitLock.withLock({ held in state.body.isAborted }) { throw .aborted }
+        if core.context.commitLock.withLock({ held in held.state.unfinished.isAborted(state.body) }) { throw .aborted }
         if let length, state.receivedByteCount < length {
           throw .invalidArgument("\(length) bytes were declared, and \(state.receivedByteCount) came")
         }
@@ -110,8 +110,8 @@ public final class BodyWriter: Sendable {
         let total = state.receivedByteCount + bytes.count
         let isAborted = core.context.commitLock.withLock { held -> Bool in
           held.state.admissions.touch(state.body)
-          state.body.receivedByteCount = total
-          return state.body.isAborted
+          held.state.unfinished.note(received: total, of: state.body)
+          return held.state.unfinished.isAborted(state.body)
         }
         if isAborted { throw .aborted }
         if bytes.isEmpty { return nil }
@@ -160,7 +160,9 @@ public final class BodyWriter: Sendable {
       }
       if let length {
         if let waiter = try core.bodies.lend(byteCount: length, to: state.body, waits: waits) { return waiter }
-        guard let room = core.context.commitLock.withLock({ held in state.body.room }) else { throw .closed }
+        guard let room = core.context.commitLock.withLock({ held in held.state.admissions.room(of: state.body) }) else {
+          throw .closed
+        }
         state.sink = .room(room.segment, start: room.offset + room.payloadOffset, BodyDigest())
       } else {
         let staged = try core.stagedFiles.stage(target, for: state.body)
@@ -203,7 +205,9 @@ public final class BodyWriter: Sendable {
     case .memory(let gathered):
       try put(of: gathered.bytes, state.body)
     case .room(let segment, let start, let digest):
-      guard let room = core.context.commitLock.withLock({ held in state.body.room }) else { throw .closed }
+      guard let room = core.context.commitLock.withLock({ held in held.state.admissions.room(of: state.body) }) else {
+        throw .closed
+      }
       let rest = core.context.catalog.segments.bytes(at: room.location)
       let place = room.payloadOffset..<room.payloadOffset + state.receivedByteCount
       let mapped = place.upperBound <= rest.count ? UnsafeRawBufferPointer(rebasing: rest[place]) : nil
@@ -292,7 +296,7 @@ extension CacheStore {
   public func writer(
     for key: CacheKey, length: Int? = nil, options: PutOptions = PutOptions()
   ) throws(StoreError) -> BodyWriter {
-    try writer(for: key, length: length, options: options, isAnybodys: false)
+    try writer(for: key, length: length, options: options, isTiedToThread: true)
   }
 
   /// Begins a value that arrives in pieces, for a URL and a style.
@@ -303,7 +307,7 @@ extension CacheStore {
   }
 
   func writer(
-    for key: CacheKey, length: Int?, options: PutOptions, isAnybodys: Bool
+    for key: CacheKey, length: Int?, options: PutOptions, isTiedToThread: Bool
   ) throws(StoreError) -> BodyWriter {
     let core = try coreInPlace { $0.forgetter.forget([key], withStyles: true) }
     if let length, length < 0 { throw .invalidArgument("a length is 0 or more, not \(length)") }
@@ -316,6 +320,6 @@ extension CacheStore {
     }
     let target = BodyTarget(key: key, options: options)
     try target.withPut(core.preparer) { _ in }
-    return try BodyWriter(self, core, target, length: length, isAnybodys: isAnybodys)
+    return try BodyWriter(self, core, target, length: length, isTiedToThread: isTiedToThread)
   }
 }

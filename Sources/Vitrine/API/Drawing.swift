@@ -91,7 +91,7 @@ final class Drawing: Sendable {
     self.core = core
     self.layout = layout
     drawing = try core.bodies.begin(
-      BodyTarget(key: key, options: options), length: layout.byteCount, isAnybodys: true)
+      BodyTarget(key: key, options: options), length: layout.byteCount, isTiedToThread: false)
   }
 
   deinit { core.bodies.end(drawing) }
@@ -105,7 +105,9 @@ final class Drawing: Sendable {
       return .waits(waiter)
     }
     defer { core.bodies.end(drawing) }
-    guard let room = drawing.room else { throw StoreError.closed }
+    guard let room = core.context.commitLock.withLock({ held in held.state.admissions.room(of: drawing) }) else {
+      throw StoreError.closed
+    }
     let file = try system { () throws(SystemError) in try room.segment.requireFile() }
     let start = room.offset + room.payloadOffset
     guard let canvas = Canvas(file, start..<start + layout.byteCount, isMapped: core.supply.mapsForWriting) else {

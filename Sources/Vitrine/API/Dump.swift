@@ -94,14 +94,17 @@ extension CacheStore {
       "checkpoint generation=\(header.generation)\(header.isClean ? " clean" : "") opening=\(header.opening) "
         + "use=\(header.position.use) offset=\(header.position.offset) sequence=\(header.position.sequence) "
         + "keys=\(header.keyCount) blobs=\(header.blobCount) segments=\(header.segmentCount)")
-    guard let catalog = Catalog.read(from: file, header: header) else {
+    guard let writer = CatalogWriter.read(from: file, header: header) else {
       lines.append("its body fails its check")
       return
     }
-    for case let segment? in catalog.segments.segments {
+    let catalog = writer.catalog
+    for case let segment? in writer.segments.all {
+      let account = writer.segments[segment]
       lines.append(
-        "segment slot=\(segment.slot) \(segment.fileName) \(segment.stream.name) \(segment.state) tail=\(segment.tail) "
-          + "live=\(segment.liveUnits * Unit.byteCount) vouched=\(catalog.segments.vouchedUpTo(segment.slot))")
+        "segment slot=\(segment.slot) \(segment.fileName) \(account.stream.name) \(account.state) "
+          + "tail=\(account.fill.tail) live=\(account.live.units * Unit.byteCount) "
+          + "vouched=\(catalog.segments.vouchedUpTo(segment.slot))")
     }
     for shard in 0..<KeyTable.shardCount {
       catalog.keys.forEach(shard: shard) { entry in

@@ -33,11 +33,11 @@ extension CacheStore {
     defer { try? core.closer.close() }
     var report = RepairReport()
     report.notes = core.context.lastOpen.notes
-    report.segmentCount = core.context.commitLock.withLock { _ in
-      core.context.catalog.segments.segments.count { $0 != nil }
+    report.segmentCount = core.context.commitLock.withLock { held in
+      held.state.index.segments.all.count { $0 != nil }
     }
     var done = 0
-    for segment in core.context.commitLock.withLock({ _ in core.context.catalog.segments.segments.compactMap { $0 } }) {
+    for segment in core.context.commitLock.withLock({ held in held.state.index.segments.all.compactMap { $0 } }) {
       progress?(done, report.segmentCount)
       done += 1
       for (hash, location) in core.context.catalog.keys(slot: segment.slot) {
@@ -56,7 +56,7 @@ extension CacheStore {
       }
     }
     progress?(done, report.segmentCount)
-    report.entryCount = core.context.commitLock.withLock { _ in core.context.catalog.keyCount }
+    report.entryCount = core.context.commitLock.withLock { held in held.state.index.keyCount }
     try core.leftovers.checkLeftovers()
     try core.closer.close()
     // These counts include failures that the opening and the checkpoint found.

@@ -14,9 +14,9 @@ final class CheckpointRoom: StorePart {
   func growCheckpoints(moreKeys: Int) throws(StoreError) {
     try upkeepLock.withLock { upkeep throws(StoreError) in
       let byteCount = commitLock.withLock { held -> Int? in
-        let needed = catalog.checkpointByteCount(moreKeys: moreKeys)
+        let needed = held.state.index.checkpointByteCount(moreKeys: moreKeys)
         if needed <= held.state.checkpoint.room { return nil }
-        let wanted = catalog.checkpointByteCount(moreKeys: moreKeys + max(1024, catalog.keyCount / 4))
+        let wanted = held.state.index.checkpointByteCount(moreKeys: moreKeys + max(1024, held.state.index.keyCount / 4))
         return held.state.ledger.admits((wanted - held.state.checkpoint.room) * 2) ? wanted : needed
       }
       if let byteCount { try grow(to: byteCount, upkeep) }
@@ -34,12 +34,12 @@ final class CheckpointRoom: StorePart {
         guard let file = upkeep.state.checkpoints.slots[index].file else { continue }
         try file.allocate(byteCount: byteCount)
         try file.sync()
-        let growth = try upkeep.state.checkpoints.slots[index].noteRoom(byteCount)
-        commitLock.withLock { held in held.state.ledger.checkpoints += growth }
+        let growth = try upkeep.state.checkpoints.noteRoom(byteCount, index)
+        commitLock.withLock { held in held.state.ledger.add(growth, to: .checkpoints) }
       }
     } catch {
       throw gate.writeError(error)
     }
-    commitLock.withLock { held in held.state.checkpoint.room = upkeep.state.checkpoints.room }
+    commitLock.withLock { held in held.state.checkpoint.set(room: upkeep.state.checkpoints.room) }
   }
 }

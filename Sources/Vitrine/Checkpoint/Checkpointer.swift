@@ -41,7 +41,7 @@ final class Checkpointer: StorePart {
   func makeLogRoom() throws(StoreError) {
     try gate.requireWritable()
     let published = commitLock.withLock { held in held.state.checkpoint.published }
-    try checkpoint { held in held.state.checkpoint.published > published || (wal?.freeCount ?? 0) >= 2 }
+    try checkpoint { held in held.state.checkpoint.published > published || held.state.log.freeCount >= 2 }
   }
 
   private func checkpoint(unless isNeedless: (borrowing CommitLock.Held) -> Bool) throws(StoreError) {
@@ -71,12 +71,12 @@ final class Checkpointer: StorePart {
   func writeCheckpoint(
     consumingSequence: Bool, _ upkeep: borrowing UpkeepLock.Held, _ held: borrowing CommitLock.Held
   ) throws(StoreError) {
-    guard let wal else { throw .readOnly }
+    guard wal != nil else { throw .readOnly }
     do throws(StoreError) {
       var image = try writeImage(isClean: false, upkeep, held)
       if consumingSequence { image.header.position.sequence += 1 }
       try publish(image, upkeep, held)
-      if consumingSequence { wal.skipSequence() }
+      if consumingSequence { held.state.log.skipSequence() }
       releaseLog(image, held)
     } catch .writeFailed(let error) {
       throw .writeFailed(error)
@@ -113,28 +113,30 @@ final class Checkpointer: StorePart {
   private func writeImage(
     isClean: Bool, _ upkeep: borrowing UpkeepLock.Held, _ held: borrowing CommitLock.Held
   ) throws(StoreError) -> Image {
-    guard let wal else { throw .readOnly }
-    held.state.checkpoint.begun += 1
+    guard wal != nil else { throw .readOnly }
+    held.state.checkpoint.begin()
     let index = upkeep.state.checkpoints.current == 0 ? 1 : 0
     guard let file = upkeep.state.checkpoints.slots[index].file,
-      catalog.checkpointByteCount(moreSegments: 0) <= held.state.checkpoint.room
+      held.state.index.checkpointByteCount(moreSegments: 0) <= held.state.checkpoint.room
     else {
       throw .noSpace
     }
     lostRecords.dropHeadless(held)
     var header = CheckpointHeader(
-      isClean: isClean, generation: upkeep.state.checkpoints.takeGeneration(opening: wal.opening),
-      position: wal.position,
-      opening: wal.opening, nextRecord: held.state.nextRecord, made: environment.clock.wallMilliseconds(),
-      nextSegment: catalog.nextSegment, identity: held.state.current)
+      isClean: isClean, generation: upkeep.state.checkpoints.takeGeneration(opening: held.state.log.opening),
+      position: held.state.log.position,
+      opening: held.state.log.opening, nextRecord: held.state.nextRecord, made: environment.clock.wallMilliseconds(),
+      nextSegment: held.state.index.nextSegment, identity: held.state.current)
     let hits = catalog.keys.lookups.hits
     var marks: [(Segment, Int)] = []
     do throws(SystemError) {
-      try catalog.write(to: file, header: &header) { segment in
+      try held.state.index.write(to: file, header: &header) { segment in
         let known = catalog.segments.vouchedUpTo(segment.slot)
-        let isUnsynced = segment.isDirty || segment.isBeingFlushed || segment.filledUpTo > known
-        guard isUnsynced, segment.isAttached, segment.state != .spare else { return known }
-        let mark = segment.takeMark()
+        let isUnsynced =
+          held.state[segment].sync.isDirty || held.state[segment].sync.isBeingFlushed
+          || held.state[segment].fill.filledUpTo > known
+        guard isUnsynced, segment.isAttached, held.state[segment].state != .spare else { return known }
+        let mark = held.state[segment].fill.takeMark()
         marks.append((segment, mark))
         // The mark stays below unchecked records of an earlier opening.
         return held.state.leftovers.contains(segment) ? known : max(known, mark)
@@ -180,9 +182,8 @@ final class Checkpointer: StorePart {
     for (segment, filled) in image.marks where !held.state.leftovers.contains(segment) {
       catalog.segments.raiseMark(of: segment, to: filled)
     }
-    upkeep.state.checkpoints.slots[image.index].header = image.header
-    upkeep.state.checkpoints.current = image.index
-    upkeep.state.lastCheckpoint = (environment.clock.monotonicNanoseconds(), image.hits)
+    upkeep.state.checkpoints.publish(image.header, image.index)
+    upkeep.state.quiet.noteCheckpoint(at: environment.clock.monotonicNanoseconds(), hits: image.hits)
     signal.wantsCheckpoint.store(false, ordering: .relaxed)
   }
 
@@ -190,13 +191,14 @@ final class Checkpointer: StorePart {
   /// not vouch. Payloads that replayed frames carried for unchecked segments are in their segments and synced by now,
   /// so the log's copies are no longer needed.
   private func releaseLog(_ image: Image, _ held: borrowing CommitLock.Held) {
-    held.state.checkpoint.published = image.number
-    held.state.checkpoint.madeMilliseconds = image.header.made
+    held.state.checkpoint.publish(image.number, madeMilliseconds: image.header.made)
     var ends: [UInt64: Int] = [:]
-    for case let segment? in catalog.segments.segments where segment.liveCount > 0 {
+    for case let segment? in held.state.index.segments.all where held.state[segment].live.count > 0 {
       ends[segment.id] = catalog.segments.vouchedUpTo(segment.slot)
     }
-    wal?.release(before: image.header.position.use) { segment, end in ends[segment].map { $0 >= end } ?? true }
+    held.state.log.release(before: image.header.position.use) { segment, end in
+      ends[segment].map { $0 >= end } ?? true
+    }
     checker.carriedRecords.withLock { $0.removeAll() }
   }
 

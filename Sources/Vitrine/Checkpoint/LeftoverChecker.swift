@@ -55,7 +55,7 @@ final class LeftoverChecker: StorePart {
         checked.insert(leftover.id)
       }
     }
-    commitLock.withLock { held in if held.state.leftovers.unchecked.isEmpty { catalog.forgetReplayed() } }
+    commitLock.withLock { held in if held.state.leftovers.unchecked.isEmpty { held.state.index.forgetReplayed() } }
   }
 
   /// Starts the check on its own thread, in parallel with upkeep.
@@ -93,7 +93,7 @@ final class LeftoverChecker: StorePart {
       for leftover in held.state.leftovers.unchecked
       where !checked.contains(leftover.id) && count < LeftoverChecker.collectedAtOnce {
         group.append(leftover)
-        count += catalog.segment(leftover.slot)?.liveCount ?? 0
+        count += held.state.index.segment(leftover.slot).map { held.state[$0].live.count } ?? 0
       }
       return group
     }
@@ -123,15 +123,14 @@ final class LeftoverChecker: StorePart {
 
   /// Makes a leftover durable and raises the segment's mark, after all its live records were checked.
   private func vouch(for leftover: Leftover) throws(StoreError) {
-    func current() -> Segment? {
-      catalog.segments.segment(leftover.slot).flatMap { $0.id == leftover.id && $0.state != .retired ? $0 : nil }
+    guard let segment = commitLock.withLock({ held in held.state.segment(leftover.slot, id: leftover.id) }) else {
+      return
     }
-    guard let segment = commitLock.withLock({ held in current() }) else { return }
     // The sync covers writes of the previous process, and records just restored from the log.
     try syncer.sync(segment)
     upkeepLock.withLock { upkeep in
       commitLock.withLock { held in
-        guard current() === segment else { return }
+        guard held.state.segment(leftover.slot, id: leftover.id) === segment else { return }
         catalog.segments.raiseMark(of: segment, to: leftover.end)
         held.state.leftovers.remove(slot: leftover.slot)
       }

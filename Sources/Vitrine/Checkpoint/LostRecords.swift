@@ -73,8 +73,8 @@ final class LostRecords: StorePart {
   /// Drops the entries whose heads are lost, without a frame, because the checkpoint holds the effect.
   func dropHeadless(_ held: borrowing CommitLock.Held) {
     for entry in held.state.leftovers.takeHeadless() where catalog.isThere(entry) {
-      let change = Change.remove(entry.hash, catalog.displaced(at: entry.location))
-      catalog.apply(CollectionOfOne(change), sequence: 0, isChecked: false)
+      let change = Change.remove(entry.hash, held.state.index.displaced(at: entry.location))
+      held.state.index.apply(CollectionOfOne(change), sequence: 0, isChecked: false)
       meters.count(lost: checker.isFromBefore(entry.location))
     }
   }

@@ -42,7 +42,7 @@ final class Syncer: StorePart {
   func withFile(
     _ segment: Segment, _ body: (any File) throws(SystemError) -> Void
   ) throws(StoreError) {
-    segment.window?.retreat()
+    segment.storage?.window?.retreat()
     segment.syncLock.lock()
     defer { segment.syncLock.unlock() }
     try gate.requireNoFailedSync()
@@ -51,7 +51,7 @@ final class Syncer: StorePart {
     } catch {
       // A missing file means that the segment was retired meanwhile. Without a descriptor no sync was tried, so a later
       // call may succeed.
-      if error.code == SystemError.missing, commitLock.withLock({ held in segment.state == .retired }) { return }
+      if error.code == SystemError.missing, segment.isRetired { return }
       throw SystemCode.isShortage(error.code) ? .system(error) : gate.fail(error)
     }
   }
@@ -96,23 +96,23 @@ final class Syncer: StorePart {
 
   private func syncDirtySegments(where isWanted: (Segment) -> Bool) throws(StoreError) {
     let dirty = commitLock.withLock { held in
-      catalog.segments.segments.compactMap { segment -> (Segment, Int)? in
-        guard let segment, segment.owesSync, segment.state != .retired, isWanted(segment) else { return nil }
-        segment.isBeingFlushed = true
-        segment.isDirty = false
-        segment.owesSync = false
-        return (segment, segment.takeMark())
+      held.state.index.segments.all.compactMap { segment -> (Segment, Int)? in
+        guard let segment, held.state[segment].sync.owesSync, held.state[segment].state != .retired, isWanted(segment)
+        else { return nil }
+        held.state[segment].sync.beginFlush()
+        return (segment, held.state[segment].fill.takeMark())
       }
     }
-    defer { commitLock.withLock { held in for (segment, _) in dirty { segment.isBeingFlushed = false } } }
+    defer {
+      commitLock.withLock { held in for (segment, _) in dirty { held.state[segment].sync.endFlush() } }
+    }
     for (segment, filled) in dirty {
       do throws(StoreError) {
         try sync(segment)
       } catch {
         commitLock.withLock { held in
           for (segment, _) in dirty {
-            segment.isDirty = true
-            segment.owesSync = true
+            held.state[segment].sync.owe()
           }
         }
         throw error
@@ -146,16 +146,16 @@ final class Syncer: StorePart {
     // No segment is held between pieces, because a thread may wait for the bytes of a segment that is retired
     // meanwhile.
     let dirty = commitLock.withLock { held in
-      catalog.segments.segments.compactMap { segment -> (slot: Int, id: UInt64, end: Int)? in
-        guard let segment, segment.isDirty, segment.state != .retired else { return nil }
-        return (segment.slot, segment.id, segment.filledUpTo)
+      held.state.index.segments.all.compactMap { segment -> (slot: Int, id: UInt64, end: Int)? in
+        guard let segment, held.state[segment].sync.isDirty, held.state[segment].state != .retired else { return nil }
+        return (segment.slot, segment.id, held.state[segment].fill.filledUpTo)
       }
     }
     let deadline = environment.clock.monotonicNanoseconds() + 250_000_000
     for (slot, id, end) in dirty {
       for start in stride(from: 0, to: end, by: Syncer.writtenAtOnce) {
         let began = environment.clock.monotonicNanoseconds()
-        let isUrgent = commitLock.withLock { held in (wal?.freeCount ?? 0) < 2 }
+        let isUrgent = commitLock.withLock { held in held.state.log.freeCount < 2 }
         if began > deadline || isUrgent || (try? gate.requireWritable()) == nil { return }
         try writeBack(start..<min(start + Syncer.writtenAtOnce, end), ofSegment: id, in: slot)
         let microseconds = Int((environment.clock.monotonicNanoseconds() - began) / 1000)
@@ -167,7 +167,7 @@ final class Syncer: StorePart {
 
   private func writeBack(_ range: Range<Int>, ofSegment id: UInt64, in slot: Int) throws(StoreError) {
     let segment = commitLock.withLock { held in
-      catalog.segments.segment(slot).flatMap { $0.id == id && $0.state != .retired ? $0 : nil }
+      held.state.segment(slot, id: id)
     }
     guard let segment else { return }
     try withFile(segment) { file throws(SystemError) in try file.writeBack(range) }

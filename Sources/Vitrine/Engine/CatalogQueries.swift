@@ -1,29 +1,8 @@
 extension Catalog {
-  /// Removes the segments that the log has retired: their files are orphans by now.
-  func dropRetired() {
-    for case let segment? in segments.segments where segment.state == .retired {
-      segments.remove(slot: segment.slot)
-      segments.giveBack(slot: segment.slot)
-    }
-  }
-
   /// Returns whether a location's slot still belongs to the segment of this number; nil stands for any segment. Under
   /// the commit lock the answer keeps holding, without it only at the moment of the call.
   func isStill(_ segment: UInt64?, _ location: Location) -> Bool {
     segment.map { $0 == segments.id(location.slot) } ?? true
-  }
-
-  /// Segments that compaction may take apart. A segment with one large record is not among them: no part of it is dead.
-  func compactable(_ held: borrowing CommitLock.Held) -> [SegmentLoad] {
-    segments.segments.compactMap { segment in
-      guard let segment, segment.state == .sealed, segment.liveCount > 0, segment.pendingCount == 0,
-        segment.unfilled.isEmpty, segment.stream != .single
-      else { return nil }
-      return SegmentLoad(
-        slot: segment.slot, stream: segment.stream,
-        liveByteCount: (segment.liveUnits + segment.boundUnits) * Unit.byteCount,
-        byteCount: segment.tail - SegmentHeader.byteCount)
-    }
   }
 
   /// Returns the live records of some segments, by style tag and then by location. Visits every entry of the index

@@ -14,8 +14,8 @@ final class CommitLog: StorePart {
 
   /// Throws if the index would not accept the changes: a frame that replay cannot follow ends the log for every later
   /// opening.
-  func requireAccepted(_ changes: [Change]) throws(StoreError) {
-    if catalog.accepts(changes) { return }
+  func requireAccepted(_ changes: [Change], _ held: borrowing CommitLock.Held) throws(StoreError) {
+    if held.state.index.accepts(changes) { return }
     throw .system(SystemError(code: SystemError.invalid, operation: "change", path: "index"))
   }
 
@@ -25,7 +25,7 @@ final class CommitLog: StorePart {
     _ changes: [Change], sequence: UInt64, _ held: borrowing CommitLock.Held
   ) throws(StoreError) {
     lifetimes.noteUseTime()
-    if !catalog.apply(changes, sequence: sequence, isChecked: true) {
+    if !held.state.index.apply(changes, sequence: sequence, isChecked: true) {
       throw gate.fail(SystemError(code: SystemError.noMemory, operation: "enter", path: "index"))
     }
   }
@@ -34,9 +34,9 @@ final class CommitLog: StorePart {
   func append(
     _ changeCount: Int, awaitsSync: Bool = false, _ held: borrowing CommitLock.Held
   ) throws(StoreError) -> UInt64 {
-    guard let wal else { throw .readOnly }
+    if wal == nil { throw .readOnly }
     do throws(SystemError) {
-      return try wal.append(held.state.frame, changeCount: changeCount, awaitsSync: awaitsSync)
+      return try held.state.log.append(held.state.frame, changeCount: changeCount, awaitsSync: awaitsSync)
     } catch {
       throw gate.fail(error)
     }
@@ -45,7 +45,7 @@ final class CommitLog: StorePart {
   /// Writes a frame of changes to segments and applies it. Returns false if the log has no room for it.
   func record(_ changes: [Change], _ held: borrowing CommitLock.Held) throws(StoreError) -> Bool {
     guard try makeRoom(Frame.headerByteCount + changes.count * 128, held) else { return false }
-    try requireAccepted(changes)
+    try requireAccepted(changes, held)
     Frame.begin(held.state.frame)
     for change in changes { change.encode(into: held.state.frame) }
     let sequence = try append(changes.count, held)
@@ -58,17 +58,17 @@ final class CommitLog: StorePart {
   func makeRoom(
     _ byteCount: Int, _ held: borrowing CommitLock.Held
   ) throws(StoreError) -> Bool {
-    guard let wal else { throw .readOnly }
-    if wal.room >= byteCount { return true }
-    guard wal.freeCount >= 2 else { return false }
+    if wal == nil { throw .readOnly }
+    if held.state.log.room >= byteCount { return true }
+    guard held.state.log.freeCount >= 2 else { return false }
     do throws(SystemError) {
-      guard try wal.rotate(cut: wal.position) else { return false }
+      guard try held.state.log.rotate(cut: held.state.log.position) else { return false }
     } catch {
       throw gate.fail(error)
     }
     signal.wantsCheckpoint.store(true, ordering: .relaxed)
     signal.wake()
-    return wal.room >= byteCount
+    return held.state.log.room >= byteCount
   }
 
   /// Runs `body` under the commit lock with the record heads that were read ahead.
@@ -78,8 +78,8 @@ final class CommitLog: StorePart {
   ) throws(StoreError) -> R {
     try commitLock.withLock { held throws(StoreError) in
       if heads == nil { return try body(held) }
-      catalog.heads = heads
-      defer { catalog.heads = nil }
+      held.state.index.heads = heads
+      defer { held.state.index.heads = nil }
       return try body(held)
     }
   }
@@ -93,7 +93,7 @@ final class CommitLog: StorePart {
   ) throws(StoreError) -> Bool {
     var changes: [Change] = []
     if let full = held.state.writable[stream] {
-      changes.append(.segmentSealed(slot: full.slot, byteCount: full.byteCount))
+      changes.append(.segmentSealed(slot: full.slot, byteCount: held.state[full].byteCount))
     }
     changes.append(.segmentOpened(slot: spare.slot, stream: stream, firstSequence: firstSequence))
     guard try record(changes, held) else { return false }

@@ -1,5 +1,9 @@
 /// The state that the commit lock guards.
-struct CommitState {
+struct CommitState: ~Copyable {
+  /// Index and segments: the only way to change them.
+  var index: CatalogWriter
+  /// The log, for appending. ``StoreContext/wal`` makes frames durable.
+  var log: LogWriter
   /// The store's identity with the budgets that are in force.
   var current: StoreIdentity
   var ledger: Ledger
@@ -15,9 +19,11 @@ struct CommitState {
   var compaction: CompactionRecord
 
   init(
-    current: StoreIdentity, ledger: Ledger, nextRecord: UInt64, checkpoint: CheckpointAccount, eviction: EvictionRecord,
-    compaction: CompactionRecord
+    index: consuming CatalogWriter, log: consuming LogWriter, current: StoreIdentity, ledger: Ledger,
+    nextRecord: UInt64, checkpoint: CheckpointAccount, eviction: EvictionRecord, compaction: CompactionRecord
   ) {
+    self.index = index
+    self.log = log
     self.current = current
     self.ledger = ledger
     self.nextRecord = nextRecord
@@ -26,48 +32,23 @@ struct CommitState {
     self.compaction = compaction
   }
 
+  /// The account of a segment.
+  subscript(_ segment: Segment) -> SegmentAccount {
+    @inline(__always) _read { yield index.segments[segment] }
+    @inline(__always) _modify { yield &index.segments[segment] }
+  }
+
+  /// Returns the segment in a slot, if it has this number and is not retired.
+  func segment(_ slot: Int, id: UInt64) -> Segment? {
+    guard let segment = index.segment(slot), segment.id == id, index.segments[segment].state != .retired else {
+      return nil
+    }
+    return segment
+  }
+
   mutating func takeRecordNumber() -> UInt64 {
     defer { nextRecord += 1 }
     return nextRecord
-  }
-}
-
-/// The facts about checkpoints that writers need.
-struct CheckpointAccount {
-  /// Numbers of checkpoints of this opening: the newest one whose image was begun, and the newest published one.
-  var begun = 0
-  var published = 0
-  /// Bytes of the index for which both checkpoint files have room.
-  var room: Int
-  /// When the newest published checkpoint was made, in milliseconds since 1970.
-  var madeMilliseconds: Int64?
-
-  init(_ checkpoints: CheckpointSet) {
-    room = checkpoints.room
-    madeMilliseconds = checkpoints.current.flatMap { checkpoints.slots[$0].header?.made }
-  }
-}
-
-/// The state that the upkeep lock guards.
-struct UpkeepState {
-  var checkpoints: CheckpointSet
-  /// Files of segments that no frame names.
-  var orphans: [String]
-  /// Unlinked segments that a reader still had pinned.
-  var retiring: [Segment] = []
-  /// Forgotten segments that a sync or a `Blob` may still hold.
-  var leaving: [Leaving] = []
-  /// When the last checkpoint was published, by the monotonic clock, and the number of hits until then.
-  var lastCheckpoint: (nanoseconds: UInt64, hits: Int) = (0, 0)
-  var quiet = QuietWatch()
-  /// Calls of `compact` that are under way.
-  var compactionCount = 0
-  /// How far a read-only opening has followed the writer; nil for a writer.
-  var follower: Follower?
-
-  init(checkpoints: CheckpointSet, orphans: [String]) {
-    self.checkpoints = checkpoints
-    self.orphans = orphans
   }
 }
 
@@ -85,7 +66,7 @@ extension CommitState {
 
   /// The most bytes of segments that fit beside the segments that are open now and the spare for copies.
   var roomBesideOpen: Int {
-    let open = writable.allOpen.reduce(0) { $0 + $1.byteCount }
+    let open = writable.allOpen.reduce(0) { $0 + index.segments[$1].byteCount }
     return max(0, ledger.budget - ledger.own - open - segmentByteCount)
   }
 
@@ -114,19 +95,14 @@ extension CommitState {
     }
   }
 
-  mutating func abortAllBodies() { abort(Array(unfinished.all)) }
+  mutating func abortAllBodies() { abort(unfinished.all) }
 
   mutating func abort(_ bodies: [UnfinishedBody]) {
     if bodies.isEmpty { return }
-    for body in bodies where unfinished.contains(body) {
-      body.isAborted = true
-      guard let waiter = body.waiter else { continue }
-      admissions.withdraw(waiter)
-      waiter.end(.refused(.aborted))
-    }
+    for body in bodies where unfinished.abort(body) { admissions.abort(body) }
     admitNext()
   }
 
   /// Admits the next requests. Called after anything that may have freed room.
-  mutating func admitNext() { admissions.admitNext(roomLimits) }
+  mutating func admitNext() { admissions.admitNext(index.segments, roomLimits) }
 }

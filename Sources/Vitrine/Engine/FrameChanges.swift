@@ -9,16 +9,16 @@ struct FrameChanges {
 
   /// Appends the removal of an entry, unless another change displaces that entry already. Returns whether it did.
   @discardableResult
-  mutating func remove(_ hash: KeyHash, _ location: Location, from catalog: Catalog) -> Bool {
+  mutating func remove(_ hash: KeyHash, _ location: Location, from index: inout CatalogWriter) -> Bool {
     guard displaced.insert(location) else { return false }
-    list.append(.remove(hash, catalog.displaced(at: location)))
+    list.append(.remove(hash, index.displaced(at: location)))
     return true
   }
 
   /// Appends a put that replaces the entry at `location`, unless another change displaces that entry already.
-  mutating func put(_ put: Change.Put, replacing location: Location?, in catalog: Catalog) {
+  mutating func put(_ put: Change.Put, replacing location: Location?, in index: inout CatalogWriter) {
     var put = put
-    if let location, displaced.insert(location) { put.displaced = catalog.displaced(at: location) }
+    if let location, displaced.insert(location) { put.displaced = index.displaced(at: location) }
     list.append(.put(put))
   }
 }

@@ -24,14 +24,15 @@ final class StoreContext: Sendable {
   let commitLock: CommitLock
 
   init(
-    environment: Environment, folders: StoreFolders, loaded: LoadedStore, wal: WAL?, options: StoreOptions,
-    lastOpen: StoreStatistics.LastOpen, firstSequence: UInt64, ledger: Ledger, counters: Counters
+    environment: Environment, folders: StoreFolders, loaded: LoadedStore, log: consuming LogWriter,
+    isReadOnly: Bool, options: StoreOptions, lastOpen: StoreStatistics.LastOpen, firstSequence: UInt64, ledger: Ledger,
+    counters: Counters
   ) {
     self.environment = environment
     usesSystemClock = environment.clock is POSIXClock
     self.folders = folders
     catalog = loaded.catalog
-    self.wal = wal
+    wal = isReadOnly ? nil : log.log
     identity = loaded.identity
     verification = options.verification
     reads = options.reads
@@ -41,18 +42,20 @@ final class StoreContext: Sendable {
     evictionOrder = loaded.identity.policy.order
     expiry = ExpiryWatch(clock: environment.clock)
     expirations = ExpiryIndex(keys: loaded.catalog.keys, turn: Int(truncatingIfNeeded: loaded.newestOpening))
+    // Before this context takes the index.
+    let follower = isReadOnly ? Follower(loaded) : nil
     commitLock = CommitLock(
       CommitState(
-        current: loaded.identity, ledger: ledger, nextRecord: firstSequence,
+        index: loaded.index.take(), log: log, current: loaded.identity, ledger: ledger, nextRecord: firstSequence,
         checkpoint: CheckpointAccount(loaded.checkpoint), eviction: counters.eviction, compaction: counters.compaction))
-    var upkeep = UpkeepState(checkpoints: loaded.checkpoint, orphans: loaded.orphans)
-    upkeep.follower = wal == nil ? Follower(loaded) : nil
-    upkeep.lastCheckpoint.nanoseconds = environment.clock.monotonicNanoseconds()
-    upkeepLock = UpkeepLock(upkeep)
+    upkeepLock = UpkeepLock(
+      UpkeepState(
+        checkpoints: loaded.checkpoint, orphans: OrphanFiles(loaded.orphans),
+        quiet: QuietWatch(environment.clock.monotonicNanoseconds()), follower: follower))
     // With a maximum idle time, a use is noted only after the entry was found not to have expired, not by the lookup.
+    commitLock.withLock { held in held.state.index.segments.mappedLimit = folders.resources.mappedSegments }
     catalog.keys.stampsHits = evictionOrder.countsHits && loaded.identity.maximumIdle == 0
     catalog.keys.clock.givesBlocks = environment.clock.isShared
-    catalog.segments.mappedLimit = folders.resources.mappedSegments
     folders.resources.files.storeOpened()
   }
 

@@ -2,6 +2,80 @@
 package struct StoreProbe {
   let core: StoreCore
 
+  // MARK: Index
+
+  /// Keys in the index; some may have expired.
+  package var keyCount: Int { core.context.commitLock.withLock { held in held.state.index.keyCount } }
+  package var blobCount: Int { core.context.commitLock.withLock { held in held.state.index.blobCount } }
+  package var logicalByteCount: Int { core.context.commitLock.withLock { held in held.state.index.logicalByteCount } }
+  var liveByteCount: Int { core.context.commitLock.withLock { held in held.state.index.liveByteCount } }
+  /// The number of the segment that is made next.
+  package var nextSegment: UInt64 { core.context.commitLock.withLock { held in held.state.index.nextSegment } }
+
+  /// Reads the index and the accounts of the segments.
+  func withIndex<R>(_ body: (borrowing CatalogWriter) throws -> R) rethrows -> R {
+    try core.context.commitLock.withLock { held in try body(held.state.index) }
+  }
+
+  /// Bytes of a checkpoint file for the index as it is now, and for so many keys and segments more.
+  func checkpointByteCount(moreKeys: Int = 0, moreSegments: Int = CatalogWriter.spareSegments) -> Int {
+    withIndex { $0.checkpointByteCount(moreKeys: moreKeys, moreSegments: moreSegments) }
+  }
+
+  /// The removal of the entry at a location.
+  func displaced(at location: Location) -> Change.Displaced {
+    core.context.commitLock.withLock { held in held.state.index.displaced(at: location) }
+  }
+
+  /// The segments by slot.
+  package var segments: [Segment?] { core.context.commitLock.withLock { held in held.state.index.segments.all } }
+  /// A segment's account as it is now.
+  package func account(_ segment: Segment) -> SegmentAccount {
+    core.context.commitLock.withLock { held in held.state[segment] }
+  }
+
+  /// Reservations that are neither committed nor abandoned yet.
+  var pendingCount: Int {
+    withIndex { index in
+      index.segments.all.reduce(0) { $0 + ($1.map { index.segments[$0].fill.pendingCount } ?? 0) }
+    }
+  }
+
+  // MARK: Log
+
+  /// The writer's log at one moment.
+  struct LogState {
+    let files: [LogWriter.Entry]
+    let active: LogWriter.Entry?
+    let room: Int
+    let position: WALPosition
+    let opening: UInt64
+    var freeCount: Int { files.count { $0.state == .free } }
+    /// The file of this use.
+    func file(use: UInt64) -> LogFile? { files.first { $0.header?.use == use }?.file }
+    func entry(_ file: LogFile) -> LogWriter.Entry? { files.first { $0.file === file } }
+  }
+
+  var log: LogState {
+    core.context.commitLock.withLock { held in
+      LogState(
+        files: held.state.log.files, active: held.state.log.active, room: held.state.log.room,
+        position: held.state.log.position, opening: held.state.log.opening)
+    }
+  }
+
+  /// Appends a frame that the index does not follow.
+  func append(_ frame: ByteBuffer, changeCount: Int) throws(SystemError) -> UInt64 {
+    try core.context.commitLock.withLock { held throws(SystemError) in
+      try held.state.log.append(frame, changeCount: changeCount)
+    }
+  }
+
+  /// Uses up the numbers of so many frames.
+  func skipSequence(_ count: UInt64) {
+    core.context.commitLock.withLock { held in held.state.log.skipSequence(count) }
+  }
+
   // MARK: Space
 
   var spares: [Segment] { core.context.commitLock.withLock { held in held.state.writable.spares } }
@@ -24,7 +98,7 @@ package struct StoreProbe {
     core.context.commitLock.withLock { held in
       let byteCount = byteCount ?? held.state.ledger.total
       held.state.current.byteBudget = byteCount
-      held.state.ledger.budget = byteCount
+      held.state.ledger.set(budget: byteCount)
     }
   }
 
@@ -33,12 +107,12 @@ package struct StoreProbe {
   /// Bytes of the index for which both checkpoint files have room.
   var checkpointRoom: Int { core.context.commitLock.withLock { held in held.state.checkpoint.room } }
   /// Bytes of the disk that the checkpoint files take.
-  var checkpointByteCount: Int { core.context.commitLock.withLock { held in held.state.ledger.checkpoints } }
+  var checkpointByteCount: Int { core.context.commitLock.withLock { held in held.state.ledger[.checkpoints] } }
   var checkpoints: CheckpointSet { core.context.upkeepLock.withLock { upkeep in upkeep.state.checkpoints } }
 
   /// Makes the store act as if the checkpoint files had this much room for the index.
   func setCheckpointRoom(_ byteCount: Int) {
-    core.context.commitLock.withLock { held in held.state.checkpoint.room = byteCount }
+    core.context.commitLock.withLock { held in held.state.checkpoint.set(room: byteCount) }
   }
 
   // MARK: After a crash
@@ -48,21 +122,30 @@ package struct StoreProbe {
   package var uncheckedCount: Int { unchecked.count }
   /// Whether the heads of replayed records have been read.
   var hasFoundHeadless: Bool { core.context.commitLock.withLock { held in held.state.leftovers.hasFoundHeadless } }
-  var orphans: [String] { core.context.upkeepLock.withLock { upkeep in upkeep.state.orphans } }
+  var orphans: [String] { core.context.upkeepLock.withLock { upkeep in upkeep.state.orphans.names } }
   var nextRecord: UInt64 { core.context.commitLock.withLock { held in held.state.nextRecord } }
   /// The state of a read-only opening; nil for a writer.
   var follower: Follower? { core.context.upkeepLock.withLock { upkeep in upkeep.state.follower } }
 
   // MARK: Unfinished bodies
 
-  var unfinishedBodies: [UnfinishedBody] {
-    core.context.commitLock.withLock { held in Array(held.state.unfinished.all) }
-  }
+  var unfinishedBodies: [UnfinishedBody] { core.context.commitLock.withLock { held in held.state.unfinished.all } }
   func unfinishedBodies(_ hash: KeyHash) -> [UnfinishedBody] {
     core.context.commitLock.withLock { held in held.state.unfinished.candidates(hash) }
   }
   /// Bytes of the disk that unfinished bodies hold.
-  var heldByteCount: Int { core.context.commitLock.withLock { held in held.state.admissions.heldByteCount } }
+  var heldByteCount: Int {
+    core.context.commitLock.withLock { held in held.state.admissions.heldByteCount(held.state.index.segments) }
+  }
+  /// Unfinished bodies that hold bytes of the disk, with their room in a segment.
+  var bodiesWithRoom: [(heldByteCount: Int, segment: Segment?)] {
+    core.context.commitLock.withLock { held in
+      held.state.unfinished.all.compactMap { body in
+        let byteCount = held.state.admissions.heldByteCount(of: body)
+        return byteCount > 0 ? (byteCount, held.state.admissions.room(of: body)?.segment) : nil
+      }
+    }
+  }
   /// Requests that wait for room.
   var waiterCount: Int { core.context.commitLock.withLock { held in held.state.admissions.waiterCount } }
   /// How often requests for room were examined so far.
@@ -114,19 +197,21 @@ package struct StoreProbe {
 
   /// Reserves room in an open segment that `isWanted` accepts, and leaves it unfilled.
   func reserve(
-    headByteCount: Int, payloadByteCount: Int, where isWanted: (Segment) -> Bool
+    headByteCount: Int, payloadByteCount: Int, where isWanted: (Segment, SegmentAccount) -> Bool
   ) -> Reservation? {
     core.context.commitLock.withLock { held in
-      held.state.writable.allOpen.first(where: isWanted)?
-        .reserve(headByteCount: headByteCount, payloadByteCount: payloadByteCount, pageAligned: false)
+      held.state.writable.allOpen.first { isWanted($0, held.state[$0]) }.flatMap {
+        held.state.index.segments.reserve(
+          in: $0, headByteCount: headByteCount, payloadByteCount: payloadByteCount, pageAligned: false)
+      }
     }
   }
 
   /// Ends a reservation that no frame names.
   func abandon(_ reservation: Reservation) {
-    core.context.commitLock.withLock { _ in
-      reservation.segment.filled(reservation, isCarried: false)
-      reservation.segment.pendingCount -= 1
+    core.context.commitLock.withLock { held in
+      held.state[reservation.segment].filled(reservation, isCarried: false)
+      held.state[reservation.segment].fill.endReservation()
     }
   }
 
@@ -143,4 +228,8 @@ package struct StoreProbe {
 
 extension CacheStore {
   package var probe: StoreProbe { StoreProbe(core: core) }
+}
+
+extension StoreCore {
+  var probe: StoreProbe { StoreProbe(core: self) }
 }

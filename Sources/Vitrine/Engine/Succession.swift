@@ -213,7 +213,7 @@ extension CacheStore {
     var options = options
     options.createsIfMissing = true
     let (identity, nextSegment) = core.context.commitLock.withLock { held in
-      (held.state.current, core.context.catalog.nextSegment)
+      (held.state.current, held.state.index.nextSegment)
     }
     let predecessor = Opening.Predecessor(
       identity: identity, opening: Sequence.opening(core.context.firstSequence), nextSegment: nextSegment,

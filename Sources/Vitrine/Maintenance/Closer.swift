@@ -48,9 +48,11 @@ final class Closer: StorePart {
       held.state.writable.removeAllSpares()
       held.state.abortAllBodies()
       // A reservation does not keep its segment alive, so segments with reservations stay.
-      for case let segment? in catalog.segments.segments
-      where segment.pendingCount == 0 && segment.lentCount == 0 && !catalog.segments.isPinned(segment.slot) {
-        catalog.segments.remove(slot: segment.slot)
+      for case let segment? in held.state.index.segments.all
+      where held.state[segment].fill.pendingCount == 0 && held.state[segment].fill.lentCount == 0
+        && !catalog.segments.isPinned(segment.slot)
+      {
+        held.state.index.segments.remove(slot: segment.slot)
       }
     }
   }
@@ -116,7 +118,9 @@ final class Closer: StorePart {
   /// of unfinished bodies is not waited for: no frame names it, so later writes to it are harmless.
   private func waitForPuts() {
     while commitLock.withLock({ held in
-      catalog.segments.segments.contains { ($0?.pendingCount ?? 0) > ($0?.lentCount ?? 0) }
+      held.state.index.segments.all.contains { segment in
+        segment.map { held.state[$0].fill.pendingCount > held.state[$0].fill.lentCount } ?? false
+      }
     }) {
       environment.clock.sleep(milliseconds: 1)
     }

@@ -84,7 +84,7 @@ final class Expirer: StorePart {
         expiredCount += count
         if let due = count > 0 ? note.due : next { expirations.note(note.hash, due: due) }
       }
-      return max(0, commitLock.withLock { held in catalog.keyCount } - expiredCount)
+      return max(0, commitLock.withLock { held in held.state.index.keyCount } - expiredCount)
     }
   }
 

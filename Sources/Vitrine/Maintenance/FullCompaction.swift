@@ -52,13 +52,13 @@ final class FullCompaction: StorePart {
     try upkeepLock.withLock { upkeep throws(StoreError) in
       try gate.requireWritable()
       try gate.requireNamedNow()
-      upkeep.state.compactionCount += 1
+      upkeep.state.quiet.beginCompaction()
       report.bytesBefore = commitLock.withLock { held in held.state.ledger.total }
     }
-    defer { upkeepLock.withLock { upkeep in upkeep.state.compactionCount -= 1 } }
+    defer { upkeepLock.withLock { upkeep in upkeep.state.quiet.endCompaction() } }
     _ = try expirer.removeExpired()
     try upkeepLock.withLock { upkeep throws(StoreError) in
-      try retirement.sealOpenSegments(upkeep) { holdsDeadRecords($0) }
+      try retirement.sealOpenSegments(upkeep) { $0.holdsDeadRecords }
       try retirement.retireDeadSegments(upkeep)
       try retirement.trimSealedSegments(upkeep)
       try reclaimer.shrink(upkeep)
@@ -66,7 +66,10 @@ final class FullCompaction: StorePart {
     try leftovers.checkLeftovers()
     // Records that other threads kill from here on are left to the next compaction. Otherwise this one might never end.
     let (end, all) = commitLock.withLock { held in
-      (catalog.nextSegment, catalog.compactable(held).filter(isWorthCopying).reduce(0) { $0 + $1.liveByteCount })
+      (
+        held.state.index.nextSegment,
+        held.state.index.compactable.filter(isWorthCopying).reduce(0) { $0 + $1.liveByteCount }
+      )
     }
     var done = 0
     var isStuck = false
@@ -76,7 +79,7 @@ final class FullCompaction: StorePart {
         try gate.requireWritable()
         guard
           commitLock.withLock({ held in
-            catalog.compactable(held).contains { isWorthCopying($0) && catalog.segments.id($0.slot) < end }
+            held.state.index.compactable.contains { isWorthCopying($0) && catalog.segments.id($0.slot) < end }
           })
         else {
           return nil
@@ -96,7 +99,7 @@ final class FullCompaction: StorePart {
       try retirement.trimSealedSegments(upkeep)
       if !report.isInterrupted, erasesLog {
         let isCompact = commitLock.withLock { held in
-          !catalog.segments.segments.contains { $0.map { $0.id < end && holdsDeadRecords($0) } ?? false }
+          !held.state.index.segments.all.contains { $0.map { $0.id < end && held.state[$0].holdsDeadRecords } ?? false }
         }
         report.isErased = try logEraser.eraseLog(upkeep) && isCompact
       }
@@ -114,10 +117,4 @@ final class FullCompaction: StorePart {
   }
 
   private func isWorthCopying(_ load: SegmentLoad) -> Bool { load.deadByteCount > 0 }
-
-  /// Whether the segment holds dead records.
-  private func holdsDeadRecords(_ segment: Segment) -> Bool {
-    guard segment.state == .open || segment.state == .sealed else { return false }
-    return segment.tail - SegmentHeader.byteCount > (segment.liveUnits + segment.boundUnits) * Unit.byteCount
-  }
 }

@@ -13,35 +13,35 @@ final class LogEraser: StorePart {
   /// Overwrites every old log file with zeros, and continues the log in an erased one. Returns false if a file must
   /// stay because no checkpoint vouches for payloads in it.
   func eraseLog(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) -> Bool {
-    guard let wal else { throw .readOnly }
+    if wal == nil { throw .readOnly }
     try checkpointer.writeCheckpoint(upkeep)
-    try eraseFreeLogFiles(wal)
+    try eraseFreeLogFiles()
     do throws(SystemError) {
       // The active file holds old frames too. All its frames precede this moment, so the next checkpoint covers it.
       let next = try commitLock.withLock { held throws(SystemError) in
-        try wal.rotate(cut: wal.position) ? wal.active : nil
+        try held.state.log.rotate(cut: held.state.log.position) ? held.state.log.active : nil
       }
       // The next checkpoint names the new file. No frame in it would cause a sync of its header yet.
-      try next?.file.sync()
+      try next?.file.file.sync()
     } catch {
       throw gate.fail(error)
     }
     try checkpointer.writeCheckpoint(upkeep)
-    try eraseFreeLogFiles(wal)
+    try eraseFreeLogFiles()
     // A loss of power must not bring back the names, and so the bytes, of unlinked segments.
     do throws(SystemError) { try folders.segments.sync() } catch { throw gate.fail(error) }
-    return commitLock.withLock { held in !wal.holdsOldFrames }
+    return commitLock.withLock { held in !held.state.log.holdsOldFrames }
   }
 
-  private func eraseFreeLogFiles(_ wal: WAL) throws(StoreError) {
-    while let file = commitLock.withLock({ held in wal.takeForErasing() }) {
+  private func eraseFreeLogFiles() throws(StoreError) {
+    while let taken = commitLock.withLock({ held in held.state.log.takeForErasing() }) {
       do throws(SystemError) {
-        try wal.erase(file)
+        try taken.file.erase(taken.byteCount)
       } catch {
-        commitLock.withLock { held in wal.putBack(file, isErased: false) }
+        commitLock.withLock { held in held.state.log.putBack(taken.file, isErased: false) }
         throw gate.fail(error)
       }
-      commitLock.withLock { held in wal.putBack(file, isErased: true) }
+      commitLock.withLock { held in held.state.log.putBack(taken.file, isErased: true) }
     }
   }
 }

@@ -49,11 +49,7 @@ final class Maintainer: StorePart {
   func noteQuiet(_ upkeep: borrowing UpkeepLock.Held) -> Bool {
     let now = environment.clock.monotonicNanoseconds()
     let put = meters.bytesPut.load(ordering: .relaxed)
-    if put != upkeep.state.quiet.bytesPut {
-      upkeep.state.quiet.bytesPut = put
-      upkeep.state.quiet.lastPut = now
-    }
-    return now &- upkeep.state.quiet.lastPut >= Maintainer.quietTime
+    return upkeep.state.quiet.note(bytesPut: put, at: now) >= Maintainer.quietTime
   }
 
   /// Compacts once, at most a segment's worth of bytes, if the store is quiet and enough bytes are dead. Each round of
@@ -61,10 +57,7 @@ final class Maintainer: StorePart {
   /// budget.
   func settle(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
     let now = environment.clock.monotonicNanoseconds()
-    guard noteQuiet(upkeep), now &- upkeep.state.quiet.lastStep >= Maintainer.stepTime,
-      upkeep.state.compactionCount == 0
-    else { return }
-    upkeep.state.quiet.lastStep = now
+    guard noteQuiet(upkeep), upkeep.state.quiet.beginStep(at: now, pause: Maintainer.stepTime) else { return }
     try retirement.giveUpSpares(but: 1, upkeep)
     _ = try settleOnce(upkeep)
   }
@@ -72,8 +65,8 @@ final class Maintainer: StorePart {
   /// Compacts once if enough bytes are dead. Returns whether a segment was freed.
   private func settleOnce(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) -> Bool {
     let isWorthIt = commitLock.withLock { held in
-      let dead = catalog.compactable(held).reduce(0) { $0 + $1.deadByteCount }
-      let live = catalog.liveByteCount
+      let dead = held.state.index.compactable.reduce(0) { $0 + $1.deadByteCount }
+      let live = held.state.index.liveByteCount
       return dead > held.state.segmentByteCount && dead > live / 50 && held.state.ledger.total > live + live / 8
     }
     guard isWorthIt else { return false }
@@ -136,8 +129,8 @@ final class Maintainer: StorePart {
   /// then.
   private func isRecencyOld(_ upkeep: borrowing UpkeepLock.Held) -> Bool {
     guard evictionOrder.countsHits else { return false }
-    let since = environment.clock.monotonicNanoseconds() &- upkeep.state.lastCheckpoint.nanoseconds
-    return since > Maintainer.longestForgotten && catalog.keys.lookups.hits != upkeep.state.lastCheckpoint.hits
+    let since = environment.clock.monotonicNanoseconds() &- upkeep.state.quiet.lastCheckpoint.nanoseconds
+    return since > Maintainer.longestForgotten && catalog.keys.lookups.hits != upkeep.state.quiet.lastCheckpoint.hits
   }
 
   /// Nanoseconds. A round of upkeep and a checkpoint fit into the rest of the minute.

@@ -21,22 +21,24 @@ final class Reporter: StorePart {
       var segments: [StoreStatistics.Segment] = []
       var live = 0
       var dead = 0
-      for case let segment? in catalog.segments.segments where segment.state != .retired {
-        let liveBytes = segment.liveUnits * Unit.byteCount
-        let used = segment.tail - SegmentHeader.byteCount
+      for case let segment? in held.state.index.segments.all where held.state[segment].state != .retired {
+        let liveBytes = held.state[segment].live.units * Unit.byteCount
+        let used = held.state[segment].fill.tail - SegmentHeader.byteCount
         live += liveBytes
         dead += max(0, used - liveBytes)
         segments.append(
           .init(
-            file: segment.fileName, stream: segment.stream.name, byteCount: segment.allocatedByteCount,
+            file: segment.fileName, stream: held.state[segment].stream.name,
+            byteCount: held.state[segment].allocatedByteCount,
             liveByteCount: liveBytes, deadByteCount: max(0, used - liveBytes),
-            freeByteCount: max(0, segment.byteCount - segment.tail), livePartCount: segment.liveCount,
-            isOpen: segment.state == .open))
+            freeByteCount: max(0, held.state[segment].byteCount - held.state[segment].fill.tail),
+            livePartCount: held.state[segment].live.count,
+            isOpen: held.state[segment].state == .open))
       }
       return StoreStatistics(
-        formatVersion: identity.version, entryCount: entryCount, blobCount: catalog.blobCount,
+        formatVersion: identity.version, entryCount: entryCount, blobCount: held.state.index.blobCount,
         bytesOnDisk: held.state.ledger.total, liveByteCount: live, deadByteCount: dead,
-        pinnedByteCount: counters.pinned, logicalByteCount: catalog.logicalByteCount,
+        pinnedByteCount: counters.pinned, logicalByteCount: held.state.index.logicalByteCount,
         byteBudget: held.state.current.byteBudget,
         entryBudget: held.state.current.entryBudget, policy: held.state.current.policy,
         hitCount: counters.hits &+ lookups.hits,
@@ -74,7 +76,7 @@ final class Reporter: StorePart {
     }
     return commitLock.withLock { held in
       var contents: [String: SegmentContents] = [:]
-      for case let segment? in catalog.segments.segments where segment.state != .retired {
+      for case let segment? in held.state.index.segments.all where held.state[segment].state != .retired {
         contents[segment.fileName] = segment.slot < counts.count ? counts[segment.slot] : SegmentContents()
       }
       return contents

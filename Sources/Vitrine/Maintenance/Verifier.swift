@@ -32,7 +32,9 @@ final class Verifier: StorePart {
     for (location, content) in payloads { places.append((location, .payload(content))) }
     places.sort { $0.location.bits < $1.location.bits }
     var wrong: [Location: Wrong] = [:]
-    let total = commitLock.withLock { held in catalog.segments.segments.reduce(0) { $0 + ($1?.tail ?? 0) } }
+    let total = commitLock.withLock { held in
+      held.state.index.segments.all.reduce(0) { $0 + ($1.map { held.state[$0].fill.tail } ?? 0) }
+    }
     for (location, needed) in places {
       guard let pin = pin(location, needed) else { continue }
       defer { pin.release() }
@@ -162,17 +164,18 @@ final class Verifier: StorePart {
   /// Checks the segments' heads. Holds one segment at a time, because the bytes of held segments cannot be freed for
   /// calls that need room.
   private func verifyHeads(_ report: inout VerificationReport) {
-    for slot in 0..<commitLock.withLock({ held in catalog.segments.segments.count }) {
+    for slot in 0..<commitLock.withLock({ held in held.state.index.segments.all.count }) {
       // A sealed segment without live records will be retired soon, so its head does not matter.
       let found = commitLock.withLock { held -> Segment? in
-        guard let segment = catalog.segments.segments[slot] else { return nil }
-        return segment.state != .retired && (segment.liveCount > 0 || segment.state != .sealed) ? segment : nil
+        guard let segment = held.state.index.segments.all[slot] else { return nil }
+        return held.state[segment].state != .retired
+          && (held.state[segment].live.count > 0 || held.state[segment].state != .sealed) ? segment : nil
       }
       guard let segment = found else { continue }
       let bytes = (try? segment.storage?.readable().read(0..<SegmentHeader.byteCount)) ?? []
       let header = bytes.withUnsafeBytes { SegmentHeader($0) }
       if header?.store != identity.store || header?.segment != segment.id,
-        commitLock.withLock({ held in segment.state != .retired })
+        commitLock.withLock({ held in held.state[segment].state != .retired })
       {
         report.damaged.append(
           .init(
@@ -188,7 +191,8 @@ final class Verifier: StorePart {
       report.damaged.append(.init(file: file, offset: offset, key: nil, reason: reason))
     }
     // A store whose creation was interrupted has no STORE yet. That is not damage, because no value was ever put.
-    let hasNeverHeldAnything = lastOpen.kind == .created || commitLock.withLock { held in catalog.nextSegment == 1 }
+    let hasNeverHeldAnything =
+      lastOpen.kind == .created || commitLock.withLock { held in held.state.index.nextSegment == 1 }
     if gate.isReadOnly, hasNeverHeldAnything, (try? folders.root.openFile(CacheFormat.storeFile, .readOnly)) == nil {
       return
     }

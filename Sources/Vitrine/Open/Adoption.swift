@@ -25,10 +25,9 @@ struct Adoption {
 
   /// Makes the log, with a file of this opening as its active one. Rule 2: the file's header names the cut of the old
   /// log, and is durable before any record or frame carries the new opening number.
-  func makeLog() throws(StoreError) -> WAL {
+  func makeLog() throws(StoreError) -> LogWriter {
     do throws(SystemError) {
-      var files: [WAL.LogFile] = []
-      var replayed: [WAL.LogFile] = []
+      var files: [LogWriter.Entry] = []
       for index in 0..<CacheFormat.walFileCount {
         let name = WALFileHeader.fileName(index)
         let found = loaded.scan.files.first { $0.name == name }
@@ -38,30 +37,26 @@ struct Adoption {
           ? found!.file
           : Creation.makeLogFile(
             name, folders.wal, byteCount: loaded.identity.walFileByteCount)
-        let log = WAL.LogFile(
+        let log = LogFile(
           name: name, file: file, byteCount: min(isWhole ? found!.byteCount : .max, loaded.identity.walFileByteCount),
-          isMapped: folders.wal.promisesAllocation, isNew: !isWhole)
-        if isWhole, let header = found?.header, loaded.chain.contains(header.use),
-          !(isEmptyTail && header.use == loaded.end.use)
-        {
-          log.header = header
-          log.state = .filled
-          replayed.append(log)
-          // The file stays until a checkpoint covers it; the checkpoint also puts the file's payloads into segments
-          // (rule 6).
+          isMapped: folders.wal.promisesAllocation)
+        // A file with replayed frames stays until a checkpoint covers it; the checkpoint also puts the file's payloads
+        // into segments (rule 6).
+        let replayed = (isWhole ? found?.header : nil).flatMap { header in
+          loaded.chain.contains(header.use) && !(isEmptyTail && header.use == loaded.end.use) ? header : nil
         }
-        files.append(log)
+        files.append(LogWriter.Entry(log, isNew: !isWhole, replayed: replayed))
       }
       try folders.wal.sync()
       let opening = loaded.newestOpening + 1
-      let wal = WAL(
+      var log = LogWriter(
         store: loaded.identity.store, entropy: environment.entropy, files: files,
         nextUse: loaded.scan.newestUse + 1, opening: opening, durableSequence: loaded.durableSequence)
       // The invariant of rule 8 leaves a file free, unless an interrupted recovery has used it. That file holds only
       // the frames of that recovery, which this one makes again.
       var isTailReused = isEmptyTail
-      if wal.freeCount == 0 {
-        (files.first { $0.header?.use == loaded.end.use } ?? files.last)?.state = .free
+      if log.freeCount == 0 {
+        log.giveUp(use: loaded.end.use)
         isTailReused = true
       }
       var cut = loaded.end
@@ -70,12 +65,11 @@ struct Adoption {
         cut = WALPosition(
           use: tail.predecessor, offset: tail.predecessorCut, sequence: tail.predecessorSequence)
       }
-      guard try wal.rotate(cut: cut), let active = wal.active else {
+      guard try log.rotate(cut: cut), let active = log.active else {
         throw SystemError(code: SystemError.noSpace, operation: "open the log", path: "wal")
       }
-      try active.file.sync()
-      wal.adoptUnsynced(replayed)
-      return wal
+      try active.file.file.sync()
+      return log
     } catch {
       throw SystemCode.isNoSpace(error.code) ? .noSpace : .system(error)
     }
@@ -86,20 +80,21 @@ struct Adoption {
     loaded.end.offset == WALFileHeader.frameStart && loaded.chain.count > 1
   }
 
-  static func ledger(_ loaded: LoadedStore, _ folders: StoreFolders, _ wal: WAL?) -> Ledger {
+  static func ledger(_ loaded: LoadedStore, _ folders: StoreFolders, log files: [any File]? = nil) -> Ledger {
     var ledger = Ledger(budget: loaded.identity.byteBudget, account: loaded.catalog.segments.account)
-    for directory in folders.all { ledger.folders += (try? directory.status().allocatedByteCount) ?? 4096 }
-    ledger.fixed = fixedByteCount(folders.root)
+    for directory in folders.all { ledger.add((try? directory.status().allocatedByteCount) ?? 4096, to: .folders) }
+    ledger.add(fixedByteCount(folders.root), to: .rootFiles)
     // An opening for writing has recreated missing log files.
-    for file in wal?.files.map(\.file) ?? loaded.scan.files.map(\.file) {
-      ledger.wal += (try? file.status().chargedByteCount(atMost: loaded.identity.walFileByteCount)) ?? 0
+    for file in files ?? loaded.scan.files.map(\.file) {
+      ledger.add((try? file.status().chargedByteCount(atMost: loaded.identity.walFileByteCount)) ?? 0, to: .log)
     }
-    ledger.checkpoints = loaded.checkpoint.slots.reduce(0) { $0 + $1.chargedByteCount }
-    for case let segment? in loaded.catalog.segments.segments where segment.state != .retired {
-      ledger.segments += segment.allocatedByteCount
+    ledger.add(loaded.checkpoint.slots.reduce(0) { $0 + $1.chargedByteCount }, to: .checkpoints)
+    for case let segment? in loaded.index.writer.segments.all {
+      let account = loaded.index.writer.segments[segment]
+      if account.state != .retired { ledger.add(account.allocatedByteCount, to: .segments) }
     }
     for name in loaded.orphans {
-      ledger.orphans += (try? SegmentHeader.charge(of: folders.segments.openFile(name, .readOnly))) ?? 0
+      ledger.add((try? SegmentHeader.charge(of: folders.segments.openFile(name, .readOnly))) ?? 0, to: .orphans)
     }
     return ledger
   }

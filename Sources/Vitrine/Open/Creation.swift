@@ -81,7 +81,7 @@ struct Creation {
           position: WALPosition(use: 0, offset: WALFileHeader.frameStart, sequence: Sequence.first(ofOpening: 0)),
           opening: 0, nextRecord: 1, made: environment.clock.wallMilliseconds(), nextSegment: firstSegment,
           identity: identity)
-        if let catalog = Catalog(identity: identity) { try catalog.write(to: file, header: &header) { _ in 0 } }
+        if let index = CatalogWriter(identity: identity) { try index.write(to: file, header: &header) { _ in 0 } }
         // A header without its body would look like a damaged store.
         try file.sync()
         try file.write(header.encoded(), at: 0)

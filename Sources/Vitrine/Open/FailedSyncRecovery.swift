@@ -51,7 +51,7 @@ final class FailedSyncRecovery: StorePart {
     var gone: [(KeyHash, Location)] = []
     // If all files of the log are in use, the last one may have been restarted over the frames of an interrupted
     // recovery. Those changes are in memory but not in the log, so no frame may depend on them.
-    var hasRoom = wal?.freeCount ?? 0 > 0
+    var hasRoom = commitLock.withLock { held in held.state.log.freeCount > 0 }
     do throws(StoreError) {
       for entry in entries {
         var copy: PendingOperation?
@@ -74,10 +74,10 @@ final class FailedSyncRecovery: StorePart {
       }
       if try commitAnew(copies, dropping: gone) { return }
     } catch {
-      commitLock.withLock { held in committer.settle(copies, held) }
+      committer.abandon(copies)
       throw error
     }
-    commitLock.withLock { held in committer.settle(copies, held) }
+    committer.abandon(copies)
     for entry in copied where try !rewrite(entry.1) { giveUp([entry]) }
   }
 
@@ -101,8 +101,8 @@ final class FailedSyncRecovery: StorePart {
   private func giveUp(_ entries: [(KeyHash, Location)]) {
     commitLock.withLock { held in
       for (hash, location) in entries where catalog.keys.find(hash, location) {
-        let change = Change.remove(hash, catalog.displaced(at: location))
-        catalog.apply(CollectionOfOne(change), sequence: 0, isChecked: false)
+        let change = Change.remove(hash, held.state.index.displaced(at: location))
+        held.state.index.apply(CollectionOfOne(change), sequence: 0, isChecked: false)
         meters.count(lost: checker.isFromBefore(location))
       }
     }
@@ -167,7 +167,7 @@ final class FailedSyncRecovery: StorePart {
       }
       let placed = try putter.place(put, durability: .buffered)
       if let copy = placed.location, try checker.isDamaged(copy) {
-        commitLock.withLock { held in committer.settle([placed], held) }
+        committer.abandon([placed])
         return nil
       }
       if let copy = placed.ownPayload(of: put) { copiedPayloads[payload] = copy }
@@ -205,8 +205,7 @@ final class FailedSyncRecovery: StorePart {
       throw gate.writeError(error)
     }
     commitLock.withLock { held in
-      segment.isDirty = true
-      segment.owesSync = true
+      held.state[segment].sync.owe()
     }
     // The pages are dirty now, so the system cannot drop them before this check.
     return try !checker.isDamaged(location)

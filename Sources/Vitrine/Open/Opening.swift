@@ -172,8 +172,8 @@ struct Opening {
     }
     let folders = try openFolders(root, create: false)
     let loaded = try loader(folders, isReadOnly: true).loadSnapshot(identity: identity, clock: environment.clock)
-    loaded.catalog.forgetReplayed()
-    return core(loaded, folders, wal: nil, lockFile: nil, started, firstSequence: .max)
+    loaded.index.writer.forgetReplayed()
+    return core(loaded, folders, log: nil, lockFile: nil, started, firstSequence: .max)
   }
 
   /// Opens a store whose creation was interrupted, as an empty store.
@@ -182,16 +182,16 @@ struct Opening {
     let identity = StoreIdentity(
       store: StoreID(low: 0, high: 0), secret: [], byteBudget: budget, entryBudget: 0, segmentByteCount: 0,
       walFileByteCount: Sizing.walFileByteCount(budget: budget), durability: .buffered, compressionLevel: 1)
-    guard let catalog = Catalog(identity: identity) else {
+    guard let index = CatalogWriter(identity: identity) else {
       throw .system(SystemError(code: SystemError.noMemory, operation: "allocate", path: "index"))
     }
     var loaded = LoadedStore(
-      identity: identity, catalog: catalog, kind: .created,
+      identity: identity, index: LoadedIndex(index), kind: .created,
       end: WALPosition(use: 0, offset: WALFileHeader.frameStart, sequence: 0), scan: WALScan(files: []), chain: [],
       durableSequence: 0, newestOpening: 0, checkpoint: CheckpointSet(), inline: [:])
     loaded.notes.append("the making of this store was cut short: it is empty, and opening it for writing finishes it")
     return core(
-      loaded, StoreFolders(unfinished: root), wal: nil, lockFile: nil, started, firstSequence: .max)
+      loaded, StoreFolders(unfinished: root), log: nil, lockFile: nil, started, firstSequence: .max)
   }
 
   private func openFolders(_ root: any Directory, create: Bool) throws(StoreError) -> StoreFolders {
@@ -258,23 +258,23 @@ struct Opening {
       throw .invalidArgument("a limit of idle time needs a policy that notes uses, which fifo does not")
     }
     if loaded.identity.byteBudget < stored.byteBudget {
-      let least = Adoption.ledger(loaded, folders, nil).leastBudget
+      let least = Adoption.ledger(loaded, folders).leastBudget
       guard loaded.identity.byteBudget >= least else {
         throw .invalidArgument("this store's byte budget is at least \(least) bytes, not \(loaded.identity.byteBudget)")
       }
     }
     let adoption = Adoption(loaded: loaded, folders: folders, environment: environment)
-    let wal: WAL
+    let log: LogWriter
     do throws(StoreError) {
       try adoption.secureCheckpoint(hasFailed: isMarked)
-      wal = try adoption.makeLog()
+      log = try adoption.makeLog()
     } catch {
       // A sync may have failed: the next opening has to know (rule 7).
       try? lockFile.write(LockFile.contents(isMarked: true), at: 0)
       throw error
     }
-    let core = core(
-      loaded, folders, wal: wal, lockFile: lockFile, started, firstSequence: Sequence.first(ofOpening: wal.opening))
+    let firstSequence = Sequence.first(ofOpening: log.opening)
+    let core = core(loaded, folders, log: log, lockFile: lockFile, started, firstSequence: firstSequence)
     try core.takeover.adopt(loaded, isChanged: loaded.identity != stored, isMarked: isMarked, lockFile: lockFile)
     if loaded.identity.isTighter(than: stored) { core.budgets.shrinkBeforeServing() }
     core.budgets.giveUpLargeSpares()
@@ -294,7 +294,7 @@ struct Opening {
   }
 
   private func core(
-    _ loaded: LoadedStore, _ folders: StoreFolders, wal: WAL?, lockFile: (any File)?, _ started: UInt64,
+    _ loaded: LoadedStore, _ folders: StoreFolders, log: consuming LogWriter?, lockFile: (any File)?, _ started: UInt64,
     firstSequence: UInt64
   ) -> StoreCore {
     let elapsed = environment.clock.monotonicNanoseconds() - started
@@ -302,9 +302,12 @@ struct Opening {
       kind: loaded.kind, milliseconds: Double(elapsed) / 1e6, replayedCount: loaded.replayedCount,
       droppedCount: loaded.droppedCount, mayHaveLostRemovals: loaded.mayHaveLostRemovals, notes: loaded.notes)
     let counters = Counters.read(from: folders.root) ?? Counters()
+    let isReadOnly = log == nil
+    let log = log ?? LogWriter(none: environment.entropy)
+    let ledger = Adoption.ledger(loaded, folders, log: isReadOnly ? nil : log.files.map(\.file.file))
     let context = StoreContext(
-      environment: environment, folders: folders, loaded: loaded, wal: wal, options: options, lastOpen: lastOpen,
-      firstSequence: firstSequence, ledger: Adoption.ledger(loaded, folders, wal), counters: counters)
+      environment: environment, folders: folders, loaded: loaded, log: log, isReadOnly: isReadOnly, options: options,
+      lastOpen: lastOpen, firstSequence: firstSequence, ledger: ledger, counters: counters)
     return StoreCore(context, loaded: loaded, lockFile: lockFile, counters: counters)
   }
 

@@ -25,60 +25,30 @@ final class Takeover: StorePart {
   func adopt(
     _ loaded: LoadedStore, isChanged: Bool, isMarked: Bool, lockFile: any File
   ) throws(StoreError) {
-    guard let wal else { throw .readOnly }
-    catalog.dropRetired()
-    // A segment number is never used twice, not even one that only an orphan file carries.
-    for case let id? in loaded.orphans.map(SegmentHeader.segment(ofFile:)) {
-      catalog.nextSegment = max(catalog.nextSegment, id &+ 1)
-    }
-    let segments = catalog.segments.segments.compactMap { $0 }
-    commitLock.withLock { held in
-      for segment in segments where segment.state == .spare && segment.isAttached {
-        held.state.writable.addSpare(segment)
-      }
-    }
-    if loaded.isClean {
-      commitLock.withLock { held in
-        for segment in segments where segment.state == .open { held.state.writable.open(segment, for: segment.stream) }
-      }
-    } else {
-      // The bytes behind the last valid record may be half a record, so nothing is appended there.
-      let changes = segments.filter { $0.state == .open }.map {
-        Change.segmentSealed(slot: $0.slot, byteCount: $0.byteCount)
-      }
-      if wal.freeCount == 0 {
-        // The checkpoint below records the change. The last spare log file stays effectively empty until then.
-        catalog.apply(changes, sequence: 0, isChecked: false)
-      } else if !changes.isEmpty {
-        _ = try commitLock.withLock { held throws(StoreError) in try commits.record(changes, held) }
-      }
-      let told = catalog.leastReplayedOffsets()
-      for segment in segments where segment.state == .sealed && segment.isAttached {
-        if segment.tail > catalog.segments.vouchedUpTo(segment.slot) {
-          let toldFrom = told[segment.slot] ?? .max
-          let leftover = Leftover(slot: segment.slot, id: segment.id, end: segment.tail, toldFrom: toldFrom)
-          commitLock.withLock { held in held.state.leftovers.add(leftover) }
-          // Writes of the previous process may not be durable, so a flush must sync this segment.
-          segment.isDirty = true
-          segment.owesSync = true
-        }
-      }
+    if wal == nil { throw .readOnly }
+    try commitLock.withLock { held throws(StoreError) in
+      held.state.index.dropRetired()
+      // A segment number is never used twice, not even one that only an orphan file carries.
+      for case let id? in loaded.orphans.map(SegmentHeader.segment(ofFile:)) { held.state.index.noteSegment(id) }
+      try takeSegments(isClean: loaded.isClean, held)
     }
     try upkeepLock.withLock { upkeep throws(StoreError) in try mendCheckpointFiles(upkeep) }
     if isChanged || loaded.storeFileNeedsHealing {
       try budgets.write(identity)
       let fixed = Adoption.fixedByteCount(folders.root)
-      commitLock.withLock { held in held.state.ledger.fixed = max(held.state.ledger.fixed, fixed) }
+      commitLock.withLock { held in held.state.ledger.add(max(0, fixed - held.state.ledger[.rootFiles]), to: .rootFiles)
+      }
     }
     if isMarked { try failedSyncRecovery.writeAnewWhatNobodyVouchesFor() }
-    if wal.freeCount == 0 || isMarked || isChanged || loaded.kind == .rebuilt || loaded.mayHaveLostRemovals
+    let isLogFull = commitLock.withLock { held in held.state.log.freeCount == 0 }
+    if isLogFull || isMarked || isChanged || loaded.kind == .rebuilt || loaded.mayHaveLostRemovals
       || loaded.droppedCount > 0
     {
       // The checkpoint does not vouch for unchecked records.
       try checkpointer.checkpoint()
       loaded.scan.forgetWhatIsNoHeader(store: identity.store)
     }
-    commitLock.withLock { held in if held.state.leftovers.unchecked.isEmpty { catalog.forgetReplayed() } }
+    commitLock.withLock { held in if held.state.leftovers.unchecked.isEmpty { held.state.index.forgetReplayed() } }
     // Uses since the last checkpoint happened before now.
     lifetimes.noteUseTime()
     if isMarked {
@@ -91,10 +61,40 @@ final class Takeover: StorePart {
     }
   }
 
+  /// Takes over the segments that take records or may hold unchecked ones.
+  private func takeSegments(isClean: Bool, _ held: borrowing CommitLock.Held) throws(StoreError) {
+    let segments = held.state.index.segments.all.compactMap { $0 }
+    for segment in segments where held.state[segment].state == .spare && segment.isAttached {
+      held.state.writable.addSpare(segment)
+    }
+    let open = segments.filter { held.state[$0].state == .open }
+    if isClean {
+      for segment in open { held.state.writable.open(segment, for: held.state[segment].stream) }
+      return
+    }
+    // The bytes behind the last valid record may be half a record, so nothing is appended there.
+    let changes = open.map { Change.segmentSealed(slot: $0.slot, byteCount: held.state[$0].byteCount) }
+    if held.state.log.freeCount == 0 {
+      // A checkpoint records the change before any frame. The last spare log file stays effectively empty until then.
+      held.state.index.apply(changes, sequence: 0, isChecked: false)
+    } else if !changes.isEmpty {
+      _ = try commits.record(changes, held)
+    }
+    let told = held.state.index.leastReplayedOffsets()
+    for segment in segments where held.state[segment].state == .sealed && segment.isAttached {
+      let end = held.state[segment].fill.tail
+      guard end > catalog.segments.vouchedUpTo(segment.slot) else { continue }
+      held.state.leftovers.add(
+        Leftover(slot: segment.slot, id: segment.id, end: end, toldFrom: told[segment.slot] ?? .max))
+      // Writes of the previous process may not be durable, so a flush must sync this segment.
+      held.state[segment].sync.owe()
+    }
+  }
+
   /// Recreates a missing checkpoint file with the room of the other one, and enlarges a file with too little room. If a
   /// store was copied without the zeros of its files and the disk is full, a file that is long enough is accepted.
   private func mendCheckpointFiles(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
-    let needed = catalog.checkpointByteCount(moreSegments: 0)
+    let needed = commitLock.withLock { held in held.state.index.checkpointByteCount(moreSegments: 0) }
     do throws(SystemError) {
       for index in upkeep.state.checkpoints.slots.indices
       where upkeep.state.checkpoints.slots[index].file == nil || upkeep.state.checkpoints.slots[index].room < needed {
@@ -109,19 +109,19 @@ final class Takeover: StorePart {
           try file.allocate(byteCount: room)
         } catch {
           guard SystemCode.isNoSpace(error.code), try file.status().byteCount >= needed else { throw error }
-          let growth = try upkeep.state.checkpoints.slots[index].noteRoom(needed)
-          commitLock.withLock { held in held.state.ledger.checkpoints += growth }
+          let growth = try upkeep.state.checkpoints.noteRoom(needed, index)
+          commitLock.withLock { held in held.state.ledger.add(growth, to: .checkpoints) }
           continue
         }
         try file.sync()
         try folders.checkpoints.sync()
-        upkeep.state.checkpoints.slots[index].file = file
-        let growth = try upkeep.state.checkpoints.slots[index].noteRoom(room)
-        commitLock.withLock { held in held.state.ledger.checkpoints += growth }
+        upkeep.state.checkpoints.enter(file, index)
+        let growth = try upkeep.state.checkpoints.noteRoom(room, index)
+        commitLock.withLock { held in held.state.ledger.add(growth, to: .checkpoints) }
       }
     } catch {
       throw SystemCode.isNoSpace(error.code) ? .noSpace : .system(error)
     }
-    commitLock.withLock { held in held.state.checkpoint.room = upkeep.state.checkpoints.room }
+    commitLock.withLock { held in held.state.checkpoint.set(room: upkeep.state.checkpoints.room) }
   }
 }

@@ -6,9 +6,8 @@
   import Darwin
 #endif
 
-/// A level in the order of a store's locks, and the state that a lock of this level guards.
+/// A level in the order of a store's locks.
 protocol LockLevel {
-  associatedtype State
   /// A thread takes locks in the order of their ranks, the lowest first.
   static var rank: UInt { get }
 }
@@ -20,11 +19,11 @@ protocol LockLevel {
 /// also check the order of the levels.
 ///
 /// Invariant: `state` is initialized memory of this lock alone, and is touched only under the mutex.
-final class LevelLock<Level: LockLevel>: @unchecked Sendable {
+final class LevelLock<Level: LockLevel, State: ~Copyable>: @unchecked Sendable {
   private let mutex = RawLock()
-  private let state: UnsafeMutablePointer<Level.State>
+  private let state: UnsafeMutablePointer<State>
 
-  init(_ state: Level.State) {
+  init(_ state: consuming State) {
     self.state = .allocate(capacity: 1)
     self.state.initialize(to: state)
   }
@@ -37,9 +36,9 @@ final class LevelLock<Level: LockLevel>: @unchecked Sendable {
 
   /// The proof that the calling thread holds the lock, and the only way to its state.
   struct Held: ~Copyable {
-    fileprivate let pointer: UnsafeMutablePointer<Level.State>
+    fileprivate let pointer: UnsafeMutablePointer<State>
 
-    var state: Level.State {
+    var state: State {
       @inline(__always) unsafeAddress { UnsafePointer(pointer) }
       @inline(__always) nonmutating unsafeMutableAddress { pointer }
     }

@@ -13,7 +13,7 @@ final class MappedSegments: StorePart {
 
   /// Unmaps segments beyond the bound.
   func trimMappings(_ upkeep: borrowing UpkeepLock.Held) {
-    _ = commitLock.withLock { held in catalog.unmapExcess(upkeep, held) }
+    _ = commitLock.withLock { held in held.state.index.unmapExcess(upkeep) }
   }
 
   /// Maps a pinned segment again if it is read often and no lock must be waited for. Otherwise a later read maps it.
@@ -31,10 +31,12 @@ final class MappedSegments: StorePart {
       let mapping = try? Segment.map(file, byteCount: min(fileByteCount, storage.byteCount))
     else { return }
     let unmapped = commitLock.tryWithLock { held -> [Mapping] in
-      guard storage.mapping == nil, segment.state != .retired, segment.tail <= fileByteCount else { return [] }
+      guard storage.mapping == nil, held.state[segment].state != .retired,
+        held.state[segment].fill.tail <= fileByteCount
+      else { return [] }
       storage.map(mapping)
-      catalog.segments.show(mapping, slot: slot)
-      return catalog.unmapExcess(sparing: slot, upkeep, held)
+      held.state.index.segments.show(mapping, slot: slot)
+      return held.state.index.unmapExcess(sparing: slot, upkeep)
     }
     withExtendedLifetime(unmapped) {}
   }

@@ -5,15 +5,15 @@
 // A reader finds a location and pins its segment under the lock of one shard, and then reads the segment's address. So
 // unmapping first clears the address, then passes each shard's lock once, and then looks at the pins. If a reader took
 // its shard's lock before, its pin is seen. If it took the lock after, it sees no address, and reads through the file.
-extension Catalog {
+extension CatalogWriter {
   /// Unmaps segments until no more are mapped than the limit allows. A segment stays mapped if it takes records or owes
   /// a sync, if a reader has it pinned, or if a `Blob` holds it. The upkeep lock is needed because upkeep reads
   /// segments without a pin. The caller releases the mappings without the commit lock, because that takes time.
-  func unmapExcess(
-    sparing spared: Int? = nil, _ upkeep: borrowing UpkeepLock.Held, _ held: borrowing CommitLock.Held
+  mutating func unmapExcess(
+    sparing spared: Int? = nil, _ upkeep: borrowing UpkeepLock.Held
   ) -> [Mapping] {
     var unmapped: [Mapping] = []
-    var looks = segments.segments.count
+    var looks = segments.all.count
     while segments.mappedCount > segments.mappedLimit, looks > 0 {
       looks -= 1
       guard let segment = segments.nextInTurn(), segment.slot != spared, let mapping = unmap(segment) else { continue }
@@ -22,23 +22,16 @@ extension Catalog {
     return unmapped
   }
 
-  private func unmap(_ segment: Segment) -> Mapping? {
-    guard segment.isAtRest, let storage = segment.storage, let mapping = storage.mapping else { return nil }
+  private mutating func unmap(_ segment: Segment) -> Mapping? {
+    guard segments[segment].isAtRest, let storage = segment.storage, let mapping = storage.mapping else { return nil }
     segments.show(nil, slot: segment.slot)
     keys.passLocks()
     contents.passLocks()
     // In this order, because a reader that has made a `Blob` releases its pin after that.
-    if segments.isPinned(segment.slot) || storage.unmap() == nil {
+    if catalog.segments.isPinned(segment.slot) || storage.unmap() == nil {
       segments.show(mapping, slot: segment.slot)
       return nil
     }
     return mapping
-  }
-}
-
-extension Segment {
-  /// True if the segment takes no records and everything in it was synced.
-  fileprivate var isAtRest: Bool {
-    state == .sealed && pendingCount == 0 && unfilled.isEmpty && !isDirty && !isBeingFlushed
   }
 }

@@ -18,27 +18,24 @@ final class ReadAhead: StorePart {
     _ operations: [PendingOperation], _ crowds: Crowds = [:], looks: Int = OriginalSources.mostCrowdLooks
   ) -> HeadsAhead? {
     let heads = newHeads
-    for (index, operation) in operations.enumerated() {
-      if operation.removesAllStyles {
-        readStyles(of: operation.hash, heads)
+    for index in operations.indices {
+      let hash = operations[index].hash
+      if operations[index].removesAllStyles {
+        readStyles(of: hash, heads)
         continue
       }
-      guard let record = operation.record else {
-        _ = readEntry(of: operation, heads)
-        continue
-      }
-      if Style.isOriginal(operation.style, tag: operation.hash.styleTag) {
-        let isLookedAt = looks < OriginalSources.mostCrowdLooks && catalog.keys.lastChange(operation.hash) != nil
-        readStyles(beside: operation, isLookedAt ? crowds[index]?.outdated ?? [] : nil, heads)
+      if operations[index].record != nil, Style.isOriginal(operations[index].style, tag: hash.styleTag) {
+        let isLookedAt = looks < OriginalSources.mostCrowdLooks && catalog.keys.lastChange(hash) != nil
+        readStyles(beside: operations[index], isLookedAt ? crowds[index]?.outdated ?? [] : nil, heads)
       } else {
-        _ = readEntry(of: operation, heads)
+        _ = readEntry(hash, operations[index].url, operations[index].style, heads)
       }
       // If segments are mapped, the put has just looked at these.
-      guard let heads else { continue }
+      guard let heads, let record = operations[index].record else { continue }
       if record.shared != nil || !record.others.isEmpty {
-        readPayload(catalog.hasher.content(operation.digest), heads) { _ in false }
+        readPayload(catalog.hasher.content(operations[index].digest), heads) { _ in false }
       }
-      if operation.original != nil { readOriginal(of: operation.url, operation.hash, heads) }
+      if operations[index].original != nil { readOriginal(of: operations[index].url, hash, heads) }
     }
     return heads
   }

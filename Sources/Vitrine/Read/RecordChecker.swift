@@ -56,7 +56,7 @@ final class RecordChecker: StorePart {
         guard gate.isReadOnly || !gate.isClosed, carriedRecords.withLock({ $0[location] != nil }) else { return false }
         guard gate.isReadOnly else { return try write(bytes, carriedFor: location, into: try storage.openFile(), held) }
         try storage.mapPrivately()
-        catalog.segments.remap(segment)
+        held.state.index.segments.remap(segment)
         return try write(bytes, carriedFor: location, into: try storage.readable(), held)
       }
     } catch {
@@ -97,14 +97,13 @@ final class RecordChecker: StorePart {
     _ bytes: [UInt8], carriedFor location: Location, into file: any File, _ held: borrowing CommitLock.Held
   ) throws(SystemError) -> Bool {
     guard let segment = catalog.segments.segment(location.slot),
-      location.offset + bytes.count <= min(segment.byteCount, segment.readableByteCount),
+      location.offset + bytes.count <= min(held.state[segment].byteCount, segment.readableByteCount),
       bytes.withUnsafeBytes({ bytes in
         RecordHeader(bytes)?.isIntact(in: bytes, seed: catalog.segments.seed(location)) ?? false
       })
     else { return false }
     try file.write(bytes, at: location.offset)
-    segment.isDirty = true
-    segment.owesSync = true
+    held.state[segment].sync.owe()
     return true
   }
 

@@ -26,20 +26,26 @@ final class Refresher: StorePart {
   func refresh() throws(StoreError) -> Bool {
     if gate.isClosed { throw .closed }
     return try upkeepLock.withLock { upkeep throws(StoreError) in
-      guard let follower = upkeep.state.follower else { return false }
+      if upkeep.state.follower == nil { return false }
       if lastOpen.kind == .created { return try refreshUnfinished() }
       guard folders.areStillNamed else { throw .storeRemoved }
-      forgetDeparted(follower)
-      if !follower.mustLoad, let changes = try readLog(follower, upkeep) {
-        follower.mustLoad = !commitLock.withLock { held in enter(changes, follower, held) }
-        if !follower.mustLoad {
-          forgetDeparted(follower)
-          return !changes.isEmpty
-        }
-      }
-      try load(follower, upkeep)
-      return true
+      return try refresh(&upkeep.state.follower!, upkeep)
     }
+  }
+
+  private func refresh(
+    _ follower: inout Follower, _ upkeep: borrowing UpkeepLock.Held
+  ) throws(StoreError) -> Bool {
+    forgetDeparted(&follower)
+    if !follower.mustLoad, let changes = try readLog(&follower, upkeep),
+      commitLock.withLock({ held in enter(changes, &follower, held) })
+    {
+      follower.endEntering()
+      forgetDeparted(&follower)
+      return !changes.isEmpty
+    }
+    try load(&follower, upkeep)
+    return true
   }
 
   /// Handles a store whose creation was cut short: once it is created, it is another store.
@@ -58,20 +64,22 @@ final class Refresher: StorePart {
   /// Reads the changes stored since the last refresh, with their segments mapped and in this catalog's slots. Returns
   /// nil if the log does not lead on from there. Until the changes are entered, the follower must load a snapshot.
   private func readLog(
-    _ follower: Follower, _ upkeep: borrowing UpkeepLock.Held
+    _ follower: inout Follower, _ upkeep: borrowing UpkeepLock.Held
   ) throws(StoreError) -> [Change]? {
     // The checkpoint is read first: every frame before its position is stored, unless a checkpoint has replaced it. A
     // checkpoint that is published later matters only if it has freed frames that are about to be read, and those then
     // fail their checks.
     let newest = try snapshotLoader.newestCheckpoint()
-    follower.mustLoad = true
+    follower.beginEntering()
+    var tail = follower.tail
+    defer { follower.advance(to: tail) }
     var changes: [Change] = []
     var missing: Set<Int> = []
     // A segment without a file was retired by a later frame, which must be read too.
     for _ in 0..<10 {
-      let isWhole = try follower.tail.follow(scanLog) { frame throws(StoreError) in
+      let isWhole = try tail.follow(scanLog) { frame throws(StoreError) in
         for change in frame {
-          guard let change = try relocate(change, follower, &missing, upkeep) else { return false }
+          guard let change = try relocate(change, &follower, &missing, upkeep) else { return false }
           changes.append(change)
         }
         return true
@@ -79,7 +87,7 @@ final class Refresher: StorePart {
       guard isWhole else { return nil }
       if missing.isEmpty { break }
     }
-    if let newest, newest.position.sequence > follower.tail.end.sequence || newest.identity.store != identity.store {
+    if let newest, newest.position.sequence > tail.end.sequence || newest.identity.store != identity.store {
       return nil
     }
     return changes
@@ -93,7 +101,7 @@ final class Refresher: StorePart {
 
   /// Returns the change in this catalog's slots; nil if it cannot be applied in place.
   private func relocate(
-    _ change: Change, _ follower: Follower, _ missing: inout Set<Int>, _ upkeep: borrowing UpkeepLock.Held
+    _ change: Change, _ follower: inout Follower, _ missing: inout Set<Int>, _ upkeep: borrowing UpkeepLock.Held
   ) throws(StoreError) -> Change? {
     switch change {
     case .put, .remove, .moved:
@@ -124,64 +132,68 @@ final class Refresher: StorePart {
   private func map(
     _ id: UInt64, _ byteCount: Int, _ upkeep: borrowing UpkeepLock.Held
   ) throws(StoreError) -> Segment? {
-    guard let slot = commitLock.withLock({ held in catalog.segments.takeSlot() }) else { return nil }
-    let segment = Segment(
-      id: id, slot: slot, byteCount: byteCount, stream: .spare, state: .spare, tail: SegmentHeader.byteCount)
-    do throws(SystemError) {
-      try folders.open(
-        segment, access: .readOnly, maps: reads == .mapped, account: catalog.segments.account)
-    } catch {
-      if error.code != SystemError.missing {
-        commitLock.withLock { held in catalog.segments.giveBack(slot: slot) }
-        throw .system(error)
+    let mapped = try commitLock.withLock { held throws(StoreError) -> Segment? in
+      guard let slot = held.state.index.segments.takeSlot() else { return nil }
+      let segment = Segment(
+        id: id, slot: slot, byteCount: byteCount, stream: .spare, state: .spare, tail: SegmentHeader.byteCount)
+      do throws(SystemError) {
+        try folders.open(
+          segment, held.state.index.segments, access: .readOnly, maps: reads == .mapped,
+          account: catalog.segments.account)
+      } catch {
+        if error.code != SystemError.missing {
+          held.state.index.segments.freeSlot(slot)
+          throw .system(error)
+        }
       }
-    }
-    commitLock.withLock { held in
-      catalog.segments.insert(segment, vouchedUpTo: 0, firstSequence: 0)
-      catalog.nextSegment = max(catalog.nextSegment, id &+ 1)
-      held.state.ledger.segments += segment.allocatedByteCount
+      held.state.index.segments.insert(segment, vouchedUpTo: 0, firstSequence: 0)
+      held.state.index.noteSegment(id)
+      held.state.ledger.add(held.state[segment].allocatedByteCount, to: .segments)
+      return segment
     }
     mappedSegments.trimMappings(upkeep)
-    return segment
+    return mapped
   }
 
   /// Applies the changes. Returns false if they do not fit the catalog.
   private func enter(
-    _ changes: [Change], _ follower: Follower, _ held: borrowing CommitLock.Held
+    _ changes: [Change], _ follower: inout Follower, _ held: borrowing CommitLock.Held
   ) -> Bool {
     lifetimes.noteUseTime()
-    guard catalog.advance(by: changes) else { return false }
+    guard held.state.index.advance(by: changes) else { return false }
     for case .put(let put) in changes where put.expires || lifetimes.limitsAge { expirations.note(put.hash, due: .min) }
-    for case .segmentRetired(let slot) in changes { depart(slot, follower, held) }
+    for case .segmentRetired(let slot) in changes { depart(slot, &follower, held) }
     return true
   }
 
   /// Retires a segment of which nothing is needed any more.
-  func depart(_ slot: Int, _ follower: Follower, _ held: borrowing CommitLock.Held) {
-    guard let segment = catalog.segments.segment(slot) else { return }
-    if segment.liveCount > 0 { _ = catalog.dropEntries(slot: slot, from: 0) }
-    segment.state = .retired
-    held.state.ledger.segments -= segment.allocatedByteCount
+  func depart(_ slot: Int, _ follower: inout Follower, _ held: borrowing CommitLock.Held) {
+    guard let segment = held.state.index.segment(slot) else { return }
+    if held.state[segment].live.count > 0 { _ = held.state.index.dropEntries(slot: slot, from: 0) }
+    held.state.index.segments.retire(segment)
+    held.state.ledger.add(-held.state[segment].allocatedByteCount, to: .segments)
     // A private mapping may belong to a file that stays and was opened anew.
-    if let storage = segment.storage, !storage.isPrivate { storage.noteUnlinked(segment.allocatedByteCount) }
-    follower.departing.append(slot)
+    if let storage = segment.storage, !storage.isPrivate {
+      storage.noteUnlinked(held.state[segment].allocatedByteCount)
+    }
+    follower.depart(slot)
   }
 
   /// Forgets departed segments that no reader has pinned any more. Each `Blob` keeps its segment mapped.
-  func forgetDeparted(_ follower: Follower) {
+  func forgetDeparted(_ follower: inout Follower) {
     guard !follower.departing.isEmpty else { return }
     commitLock.withLock { held in
-      follower.departing.removeAll { slot in
+      follower.forgetDeparted { slot in
         guard !catalog.segments.isPinned(slot) else { return false }
         checker.carriedRecords.withLock { carried in carried = carried.filter { $0.key.slot != slot } }
-        catalog.segments.remove(slot: slot)
-        catalog.segments.giveBack(slot: slot)
+        held.state.index.segments.remove(slot: slot)
+        held.state.index.segments.freeSlot(slot)
         return true
       }
     }
   }
 
-  func load(_ follower: Follower, _ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
+  func load(_ follower: inout Follower, _ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
     let loader = snapshotLoader
     if let found = try loader.newestCheckpoint(), found.identity.store != identity.store { throw .storeRemoved }
     let loaded = try loader.loadSnapshot(identity: identity, clock: environment.clock)
@@ -191,21 +203,21 @@ final class Refresher: StorePart {
     else {
       throw .unreadable(path: folders.root.path, reason: "what there is now is older or damaged")
     }
-    loaded.catalog.forgetReplayed()
+    loaded.index.writer.forgetReplayed()
     try commitLock.withLock { held throws(StoreError) in
-      try replaceCatalog(loaded, follower, held)
-      held.state.checkpoint.madeMilliseconds = CheckpointAccount(loaded.checkpoint).madeMilliseconds
+      try replaceCatalog(loaded, &follower, held)
+      held.state.checkpoint.follow(CheckpointAccount(loaded.checkpoint))
     }
     mappedSegments.trimMappings(upkeep)
     upkeep.state.checkpoints = loaded.checkpoint
-    forgetDeparted(follower)
+    forgetDeparted(&follower)
   }
 
   private func replaceCatalog(
-    _ loaded: LoadedStore, _ follower: Follower, _ held: borrowing CommitLock.Held
+    _ loaded: LoadedStore, _ follower: inout Follower, _ held: borrowing CommitLock.Held
   ) throws(StoreError) {
     let new = loaded.catalog
-    let (slots, gone) = try takeOver(new.segments, held)
+    let (slots, gone) = try takeOver(loaded.index.writer.segments, held)
     func place(_ location: Location) -> Location { Location(slot: slots[location.slot] ?? 0, offset: location.offset) }
     new.contents.relocate(place)
     new.keys.relocate { slot, hash in
@@ -218,15 +230,14 @@ final class Refresher: StorePart {
     catalog.contents.exchange(with: new.contents)
     catalog.keys.exchange(with: new.keys)
     catalog.useTimes.replace(with: new.useTimes)
-    catalog.takeCounts(of: new)
+    held.state.index.takeCounts(of: loaded.index.writer)
     expiry.noteIncomplete()
     checker.carriedRecords.withLock { carried in
       carried = Dictionary(uniqueKeysWithValues: loaded.inline.map { (place($0.key), $0.value) })
     }
     for slot in gone {
-      catalog.segments.segment(slot)?.liveCount = 0
-      catalog.segments.segment(slot)?.liveUnits = 0
-      depart(slot, follower, held)
+      if let segment = held.state.index.segment(slot) { held.state[segment].live = SegmentLive() }
+      depart(slot, &follower, held)
     }
     follower.begin(loaded, slots: slots)
   }
@@ -234,31 +245,35 @@ final class Refresher: StorePart {
   /// Enters the segments of a catalog just loaded. Known segments keep their slots; new ones get slots that no entry
   /// names. Returns the slot of each loaded segment, and the slots of segments that are gone.
   private func takeOver(
-    _ new: SegmentTable, _ held: borrowing CommitLock.Held
+    _ new: borrowing SegmentAccounts, _ held: borrowing CommitLock.Held
   ) throws(StoreError) -> (slots: [Int?], gone: [Int]) {
-    let live = catalog.segments
     var known: [UInt64: Segment] = [:]
-    for case let segment? in live.segments where segment.state != .retired { known[segment.id] = segment }
-    var slots = [Int?](repeating: nil, count: new.segments.count)
-    for case let segment? in new.segments where segment.state != .retired {
-      let (vouched, first) = (new.vouchedUpTo(segment.slot), new.firstSequence(segment.slot))
+    for case let segment? in held.state.index.segments.all where held.state[segment].state != .retired {
+      known[segment.id] = segment
+    }
+    var slots = [Int?](repeating: nil, count: new.all.count)
+    for case let segment? in new.all {
+      let account = new[segment]
+      if account.state == .retired { continue }
+      let (vouched, first) = (new.table.vouchedUpTo(segment.slot), new.table.firstSequence(segment.slot))
       // A private mapping does not show the bytes that the writer has put there since, so it is not kept.
       if let old = known[segment.id],
         segment.readableByteCount == 0 || (old.readableByteCount > 0 && old.storage?.isPrivate == false)
       {
         known[segment.id] = nil
         slots[segment.slot] = old.slot
-        held.state.ledger.segments += segment.allocatedByteCount - old.allocatedByteCount
-        old.takeState(of: segment)
-        live.setFirstSequence(first, slot: old.slot)
-        live.raiseMark(of: old, to: vouched)
+        held.state.ledger.add(account.allocatedByteCount - held.state[old].allocatedByteCount, to: .segments)
+        held.state[old].take(account)
+        held.state.index.segments.setFirstSequence(first, slot: old.slot)
+        catalog.segments.raiseMark(of: old, to: vouched)
       } else {
-        guard let slot = live.takeSlot() else {
+        guard let slot = held.state.index.segments.takeSlot() else {
           throw .system(SystemError(code: SystemError.noMemory, operation: "enter", path: segment.fileName))
         }
         slots[segment.slot] = slot
-        live.insert(Segment(segment, slot: slot), vouchedUpTo: vouched, firstSequence: first)
-        held.state.ledger.segments += segment.allocatedByteCount
+        let own = held.state.index.segments.segment(segment, account, slot: slot)
+        held.state.index.segments.insert(own, vouchedUpTo: vouched, firstSequence: first)
+        held.state.ledger.add(account.allocatedByteCount, to: .segments)
       }
     }
     return (slots, known.values.map(\.slot))

@@ -1,5 +1,5 @@
 // Protects the log: a frame is stored only if replay can apply it.
-extension Catalog {
+extension CatalogWriter {
   /// Returns whether ``apply(_:sequence:isChecked:)`` can make the changes of entries, unless memory is short. One
   /// lookup for each entry that is removed, replaced or moved.
   package func accepts(_ changes: some Collection<Change>) -> Bool {

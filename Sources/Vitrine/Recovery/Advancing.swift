@@ -1,5 +1,5 @@
 // How a reader's catalog catches up with a writer: it takes over many frames as one step.
-extension Catalog {
+extension CatalogWriter {
   /// Makes the changes of several frames together, in a catalog that other threads are reading. Returns false when
   /// memory is short or a change names an entry or segment that does not exist.
   ///
@@ -7,7 +7,7 @@ extension Catalog {
   /// record may no longer exist. So payloads are entered first, copies beside their originals, then each key's last
   /// state; removed entries are released at the end. There is no `removeAll` among the changes, and no location is
   /// used twice: a slot that the writer gives to a new segment is another one here.
-  func advance(by changes: [Change]) -> Bool {
+  mutating func advance(by changes: [Change]) -> Bool {
     for change in changes {
       switch change {
       case .put(let put):
@@ -36,24 +36,20 @@ extension Catalog {
 
   /// Enters the copy of a record; the original stays for now. The copied payload takes over the count of keys that
   /// the changes so far have given it at any of its locations.
-  private func claim(_ move: Change.Move) -> Bool {
-    let byteCount = (move.copiedHeadUnits + move.payloadUnits) * Unit.byteCount
-    guard let segment = segment(move.to.slot), move.to.offset + byteCount <= segment.byteCount else { return false }
-    if move.key != nil {
-      segment.liveUnits += move.copiedHeadUnits
-      segment.liveCount += 1
-    }
+  private mutating func claim(_ move: Change.Move) -> Bool {
+    let end = move.to.offset + (move.copiedHeadUnits + move.payloadUnits) * Unit.byteCount
+    guard segments.reaches(move.to.slot, end) else { return false }
+    if move.key != nil { segments.addLive(move.to.slot, units: move.copiedHeadUnits) }
     if let content = move.content {
       let count = contents.count(content, move.from)
       guard count > 0, contents.insert(content, move.to, count: count) else { return false }
-      segment.liveUnits += move.payloadUnits
-      segment.liveCount += 1
+      segments.addLive(move.to.slot, units: move.payloadUnits)
     }
-    segment.tail = max(segment.tail, move.to.offset + byteCount)
+    segments.raiseTail(move.to.slot, to: end)
     return true
   }
 
-  private func release(_ move: Change.Move) {
+  private mutating func release(_ move: Change.Move) {
     if move.key != nil { takeLive(move.from.slot, units: move.headUnits, sequence: 0) }
     if let content = move.content {
       contents.removeEntirely(content, move.from)
@@ -72,7 +68,7 @@ extension Catalog {
 
   /// Enters a key's new entry before the old one is removed: for a moment the key has two entries, rather than
   /// none.
-  private func enter(_ net: NetChange) -> Bool {
+  private mutating func enter(_ net: NetChange) -> Bool {
     for (location, entry) in net.entered {
       guard let put = entry.put else {
         // The entry is missing if a failed check has removed it here. The writer's check of the copy has not

@@ -1,5 +1,5 @@
 /// The catalog as a checkpoint holds it: written whole under the commit lock, read back at opening.
-extension Catalog {
+extension CatalogWriter {
   /// The checkpoint files have room for this many segments more than exist when keys are added and before a segment
   /// is made. So a checkpoint itself never needs more room: it is the operation that frees space when log and
   /// budget are full.
@@ -7,9 +7,9 @@ extension Catalog {
 
   /// Returns the length of a checkpoint file for the catalog, `more` keys, each of which may be the fourth that
   /// uses some blob, and `moreSegments` segments.
-  package func checkpointByteCount(moreKeys more: Int = 0, moreSegments: Int = Catalog.spareSegments) -> Int {
+  package func checkpointByteCount(moreKeys more: Int = 0, moreSegments: Int = CatalogWriter.spareSegments) -> Int {
     CheckpointHeader.fileByteCount(
-      keys: keyCount + more, blobs: blobCount + more, segments: segments.segments.count + moreSegments,
+      keys: keyCount + more, blobs: blobCount + more, segments: segments.all.count + moreSegments,
       largeCounts: contents.largeCounts.count + more)
   }
 
@@ -20,17 +20,17 @@ extension Catalog {
   ) throws(SystemError) {
     let writer = CheckpointBodyWriter(file: file, store: header.identity.store, generation: header.generation)
     var segmentCount = 0
-    for case let segment? in segments.segments where segment.state != .retired {
+    for case let segment? in segments.all where segments[segment].state != .retired {
       segmentCount += 1
-      writer.append(UInt64(segment.slot) | UInt64(segment.stream.rawValue) << 32)
+      writer.append(UInt64(segment.slot) | UInt64(segments[segment].stream.rawValue) << 32)
       writer.append(segment.id)
-      writer.append(UInt64(segment.byteCount))
-      writer.append(segment.state.code)
-      writer.append(UInt64(segment.tail))
-      writer.append(UInt64(segment.liveUnits))
-      writer.append(UInt64(segment.liveCount))
+      writer.append(UInt64(segments[segment].byteCount))
+      writer.append(segments[segment].state.code)
+      writer.append(UInt64(segments[segment].fill.tail))
+      writer.append(UInt64(segments[segment].live.units))
+      writer.append(UInt64(segments[segment].live.count))
       writer.append(UInt64(mark(segment)))
-      writer.append(segments.firstSequence(segment.slot))
+      writer.append(catalog.segments.firstSequence(segment.slot))
     }
     var keyCount = 0
     for shard in 0..<KeyTable.shardCount {
@@ -54,7 +54,7 @@ extension Catalog {
       writer.append(location.bits)
       writer.append(UInt64(count))
     }
-    let readings = useTimes.readings(at: keys.clock)
+    let readings = catalog.useTimes.readings(at: keys.clock)
     for reading in readings {
       writer.append(UInt64(reading.stamp))
       writer.append(UInt64(bitPattern: reading.time))
@@ -73,13 +73,14 @@ extension Catalog {
 
   /// Reads the catalog of a checkpoint; nil if any of it is damaged or contradicts itself. If the file is too short
   /// for the counts in its header, nothing is allocated.
-  package static func read(from file: any File, header: CheckpointHeader) -> Catalog? {
+  package static func read(from file: any File, header: CheckpointHeader) -> CatalogWriter? {
     guard let byteCount = try? file.status().byteCount, header.leastFileByteCount <= byteCount else { return nil }
-    guard let catalog = Catalog(identity: header.identity) else { return nil }
-    return catalog.fill(CheckpointBodyReader(file: file, header: header), header) ? catalog : nil
+    guard var writer = CatalogWriter(identity: header.identity) else { return nil }
+    guard writer.fill(CheckpointBodyReader(file: file, header: header), header) else { return nil }
+    return writer
   }
 
-  private func fill(_ body: CheckpointBodyReader, _ header: CheckpointHeader) -> Bool {
+  private mutating func fill(_ body: CheckpointBodyReader, _ header: CheckpointHeader) -> Bool {
     for _ in 0..<header.segmentCount {
       guard let place = body.next(), let id = body.next(), let byteCount = body.next(), let code = body.next(),
         let tail = body.next(), let liveUnits = body.next(), let liveCount = body.next(), let vouched = body.next(),
@@ -89,13 +90,12 @@ extension Catalog {
         liveUnits <= 1 << 40, liveCount <= 1 << 40, id < UInt64(1) << 62
       else { return false }
       let slot = Int(place & 0xFFFF_FFFF)
-      guard slot < SegmentTable.slotLimit, slot >= segments.segments.count || segments.segments[slot] == nil else {
+      guard slot < SegmentTable.slotLimit, slot >= segments.all.count || segments.all[slot] == nil else {
         return false
       }
       let segment = Segment(
         id: id, slot: slot, byteCount: Int(byteCount), stream: stream, state: state, tail: Int(tail))
-      segment.liveUnits = Int(liveUnits)
-      segment.liveCount = Int(liveCount)
+      segments[segment].live = SegmentLive(units: Int(liveUnits), count: Int(liveCount))
       segments.insert(segment, vouchedUpTo: Int(vouched), firstSequence: first)
     }
     for shard in 0..<KeyTable.shardCount {
@@ -131,7 +131,7 @@ extension Catalog {
       let bounded = min(max(Int64(bitPattern: time), -1 << 60), 1 << 60)
       readings.append(UseTimes.Reading(stamp: UInt32(truncatingIfNeeded: stamp), time: bounded))
     }
-    useTimes.withLock { $0 = UseTimes(readings) }
+    catalog.useTimes.withLock { $0 = UseTimes(readings) }
     keys.clock.set(header.recency)
     logicalByteCount = header.logicalByteCount
     nextSegment = header.nextSegment
@@ -140,7 +140,7 @@ extension Catalog {
 
   /// Returns whether a location lies in a segment of the catalog.
   private func names(_ location: Location) -> Bool {
-    location.offset >= SegmentHeader.byteCount && location.offset < segments.plannedByteCount(location.slot)
+    location.offset >= SegmentHeader.byteCount && location.offset < catalog.segments.plannedByteCount(location.slot)
   }
 }
 

@@ -2,14 +2,14 @@
 ///
 /// The reader's catalog has slots of its own. If the writer gives a slot to a new segment while a reader still
 /// borrows from the old one, the new segment gets another slot here. So no refresh waits for a borrow.
-final class Follower {
-  var tail: LogTail
+struct Follower {
+  private(set) var tail: LogTail
   /// The catalog's slot for each slot of the writer.
   private(set) var slots: [Int?]
   /// The catalog's slots of removed segments, until no reader has them pinned.
-  var departing: [Int] = []
+  private(set) var departing: [Int] = []
   /// Frames were read but not entered, or the tail has lost the log: the reader must load the whole store again.
-  var mustLoad = false
+  private(set) var mustLoad = false
 
   /// The number of complete loads after the opening.
   private(set) var loadCount = 0
@@ -17,16 +17,29 @@ final class Follower {
   /// Starts with a newly loaded catalog, which has the writer's slots.
   init(_ loaded: LoadedStore) {
     tail = LogTail(end: loaded.end)
-    slots = loaded.catalog.segments.segments.map { $0.flatMap { $0.state == .retired ? nil : $0.slot } }
+    slots = loaded.index.writer.segments.all.map { segment in
+      segment.flatMap { loaded.index.writer.segments[$0].state == .retired ? nil : $0.slot }
+    }
   }
 
   /// Starts again with a newly loaded catalog, whose segments were given the slots of another catalog.
-  func begin(_ loaded: LoadedStore, slots: [Int?]) {
+  mutating func begin(_ loaded: LoadedStore, slots: [Int?]) {
     tail = LogTail(end: loaded.end)
     self.slots = slots
     mustLoad = false
     loadCount += 1
   }
+
+  /// Notes that frames are being read: until they are entered, the reader must load the whole store.
+  mutating func beginEntering() { mustLoad = true }
+  mutating func endEntering() { mustLoad = false }
+
+  /// Notes how far the log has been read.
+  mutating func advance(to tail: LogTail) { self.tail = tail }
+
+  mutating func depart(_ slot: Int) { departing.append(slot) }
+  /// Forgets the departed segments for which `isFree` returns true.
+  mutating func forgetDeparted(_ isFree: (Int) -> Bool) { departing.removeAll(where: isFree) }
 
   subscript(slot: Int) -> Int? {
     get { slot < slots.count ? slots[slot] : nil }

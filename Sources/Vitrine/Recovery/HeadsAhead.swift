@@ -21,12 +21,11 @@ package final class HeadsAhead {
   }
 }
 
-extension Catalog {
-  /// Returns the header at a location under the commit lock: the one read ahead, or else that of
-  /// ``record(at:checks:)``.
+extension CatalogWriter {
+  /// Returns the header at a location: the one read ahead, or else that of ``Catalog/record(at:checks:)``.
   @inline(__always)
   package func lockedRecord(at location: Location, checks: Bool) -> RecordView? {
-    if let heads, let view = heads.view(at: location, in: segments.id(location.slot)) { return view }
-    return record(at: location, checks: checks)
+    if let heads, let view = heads.view(at: location, in: catalog.segments.id(location.slot)) { return view }
+    return catalog.record(at: location, checks: checks)
   }
 }

@@ -34,18 +34,17 @@ package struct Loader {
     }
     // A checkpoint copied in from another store is ignored.
     for index in checkpoints.slots.indices where checkpoints.slots[index].header?.identity.store != identity.store {
-      checkpoints.slots[index].header = nil
+      checkpoints.leaveOut(index)
     }
     if !rebuilding {
-      for index in checkpoints.order {
-        guard let header = checkpoints.slots[index].header, let file = checkpoints.slots[index].file,
-          let catalog = besideWriter.map({ $0.readCatalog(from: file, header) })
-            ?? Catalog.read(from: file, header: header)
+      for slot in checkpoints.order {
+        guard let header = checkpoints.slots[slot].header, let file = checkpoints.slots[slot].file,
+          let index = readIndex(from: file, header, besideWriter)
         else { continue }
-        checkpoints.current = index
+        checkpoints.use(slot)
         // Beside a writer, the log is opened as late as possible: fewer of its files were reused by then.
         let scan = try openLog(identity)
-        let replayed = replay(catalog, header, identity, scan, checkpoints, isNewest: index == checkpoints.order.first)
+        let replayed = replay(index, header, identity, scan, checkpoints, isNewest: slot == checkpoints.order.first)
         if var loaded = replayed {
           if besideWriter != nil { try catchUp(&loaded) }
           return try finish(loaded, storeFileNeedsHealing: stored == nil || !stored!.hasSameOptions(as: identity))
@@ -58,6 +57,16 @@ package struct Loader {
       .run(checkpoints: checkpoints)
     loaded.newestOpening = max(loaded.newestOpening, newestOpening(checkpoints, scan))
     return try finish(loaded, storeFileNeedsHealing: stored == nil)
+  }
+
+  private func readIndex(
+    from file: any File, _ header: CheckpointHeader, _ besideWriter: WriterBeside?
+  ) -> LoadedIndex? {
+    let read =
+      besideWriter == nil
+      ? CatalogWriter.read(from: file, header: header) : besideWriter?.readIndex(from: file, header)
+    guard let read else { return nil }
+    return LoadedIndex(read)
   }
 
   private func openCheckpoints() throws(StoreError) -> CheckpointSet {
@@ -74,16 +83,16 @@ package struct Loader {
 
   /// Returns nil if the log does not reach back to an older checkpoint: then the segments tell more.
   private func replay(
-    _ catalog: Catalog, _ header: CheckpointHeader, _ identity: StoreIdentity, _ scan: WALScan,
+    _ index: LoadedIndex, _ header: CheckpointHeader, _ identity: StoreIdentity, _ scan: WALScan,
     _ checkpoints: CheckpointSet, isNewest: Bool
   ) -> LoadedStore? {
-    var target = Replaying(catalog: catalog)
-    catalog.isReplaying = true
+    var target = Replaying(index: index)
+    index.writer.isReplaying = true
     let replay = WALReplay.run(scan, from: header.position, isClean: header.isClean && isNewest, into: &target)
-    catalog.isReplaying = false
+    index.writer.isReplaying = false
     if replay.isDamaged && !isNewest { return nil }
     var loaded = LoadedStore(
-      identity: identity, catalog: catalog, kind: .recovered, end: replay.end, scan: scan, chain: replay.chain,
+      identity: identity, index: index, kind: .recovered, end: replay.end, scan: scan, chain: replay.chain,
       durableSequence: max(replay.durableSequence, header.position.sequence),
       newestOpening: newestOpening(checkpoints, scan), checkpoint: checkpoints, inline: target.inline)
     loaded.replayedCount = replay.changeCount
@@ -100,16 +109,16 @@ package struct Loader {
   }
 
   /// Rule 9: drops the keys that whole frames behind the damage touch. The segments are attached.
-  private func drop(_ replay: WALReplay, _ catalog: Catalog) -> Int {
+  private func drop(_ replay: WALReplay, _ index: LoadedIndex) -> Int {
     var dropped = 0
     for shard in 0..<KeyTable.shardCount {
-      for entry in catalog.keys.copy(shard: shard) {
+      for entry in index.writer.catalog.keys.copy(shard: shard) {
         let hash = entry.hash(shard: shard)
         guard replay.laterRemovesAll || replay.laterKeys.contains(hash.stored) else {
           continue
         }
-        catalog.apply(
-          CollectionOfOne(.remove(hash, catalog.displaced(at: entry.location))), sequence: 0, isChecked: false)
+        let displaced = index.writer.displaced(at: entry.location)
+        index.writer.apply(CollectionOfOne(.remove(hash, displaced)), sequence: 0, isChecked: false)
         dropped += 1
       }
     }
@@ -125,14 +134,12 @@ package struct Loader {
     var loaded = loaded
     loaded.storeFileNeedsHealing = storeFileNeedsHealing
     var known: Set<String> = []
-    let segments = loaded.catalog.segments.segments.compactMap { $0 }.filter { $0.state != .retired }
-    loaded.catalog.segments.mappedLimit = folders.resources.mappedSegments
-    let oldest = oldestMapped(loaded.catalog)
-    for segment in segments {
+    let oldest = oldestMapped(loaded.index)
+    for segment in present(loaded.index) {
       known.insert(segment.fileName)
       try attach(segment, mappedFrom: oldest, &loaded)
     }
-    if let replay = loaded.distrusted { loaded.droppedCount += drop(replay, loaded.catalog) }
+    if let replay = loaded.distrusted { loaded.droppedCount += drop(replay, loaded.index) }
     let entries = try system { () throws(SystemError) in try folders.segments.entries() }
     for entry in entries where !known.contains(entry.name) && entry.kind == .file {
       if SegmentHeader.segment(ofFile: entry.name) != nil { loaded.orphans.append(entry.name) }
@@ -142,30 +149,34 @@ package struct Loader {
 
   /// Leaves an open segment as it is. If there are more segments than may be mapped, maps those with numbers from
   /// `oldest` on.
-  private func open(_ segment: Segment, mappedFrom oldest: UInt64, _ catalog: Catalog) throws(SystemError) {
+  private func open(_ segment: Segment, mappedFrom oldest: UInt64, _ index: LoadedIndex) throws(SystemError) {
     if segment.isAttached { return }
     try folders.open(
-      segment, access: access, maps: mapsSegments && segment.id >= oldest,
-      account: account ?? catalog.segments.account)
+      segment, index.writer.segments, access: access, maps: mapsSegments && segment.id >= oldest,
+      account: account ?? index.writer.catalog.segments.account)
+  }
+
+  /// The segments that the log has not retired.
+  private func present(_ index: LoadedIndex) -> [Segment] {
+    index.writer.segments.all.compactMap { $0 }.filter { index.writer.segments[$0].state != .retired }
   }
 
   /// Returns the number of the oldest segment to map if there are more than may be mapped.
-  private func oldestMapped(_ catalog: Catalog) -> UInt64 {
-    let numbers = catalog.segments.segments.compactMap { $0 }.filter { $0.state != .retired }.map(\.id)
-    return numbers.sorted(by: >).prefix(folders.resources.mappedSegments).last ?? 0
+  private func oldestMapped(_ index: LoadedIndex) -> UInt64 {
+    present(index).map(\.id).sorted(by: >).prefix(folders.resources.mappedSegments).last ?? 0
   }
 
   /// Opens the segments of a log beside a writer. A segment without a file was retired by a later frame, after its
   /// records were moved or removed. So the log is read on until every segment has its file. If none of it helps,
   /// the missing segments count as missing.
   private func catchUp(_ loaded: inout LoadedStore) throws(StoreError) {
-    let catalog = loaded.catalog
+    let index = loaded.index
     for _ in 0..<Loader.mostCatchingUp {
       var isMissing = false
-      let oldest = oldestMapped(catalog)
-      for case let segment? in catalog.segments.segments where segment.state != .retired {
+      let oldest = oldestMapped(index)
+      for segment in present(index) {
         do throws(SystemError) {
-          try open(segment, mappedFrom: oldest, catalog)
+          try open(segment, mappedFrom: oldest, index)
         } catch {
           guard error.code == SystemError.missing else { throw .system(error) }
           isMissing = true
@@ -173,10 +184,10 @@ package struct Loader {
       }
       if !isMissing || loaded.distrusted != nil { return }
       let scan = try openLog(loaded.identity)
-      var target = Replaying(catalog: catalog, inline: loaded.inline)
-      catalog.isReplaying = true
+      var target = Replaying(index: index, inline: loaded.inline)
+      index.writer.isReplaying = true
       let replay = WALReplay.run(scan, from: loaded.end, into: &target)
-      catalog.isReplaying = false
+      index.writer.isReplaying = false
       loaded.inline = target.inline
       loaded.replayedCount += replay.changeCount
       loaded.end = replay.end
@@ -195,58 +206,60 @@ package struct Loader {
   private func attach(
     _ segment: Segment, mappedFrom oldest: UInt64, _ loaded: inout LoadedStore
   ) throws(StoreError) {
-    let catalog = loaded.catalog
+    let index = loaded.index
     var problem: String?
     var mapped = 0
     var isWhole = false
     do throws(SystemError) {
-      try open(segment, mappedFrom: oldest, catalog)
+      try open(segment, mappedFrom: oldest, index)
       mapped = segment.readableByteCount
-      isWhole = mapped >= segment.byteCount
+      isWhole = mapped >= index.writer.segments[segment].byteCount
       if !isWhole {
         // A seal may have cut the file to its records. Its frame may be in the log, or lost with the power.
-        segment.byteCount = max(mapped, segment.tail)
+        index.writer.segments[segment].set(byteCount: max(mapped, index.writer.segments[segment].fill.tail))
         // If the process died after the cut, a loss of power may undo it: no checkpoint counts on it before a sync.
-        segment.isDirty = true
-        segment.owesSync = true
+        index.writer.segments[segment].sync.owe()
       }
-      if mapped < segment.tail { problem = "is \(segment.tail - mapped) bytes short" }
+      let tail = index.writer.segments[segment].fill.tail
+      if mapped < tail { problem = "is \(tail - mapped) bytes short" }
     } catch {
       // Only a missing file is lost: with too many files open, for example, no entry may be dropped.
       guard error.code == SystemError.missing else { throw .system(error) }
       problem = "is missing"
     }
-    catalog.segments.insert(
-      segment, vouchedUpTo: catalog.segments.vouchedUpTo(segment.slot),
-      firstSequence: catalog.segments.firstSequence(segment.slot))
-    guard segment.liveCount > 0 || segment.state != .spare, let problem else {
-      if !isWhole, segment.state == .spare { segment.state = .sealed }
+    let (vouched, first) = (
+      loaded.catalog.segments.vouchedUpTo(segment.slot), loaded.catalog.segments.firstSequence(segment.slot)
+    )
+    index.writer.segments.insert(segment, vouchedUpTo: vouched, firstSequence: first)
+    let account = index.writer.segments[segment]
+    guard account.live.count > 0 || account.state != .spare, let problem else {
+      if !isWhole, account.state == .spare { index.writer.segments[segment].seal() }
       return
     }
-    if segment.state == .open { segment.state = .sealed }
-    let dropped = catalog.dropEntries(slot: segment.slot, from: mapped)
+    if account.state == .open { index.writer.segments[segment].seal() }
+    let dropped = index.writer.dropEntries(slot: segment.slot, from: mapped)
     loaded.droppedCount += dropped
     loaded.isClean = false
     if dropped > 0 { loaded.notes.append("\(segment.fileName) \(problem): \(dropped) entries dropped") }
   }
 }
 
-/// The catalog during replay of a log, and the records that frames carry inline.
+/// The index during replay of a log, and the records that frames carry inline.
 private struct Replaying: ReplayTarget {
-  let catalog: Catalog
+  let index: LoadedIndex
   var inline: [Location: InlineRecord] = [:]
 
-  func expect(changeCount: Int) { catalog.expect(changeCount) }
+  func expect(changeCount: Int) { index.writer.expect(changeCount) }
 
   func prefetch(_ change: Change) {
     guard case .put(let put) = change else { return }
-    catalog.keys.prefetch(put.hash)
-    catalog.contents.prefetch(put.content)
+    index.writer.keys.prefetch(put.hash)
+    index.writer.contents.prefetch(put.content)
   }
 
   mutating func apply(_ changes: ArraySlice<Change>, sequence: UInt64, file: WALScan.Found) -> Bool {
     for change in changes { note(change, file) }
-    return catalog.apply(changes, sequence: sequence, isChecked: false)
+    return index.writer.apply(changes, sequence: sequence, isChecked: false)
   }
 
   /// Keeps the record that a change carries inline, and drops those whose place another record or segment has

@@ -46,9 +46,10 @@ package struct Rebuild {
   }
 
   package func run(checkpoints: CheckpointSet) throws(StoreError) -> LoadedStore {
-    guard let catalog = Catalog(identity: identity) else {
+    guard var writer = CatalogWriter(identity: identity) else {
       throw .system(SystemError(code: SystemError.noMemory, operation: "allocate", path: "index"))
     }
+    let catalog = writer.catalog
     var newest: [Key: KeyRecord] = [:]
     var payloads: [Blob: (location: Location, units: Int)] = [:]
     var newestSequence: UInt64 = 0
@@ -58,13 +59,13 @@ package struct Rebuild {
     for (index, id) in ids.enumerated() {
       progress?(index, ids.count)
       let opened = try system { () throws(SystemError) in try open(id) }
-      guard let (file, length) = opened, length > SegmentHeader.byteCount, let slot = catalog.segments.takeSlot()
+      guard let (file, length) = opened, length > SegmentHeader.byteCount, let slot = writer.segments.takeSlot()
       else { continue }
-      catalog.nextSegment = max(catalog.nextSegment, id &+ 1)
+      writer.noteSegment(id)
       let bytes = (try? file.read(0..<SegmentHeader.byteCount)) ?? []
       let head = bytes.withUnsafeBytes { SegmentHeader($0) }
       if let head, head.store != identity.store {
-        catalog.segments.giveBack(slot: slot)
+        writer.segments.freeSlot(slot)
         continue
       }
       let byteCount = SegmentHeader.bound(length, store: identity.store, segment: id, head: head)
@@ -90,11 +91,11 @@ package struct Rebuild {
           newest[key] = KeyRecord(header: record.header, location: location)
         }, damage: { leftOut.note(SegmentHeader.fileName(id), $0, $1) })
       guard found else {
-        catalog.segments.giveBack(slot: slot)
+        writer.segments.freeSlot(slot)
         continue
       }
-      segment.tail = end
-      catalog.segments.insert(segment, vouchedUpTo: 0, firstSequence: 0)
+      writer.segments[segment].fill.set(tail: end)
+      writer.segments.insert(segment, vouchedUpTo: 0, firstSequence: 0)
     }
     progress?(ids.count, ids.count)
     let gone = LoggedRemovals(scan)
@@ -116,13 +117,13 @@ package struct Rebuild {
         {
           continue
         }
-        if enter(hash, record, payloads, catalog, stamp: UInt32(truncatingIfNeeded: rank + 1)), isOriginal {
+        if enter(hash, record, payloads, &writer, stamp: UInt32(truncatingIfNeeded: rank + 1)), isOriginal {
           originals[key.url] = record.header.digest
         }
       }
     }
     var loaded = LoadedStore(
-      identity: identity, catalog: catalog, kind: .rebuilt,
+      identity: identity, index: LoadedIndex(writer), kind: .rebuilt,
       end: WALPosition(use: scan.newestUse, offset: WALFileHeader.frameStart, sequence: 0), scan: scan, chain: [],
       durableSequence: 0, newestOpening: Sequence.opening(newestSequence), checkpoint: checkpoints, inline: [:])
     loaded.mayHaveLostRemovals = true
@@ -152,17 +153,17 @@ package struct Rebuild {
   }
 
   private func enter(
-    _ hash: KeyHash, _ record: KeyRecord, _ payloads: [Blob: (location: Location, units: Int)], _ catalog: Catalog,
-    stamp: UInt32
+    _ hash: KeyHash, _ record: KeyRecord, _ payloads: [Blob: (location: Location, units: Int)],
+    _ writer: inout CatalogWriter, stamp: UInt32
   ) -> Bool {
     let header = record.header
     guard
       let payload = header.carriesPayload
         ? (record.location, header.payloadUnits) : payloads[Blob(digest: header.digest, origin: header.origin)]
     else { return false }
-    catalog.enter(
+    writer.enter(
       hash, location: record.location, headUnits: header.headUnits, logicalByteCount: header.logicalByteCount,
-      content: catalog.hasher.content(header.digest), payload: payload, expires: header.expiration != 0,
+      content: writer.catalog.hasher.content(header.digest), payload: payload, expires: header.expiration != 0,
       stamp: stamp)
     return true
   }

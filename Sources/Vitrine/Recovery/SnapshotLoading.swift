@@ -7,11 +7,11 @@ struct WriterBeside {
   /// A longer checkpoint is not held in memory beside the index made from it: 40 million entries.
   private static let mostCopied = 1 << 30
 
-  func readCatalog(from file: any File, _ header: CheckpointHeader) -> Catalog? {
+  func readIndex(from file: any File, _ header: CheckpointHeader) -> CatalogWriter? {
     guard copiesFirst, header.leastFileByteCount <= WriterBeside.mostCopied,
       let copy = try? file.copied(byteCount: header.leastFileByteCount)
-    else { return Catalog.read(from: file, header: header) }
-    return Catalog.read(from: MappedFile(copy, isPrivate: false), header: header)
+    else { return CatalogWriter.read(from: file, header: header) }
+    return CatalogWriter.read(from: MappedFile(copy, isPrivate: false), header: header)
   }
 }
 

@@ -41,14 +41,15 @@ package struct StoreFolders: Sendable {
   /// Opens the file of a segment, and maps it if `maps`, as far as file and segment reach. If the process has no mapping
   /// left, the segment stays unmapped.
   package func open(
-    _ segment: Segment, access: FileAccess, maps: Bool, account: StorageAccount
+    _ segment: Segment, _ accounts: borrowing SegmentAccounts, access: FileAccess, maps: Bool, account: StorageAccount
   ) throws(SystemError) {
     let file = try segments.openFile(segment.fileName, access)
     let status = try file.status()
-    let readable = min(status.byteCount, segment.byteCount)
-    segment.attach(
-      file: cached(file, segment: segment.id, access: access),
+    let byteCount = accounts[segment].byteCount
+    let readable = min(status.byteCount, byteCount)
+    accounts.attach(
+      segment, file: cached(file, segment: segment.id, access: access),
       mapping: maps && readable > 0 ? try Segment.map(file, byteCount: readable) : nil, byteCount: readable,
-      allocatedByteCount: status.chargedByteCount(atMost: segment.byteCount), account: account, access: access)
+      allocatedByteCount: status.chargedByteCount(atMost: byteCount), account: account, access: access)
   }
 }

@@ -1,5 +1,10 @@
-/// One segment file, as the writer knows it. All mutable state is guarded by the store's commit lock; readers use
-/// the ``SegmentTable``.
+import Synchronization
+
+/// One segment file, as the writer knows it. Its account, which changes with the records in it, is reachable through the
+/// ``SegmentAccounts`` alone; readers use the ``SegmentTable``.
+///
+/// Invariant: `storage` is set before other threads know the segment, or by the only writer while no entry names it.
+/// `ledger` is initialized memory of this segment until deinit, and only code with the accounts touches it.
 package final class Segment: @unchecked Sendable {
   package enum State: Sendable, Equatable {
     /// Made and empty.
@@ -16,6 +21,32 @@ package final class Segment: @unchecked Sendable {
   package let slot: Int
   /// Nil if the file is missing, and until recovery has opened it.
   @exclusivity(unchecked) package private(set) var storage: SegmentStorage?
+  /// Held from before a sync of its file until the store has noted the result.
+  package let syncLock = RawLock()
+  private let retired = Atomic<Bool>(false)
+  private let memory: UnsafeMutablePointer<SegmentAccount>
+
+  package init(id: UInt64, slot: Int, byteCount: Int, stream: StreamKind, state: State, tail: Int) {
+    self.id = id
+    self.slot = slot
+    memory = .allocate(capacity: 1)
+    memory.initialize(to: SegmentAccount(byteCount: byteCount, stream: stream, state: state, tail: tail))
+  }
+
+  deinit {
+    syncLock.destroy()
+    memory.deinitialize(count: 1)
+    memory.deallocate()
+  }
+
+  /// The account's memory, for ``SegmentAccounts``.
+  @inline(__always)
+  func account(_ key: borrowing SegmentAccounts) -> UnsafeMutablePointer<SegmentAccount> { memory }
+
+  /// True from the frame on that retires it. Any thread.
+  package var isRetired: Bool { retired.load(ordering: .acquiring) }
+
+  // MARK: The file
 
   /// Whether the file exists.
   package var isAttached: Bool { storage != nil }
@@ -39,73 +70,6 @@ package final class Segment: @unchecked Sendable {
   @inline(__always)
   package var hasDamagedPages: Bool { BusErrors.haveHappened && storage?.hasDamagedPages ?? false }
 
-  /// Held from before a sync of its file until the store has noted the result.
-  package let syncLock = RawLock()
-  /// Nil where the file system does not allow it. Set before the segment takes records, closed when it takes no
-  /// more.
-  @exclusivity(unchecked) package var window: FillWindow?
-  /// The capacity of the file in bytes.
-  @exclusivity(unchecked) package var byteCount: Int
-  /// Bytes of disk space that the ledger counts for it.
-  package var allocatedByteCount = 0
-  package var stream: StreamKind
-  @exclusivity(unchecked) package var state: State { didSet { if state != oldValue { keepFile() } } }
-  /// The offset of the next reservation.
-  @exclusivity(unchecked) package var tail: Int
-  @exclusivity(unchecked) package var liveUnits = 0
-  /// Live key records plus live payloads.
-  @exclusivity(unchecked) package var liveCount = 0
-  /// Heads that compaction copied here for a payload that other keys use, after their own keys were gone. They are
-  /// dead but bound to those payloads, so no compaction gains their space. Not kept from one opening to the next.
-  @exclusivity(unchecked) package var boundUnits = 0
-  /// Offsets of reservations that are not filled yet.
-  @exclusivity(unchecked) package var unfilled: [Int] = []
-  /// Reservations that are neither committed nor abandoned yet.
-  @exclusivity(unchecked) package var pendingCount = 0 {
-    didSet { if state == .sealed, (pendingCount == 0) != (oldValue == 0) { keepFile() } }
-  }
-  /// Pending reservations that are filled over a longer time: a body in pieces or a drawing.
-  package private(set) var lentCount = 0
-  /// The highest mark that ``takeMark()`` has returned.
-  private var passedUpTo = 0
-  /// Written to since its last sync.
-  @exclusivity(unchecked) package var isDirty = false { didSet { if isDirty != oldValue { keepFile() } } }
-  /// A flush has taken over the sync that the segment owes, and has not synced it yet: it still counts as unsynced.
-  @exclusivity(unchecked) package var isBeingFlushed = false {
-    didSet { if isBeingFlushed != oldValue { keepFile() } }
-  }
-  /// Written to since its last sync with a record that no frame carries inline.
-  @exclusivity(unchecked) package var owesSync = false
-  /// The last frame that removed or moved one of its records (rule 5).
-  @exclusivity(unchecked) package var lastKill: UInt64 = 0
-
-  package init(id: UInt64, slot: Int, byteCount: Int, stream: StreamKind, state: State, tail: Int) {
-    self.id = id
-    self.slot = slot
-    self.byteCount = byteCount
-    self.stream = stream
-    self.state = state
-    self.tail = tail
-  }
-
-  deinit { syncLock.destroy() }
-
-  package func attach(
-    file: CachedFile, mapping: Mapping?, byteCount: Int, allocatedByteCount: Int, account: StorageAccount,
-    access: FileAccess
-  ) {
-    storage = SegmentStorage(file: file, access: access, mapping: mapping, byteCount: byteCount, account: account)
-    self.allocatedByteCount = allocatedByteCount
-    keepFile()
-  }
-
-  /// A segment that takes records keeps its file open, so that they need no descriptor. Such segments are few.
-  private func keepFile() {
-    guard let storage, storage.access == .readWrite else { return }
-    storage.keepFile(
-      state == .open || state == .spare, isUnsynced: isDirty || isBeingFlushed || pendingCount > 0)
-  }
-
   /// Returns nil if the process has no mapping left.
   package static func map(_ file: any File, byteCount: Int) throws(SystemError) -> Mapping? {
     do throws(SystemError) {
@@ -119,100 +83,41 @@ package final class Segment: @unchecked Sendable {
   /// The readable bytes of its file.
   package var readableByteCount: Int { storage?.byteCount ?? 0 }
 
-  /// The same segment, for another slot of another table.
-  convenience init(_ other: Segment, slot: Int) {
-    self.init(
-      id: other.id, slot: slot, byteCount: other.byteCount, stream: other.stream, state: other.state, tail: other.tail)
-    storage = other.storage
-    takeState(of: other)
-  }
-
-  /// Takes over the mutable state that another table has for this segment.
-  func takeState(of other: Segment) {
-    (byteCount, tail, stream, state) = (other.byteCount, other.tail, other.stream, other.state)
-    (liveUnits, liveCount, lastKill) = (other.liveUnits, other.liveCount, other.lastKill)
-    allocatedByteCount = other.allocatedByteCount
-  }
-
   package var fileName: String { SegmentHeader.fileName(id) }
 
-  /// Everything before this offset has been filled.
-  package var filledUpTo: Int { unfilled.min() ?? tail }
+  /// Sets the storage of a segment whose file was made or opened.
+  fileprivate func set(_ storage: SegmentStorage) { self.storage = storage }
 
-  /// Places a record with a head of `headByteCount` bytes and `payloadByteCount` bytes behind it. Returns nil if it
-  /// does not fit. A ``filled(_:isCarried:)`` must follow for each.
-  package func reserve(headByteCount: Int, payloadByteCount: Int, pageAligned: Bool) -> Reservation? {
-    let payload = RecordHeader.payloadPosition(
-      offset: tail, headByteCount: headByteCount, pageAligned: pageAligned)
-    let end = roundUp(payload + payloadByteCount, to: Unit.byteCount)
-    guard state == .open, end <= byteCount, tail < Location.offsetLimit else { return nil }
-    let reservation = Reservation(
-      segment: self, window: window, offset: tail, payloadOffset: payload - tail, endOffset: end)
-    unfilled.append(tail)
-    pendingCount += 1
-    tail = end
-    return reservation
-  }
-
-  /// Whether no record in it is live and no reservation is pending.
-  package var isDead: Bool { state == .sealed && liveCount == 0 && pendingCount == 0 && unfilled.isEmpty }
-
-  /// Returns the offset up to which the segment is filled, except for reservations passed to ``lend(_:)``. Once the
-  /// segment was synced after this call, records below the offset are vouched for.
-  package func takeMark() -> Int {
-    passedUpTo = max(passedUpTo, filledUpTo)
-    return filledUpTo
-  }
-
-  /// Allows the reservation to take its time: marks pass it, so no record behind it waits, and no log file (rule
-  /// 6). No entry names it yet, so a mark says nothing about it.
-  package func lend(_ reservation: Reservation) {
-    take(reservation)
-    lentCount += 1
-  }
-
-  /// Revokes ``lend(_:)``: the head is about to be written, a ``filled(_:isCarried:)`` follows, and no
-  /// mark passes any more. Returns true if one has passed. It says that the record is durable, so the segment must
-  /// be synced before a frame names the record (rule 4).
-  package func takeBack(_ reservation: Reservation) -> Bool {
-    unfilled.append(reservation.offset)
-    return passedUpTo > reservation.offset
-  }
-
-  /// The reservation of ``lend(_:)`` was committed, or is dead.
-  package func endLending() {
-    lentCount -= 1
-    pendingCount -= 1
-  }
-
-  /// Notes that the reservation holds its record. Does nothing if that was noted before.
-  package func filled(_ reservation: Reservation, isCarried: Bool) {
-    guard take(reservation) else { return }
-    isDirty = true
-    if !isCarried { owesSync = true }
-  }
-
-  @discardableResult
-  private func take(_ reservation: Reservation) -> Bool {
-    guard let index = unfilled.firstIndex(of: reservation.offset) else { return false }
-    unfilled.swapAt(index, unfilled.count - 1)
-    unfilled.removeLast()
-    return true
-  }
+  fileprivate func noteRetired() { retired.store(true, ordering: .releasing) }
 }
 
-/// A range of an open segment: reserved, then filled, then committed by a frame that names it. An abandoned one is
-/// dead space that nothing names.
-///
-/// Invariant: the segment and its window stay in their table until the reservation was filled and committed or
-/// abandoned, so no reference is counted here.
-package struct Reservation: @unchecked Sendable {
-  package unowned(unsafe) let segment: Segment
-  package unowned(unsafe) let window: FillWindow?
-  package let offset: Int
-  /// From the record's start.
-  package let payloadOffset: Int
-  package let endOffset: Int
+extension SegmentAccounts {
+  /// Notes that the log has retired the segment.
+  package func retire(_ segment: Segment) {
+    segment.account(self).pointee.retire()
+    segment.noteRetired()
+    keepFile(of: segment)
+  }
 
-  package var location: Location { Location(slot: segment.slot, offset: offset) }
+  /// Attaches a file that takes `allocatedByteCount` bytes of the disk, of which `byteCount` can be read.
+  package func attach(
+    _ segment: Segment, file: CachedFile, mapping: Mapping?, window: FillWindow? = nil, byteCount: Int,
+    allocatedByteCount: Int, account: StorageAccount, access: FileAccess
+  ) {
+    segment.set(
+      SegmentStorage(
+        file: file, access: access, mapping: mapping, window: window, byteCount: byteCount, account: account))
+    segment.account(self).pointee.set(allocatedByteCount: allocatedByteCount)
+    keepFile(of: segment)
+  }
+
+  /// Returns the same segment, for another slot of another table. `account` is its account there.
+  func segment(_ other: Segment, _ account: SegmentAccount, slot: Int) -> Segment {
+    let segment = Segment(
+      id: other.id, slot: slot, byteCount: account.byteCount, stream: account.stream, state: account.state,
+      tail: account.fill.tail)
+    if let storage = other.storage { segment.set(storage) }
+    segment.account(self).pointee.take(account)
+    return segment
+  }
 }

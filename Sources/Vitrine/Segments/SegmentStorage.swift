@@ -15,18 +15,24 @@ package final class SegmentStorage: @unchecked Sendable {
   private let account: StorageAccount
   package let access: FileAccess
   private let file: CachedFile
+  /// For records of a segment that takes some. Nil where the file system does not allow it.
+  package let window: FillWindow?
   /// The size of its file when it was unlinked.
   private let unlinkedByteCount = Atomic<Int>(0)
   private let current = Guarded(Current())
 
   private struct Current { weak var hold: SegmentHold? }
 
-  package init(file: CachedFile, access: FileAccess, mapping: Mapping?, byteCount: Int, account: StorageAccount) {
+  package init(
+    file: CachedFile, access: FileAccess, mapping: Mapping?, window: FillWindow? = nil, byteCount: Int,
+    account: StorageAccount
+  ) {
     shared = Guarded(mapping)
     self.byteCount = byteCount
     self.account = account
     self.access = access
     self.file = file
+    self.window = window
     mapping?.guardPages(isWritable: false)
   }
 

@@ -5,8 +5,8 @@ import Synchronization
 ///
 /// Readers use only the descriptors, in memory that never moves. A descriptor is filled before the first location that
 /// names it is published through the index, and emptied only after the last one was taken out and no reader has it
-/// pinned: readers pin (``pin(_:)``) under the same shard lock under which they found the location. Everything else is
-/// guarded by the commit lock.
+/// pinned: readers pin (``pin(_:)``) under the same shard lock under which they found the location. Only the
+/// ``SegmentAccounts`` change the table.
 ///
 /// A descriptor is 64 bytes: address of the mapping (atomic; 0 without one), readable bytes (atomic), offset below
 /// which live records are vouched for (atomic), segment id, the first sequence number that counts (older records
@@ -22,21 +22,16 @@ package final class SegmentTable: @unchecked Sendable {
   private static let stride = 64
 
   /// Guards `segments` between the writer and readers that need a segment's file. The writer, which alone changes
-  /// it, reads it under the commit lock.
+  /// it, reads it without the lock.
   private let lock: RawLock
 
   /// By slot.
-  @exclusivity(unchecked) package private(set) var segments: [Segment?] = []
-  private var freeSlots: [Int] = []
-  private var turn = 0
-  /// The most segments that are mapped at a time, and the number mapped now.
-  package var mappedLimit = Int.max
-  package private(set) var mappedCount = 0
+  @exclusivity(unchecked) fileprivate var segments: [Segment?] = []
   package let store: StoreID
   /// The bytes of segments that Blobs hold, and of unlinked ones.
   package let account = StorageAccount()
 
-  package init?(store: StoreID) {
+  fileprivate init?(store: StoreID) {
     guard let memory = PageMemory(byteCount: SegmentTable.slotLimit * SegmentTable.stride) else { return nil }
     self.memory = memory
     descriptors = memory.start
@@ -152,7 +147,7 @@ package final class SegmentTable: @unchecked Sendable {
   package func storage(of pin: Pin) -> SegmentStorage? { segment(slot(of: pin))?.storage }
 
   /// Returns whether zeros replace some of these bytes of a segment (``BusErrors``). The segment is pinned, unless
-  /// the commit lock is held. One load as long as the process had no bus error.
+  /// the caller is the writer. One load as long as the process had no bus error.
   @inline(__always)
   package func isDamaged(_ bytes: UnsafeRawBufferPointer, slot: Int) -> Bool {
     BusErrors.haveHappened && showsZeros(bytes, slot)
@@ -163,51 +158,7 @@ package final class SegmentTable: @unchecked Sendable {
     segment(slot)?.storage?.isDamaged(bytes) ?? false
   }
 
-  // MARK: Writers
-
-  /// Takes a slot for a new segment; nil if none is left.
-  package func takeSlot() -> Int? {
-    if let slot = freeSlots.popLast() { return slot }
-    guard segments.count < SegmentTable.slotLimit else { return nil }
-    lock.lock()
-    defer { lock.unlock() }
-    segments.append(nil)
-    return segments.count - 1
-  }
-
-  package func giveBack(slot: Int) { freeSlots.append(slot) }
-
-  /// Enters a segment under its slot, which was taken or is behind the last.
-  package func insert(_ segment: Segment, vouchedUpTo: Int, firstSequence: UInt64) {
-    lock.lock()
-    defer { lock.unlock() }
-    while segments.count <= segment.slot {
-      if segments.count < segment.slot { freeSlots.append(segments.count) }
-      segments.append(nil)
-    }
-    freeSlots.removeAll { $0 == segment.slot }
-    let descriptor = address(segment.slot)
-    readable(segment.slot).pointee.store(segment.storage?.byteCount ?? 0, ordering: .relaxed)
-    show(segment.storage?.mapping, slot: segment.slot)
-    vouched(segment.slot).pointee.store(vouchedUpTo, ordering: .relaxed)
-    descriptor.storeBytes(of: segment.id, toByteOffset: 24, as: UInt64.self)
-    descriptor.storeBytes(of: firstSequence, toByteOffset: 32, as: UInt64.self)
-    descriptor.storeBytes(of: segment.byteCount, toByteOffset: 40, as: Int.self)
-    segments[segment.slot] = segment
-  }
-
-  /// Publishes the current mapping of a segment's storage.
-  package func remap(_ segment: Segment) {
-    show(segment.storage?.mapping, slot: segment.slot)
-  }
-
-  /// Publishes a mapping of a segment, or that it has none. Under the commit lock.
-  package func show(_ mapping: Mapping?, slot: Int) {
-    if let mapping { readable(slot).pointee.min(mapping.byteCount, ordering: .relaxed) }
-    let before = startWord(slot).pointee.exchange(UInt(bitPattern: mapping?.start), ordering: .releasing)
-    mappedCount += (mapping == nil ? 0 : 1) - (before == 0 ? 0 : 1)
-    misses(slot).pointee.store(0, ordering: .relaxed)
-  }
+  // MARK: The writer
 
   package func isMapped(_ slot: Int) -> Bool { startWord(slot).pointee.load(ordering: .relaxed) != 0 }
 
@@ -218,43 +169,182 @@ package final class SegmentTable: @unchecked Sendable {
   /// Counts a read that found the segment not mapped. Returns the number of such reads since it was mapped.
   package func countMiss(_ slot: Int) -> Int { misses(slot).pointee.wrappingAdd(1, ordering: .relaxed).newValue }
 
-  /// Returns each segment in turn. Under the commit lock.
-  package func nextInTurn() -> Segment? {
-    turn = turn + 1 < segments.count ? turn + 1 : 0
-    return turn < segments.count ? segments[turn] : nil
-  }
-
   /// Returns the capacity of a segment, 0 for an empty slot; cheap enough to call for every entry of an index.
   @inline(__always)
   package func plannedByteCount(_ slot: Int) -> Int { address(slot).load(fromByteOffset: 40, as: Int.self) }
 
-  package func setFirstSequence(_ sequence: UInt64, slot: Int) {
-    address(slot).storeBytes(of: sequence, toByteOffset: 32, as: UInt64.self)
-  }
-
   /// Raises the mark below which a segment's records are vouched for; it never falls. If another segment took the
-  /// slot during the sync, the mark is not raised. Under the commit lock, or the upkeep lock.
+  /// slot during the sync, the mark is not raised.
   package func raiseMark(of segment: Segment, to offset: Int) {
     guard self.segment(segment.slot) === segment else { return }
     vouched(segment.slot).pointee.max(offset, ordering: .relaxed)
   }
 
-  /// Removes a segment that no location names and no reader has pinned; its slot stays taken until it is returned.
-  package func remove(slot: Int) {
+  fileprivate func appendSlot() {
     lock.lock()
     defer { lock.unlock() }
-    let descriptor = address(slot)
-    show(nil, slot: slot)
+    segments.append(nil)
+  }
+
+  /// Enters a segment. Returns the free slots that this puts before its own.
+  fileprivate func insert(
+    _ segment: Segment, byteCount: Int, vouchedUpTo: Int, firstSequence: UInt64
+  ) -> (freeSlots: [Int], mapped: Int) {
+    var freeSlots: [Int] = []
+    lock.lock()
+    defer { lock.unlock() }
+    while segments.count <= segment.slot {
+      if segments.count < segment.slot { freeSlots.append(segments.count) }
+      segments.append(nil)
+    }
+    let descriptor = address(segment.slot)
+    readable(segment.slot).pointee.store(segment.storage?.byteCount ?? 0, ordering: .relaxed)
+    let mapped = show(segment.storage?.mapping, slot: segment.slot)
+    vouched(segment.slot).pointee.store(vouchedUpTo, ordering: .relaxed)
+    descriptor.storeBytes(of: segment.id, toByteOffset: 24, as: UInt64.self)
+    descriptor.storeBytes(of: firstSequence, toByteOffset: 32, as: UInt64.self)
+    descriptor.storeBytes(of: byteCount, toByteOffset: 40, as: Int.self)
+    segments[segment.slot] = segment
+    return (freeSlots, mapped)
+  }
+
+  /// Publishes a mapping of a segment, or that it has none. Returns how many more segments are mapped: 1, 0 or -1.
+  fileprivate func show(_ mapping: Mapping?, slot: Int) -> Int {
+    if let mapping { readable(slot).pointee.min(mapping.byteCount, ordering: .relaxed) }
+    let before = startWord(slot).pointee.exchange(UInt(bitPattern: mapping?.start), ordering: .releasing)
+    misses(slot).pointee.store(0, ordering: .relaxed)
+    return (mapping == nil ? 0 : 1) - (before == 0 ? 0 : 1)
+  }
+
+  fileprivate func setFirstSequence(_ sequence: UInt64, slot: Int) {
+    address(slot).storeBytes(of: sequence, toByteOffset: 32, as: UInt64.self)
+  }
+
+  fileprivate func remove(slot: Int) -> Int {
+    lock.lock()
+    defer { lock.unlock() }
+    let mapped = show(nil, slot: slot)
     readable(slot).pointee.store(0, ordering: .relaxed)
-    descriptor.storeBytes(of: 0, toByteOffset: 40, as: Int.self)
+    address(slot).storeBytes(of: 0, toByteOffset: 40, as: Int.self)
     segments[slot] = nil
+    return mapped
   }
 }
 
-/// One borrow of a segment: until it ends, the segment stays mapped. Release pins in reverse order, on the thread
-/// that took them.
-package struct Pin {
-  let level: Int32
-  let address: UInt
-  @inline(__always) package func release() { vitrine_unpin(level, address) }
+/// The writer's side of a segment table: it alone changes the table and reaches the accounts of the segments.
+///
+/// It cannot be copied. A loaded store has it, then the state behind the store's commit lock, so the compiler checks that
+/// each access holds that lock.
+package struct SegmentAccounts: ~Copyable {
+  package let table: SegmentTable
+  private var freeSlots: [Int] = []
+  private var turn = 0
+  /// The most segments that are mapped at a time, and the number mapped now.
+  package var mappedLimit = Int.max
+  package private(set) var mappedCount = 0
+
+  /// Returns nil if there is no memory for the table.
+  package init?(store: StoreID) {
+    guard let table = SegmentTable(store: store) else { return nil }
+    self.table = table
+  }
+
+  package subscript(_ segment: Segment) -> SegmentAccount {
+    @inline(__always) _read { yield segment.account(self).pointee }
+    @inline(__always) _modify {
+      let use = segment.account(self).pointee.fileUse
+      yield &segment.account(self).pointee
+      if segment.account(self).pointee.fileUse != use { keepFile(of: segment) }
+    }
+  }
+
+  func keepFile(of segment: Segment) {
+    guard let storage = segment.storage, storage.access == .readWrite else { return }
+    let use = self[segment].fileUse
+    storage.keepFile(use == .kept, isUnsynced: use == .unsynced)
+  }
+
+  /// Enters a live key record or payload of the segment in a slot; does nothing without one.
+  mutating func addLive(_ slot: Int, units: Int) { account(slot)?.pointee.live.add(units: units) }
+
+  /// Everything before this offset of the segment is taken.
+  mutating func raiseTail(_ slot: Int, to end: Int) { account(slot)?.pointee.fill.raiseTail(to: end) }
+
+  /// The frame `sequence` has killed a key record or a payload. Returns true if a sealed segment has no live record left.
+  mutating func killLive(_ slot: Int, units: Int, sequence: UInt64) -> Bool {
+    guard let account = account(slot) else { return false }
+    account.pointee.live.kill(units: units, sequence: sequence)
+    return account.pointee.live.count == 0 && account.pointee.state == .sealed
+  }
+
+  /// Whether there is a segment in the slot that reaches to `end`.
+  func reaches(_ slot: Int, _ end: Int) -> Bool { account(slot).map { end <= $0.pointee.byteCount } ?? false }
+
+  /// The account of the segment in a slot. No reference is counted.
+  @inline(__always)
+  private func account(_ slot: Int) -> UnsafeMutablePointer<SegmentAccount>? {
+    slot < table.segments.count ? table.segments[slot]?.account(self) : nil
+  }
+
+  /// By slot.
+  package var all: [Segment?] { table.segments }
+
+  package func segment(_ slot: Int) -> Segment? { slot < table.segments.count ? table.segments[slot] : nil }
+
+  /// Takes a slot for a new segment; nil if none is left.
+  package mutating func takeSlot() -> Int? {
+    if let slot = freeSlots.popLast() { return slot }
+    guard table.segments.count < SegmentTable.slotLimit else { return nil }
+    table.appendSlot()
+    return table.segments.count - 1
+  }
+
+  /// Frees a slot without a segment.
+  package mutating func freeSlot(_ slot: Int) { freeSlots.append(slot) }
+
+  /// Enters a segment under its slot, which was taken or is behind the last.
+  package mutating func insert(_ segment: Segment, vouchedUpTo: Int, firstSequence: UInt64) {
+    let entered = table.insert(
+      segment, byteCount: self[segment].byteCount, vouchedUpTo: vouchedUpTo, firstSequence: firstSequence)
+    freeSlots += entered.freeSlots
+    freeSlots.removeAll { $0 == segment.slot }
+    mappedCount += entered.mapped
+  }
+
+  /// Publishes the current mapping of a segment's storage.
+  package mutating func remap(_ segment: Segment) { show(segment.storage?.mapping, slot: segment.slot) }
+
+  /// Publishes a mapping of a segment, or that it has none.
+  package mutating func show(_ mapping: Mapping?, slot: Int) { mappedCount += table.show(mapping, slot: slot) }
+
+  /// Returns each segment in turn.
+  package mutating func nextInTurn() -> Segment? {
+    turn = turn + 1 < table.segments.count ? turn + 1 : 0
+    return turn < table.segments.count ? table.segments[turn] : nil
+  }
+
+  package mutating func setFirstSequence(_ sequence: UInt64, slot: Int) {
+    table.setFirstSequence(sequence, slot: slot)
+  }
+
+  /// Removes a segment that no location names and no reader has pinned; its slot stays taken until it is freed.
+  package mutating func remove(slot: Int) { mappedCount += table.remove(slot: slot) }
+
+  /// Places a record with a head of `headByteCount` bytes and `payloadByteCount` bytes behind it. Returns nil if it
+  /// does not fit. ``SegmentAccount/filled(_:isCarried:)`` must follow for each.
+  package mutating func reserve(
+    in segment: Segment, headByteCount: Int, payloadByteCount: Int, pageAligned: Bool
+  ) -> Reservation? {
+    let account = segment.account(self)
+    let tail = account.pointee.fill.tail
+    let payload = RecordHeader.payloadPosition(offset: tail, headByteCount: headByteCount, pageAligned: pageAligned)
+    let end = roundUp(payload + payloadByteCount, to: Unit.byteCount)
+    guard account.pointee.state == .open, end <= account.pointee.byteCount, tail < Location.offsetLimit else {
+      return nil
+    }
+    let reservation = Reservation(
+      segment: segment, window: segment.storage?.window, offset: tail, payloadOffset: payload - tail, endOffset: end)
+    account.pointee.fill.add(reservation)
+    return reservation
+  }
 }

@@ -49,7 +49,8 @@ final class Compactor: StorePart {
     let records = catalog.liveRecords(in: plan.slots)
     var step = CompactionStep()
     try moveAway(records, to: plan.target, &step, upkeep, goesOn)
-    step.segmentCount = commitLock.withLock { held in plan.slots.count { catalog.segments.segments[$0]?.isDead ?? true }
+    step.segmentCount = commitLock.withLock { held in
+      plan.slots.count { held.state.index.segment($0).map { held.state[$0].isDead } ?? true }
     }
     commitLock.withLock { held in
       held.state.compaction.stepCount += 1
@@ -66,7 +67,9 @@ final class Compactor: StorePart {
     _ goesOn: () -> Bool
   ) throws(StoreError) {
     var copies: [Copy] = []
-    defer { commitLock.withLock { held in for copy in copies { copy.reservation.segment.pendingCount -= 1 } } }
+    defer {
+      commitLock.withLock { held in for copy in copies { held.state[copy.reservation.segment].fill.endReservation() } }
+    }
     try copy(records, to: target, &copies, &step, upkeep, goesOn)
     try makeDurable(copies)
     try move(copies, &step, upkeep)
@@ -75,15 +78,15 @@ final class Compactor: StorePart {
   private func compactionPlan(
     leastDead: Double, olderThan end: UInt64, _ held: borrowing CommitLock.Held
   ) -> CompactionPlan? {
-    let loads = catalog.compactable(held).filter {
+    let loads = held.state.index.compactable.filter {
       $0.deadByteCount > 0 && Double($0.deadByteCount) >= leastDead * Double($0.byteCount)
         && catalog.segments.id($0.slot) < end
     }
-    let spare = held.state.writable.spares.map { $0.byteCount - SegmentHeader.byteCount }.max() ?? 0
+    let spare = held.state.writable.spares.map { held.state[$0].byteCount - SegmentHeader.byteCount }.max() ?? 0
     return CompactionPlan(loads) { stream in
       // Only one room is counted, since the record that does not fit at the end of the first may divide them in any
       // way.
-      max(spare, held.state.writable[stream].map { $0.byteCount - $0.tail } ?? 0)
+      max(spare, held.state.writable[stream].map { held.state[$0].byteCount - held.state[$0].fill.tail } ?? 0)
     }
   }
 
@@ -112,7 +115,7 @@ final class Compactor: StorePart {
       guard let room = try reserveCopy(copier, target, upkeep) else { break }
       copier.makeHead(payloadOffset: room.payloadOffset, seed: catalog.segments.seed(room.location))
       try recordWriter.write(copier.head, copier.payload, to: room, awaitsSync: false)
-      commitLock.withLock { held in room.segment.filled(room, isCarried: false) }
+      commitLock.withLock { held in held.state[room.segment].filled(room, isCarried: false) }
       copies.append(
         Copy(
           record: record, reservation: room, payloadUnits: Unit.count(copier.payload.count),
@@ -147,14 +150,14 @@ final class Compactor: StorePart {
       let room = try commitLock.withLock { held throws(StoreError) -> Room in
         try gate.requireWritable(closing: true)
         if let segment = held.state.writable[target], !segment.hasDamagedPages,
-          let room = segment.reserve(
-            headByteCount: copier.headByteCount, payloadByteCount: copier.payload.count,
+          let room = held.state.index.segments.reserve(
+            in: segment, headByteCount: copier.headByteCount, payloadByteCount: copier.payload.count,
             pageAligned: copier.isPageAligned)
         {
           return .found(room)
         }
         let most = Segment.largestExtent(copier.headByteCount, copier.payload.count, copier.isPageAligned)
-        guard let spare = held.state.writable.spare(most) else { return .none }
+        guard let spare = held.state.spare(ofAtLeast: most) else { return .none }
         // Copies keep their record numbers, so the segment's first number may be any.
         return try commits.open(spare, for: target, firstSequence: 0, held) ? .opened : .needsCheckpoint
       }
@@ -171,7 +174,7 @@ final class Compactor: StorePart {
   private func dropUnreadable(
     _ record: LiveRecord, _ upkeep: borrowing UpkeepLock.Held
   ) throws(StoreError) -> Int {
-    let before = commitLock.withLock { held in catalog.keyCount }
+    let before = commitLock.withLock { held in held.state.index.keyCount }
     if let key = record.key {
       let segment = catalog.segments.id(record.location.slot)
       try entryRemover.drop([LostEntry(hash: key, location: record.location, segment: segment)], upkeep)
@@ -179,7 +182,7 @@ final class Compactor: StorePart {
     if let content = record.content {
       try entryRemover.drop(lostRecords.sharers(of: [(content, record.location)]), upkeep)
     }
-    return max(0, before - commitLock.withLock { held in catalog.keyCount })
+    return max(0, before - commitLock.withLock { held in held.state.index.keyCount })
   }
 
   /// Rule 5: a frame that moves a payload is stored only after the copy is durable.
@@ -202,7 +205,8 @@ final class Compactor: StorePart {
       }
       commitLock.withLock { held in
         for case .moved(let move) in moves where move.key == nil {
-          catalog.segments.segment(move.to.slot)?.boundUnits += move.copiedHeadUnits
+          guard let segment = held.state.index.segment(move.to.slot) else { continue }
+          held.state[segment].live.bind(units: move.copiedHeadUnits)
         }
       }
       step.recordCount += moves.count

@@ -71,7 +71,7 @@ final class Evictor: StorePart {
     var missed = 0
     while true {
       let excess = commitLock.withLock { held in
-        held.state.entryBudget == 0 ? 0 : catalog.keyCount + new - held.state.entryBudget
+        held.state.entryBudget == 0 ? 0 : held.state.index.keyCount + new - held.state.entryBudget
       }
       if excess <= 0 { return }
       if try expirer.expire(count: excess, lookingAt: Expirer.mostLooks).removedCount > 0 { continue }
@@ -102,7 +102,8 @@ final class Evictor: StorePart {
     byteCount: Int, count: Int, missed: inout Int, closing: Bool, _ queue: borrowing EvictionLock.Held
   ) throws(StoreError) -> Eviction {
     // An estimate from the average size of an entry; the caller checks the result after each frame.
-    let average = max(1, commitLock.withLock { held in catalog.liveByteCount / max(1, catalog.keyCount) })
+    let average = max(
+      1, commitLock.withLock { held in held.state.index.liveByteCount / max(1, held.state.index.keyCount) })
     let guess = min(count, max(1, min(byteCount / average, mostEvictions)))
     let insists = missed >= Evictor.mostMisses
     let victims = insists ? [] : queue.state.next(guess, in: catalog.keys)
@@ -139,19 +140,21 @@ final class Evictor: StorePart {
     _ victims: [Victim], _ held: borrowing CommitLock.Held, at location: (Victim) -> Location?
   ) throws(StoreError) -> Eviction {
     let now = environment.clock.wallMilliseconds()
-    let before = catalog.liveByteCount
+    let before = held.state.index.liveByteCount
     var changes = FrameChanges(capacity: victims.count)
     var ages: [Int64] = []
     for victim in victims {
       // For two victims with equal hash and stamp, `location` returns the place of the first twice.
-      guard let location = location(victim), changes.remove(victim.hash, location, from: catalog) else { continue }
+      guard let location = location(victim), changes.remove(victim.hash, location, from: &held.state.index) else {
+        continue
+      }
       let used = catalog.useTimes.time(of: victim.stamp, at: catalog.keys.clock) ?? now
       ages.append(max(0, now &- used))
     }
     if changes.list.isEmpty { return .evicted(entries: 0, bytes: 0) }
     guard try commits.record(changes.list, held) else { return .needsCheckpoint }
     // A payload that several victims shared counts once.
-    let bytes = before - catalog.liveByteCount
+    let bytes = before - held.state.index.liveByteCount
     held.state.eviction.byteCount += bytes
     for age in ages { held.state.eviction.note(ageMilliseconds: age) }
     return .evicted(entries: changes.list.count, bytes: bytes)

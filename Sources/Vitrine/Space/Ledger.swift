@@ -1,29 +1,46 @@
 /// The account of every byte that the folder takes on the disk.
 ///
-/// Guarded by the commit lock. Every file counts by the size that the file system reports. Code that takes more bytes
-/// first asks ``admits(_:)``, and enters the bytes taken before it releases the upkeep lock.
+/// Every file counts by the size that the file system reports. Code that takes more bytes first asks ``admits(_:)``, and
+/// enters the bytes taken before it releases the upkeep lock.
 struct Ledger {
-  var budget: Int
-  /// Bytes of `STORE`, `LOCK`, `COUNTERS` and `CACHEDIR.TAG`.
-  var fixed = 0
-  /// Bytes of the folders themselves, which grow with the names in them.
-  var folders = 0
-  var wal = 0
-  var checkpoints = 0
-  /// Bytes of open, sealed and spare segments, and of files of unfinished bodies.
-  var segments = 0
+  enum Part: Int, CaseIterable {
+    /// `STORE`, `LOCK`, `COUNTERS` and `CACHEDIR.TAG`.
+    case rootFiles
+    /// The folders themselves, which grow with the names in them.
+    case folders
+    case log
+    case checkpoints
+    /// Open, sealed and spare segments, and files of unfinished bodies.
+    case segments
+    /// Segment files that a crash left behind, until they are removed.
+    case orphans
+  }
+
+  private(set) var budget: Int
+  private var byteCounts = [Int](repeating: 0, count: Part.allCases.count)
   /// The account of unlinked files that readers and Blobs hold.
   let account: StorageAccount
-  /// Bytes of segment files that a crash left behind, until they are removed.
-  var orphans = 0
   var unlinked: Int { account.unlinkedByteCount }
+
+  init(budget: Int, account: StorageAccount) {
+    self.budget = budget
+    self.account = account
+  }
+
+  /// Bytes that a part takes.
+  subscript(part: Part) -> Int { byteCounts[part.rawValue] }
+
+  /// Enters bytes that a part takes from now on; a negative count takes bytes back.
+  mutating func add(_ byteCount: Int, to part: Part) { byteCounts[part.rawValue] += byteCount }
+
+  mutating func set(budget: Int) { self.budget = budget }
 
   /// Bytes that file systems may add to files later for their own metadata: a block for each of the few files being
   /// written.
   static let headroom = 8 * 4096
 
   /// Bytes that entries cannot use.
-  var own: Int { fixed + folders + wal + checkpoints + Ledger.headroom }
+  var own: Int { self[.rootFiles] + self[.folders] + self[.log] + self[.checkpoints] + Ledger.headroom }
 
   /// The smallest budget of this store. The log keeps its original size, so a store made with a large budget cannot
   /// shrink to the smallest budget.
@@ -31,7 +48,7 @@ struct Ledger {
     max(CacheFormat.smallestBudget, own + Sizing.mostOpenSegments * CacheFormat.smallestSegment)
   }
 
-  var total: Int { fixed + folders + wal + checkpoints + segments + unlinked + orphans }
+  var total: Int { byteCounts.reduce(unlinked, +) }
 
   func admits(_ byteCount: Int) -> Bool { missing(byteCount) <= 0 }
 

@@ -19,7 +19,7 @@ final class Reclaimer: StorePart {
   /// Brings the store within its budgets.
   func shrink(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
     let excess = commitLock.withLock { held in
-      held.state.entryBudget == 0 ? 0 : catalog.keyCount - held.state.entryBudget
+      held.state.entryBudget == 0 ? 0 : held.state.index.keyCount - held.state.entryBudget
     }
     if excess > 0 { _ = try evictor.evict(byteCount: .max, count: excess, upkeep) }
     if commitLock.withLock({ held in held.state.ledger.admits(0) }) { return }
@@ -50,7 +50,9 @@ final class Reclaimer: StorePart {
     let (goal, most) = commitLock.withLock { held in
       (
         held.state.ledger.total - byteCount,
-        catalog.segments.segments.reduce(0) { $0 + ($1?.state == .sealed ? $1?.allocatedByteCount ?? 0 : 0) }
+        held.state.index.segments.all.reduce(0) {
+          $0 + ($1.map { held.state[$0].state == .sealed ? held.state[$0].allocatedByteCount : 0 } ?? 0)
+        }
       )
     }
     // A few entries would not make room on a disk that other programs have filled, so they stay.
@@ -92,7 +94,7 @@ final class Reclaimer: StorePart {
     try retirement.trimSealedSegments(upkeep)
     let (missing, dead, allowance) = commitLock.withLock { held in
       (
-        missing(held.state.ledger), catalog.compactable(held).reduce(0) { $0 + $1.deadByteCount },
+        missing(held.state.ledger), held.state.index.compactable.reduce(0) { $0 + $1.deadByteCount },
         Sizing.deadAllowance(
           budget: held.state.ledger.budget, own: held.state.ledger.own, segmentByteCount: held.state.segmentByteCount)
       )

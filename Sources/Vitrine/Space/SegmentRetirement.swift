@@ -21,7 +21,8 @@ final class SegmentRetirement: StorePart {
     let extra = commitLock.withLock { held in
       let byteCount = held.state.segmentByteCount
       let spares = held.state.writable.spares
-      return spares.filter { $0.byteCount > byteCount } + spares.filter { $0.byteCount <= byteCount }.dropFirst(kept)
+      let large = spares.filter { held.state[$0].byteCount > byteCount }
+      return large + spares.filter { held.state[$0].byteCount <= byteCount }.dropFirst(kept)
     }
     if extra.isEmpty { return }
     for spare in extra { try retire(spare, upkeep) }
@@ -30,12 +31,12 @@ final class SegmentRetirement: StorePart {
 
   /// Seals open segments, so that their unused ends can be truncated.
   func sealOpenSegments(
-    _ upkeep: borrowing UpkeepLock.Held, where isWanted: (Segment) -> Bool
+    _ upkeep: borrowing UpkeepLock.Held, where isWanted: (SegmentAccount) -> Bool
   ) throws(StoreError) {
     for stream in WritableSegments.streams {
       try checkpointer.recordForSure(upkeep) { held in
-        guard let segment = held.state.writable[stream], isWanted(segment) else { return [] }
-        return [.segmentSealed(slot: segment.slot, byteCount: segment.byteCount)]
+        guard let segment = held.state.writable[stream], isWanted(held.state[segment]) else { return [] }
+        return [.segmentSealed(slot: segment.slot, byteCount: held.state[segment].byteCount)]
       } then: { held in
         held.state.writable.close(stream)
       }
@@ -47,9 +48,11 @@ final class SegmentRetirement: StorePart {
   func retireDeadSegments(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
     guard let wal, !gate.mistrustsEarlierRecords else { return }
     try gate.requireWritable(closing: true)
-    let dead = commitLock.withLock { held in catalog.segments.segments.compactMap { $0 }.filter(\.isDead) }
+    let (dead, newestKill) = commitLock.withLock { held in
+      let dead = held.state.index.segments.all.compactMap { $0 }.filter { held.state[$0].isDead }
+      return (dead, dead.map { held.state[$0].live.lastKill }.max() ?? 0)
+    }
     if !dead.isEmpty {
-      let newestKill = dead.map(\.lastKill).max() ?? 0
       do throws(SystemError) {
         if newestKill > 0 { try wal.makeDurable(below: newestKill + 1) }
       } catch {
@@ -63,28 +66,30 @@ final class SegmentRetirement: StorePart {
   /// Retires a segment that is dead, or a spare that has not been opened meanwhile.
   func retire(_ segment: Segment, _ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
     try checkpointer.recordForSure(upkeep) { held in
-      segment.isDead || held.state.writable.isSpare(segment) ? [.segmentRetired(slot: segment.slot)] : []
+      held.state[segment].isDead || held.state.writable.isSpare(segment) ? [.segmentRetired(slot: segment.slot)] : []
     } then: { held in
       held.state.writable.removeSpare(segment)
-      upkeep.state.retiring.append(segment)
+      upkeep.state.retiring.add(segment)
     }
   }
 
   private func unlinkRetired(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
-    for segment in upkeep.state.retiring where segment.allocatedByteCount > 0 {
-      let allocated = segment.allocatedByteCount
+    let allocations = commitLock.withLock { held in
+      upkeep.state.retiring.segments.map { ($0, byteCount: held.state[$0].allocatedByteCount) }
+    }
+    for (segment, allocated) in allocations where allocated > 0 {
       do throws(SystemError) {
         try folders.segments.remove(segment.fileName)
       } catch {
         guard error.code == SystemError.missing else { throw .system(error) }
       }
       commitLock.withLock { held in
-        held.state.ledger.segments -= allocated
+        held.state.ledger.add(-allocated, to: .segments)
         segment.storage?.noteUnlinked(allocated)
-        segment.allocatedByteCount = 0
+        held.state[segment].set(allocatedByteCount: 0)
       }
     }
-    upkeep.state.retiring.removeAll { segment in
+    upkeep.state.retiring.forget { segment in
       commitLock.withLock { held in
         // A thread that holds this lock may pin a segment that no entry names, so the check needs the lock.
         guard !catalog.segments.isPinned(segment.slot) else { return false }
@@ -92,40 +97,41 @@ final class SegmentRetirement: StorePart {
         checker.carriedRecords.withLock { $0 = $0.filter { $0.key.slot != segment.slot } }
         // Nor may leftovers of this segment vouch for the slot's next segment.
         held.state.leftovers.remove(slot: segment.slot)
-        upkeep.state.leaving.append(Leaving(storage: segment.storage))
-        catalog.segments.remove(slot: segment.slot)
-        catalog.segments.giveBack(slot: segment.slot)
+        held.state.index.segments.remove(slot: segment.slot)
+        held.state.index.segments.freeSlot(segment.slot)
         held.state.admissions.wakeRetries()
         return true
       }
     }
-    upkeep.state.leaving.removeAll { $0.storage == nil }
   }
 
   /// Whether some unlinked bytes are held only by syncs and other short operations.
   func leavesSoon(_ upkeep: borrowing UpkeepLock.Held) -> Bool {
-    upkeep.state.leaving.contains { ($0.storage?.leavingByteCount ?? 0) > 0 }
+    upkeep.state.retiring.leaveSoon
   }
 
   /// Whether another thread pins some unlinked bytes.
   func isLeaving(_ upkeep: borrowing UpkeepLock.Held) -> Bool {
-    upkeep.state.retiring.contains {
-      catalog.segments.isPinnedByOthers($0.slot) && ($0.storage?.leavingByteCount ?? 0) > 0
-    }
+    upkeep.state.retiring.areLeaving(catalog.segments)
   }
 
   /// Truncates sealed segments to the bytes written.
   func trimSealedSegments(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
     try gate.requireWritable(closing: true)
     commitLock.withLock { held in
-      for case let segment? in catalog.segments.segments where segment.state != .open && segment.state != .spare {
-        if segment.unfilled.isEmpty { segment.window?.close() }
+      for case let segment? in held.state.index.segments.all
+      where held.state[segment].state != .open && held.state[segment].state != .spare {
+        if held.state[segment].fill.unfilled.isEmpty { segment.storage?.window?.close() }
       }
     }
     let long = commitLock.withLock { held in
-      catalog.segments.segments.compactMap { $0 }.filter {
-        $0.state == .sealed && $0.unfilled.isEmpty && $0.byteCount > roundUp($0.tail, to: 4096)
-      }.map { ($0, byteCount: roundUp($0.tail, to: 4096)) }
+      held.state.index.segments.all.compactMap { segment -> (Segment, byteCount: Int)? in
+        guard let segment, case let account = held.state[segment], account.state == .sealed,
+          account.fill.unfilled.isEmpty
+        else { return nil }
+        let filled = roundUp(account.fill.tail, to: 4096)
+        return account.byteCount > filled ? (segment, filled) : nil
+      }
     }
     for (segment, byteCount) in long {
       guard let file = segment.file else { continue }
@@ -133,12 +139,10 @@ final class SegmentRetirement: StorePart {
         if try file.status().byteCount > byteCount { try file.truncate(to: byteCount) }
         let allocated = try file.status().chargedByteCount(atMost: byteCount)
         commitLock.withLock { held in
-          held.state.ledger.segments += allocated - segment.allocatedByteCount
-          segment.byteCount = byteCount
-          segment.isDirty = true
-          segment.owesSync = true
-          segment.allocatedByteCount = allocated
-          held.state.admissions.noteLength(of: segment)
+          held.state.ledger.add(allocated - held.state[segment].allocatedByteCount, to: .segments)
+          held.state[segment].set(allocatedByteCount: allocated, byteCount: byteCount)
+          held.state[segment].sync.owe()
+          held.state.admissions.noteLength(of: segment, byteCount)
           held.state.admitNext()
         }
       } catch {
@@ -156,15 +160,17 @@ final class SegmentRetirement: StorePart {
     } catch {
       throw gate.fail(error)
     }
-    upkeep.state.orphans = upkeep.state.orphans.filter { name in
+    upkeep.state.orphans.forget { name in
       do throws(SystemError) {
         try folders.segments.remove(name)
-        return false
+        return true
       } catch {
-        return error.code != SystemError.missing
+        return error.code == SystemError.missing
       }
     }
     // Until all orphans are removed, the full amount stays in the ledger.
-    if upkeep.state.orphans.isEmpty { commitLock.withLock { held in held.state.ledger.orphans = 0 } }
+    if upkeep.state.orphans.isEmpty {
+      commitLock.withLock { held in held.state.ledger.add(-held.state.ledger[.orphans], to: .orphans) }
+    }
   }
 }

@@ -47,8 +47,8 @@ final class SegmentSupply: StorePart {
         }
         // Recovery would never find a record written behind a zero page that replaces a lost one.
         if let segment = held.state.writable[stream], !segment.hasDamagedPages,
-          let reservation = segment.reserve(
-            headByteCount: headByteCount, payloadByteCount: payloadByteCount, pageAligned: pageAligned)
+          let reservation = held.state.index.segments.reserve(
+            in: segment, headByteCount: headByteCount, payloadByteCount: payloadByteCount, pageAligned: pageAligned)
         {
           return .done(reservation, held.state.takeRecordNumber())
         }
@@ -88,7 +88,7 @@ final class SegmentSupply: StorePart {
   private func openSpare(
     for stream: StreamKind, _ held: borrowing CommitLock.Held
   ) throws(StoreError) -> Attempt {
-    let spares = held.state.writable.ordinarySpares(held.state.segmentByteCount)
+    let spares = held.state.ordinarySpares
     guard spares.count > SegmentSupply.sparesKept, let spare = spares.first else { return .needsSpare }
     return try commits.open(spare, for: stream, firstSequence: held.state.nextRecord, held) ? .again : .needsCheckpoint
   }
@@ -103,15 +103,16 @@ final class SegmentSupply: StorePart {
       return try commitLock.withLock { held throws(StoreError) in
         let opened = Change.segmentOpened(slot: segment.slot, stream: .single, firstSequence: held.state.nextRecord)
         guard try commits.record([opened], held),
-          let reservation = segment.reserve(
-            headByteCount: headByteCount, payloadByteCount: payloadByteCount, pageAligned: pageAligned)
+          let reservation = held.state.index.segments.reserve(
+            in: segment, headByteCount: headByteCount, payloadByteCount: payloadByteCount, pageAligned: pageAligned)
         else {
-          segment.state = .sealed
+          held.state[segment].seal()
           return nil
         }
         let sequence = held.state.takeRecordNumber()
-        let isSealed = try commits.record([.segmentSealed(slot: segment.slot, byteCount: segment.byteCount)], held)
-        if !isSealed { segment.state = .sealed }
+        let isSealed = try commits.record(
+          [.segmentSealed(slot: segment.slot, byteCount: held.state[segment].byteCount)], held)
+        if !isSealed { held.state[segment].seal() }
         return (reservation, sequence)
       }
     }
@@ -126,7 +127,7 @@ final class SegmentSupply: StorePart {
       try gate.requireWritable()
       while true {
         let (there, byteCount) = commitLock.withLock { held in
-          (held.state.writable.ordinarySpares(held.state.segmentByteCount).count, held.state.segmentByteCount)
+          (held.state.ordinarySpares.count, held.state.segmentByteCount)
         }
         if there >= count { return }
         guard let segment = try makeSegment(byteCount: byteCount, evictsOnFullDisk: !isAhead, upkeep) else { return }
@@ -144,7 +145,7 @@ final class SegmentSupply: StorePart {
   ) throws(StoreError) -> Segment? {
     // The checkpoint files need room for the segment's index entry too.
     let (needed, more, isAdmitted) = commitLock.withLock { held in
-      let needed = catalog.checkpointByteCount()
+      let needed = held.state.index.checkpointByteCount()
       let more = needed - held.state.checkpoint.room
       return (needed, more, held.state.ledger.admits(2 * more))
     }
@@ -157,7 +158,7 @@ final class SegmentSupply: StorePart {
     } else if commitLock.withLock({ held in !held.state.ledger.admits(byteCount) }) {
       throw .noSpace
     }
-    let id = commitLock.withLock { held in catalog.takeSegmentID() }
+    let id = commitLock.withLock { held in held.state.index.takeSegmentID() }
     assert(
       !upkeep.state.orphans.contains(SegmentHeader.fileName(id)), "numbers are given above all files that are there")
     let header = SegmentHeader(
@@ -170,20 +171,20 @@ final class SegmentSupply: StorePart {
     defer { if segment == nil { removeUnnamed(name, byteCount: made.allocated, upkeep) } }
     segment = try commitLock.withLock { held throws(StoreError) -> Segment? in
       try gate.requireWritable()
-      guard let slot = catalog.segments.takeSlot() else { throw .noSpace }
+      guard let slot = held.state.index.segments.takeSlot() else { throw .noSpace }
       guard try commits.record([.segmentMade(slot: slot, id: id, byteCount: byteCount)], held),
-        let segment = catalog.segments.segments[slot]
+        let segment = held.state.index.segments.all[slot]
       else {
-        catalog.segments.giveBack(slot: slot)
+        held.state.index.segments.freeSlot(slot)
         return nil
       }
-      segment.attach(
-        file: folders.cached(made.file, segment: id, access: .readWrite, isKept: true), mapping: made.mapping,
-        byteCount: byteCount, allocatedByteCount: made.allocated, account: catalog.segments.account, access: .readWrite)
-      segment.window = made.window
-      catalog.segments.insert(segment, vouchedUpTo: 0, firstSequence: held.state.nextRecord)
-      held.state.ledger.segments += made.allocated
-      held.state.ledger.folders += made.folderGrowth
+      held.state.index.segments.attach(
+        segment, file: folders.cached(made.file, segment: id, access: .readWrite, isKept: true), mapping: made.mapping,
+        window: made.window, byteCount: byteCount, allocatedByteCount: made.allocated,
+        account: catalog.segments.account, access: .readWrite)
+      held.state.index.segments.insert(segment, vouchedUpTo: 0, firstSequence: held.state.nextRecord)
+      held.state.ledger.add(made.allocated, to: .segments)
+      held.state.ledger.add(made.folderGrowth, to: .folders)
       meters.bytesWritten.wrappingAdd(SegmentHeader.byteCount, ordering: .relaxed)
       return segment
     }
@@ -222,8 +223,8 @@ final class SegmentSupply: StorePart {
     } catch {
       if error.code == SystemError.missing { return true }
       let taken = (try? SegmentHeader.charge(of: folders.segments.openFile(name, .readOnly))) ?? byteCount
-      upkeep.state.orphans.append(name)
-      commitLock.withLock { held in held.state.ledger.orphans += taken }
+      upkeep.state.orphans.add(name)
+      commitLock.withLock { held in held.state.ledger.add(taken, to: .orphans) }
       return false
     }
   }
@@ -264,7 +265,7 @@ final class SegmentSupply: StorePart {
   /// Makes a spare for copies if there is none and a segment fits without an eviction.
   func makeCopySpare(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
     let (isThere, byteCount) = commitLock.withLock { held in
-      (held.state.writable.spare(held.state.segmentByteCount) != nil, held.state.segmentByteCount)
+      (held.state.spare(ofAtLeast: held.state.segmentByteCount) != nil, held.state.segmentByteCount)
     }
     if isThere { return }
     do throws(StoreError) {

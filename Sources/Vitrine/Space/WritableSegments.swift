@@ -31,11 +31,18 @@ struct WritableSegments {
   mutating func removeSpare(_ segment: Segment) { spares.removeAll { $0 === segment } }
   mutating func removeAllSpares() { spares = [] }
   func isSpare(_ segment: Segment) -> Bool { spares.contains { $0 === segment } }
+}
 
+extension CommitState {
   /// A spare of at least `byteCount` bytes.
-  func spare(_ byteCount: Int) -> Segment? { spares.first { $0.byteCount >= byteCount } }
+  func spare(ofAtLeast byteCount: Int) -> Segment? {
+    writable.spares.first { index.segments[$0].byteCount >= byteCount }
+  }
 
   /// Spares of the ordinary size. A larger one takes no ordinary records: as an open segment it would take room that
   /// batches and large records need.
-  func ordinarySpares(_ byteCount: Int) -> [Segment] { spares.filter { $0.byteCount == byteCount } }
+  var ordinarySpares: [Segment] {
+    let ordinary = segmentByteCount
+    return writable.spares.filter { index.segments[$0].byteCount == ordinary }
+  }
 }

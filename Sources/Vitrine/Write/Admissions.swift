@@ -4,7 +4,7 @@
 /// together hold at most an eighth of the budget. The body that got room first may have more, so two bodies that grow
 /// do not wait for each other without end. Bodies, batches and large puts together hold at most the room beside the
 /// open segments. Other requests wait, first in, first out, and the end of a body or put admits them: no thread polls.
-/// `Docs/Budget.md` argues why each wait ends. Guarded by the store's commit lock.
+/// `Docs/Budget.md` argues why each wait ends.
 struct Admissions {
   struct Limits {
     /// Bytes that all bodies together may hold; the first of them may hold more.
@@ -15,9 +15,30 @@ struct Admissions {
     let each: Int
   }
 
+  /// The room of an unfinished body, and its wait for more.
+  private struct Claim {
+    /// The only thread that has worked on the body so far; nil if there were several, or if the owner does not choose
+    /// them.
+    var thread: ThreadContext.Token?
+    /// The number in the order in which bodies got room, while it holds any.
+    var turn: UInt64 = 0
+    /// Bytes of the disk that were admitted for the body.
+    var heldByteCount = 0
+    /// The held bytes that were admitted while the body waited and that it has not asked for again yet.
+    var unusedByteCount = 0
+    /// The waiting request for more room.
+    var waiter: RoomWaiter?
+    /// The room in a segment that the body fills.
+    var room: Reservation?
+
+    var threadID: ObjectIdentifier? { thread.map { ObjectIdentifier($0) } }
+  }
+
   private var held = HeldRoom()
-  /// Bodies that hold room, in the order in which they got it.
-  private var holders = NumberedLine<UnfinishedBody>()
+  /// By the numbers of their bodies.
+  private var claims: [UInt64: Claim] = [:]
+  /// Numbers of the bodies that hold room, in the order in which they got it.
+  private var holders = NumberedLine<UInt64>()
   /// How many of the holders each thread alone can end; under nil, those that any thread may end.
   private var holderCounts: [ObjectIdentifier?: Int] = [:]
   /// Batches and large puts in flight, counted by thread.
@@ -35,127 +56,154 @@ struct Admissions {
   private(set) var lookCount = 0
 
   var waiterCount: Int { bodies.count + growing.count + placements.count + retries.count }
-  var heldByteCount: Int { mutating get { held.byteCounts().all } }
+  mutating func heldByteCount(_ segments: borrowing SegmentAccounts) -> Int { held.byteCounts(segments).all }
 
   // MARK: Bodies
+
+  /// Begins a body. With `isTiedToThread`, the calling thread alone works on it until another one does.
+  mutating func begin(_ body: UnfinishedBody, isTiedToThread: Bool) {
+    claims[body.number] = Claim(thread: isTiedToThread ? ThreadContext.current.token : nil)
+  }
+
+  /// The room in a segment that a body fills.
+  func room(of body: UnfinishedBody) -> Reservation? { claims[body.number]?.room }
+
+  /// Bytes of the disk that were admitted for a body.
+  func heldByteCount(of body: UnfinishedBody) -> Int { claims[body.number]?.heldByteCount ?? 0 }
 
   /// Admits `byteCount` more bytes for a body. Returns nil if they were admitted, else the waiter that was lined up.
   ///
   /// `sleeper` is the thread that will wait; nil means that a task will. Throws `noSpace` if only that thread could end
   /// the wait, or if a body can never get so many bytes.
   mutating func admit(
-    _ body: UnfinishedBody, _ byteCount: Int, _ limits: Limits, sleeper: ThreadContext.Token?
+    _ body: UnfinishedBody, _ byteCount: Int, _ segments: borrowing SegmentAccounts, _ limits: Limits,
+    sleeper: ThreadContext.Token?
   ) throws(StoreError) -> RoomWaiter? {
+    guard let claim = claims[body.number] else { throw .closed }
     // The bytes were admitted while the body waited.
-    if body.unusedByteCount >= byteCount {
-      body.unusedByteCount -= byteCount
+    if claim.unusedByteCount >= byteCount {
+      claims[body.number]?.unusedByteCount -= byteCount
       return nil
     }
-    let byteCount = byteCount - body.unusedByteCount
-    if body.heldByteCount + byteCount > limits.each { throw .noSpace }
+    let byteCount = byteCount - claim.unusedByteCount
+    if claim.heldByteCount + byteCount > limits.each { throw .noSpace }
     let current = ObjectIdentifier(ThreadContext.current.token)
-    let holdsRoom = body.heldByteCount > 0 || holderCounts[current] != nil
-    if holdsRoom || bodies.isEmpty, fits(body, byteCount, limits) {
+    let holdsRoom = claim.heldByteCount > 0 || holderCounts[current] != nil
+    if holdsRoom || bodies.isEmpty, fits(body, byteCount, segments, limits) {
       enter(body, byteCount)
-      body.unusedByteCount = 0
+      claims[body.number]?.unusedByteCount = 0
       return nil
     }
     if let sleeper, canOnlyEnd(sleeper) { throw .noSpace }
-    let waiter = RoomWaiter(byteCount, body: body, thread: sleeper, line: holdsRoom ? .holders : .bodies)
-    lineUp(waiter)
-    body.waiter = waiter
+    let waiter = lineUp(byteCount, body: body, thread: sleeper, holdsRoom ? .holders : .bodies)
+    claims[body.number]?.waiter = waiter
     return waiter
   }
 
-  private mutating func fits(_ body: UnfinishedBody, _ byteCount: Int, _ limits: Limits) -> Bool {
+  private mutating func fits(
+    _ body: UnfinishedBody, _ byteCount: Int, _ segments: borrowing SegmentAccounts, _ limits: Limits
+  ) -> Bool {
     lookCount += 1
-    let counts = held.byteCounts()
-    let isFirst = holders.first.map { $0 === body } ?? true
+    let counts = held.byteCounts(segments)
+    let isFirst = holders.first.map { $0 == body.number } ?? true
     guard isFirst || counts.all + byteCount <= limits.bodies else { return false }
     // A body alone may try any length: the ledger decides.
-    if isFirst, holders.count == (body.heldByteCount > 0 ? 1 : 0), placing.isEmpty { return true }
+    if isFirst, holders.count == (heldByteCount(of: body) > 0 ? 1 : 0), placing.isEmpty { return true }
     return counts.outsideOpen + placingByteCount + byteCount <= limits.all
   }
 
   private mutating func enter(_ body: UnfinishedBody, _ byteCount: Int) {
-    if body.heldByteCount == 0 {
-      body.turn = holders.append(body)
-      holderCounts[body.threadID, default: 0] += 1
+    guard var claim = claims[body.number] else { return }
+    if claim.heldByteCount == 0 {
+      claim.turn = holders.append(body.number)
+      holderCounts[claim.threadID, default: 0] += 1
     }
-    body.heldByteCount += byteCount
+    claim.heldByteCount += byteCount
+    claims[body.number] = claim
     held.add(byteCount)
   }
 
   /// Takes back admitted bytes that could not be allocated.
   mutating func dismiss(_ body: UnfinishedBody, _ byteCount: Int) {
-    body.heldByteCount -= byteCount
+    guard var claim = claims[body.number] else { return }
+    claim.heldByteCount -= byteCount
+    claims[body.number] = claim
     held.add(-byteCount)
-    if body.heldByteCount == 0 { forget(body) }
+    if claim.heldByteCount == 0 { forget(claim) }
   }
 
-  private mutating func forget(_ body: UnfinishedBody) {
-    holders.remove(body.turn)
-    uncount(body)
+  private mutating func forget(_ claim: Claim) {
+    holders.remove(claim.turn)
+    uncount(claim)
   }
 
-  private mutating func uncount(_ body: UnfinishedBody) {
-    let count = (holderCounts[body.threadID] ?? 1) - 1
-    holderCounts[body.threadID] = count > 0 ? count : nil
+  private mutating func uncount(_ claim: Claim) {
+    let count = (holderCounts[claim.threadID] ?? 1) - 1
+    holderCounts[claim.threadID] = count > 0 ? count : nil
   }
 
   /// Notes that the bytes admitted for a body lie in a segment from now on.
   mutating func lend(_ room: Reservation, to body: UnfinishedBody) {
-    body.room = room
-    held.lend(room.segment, body.heldByteCount)
+    claims[body.number]?.room = room
+    held.lend(room.segment, heldByteCount(of: body))
   }
 
-  /// Ends a body: it no longer holds or awaits any room.
-  mutating func end(_ body: UnfinishedBody) {
-    if let waiter = body.waiter {
-      withdraw(waiter)
-      waiter.end(.refused(.aborted))
-    }
-    guard body.heldByteCount > 0 else { return }
-    if let room = body.room { held.end(room.segment, body.heldByteCount) } else { held.add(-body.heldByteCount) }
-    body.heldByteCount = 0
-    forget(body)
+  /// Ends the wait of an aborted body.
+  mutating func abort(_ body: UnfinishedBody) {
+    guard let waiter = claims[body.number]?.waiter else { return }
+    withdraw(waiter)
+    waiter.end(.refused(.aborted))
+  }
+
+  /// Ends a body: it no longer holds or awaits any room. Returns its room in a segment.
+  mutating func end(_ body: UnfinishedBody) -> Reservation? {
+    abort(body)
+    guard let claim = claims.removeValue(forKey: body.number) else { return nil }
+    guard claim.heldByteCount > 0 else { return claim.room }
+    if let room = claim.room { held.end(room.segment, claim.heldByteCount) } else { held.add(-claim.heldByteCount) }
+    forget(claim)
+    return claim.room
   }
 
   /// Notes that the calling thread works on a body. With `takesOver`, this thread alone does so from now on; without
   /// it, a second thread makes the body one that any thread may end.
   mutating func touch(_ body: UnfinishedBody, takesOver: Bool = false) {
+    guard var claim = claims[body.number] else { return }
     let current = ThreadContext.current.token
-    let thread = takesOver || body.thread === current ? current : nil
-    if body.thread === thread { return }
-    if body.heldByteCount > 0 { uncount(body) }
-    body.thread = thread
-    if body.heldByteCount > 0 { holderCounts[body.threadID, default: 0] += 1 }
+    let thread = takesOver || claim.thread === current ? current : nil
+    if claim.thread === thread { return }
+    if claim.heldByteCount > 0 { uncount(claim) }
+    claim.thread = thread
+    claims[body.number] = claim
+    if claim.heldByteCount > 0 { holderCounts[claim.threadID, default: 0] += 1 }
   }
 
-  mutating func noteLength(of segment: Segment) { held.noteLength(of: segment) }
+  mutating func noteLength(of segment: Segment, _ byteCount: Int) { held.noteLength(of: segment, byteCount) }
 
   // MARK: Batches and large puts
 
   /// Admits `byteCount` bytes of records that the calling thread is about to place. Returns nil if they were admitted,
   /// else the waiter that was lined up. Throws `noSpace` if only the thread itself could end the wait, or if a request
   /// can never get so many bytes.
-  mutating func beginPlacing(_ byteCount: Int, _ limits: Limits) throws(StoreError) -> RoomWaiter? {
+  mutating func beginPlacing(
+    _ byteCount: Int, _ segments: borrowing SegmentAccounts, _ limits: Limits
+  ) throws(StoreError) -> RoomWaiter? {
     if byteCount > limits.each { throw .noSpace }
     let thread = ThreadContext.current.token
     let holdsRoom = holderCounts[ObjectIdentifier(thread)] != nil
-    if holdsRoom || placements.isEmpty, fits(byteCount, limits) {
+    if holdsRoom || placements.isEmpty, fits(byteCount, segments, limits) {
       enterPlacing(byteCount, thread)
       return nil
     }
     if canOnlyEnd(thread) { throw .noSpace }
-    let waiter = RoomWaiter(byteCount, body: nil, thread: thread, line: .placements)
-    lineUp(waiter)
-    return waiter
+    return lineUp(byteCount, thread: thread, .placements)
   }
 
-  private mutating func fits(_ byteCount: Int, _ limits: Limits) -> Bool {
+  private mutating func fits(
+    _ byteCount: Int, _ segments: borrowing SegmentAccounts, _ limits: Limits
+  ) -> Bool {
     lookCount += 1
-    let inFlight = held.byteCounts().outsideOpen + placingByteCount
+    let inFlight = held.byteCounts(segments).outsideOpen + placingByteCount
     return inFlight == 0 || inFlight + byteCount <= limits.all
   }
 
@@ -184,17 +232,22 @@ struct Admissions {
 
   // MARK: Waiting
 
-  private mutating func lineUp(_ waiter: RoomWaiter) {
-    switch waiter.line {
-    case .bodies: waiter.number = bodies.append(waiter)
-    case .holders: waiter.number = growing.append(waiter)
-    case .placements: waiter.number = placements.append(waiter)
-    case .retries: waiter.number = retries.append(waiter)
+  private mutating func lineUp(
+    _ byteCount: Int, body: UnfinishedBody? = nil, thread: ThreadContext.Token?, _ line: RoomWaiter.Line
+  ) -> RoomWaiter {
+    func make(_ number: UInt64) -> RoomWaiter {
+      RoomWaiter(number, byteCount, body: body, thread: thread, line: line)
+    }
+    switch line {
+    case .bodies: return bodies.append(make)
+    case .holders: return growing.append(make)
+    case .placements: return placements.append(make)
+    case .retries: return retries.append(make)
     }
   }
 
   mutating func withdraw(_ waiter: RoomWaiter) {
-    if let body = waiter.body, body.waiter === waiter { body.waiter = nil }
+    if let body = waiter.body, claims[body.number]?.waiter === waiter { claims[body.number]?.waiter = nil }
     switch waiter.line {
     case .bodies: bodies.remove(waiter.number)
     case .holders: growing.remove(waiter.number)
@@ -207,18 +260,18 @@ struct Admissions {
   /// `freeingCount`.
   mutating func lineUpRetry(since freeingCount: Int) -> RoomWaiter? {
     guard freeingCount == self.freeingCount else { return nil }
-    let waiter = RoomWaiter(0, body: nil, thread: ThreadContext.current.token, line: .retries)
-    lineUp(waiter)
-    return waiter
+    return lineUp(0, thread: ThreadContext.current.token, .retries)
   }
 
-  private mutating func admit(_ waiter: RoomWaiter, _ limits: Limits) -> Bool {
+  private mutating func admit(
+    _ waiter: RoomWaiter, _ segments: borrowing SegmentAccounts, _ limits: Limits
+  ) -> Bool {
     if let body = waiter.body {
-      guard fits(body, waiter.byteCount, limits) else { return false }
+      guard fits(body, waiter.byteCount, segments, limits) else { return false }
       enter(body, waiter.byteCount)
-      body.unusedByteCount += waiter.byteCount
+      claims[body.number]?.unusedByteCount += waiter.byteCount
     } else if let thread = waiter.thread {
-      guard fits(waiter.byteCount, limits) else { return false }
+      guard fits(waiter.byteCount, segments, limits) else { return false }
       enterPlacing(waiter.byteCount, thread)
     }
     withdraw(waiter)
@@ -237,13 +290,13 @@ struct Admissions {
 
   /// Admits the waiting requests that fit now, in their order. Refuses those that wait only for their own threads by
   /// now.
-  mutating func admitNext(_ limits: Limits) {
+  mutating func admitNext(_ segments: borrowing SegmentAccounts, _ limits: Limits) {
     wakeRetries()
     if waiterCount == 0 { return }
     // Each growing body is tried, because other requests may wait for it.
-    for waiter in Array(growing.all) { _ = admit(waiter, limits) }
-    while let waiter = placements.first, admit(waiter, limits) {}
-    while let waiter = bodies.first, admit(waiter, limits) {}
+    for waiter in Array(growing.all) { _ = admit(waiter, segments, limits) }
+    while let waiter = placements.first, admit(waiter, segments, limits) {}
+    while let waiter = bodies.first, admit(waiter, segments, limits) {}
     guard placing.isEmpty, holderCounts.count == 1, case let thread?? = holderCounts.keys.first else { return }
     for waiter in Array(growing.all) + Array(placements.all)
     where waiter.thread.map({ ObjectIdentifier($0) == thread }) ?? false {

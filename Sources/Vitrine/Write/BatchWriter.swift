@@ -50,7 +50,7 @@ final class BatchWriter: StorePart {
       do throws(StoreError) {
         try place(batch, durability, arena, &pending)
       } catch {
-        commitLock.withLock { held in committer.settle(pending, held) }
+        committer.abandon(pending)
         throw error
       }
       let committed = try committer.commit(pending, moreKeys: batch.count, awaitsSync: durability == .synced)

@@ -21,12 +21,14 @@ final class BodyRegistry: StorePart {
     self.stagedFiles = stagedFiles
   }
 
-  /// Begins a body. `isAnybodys` is true if calls about the body come from threads that its owner does not choose.
-  func begin(_ target: BodyTarget, length: Int?, isAnybodys: Bool) throws(StoreError) -> UnfinishedBody {
+  /// Begins a body. `isTiedToThread` is false if calls about the body come from threads that its owner does not choose.
+  func begin(_ target: BodyTarget, length: Int?, isTiedToThread: Bool) throws(StoreError) -> UnfinishedBody {
     let hash = target.key.url.withUnsafeBytes { catalog.hasher.key($0, styleTag: target.key.style.tag) }
     return try commitLock.withLock { held throws(StoreError) in
       try gate.requireWritable()
-      return held.state.unfinished.begin(target, hash, length: length, isAnybodys: isAnybodys)
+      let body = held.state.unfinished.begin(target, hash, length: length)
+      held.state.admissions.begin(body, isTiedToThread: isTiedToThread)
+      return body
     }
   }
 
@@ -35,17 +37,13 @@ final class BodyRegistry: StorePart {
   func end(_ body: UnfinishedBody) {
     if gate.isForkedChild { return }
     // The file is dropped before other requests are admitted, because they may need its room.
-    let staged = commitLock.withLock { held in held.state.unfinished.contains(body) ? body.stagedFile : nil }
-    if let staged { stagedFiles.drop(staged) }
+    stagedFiles.drop(of: body)
     let isDead = commitLock.withLock { held -> Bool in
       guard held.state.unfinished.end(body) else { return false }
-      held.state.admissions.end(body)
-      let segment = body.room?.segment
-      segment?.endLending()
-      body.room = nil
-      body.stagedFile = nil
+      let segment = held.state.admissions.end(body)?.segment
+      if let segment { held.state[segment].fill.endLending() }
       held.state.admitNext()
-      return segment?.isDead ?? false
+      return segment.map { held.state[$0].isDead } ?? false
     }
     if isDead { signal.wake() }
   }
@@ -67,7 +65,7 @@ final class BodyRegistry: StorePart {
       let (reservation, _) = try supply.reserve(
         stream, headByteCount: headByteCount, payloadByteCount: byteCount, pageAligned: isAligned)
       commitLock.withLock { held in
-        reservation.segment.lend(reservation)
+        held.state[reservation.segment].fill.lend(reservation)
         held.state.admissions.lend(reservation, to: body)
       }
     } catch {
@@ -83,15 +81,16 @@ final class BodyRegistry: StorePart {
   func takeBack(_ room: Reservation) throws(StoreError) -> (sequence: UInt64, isPassed: Bool) {
     try commitLock.withLock { held throws(StoreError) in
       try gate.requireWritable()
-      room.segment.pendingCount += 1
-      return (held.state.takeRecordNumber(), room.segment.takeBack(room))
+      return (held.state.takeRecordNumber(), held.state[room.segment].fill.takeBack(room))
     }
   }
 
   /// Aborts the bodies that `isWanted` accepts. Calls `isWanted` under no lock. A removal must call this before it
   /// looks at the entries: a body that was committed meanwhile is an entry by then.
   func abortBodies(where isWanted: (UnfinishedBody, _ receivedByteCount: Int) -> Bool) throws(StoreError) {
-    let bodies = commitLock.withLock { held in held.state.unfinished.all.map { ($0, $0.receivedByteCount) } }
+    let bodies = commitLock.withLock { held in
+      held.state.unfinished.all.map { ($0, held.state.unfinished.receivedByteCount($0)) }
+    }
     let wanted = bodies.filter(isWanted)
     if wanted.isEmpty { return }
     try commitLock.withLock { held throws(StoreError) in

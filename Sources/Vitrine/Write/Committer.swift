@@ -38,7 +38,7 @@ final class Committer: StorePart {
     _ operations: [PendingOperation], moreKeys: Int, awaitsSync: Bool = false
   ) throws(StoreError) -> Committed? {
     var bound = 256
-    for operation in operations { bound += operation.largestEncoding }
+    for index in operations.indices { bound += operations[index].largestEncoding }
     var crowds: Crowds = [:]
     var looks = 0
     do throws(StoreError) {
@@ -50,7 +50,7 @@ final class Committer: StorePart {
         case .done(let committed):
           return committed
         case .placeAgain:
-          commitLock.withLock { held in settle(operations, held) }
+          abandon(operations)
           return nil
         case .needsCheckpoint:
           try checkpointer.makeLogRoom()
@@ -68,7 +68,7 @@ final class Committer: StorePart {
         }
       }
     } catch {
-      commitLock.withLock { held in settle(operations, held) }
+      abandon(operations)
       throw error
     }
   }
@@ -76,20 +76,30 @@ final class Committer: StorePart {
   /// Notes that the records of the operations are written, where that was left to the commit. Comes first under the lock:
   /// the marks pass no record that is not filled, and a checkpoint that the commit needs may wait for the marks.
   private func noteFilled(_ operations: [PendingOperation], _ held: borrowing CommitLock.Held) {
-    for operation in operations {
-      guard let record = operation.record else { continue }
-      record.reservation.segment.filled(record.reservation, isCarried: record.carried != nil)
+    for index in operations.indices {
+      guard let reservation = operations[index].record?.reservation else { continue }
+      held.state[reservation.segment].filled(reservation, isCarried: operations[index].isCarried)
     }
   }
 
-  /// Settles the reservations of operations that are committed or abandoned, and notes when the entries expire.
-  func settle(_ operations: [PendingOperation], _ held: borrowing CommitLock.Held) {
-    noteFilled(operations, held)
-    for operation in operations {
-      if let record = operation.record { record.reservation.segment.pendingCount -= 1 }
+  /// Settles the reservations of operations that are committed or abandoned, and notes when the entries expire. The
+  /// records are noted as filled by now.
+  private func settle(_ operations: [PendingOperation], _ held: borrowing CommitLock.Held) {
+    for index in operations.indices {
+      if let reservation = operations[index].record?.reservation {
+        held.state[reservation.segment].fill.endReservation()
+      }
       // After the index has the entry: a pass over the index that begins in between finds the entry, and a later pass
       // finds the note.
-      if let due = operation.due { expirations.note(operation.hash, due: due) }
+      if let due = operations[index].due { expirations.note(operations[index].hash, due: due) }
+    }
+  }
+
+  /// Abandons operations that are not committed.
+  func abandon(_ operations: [PendingOperation]) {
+    commitLock.withLock { held in
+      noteFilled(operations, held)
+      settle(operations, held)
     }
   }
 
@@ -122,21 +132,21 @@ final class Committer: StorePart {
       let bound = bound + max(0, changes.count - operations.count) * 64
       if bound > wal.capacity { return .exceedsLog }
       // Without a change, the commit is done when all earlier frames are.
-      var sequence = wal.nextSequence - 1
+      var sequence = held.state.log.nextSequence - 1
       if !changes.isEmpty {
         guard try commits.makeRoom(bound, held) else { return .needsCheckpoint }
-        try commits.requireAccepted(changes)
+        try commits.requireAccepted(changes, held)
         Frame.begin(held.state.frame)
         encode(changes, of: operations, held)
         sequence = try commits.append(changes.count, awaitsSync: awaitsSync, held)
-        noteInline(operations)
+        noteInline(operations, held)
         try commits.apply(changes, sequence: sequence, held)
       }
       held.state.abortBodies(of: operations)
       settle(operations, held)
       return .done(
         Committed(
-          sequence: sequence, removedCount: removedCount, emptiesSegment: catalog.takeHasEmptiedSegments()))
+          sequence: sequence, removedCount: removedCount, emptiesSegment: held.state.index.takeHasEmptiedSegments()))
     }
   }
 
@@ -156,16 +166,16 @@ final class Committer: StorePart {
   ) throws(StoreError) -> Committed? {
     try commits.locked(with: readAhead.readAhead(operations)) { held throws(StoreError) in
       try gate.requireWritable()
-      guard let wal else { throw .readOnly }
+      guard wal != nil else { throw .readOnly }
       if try obstacle(operations, OriginalSources.mostCrowdLooks, held) != nil { return nil }
       let (changes, removedCount) = changes(of: operations, crowds, held)
-      try commits.requireAccepted(changes)
-      try commits.apply(changes, sequence: wal.nextSequence, held)
+      try commits.requireAccepted(changes, held)
+      try commits.apply(changes, sequence: held.state.log.nextSequence, held)
       try checkpointer.writeCheckpoint(consumingSequence: true, upkeep, held)
       held.state.abortBodies(of: operations)
       settle(operations, held)
       return Committed(
-        sequence: 0, removedCount: removedCount, emptiesSegment: catalog.takeHasEmptiedSegments())
+        sequence: 0, removedCount: removedCount, emptiesSegment: held.state.index.takeHasEmptiedSegments())
     }
   }
 
@@ -173,16 +183,21 @@ final class Committer: StorePart {
   private func obstacle(
     _ operations: [PendingOperation], _ looks: Int, _ held: borrowing CommitLock.Held
   ) throws(StoreError) -> CommitOutcome? {
-    let puts = operations.count { $0.record != nil }
+    var puts = 0
+    for index in operations.indices {
+      if operations[index].record != nil { puts += 1 }
+      if let body = operations[index].body, held.state.unfinished.isAborted(body) { throw .aborted }
+    }
     guard puts > 0 else { return nil }
-    if operations.contains(where: { $0.body?.isAborted == true }) { throw .aborted }
     if !isStillRight(operations, held) { return .placeAgain }
     let new = try newEntries(operations, puts, held)
-    if held.state.entryBudget > 0, catalog.keyCount + new > held.state.entryBudget { return .needsEviction(new) }
+    if held.state.entryBudget > 0, held.state.index.keyCount + new > held.state.entryBudget {
+      return .needsEviction(new)
+    }
     if looks < OriginalSources.mostCrowdLooks, let excess = excessStyles(operations, held) {
       return .needsStyleEviction(excess.url, excess.count)
     }
-    return catalog.checkpointByteCount(moreKeys: puts) <= held.state.checkpoint.room ? nil : .needsRoomForIndex
+    return held.state.index.checkpointByteCount(moreKeys: puts) <= held.state.checkpoint.room ? nil : .needsRoomForIndex
   }
 
   /// Returns the changes that the operations make, and the number of keys that they remove.
@@ -191,26 +206,21 @@ final class Committer: StorePart {
   ) -> (changes: [Change], removedCount: Int) {
     var changes = FrameChanges(capacity: operations.count)
     var removedCount = 0
-    for operation in operations {
-      if operation.removesAllStyles {
-        originals.forEachStyle(operation.url, catalog.styles(of: operation.hash), held) { hash, location, view in
-          changes.remove(hash, location, from: catalog)
+    for index in operations.indices {
+      let hash = operations[index].hash
+      if operations[index].removesAllStyles {
+        originals.forEachStyle(operations[index].url, catalog.styles(of: hash), held) { hash, location, view in
+          changes.remove(hash, location, from: &held.state.index)
           if view != nil { removedCount += 1 }
         }
         continue
       }
-      let (found, damaged) = keyFinder.find(operation.hash, operation.url, operation.style, held)
-      for location in damaged { changes.remove(operation.hash, location, from: catalog) }
-      if let record = operation.record {
-        var put = Change.Put(
-          hash: operation.hash, location: record.location, headUnits: record.headUnits,
-          payloadUnits: record.payloadUnits, logicalByteCount: operation.logicalByteCount,
-          content: catalog.hasher.content(operation.digest),
-          contentLocation: record.shared?.location ?? record.location, displaced: nil, expires: operation.expires)
-        put.isIndependent = operation.isIndependent
-        changes.put(put, replacing: found, in: catalog)
+      let (found, damaged) = keyFinder.find(hash, operations[index].url, operations[index].style, held)
+      for location in damaged { changes.remove(hash, location, from: &held.state.index) }
+      if let put = operations[index].change(catalog.hasher) {
+        changes.put(put, replacing: found, in: &held.state.index)
       } else if let found {
-        changes.remove(operation.hash, found, from: catalog)
+        changes.remove(hash, found, from: &held.state.index)
         removedCount += 1
       }
     }
@@ -238,10 +248,10 @@ final class Committer: StorePart {
     }
   }
 
-  private func noteInline(_ operations: [PendingOperation]) {
-    for operation in operations {
-      guard let record = operation.record, record.carried != nil else { continue }
-      wal?.noteInline(segment: record.reservation.segment.id, end: record.reservation.endOffset)
+  private func noteInline(_ operations: [PendingOperation], _ held: borrowing CommitLock.Held) {
+    for index in operations.indices where operations[index].isCarried {
+      guard let reservation = operations[index].record?.reservation else { continue }
+      held.state.log.noteInline(segment: reservation.segment.id, end: reservation.endOffset)
     }
   }
 
@@ -251,19 +261,25 @@ final class Committer: StorePart {
   ) -> Bool {
     // A put may share a payload that another of the operations stores. Computed only if a put shares a payload.
     lazy var own = operations.count > 1 ? recordNumbers(operations) : [:]
-    for operation in operations {
-      guard let record = operation.record else { continue }
-      if let expected = operation.expected, keyFinder.find(operation, held) != expected { return false }
-      if let original = operation.original, keyFinder.sourceOfOriginal(operation, held) != original { return false }
-      if let shared = record.shared {
+    for index in operations.indices where operations[index].record != nil {
+      let digest = operations[index].digest
+      if let expected = operations[index].expected, keyFinder.find(operations[index], held) != expected {
+        return false
+      }
+      if let original = operations[index].original,
+        keyFinder.sourceOfOriginal(operations[index], held) != original
+      {
+        return false
+      }
+      if let shared = operations[index].record?.shared {
         // The number is compared too, because the location may belong to another record by now, even to one of these.
         if own[shared.location] != shared.origin,
-          catalog.contents.count(catalog.hasher.content(operation.digest), shared.location) == 0
-            || catalog.lockedRecord(at: shared.location, checks: false)?.header.origin != shared.origin
+          catalog.contents.count(catalog.hasher.content(digest), shared.location) == 0
+            || held.state.index.lockedRecord(at: shared.location, checks: false)?.header.origin != shared.origin
         {
           return false
         }
-      } else if isSharedByNow(operation.digest, except: record.others, held) {
+      } else if isSharedByNow(digest, except: operations[index].record?.others ?? [], held) {
         return false
       }
     }
@@ -285,7 +301,7 @@ final class Committer: StorePart {
   ) -> Bool {
     var isShared = false
     catalog.contents.candidates(catalog.hasher.content(digest)) { location in
-      guard let header = catalog.lockedRecord(at: location, checks: false)?.header, header.digest == digest,
+      guard let header = held.state.index.lockedRecord(at: location, checks: false)?.header, header.digest == digest,
         !others.contains(location)
       else { return true }
       isShared = true
@@ -300,7 +316,7 @@ final class Committer: StorePart {
     _ operations: [PendingOperation], _ puts: Int, _ held: borrowing CommitLock.Held
   ) throws(StoreError) -> Int {
     let entryBudget = held.state.entryBudget
-    guard entryBudget > 0, catalog.keyCount + puts > entryBudget else { return 0 }
+    guard entryBudget > 0, held.state.index.keyCount + puts > entryBudget else { return 0 }
     var new = 0
     for operation in operations {
       if operation.record != nil, keyFinder.find(operation, held) == nil { new += 1 }

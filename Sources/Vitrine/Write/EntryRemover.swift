@@ -39,7 +39,7 @@ final class EntryRemover: StorePart {
       // The entry may have moved meanwhile: then nothing was lost.
       let wasThere = commitLock.withLock { held in
         guard catalog.keys.find(hash, location), catalog.isStill(segment, location) else { return false }
-        catalog.dropUnread(hash, location)
+        held.state.index.dropUnread(hash, location)
         return true
       }
       if wasThere { meters.count(lost: isLost) }
@@ -65,10 +65,10 @@ final class EntryRemover: StorePart {
     for start in stride(from: 0, to: entries.count, by: 64) {
       let part = entries[start..<min(start + 64, entries.count)]
       var dropped: [LostEntry] = []
-      try checkpointer.recordForSure(upkeep) { _ in
+      try checkpointer.recordForSure(upkeep) { held in
         var changes = FrameChanges(capacity: part.count)
         dropped = part.filter { entry in
-          catalog.isThere(entry) && changes.remove(entry.hash, entry.location, from: catalog)
+          catalog.isThere(entry) && changes.remove(entry.hash, entry.location, from: &held.state.index)
         }
         return changes.list
       }
@@ -87,12 +87,15 @@ final class EntryRemover: StorePart {
       var changes = FrameChanges(capacity: names.count)
       for name in names where catalog.keys.find(name.hash, name.location) {
         // The number is compared too, because the location may hold another record of the key by now.
-        guard catalog.lockedRecord(at: name.location, checks: false)?.header.sequence == name.sequence else { continue }
-        changes.remove(name.hash, name.location, from: catalog)
+        guard held.state.index.lockedRecord(at: name.location, checks: false)?.header.sequence == name.sequence else {
+          continue
+        }
+        changes.remove(name.hash, name.location, from: &held.state.index)
       }
       if changes.list.isEmpty { return (0, 0) }
-      let before = catalog.liveByteCount
-      return try commits.record(changes.list, held) ? (changes.list.count, before - catalog.liveByteCount) : nil
+      let before = held.state.index.liveByteCount
+      return try commits.record(changes.list, held)
+        ? (changes.list.count, before - held.state.index.liveByteCount) : nil
     }
   }
 
@@ -104,7 +107,7 @@ final class EntryRemover: StorePart {
       let done: Bool? = try commitLock.withLock { held throws(StoreError) in
         try gate.requireWritable()
         guard catalog.keys.find(hash, location), catalog.isStill(segment, location) else { return false }
-        let displaced = catalog.displaced(at: location)
+        let displaced = held.state.index.displaced(at: location)
         return try commits.record([.remove(hash, displaced)], held) ? true : nil
       }
       if let done { return done }

@@ -37,7 +37,8 @@ final class Forgetter: StorePart {
     forgetting { sequence, held in
       // One by one, because a key may be among the styles of another.
       for operation in gone {
-        _ = catalog.apply(committer.changes(of: [operation], [:], held).changes, sequence: sequence, isChecked: true)
+        _ = held.state.index.apply(
+          committer.changes(of: [operation], [:], held).changes, sequence: sequence, isChecked: true)
       }
     }
     withExtendedLifetime(arena) {}
@@ -63,7 +64,7 @@ final class Forgetter: StorePart {
 
   func forgetAll() {
     forgetting { sequence, held in
-      _ = catalog.apply([.removeAll], sequence: sequence, isChecked: true)
+      _ = held.state.index.apply([.removeAll], sequence: sequence, isChecked: true)
       checker.carriedRecords.withLock { $0.removeAll() }
     }
   }

@@ -1,8 +1,7 @@
 /// The bytes of the disk that unfinished bodies hold. None of them can be reclaimed before the bodies end.
 ///
 /// A body counts with the bytes admitted for it. A segment that is closed to others counts whole, once, as long as a
-/// body has room in it. The sums are kept up to date, so reading them costs a look at the few open segments. Guarded by
-/// the store's commit lock.
+/// body has room in it. The sums are kept up to date, so reading them costs a look at the few open segments.
 struct HeldRoom {
   private struct Lender {
     let segment: Segment
@@ -46,23 +45,23 @@ struct HeldRoom {
   }
 
   /// Notes that a segment was cut to its written part.
-  mutating func noteLength(of segment: Segment) {
+  mutating func noteLength(of segment: Segment, _ byteCount: Int) {
     guard let counted = lenders[segment.slot]?.closedByteCount else { return }
-    lenders[segment.slot]?.closedByteCount = segment.byteCount
-    closedByteCount += segment.byteCount - counted
+    lenders[segment.slot]?.closedByteCount = byteCount
+    closedByteCount += byteCount - counted
   }
 
   /// Returns all held bytes, and the part that lies outside the open segments.
-  mutating func byteCounts() -> (all: Int, outsideOpen: Int) {
+  mutating func byteCounts(_ segments: borrowing SegmentAccounts) -> (all: Int, outsideOpen: Int) {
     var byteCount = 0
     open.removeAll { slot in
       guard let lender = lenders[slot] else { return true }
-      if lender.segment.state == .open {
+      if segments[lender.segment].state == .open {
         byteCount += lender.byteCount
         return false
       }
-      lenders[slot]?.closedByteCount = lender.segment.byteCount
-      closedByteCount += lender.segment.byteCount
+      lenders[slot]?.closedByteCount = segments[lender.segment].byteCount
+      closedByteCount += segments[lender.segment].byteCount
       return true
     }
     let outside = looseByteCount + closedByteCount

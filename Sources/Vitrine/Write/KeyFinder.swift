@@ -16,7 +16,7 @@ final class KeyFinder: StorePart {
     let hash = KeyHash(url: operation.hash.bits, styleTag: original.tag)
     return original.bytes.withUnsafeBytes { style in
       find(hash, operation.url, style, held).location.flatMap { location in
-        (catalog.lockedRecord(at: location, checks: false)?.header.digest).map { Source($0) }
+        (held.state.index.lockedRecord(at: location, checks: false)?.header.digest).map { Source($0) }
       }
     }
   }
@@ -48,7 +48,7 @@ final class KeyFinder: StorePart {
   func restoredRecord(
     at location: Location, checks: Bool = true, _ held: borrowing CommitLock.Held
   ) -> RecordView? {
-    if let view = catalog.lockedRecord(at: location, checks: checks) { return view }
+    if let view = held.state.index.lockedRecord(at: location, checks: checks) { return view }
     guard let file = catalog.segments.segment(location.slot)?.file,
       (try? checker.restore(location, into: file, held)) == true
     else {

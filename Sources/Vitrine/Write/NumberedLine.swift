@@ -12,9 +12,16 @@ struct NumberedLine<Element> {
 
   /// Appends an element and returns its number.
   mutating func append(_ element: Element) -> UInt64 {
-    defer { nextNumber += 1 }
+    _ = append { _ in element }
+    return nextNumber - 1
+  }
+
+  /// Appends the element that `make` returns for its number, and returns it.
+  mutating func append(_ make: (UInt64) -> Element) -> Element {
+    let element = make(nextNumber)
     elements.append((nextNumber, element))
-    return nextNumber
+    nextNumber += 1
+    return element
   }
 
   /// Removes an element. Returns nil if it was removed before.

@@ -32,7 +32,7 @@ final class OriginalSources: StorePart {
       forEachStyle(operations[next].url, chosen ?? catalog.dependentStyles(of: put.hash), held) {
         hash, location, view in
         if let header = view?.header, !isOutdated(header, source) { return }
-        changes.remove(hash, location, from: catalog)
+        changes.remove(hash, location, from: &held.state.index)
       }
     }
   }
@@ -78,11 +78,10 @@ final class OriginalSources: StorePart {
     // If the entries of a URL change faster than they are looked at, they are looked at under the lock.
     looks < OriginalSources.mostCrowdLooks
       && operations.indices.contains { index in
-        let operation = operations[index]
-        return isOriginalsPut(operation) && catalog.keys.lastChange(operation.hash) != nil
-          && !isRight(crowds[index], operation.hash)
+        isOriginalsPut(operations[index]) && catalog.keys.lastChange(operations[index].hash) != nil
+          && !isRight(crowds[index], operations[index].hash)
           // The same original again makes no entry outdated.
-          && keyFinder.sourceOfOriginal(operation, held) != Source(operation.digest)
+          && keyFinder.sourceOfOriginal(operations[index], held) != Source(operations[index].digest)
       }
   }
 

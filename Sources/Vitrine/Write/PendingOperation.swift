@@ -53,6 +53,20 @@ struct PendingOperation {
 extension PendingOperation {
   var location: Location? { record?.location }
 
+  /// Whether its frame carries its record.
+  var isCarried: Bool { record?.carried != nil }
+
+  /// The change of a put; nil for a removal.
+  func change(_ hasher: KeyHasher) -> Change.Put? {
+    guard let location else { return nil }
+    var put = Change.Put(
+      hash: hash, location: location, headUnits: record?.headUnits ?? 0, payloadUnits: record?.payloadUnits ?? 0,
+      logicalByteCount: logicalByteCount, content: hasher.content(digest),
+      contentLocation: record?.shared?.location ?? location, displaced: nil, expires: expires)
+    put.isIndependent = isIndependent
+    return put
+  }
+
   /// The most bytes that the operation takes in a frame.
   var largestEncoding: Int { 192 + (record?.carried.map { roundUp($0.byteCount, to: 8) } ?? 0) }
 }

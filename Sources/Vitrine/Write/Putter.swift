@@ -104,9 +104,10 @@ final class Putter: StorePart {
     if put.followsOriginal { put.follow(sourceOfOriginal(put.url, put.hash)) }
     let (shared, others) = deduplicator.findShared(put)
     let written = put.written ?? now
+    var room: Reservation?
+    if let body, shared == nil { room = commitLock.withLock { held in held.state.admissions.room(of: body) } }
     var pending = try place(
-      put, sharing: shared, durability: durability, written: written, in: shared == nil ? body?.room : nil,
-      commitsNext: commitsNext)
+      put, sharing: shared, durability: durability, written: written, in: room, commitsNext: commitsNext)
     pending.record?.others = others
     return pending
   }
@@ -146,7 +147,7 @@ final class Putter: StorePart {
       head.bytes, isThere ? UnsafeRawBufferPointer(start: nil, count: 0) : payload, to: reservation,
       awaitsSync: isCarried && durability == .synced)
     if needsSync || !commitsNext {
-      commitLock.withLock { held in reservation.segment.filled(reservation, isCarried: isCarried) }
+      commitLock.withLock { held in held.state[reservation.segment].filled(reservation, isCarried: isCarried) }
     }
     let isTransient = shared == nil && put.encoding == .zstd
     let carried = isCarried ? CarriedRecord(head: head.bytes, payload: payload, isTransient: isTransient) : nil

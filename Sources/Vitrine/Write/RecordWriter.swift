@@ -31,8 +31,8 @@ final class RecordWriter: StorePart {
   /// Ends a reservation that no frame will name: it is dead space.
   func abandon(_ reservation: Reservation) {
     commitLock.withLock { held in
-      reservation.segment.filled(reservation, isCarried: false)
-      reservation.segment.pendingCount -= 1
+      held.state[reservation.segment].filled(reservation, isCarried: false)
+      held.state[reservation.segment].fill.endReservation()
     }
   }
 }

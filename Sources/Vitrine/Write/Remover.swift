@@ -172,15 +172,15 @@ final class Remover: StorePart {
         try gate.requireWritable()
         var changes: [Change] = [.removeAll]
         for segment in held.state.writable.allOpen {
-          changes.append(.segmentSealed(slot: segment.slot, byteCount: segment.byteCount))
+          changes.append(.segmentSealed(slot: segment.slot, byteCount: held.state[segment].byteCount))
         }
         guard try commits.record(changes, held) else { return false }
         // The records that the log carries are of no more use, and their locations will be used again.
         held.state.writable.closeAll()
         held.state.abortAllBodies()
         checker.carriedRecords.withLock { $0.removeAll() }
-        sequence = (wal?.nextSequence ?? 1) - 1
-        emptiesSegment = catalog.takeHasEmptiedSegments()
+        sequence = held.state.log.nextSequence - 1
+        emptiesSegment = held.state.index.takeHasEmptiedSegments()
         return true
       }
       if isDone { break }

@@ -18,9 +18,10 @@ final class RoomQueue: StorePart {
     while true {
       let waiter = try commitLock.withLock { held throws(StoreError) in
         try gate.requireWritable()
-        if body.isAborted { throw .aborted }
+        if held.state.unfinished.isAborted(body) { throw .aborted }
         return try held.state.admissions.admit(
-          body, byteCount, held.state.roomLimits, sleeper: waits ? ThreadContext.current.token : nil)
+          body, byteCount, held.state.index.segments, held.state.roomLimits,
+          sleeper: waits ? ThreadContext.current.token : nil)
       }
       guard let waiter, waits else { return waiter }
       try wait(for: waiter)
@@ -40,7 +41,8 @@ final class RoomQueue: StorePart {
   func placing<R>(_ byteCount: Int, _ body: () throws(StoreError) -> R) throws(StoreError) -> R {
     let waiter = try commitLock.withLock { held throws(StoreError) in
       try gate.requireWritable()
-      return try held.state.admissions.beginPlacing(byteCount, held.state.roomLimits)
+      return try held.state.admissions.beginPlacing(
+        byteCount, held.state.index.segments, held.state.roomLimits)
     }
     if let waiter { try wait(for: waiter) }
     defer {
@@ -125,7 +127,7 @@ final class RoomQueue: StorePart {
   private func othersWithRoom() -> Holders? {
     let isInFlight = commitLock.withLock { held in !held.state.admissions.areOwn }
     return upkeepLock.withLock { upkeep in
-      let isBorrowed = upkeep.state.retiring.contains { catalog.segments.isPinnedByOthers($0.slot) }
+      let isBorrowed = upkeep.state.retiring.areBorrowed(catalog.segments)
       return isBorrowed ? .borrows : isInFlight ? .inFlight : nil
     }
   }

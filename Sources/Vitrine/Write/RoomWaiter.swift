@@ -1,8 +1,7 @@
 /// A request for room that others hold. It sleeps until it is admitted or refused: a thread on a condition, a task on a
 /// continuation. Neither does any work meanwhile.
 ///
-/// It has one outcome, which never changes. `line` and `number` are guarded by the store's commit lock, the rest by the
-/// monitor, which is locked after the commit lock.
+/// It has one outcome, which never changes. The monitor guards it, and is locked after the store's commit lock.
 final class RoomWaiter: @unchecked Sendable {
   enum Outcome: Sendable, Equatable {
     /// The bytes were admitted.
@@ -28,12 +27,14 @@ final class RoomWaiter: @unchecked Sendable {
   /// The thread that sleeps, and so cannot end anything itself; nil for a task.
   let thread: ThreadContext.Token?
   let line: Line
-  var number: UInt64 = 0
+  /// Its number in the line.
+  let number: UInt64
   private let monitor = Monitor()
   private var outcome: Outcome?
   private var continuation: CheckedContinuation<Outcome, Never>?
 
-  init(_ byteCount: Int, body: UnfinishedBody?, thread: ThreadContext.Token?, line: Line) {
+  init(_ number: UInt64, _ byteCount: Int, body: UnfinishedBody?, thread: ThreadContext.Token?, line: Line) {
+    self.number = number
     self.byteCount = byteCount
     self.body = body
     self.thread = thread

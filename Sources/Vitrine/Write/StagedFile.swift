@@ -1,21 +1,11 @@
 /// A file in which a body of unknown length grows. The log does not name it before it becomes a segment. Until then a
 /// crash leaves an orphan, which the next opening removes.
 ///
-/// The payload begins where the longest head would end. The head is written before it once it is known. The file is
-/// used by the one writer that made it, under that writer's lock; `allocatedByteCount` and `isNamed` are also guarded
-/// by the commit lock.
-final class StagedFile: @unchecked Sendable {
+/// The payload begins where the longest head would end. The head is written before it once it is known.
+final class StagedFile: Sendable {
   let id: UInt64
   private let file: CachedFile
   let payloadOffset: Int
-  /// Bytes for which the file has room.
-  var byteCount = 0
-  /// Bytes of the disk that the file takes, as the ledger counts them.
-  var allocatedByteCount = 0
-  /// Bytes of entries that were evicted for the file.
-  var evictedByteCount = 0
-  /// True if the file is a segment by now, and is retired like any segment.
-  var isNamed = false
 
   init(id: UInt64, file: CachedFile, payloadOffset: Int) {
     self.id = id
@@ -29,9 +19,13 @@ final class StagedFile: @unchecked Sendable {
 
   var name: String { SegmentHeader.fileName(id) }
 
-  func attach(to segment: Segment, mapping: Mapping?, byteCount: Int, account: StorageAccount) {
-    segment.attach(
-      file: file, mapping: mapping, byteCount: byteCount, allocatedByteCount: allocatedByteCount, account: account,
+  func attach(
+    to segment: Segment, _ accounts: borrowing SegmentAccounts, mapping: Mapping?, byteCount: Int,
+    allocatedByteCount: Int, account: StorageAccount
+  ) {
+    accounts.attach(
+      segment, file: file, mapping: mapping, byteCount: byteCount, allocatedByteCount: allocatedByteCount,
+      account: account,
       access: .readWrite)
   }
 
@@ -41,4 +35,17 @@ final class StagedFile: @unchecked Sendable {
     mapping.guardPages(isWritable: false)
     return mapping
   }
+}
+
+/// A staged file and the facts about it that change.
+struct StagedRoom {
+  let file: StagedFile
+  /// Bytes for which the file has room.
+  var byteCount = 0
+  /// Bytes of the disk that the file takes, as the ledger counts them.
+  var allocatedByteCount = 0
+  /// Bytes of entries that were evicted for the file.
+  var evictedByteCount = 0
+  /// True if the file is a segment by now, and is retired like any segment.
+  var isNamed = false
 }

@@ -30,12 +30,12 @@ final class StagedFiles: StorePart {
 
   /// Returns the body's file; makes an empty one if the body has none yet.
   func stage(_ target: BodyTarget, for body: UnfinishedBody) throws(StoreError) -> StagedFile {
-    if let staged = commitLock.withLock({ held in body.stagedFile }) { return staged }
+    if let staged = room(of: body)?.file { return staged }
     let largest = commitLock.withLock { held in held.state.largestValue() }
     let head = try target.withPut(preparer) { $0.headByteCount(storedByteCount: largest) }
     let id = try commitLock.withLock { held throws(StoreError) in
       try gate.requireWritable()
-      return catalog.takeSegmentID()
+      return held.state.index.takeSegmentID()
     }
     let file: any File
     do throws(SystemError) {
@@ -46,8 +46,12 @@ final class StagedFiles: StorePart {
     let staged = StagedFile(
       id: id, file: folders.cached(file, segment: id, access: .readWrite),
       payloadOffset: roundUp(SegmentHeader.byteCount + head, to: 4096))
-    commitLock.withLock { held in body.stagedFile = staged }
+    commitLock.withLock { held in held.state.unfinished[staged: body] = StagedRoom(file: staged) }
     return staged
+  }
+
+  private func room(of body: UnfinishedBody) -> StagedRoom? {
+    commitLock.withLock { held in held.state.unfinished[staged: body] }
   }
 
   /// Gives the file room for a payload of this many bytes, and for more ahead if there is room. Returns the waiter if
@@ -56,14 +60,14 @@ final class StagedFiles: StorePart {
     _ staged: StagedFile, toHold payloadByteCount: Int, for body: UnfinishedBody, waits: Bool
   ) throws(StoreError) -> RoomWaiter? {
     let needed = roundUp(staged.payloadOffset + payloadByteCount, to: 4096)
-    if needed <= staged.byteCount { return nil }
+    let before = room(of: body)?.byteCount ?? 0
+    if needed <= before { return nil }
     let limit = commitLock.withLock { held in held.state.largestValue(overhead: staged.payloadOffset) }
     if payloadByteCount > limit { throw .tooLarge(byteCount: payloadByteCount, limit: limit) }
-    let ahead = max(needed, roundUp(staged.byteCount + max(64 << 10, staged.byteCount / 4), to: 4096))
-    let before = staged.byteCount
+    let ahead = max(needed, roundUp(before + max(64 << 10, before / 4), to: 4096))
     if let waiter = try roomQueue.admit(body, ahead - before, waits: waits) { return waiter }
     do throws(StoreError) {
-      try extend(staged, to: ahead)
+      try extend(staged, of: body, to: ahead)
       return nil
     } catch {
       guard case .noSpace = error, needed < ahead else {
@@ -73,7 +77,7 @@ final class StagedFiles: StorePart {
     }
     roomQueue.dismiss(body, ahead - needed)
     do throws(StoreError) {
-      try extend(staged, to: needed)
+      try extend(staged, of: body, to: needed)
     } catch {
       roomQueue.dismiss(body, needed - before)
       throw error
@@ -84,48 +88,52 @@ final class StagedFiles: StorePart {
   /// Extends the file under the upkeep lock, so that the ledger's answer still holds when the blocks are allocated. The
   /// length of the body is not known, so at most an eighth of the budget is evicted for it. Beyond that the body may
   /// have room that is free.
-  private func extend(_ staged: StagedFile, to byteCount: Int) throws(StoreError) {
+  private func extend(_ staged: StagedFile, of body: UnfinishedBody, to byteCount: Int) throws(StoreError) {
     try upkeepLock.withLock { upkeep throws(StoreError) in
       try gate.requireWritable()
-      let more = byteCount - staged.byteCount
-      var most = max(0, commitLock.withLock { held in held.state.ledger.budget / 8 } - staged.evictedByteCount)
-      let before = most
-      defer { staged.evictedByteCount += before - most }
+      let room = room(of: body) ?? StagedRoom(file: staged)
+      let more = byteCount - room.byteCount
+      let allowed = max(0, commitLock.withLock { held in held.state.ledger.budget / 8 } - room.evictedByteCount)
+      var most = allowed
+      defer {
+        commitLock.withLock { held in held.state.unfinished[staged: body]?.evictedByteCount += allowed - most }
+      }
       try reclaimer.makeRoom(for: more, evicting: &most, upkeep)
       do throws(SystemError) {
         try staged.openFile().allocate(byteCount: byteCount)
-        staged.byteCount = byteCount
-        try account(staged)
+        try account(staged, of: body, byteCount: byteCount)
       } catch {
         throw gate.writeError(error)
       }
     }
   }
 
-  private func account(_ staged: StagedFile) throws(SystemError) {
-    let allocated = try staged.openFile().status().chargedByteCount(atMost: staged.byteCount)
+  /// Notes that the file has room for this many bytes, and enters the bytes that it takes into the ledger.
+  private func account(_ staged: StagedFile, of body: UnfinishedBody, byteCount: Int) throws(SystemError) {
+    commitLock.withLock { held in held.state.unfinished[staged: body]?.byteCount = byteCount }
+    let allocated = try staged.openFile().status().chargedByteCount(atMost: byteCount)
     commitLock.withLock { held in
-      held.state.ledger.segments += allocated - staged.allocatedByteCount
-      staged.allocatedByteCount = allocated
+      held.state.ledger.add(allocated - (held.state.unfinished[staged: body]?.allocatedByteCount ?? 0), to: .segments)
+      held.state.unfinished[staged: body]?.allocatedByteCount = allocated
     }
   }
 
-  /// Removes the file, unless it is a segment by now.
-  func drop(_ staged: StagedFile) {
-    if commitLock.withLock({ held in staged.isNamed }) { return }
+  /// Removes the file of a body, unless it is a segment by now.
+  func drop(of body: UnfinishedBody) {
+    guard let staged = room(of: body), !staged.isNamed else { return }
     // The name may belong to another opening by now; the next opening removes the file.
     if gate.isRemoved || !gate.isLockNamed { return }
     // If the name cannot be removed, the file stays in the account until the next opening removes it.
-    guard (try? folders.segments.remove(staged.name)) != nil else { return }
+    guard (try? folders.segments.remove(staged.file.name)) != nil else { return }
     commitLock.withLock { held in
-      held.state.ledger.segments -= staged.allocatedByteCount
-      staged.allocatedByteCount = 0
+      held.state.ledger.add(-(held.state.unfinished[staged: body]?.allocatedByteCount ?? 0), to: .segments)
+      held.state.unfinished[staged: body]?.allocatedByteCount = 0
     }
   }
 
   /// Removes the files of bodies that still grow, because a closing store will not commit them.
   func dropStagedFiles() {
-    for staged in commitLock.withLock({ held in held.state.unfinished.all.compactMap(\.stagedFile) }) { drop(staged) }
+    for body in commitLock.withLock({ held in held.state.unfinished.all }) { drop(of: body) }
   }
 
   /// Turns the file into a segment, with room around the payload of `put`, lent to the body. Bytes, length and name are
@@ -140,7 +148,7 @@ final class StagedFiles: StorePart {
   ) throws(StoreError) {
     try gate.requireWritable()
     let (needed, isThere) = commitLock.withLock { held in
-      (catalog.checkpointByteCount(), catalog.checkpointByteCount() <= held.state.checkpoint.room)
+      (held.state.index.checkpointByteCount(), held.state.index.checkpointByteCount() <= held.state.checkpoint.room)
     }
     if !isThere { try checkpointRoom.grow(to: needed, upkeep) }
     let header = SegmentHeader(
@@ -149,11 +157,10 @@ final class StagedFiles: StorePart {
     do throws(SystemError) {
       let file = try staged.openFile()
       try file.write(header.encoded(), at: 0)
-      if staged.byteCount > mapping.byteCount { try file.truncate(to: mapping.byteCount) }
-      staged.byteCount = mapping.byteCount
+      if room(of: body)?.byteCount ?? 0 > mapping.byteCount { try file.truncate(to: mapping.byteCount) }
       try file.sync()
       try folders.segments.sync()
-      try account(staged)
+      try account(staged, of: body, byteCount: mapping.byteCount)
     } catch {
       throw gate.writeError(error)
     }
@@ -169,29 +176,30 @@ final class StagedFiles: StorePart {
     let headByteCount = put.headByteCount(isReference: false)
     return try commitLock.withLock { held throws(StoreError) in
       try gate.requireWritable()
-      guard let slot = catalog.segments.takeSlot() else { throw .noSpace }
+      guard let slot = held.state.index.segments.takeSlot() else { throw .noSpace }
       let changes: [Change] = [
-        .segmentMade(slot: slot, id: staged.id, byteCount: staged.byteCount),
+        .segmentMade(slot: slot, id: staged.id, byteCount: mapping.byteCount),
         .segmentOpened(slot: slot, stream: .single, firstSequence: held.state.nextRecord),
       ]
-      guard try commits.record(changes, held), let segment = catalog.segments.segments[slot] else {
-        catalog.segments.giveBack(slot: slot)
+      guard try commits.record(changes, held), let segment = held.state.index.segments.all[slot] else {
+        held.state.index.segments.freeSlot(slot)
         return false
       }
-      staged.isNamed = true
+      held.state.unfinished[staged: body]?.isNamed = true
       staged.attach(
-        to: segment, mapping: reads == .mapped ? mapping : nil, byteCount: mapping.byteCount,
+        to: segment, held.state.index.segments, mapping: reads == .mapped ? mapping : nil, byteCount: mapping.byteCount,
+        allocatedByteCount: held.state.unfinished[staged: body]?.allocatedByteCount ?? 0,
         account: catalog.segments.account)
-      catalog.segments.insert(segment, vouchedUpTo: 0, firstSequence: held.state.nextRecord)
-      segment.tail = staged.payloadOffset - roundUp(headByteCount, to: Unit.byteCount)
-      if let room = segment.reserve(
-        headByteCount: headByteCount, payloadByteCount: put.stored.count, pageAligned: put.isPageAligned)
+      held.state.index.segments.insert(segment, vouchedUpTo: 0, firstSequence: held.state.nextRecord)
+      held.state[segment].fill.set(tail: staged.payloadOffset - roundUp(headByteCount, to: Unit.byteCount))
+      if let room = held.state.index.segments.reserve(
+        in: segment, headByteCount: headByteCount, payloadByteCount: put.stored.count, pageAligned: put.isPageAligned)
       {
-        segment.lend(room)
+        held.state[segment].fill.lend(room)
         held.state.admissions.lend(room, to: body)
       }
-      let isSealed = try commits.record([.segmentSealed(slot: slot, byteCount: segment.byteCount)], held)
-      if !isSealed { segment.state = .sealed }
+      let isSealed = try commits.record([.segmentSealed(slot: slot, byteCount: held.state[segment].byteCount)], held)
+      if !isSealed { held.state[segment].seal() }
       return true
     }
   }

@@ -52,11 +52,12 @@ package enum Accounts {
       }
     }
     if !isRight(blobCount, users.count) { return "\(users.count) payloads are used, \(blobCount) blobs are known" }
-    for case let segment? in catalog.segments.segments {
+    for case let segment? in store.probe.segments {
+      let account = store.probe.account(segment)
       let parts = (live[segment.slot] ?? []).sorted { $0.lowerBound < $1.lowerBound }
       let units = parts.reduce(0) { $0 + $1.count } / Unit.byteCount
-      if !isRight(segment.liveUnits, units) || !isRight(segment.liveCount, parts.count) {
-        return "\(segment.fileName) says \(segment.liveUnits) units in \(segment.liveCount) live parts, "
+      if !isRight(account.live.units, units) || !isRight(account.live.count, parts.count) {
+        return "\(segment.fileName) says \(account.live.units) units in \(account.live.count) live parts, "
           + "and has \(units) in \(parts.count)"
       }
       // The bytes of no live part are dead up to the tail and free behind it.
@@ -65,18 +66,19 @@ package enum Accounts {
         if part.lowerBound < end { return "\(segment.fileName) has two live parts at \(part.lowerBound)" }
         end = part.upperBound
       }
-      if end > segment.tail { return "\(segment.fileName) has a live part behind its tail, at \(end)" }
-      if segment.tail > segment.byteCount { return "\(segment.fileName) ends behind its end" }
+      if end > account.fill.tail { return "\(segment.fileName) has a live part behind its tail, at \(end)" }
+      if account.fill.tail > account.byteCount { return "\(segment.fileName) ends behind its end" }
     }
     for segment in store.statistics().segments {
       let told = SegmentHeader.byteCount + segment.liveByteCount + segment.deadByteCount + segment.freeByteCount
       guard let byteCount = fileByteCount(segment.file), told != byteCount else { continue }
       return "\(segment.file) has \(byteCount) bytes, and \(told) are live, dead and free"
     }
-    if keyCount != catalog.keyCount { return "\(keyCount) keys, counted as \(catalog.keyCount)" }
-    if blobCount != catalog.blobCount { return "\(blobCount) blobs, counted as \(catalog.blobCount)" }
-    if !isRight(catalog.logicalByteCount, logical) {
-      return "\(logical) logical bytes, counted as \(catalog.logicalByteCount)"
+    let probe = store.probe
+    if keyCount != probe.keyCount { return "\(keyCount) keys, counted as \(probe.keyCount)" }
+    if blobCount != probe.blobCount { return "\(blobCount) blobs, counted as \(probe.blobCount)" }
+    if !isRight(probe.logicalByteCount, logical) {
+      return "\(logical) logical bytes, counted as \(probe.logicalByteCount)"
     }
     return nil
   }

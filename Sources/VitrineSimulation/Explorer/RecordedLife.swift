@@ -186,7 +186,7 @@ extension RecordedStore {
   /// Another program puts a file under the name of the next segment, if the folder still exists.
   func takeNextSegmentsName(_ bytes: [UInt8]) {
     guard world.disk.contents("\(RecordedStore.path)/\(CacheFormat.storeFile)") != nil else { return }
-    let name = SegmentHeader.fileName(store.catalog.nextSegment)
+    let name = SegmentHeader.fileName(store.probe.nextSegment)
     world.disk.setContents("\(RecordedStore.path)/\(CacheFormat.segmentsFolder)/\(name)", bytes)
   }
 

@@ -16,7 +16,7 @@ extension InterleavingTests {
     /// A mark that has passed an unsynced write.
     func passed(_ store: CacheStore) -> String? {
       let segments = store.core.context.catalog.segments
-      for case let segment? in store.core.context.commitLock.withLock({ _ in segments.segments }) {
+      for case let segment? in store.probe.segments {
         let offset = lowest.withLock { $0["segments/\(segment.fileName)"] } ?? .max
         let mark = segments.vouchedUpTo(segment.slot)
         if mark > offset { return "\(segment.fileName) is vouched for up to \(mark), and unsynced from \(offset) on" }
@@ -40,10 +40,7 @@ extension InterleavingTests {
     let mark = Guarded<(offset: Int, vouched: Int)?>(nil)
     beforeTheNextRecord { path, offset in
       try? store.checkpoint()
-      let segment = store.core.context.commitLock.withLock { _ in
-        store.core.context.catalog.segments.segments.compactMap { $0 }
-      }
-      .first { path.hasSuffix($0.fileName) }
+      let segment = store.probe.segments.compactMap { $0 }.first { path.hasSuffix($0.fileName) }
       mark.withLock { $0 = segment.map { (offset, store.core.context.catalog.segments.vouchedUpTo($0.slot)) } }
     }
     return mark
@@ -189,7 +186,7 @@ extension InterleavingTests {
       try #require(number < 40)
     }
     let slow = try #require(
-      store.probe.reserve(headByteCount: 128, payloadByteCount: 400) { $0.slot == slot })
+      store.probe.reserve(headByteCount: 128, payloadByteCount: 400) { segment, _ in segment.slot == slot })
     try store.put(noise(9000, 1), for: "behind")
     try store.checkpoint()
     #expect(core.context.catalog.segments.vouchedUpTo(slot) <= slow.offset)

@@ -10,8 +10,8 @@ extension InterleavingTests {
   @Test func concurrentSyncOfAFailedOneDoesNotCount() throws {
     let store = try world.open("store")
     try store.put(noise(3000, 1), for: "a")
-    let segments = store.core.context.catalog.segments.segments
-    let segment = try #require(segments.compactMap { $0 }.first { $0.liveCount > 0 }).fileName
+    let segments = store.probe.segments.compactMap { $0 }
+    let segment = try #require(segments.first { store.probe.account($0).live.count > 0 }).fileName
     let outcome = Guarded<StoreError?>(nil)
     let done = DispatchSemaphore(value: 0)
     disk.onSync.withLock { handler in

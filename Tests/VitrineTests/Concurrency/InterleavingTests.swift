@@ -145,7 +145,6 @@ import Testing
   /// The log has rotated between the writing of a checkpoint and its publication: it begins in a filled file.
   @Test func theFileInWhichACheckpointBeginsStaysUntilTheNextOne() throws {
     let store = try world.open("store", StoreOptions(byteBudget: 1 << 20))
-    let wal = try #require(store.core.context.wal)
     let count = Guarded(0)
     let values = Guarded<[String: [UInt8]]>([:])
     @Sendable func put() throws {
@@ -157,21 +156,21 @@ import Testing
       values.withLock { $0["\(number % 40)"] = noise(20, UInt64(number)) }
     }
     func turn() throws {
-      let use = wal.position.use
-      while wal.position.use == use { try put() }
+      let use = store.probe.log.position.use
+      while store.probe.log.position.use == use { try put() }
     }
     for _ in 0..<3 { try put() }
     disk.onSync.withLock { handler in
       handler = { [disk] path in
         guard path.hasPrefix("checkpoints/") else { return }
         disk.onSync.withLock { $0 = nil }
-        let use = wal.position.use
-        elsewhere { while wal.position.use == use { guard (try? put()) != nil else { return } } }
+        let use = store.probe.log.position.use
+        elsewhere { while store.probe.log.position.use == use { guard (try? put()) != nil else { return } } }
       }
     }
-    let begun = wal.position.use
+    let begun = store.probe.log.position.use
     try store.checkpoint()
-    #expect(wal.position.use == begun + 1)
+    #expect(store.probe.log.position.use == begun + 1)
     for _ in 0..<4 {
       try turn()
       let world = TestWorld(fileSystem: MemoryDisk(disk.image), seed: 2)
@@ -188,27 +187,27 @@ import Testing
   @Test func logFileStaysUntilACheckpointVouchesForItsPayloads() throws {
     let store = try world.open("store", StoreOptions(byteBudget: 1 << 20))
     let core = store.core
-    let wal = try #require(core.context.wal)
     try store.put(noise(500, 1), for: "before")
     try store.checkpoint()
     let slow = try #require(
-      store.probe.reserve(headByteCount: 128, payloadByteCount: 400) { $0.liveCount > 0 })
+      store.probe.reserve(headByteCount: 128, payloadByteCount: 400) { $1.live.count > 0 })
     try store.put(noise(700, 2), for: "carried", options: PutOptions(durability: .synced))
     let place = try #require(location(store, CacheKey("carried")))
-    let use = wal.position.use
-    let file = try #require(wal.files.first { $0.header?.use == use })
+    let use = core.probe.log.position.use
+    let file = try #require(core.probe.log.file(use: use))
     var number: UInt64 = 0
-    while wal.position.use == use {
+    while core.probe.log.position.use == use {
       try store.put(noise(20, number), for: "\(number % 40)")
       number += 1
     }
     for _ in 0..<2 {
       try store.checkpoint()
-      #expect(!core.context.catalog.segments.isVouched(place) && file.state == .filled && file.header?.use == use)
+      let entry = core.probe.log.entry(file)
+      #expect(!core.context.catalog.segments.isVouched(place) && entry?.state == .filled && entry?.header?.use == use)
     }
     store.probe.abandon(slow)
     try store.checkpoint()
-    #expect(core.context.catalog.segments.isVouched(place) && file.state == .free)
+    #expect(core.context.catalog.segments.isVouched(place) && core.probe.log.entry(file)?.state == .free)
     try store.close()
   }
 
@@ -217,16 +216,16 @@ import Testing
   @Test func replayedLogFileIsFreeOnceItsPayloadsAreRestored() throws {
     let store = try world.open("store")
     try store.put(noise(700, 1), for: "carried", options: PutOptions(durability: .synced))
-    let use = try #require(store.core.context.wal).position.use
+    let use = store.probe.log.position.use
     store.abandon()
     let world = TestWorld(fileSystem: MemoryDisk(disk.image), seed: 2)
     // Changed options take effect with a checkpoint.
     let again = try world.open("store", StoreOptions(byteBudget: 3 << 20))
-    let file = try #require(again.core.context.wal?.files.first { $0.header?.use == use })
+    let file = try #require(again.probe.log.file(use: use))
     let place = try #require(location(again, CacheKey("carried")))
-    #expect(!again.core.context.catalog.segments.isVouched(place) && file.state == .free)
+    #expect(!again.core.context.catalog.segments.isVouched(place) && again.probe.log.entry(file)?.state == .free)
     try again.core.leftovers.checkLeftovers()
-    #expect(again.core.context.catalog.segments.isVouched(place) && file.state == .free)
+    #expect(again.core.context.catalog.segments.isVouched(place) && again.probe.log.entry(file)?.state == .free)
     #expect(again["carried"] == noise(700, 1))
     try again.close()
   }
@@ -239,12 +238,12 @@ import Testing
     let store = try world.open("store", options)
     let core = store.core
     // Up to where one more segment needs a longer file.
-    while core.context.catalog.checkpointByteCount(moreSegments: Catalog.spareSegments + 1)
+    while store.probe.checkpointByteCount(moreSegments: CatalogWriter.spareSegments + 1)
       <= store.probe.checkpointRoom
     {
       try core.supply.makeSpares(store.probe.spareCount + 1)
     }
-    for number in 0..<Catalog.spareSegments + 4 {
+    for number in 0..<CatalogWriter.spareSegments + 4 {
       let writer = try store.writer(for: "k")
       // More than is gathered in memory.
       try writer.write(noise(BodyWriter.gatheredByteCount + 1, UInt64(number)))
@@ -257,7 +256,7 @@ import Testing
       }
       #expect(storeError { try writer.commit() } == .aborted)
     }
-    #expect(core.context.catalog.checkpointByteCount(moreSegments: 0) <= store.probe.checkpointRoom)
+    #expect(store.probe.checkpointByteCount(moreSegments: 0) <= store.probe.checkpointRoom)
     try store.checkpoint()
     try store.close()
   }

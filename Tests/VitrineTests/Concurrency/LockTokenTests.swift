@@ -5,8 +5,8 @@ import Testing
 /// locks alone.
 @Suite struct LockTokenTests {
   private static let setup = """
-    enum Level: LockLevel { typealias State = [Int]; static var rank: UInt { 0 } }
-    typealias Lock = LevelLock<Level>
+    enum Level: LockLevel { static var rank: UInt { 0 } }
+    typealias Lock = LevelLock<Level, [Int]>
     let lock = Lock([])
 
     """
@@ -55,8 +55,8 @@ import Testing
     "func run() { lock.withLock { held in let copy = held; let other = held; _ = copy; _ = other } }",
     // The token of one level is none of another one.
     """
-    enum Other: LockLevel { typealias State = Int; static var rank: UInt { 1 } }
-    func add(_ held: borrowing LevelLock<Other>.Held) {}
+    enum Other: LockLevel { static var rank: UInt { 1 } }
+    func add(_ held: borrowing LevelLock<Other, [Int]>.Held) {}
     func run() { lock.withLock { held in add(held) } }
     """,
   ])

@@ -12,9 +12,9 @@ import Testing
   init() { world = TestWorld(fileSystem: disk) }
 
   /// Fills the log until the next put finds no room.
-  private func fillLog(_ store: CacheStore, _ wal: WAL) throws {
+  private func fillLog(_ store: CacheStore) throws {
     var index = 0
-    while wal.freeCount >= 2 || wal.room >= 448 {
+    while store.probe.log.freeCount >= 2 || store.probe.log.room >= 448 {
       try store.put(noise(16, UInt64(index % 8)), for: "k\(index % 8)")
       index += 1
     }
@@ -61,8 +61,7 @@ import Testing
     // One segment holds all records, which use positioned writes.
     let store = try world.open(
       "store", StoreOptions(byteBudget: 8 << 20, segmentByteCount: 1 << 20, reads: .copied))
-    let wal = try #require(store.core.context.wal)
-    try fillLog(store, wal)
+    try fillLog(store)
     let errors = Guarded<[StoreError]>([])
     let (checkpoints, done) = duringCheckpoint(threads: Self.threadCount) { thread in
       if let error = storeError({ try store.put(noise(16, UInt64(100 + thread)), for: "t\(thread)") }) {

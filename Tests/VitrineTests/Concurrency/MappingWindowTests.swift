@@ -56,10 +56,9 @@ import Testing
   private func table(_ store: CacheStore) -> SegmentTable { store.core.context.catalog.segments }
 
   private func mapped(_ store: CacheStore) -> Int {
-    let table = table(store)
-    let storages = table.segments.compactMap { $0?.storage }
+    let storages = store.probe.segments.compactMap { $0?.storage }
     let count = storages.count { $0.mapping != nil }
-    #expect(count == table.mappedCount)
+    #expect(count == store.probe.withIndex { $0.segments.mappedCount })
     #expect(storages.count > 3 * Self.limit)
     return count
   }
@@ -120,7 +119,9 @@ import Testing
     let store = try open()
     for key in 0..<Self.keyCount { try store.put(Self.value(key, 1), for: "\(key)") }
     #expect(mapped(store) > Self.limit, "nothing was synced")
-    for case let segment? in table(store).segments where segment.isDirty { #expect(segment.storage?.mapping != nil) }
+    for case let segment? in store.probe.segments where store.probe.account(segment).sync.isDirty {
+      #expect(segment.storage?.mapping != nil)
+    }
     try store.flush()
     world.background.run()
     #expect(mapped(store) <= Self.limit)

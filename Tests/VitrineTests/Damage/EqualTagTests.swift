@@ -133,9 +133,9 @@ import Testing
     let core = store.core
     let hash = hash(store)
     let location = try #require(core.context.catalog.keys.find(hash, counts: false) { $0.location })
-    let removal = Change.remove(hash, core.context.catalog.displaced(at: location))
+    let removal = Change.remove(hash, store.probe.displaced(at: location))
     let elsewhere = Change.remove(
-      hash, core.context.catalog.displaced(at: Location(slot: location.slot, offset: 1 << 16)))
+      hash, store.probe.displaced(at: Location(slot: location.slot, offset: 1 << 16)))
     for changes in [[removal, removal], [elsewhere], Array(repeating: removal, count: 20)] {
       let before = core.context.wal?.appendedSequence
       #expect(storeError { _ = try store.probe.record(changes) } != nil)

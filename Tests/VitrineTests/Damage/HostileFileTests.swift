@@ -83,7 +83,7 @@ import Testing
         keys: header.keyCount, blobs: header.blobCount, segments: 0, largeCounts: header.largeCountCount, useTimes: 0)
       let read = try #require(header.encoded().withUnsafeBytes { CheckpointHeader($0) })
       let file = SparseFile(byteCount: 1 << 20)
-      #expect(Catalog.read(from: file, header: read) == nil)
+      #expect(LoadedIndex.read(from: file, header: read) == nil)
       // Tables are allocated for the size of the body: if none of it is read, none is allocated.
       #expect(file.readCount == 0)
     }
@@ -113,15 +113,15 @@ import Testing
 
   @Test(arguments: [Int64.min, -1, .max], [Int64.min, .max])
   func absurdTimesOfUseDoNotTrap(_ first: Int64, _ second: Int64) throws {
-    let catalog = try #require(Catalog(identity: StoreIdentityFormatTests.identity))
-    catalog.useTimes.withLock {
+    let index = try LoadedIndex.empty()
+    index.writer.catalog.useTimes.withLock {
       $0 = UseTimes([.init(stamp: 1, time: first), .init(stamp: 2, time: second), .init(stamp: 3, time: first)])
     }
     let disk = MemoryDisk(["0.checkpoint": []])
     let file = try disk.openDirectory("", create: false).openFile("0.checkpoint", .readWrite)
     var header = GoldenCheckpoint.emptyHeader()
-    try catalog.write(to: file, header: &header) { _ in 0 }
-    let read = try #require(Catalog.read(from: file, header: header))
+    try index.writer.write(to: file, header: &header) { _ in 0 }
+    let read = try #require(LoadedIndex.read(from: file, header: header)).writer.catalog
     // Differences of such times do not overflow.
     try #require(read.useTimes.withLock { $0.readings.allSatisfy { (-1 << 60...1 << 60).contains($0.time) } })
     let now: Int64 = 1_700_000_000_000

@@ -204,8 +204,9 @@ import Testing
   @Test func segmentRemovedDuringItsSyncVouchesForNoRecord() throws {
     let store = try world.open("store", StoreOptions(byteBudget: 4 << 20))
     func single() -> Segment? {
-      store.core.context.catalog.segments.segments.compactMap { $0 }.first {
-        $0.stream == .single && $0.state != .retired
+      store.probe.segments.compactMap { $0 }.first {
+        let account = store.probe.account($0)
+        return account.stream == .single && account.state != .retired
       }
     }
     try store.put(noise(200_000, 1), for: "first")

@@ -19,7 +19,7 @@ import Testing
   }
 
   /// Keys of the index, whether their entries have expired or not.
-  private func indexed(_ store: CacheStore) -> Int { store.core.context.catalog.keyCount }
+  private func indexed(_ store: CacheStore) -> Int { store.probe.keyCount }
 
   private func expectListed(_ store: CacheStore, _ expected: Set<String>, _ comment: Comment = "") throws {
     var listed: Set<String> = []

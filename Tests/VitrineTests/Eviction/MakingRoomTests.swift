@@ -16,17 +16,12 @@ import Testing
 
   /// Stores frames until there is no room for another.
   private func fillLog(_ store: CacheStore, changing key: String) throws {
-    let core = store.core
-    while core.context.commitLock.withLock({ _ in
-      (core.context.wal?.freeCount ?? 0) >= 2 || (core.context.wal?.room ?? 0) > 600
-    }) {
+    while store.probe.log.freeCount >= 2 || store.probe.log.room > 600 {
       try store.setMetadata([1], for: CacheKey(key))
     }
-    let sealed = try #require(
-      core.context.commitLock.withLock { _ in
-        core.context.catalog.segments.segments.lazy.compactMap { $0 }.first { $0.state == .sealed }
-      })
-    let change = Change.segmentSealed(slot: sealed.slot, byteCount: sealed.byteCount)
+    let segments = store.probe.segments.compactMap { $0 }
+    let sealed = try #require(segments.first { store.probe.account($0).state == .sealed })
+    let change = Change.segmentSealed(slot: sealed.slot, byteCount: store.probe.account(sealed).byteCount)
     while try store.probe.record([change]) {}
   }
 
@@ -42,7 +37,7 @@ import Testing
     try died.flush()
     died.abandon()
     let store = try world.open("store", StoreOptions())
-    #expect(store.probe.spares.allSatisfy { $0.byteCount <= store.probe.segmentByteCount })
+    #expect(store.probe.spares.allSatisfy { store.probe.account($0).byteCount <= store.probe.segmentByteCount })
     for number in 0..<3 { try store.put(noise(1000, UInt64(number)), for: "\(number)") }
     try store.put(noise(1_000_000, 2), for: "large")
     #expect(store["large"] == noise(1_000_000, 2) && store["small"] == noise(1000, 1))
@@ -94,8 +89,8 @@ import Testing
     let core = store.core
     func needed(moreSegments: Int) -> Int {
       CheckpointHeader.fileByteCount(
-        keys: core.context.catalog.keyCount, blobs: core.context.catalog.blobCount,
-        segments: core.context.catalog.segments.segments.count + moreSegments, largeCounts: 0)
+        keys: core.probe.keyCount, blobs: core.probe.blobCount,
+        segments: core.probe.segments.count + moreSegments, largeCounts: 0)
     }
     var number = 0
     // The next few segments would not fit into the present files.

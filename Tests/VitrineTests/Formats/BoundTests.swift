@@ -236,8 +236,8 @@ import VitrineSimulation
   // MARK: Changes in a catalog
 
   @Test func changesThatDoNotFitTheCatalogEndAReplay() throws {
-    let catalog = try #require(Catalog(identity: StoreIdentityFormatTests.identity))
-    func takes(_ change: Change) -> Bool { catalog.apply([change], sequence: 1, isChecked: false) }
+    let index = try LoadedIndex.empty()
+    func takes(_ change: Change) -> Bool { index.apply([change], sequence: 1) }
     #expect(takes(.segmentMade(slot: 0, id: 1, byteCount: 4096)))
     #expect(!takes(.segmentMade(slot: 0, id: 2, byteCount: 4096)), "the slot is taken")
     #expect(!takes(.segmentMade(slot: 1, id: 2, byteCount: 127)), "no room for a header")
@@ -278,16 +278,16 @@ import VitrineSimulation
           contentLocation: place(style), payloadUnits: 1))
     }
     func takes(_ removals: [Change]) throws -> Bool {
-      let catalog = try #require(Catalog(identity: StoreIdentityFormatTests.identity))
+      let index = try LoadedIndex.empty()
       let puts = (0..<count).map { style in
         Change.put(
           Change.Put(
             hash: hash(style), location: place(style), headUnits: 1, payloadUnits: 1, logicalByteCount: 1,
             content: content(style), contentLocation: place(style), displaced: nil))
       }
-      #expect(catalog.apply([.segmentMade(slot: 0, id: 1, byteCount: 65_536)], sequence: 1, isChecked: false))
-      #expect(catalog.apply(puts, sequence: 2, isChecked: false))
-      return catalog.apply(removals, sequence: 3, isChecked: false)
+      #expect(index.apply([.segmentMade(slot: 0, id: 1, byteCount: 65_536)], sequence: 1))
+      #expect(index.apply(puts, sequence: 2))
+      return index.apply(removals, sequence: 3)
     }
     #expect(try takes((0..<count).map(removal)))
     #expect(try !takes((1...count).map(removal)), "the last one is not there")
@@ -295,17 +295,19 @@ import VitrineSimulation
   }
 
   @Test func readsEndWithTheMapping() throws {
-    let catalog = try #require(Catalog(identity: StoreIdentityFormatTests.identity))
+    let index = try LoadedIndex.empty()
+    let catalog = index.writer.catalog
     let folder = try MemoryDisk(["segments/x": noise(4096)]).openDirectory("", create: false)
       .openDirectory("segments", create: false)
     let file = try folder.openFile("x", .readOnly)
     let segment = Segment(id: 1, slot: 0, byteCount: 65_536, stream: .originals, state: .sealed, tail: 65_536)
-    segment.attach(
+    index.writer.segments.attach(
+      segment,
       file: CachedFile(
         file, name: "x", in: folder, access: .readOnly, cache: FileCache(), isKept: false),
       mapping: try file.map(byteCount: 4096, writable: false), byteCount: 4096,
       allocatedByteCount: 4096, account: catalog.segments.account, access: .readOnly)
-    catalog.segments.insert(segment, vouchedUpTo: 0, firstSequence: 0)
+    index.writer.segments.insert(segment, vouchedUpTo: 0, firstSequence: 0)
     #expect(catalog.segments.bytes(at: Location(slot: 0, offset: 4032)).count == 64)
     for offset in [4096, 8192, 60_032] {
       #expect(catalog.segments.bytes(at: Location(slot: 0, offset: offset)).isEmpty)

@@ -21,37 +21,37 @@ struct GoldenCheckpoint {
 
   /// One segment, one key, one blob that five keys use.
   static func make() throws -> GoldenCheckpoint {
-    let catalog = try #require(Catalog(identity: StoreIdentityFormatTests.identity))
+    let index = try LoadedIndex.empty()
+    let catalog = index.writer.catalog
     let segment = Segment(id: 8, slot: 0, byteCount: 0x10000, stream: .originals, state: .sealed, tail: 0x400)
-    segment.liveUnits = 6
-    segment.liveCount = 2
-    catalog.segments.insert(segment, vouchedUpTo: 0x380, firstSequence: 3 << 36 | 1)
+    index.writer.segments[segment].live = SegmentLive(units: 6, count: 2)
+    index.writer.segments.insert(segment, vouchedUpTo: 0x380, firstSequence: 3 << 36 | 1)
     let place = Location(slot: 0, offset: 0x80)
     var slot = KeySlot(hash, place, [.checked])
     slot.stamp = 0x4321
     #expect(catalog.keys.insert(slot, hash))
     #expect(catalog.contents.insert(content, place, count: 5))
-    catalog.keyCount = 1
-    catalog.blobCount = 1
-    catalog.logicalByteCount = 0x321
-    catalog.nextSegment = 9
+    index.writer.keyCount = 1
+    index.writer.blobCount = 1
+    index.writer.logicalByteCount = 0x321
+    index.writer.nextSegment = 9
     catalog.keys.clock.set(0x7654)
     catalog.useTimes.withLock { $0.note(stamp: 0x7653, time: 0x1122_3344_5566) }
     let disk = MemoryDisk(["checkpoints/0.checkpoint": []])
     let file = try disk.openDirectory("", create: true).openDirectory("checkpoints", create: true)
       .openFile("0.checkpoint", .readWrite)
     var header = emptyHeader()
-    try catalog.write(to: file, header: &header) { catalog.segments.vouchedUpTo($0.slot) }
+    try index.writer.write(to: file, header: &header) { catalog.segments.vouchedUpTo($0.slot) }
     try file.write(header.encoded(), at: 0)
     return GoldenCheckpoint(bytes: try file.readAll(), header: header)
   }
 
-  static func read(_ bytes: [UInt8]) -> Catalog? {
+  static func read(_ bytes: [UInt8]) -> LoadedIndex? {
     guard let header = bytes.withUnsafeBytes({ CheckpointHeader($0) }),
       let file = try? MemoryDisk(["checkpoints/0.checkpoint": bytes]).openDirectory("", create: false)
         .openDirectory("checkpoints", create: false).openFile("0.checkpoint", .readOnly)
     else { return nil }
-    return Catalog.read(from: file, header: header)
+    return LoadedIndex.read(from: file, header: header)
   }
 }
 
@@ -97,10 +97,11 @@ struct GoldenCheckpoint {
   @Test func aCheckpointIsReadBackAsItWasWritten() throws {
     let checkpoint = try GoldenCheckpoint.make()
     #expect(checkpoint.bytes.withUnsafeBytes { CheckpointHeader($0) } == checkpoint.header)
-    let catalog = try #require(GoldenCheckpoint.read(checkpoint.bytes))
+    let index = try #require(GoldenCheckpoint.read(checkpoint.bytes))
+    let catalog = index.writer.catalog
     let place = Location(slot: 0, offset: 0x80)
-    #expect(catalog.keyCount == 1 && catalog.blobCount == 1 && catalog.logicalByteCount == 0x321)
-    #expect(catalog.nextSegment == 9)
+    #expect(index.counts == .init(keys: 1, blobs: 1, logicalByteCount: 0x321))
+    #expect(index.nextSegment == 9)
     #expect(catalog.keys.find(GoldenCheckpoint.hash, place))
     #expect(
       catalog.keys.find(GoldenCheckpoint.hash, counts: false) { $0.flags } == [],
@@ -109,8 +110,9 @@ struct GoldenCheckpoint {
     #expect(catalog.keys.clock.now == 0x7654)
     #expect(catalog.useTimes.withLock { $0.time(of: 0x4321, at: 0x7654) } == 0x1122_3344_5566)
     #expect(catalog.contents.count(GoldenCheckpoint.content, place) == 5)
-    let segment = try #require(catalog.segments.segments[0])
-    #expect(segment.id == 8 && segment.state == .sealed && segment.tail == 0x400 && segment.liveUnits == 6)
+    let segment = try #require(catalog.segments.segment(0))
+    let account = index.writer.segments[segment]
+    #expect(segment.id == 8 && account.state == .sealed && account.fill.tail == 0x400 && account.live.units == 6)
     #expect(catalog.segments.vouchedUpTo(0) == 0x380 && catalog.segments.firstSequence(0) == 3 << 36 | 1)
   }
 

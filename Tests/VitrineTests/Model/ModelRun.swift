@@ -70,7 +70,7 @@ final class ModelRun {
   /// Entries evicted since the last call must be in order.
   private func noteEvictions() throws {
     let count = store.statistics().evictedCount
-    let hasExpired = store.core.context.catalog.keyCount != model.entries.count
+    let hasExpired = store.probe.keyCount != model.entries.count
     guard count != evictedCount || hasExpired else { return }
     let kept = keptKeys()
     model.forgetExpired(butFor: kept, at: now)
@@ -97,7 +97,7 @@ final class ModelRun {
     return store.statistics().evictedCount != before.0 || expiredCount < before.1
   }
 
-  private var expiredCount: Int { store.core.context.catalog.keyCount - store.count }
+  private var expiredCount: Int { store.probe.keyCount - store.count }
 
   // MARK: Changes
 

@@ -8,7 +8,7 @@ struct StoreAudit {
 
   func compare(_ model: ModelStore, _ comment: Comment) throws {
     let statistics = store.statistics()
-    #expect(store.core.context.catalog.keyCount == model.entries.count, comment)
+    #expect(store.probe.keyCount == model.entries.count, comment)
     #expect(statistics.logicalByteCount == model.entries.values.reduce(0) { $0 + $1.value.count }, comment)
     try compareBlobs(model, statistics, comment)
     try compareSegments(statistics, comment)
@@ -54,7 +54,7 @@ struct StoreAudit {
     }
     let contents = store.segmentContents()
     #expect(statistics.liveByteCount == live.values.reduce(0) { $0 + $1.bytes }, comment)
-    for case let segment? in catalog.segments.segments where segment.state != .retired {
+    for case let segment? in store.probe.segments where store.probe.account(segment).state != .retired {
       let counted = live[segment.slot] ?? (0, 0)
       let told = try #require(statistics.segments.first { $0.file == segment.fileName })
       #expect(told.liveByteCount == counted.bytes && told.livePartCount == counted.count, comment)
@@ -62,7 +62,7 @@ struct StoreAudit {
       let file = try #require(segment.file)
       #expect(
         SegmentHeader.byteCount + told.liveByteCount + told.deadByteCount + told.freeByteCount
-          == (try file.status().byteCount), "\(told) \(segment.tail) \(segment.byteCount); \(comment)")
+          == (try file.status().byteCount), "\(told) \(store.probe.account(segment)); \(comment)")
       #expect(told.byteCount == (try file.status().allocatedByteCount), comment)
     }
   }

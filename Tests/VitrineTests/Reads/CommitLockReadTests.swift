@@ -67,7 +67,6 @@ import Testing
     let disk = MemoryDisk()
     let world = TestWorld(fileSystem: disk)
     let store = try coldStore(world)
-    let core = store.core
     let reads = Guarded((under: 0, all: 0))
     disk.onRead.withLock { handler in
       handler = { path, _ in

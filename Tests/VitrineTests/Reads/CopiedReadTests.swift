@@ -25,7 +25,7 @@ import Testing
   @Test func noSegmentIsEverMapped() throws {
     var store = try open()
     func expectNoMapping() {
-      let storages = store.core.context.catalog.segments.segments.compactMap { $0?.storage }
+      let storages = store.probe.segments.compactMap { $0?.storage }
       #expect(storages.count > 3 && storages.allSatisfy { $0.mapping == nil })
     }
     for index in 0..<20 { try store.put(noise(10_000, UInt64(index)), for: "\(index)") }

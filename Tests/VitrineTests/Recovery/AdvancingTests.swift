@@ -4,7 +4,7 @@ import Testing
 
 /// Many changes made as one step have the same effect as one by one.
 @Suite struct AdvancingTests {
-  /// A writer's catalog, changed step by step, and the changes made since they were last taken.
+  /// A writer's index, changed step by step, and the changes made since they were last taken.
   private final class Writer {
     struct Entry {
       var location: Location
@@ -19,10 +19,10 @@ import Testing
       var count: Int
     }
 
-    let catalog: Catalog
+    let index: LoadedIndex
     var pending: [Change] = []
     var entries: [KeyHash: Entry] = [:]
-    /// One for each content: the choice between two equal ones is not the catalog's concern.
+    /// One for each content: the choice between two equal ones is not the index's concern.
     var payloads: [ContentHash: Payload] = [:]
     private var next = (slot: 0, offset: 4096)
     private var contentNumber: UInt64 = 0
@@ -32,21 +32,21 @@ import Testing
     static let segmentCount = 40
     static let segmentByteCount = 1 << 16
 
-    init(_ catalog: Catalog, seed: UInt64) {
-      self.catalog = catalog
+    init(_ index: LoadedIndex, seed: UInt64) {
+      self.index = index
       random = SeededRandom(seed: seed)
     }
 
-    static func catalog() throws -> Catalog {
-      let catalog = try #require(Catalog(identity: StoreIdentityFormatTests.identity))
+    static func index() throws -> LoadedIndex {
+      let index = try LoadedIndex.empty()
       for slot in 0..<segmentCount {
-        catalog.apply(
+        index.apply(
           [
             .segmentMade(slot: slot, id: UInt64(slot + 1), byteCount: segmentByteCount),
             .segmentOpened(slot: slot, stream: .originals, firstSequence: 0),
-          ], sequence: 0, isChecked: false)
+          ], sequence: 0)
       }
-      return catalog
+      return index
     }
 
     private func room(_ units: Int) -> Location {
@@ -61,7 +61,7 @@ import Testing
 
     private func make(_ change: Change) {
       sequence += 1
-      #expect(catalog.apply(CollectionOfOne(change), sequence: sequence, isChecked: false))
+      #expect(index.apply([change], sequence: sequence))
       pending.append(change)
     }
 
@@ -140,23 +140,23 @@ import Testing
   @Test(arguments: RandomRuns.seeds([1, 2, 3, 4, 5, 6, 7, 8]))
   func manyChangesAsOneStepHaveTheSameEffect(_ seed: UInt64) throws {
     var random = SeededRandom(seed: seed &+ 1000)
-    let writer = Writer(try Writer.catalog(), seed: seed)
-    let reader = try Writer.catalog()
+    let writer = Writer(try Writer.index(), seed: seed)
+    let reader = try Writer.index()
     while !writer.isFull {
       for _ in 0..<1 + random.below(random.chance(20) ? 400 : 30) where !writer.isFull { writer.step() }
       #expect(reader.advance(by: writer.pending))
       writer.pending = []
-      let (mine, its) = (CatalogState(reader), CatalogState(writer.catalog))
+      let (mine, its) = (CatalogState(reader.writer), CatalogState(writer.index.writer))
       try #require(
         mine == its && mine.faults == 0,
         "\(mine.differences(from: its)); \(RandomRuns.repeating(seed, "AdvancingTests"))")
     }
-    #expect(reader.keyCount == writer.entries.count && reader.blobCount == writer.payloads.count)
+    #expect(reader.counts.keys == writer.entries.count && reader.counts.blobs == writer.payloads.count)
   }
 
   /// In an unchecked log, the moves of a payload may form a cycle.
   @Test func moveOfAMissingRecordIsRefusedAndACycleEnds() throws {
-    let catalog = try Writer.catalog()
+    let index = try Writer.index()
     let (a, b) = (Location(slot: 0, offset: 4096), Location(slot: 1, offset: 4096))
     let (key, content) = (KeyHash(bits: 1 << 40), ContentHash(bits: 1 << 40))
     func put(_ location: Location, displacing: Change.Displaced? = nil) -> Change {
@@ -170,14 +170,14 @@ import Testing
         Change.Move(
           from: from, to: to, key: key, content: content, headUnits: 1, copiedHeadUnits: 1, payloadUnits: 1))
     }
-    #expect(!catalog.advance(by: [move(a, b, key: key)]))
-    #expect(!catalog.advance(by: [move(a, Location(slot: 9999, offset: 4096))]))
-    #expect(!catalog.advance(by: [put(a), move(a, Location(slot: 1, offset: 1 << 20))]))
-    let other = try Writer.catalog()
+    #expect(!index.advance(by: [move(a, b, key: key)]))
+    #expect(!index.advance(by: [move(a, Location(slot: 9999, offset: 4096))]))
+    #expect(!index.advance(by: [put(a), move(a, Location(slot: 1, offset: 1 << 20))]))
+    let other = try Writer.index()
     #expect(other.advance(by: [put(a)]))
     let gone = Change.Displaced(
       location: a, headUnits: 1, logicalByteCount: 9, content: content, contentLocation: a, payloadUnits: 1)
     _ = other.advance(by: [move(a, b), move(b, a), move(a, b), .remove(key, gone)])
-    #expect(other.keyCount == 0)
+    #expect(other.counts.keys == 0)
   }
 }

@@ -29,11 +29,10 @@ import Testing
 
   @Test func oneLogFileStaysFreeForTheNextRecovery() throws {
     let store = try TestWorld(fileSystem: MemoryDisk()).open("store", StoreOptions(byteBudget: 8 << 20))
-    let wal = try #require(store.core.context.wal)
     var least = Int.max
     for number in 0..<3000 {
       try store.put(noise(700, UInt64(number)), for: "\(number % 400)", options: PutOptions(durability: .synced))
-      least = min(least, store.core.context.commitLock.withLock { _ in wal.freeCount })
+      least = min(least, store.probe.log.freeCount)
     }
     #expect(least >= 1)
     try store.close()
@@ -60,7 +59,7 @@ import Testing
     let before = store.probe.checkpointRoom
     while store.probe.checkpointRoom == before {
       try core.supply.makeSpares(store.probe.spareCount + 1)
-      try #require(core.context.catalog.checkpointByteCount(moreSegments: 0) <= store.probe.checkpointRoom)
+      try #require(store.probe.checkpointByteCount(moreSegments: 0) <= store.probe.checkpointRoom)
     }
     try store.checkpoint()
     try store.close()
@@ -70,8 +69,7 @@ import Testing
   @Test func aRecoveryLeavesALogFileFree() throws {
     let (disk, count) = try fullLog(.synced)
     let store = try TestWorld(fileSystem: disk, seed: 2).open("store", StoreOptions())
-    let wal = try #require(store.core.context.wal)
-    #expect(wal.freeCount >= 1)
+    #expect(store.probe.log.freeCount >= 1)
     for number in 0..<count where number >= count - 8 {
       #expect(store["\(number % 400)"] == noise(700, UInt64(number)))
     }
@@ -82,7 +80,7 @@ import Testing
   @Test func fullLogDoesNotForceACheckOfAllLeftovers() throws {
     let (disk, _) = try fullLog(.buffered)
     let store = try TestWorld(fileSystem: disk, seed: 2).open("store", StoreOptions())
-    #expect(try #require(store.core.context.wal).freeCount >= 1 && !store.probe.unchecked.isEmpty)
+    #expect(store.probe.log.freeCount >= 1 && !store.probe.unchecked.isEmpty)
     try store.close()
   }
 
@@ -90,13 +88,12 @@ import Testing
   private func fullLog(_ durability: Durability) throws -> (MemoryDisk, Int) {
     let disk = MemoryDisk()
     let store = try TestWorld(fileSystem: disk).open("store", StoreOptions(byteBudget: 8 << 20))
-    let wal = try #require(store.core.context.wal)
     var number = 0
-    while wal.freeCount > 1 || wal.room > 2048 {
+    while store.probe.log.freeCount > 1 || store.probe.log.room > 2048 {
       try store.put(noise(700, UInt64(number)), for: "\(number % 400)", options: PutOptions(durability: durability))
       number += 1
     }
-    #expect(wal.freeCount == 1)
+    #expect(store.probe.log.freeCount == 1)
     store.abandon()
     return (MemoryDisk(disk.image), number)
   }

@@ -45,7 +45,7 @@ import Testing
     for opening in 1...5 {
       let store = try TestWorld(fileSystem: disk, seed: UInt64(opening)).open("store")
       let wal = try #require(store.core.context.wal)
-      let first = Sequence.first(ofOpening: wal.opening)
+      let first = Sequence.first(ofOpening: store.probe.log.opening)
       #expect(first > newest.frame && first > newest.record && store.core.context.firstSequence == first)
       #expect(wal.appendedSequence >= first && store.probe.nextRecord == first)
       try store.put(noise(300, UInt64(opening)), for: "\(opening)")
@@ -70,20 +70,20 @@ import Testing
     let disk = MemoryDisk()
     let store = try TestWorld(fileSystem: disk).open("store")
     let wal = try #require(store.core.context.wal)
-    let opening = wal.opening
+    let opening = store.probe.log.opening
     // As if there had been as many changes, before a checkpoint.
-    store.core.context.commitLock.withLock { _ in wal.skipSequence(1 << 35) }
+    store.probe.skipSequence(1 << 35)
     try store.checkpoint()
-    let use = wal.position.use
-    #expect(wal.opening == opening && Sequence.opening(wal.appendedSequence) == opening)
+    let use = store.probe.log.position.use
+    #expect(store.probe.log.opening == opening && Sequence.opening(wal.appendedSequence) == opening)
     var number: UInt64 = 0
-    while wal.position.use == use || number % 40 != 0 {
+    while store.probe.log.position.use == use || number % 40 != 0 {
       try store.put(noise(20, number), for: "\(number % 40)")
       number += 1
     }
-    #expect(wal.opening == opening + 1 && Sequence.opening(wal.appendedSequence) == opening + 1)
+    #expect(store.probe.log.opening == opening + 1 && Sequence.opening(wal.appendedSequence) == opening + 1)
     let again = try TestWorld(fileSystem: MemoryDisk(disk.image), seed: 2).open("store")
-    #expect(try #require(again.core.context.wal).opening == opening + 2)
+    #expect(again.probe.log.opening == opening + 2)
     #expect(again.count == 40 && !again.statistics().lastOpen.mayHaveLostRemovals)
     for key in 0..<40 { #expect(again["\(key)"] == noise(20, number - 40 + UInt64(key))) }
     try again.close()

@@ -125,8 +125,9 @@ import Testing
 
   private func expectNothingHeld(_ location: SourceLocation = #_sourceLocation) {
     #expect(store.probe.unfinishedBodies.isEmpty, sourceLocation: location)
-    for case let segment? in store.core.context.catalog.segments.segments {
-      #expect(segment.pendingCount == 0 && segment.lentCount == 0 && segment.unfilled.isEmpty, sourceLocation: location)
+    for case let segment? in store.probe.segments {
+      let fill = store.probe.account(segment).fill
+      #expect(fill.pendingCount == 0 && fill.lentCount == 0 && fill.unfilled.isEmpty, sourceLocation: location)
     }
   }
 

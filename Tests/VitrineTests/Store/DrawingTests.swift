@@ -66,7 +66,7 @@ import VitrineSimulation
       }
     }
     #expect(store["u"] == [1] && store.count == 1)
-    #expect(store.core.context.catalog.segments.segments.allSatisfy { $0?.pendingCount ?? 0 == 0 })
+    #expect(store.probe.pendingCount == 0)
   }
 
   @Test func badArgumentsAreErrors() throws {

@@ -124,21 +124,22 @@ import Testing
 
   /// Erasure takes a log file into use. A recovery needs another one for its own frames.
   @Test func removalDuringErasureOfAFullLogSurvivesACrashDuringRecovery() throws {
-    let wal = try #require(store.core.context.wal)
     let synced = PutOptions(durability: .synced)
     var number = 0
-    while wal.freeCount > 1 {
+    while store.probe.log.freeCount > 1 {
       number += 1
       try store.put(value(number % 8), for: "k\(number % 8)", options: synced)
     }
     try store.remove("k0", durability: .synced)
     // Stored where the log goes on, before the checkpoint that covers the file before it.
-    let use = wal.position.use
+    let use = store.probe.log.position.use
     let crashed = Guarded(MemoryDisk.Image())
     let (disk, store) = (disk, store)
     disk.onSync.withLock {
       $0 = { path in
-        guard path.hasPrefix("wal/"), wal.position.use > use, crashed.withLock({ $0.isEmpty }) else { return }
+        guard path.hasPrefix("wal/"), store.probe.log.position.use > use, crashed.withLock({ $0.isEmpty }) else {
+          return
+        }
         crashed.withLock { $0 = disk.image }
         _ = try? store.remove("k1", durability: .synced)
         crashed.withLock { $0 = disk.image }

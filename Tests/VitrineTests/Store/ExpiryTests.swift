@@ -63,9 +63,9 @@ import Testing
     for number in 0..<2500 { try store.put(noise(20, UInt64(number)), for: "u\(number)") }
     world.clock.advance(Self.day)
     try store.put([1], for: "young")
-    #expect(store.count == 1 && store.core.context.catalog.keyCount == 2501)
+    #expect(store.count == 1 && store.probe.keyCount == 2501)
     world.background.run()
-    #expect(store.core.context.catalog.keyCount == 1 && store["young"] == [1])
+    #expect(store.probe.keyCount == 1 && store["young"] == [1])
     #expect(store.statistics().segments.reduce(0) { $0 + $1.liveByteCount } < 1000)
     try store.close()
   }
@@ -105,7 +105,7 @@ import Testing
       store.core.context.expirations.isDue(at: wall + 1000) && !store.core.context.expirations.isDue(at: wall + 999))
     world.clock.advance(1000)
     sweep()
-    #expect(store.core.context.catalog.keyCount == 1 && !store.core.context.expirations.isDue(at: .max - 1))
+    #expect(store.probe.keyCount == 1 && !store.core.context.expirations.isDue(at: .max - 1))
     try store.close()
   }
 

@@ -95,17 +95,18 @@ import Testing
 
   @Test(arguments: [true, false]) func catalogReturnsOnlyIntactRecords(_ isMapped: Bool) throws {
     func isShown(_ wrong: Wrong, checks: Bool = true) throws -> Bool {
-      let catalog = try #require(Catalog(identity: StoreIdentityFormatTests.identity))
+      let index = try LoadedIndex.empty()
+      let catalog = index.writer.catalog
       let bytes = try content(.plain, wrong)
       var isShown = false
       try withFile(bytes) { file, folder in
         let segment = Segment(
           id: 7, slot: 0, byteCount: bytes.count, stream: .originals, state: .sealed, tail: bytes.count)
-        segment.attach(
-          file: CachedFile(file, name: "x", in: folder, access: .readOnly, cache: FileCache(), isKept: false),
+        index.writer.segments.attach(
+          segment, file: CachedFile(file, name: "x", in: folder, access: .readOnly, cache: FileCache(), isKept: false),
           mapping: isMapped ? try file.map(byteCount: bytes.count, writable: false) : nil,
           byteCount: bytes.count, allocatedByteCount: 4096, account: catalog.segments.account, access: .readOnly)
-        catalog.segments.insert(segment, vouchedUpTo: 0, firstSequence: wrong.firstSequence)
+        index.writer.segments.insert(segment, vouchedUpTo: 0, firstSequence: wrong.firstSequence)
         isShown = catalog.record(at: Location(slot: 0, offset: 128), checks: checks) != nil
       }
       return isShown

@@ -95,7 +95,7 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
     #expect(try reader.refresh())
     #expect(reader["after"] == [1])
     try expectSame(reader, writer)
-    let maps = reader.core.context.catalog.segments.segments.contains { $0?.storage?.mapping != nil }
+    let maps = reader.core.probe.segments.contains { $0?.storage?.mapping != nil }
     #expect(maps == (reads == .mapped))
     try writer.close()
   }
@@ -314,8 +314,8 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
     try writer.checkpoint()
     try Files.copyFolder(folder.store, to: folder.path + "/old")
     try writer.put([2], for: "a")
-    let use = try #require(writer.core.context.wal).position.use
-    while try #require(writer.core.context.wal).position.use == use { try writer.put(text(300), for: "b") }
+    let use = writer.probe.log.position.use
+    while writer.probe.log.position.use == use { try writer.put(text(300), for: "b") }
     #expect(try reader.refresh())
     #expect(reader["a"] == [2])
     try writer.close()
@@ -339,7 +339,7 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
     let (writer, reader) = try open()
     try writer.put([1], for: "a")
     #expect(try reader.refresh())
-    let segments = writer.core.context.catalog.segments.segments
+    let segments = writer.core.probe.segments
     let change =
       isSlotTaken
       ? Change.segmentMade(slot: try #require(segments.firstIndex { $0 != nil }), id: 1000, byteCount: 65_536)
@@ -347,7 +347,7 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
     let frame = ByteBuffer()
     Frame.begin(frame)
     change.encode(into: frame)
-    _ = try #require(writer.core.context.wal).append(frame, changeCount: 1)
+    _ = try writer.probe.append(frame, changeCount: 1)
     guard case .unreadable? = storeError({ try reader.refresh() }) else {
       Issue.record("it was entered")
       return
@@ -362,9 +362,8 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
     let world = TestWorld(fileSystem: disk)
     let writer = try world.open("store", options)
     try writer.put([1], for: "a")
-    let wal = try #require(writer.core.context.wal)
-    let (name, use) = (try #require(wal.active).name, wal.position.use)
-    @Sendable func isBegunAnew() -> Bool { !wal.files.contains { $0.header?.use == use } }
+    let (name, use) = (try #require(writer.probe.log.active).file.name, writer.probe.log.position.use)
+    @Sendable func isBegunAnew() -> Bool { !writer.probe.log.files.contains { $0.header?.use == use } }
     disk.onRead.withLock { handler in
       handler = { [disk] path, offset in
         guard path == "wal/\(name)", offset >= WALFileHeader.frameStart else { return }
@@ -467,7 +466,7 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
   /// Expects that a refreshed reader equals a fresh opening.
   private func expectSameAsOpened(_ reader: CacheStore, _ comment: String = "") throws {
     let fresh = try world.openReadOnly(folder.store)
-    let (mine, its) = (CatalogState(reader.core.context.catalog), CatalogState(fresh.core.context.catalog))
+    let (mine, its) = (reader.probe.withIndex { CatalogState($0) }, fresh.probe.withIndex { CatalogState($0) })
     try #require(mine == its && mine.faults == 0, "\(mine.differences(from: its)); \(comment)")
     try fresh.close()
   }

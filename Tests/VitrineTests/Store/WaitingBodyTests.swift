@@ -208,7 +208,7 @@ import Testing
     let small = try store.asynchronous.writer(for: CacheKey("small"), length: 100_000)
     let second = Task { try await small.write([1]) }
     try await until { waiterCount == 2 }
-    #expect(store.probe.unfinishedBodies.count { $0.heldByteCount > 0 } == 1)
+    #expect(store.probe.bodiesWithRoom.count == 1)
     first.cancel()
     try await second.value
     await holder.abandon()
@@ -243,17 +243,15 @@ import Testing
   }
 
   private func counted(_ core: StoreCore) -> Int {
-    core.context.commitLock.withLock { held in
-      var closing: Set<Int> = []
-      var sum = 0
-      for body in held.state.unfinished.all where body.heldByteCount > 0 {
-        if let segment = body.room?.segment, segment.state != .open {
-          if closing.insert(segment.slot).inserted { sum += segment.byteCount }
-        } else {
-          sum += body.heldByteCount
-        }
+    var closing: Set<Int> = []
+    var sum = 0
+    for (heldByteCount, segment) in core.probe.bodiesWithRoom {
+      if let segment, case let account = core.probe.account(segment), account.state != .open {
+        if closing.insert(segment.slot).inserted { sum += account.byteCount }
+      } else {
+        sum += heldByteCount
       }
-      return sum
     }
+    return sum
   }
 }

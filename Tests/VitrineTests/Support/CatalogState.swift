@@ -34,7 +34,8 @@ struct CatalogState: Equatable {
   /// Duplicate entries, and locations in missing segments.
   private(set) var faults = 0
 
-  init(_ catalog: Catalog) {
+  init(_ index: borrowing CatalogWriter) {
+    let catalog = index.catalog
     func place(_ location: Location) -> Place {
       if catalog.segments.segment(location.slot) == nil { faults += 1 }
       return Place(segment: catalog.segments.id(location.slot), offset: location.offset)
@@ -53,13 +54,15 @@ struct CatalogState: Equatable {
         if !payloads.insert(Payload(hash: hash, place: place(location), count: count)).inserted { faults += 1 }
       }
     }
-    for case let segment? in catalog.segments.segments where segment.state != .retired {
+    for case let segment? in index.segments.all {
+      let account = index.segments[segment]
+      if account.state == .retired { continue }
       accounts.insert(
         Account(
-          segment: segment.id, stream: segment.stream, liveUnits: segment.liveUnits, liveCount: segment.liveCount))
+          segment: segment.id, stream: account.stream, liveUnits: account.live.units, liveCount: account.live.count))
     }
     counts = [
-      catalog.keyCount, catalog.blobCount, catalog.logicalByteCount, catalog.liveByteCount,
+      index.keyCount, index.blobCount, index.logicalByteCount, index.liveByteCount,
       catalog.contents.largeCounts.count,
     ]
   }

@@ -1,0 +1,97 @@
+/// The two checkpoint files.
+package struct CheckpointSet {
+  package struct Slot {
+    package var file: (any File)?
+    package var header: CheckpointHeader?
+    /// The usable bytes from its start. If the file system promises allocated blocks, bytes behind the blocks that
+    /// a crash has left do not count.
+    package var room: Int
+    /// The bytes that the ledger counts for it.
+    package var chargedByteCount: Int
+
+    /// Notes an allocation after its sync. Returns the number of bytes that the file takes more.
+    mutating func noteRoom(_ allocated: Int) throws(SystemError) -> Int {
+      guard let file else { return 0 }
+      let before = chargedByteCount
+      room = max(room, allocated)
+      chargedByteCount = try file.status().chargedByteCount(atMost: room)
+      return chargedByteCount - before
+    }
+  }
+  package private(set) var slots: [Slot]
+  /// The most bytes of a checkpoint that fit in either file.
+  var room: Int { slots.map(\.room).min() ?? 0 }
+  /// The version of a checkpoint that a later version of the library has written.
+  package var newerVersion: UInt32?
+  /// The slot from which the catalog was loaded.
+  package private(set) var current: Int?
+  /// The highest generation in use, also by failed attempts.
+  private var givenGeneration: UInt64 = 0
+
+  /// Leaves a slot out: its header is not of this store.
+  mutating func leaveOut(_ index: Int) { slots[index].header = nil }
+
+  /// Notes that the index was loaded from a slot.
+  mutating func use(_ index: Int) { current = index }
+
+  /// Notes a file made for a slot that had none.
+  mutating func enter(_ file: any File, _ index: Int) { slots[index].file = file }
+
+  /// Notes an allocation after its sync. Returns the number of bytes that the file takes more.
+  mutating func noteRoom(_ allocated: Int, _ index: Int) throws(SystemError) -> Int {
+    try slots[index].noteRoom(allocated)
+  }
+
+  /// Notes a checkpoint that was made durable in a slot.
+  mutating func publish(_ header: CheckpointHeader, _ index: Int) {
+    slots[index].header = header
+    current = index
+  }
+
+  private init(slots: [Slot], newerVersion: UInt32?) {
+    self.slots = slots
+    self.newerVersion = newerVersion
+  }
+
+  /// A store without checkpoints.
+  package init() { self.init(slots: [], newerVersion: nil) }
+
+  /// Slots with a header, newest first.
+  package var order: [Int] {
+    slots.indices.filter { slots[$0].header != nil }.sorted {
+      slots[$0].header!.generation > slots[$1].header!.generation
+    }
+  }
+
+  /// Returns a generation for one attempt to write a checkpoint. No other attempt has it, even if this one fails
+  /// before its header or its process dies: blocks are bound to their generation, and blocks of an earlier attempt
+  /// lie where the next one's header may arrive first. The opening's number, which is durable and never used twice,
+  /// is in the upper bits, a counter in the lower.
+  package mutating func takeGeneration(opening: UInt64) -> UInt64 {
+    let newest = slots.compactMap { $0.header?.generation }.max() ?? 0
+    givenGeneration = max(givenGeneration, newest, opening << 32) + 1
+    return givenGeneration
+  }
+
+  /// Opens the files. A missing file has no header; any other failure to open one is an error.
+  package static func open(_ directory: any Directory, access: FileAccess) throws(SystemError) -> CheckpointSet {
+    var slots: [Slot] = []
+    var newerVersion: UInt32?
+    for index in 0..<2 {
+      var file: (any File)?
+      do throws(SystemError) {
+        file = try directory.openFile(CheckpointHeader.fileName(index), access)
+      } catch {
+        guard error.code == SystemError.missing else { throw error }
+      }
+      let bytes = (try? file?.read(0..<CheckpointHeader.byteCount)) ?? []
+      let header = bytes.withUnsafeBytes { CheckpointHeader($0) }
+      newerVersion = bytes.withUnsafeBytes { CheckpointHeader.newerVersion($0) } ?? newerVersion
+      let status = try file?.status() ?? FileStatus(byteCount: 0, allocatedByteCount: 0)
+      let room = directory.promisesAllocation ? min(status.byteCount, status.allocatedByteCount) : status.byteCount
+      slots.append(
+        Slot(file: file, header: header, room: room, chargedByteCount: status.chargedByteCount(atMost: room)))
+    }
+    return CheckpointSet(slots: slots, newerVersion: newerVersion)
+  }
+}

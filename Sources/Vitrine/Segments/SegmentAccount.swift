@@ -1,0 +1,219 @@
+/// The facts about a segment that change with its records.
+package struct SegmentAccount {
+  /// The capacity of the file in bytes.
+  package private(set) var byteCount: Int
+  /// Bytes of disk space that the ledger counts for it.
+  package private(set) var allocatedByteCount = 0
+  package private(set) var stream: StreamKind
+  package private(set) var state: Segment.State
+  package var fill: SegmentFill
+  package var live = SegmentLive()
+  package var sync = SegmentSync()
+
+  package init(byteCount: Int, stream: StreamKind, state: Segment.State, tail: Int) {
+    self.byteCount = byteCount
+    self.stream = stream
+    self.state = state
+    fill = SegmentFill(tail: tail)
+  }
+
+  /// Whether no record in it is live and no reservation is pending.
+  package var isDead: Bool { live.count == 0 && isSettled }
+
+  /// Whether it takes no records and no reservation is pending.
+  package var isSettled: Bool { state == .sealed && fill.pendingCount == 0 && fill.unfilled.isEmpty }
+
+  /// Whether it takes no records and everything in it was synced.
+  var isAtRest: Bool { isSettled && !sync.isDirty && !sync.isBeingFlushed }
+
+  /// Whether it holds dead records.
+  package var holdsDeadRecords: Bool {
+    guard state == .open || state == .sealed else { return false }
+    return fill.tail - SegmentHeader.byteCount > (live.units + live.boundUnits) * Unit.byteCount
+  }
+
+  enum FileUse { case kept, unsynced, idle }
+
+  /// A segment that takes records keeps its file open, so that they need no descriptor. Such segments are few.
+  var fileUse: FileUse {
+    if state == .open || state == .spare { return .kept }
+    return sync.isDirty || sync.isBeingFlushed || fill.pendingCount > 0 ? .unsynced : .idle
+  }
+
+  /// Notes that the reservation holds its record. Does nothing if that was noted before.
+  package mutating func filled(_ reservation: Reservation, isCarried: Bool) {
+    guard fill.take(reservation) else { return }
+    sync.note(isCarried: isCarried)
+  }
+
+  /// The segment takes records of a stream from now on.
+  mutating func open(_ stream: StreamKind) {
+    self.stream = stream
+    state = .open
+  }
+
+  /// The segment takes no more records, and its capacity is this.
+  mutating func seal(byteCount: Int? = nil) {
+    state = .sealed
+    if let byteCount { self.byteCount = byteCount }
+  }
+
+  mutating func retire() { state = .retired }
+
+  /// Notes the capacity of a file that is shorter than the log says.
+  mutating func set(byteCount: Int) { self.byteCount = byteCount }
+
+  /// Notes the bytes of the disk that the file takes, and its capacity if that changed.
+  mutating func set(allocatedByteCount: Int, byteCount: Int? = nil) {
+    self.allocatedByteCount = allocatedByteCount
+    if let byteCount { self.byteCount = byteCount }
+  }
+
+  /// Takes over the account that another table has for this segment.
+  mutating func take(_ other: SegmentAccount) {
+    (byteCount, allocatedByteCount) = (other.byteCount, other.allocatedByteCount)
+    (stream, state) = (other.stream, other.state)
+    fill.set(tail: other.fill.tail)
+    live.take(other.live)
+  }
+}
+
+/// The live records of a segment.
+package struct SegmentLive {
+  package private(set) var units = 0
+  /// Live key records plus live payloads.
+  package private(set) var count = 0
+  /// Heads that compaction copied here for a payload that other keys use, after their own keys were gone. They are
+  /// dead but bound to those payloads, so no compaction gains their space. Not kept from one opening to the next.
+  package private(set) var boundUnits = 0
+  /// The last frame that removed or moved one of its records (rule 5).
+  package private(set) var lastKill: UInt64 = 0
+
+  package init(units: Int = 0, count: Int = 0) {
+    self.units = units
+    self.count = count
+  }
+
+  /// Enters a live key record or a live payload.
+  mutating func add(units: Int) {
+    self.units += units
+    count += 1
+  }
+
+  /// The frame `sequence` has killed a key record or a payload. The size of a damaged one is unknown; the last one of
+  /// the segment sets the account right.
+  mutating func kill(units: Int, sequence: UInt64) {
+    count = max(0, count - 1)
+    self.units = count == 0 ? 0 : max(0, self.units - units)
+    lastKill = max(lastKill, sequence)
+  }
+
+  /// The frame `sequence` has killed everything.
+  mutating func killAll(sequence: UInt64) {
+    units = 0
+    count = 0
+    lastKill = sequence
+  }
+
+  mutating func bind(units: Int) { boundUnits += units }
+
+  /// Takes over the live records that another table has for the segment.
+  mutating func take(_ other: SegmentLive) { (units, count, lastKill) = (other.units, other.count, other.lastKill) }
+}
+
+/// The writes of a segment that its file may not hold durably yet.
+package struct SegmentSync {
+  /// Written to since its last sync.
+  package private(set) var isDirty = false
+  /// A flush has taken over the sync that the segment owes, and has not synced it yet: it still counts as unsynced.
+  package private(set) var isBeingFlushed = false
+  /// Written to since its last sync with a record that no frame carries inline.
+  package private(set) var owesSync = false
+
+  /// Notes bytes that no frame carries.
+  package mutating func owe() { note(isCarried: false) }
+
+  /// Notes a record, which a frame may carry too.
+  mutating func note(isCarried: Bool) {
+    isDirty = true
+    if !isCarried { owesSync = true }
+  }
+
+  /// A flush takes over the sync. ``endFlush()`` follows, and ``owe()`` before it if the sync failed.
+  mutating func beginFlush() {
+    isBeingFlushed = true
+    isDirty = false
+    owesSync = false
+  }
+
+  mutating func endFlush() { isBeingFlushed = false }
+}
+
+/// The reservations of a segment.
+package struct SegmentFill {
+  /// The offset of the next reservation.
+  package private(set) var tail: Int
+  /// Offsets of reservations that are not filled yet.
+  package private(set) var unfilled: [Int] = []
+  /// Reservations that are neither committed nor abandoned yet.
+  package private(set) var pendingCount = 0
+  /// Pending reservations that are filled over a longer time: a body in pieces or a drawing.
+  package private(set) var lentCount = 0
+  /// The highest mark that ``takeMark()`` has returned.
+  private var passedUpTo = 0
+
+  init(tail: Int) { self.tail = tail }
+
+  /// Everything before this offset has been filled.
+  package var filledUpTo: Int { unfilled.min() ?? tail }
+
+  /// Sets the offset of the next reservation.
+  mutating func set(tail: Int) { self.tail = tail }
+  /// Everything before this offset is taken.
+  mutating func raiseTail(to end: Int) { tail = max(tail, end) }
+  /// A reservation was committed or abandoned.
+  package mutating func endReservation() { pendingCount -= 1 }
+
+  mutating func add(_ reservation: Reservation) {
+    unfilled.append(reservation.offset)
+    pendingCount += 1
+    tail = reservation.endOffset
+  }
+
+  /// Returns the offset up to which the segment is filled, except for reservations passed to ``lend(_:)``. Once the
+  /// segment was synced after this call, records below the offset are vouched for.
+  package mutating func takeMark() -> Int {
+    passedUpTo = max(passedUpTo, filledUpTo)
+    return filledUpTo
+  }
+
+  /// Allows the reservation to take its time: marks pass it, so no record behind it waits, and no log file (rule
+  /// 6). No entry names it yet, so a mark says nothing about it.
+  package mutating func lend(_ reservation: Reservation) {
+    take(reservation)
+    lentCount += 1
+  }
+
+  /// Revokes ``lend(_:)``: the head is about to be written, ``SegmentAccount/filled(_:isCarried:)`` follows, and no
+  /// mark passes any more. It is pending for the commit too. Returns true if a mark has passed. It says that the record is durable, so the segment must
+  /// be synced before a frame names the record (rule 4).
+  package mutating func takeBack(_ reservation: Reservation) -> Bool {
+    unfilled.append(reservation.offset)
+    pendingCount += 1
+    return passedUpTo > reservation.offset
+  }
+
+  /// The reservation of ``lend(_:)`` was committed, or is dead.
+  package mutating func endLending() {
+    lentCount -= 1
+    pendingCount -= 1
+  }
+
+  @discardableResult
+  mutating func take(_ reservation: Reservation) -> Bool {
+    guard let index = unfilled.firstIndex(of: reservation.offset) else { return false }
+    unfilled.swapAt(index, unfilled.count - 1)
+    unfilled.removeLast()
+    return true
+  }
+}
