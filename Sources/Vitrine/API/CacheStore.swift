@@ -136,7 +136,7 @@ public final class CacheStore: Sendable {
   @discardableResult
   func release(_ borrow: Borrow) -> Bool {
     if isReplaced { return releaseLater(borrow) }
-    if reader._withUnsafeGuaranteedRef({ $0.giveBack(borrow) }) { return true }
+    if reader._withUnsafeGuaranteedRef({ $0.endBorrow(borrow) }) { return true }
     first.entryRemover.dropDamaged(borrow)
     return false
   }

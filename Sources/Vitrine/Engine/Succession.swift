@@ -65,7 +65,7 @@ extension CacheStore {
   @inline(never)
   func releaseLater(_ borrow: Borrow) -> Bool {
     let core = owner(of: borrow)
-    if core.reader.giveBack(borrow) { return true }
+    if core.reader.endBorrow(borrow) { return true }
     core.entryRemover.dropDamaged(borrow)
     return false
   }

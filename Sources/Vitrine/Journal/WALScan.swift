@@ -59,7 +59,7 @@ package struct WALScan {
 
   /// Overwrites unreadable and invalid headers with zeros, after a checkpoint has replaced the log: the next
   /// opening does not find the same damage again.
-  func forgetWhatIsNoHeader(store: StoreID) {
+  func eraseInvalidHeaders(store: StoreID) {
     guard hasFailed else { return }
     for found in files where found.header == nil && found.byteCount >= WALFileHeader.byteCount {
       // This opening may have begun to use it by now.

@@ -30,7 +30,7 @@ final class FailedSyncRecovery: StorePart {
     self.putter = putter
   }
 
-  func writeAnewWhatNobodyVouchesFor() throws(StoreError) {
+  func rewriteUnvouchedRecords() throws(StoreError) {
     gate.mistrustsEarlierRecords = true
     defer { gate.mistrustsEarlierRecords = false }
     try writeAnew(unvouchedKeys())
@@ -149,7 +149,7 @@ final class FailedSyncRecovery: StorePart {
     let twin = copiedPayloads[payload]
     let borrow = reader.borrow(url, style, hash, counts: false)
     guard borrow.isFound else { return nil }
-    defer { reader.giveBack(borrow) }
+    defer { reader.endBorrow(borrow) }
     let metadata = info.metadata.span.bytes
     return try metadata.withUnsafeBytes { metadata throws(StoreError) in
       var put = try preparer.prepare(

@@ -39,14 +39,14 @@ final class Takeover: StorePart {
       commitLock.withLock { held in held.state.ledger.add(max(0, fixed - held.state.ledger[.rootFiles]), to: .rootFiles)
       }
     }
-    if isMarked { try failedSyncRecovery.writeAnewWhatNobodyVouchesFor() }
+    if isMarked { try failedSyncRecovery.rewriteUnvouchedRecords() }
     let isLogFull = commitLock.withLock { held in held.state.log.freeCount == 0 }
     if isLogFull || isMarked || isChanged || loaded.kind == .rebuilt || loaded.mayHaveLostRemovals
       || loaded.droppedCount > 0
     {
       // The checkpoint does not vouch for unchecked records.
       try checkpointer.checkpoint()
-      loaded.scan.forgetWhatIsNoHeader(store: identity.store)
+      loaded.scan.eraseInvalidHeaders(store: identity.store)
     }
     commitLock.withLock { held in if held.state.leftovers.unchecked.isEmpty { held.state.index.forgetReplayed() } }
     // Uses since the last checkpoint happened before now.

@@ -20,7 +20,7 @@ extension Reader {
           }
           head.release()
         }
-        if !giveBack(borrow) { isDamaged = true }
+        if !endBorrow(borrow) { isDamaged = true }
         if isDamaged {
           entryRemover.dropDamaged(borrow)
           return nil

@@ -17,12 +17,12 @@ extension Reader {
     _ url: UnsafeRawBufferPointer, _ style: UnsafeRawBufferPointer, _ hash: KeyHash
   ) -> (KeySlot, Pin)? {
     guard checker.carriedRecords.withLock({ !$0.isEmpty }) else { return nil }
-    giveBackIfFound(borrow(url, style, hash, counts: false))
+    endIfFound(borrow(url, style, hash, counts: false))
     return catalog.pinRecord(url, style, hash)
   }
 
-  private func giveBackIfFound(_ borrow: Borrow) {
-    if borrow.isFound { giveBack(borrow) }
+  private func endIfFound(_ borrow: Borrow) {
+    if borrow.isFound { endBorrow(borrow) }
   }
 
   private static let window = 8
@@ -55,10 +55,10 @@ extension Reader {
           do throws(E) {
             try body(index, borrow.bytes.bytes)
           } catch {
-            giveBack(borrow)
+            endBorrow(borrow)
             throw error
           }
-          if !giveBack(borrow) { entryRemover.dropDamaged(borrow) }
+          if !endBorrow(borrow) { entryRemover.dropDamaged(borrow) }
         } else {
           try body(index, nil)
         }

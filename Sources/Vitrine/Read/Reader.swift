@@ -38,7 +38,7 @@ final class Reader: StorePart {
     blobLimit = Atomic(context.identity.byteBudget / 8)
   }
 
-  /// Finds the bytes of a key and pins them until ``giveBack(_:)``. A hit takes one shard lock, looks once at the
+  /// Finds the bytes of a key and pins them until ``endBorrow(_:)``. A hit takes one shard lock, looks once at the
   /// record, and does nothing else.
   @inline(__always)
   func borrow(_ url: UnsafeRawBufferPointer, _ style: Style, source: Source? = nil) -> Borrow {
@@ -106,14 +106,14 @@ final class Reader: StorePart {
   /// (``BusErrors``).
   @discardableResult
   @inline(__always)
-  func giveBack(_ borrow: Borrow) -> Bool {
-    if borrow.isCopied || BusErrors.haveHappened { return giveBackSlowly(borrow) }
+  func endBorrow(_ borrow: Borrow) -> Bool {
+    if borrow.isCopied || BusErrors.haveHappened { return endSlowly(borrow) }
     borrow.pin.release()
     return true
   }
 
   @inline(never)
-  private func giveBackSlowly(_ borrow: Borrow) -> Bool {
+  private func endSlowly(_ borrow: Borrow) -> Bool {
     if borrow.isCopied {
       ThreadContext.current.releaseValue()
       return true
@@ -324,7 +324,7 @@ final class Reader: StorePart {
         case .unavailable: info(url, styleBytes, hash).map { .found($0) } ?? .missing
         }
       }
-      giveBack(borrow)
+      endBorrow(borrow)
       guard let info = info(url, styleBytes, hash) else { return .missing }
       return .found(info)
     }

@@ -201,7 +201,7 @@ final class Refresher: StorePart {
     guard loaded.kind != .rebuilt, !loaded.mayHaveLostRemovals,
       loaded.end.sequence >= follower.tail.end.sequence
     else {
-      throw .unreadable(path: folders.root.path, reason: "what there is now is older or damaged")
+      throw .unreadable(path: folders.root.path, reason: "the files hold an older or damaged snapshot")
     }
     loaded.index.writer.forgetReplayed()
     try commitLock.withLock { held throws(StoreError) in

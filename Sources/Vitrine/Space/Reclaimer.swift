@@ -46,7 +46,7 @@ final class Reclaimer: StorePart {
   }
 
   /// Frees `byteCount` bytes on a full disk by evicting entries. Returns false if not as many can be freed.
-  func giveBack(_ byteCount: Int, _ upkeep: borrowing UpkeepLock.Held) throws(StoreError) -> Bool {
+  func freeOnFullDisk(_ byteCount: Int, _ upkeep: borrowing UpkeepLock.Held) throws(StoreError) -> Bool {
     let (goal, most) = commitLock.withLock { held in
       (
         held.state.ledger.total - byteCount,

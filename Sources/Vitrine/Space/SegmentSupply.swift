@@ -196,7 +196,7 @@ final class SegmentSupply: StorePart {
   private func makeFileOnFullDisk(
     _ name: String, _ header: SegmentHeader, _ byteCount: Int, evicts: Bool, _ upkeep: borrowing UpkeepLock.Held
   ) throws(StoreError) -> MadeFile {
-    var hasGivenBack = !evicts
+    var hasFreed = !evicts
     while true {
       let failure: StoreError
       do throws(SystemError) {
@@ -206,8 +206,8 @@ final class SegmentSupply: StorePart {
         // If the name remains as an orphan, it cannot be used for a segment.
         guard removeUnnamed(name, byteCount: byteCount, upkeep) else { throw failure }
       }
-      guard case .noSpace = failure, !hasGivenBack, try reclaimer.giveBack(byteCount, upkeep) else { throw failure }
-      hasGivenBack = true
+      guard case .noSpace = failure, !hasFreed, try reclaimer.freeOnFullDisk(byteCount, upkeep) else { throw failure }
+      hasFreed = true
     }
   }
 

@@ -54,7 +54,7 @@ final class MetadataChanger: StorePart {
     // The entry is checked as by a first read, so a synced change never vouches for a payload that is gone (rule 3).
     let borrow = reader.borrow(url, styleBytes, hash, counts: false)
     guard borrow.isFound else { return nil }
-    reader.giveBack(borrow)
+    reader.endBorrow(borrow)
     guard let (slot, pin) = catalog.pinRecord(url, styleBytes, hash) else { return nil }
     defer { pin.release() }
     guard let view = catalog.record(at: slot.location, checks: true) else { return nil }
