@@ -13,7 +13,7 @@ import Testing
     }
   }
 
-  @Test func lettersAreDrawnAsTheFontHasThem() {
+  @Test func lettersMatchTheFont() {
     var canvas = Canvas(width: 12, height: 13, color: white)
     canvas.write("Ap", x: 0, y: 0, color: black)
     #expect(

@@ -114,7 +114,7 @@ import VitrineSimulation
     try expectDense()
   }
 
-  @Test func aWriterIsLeftAloneAndNamed() throws {
+  @Test func compactRefusesAStoreInUseAndNamesItsWriter() throws {
     let store = try CacheStore.open(at: tool.folder.path + "/s", options: StoreOptions(byteBudget: 4 << 20))
     try store.put([1], for: "a")
     let outcome = try tool.run("compact", "s", "--json")

@@ -2,7 +2,7 @@ import CacheCtlKit
 import Testing
 
 @Suite struct ContentTypeTests {
-  @Test func theFirstBytesWeighMoreThanTheName() {
+  @Test func firstBytesOverrideTheName() {
     #expect(ContentType.of(name: Array("a.png".utf8), bytes: [0xFF, 0xD8, 0xFF, 0xE0]) == "image/jpeg")
     #expect(ContentType.of(name: Array("a".utf8), bytes: Array("RIFF....WEBPVP8 ".utf8)) == "image/webp")
     #expect(

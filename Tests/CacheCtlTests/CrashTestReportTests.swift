@@ -40,7 +40,7 @@ import Vitrine
     #expect(CrashReportText.text(repeated, seed: 3).hasPrefix("VIOLATION: "))
   }
 
-  @Test func theExitStatusIsThatOfAProblem() throws {
+  @Test func violationOrShortfallSetsTheExitStatus() throws {
     let bad = CrashExplorer(workloads: [Self.liar], seed: 3, states: 300, faults: 0).run()
     #expect(CrashTestCommand.status(bad, isRequired: false) == .problemFound)
     let honest = CrashWorkload("honest") { store, _ in

@@ -7,7 +7,7 @@ import Testing
 
   init() throws { tool = try Tool() }
 
-  @Test func aRunHasTheNamesThatScriptsRelyOn() throws {
+  @Test func jsonReportHasTheNamesThatScriptsRelyOn() throws {
     let outcome = try tool.run("crashtest", "--seed", "5", "--states", "32", "--faults", "8", "--json")
     #expect(outcome.status == 0)
     let report = try #require(try JSONSerialization.jsonObject(with: Data(outcome.text.utf8)) as? [String: Any])

@@ -68,7 +68,7 @@ import Vitrine
     #expect(try tool.run("rm", "s", "u", "--reads", "copied").status == 0)
   }
 
-  @Test func onlyARefusedMappingIsAnsweredWithTheOption() {
+  @Test func onlyARefusedMappingSuggestsCopiedReads() {
     let refused = SystemError(code: ENODEV, operation: "map", path: "s/segments/1")
     #expect(ReadMode.hint(for: .system(refused))?.contains("--reads copied") == true)
     #expect(ReadMode.hint(for: .writeFailed(refused))?.contains("--reads copied") == true)

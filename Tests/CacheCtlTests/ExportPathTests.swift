@@ -29,7 +29,7 @@ import Vitrine
     #expect(path(url) == expected)
   }
 
-  @Test func theStyleIsOneFolderWhateverItsName() {
+  @Test func everyStyleIsOneFolder() {
     #expect(path("a.jpg", "square-60@2x") == "square-60@2x/a.jpg")
     #expect(path("a.jpg", "../x") == "..%2Fx/a.jpg")
     #expect(path("a.jpg", "..") == ".%2E/a.jpg")

@@ -173,7 +173,7 @@ import VitrineImages
     #expect(sum("requests", outcome.objects) == 1 && server.requests.count == 1)
   }
 
-  @Test func moreURLsThanAreLoadedAtOnceAllComeInTheirOrder() throws {
+  @Test func manyURLsAreReportedInTheirOrder() throws {
     let paths = (0..<40).map { "/\($0).jpg" }
     var files: [String: [UInt8]] = [:]
     for (number, path) in paths.enumerated() where number % 7 != 3 { files[path] = try Photo.jpeg(40, 30, number) }
@@ -196,7 +196,7 @@ import VitrineImages
     #expect(try tool.run("verify", "s").status == 0)
   }
 
-  @Test func aStoreThatAnotherProcessWritesIsLeftAlone() throws {
+  @Test func fetchRefusesAStoreInUse() throws {
     let store = try CacheStore.open(at: tool.folder.path + "/s")
     let outcome = try tool.run("fetch", "s", "http://127.0.0.1:1/a.jpg")
     #expect(outcome.status == 3 && outcome.output.isEmpty)

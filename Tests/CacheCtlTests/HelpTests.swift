@@ -15,7 +15,7 @@ import Testing
     #expect(text.contains("    cachectl paint s\n"))
   }
 
-  @Test func anOptionIsNeverTornFromItsValue() {
+  @Test func lineBreakNeverSeparatesAnOptionFromItsValue() {
     let form = "cachectl x " + String(repeating: "[--option VALUE] ", count: 12)
     for line in HelpText.wrapped(form, first: "usage: ", rest: "  ").split(separator: "\n") {
       #expect(line.filter { $0 == "[" }.count == line.filter { $0 == "]" }.count)

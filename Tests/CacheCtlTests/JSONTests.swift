@@ -4,7 +4,7 @@ import Vitrine
 @testable import CacheCtlKit
 
 @Suite struct JSONTests {
-  @Test func aLineIsOneLineWhateverTheTextHolds() {
+  @Test func lineEscapesControlCharacters() {
     let value = JSON.object([
       ("a\n", .string("q\"\\\u{1}\u{7F}\tü")), ("b", .array([.int(1), .null, .bool(true)])),
     ])

@@ -99,7 +99,7 @@ import VitrineImages
     #expect(try tool.run("sheet", "s", "--json", "--style", "original-digest").json?["entries"] as? Int == 0)
   }
 
-  @Test func theFileIsOfTheFormatOfItsNameAndLargerPicturesHaveMoreRoom() throws {
+  @Test func sheetHasTheFormatOfItsNameAndTheRequestedSize() throws {
     try put(Photo.jpeg(), "a")
     for (name, format) in [("o.webp", ImageFormat.webp), ("o.jpg", .jpeg), ("o.png", .png)] {
       #expect(try tool.run("sheet", "s", "--output", name).status == 0)
@@ -142,7 +142,7 @@ import VitrineImages
     #expect(corner(0, of: 2, sheet) == red && corner(1, of: 2, sheet) != red)
   }
 
-  @Test func sheetOfAMissingStoreMakesNoneAndWrongWordsAreUsageErrors() throws {
+  @Test func missingStoreOrInvalidOptionDrawsNoSheet() throws {
     #expect(try tool.run("sheet", "s").status == 3)
     #expect(!FileManager.default.fileExists(atPath: tool.folder.path + "/s") && tool.read("sheet.png") == nil)
     for words in [

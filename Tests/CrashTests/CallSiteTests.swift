@@ -44,7 +44,7 @@ import Testing
     "WALScan.swift try? found.file.write([UInt8](repeating: 0, count: WALFileHeader.byteCount), at: 0)":
       "takes a damaged log: DamagedLogTests/damagedHeaderIsNotTakenForAnUnusedFile",
     "SegmentSupply.swift try folders.segments.remove(name)":
-      "a coincidence: SegmentSupplyCrashTests/theLogIsFullWhenASegmentWasMade",
+      "a coincidence: SegmentSupplyCrashTests/fullLogRemovesANewSegmentAndWritesACheckpoint",
   ]
 
   private static func lines() throws -> [Line] {

@@ -225,7 +225,7 @@ import VitrineSimulation
   }
 
   /// Files of a later opening may be missing: its records are not overwritten.
-  @Test func aStoreWithoutItsLogIsNotAsItWasClosed() throws {
+  @Test func storeWithoutItsLogIsNotCleanlyClosed() throws {
     let work = try Workload()
     try work.put("a", Workload.bytes(500, 1))
     try work.close()

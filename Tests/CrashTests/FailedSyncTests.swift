@@ -29,7 +29,7 @@ import Testing
   }
 
   @Test(arguments: ["wal", "segments"])
-  func aSyncedChangeWhoseSyncFailsEndsAllWriting(_ folder: String) throws {
+  func syncedChangeWithAFailedSyncEndsAllWriting(_ folder: String) throws {
     let changes: [(CacheStore) throws -> Void] = [
       { try $0.put(Workload.bytes(40_000, 3), for: "b", options: PutOptions(durability: .synced)) },
       { try $0.remove("before", durability: .synced) }, { try $0.removeAll(durability: .synced) },
@@ -126,7 +126,7 @@ import Testing
   }
 
   /// The next opening has to distrust the records that this one could not sync.
-  @Test func aRecoveryWhoseSyncFailsLeavesTheMark() throws {
+  @Test func recoveryWithAFailedSyncLeavesTheMark() throws {
     let work = try Workload()
     try work.put("a", Workload.bytes(700, 1), synced: true)
     let world = work.world.rebooted(work.world.disk.crashStates().diskAfterProcessDeath())

@@ -169,7 +169,7 @@ import VitrineSimulation
   }
 
   /// Its own key has been removed, so no entry names its place.
-  @Test func aPayloadThatOnlyOthersUseIsCheckedToo() throws {
+  @Test func payloadThatOnlyReferencesUseIsChecked() throws {
     let work = try Workload()
     try work.put("first", Workload.bytes(900, 1), synced: true)
     try work.put("other", Workload.bytes(900, 1), synced: true)

@@ -161,7 +161,7 @@ import VitrineSimulation
     }
   }
 
-  @Test func aKeyWhoseReferenceIsDamagedCanBeDroppedAndTheLogStillCounts() throws {
+  @Test func keyWithADamagedReferenceIsDroppedAndTheLogStaysValid() throws {
     let work = try Workload()
     let shared = Workload.bytes(300, 1)
     try work.put("a", shared)

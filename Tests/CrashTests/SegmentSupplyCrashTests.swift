@@ -53,7 +53,7 @@ import Testing
   }
 
   /// No frame names the new segment yet: its file is removed, and a checkpoint makes room.
-  @Test func theLogIsFullWhenASegmentWasMade() throws {
+  @Test func fullLogRemovesANewSegmentAndWritesACheckpoint() throws {
     let work = try Workload()
     var number = 0
     while work.store.probe.log.freeCount >= 2 || work.store.probe.log.room >= 4000 {

@@ -211,7 +211,7 @@ package struct Inspection {
     try expectUnchanged(found, store, evictedCount: seen.evictions(store), "after upkeep")
     try expectAccounts(store, world, "later: ")
     try expectInsideBudget(store, world, usedAtFirst)
-    try expectNobodysFilesAreGone(store, world)
+    try expectNoUnknownFiles(store, world)
     if extras.contains(.compacts) {
       let (served, evicted) = (Inspection.contents(store, keys), store.statistics().evictedCount)
       var steps = 0
@@ -224,7 +224,7 @@ package struct Inspection {
       try expect(store.statistics().evictedCount == evicted, "a compaction has evicted")
       try expectAccounts(store, world, "behind a compaction: ")
       try expectInsideBudget(store, world, usedAtFirst)
-      try expectNobodysFilesAreGone(store, world)
+      try expectNoUnknownFiles(store, world)
     }
     let last = Inspection.contents(store, keys)
     let kept = store.bytes(extra)
@@ -239,7 +239,7 @@ package struct Inspection {
     let kind = again.statistics().lastOpen.kind
     try expect(kind == .clean, "a clean close is not recognized: \(again.statistics().lastOpen)")
     try expectAccounts(again, world, "second opening: ")
-    try repeatWhatWasCutOff(again)
+    try repeatInterruptedChanges(again)
     try expectWell(again)
   }
 
@@ -265,7 +265,7 @@ package struct Inspection {
       "\(told) bytes told, \(used) used, \(peak) at most, in a budget of \(budget)")
   }
 
-  private func expectNobodysFilesAreGone(_ store: CacheStore, _ world: SimulatedWorld) throws {
+  private func expectNoUnknownFiles(_ store: CacheStore, _ world: SimulatedWorld) throws {
     let segments = store.statistics().segments.map { "segments/\($0.file)" }
     let others = (0..<4).map { "wal/\($0).wal" } + (0..<2).map { "checkpoints/\($0).checkpoint" }
     let known = Set((segments + others + Inspection.filesOfTheFolder).map { "\(RecordedStore.path)/\($0)" })
@@ -282,7 +282,7 @@ package struct Inspection {
     try expectListed([CacheKey("after")], store)
     try expectAccounts(store, world, "made anew: ")
     try expectInsideBudget(store, world, usedAtFirst)
-    try expectNobodysFilesAreGone(store, world)
+    try expectNoUnknownFiles(store, world)
     store.abandon()
     let again = try open(world.rebooted(world.disk.crashStates().disk(.everythingLost)))
     try expect(again.bytes("after") == [1] && again.count == 1, "made again, it does not keep a put")
@@ -293,7 +293,7 @@ package struct Inspection {
   /// Repeats the changes that may have been lost; they must have the same effect as before. Returns the changes,
   /// and whether a loss of power may not undo them.
   @discardableResult
-  func repeatWhatWasCutOff(_ store: CacheStore) throws -> [(changes: [History.Change], isSynced: Bool)] {
+  func repeatInterruptedChanges(_ store: CacheStore) throws -> [(changes: [History.Change], isSynced: Bool)] {
     let evictedAtFirst = store.statistics().evictedCount
     var made: [(changes: [History.Change], isSynced: Bool)] = []
     var missing = 0

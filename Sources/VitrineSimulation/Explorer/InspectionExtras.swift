@@ -148,7 +148,7 @@ extension Inspection {
   /// loss of power may then take unsynced changes, and nothing else.
   func repeatFirst(_ world: SimulatedWorld, _ seen: Seen) throws {
     let store = try open(world)
-    let made = try repeatWhatWasCutOff(store)
+    let made = try repeatInterruptedChanges(store)
     let evicted = seen.evictions(store)
     let durableCount = (made.lastIndex { $0.isSynced } ?? -1) + 1
     var allowed = seen.contents.mapValues { [Optional($0)] }

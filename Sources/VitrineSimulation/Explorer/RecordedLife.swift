@@ -136,7 +136,7 @@ extension RecordedStore {
     // Even if its last writes fail.
     isClosed = true
     // Closing checks the records that a crash had left.
-    defer { noteWhatWasTold() }
+    defer { noteReportedHarm() }
     try history.flush(isPromise: false) {
       try store.close()
       return isWell

@@ -55,7 +55,7 @@ public final class RecordedStore {
     self.options = options
     byteBudget = .max
     if !files.isEmpty {
-      try RecordedStore.noteWhatIsThere(world, history)
+      try RecordedStore.noteExistingEntries(world, history)
       firstMoment = world.disk.operationCount
     }
     prepare(world)
@@ -80,7 +80,7 @@ public final class RecordedStore {
     markBeginning()
   }
 
-  private static func noteWhatIsThere(_ world: SimulatedWorld, _ history: History) throws {
+  private static func noteExistingEntries(_ world: SimulatedWorld, _ history: History) throws {
     // A fault may take the index, or the log, or so much of each that both are useless: the rest may have an older
     // state.
     for parts in [["checkpoints", "wal"], ["checkpoints"], ["wal"]] {
@@ -169,7 +169,7 @@ public final class RecordedStore {
   static func tellsOfLoss(_ note: String) -> Bool { !note.hasPrefix("rebuilt from the segments") }
 
   /// Ends a life of the store.
-  func noteWhatWasTold() {
+  func noteReportedHarm() {
     toldBefore = toldHarm
     lossesBefore = toldLosses
   }

@@ -35,7 +35,7 @@ import Testing
     ("keeps the pixels mapped", "did not release the memory of the pixels"),
     ("takes too much memory", "ended with status 9"),
   ])
-  func whateverAProcessDoesIsAnErrorThatNamesIt(_ fault: String, _ reason: String) throws {
+  func misbehaviorOfAProcessIsNamedInTheError(_ fault: String, _ reason: String) throws {
     let decoder = Programs.faulty(fault) {
       $0.limits.byteCount = 64 << 20
       $0.furtherByteCount = 64 << 20
@@ -54,7 +54,7 @@ import Testing
   }
 
   @Test(arguments: ["hangs over the header", "hangs over the pixels", "takes too much time"])
-  func whatTakesTooLongIsEnded(_ fault: String) throws {
+  func processBeyondItsTimeLimitIsEnded(_ fault: String) throws {
     let decoder = Programs.faulty(fault) {
       // CPU time is limited in whole seconds, and at least 2 s are allowed.
       $0.limits.milliseconds = fault == "takes too much time" ? 60_000 : 100
@@ -64,7 +64,7 @@ import Testing
     #expect(decoder.processIdentifiers.isEmpty)
   }
 
-  @Test func whatClaimsMoreThanIsAllowedIsAPictureThatIsTooLarge() {
+  @Test func claimedSizeAboveTheLimitsIsTooLarge() {
     let decoder = Programs.faulty("claims more than is allowed")
     #expect(error(decoder) == .tooLarge(width: 65_535, height: 65_535, limit: "32768 pixels a side"))
     // Without limits, the only possible error is a lack of memory: the pixels need 17 GB.
@@ -77,7 +77,7 @@ import Testing
     }
   }
 
-  @Test func anErrorOfItsOwnIsTakenAsItIs() {
+  @Test func errorReportedByTheProcessIsPassedOn() {
     guard case .tooLarge(.min, .max, let limit)? = error(Programs.faulty("lies about its own failure")) else {
       Issue.record("not the error that was told")
       return
@@ -87,7 +87,7 @@ import Testing
 
   /// A received picture stays as it is. After a fault, another process decodes the next picture.
   @Test(arguments: ["speaks unasked", "says it twice", "floods", "sends descriptors", "cuts the pixels off", "works"])
-  func aPictureThatIsThereStaysAsItIs(_ fault: String) throws {
+  func receivedPictureStaysUnchanged(_ fault: String) throws {
     let decoder = Programs.faulty(fault)
     for _ in 0..<5 {
       if fault == "speaks unasked" {
@@ -99,7 +99,7 @@ import Testing
     }
   }
 
-  @Test func pixelsCannotBeChangedLater() throws {
+  @Test func processCannotChangeItsPixelsLater() throws {
     let decoder = Programs.faulty("changes the pixels later")
     var images: [(image: DecodedImage, colors: [RGBA])] = []
     for _ in 0..<8 {
@@ -119,7 +119,7 @@ import Testing
     ("ends before it is ready", "ended with status 7"), ("is of another version", "sent an invalid message"),
     ("is never ready", "was killed: it exceeded the time limit"),
   ])
-  func whatNeverBecomesReadyIsNoDecoder(_ fault: String, _ reason: String) {
+  func processThatIsNeverReadyIsNoDecoder(_ fault: String, _ reason: String) {
     let decoder = Programs.faulty(fault) { $0.startMilliseconds = fault == "is never ready" ? 100 : 60_000 }
     #expect(error(decoder) == .noDecoder(reason: "\(Programs.path("decoder-faults")) \(reason)"))
   }

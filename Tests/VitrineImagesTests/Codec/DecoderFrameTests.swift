@@ -4,7 +4,7 @@ import Testing
 @testable import VitrineImages
 
 @Suite struct DecoderFrameTests {
-  @Test func itsBytesArePinned() {
+  @Test func frameHasExactlyTheseBytes() {
     let frame = DecoderFrame(.pixels, turn: 0x0102_0304, numbers: [-1, 0x1122], text: "é!")
     var expected = [UInt8](repeating: 0, count: 512)
     expected.replaceSubrange(0..<8, with: [4, 0, 3, 0, 4, 3, 2, 1])
@@ -14,7 +14,7 @@ import Testing
     #expect(frame.bytes == expected && DecoderFrame(expected) == frame)
   }
 
-  @Test func bytesThatNoFrameHasAreNone() {
+  @Test func malformedFrameIsRejected() {
     let good = DecoderFrame(.header, text: "x").bytes
     #expect(DecoderFrame(good) != nil)
     for (offset, value) in [(0, 0), (0, 7), (0, 255), (1, 1), (2, 169), (3, 2)] as [(Int, UInt8)] {
@@ -26,7 +26,7 @@ import Testing
     #expect(DecoderFrame([]) == nil && DecoderFrame(good + [0]) == nil && DecoderFrame(Array(good.dropLast())) == nil)
   }
 
-  @Test func headersAndErrorsComeBackAsTheyWere() throws {
+  @Test func headersAndErrorsAreReadBackUnchanged() throws {
     for (file, format) in [
       (JPEGFile.progressive, ImageFormat.jpeg), (JPEGFile.adobeCMYK, .jpeg), (try WebPFile.animation(), .webp),
       (Exif.insert(Exif.block(8), intoJPEG: JPEGFile.gray), .jpeg),
@@ -47,7 +47,7 @@ import Testing
   }
 
   /// No numbers in a frame overflow anything when they become an info, a plan, an error or limits.
-  @Test func noNumbersTrap() {
+  @Test func numbersOfAFrameNeverTrap() {
     let limits = DecodingLimits(side: .max, pixelCount: .max, byteCount: .max, milliseconds: .max)
     for seed in 0..<5000 {
       var random = SeededRandom(seed: UInt64(seed))

@@ -8,7 +8,7 @@ import Vitrine
   private let decoder = ImageDecoder()
 
   @Test(arguments: [PixelFormat.rgba8888, .bgra8888, .rgbx8888, .bgrx8888], [nil, 192])
-  func formatsOfFourBytesAndAnyLengthOfRowsAreWritten(_ format: PixelFormat, _ bytesPerRow: Int?) throws {
+  func fourByteFormatsWithAnyRowLengthAreEncoded(_ format: PixelFormat, _ bytesPerRow: Int?) throws {
     // In a format without alpha, the fourth byte does not matter.
     let unused: UInt8 = format == .rgbx8888 || format == .bgrx8888 ? 3 : 255
     let bitmap = Bitmap.drawn(11, 5, format: format, bytesPerRow: bytesPerRow) { x, y in
@@ -23,7 +23,7 @@ import Vitrine
     #expect(image.colors == colors)
   }
 
-  @Test func alphaIsMadeStraight() throws {
+  @Test func premultipliedAlphaBecomesStraight() throws {
     let bitmap = Bitmap.drawn(4, 1, format: .bgra8888) { x, _ in
       [RGBA(64, 32, 128, 128), RGBA(0, 0, 0, 0), RGBA(9, 8, 7, 255), RGBA(200, 100, 1, 100)][x]
     }
@@ -53,7 +53,7 @@ import Vitrine
     #expect(zip(image.colors, original).allSatisfy { $0.isNear($1, within: 16) })
   }
 
-  @Test func lessQualityIsFewerBytes() throws {
+  @Test func lowerQualityMakesFewerBytes() throws {
     var random = SeededRandom(seed: 7)
     let noise = Bitmap.drawn(64, 64) { _, _ in
       RGBA(UInt8(random.below(256)), UInt8(random.below(256)), UInt8(random.below(256)))
@@ -64,7 +64,7 @@ import Vitrine
     }
   }
 
-  @Test func whatIsOpaqueIsJPEGAndWhatIsNotIsPNGUnlessSaidOtherwise() throws {
+  @Test func opaqueIsJPEGAndTransparentIsPNGByDefault() throws {
     let encoder = ImageEncoder()
     #expect(try encoder.encode(.gradient(9, 9)).format == .jpeg)
     #expect(try encoder.encode(.glass(9, 9)).format == .png)
@@ -74,7 +74,7 @@ import Vitrine
     #expect(try decoder.info(of: bytes).hasAlpha)
   }
 
-  @Test func whatAFormatHasNotIsAnError() throws {
+  @Test func unsupportedEncodingIsAnError() throws {
     func reason(_ bitmap: Bitmap, _ encoding: ImageEncoder.Encoding) -> String? {
       do throws(ImageError) {
         _ = try ImageEncoder.encode(bitmap, as: encoding)
@@ -93,7 +93,7 @@ import Vitrine
     #expect(reason(.gradient(16_383, 1), .webp()) == nil)
   }
 
-  @Test func oneMayBeUsedByManyThreads() async throws {
+  @Test func encoderAndDecoderMayBeSharedByThreads() async throws {
     let (encoder, decoder) = (ImageEncoder(opaque: .webp()), ImageDecoder())
     try await withThrowingTaskGroup(of: [RGBA].self) { group in
       for _ in 0..<8 { group.addTask { try decoder.decode(encoder.encode(.gradient(40, 40)).bytes).colors } }

@@ -20,7 +20,7 @@ import VitrineImages
   }
 
   @Test(arguments: Orientation.allCases, [true, false])
-  func allEightAreReadInAllFormats(_ orientation: Orientation, _ isLittleEndian: Bool) throws {
+  func everyOrientationIsReadInEveryFormat(_ orientation: Orientation, _ isLittleEndian: Bool) throws {
     let block = Exif.block(orientation.rawValue, isLittleEndian: isLittleEndian)
     let files = [
       try Self.jpeg(block), Self.png(block), Self.png(block, isLast: true), try Self.webp(block),
@@ -34,11 +34,11 @@ import VitrineImages
     }
   }
 
-  @Test(arguments: [0, 9, 255, 65_535]) func whatIsNoOrientationIsUpright(_ value: Int) throws {
+  @Test(arguments: [0, 9, 255, 65_535]) func invalidOrientationIsUpright(_ value: Int) throws {
     #expect(try ImageDecoder().info(of: Self.jpeg(Exif.block(value))).orientation == .upright)
   }
 
-  @Test func aBlockThatBreaksOffOrLiesIsUprightAndNeverATrap() throws {
+  @Test func truncatedExifIsUprightAndDamagedExifNeverTraps() throws {
     let block = Exif.block(6)
     for count in 0..<block.count {
       for file in [try Self.jpeg(Array(block[..<count])), Self.png(Array(block[..<count]))] {
@@ -56,7 +56,7 @@ import VitrineImages
     }
   }
 
-  @Test func otherSegmentsBeforeItArePassedOver() throws {
+  @Test func segmentsBeforeExifAreSkipped() throws {
     let file = try Self.jpeg(Exif.block(8))
     let comment: [UInt8] = [0xFF, 0xFE, 0, 6, 0xFF, 0xE1, 0, 1]
     #expect(try ImageDecoder().info(of: file[..<2] + comment + file[2...]).orientation == .turnedRight)

@@ -25,7 +25,7 @@ import Testing
     }
   }
 
-  @Test func everyKindIsWhatItsNameSays() throws {
+  @Test func everySampleHasTheFeaturesOfItsName() throws {
     for sample in SamplePicture.allCases {
       let info = try ImageDecoder().info(of: sample.file)
       #expect(info.format == sample.format, "\(sample)")
@@ -46,7 +46,7 @@ import Testing
   }
 
   @Test(arguments: SamplePicture.allCases)
-  func everyBeginningOfAPictureIsAnErrorOrAllOfIt(_ sample: SamplePicture) throws {
+  func truncatedPictureIsAnErrorOrComplete(_ sample: SamplePicture) throws {
     let file = try sample.file
     let whole = try ImageDecoder().decode(file).colors
     #expect(throws: ImageError.unsupportedFormat(found: "no bytes")) { try ImageDecoder().decode([]) }
@@ -61,7 +61,7 @@ import Testing
   }
 
   @Test(arguments: SamplePicture.allCases)
-  func tenThousandChangesAreErrorsOrPictures(_ sample: SamplePicture) async throws {
+  func tenThousandChangedFilesAreErrorsOrPictures(_ sample: SamplePicture) async throws {
     let file = try sample.file
     let decoder = ImageDecoder(limits: Self.limits)
     var pictureCount = 0
@@ -78,7 +78,7 @@ import Testing
   /// The process gets 32 MiB beyond the limits and the program's own needs. A picture that takes more is refused the
   /// memory, which is an error of another kind.
   @Test(arguments: SamplePicture.allCases)
-  func noChangeAndNoBeginningTakesMoreMemoryThanIsAllowed(_ sample: SamplePicture) async throws {
+  func damagedPictureNeverExceedsTheMemoryLimit(_ sample: SamplePicture) async throws {
     let file = try sample.file
     var options = ProcessDecoder.Options(limits: Self.limits)
     options.processCount = 1

@@ -4,7 +4,7 @@ import VitrineImages
 
 @Suite struct ImageFormatTests {
   @Test(arguments: ImageFormat.allCases)
-  func aFormatIsToldFromTheFirstBytes(_ format: ImageFormat) throws {
+  func formatIsRecognizedByItsFirstBytes(_ format: ImageFormat) throws {
     let encoding: ImageEncoder.Encoding = [.jpeg: .jpeg(), .png: .png, .webp: .webp()][format]!
     let bytes = try ImageEncoder.encode(.gradient(4, 4), as: encoding)
     #expect(try ImageFormat(of: bytes.span.bytes) == format)
@@ -22,13 +22,13 @@ import VitrineImages
     ("\u{FEFF}<html lang='en'>", "HTML"), ("{\"error\": 404}", "JSON"), ("404 not found", "text"),
     ("\u{1}\u{2}\u{3}", "3 bytes that begin with 01 02 03"),
   ])
-  func whatIsNotDecodedIsCalledByItsName(_ text: String, _ name: String) {
+  func unsupportedFormatIsNamedInTheError(_ text: String, _ name: String) {
     let bytes = Array(text.utf8)
     #expect(throws: ImageError.unsupportedFormat(found: name)) { try ImageDecoder().decode(bytes) }
     #expect(throws: ImageError.unsupportedFormat(found: name)) { try ImageDecoder().info(of: bytes) }
   }
 
-  @Test func bytesThatAreNoTextAreShownAsTheyBegin() {
+  @Test func unknownBytesAreNamedByTheirBeginning() {
     let bytes: [UInt8] = [0xFF, 0xD8, 0x00, 0x10, 0x4A, 0x46, 0x49, 0x46, 0x00]
     #expect(throws: ImageError.unsupportedFormat(found: "9 bytes that begin with FF D8 00 10 4A 46 49 46")) {
       try ImageDecoder().decode(bytes)

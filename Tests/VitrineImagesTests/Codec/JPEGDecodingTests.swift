@@ -7,7 +7,7 @@ import Testing
   private let decoder = ImageDecoder()
 
   @Test(arguments: [JPEGFile.progressive, JPEGFile.scans, JPEGFile.arithmetic, JPEGFile.withScans(100)])
-  func everyWayOfCodingGivesTheSamePicture(_ file: [UInt8]) throws {
+  func everyJPEGCodingGivesTheSamePicture(_ file: [UInt8]) throws {
     let image = try decoder.decode(file)
     #expect(image.size == PixelSize(width: 16, height: 8))
     #expect(image.color(0, 0).isNear(RGBA(200, 40, 40), within: 6))
@@ -16,14 +16,14 @@ import Testing
     #expect(image.info.isProgressive == (file == JPEGFile.progressive))
   }
 
-  @Test func restartMarkersAndHalvedColoursAreRead() throws {
+  @Test func restartMarkersAndSubsampledColorsAreRead() throws {
     let image = try decoder.decode(JPEGFile.restarts)
     #expect(image.size == PixelSize(width: 32, height: 16))
     #expect(image.color(0, 0).isNear(RGBA(200, 40, 40), within: 20))
     #expect(image.color(31, 15).isNear(RGBA(40, 80, 200), within: 6))
   }
 
-  @Test func greyIsOneChannelInThree() throws {
+  @Test func grayBecomesThreeEqualChannels() throws {
     let image = try decoder.decode(JPEGFile.gray)
     #expect(image.color(0, 0).isNear(RGBA(60, 60, 60), within: 4))
     #expect(image.color(15, 7).isNear(RGBA(180, 180, 180), within: 4))
@@ -31,7 +31,7 @@ import Testing
   }
 
   @Test(arguments: [JPEGFile.adobeCMYK, JPEGFile.plainCMYK, JPEGFile.ycck])
-  func inksBecomeLights(_ file: [UInt8]) throws {
+  func cmykIsConvertedToRGB(_ file: [UInt8]) throws {
     let image = try decoder.decode(file)
     #expect(image.info.colors == .cmyk && !image.hasAlpha)
     #expect(image.color(0, 0).isNear(RGBA(255, 0, 0), within: 10))
@@ -42,7 +42,7 @@ import Testing
     (1, 1, 8, 6), (8, 6, 8, 6), (9, 6, 16, 12), (8, 7, 16, 12), (20, 15, 24, 18), (33, 1, 40, 30), (64, 48, 64, 48),
     (1000, 1000, 64, 48),
   ])
-  func theSmallestScaleThatIsLargeEnoughIsTaken(_ width: Int, _ height: Int, _ gotWidth: Int, _ gotHeight: Int) throws {
+  func smallestSufficientScaleIsChosen(_ width: Int, _ height: Int, _ gotWidth: Int, _ gotHeight: Int) throws {
     let file = try ImageEncoder.encode(.gradient(64, 48), as: .jpeg())
     let image = try decoder.decode(file, atLeast: PixelSize(width: width, height: height))
     #expect(image.size == PixelSize(width: gotWidth, height: gotHeight))
@@ -51,7 +51,7 @@ import Testing
     #expect(image.color(x, y).isNear(try decoder.decode(file).color(63, 47), within: 24))
   }
 
-  @Test func aScaleIsChosenForThePictureWhenItIsUpright() throws {
+  @Test func scaleIsChosenForTheUprightPicture() throws {
     let plain = try ImageEncoder.encode(.gradient(64, 48), as: .jpeg())
     let file = Exif.insert(Exif.block(6), intoJPEG: plain)
     let image = try decoder.decode(file, atLeast: PixelSize(width: 6, height: 16))
@@ -65,14 +65,14 @@ import Testing
     #expect(try decoder.decode(file, atLeast: wanted).size.width == wanted.width)
   }
 
-  @Test func garbageBetweenSegmentsIsPassedOver() throws {
+  @Test func garbageBetweenSegmentsIsSkipped() throws {
     let file = JPEGFile.gray
     let frame = try #require(file.indices.dropLast().first { file[$0] == 0xFF && file[$0 + 1] == 0xC0 })
     let image = try decoder.decode(file[..<frame] + [1, 2, 3] + file[frame...])
     #expect(image.colors == (try decoder.decode(file).colors))
   }
 
-  @Test func garbageInThePixelsIsNoPicture() throws {
+  @Test func garbageInThePixelsIsAnError() throws {
     // The last RST0 marker becomes RST5, which is out of order.
     var file = JPEGFile.restarts
     let marker = try #require(file.indices.dropLast().last { file[$0] == 0xFF && file[$0 + 1] == 0xD0 })
@@ -94,7 +94,7 @@ import Testing
     }
   }
 
-  @Test func twelveBitsAreSaidToBeUnsupported() throws {
+  @Test func twelveBitJPEGIsUnsupported() throws {
     var file = JPEGFile.gray
     let frame = try #require(file.indices.dropLast().first { file[$0] == 0xFF && file[$0 + 1] == 0xC0 })
     file[frame + 4] = 12

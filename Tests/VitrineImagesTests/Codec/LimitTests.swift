@@ -21,7 +21,7 @@ import Vitrine
     ]
   }
 
-  @Test func headersThatLieAreTooLargeBeforeAnythingIsAllocated() {
+  @Test func oversizedHeaderIsRejectedBeforeAnAllocation() {
     for file in Self.giants() {
       #expect { try ImageDecoder().decode(file) } throws: { error in
         if case .tooLarge(let width, let height, _)? = error as? ImageError {
@@ -33,7 +33,7 @@ import Vitrine
     }
   }
 
-  @Test func aHeaderWithoutLimitsStillTellsItsSize() throws {
+  @Test func infoOfAnOversizedHeaderTellsItsSize() throws {
     let file = Self.giants()[0]
     #expect(try ImageDecoder().info(of: file).size == PixelSize(width: 65_535, height: 65_535))
   }
@@ -63,7 +63,7 @@ import Vitrine
     #expect(error(greatest, file) == nil)
   }
 
-  @Test func sidesWhoseProductNoNumberHoldsAreTooLargeWhateverIsAllowed() {
+  @Test func sidesWithAnOverflowingProductAreAlwaysTooLarge() {
     var png = PNGFile(width: 1, height: 1) { _, _ in [0, 0, 0, 0] }.bytes
     png.replaceSubrange(16..<24, with: [0x7F, 0xFF, 0xFF, 0xFF, 0x7F, 0xFF, 0xFF, 0xFF])
     let limits = DecodingLimits(side: .max, pixelCount: .max, byteCount: .max, milliseconds: .max)
@@ -73,7 +73,7 @@ import Vitrine
   }
 
   @Test(arguments: [ImageEncoder.Encoding.jpeg(), .png, .webp()])
-  func theTimeIsLookedAtInTheMiddle(_ encoding: ImageEncoder.Encoding) throws {
+  func timeLimitEndsADecodeInProgress(_ encoding: ImageEncoder.Encoding) throws {
     // Noise of 1.6 megapixels, which no machine decodes in 1 ms.
     let noise = try Bitmap(layout: BitmapLayout(width: 1600, height: 1000, format: .gray8)!) { span in
       var random = SeededRandom(seed: 3)
@@ -88,7 +88,7 @@ import Vitrine
     #expect(error(DecodingLimits(milliseconds: 300_000), file) == nil)
   }
 
-  @Test func aScaledPictureTakesTheMemoryOfItsScale() throws {
+  @Test func scaledDecodeNeedsOnlyTheMemoryOfItsScale() throws {
     let file = try ImageEncoder.encode(.gradient(64, 64), as: .jpeg())
     let limits = DecodingLimits(byteCount: 8192)
     #expect(error(limits, file) != nil)

@@ -22,7 +22,7 @@ import Testing
     ]
   }
 
-  @Test func itGivesThePicturesThatTheDecoderInThisProcessGives() throws {
+  @Test func processGivesTheSamePicturesAsTheInProcessDecoder() throws {
     let decoder = decoder()
     for file in try Self.files() {
       for size in [nil, PixelSize(width: 5, height: 5)] {
@@ -34,7 +34,7 @@ import Testing
     }
   }
 
-  @Test func itGivesTheSameErrors() throws {
+  @Test func processGivesTheSameErrorsAsTheInProcessDecoder() throws {
     let jpeg = try ImageEncoder.encode(.gradient(200, 120), as: .jpeg())
     let png = try ImageEncoder.encode(.gradient(200, 120), as: .png)
     var broken = png
@@ -62,7 +62,7 @@ import Testing
     #expect(error(outside, jpeg) == nil && outside.processIdentifiers == process)
   }
 
-  @Test func theSizeIsAskedForWithTheHeader() throws {
+  @Test func callerChoosesTheSizeFromTheHeader() throws {
     let file = try ImageEncoder.encode(.gradient(200, 120), as: .jpeg())
     let decoder = decoder { $0.processCount = 1 }
     let image = try decoder.decode(file.span.bytes) { info throws(ImageError) in
@@ -77,7 +77,7 @@ import Testing
     #expect(try decoder.decode(file).size.width == 200 && decoder.processIdentifiers.count == 1)
   }
 
-  @Test func aHundredPicturesByFourThreads() async throws {
+  @Test func fourThreadsDecodeAHundredPictures() async throws {
     let decoder = decoder { $0.processCount = 3 }
     let files = try Self.files()
     let expected = try files.map { try ImageDecoder().decode($0).colors }
@@ -100,7 +100,7 @@ import Testing
     #expect((1...3).contains(decoder.processIdentifiers.count))
   }
 
-  @Test func aProcessKilledInTheMiddleCostsOnePicture() throws {
+  @Test func processKilledDuringADecodeFailsOnePicture() throws {
     let decoder = decoder { $0.processCount = 1 }
     let file = try ImageEncoder.encode(.gradient(200, 120), as: .jpeg())
     for (signal, name) in [(SIGTERM, "Terminated"), (SIGKILL, "Killed"), (SIGABRT, "Aborted")] {
@@ -118,7 +118,7 @@ import Testing
     #expect(try decoder.decode(file).size.width == 200)
   }
 
-  @Test func aProcessThatDiedOfAnEarlierPictureCostsNone() throws {
+  @Test func processThatDiedOfAnEarlierPictureFailsNone() throws {
     let decoder = decoder { $0.processCount = 1 }
     let file = try ImageEncoder.encode(.gradient(200, 120), as: .jpeg())
     _ = try decoder.decode(file)
@@ -137,7 +137,7 @@ import Testing
     #expect(first.isDisjoint(with: second) && second.isDisjoint(with: decoder.processIdentifiers))
   }
 
-  @Test func afterSomePicturesAProcessIsReplaced() throws {
+  @Test func processIsReplacedAfterItsNumberOfPictures() throws {
     let decoder = decoder {
       $0.processCount = 1
       $0.picturesPerProcess = 2
@@ -155,7 +155,7 @@ import Testing
 
   #if os(Linux)
     /// Runs in a process of its own, in which no other code opens files.
-    @Test func nothingIsLeftOfAProcess() async {
+    @Test func releasedDecoderLeavesNoProcessesOrDescriptors() async {
       await #expect(processExitsWith: .success) {
         func descriptors() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd") }
         func round(_ number: Int) throws -> DecodedImage {
@@ -182,7 +182,7 @@ import Testing
     }
   #endif
 
-  @Test func withoutAProgramThereIsAnErrorThatSaysSo() throws {
+  @Test func missingDecoderProgramIsNamedInTheError() throws {
     let missing = ProcessDecoder(executable: "/nowhere/vitrine-decoder")
     #expect(throws: ImageError.noDecoder(reason: "No such file or directory: /nowhere/vitrine-decoder")) {
       try missing.decode(JPEGFile.gray)

@@ -6,14 +6,14 @@ import Testing
 @Suite struct WebPDecodingTests {
   private let decoder = ImageDecoder()
 
-  @Test func losslessIsWhatWasEncoded() throws {
+  @Test func losslessPictureIsDecodedExactly() throws {
     let image = try decoder.decode(ImageEncoder.encode(.glass(16, 12), as: .losslessWebP))
     let png = try decoder.decode(ImageEncoder.encode(.glass(16, 12), as: .png))
     #expect(image.colors == png.colors && image.hasAlpha && image.info.isLossless)
   }
 
   /// A lossless file's header may deny the transparency of its pixels. The header decides.
-  @Test func whatSaysThatItIsOpaqueIs() throws {
+  @Test func opaqueHeaderOverridesTransparentPixels() throws {
     var file = try ImageEncoder.encode(.glass(16, 12), as: .losslessWebP)
     let glass = try decoder.decode(file)
     // After 12 bytes of RIFF, 8 of the chunk header and a signature come 14 bits for each side, then the alpha bit.
@@ -25,7 +25,7 @@ import Testing
     #expect(glass.colors.contains { $0.alpha != 255 })
   }
 
-  @Test func lossyWithAlphaHasBoth() throws {
+  @Test func lossyPictureKeepsColorsAndAlpha() throws {
     let image = try decoder.decode(ImageEncoder.encode(.glass(32, 32), as: .webp(quality: 0.9)))
     #expect(image.hasAlpha && !image.info.isLossless && image.info.bitsPerChannel == 8)
     #expect(image.color(0, 0).alpha == 255 && image.color(31, 16).alpha == 127)
@@ -53,7 +53,7 @@ import Testing
   }
 
   @Test(arguments: [(10, 2, 8, 6), (4, 8, 8, 6), (4, 2, 7, 6), (0, 0, 32, 6), (0xFFFFFE, 0, 8, 6)])
-  func aFrameOutsideOfItsCanvasOrOfAnotherSizeIsNoPicture(_ x: Int, _ y: Int, _ width: Int, _ height: Int) throws {
+  func frameOutsideItsCanvasOrOfAnotherSizeIsAnError(_ x: Int, _ y: Int, _ width: Int, _ height: Int) throws {
     let picture = try WebPFile.picture(.gradient(8, 6), .losslessWebP)
     let file = WebPFile.file([
       WebPFile.extended(16, 12, flags: 0x02), WebPFile.chunk("ANIM", [0, 0, 0, 0, 0, 0]),
@@ -64,7 +64,7 @@ import Testing
     }
   }
 
-  @Test func anAnimationWithoutFramesIsNoPicture() throws {
+  @Test func animationWithoutFramesIsAnError() throws {
     let file = WebPFile.file([WebPFile.extended(16, 12, flags: 0x02), WebPFile.chunk("XXXX", [1, 2, 3])])
     #expect(throws: ImageError.truncated(.webp)) { try decoder.decode(file) }
   }

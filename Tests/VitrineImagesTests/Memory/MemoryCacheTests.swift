@@ -7,7 +7,7 @@ import Testing
 @Suite struct MemoryCacheTests {
   typealias Cache = MemoryCache<String, Int>
 
-  @Test func whatWasUsedLeastRecentlyGoesFirst() {
+  @Test func leastRecentlyUsedValueIsEvictedFirst() {
     let cache = Cache(limits: .init(cost: 30))
     for (number, key) in ["a", "b", "c"].enumerated() { #expect(cache.insert(number, for: key, cost: 10)) }
     #expect(cache["a"] == 0)
@@ -36,7 +36,7 @@ import Testing
     }
   }
 
-  @Test func aValueAboveTheLimitIsNotTakenInAndTheOldOneGoes() {
+  @Test func valueAboveTheLimitIsRefusedAndTheOldOneRemoved() {
     let cache = Cache(limits: .init(cost: 10))
     #expect(cache.insert(1, for: "a", cost: 10))
     #expect(!cache.insert(2, for: "a", cost: 11))
@@ -44,7 +44,7 @@ import Testing
     #expect(!Cache(limits: .init(count: 0)).insert(1, for: "a"))
   }
 
-  @Test func valuesGrowOld() {
+  @Test func valueBeyondTheAgeLimitIsAMiss() {
     let time = Locked<Int64>(0)
     let cache = Cache(limits: .init(ageMilliseconds: 100)) { time.withLock { $0 } }
     cache.insert(1, for: "a")
@@ -70,7 +70,7 @@ import Testing
   }
 
   /// The deinitializer of a value may do anything, such as use the cache.
-  @Test func valuesGoOutsideTheLock() {
+  @Test func evictedValuesAreReleasedOutsideTheLock() {
     final class Asking: Sendable {
       let ask: @Sendable () -> Void
       init(_ ask: @escaping @Sendable () -> Void) { self.ask = ask }
@@ -117,7 +117,7 @@ import Testing
     #expect(alive.withLock { $0.now } == 0)
   }
 
-  @Test func severalThreadsDoNotExceedTheLimitsEither() async {
+  @Test func concurrentThreadsDoNotExceedTheLimits() async {
     let alive = Locked((now: 0, most: 0))
     let cache = MemoryCache<Int, Counted>(limits: .init(cost: 20, count: 10))
     let above = Locked(0)
@@ -138,7 +138,7 @@ import Testing
     #expect(alive.withLock { $0.now } == cache.count)
   }
 
-  @Test func aBitmapInTheStoresMemoryCostsThePagesItLiesOn() async throws {
+  @Test func mappedBitmapCostsItsPages() async throws {
     let own = Bitmap.gradient(10, 10)
     #expect(own.memoryCost == own.layout.byteCount)
     let bench = try PipelineBench(GatedLoader(["a": PipelineBench.jpeg]))

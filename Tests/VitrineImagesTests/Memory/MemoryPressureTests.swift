@@ -8,7 +8,7 @@ import Testing
 #endif
 
 @Suite struct MemoryPressureTests {
-  @Test func observersHearAsLongAsTheyAreHeld() {
+  @Test func observersAreCalledWhileTheirObservationIsHeld() {
     let pressure = MemoryPressure.manual()
     let heard = Locked<[String]>([])
     var first: MemoryPressure.Observation? = pressure.observe { level in heard.withLock { $0.append("a \(level)") } }
@@ -22,7 +22,7 @@ import Testing
     withExtendedLifetime(second) {}
   }
 
-  @Test func theSystemIsWatchedWhileSomebodyObserves() {
+  @Test func systemIsWatchedOnlyWhileThereAreObservers() {
     let (begun, ended) = (Locked(0), Locked(0))
     let tell = Locked<MemoryPressure.Tell?>(nil)
     let pressure = MemoryPressure { teller in
@@ -45,7 +45,7 @@ import Testing
     withExtendedLifetime(observations) {}
   }
 
-  @Test func aPipelineLetsGoOfWhatItHolds() async throws {
+  @Test func pressureTrimsTheMemoryOfAPipeline() async throws {
     let urls = (0..<8).map { "\($0)" }
     let bench = try PipelineBench(
       GatedLoader(Dictionary(uniqueKeysWithValues: urls.map { ($0, PipelineBench.jpeg) })))
@@ -85,7 +85,7 @@ import Testing
       return (client, server)
     }
 
-    @Test func whatTheKernelSaysIsToldOnceAndByTheWorse() async throws {
+    @Test func kernelPressureIsReportedOnceAtTheHigherLevel() async throws {
       let (warning, critical) = (try connection(), try connection())
       let heard = Locked<[MemoryPressure.Level]>([])
       let watch = try #require(
@@ -119,7 +119,7 @@ import Testing
       #expect(PressureWatch([]) { _ in } == nil)
     }
 
-    @Test func theCgroupIsAskedBehindTheSystem() {
+    @Test func cgroupFileFollowsTheSystemFile() {
       let cgroups = "9:name=systemd:/\n4:memory:/a\n0::/user.slice/app\n"
       #expect(
         PressureWatch.paths(cgroups: cgroups)

@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct RecencyListTests {
   /// Compares the list with an array from the oldest to the newest.
-  @Test func itIsAnArrayInTheOrderOfUse() {
+  @Test func listMatchesAnArrayInTheOrderOfUse() {
     var random = SeededRandom(seed: 5)
     var list = RecencyList<Int, Int>()
     var model: [(key: Int, value: Int)] = []

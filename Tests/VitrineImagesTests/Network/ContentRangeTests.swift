@@ -3,7 +3,7 @@ import Testing
 @testable import VitrineImages
 
 @Suite struct ContentRangeTests {
-  @Test func aPartIsRead() throws {
+  @Test func validContentRangeIsParsed() throws {
     let range = try #require(ContentRange("bytes 5-9/10"))
     #expect(range.first == 5 && range.last == 9 && range.total == 10)
     let open = try #require(ContentRange("Bytes  0-0/*"))
@@ -16,5 +16,5 @@ import Testing
     "bytes +5-9/10", "bytes 5-9-11/20", "pixels 5-9/10", "bytes 5-9/10 x", "bytes 5-9/99999999999999999999",
     "bytes 99999999999999999999-9/10", "bytes a-b/c", "bytes 5-9/10/11", "bytes ٥-٩/١٠",
   ])
-  func whatIsNoneIsNone(_ text: String) { #expect(ContentRange(text) == nil) }
+  func malformedContentRangeIsRejected(_ text: String) { #expect(ContentRange(text) == nil) }
 }

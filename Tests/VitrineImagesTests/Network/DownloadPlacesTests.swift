@@ -20,7 +20,7 @@ import Testing
     }
   }
 
-  @Test func aDeadHostKeepsNobodyFromAnother() async throws {
+  @Test func downloadsThatWaitToRetryDelayNoOther() async throws {
     let loader = ScriptedLoader { request in
       if request.url.hasPrefix("dead") { throw LoadError.unreachable("nobody answers") }
       return .init(body: [1])
@@ -37,7 +37,7 @@ import Testing
     #expect(loads.runningCount == 0 && bodies.runningCount == 0)
   }
 
-  @Test func whatHasComeKeepsItsPlace() async throws {
+  @Test func partlyReceivedBodyKeepsItsPlace() async throws {
     // Breaks off after the first of two bytes. The rest can be requested.
     struct Breaking: DataLoading {
       let hasSent = Locked(false)
@@ -61,7 +61,7 @@ import Testing
     await #expect(throws: CancellationError.self) { try await task.value }
   }
 
-  @Test func aPlaceForABodyIsKeptUntilItIsLetGoOf() async throws {
+  @Test func bodyPlaceIsHeldUntilItsReferenceIsReleased() async throws {
     var places: DownloadPlaces? = DownloadPlaces(loads: loads, bodies: bodies, Interest(.normal))
     try await places?.run {}
     try await places?.run {}

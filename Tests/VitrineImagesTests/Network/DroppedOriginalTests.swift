@@ -62,7 +62,7 @@ import Vitrine
   }
 
   @Test(arguments: [StyledForm.pixels, .encoded, .automatic])
-  func notModifiedRenewsWhatWasMadeAndNotItsPixels(_ form: StyledForm) async throws {
+  func notModifiedRenewsTheMetadataAndNotThePixels(_ form: StyledForm) async throws {
     let origin = try Origin("max-age=60")
     let request = ImageRequest(origin.url, style: style)
     _ = try await pipeline { $0.styledForm = form }.image(for: request)
@@ -87,7 +87,7 @@ import Vitrine
     if form != .automatic { #expect(address(after) == address(before)) }
   }
 
-  @Test func stylesOfOneOriginalAskOnceForAllOfThem() async throws {
+  @Test func oneRevalidationRenewsAllStylesOfAnOriginal() async throws {
     let origin = try Origin("max-age=60")
     let styles = [style, try .square(20), try .circle(30)]
     let pipeline = pipeline { $0.families = [styles] }
@@ -110,7 +110,7 @@ import Vitrine
     #expect(new.bitmap.width < new.bitmap.height && origin.requests.count >= 3)
   }
 
-  @Test func anotherStyleThatJoinsWhoAsksTakesADownload() async throws {
+  @Test func anotherStyleThatJoinsARevalidationNeedsADownload() async throws {
     let loader = bench.loader
     loader.set("u", Self.picture)
     loader.set(headers: ["ETag": "\"v\"", "Cache-Control": "max-age=60"])
@@ -130,7 +130,7 @@ import Vitrine
     #expect(loader.loads.map { $0.headers["If-None-Match"] } == [nil, "\"v\"", nil])
   }
 
-  @Test func whatAServerSaysLastCounts() async throws {
+  @Test func latestResponseDecidesTheFreshness() async throws {
     let age = Locked(60)
     let server = try TestServer { request in
       let headers = ["ETag": "\"v\"", "Cache-Control": "max-age=\(age.withLock { $0 })"]
@@ -152,7 +152,7 @@ import Vitrine
     #expect(try await pipeline.image(for: request).requestCount == 1 && server.requests.count == 4)
   }
 
-  @Test func whatHasChangedIsDownloaded() async throws {
+  @Test func changedOriginalIsDownloaded() async throws {
     let origin = try Origin("max-age=60")
     let request = ImageRequest(origin.url, style: style)
     let old = try await pipeline().image(for: request)
@@ -162,7 +162,7 @@ import Vitrine
     #expect(new.origin == .network && new.bitmap.size != old.bitmap.size && origin.requests.count == 2)
   }
 
-  @Test func offlineServesWhatWasMadeAgainAndAgain() async throws {
+  @Test func offlineServesStalePicturesAsTheirHeadersAllow() async throws {
     for (words, isShown) in [
       ("max-age=60", true), ("max-age=60, stale-if-error=20", true), ("max-age=60, stale-if-error=5", false),
       ("max-age=60, must-revalidate", false),
@@ -195,7 +195,7 @@ import Vitrine
     }
   }
 
-  @Test func staleWhileRevalidateShowsAndAsksMeanwhile() async throws {
+  @Test func staleWhileRevalidateShowsTheStalePictureAndRevalidates() async throws {
     let origin = try Origin("max-age=60, stale-while-revalidate=60")
     let request = ImageRequest(origin.url, style: style)
     let old = try await pipeline().image(for: request)
@@ -215,7 +215,7 @@ import Vitrine
     #expect(try await pipeline().image(for: request).bitmap.size != old.bitmap.size && origin.requests.count == 3)
   }
 
-  @Test func revalidateAsksWhetherItHasChanged() async throws {
+  @Test func revalidatePolicySendsAConditionalRequest() async throws {
     // The picture never becomes stale.
     let origin = try Origin("")
     let request = ImageRequest(origin.url, style: style, cachePolicy: .revalidate)
@@ -226,7 +226,7 @@ import Vitrine
     #expect(origin.requests.map { $0.headers["if-none-match"] } == [nil, "\"v1\"", "\"v1\""])
   }
 
-  @Test func anEncodedOneThatIsNoPictureIsDownloadedAnew() async throws {
+  @Test func undecodableStyledPictureIsDownloadedAgain() async throws {
     let origin = try Origin("max-age=60")
     let request = ImageRequest(origin.url, style: style)
     _ = try await pipeline { $0.styledForm = .encoded }.image(for: request)
@@ -239,7 +239,7 @@ import Vitrine
     #expect(origin.requests.map { $0.headers["if-none-match"] } == [nil, "\"v1\"", nil])
   }
 
-  @Test func whoSendsOtherHeadersGetsAnotherPicture() async throws {
+  @Test func requestWithOtherVaryHeadersGetsAnotherPicture() async throws {
     let server = try TestServer { request in
       let isSpecial = request.headers["accept"] == "image/x"
       let headers = ["ETag": isSpecial ? "\"x\"" : "\"v\"", "Vary": "Accept", "Cache-Control": "max-age=60"]
@@ -260,7 +260,7 @@ import Vitrine
 
   // MARK: Where the original is kept
 
-  @Test func notModifiedRenewsWhatWasMadeOfAKeptOriginalToo() async throws {
+  @Test func notModifiedRenewsStylesOfAKeptOriginal() async throws {
     let origin = try Origin("max-age=60")
     let styles = [style, try .square(20)]
     for style in styles {

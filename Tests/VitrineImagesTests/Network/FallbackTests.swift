@@ -20,7 +20,7 @@ import Vitrine
 
   // MARK: No answer
 
-  @Test(arguments: [Keeping.both, .styled]) func offlineServesTheSameAgainAndAgain(_ keeps: Keeping) async throws {
+  @Test(arguments: [Keeping.both, .styled]) func offlineServesTheStalePictureEachTime(_ keeps: Keeping) async throws {
     let bench = try PipelineBench()
     let time = Locked<Int64>(0)
     let loader = ScriptedLoader { _ in
@@ -38,7 +38,7 @@ import Vitrine
     try bench.end()
   }
 
-  @Test func whatTheServerDeniesStaysDenied() async throws {
+  @Test func deniedPictureIsNotServedStale() async throws {
     let bench = try PipelineBench()
     let time = Locked<Int64>(0)
     let loader = ScriptedLoader { _ in
@@ -56,7 +56,7 @@ import Vitrine
   // MARK: No picture
 
   @Test(arguments: [Keeping.both, .styled])
-  func anAnswerThatIsNoPictureDoesNotReplaceOneThatIs(_ keeps: Keeping) async throws {
+  func undecodableResponseDoesNotReplaceAPicture(_ keeps: Keeping) async throws {
     let bench = try PipelineBench()
     let time = Locked<Int64>(0)
     let page = Array("<html>Pay for the network</html>".utf8)
@@ -91,7 +91,7 @@ import Vitrine
   }
 
   /// The storage returns the same damaged bytes again.
-  @Test func aKeptOriginalThatIsNoPictureAndCannotBeRemovedIsFetchedAnew() async throws {
+  @Test func damagedOriginalThatCannotBeRemovedIsDownloadedAgain() async throws {
     let cut = Array(PipelineBench.jpeg.prefix(PipelineBench.jpeg.count / 2))
     let storage = ScriptedStorage(
       failing: [.remove, .saveOriginal, .saveStyled], original: StoredOriginal(bytes: .array(cut), metadata: []))
@@ -118,7 +118,7 @@ import Vitrine
   // MARK: Not to be kept
 
   @Test(arguments: [Keeping.both, .styled])
-  func whatIsNotToBeKeptTakesThePlaceOfWhatWas(_ keeps: Keeping) async throws {
+  func noStoreResponseRemovesTheKeptPicture(_ keeps: Keeping) async throws {
     let bench = try PipelineBench()
     let time = Locked<Int64>(0)
     let loader = ScriptedLoader { _ in .init(body: PipelineBench.jpeg) }
@@ -137,7 +137,7 @@ import Vitrine
     try bench.end()
   }
 
-  @Test func aSavedPictureOutlivesAnAnswerUnderWayThatIsNotToBeKept() async throws {
+  @Test func savedPictureOutlivesAnEarlierNoStoreRequest() async throws {
     let bench = try PipelineBench(GatedLoader(["u": PipelineBench.jpeg], isOpen: false))
     bench.loader.set(headers: ["Cache-Control": "no-store"])
     let pipeline = bench.pipeline()

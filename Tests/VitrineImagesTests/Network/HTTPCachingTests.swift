@@ -45,7 +45,7 @@ import Vitrine
 
   // MARK: How long
 
-  @Test func withoutAWordNobodyIsAskedAgain() async throws {
+  @Test func responseWithoutCacheHeadersIsNeverRevalidated() async throws {
     let server = try server(["Last-Modified": "Sun, 06 Nov 1994 08:49:37 GMT"])
     let request = ImageRequest(server.url("/a"), style: try .square(20))
     _ = try await pipeline().image(for: request)
@@ -63,7 +63,7 @@ import Vitrine
       (["Cache-Control": "s-maxage=1, max-age=60"], 60), (["Cache-Control": "no-cache"], 0),
       (["Cache-Control": "max-age=0"], 0), (["Expires": "0"], 0),
     ] as [([String: String], Int64)])
-  func whatIsFreshIsShownUnaskedAndNoLonger(_ headers: [String: String], _ seconds: Int64) async throws {
+  func pictureIsRevalidatedExactlyWhenItsFreshnessEnds(_ headers: [String: String], _ seconds: Int64) async throws {
     let server = try server(headers)
     let request = ImageRequest(server.url("/a"), style: try .square(20))
     let pipeline = pipeline()
@@ -84,7 +84,7 @@ import Vitrine
     }
   }
 
-  @Test func anAnswerWithoutAWordKeepsTheOldOne() async throws {
+  @Test func notModifiedWithoutHeadersKeepsTheOldLifetime() async throws {
     let server = try TestServer { request in
       request.headers["if-none-match"] == nil
         ? .init(headers: ["ETag": "\"v\"", "Cache-Control": "max-age=60"], body: Self.picture) : .status(304)
@@ -99,7 +99,7 @@ import Vitrine
     #expect(server.requests.count == 3)
   }
 
-  @Test func notModifiedChangesWhatIsKnownAndNotTheBytes() async throws {
+  @Test func notModifiedChangesTheMetadataAndNotTheBytes() async throws {
     var random = SeededRandom(seed: 1)
     let noise = (0..<20_000).map { _ in UInt8(truncatingIfNeeded: random.next()) }
     let large = try ImageEncoder.encode(
@@ -126,7 +126,7 @@ import Vitrine
     #expect(store.count == 1 && store.statistics().blobCount == 1)
   }
 
-  @Test func aDateIsSentWhereThereIsNoTag() async throws {
+  @Test func dateIsSentIfThereIsNoEntityTag() async throws {
     let date = "Sun, 06 Nov 1994 08:49:37 GMT"
     let server = try TestServer { request in
       let headers = ["Last-Modified": date, "Cache-Control": "max-age=60"]
@@ -140,7 +140,7 @@ import Vitrine
     #expect(server.requests.count == 2 && server.requests[1].headers["if-none-match"] == nil)
   }
 
-  @Test func whatHasNoNameIsFetchedAnew() async throws {
+  @Test func stalePictureWithoutAValidatorIsDownloadedAgain() async throws {
     let server = try server(["Cache-Control": "max-age=60"], tag: nil)
     let request = ImageRequest(server.url("/a"), style: try .square(20))
     _ = try await pipeline().image(for: request)
@@ -151,7 +151,7 @@ import Vitrine
 
   // MARK: Words
 
-  @Test func noStoreIsNotEvenKeptInMemory() async throws {
+  @Test func noStorePictureIsNotKeptInMemory() async throws {
     let server = try server(["Cache-Control": "no-store"])
     let pipeline = pipeline()
     let request = ImageRequest(server.url("/a"), style: try .square(20))
@@ -159,7 +159,7 @@ import Vitrine
     #expect(server.requests.count == 3 && store.count == 0)
   }
 
-  @Test func immutableIsNotAskedForEvenWhereThatIsWanted() async throws {
+  @Test func freshImmutablePictureIsNotRevalidatedOnRequest() async throws {
     let server = try server(["Cache-Control": "max-age=60, immutable"])
     var request = ImageRequest(server.url("/a"), style: try .square(20))
     _ = try await pipeline().image(for: request)
@@ -171,7 +171,7 @@ import Vitrine
     #expect(try await pipeline().image(for: request).origin == .network)
   }
 
-  @Test func staleWhileRevalidateShowsAndAsksMeanwhile() async throws {
+  @Test func staleWhileRevalidateShowsTheStalePictureAndRevalidates() async throws {
     let version = Locked(1)
     let server = try TestServer { request in
       let tag = "\"v\(version.withLock { $0 })\""
@@ -193,7 +193,7 @@ import Vitrine
     #expect(try await pipeline().image(for: request).requestCount == 1)
   }
 
-  @Test func mustRevalidateIsNotShownWhereNobodyAnswers() async throws {
+  @Test func mustRevalidateForbidsStalePicturesAfterAnError() async throws {
     for (word, isShown) in [
       ("must-revalidate", false), ("stale-if-error=100", true), ("stale-if-error=5", false), ("", true),
     ] {
@@ -220,7 +220,7 @@ import Vitrine
     }
   }
 
-  @Test func whatIsGoneIsAnErrorAndWhatIsKeptStays() async throws {
+  @Test func goneResponseIsAnErrorAndKeepsTheStoredPicture() async throws {
     let isGone = Locked(false)
     let server = try TestServer { _ in
       isGone.withLock { $0 } ? .status(410) : .init(headers: ["Cache-Control": "max-age=60"], body: Self.picture)
@@ -236,7 +236,7 @@ import Vitrine
 
   // MARK: Vary
 
-  @Test func aPictureIsShownToThoseWhoseHeadersChoseIt() async throws {
+  @Test func pictureIsShownOnlyToRequestsWithItsVaryHeaders() async throws {
     let server = try TestServer { request in
       .init(headers: ["Vary": "Accept"], body: request.headers["accept"] == "image/x" ? Self.other : Self.picture)
     }
@@ -258,7 +258,7 @@ import Vitrine
   }
 
   @Test(arguments: [true, false])
-  func whoAsksBesideSomebodyWithOtherHeadersGetsTheirOwnPicture(isSameStyle: Bool) async throws {
+  func concurrentRequestsWithOtherVaryHeadersGetTheirOwnPictures(isSameStyle: Bool) async throws {
     let isOpen = Locked(false)
     let server = try TestServer { request in
       holdUp { isOpen.withLock { $0 } }
@@ -280,7 +280,7 @@ import Vitrine
     #expect(sizes.map(\.0) == [true, false] && sizes.map(\.1) == [1, 1] && server.requests.count == 2)
   }
 
-  @Test func whatVariesByEverythingIsAskedForEachTime() async throws {
+  @Test func pictureThatVariesByEveryHeaderIsRequestedEachTime() async throws {
     let server = try server(["Vary": "*"])
     let request = ImageRequest(server.url("/a"), style: try .square(20))
     let pipeline = pipeline()
@@ -290,7 +290,7 @@ import Vitrine
 
   // MARK: Failures
 
-  @Test func aDeadURLIsNotAskedForByEveryCell() async throws {
+  @Test func failedURLIsNotRequestedAgainForAMinute() async throws {
     let server = try TestServer { request in request.path == "/dead" ? .status(404) : .init(body: Self.picture) }
     let uptime = Locked<Int64>(0)
     let pipeline = pipeline {
@@ -316,7 +316,7 @@ import Vitrine
     }
   }
 
-  @Test func offlineServesWhatIsThere() async throws {
+  @Test func offlineServesStoredPictures() async throws {
     var request: ImageRequest
     do {
       let server = try server(["Cache-Control": "max-age=60"])

@@ -17,7 +17,7 @@ import Testing
 
   // MARK: Time
 
-  @Test func whoSaysNothingForTooLongIsGivenUp() async throws {
+  @Test func serverWithoutAResponseTimesOut() async throws {
     let server = try TestServer { _ in .init(body: [1], delay: 30_000) }
     await #expect(throws: LoadError.timedOut) {
       try await fetch(server.url("/"), URLSessionLoader(timeoutSeconds: 1), attempts: 2)
@@ -25,35 +25,35 @@ import Testing
     #expect(server.requests.count == 2)
   }
 
-  @Test func whoStopsInTheMiddleIsGivenUp() async throws {
+  @Test func bodyThatStallsTimesOut() async throws {
     let server = try TestServer { _ in .init(body: Self.body, pause: 30_000) }
     await #expect(throws: LoadError.timedOut) {
       try await fetch(server.url("/"), URLSessionLoader(timeoutSeconds: 1))
     }
   }
 
-  @Test func whoNeverComesToAnEndIsGivenUp() async throws {
+  @Test func loadBeyondItsTotalTimeTimesOut() async throws {
     let server = try TestServer { _ in .init(body: [UInt8](repeating: 7, count: 8192 * 3000), pause: 20) }
     await #expect(throws: LoadError.timedOut) {
       try await fetch(server.url("/"), URLSessionLoader(timeoutSeconds: 20, mostSeconds: 0.5), most: .max)
     }
   }
 
-  @Test func whoIsSlowButComesToAnEndIsHeard() async throws {
+  @Test func slowBodyIsReceivedWhole() async throws {
     let server = try TestServer { _ in .init(body: Self.body, delay: 100, pause: 20) }
     #expect(try await fetch(server.url("/")).body == Self.body)
   }
 
   // MARK: Length
 
-  @Test func aBodyEndsWhereItsLengthSays() async throws {
+  @Test func bodyEndsAtItsDeclaredLength() async throws {
     let server = try TestServer { _ in .init(body: Self.body, declaredByteCount: 50_000) }
     #expect(try await fetch(server.url("/")).body == Array(Self.body[..<50_000]))
   }
 
   /// Above 2^63 - 513, the toolchain's URLSession traps on Linux, because it converts curl's `double` to an integer.
   @Test(arguments: [100_001, 1 << 40, 1 << 62])
-  func aBodyShorterThanItsLengthIsNone(_ length: Int) async throws {
+  func bodyShorterThanItsDeclaredLengthIsAnError(_ length: Int) async throws {
     let server = try TestServer { _ in .init(body: Self.body, declaredByteCount: length) }
     await #expect {
       try await fetch(server.url("/"), attempts: 2, most: .max)
@@ -67,7 +67,7 @@ import Testing
     #expect(many.requests.count == 1)
   }
 
-  @Test func aBodyMayHaveNoLength() async throws {
+  @Test func bodyWithoutADeclaredLengthIsReceived() async throws {
     let server = try TestServer { request in
       switch request.path {
       case "/1.0": .raw(["HTTP/1.0 200 OK", "Content-Type: image/png"], Self.body)
@@ -81,7 +81,7 @@ import Testing
     }
   }
 
-  @Test func chunksThatBreakOffAreNoBody() async throws {
+  @Test func truncatedChunkedBodyIsAnError() async throws {
     let server = try TestServer { _ in .chunked(Self.body, of: 7777, isCut: true) }
     await #expect {
       try await fetch(server.url("/"), attempts: 2)
@@ -91,7 +91,7 @@ import Testing
     #expect(server.requests.count == 2)
   }
 
-  @Test func aPackedBodyIsUnpacked() async throws {
+  @Test func gzipBodyIsDecompressed() async throws {
     let packed = GZipFile.packed(Self.body)
     let server = try TestServer { request in
       .init(
@@ -108,7 +108,7 @@ import Testing
     #expect(server.requests.allSatisfy { $0.headers["range"] == nil })
   }
 
-  @Test func anEmptyBodyIsABody() async throws {
+  @Test func emptyBodyIsReceived() async throws {
     let server = try TestServer { _ in .init() }
     #expect(try await fetch(server.url("/")).body == [])
   }
@@ -116,7 +116,7 @@ import Testing
   // MARK: Answers
 
   @Test(arguments: [204, 205, 400, 401, 403, 404, 410, 451])
-  func whatTheServerDeniesIsNotAskedForAgain(_ status: Int) async throws {
+  func deniedRequestIsNotRepeated(_ status: Int) async throws {
     let server = try TestServer { _ in .raw(["HTTP/1.1 \(status) No", "Connection: close"]) }
     let fetcher = HTTPFetcher(URLSessionLoader(), .init(attemptCount: 3, pauseMilliseconds: 1)) { 0 }
     let request = LoadRequest(url: server.url("/"))
@@ -129,14 +129,14 @@ import Testing
 
   /// URLSession would wait for a password.
   @Test(arguments: ["Basic realm=\"x\"", "Digest realm=\"x\", nonce=\"y\"", "Bearer", "\"", ""])
-  func whoAsksForAPasswordGetsNone(_ challenge: String) async throws {
+  func authenticationChallengeGetsNoPassword(_ challenge: String) async throws {
     let server = try TestServer { _ in .status(401, ["WWW-Authenticate": challenge]) }
     await #expect(throws: LoadError.status(401)) { try await fetch(server.url("/"), attempts: 3) }
     #expect(server.requests.count == 1)
   }
 
   @Test(arguments: [408, 425, 429, 500, 502, 503, 504])
-  func whatMayGoWellLaterIsTriedAgain(_ status: Int) async throws {
+  func transientErrorIsRetried(_ status: Int) async throws {
     let count = Locked(0)
     let server = try TestServer { _ in
       count.withLock { $0 += 1 }
@@ -146,7 +146,7 @@ import Testing
     #expect(fetched.body == [7] && fetched.requestCount == 3)
   }
 
-  @Test func aBodyThatSomebodyOnTheWayHasChangedIsOne() async throws {
+  @Test func bodyTransformedByAProxyIsReceived() async throws {
     let server = try TestServer { _ in .init(status: 203, body: [1, 2]) }
     #expect(try await fetch(server.url("/")).body == [1, 2])
   }
@@ -157,7 +157,7 @@ import Testing
     "closes at once", "speaks something else", "has a head without end", "packs what is not packed",
     "sends chunks that are none", "has a length below nothing", "has a line without a name", "has no such status",
   ])
-  func whoMakesNoSenseIsAnError(_ what: String) async throws {
+  func malformedResponseIsAnError(_ what: String) async throws {
     let server = try TestServer { _ in
       switch what {
       case "closes at once": .nothing
@@ -183,7 +183,7 @@ import Testing
 
   // MARK: URLs
 
-  @Test func oddCharactersReachTheServer() async throws {
+  @Test func oddURLCharactersReachTheServer() async throws {
     let server = try TestServer { _ in .init(body: [1]) }
     let paths = [
       ("/a b", "/a%20b"), ("/ü", "/%C3%BC"), ("/a?b=c d&e=ü", "/a?b=c%20d&e=%C3%BC"), ("/a%20b", "/a%20b"),
@@ -203,7 +203,7 @@ import Testing
     "http://[::1",
     "\0", "http://%00/",
   ])
-  func whatIsNoHTTPIsRefused(_ url: String) async throws {
+  func nonHTTPURLIsRefused(_ url: String) async throws {
     await #expect {
       try await fetch(url, attempts: 3)
     } throws: { error in
@@ -214,7 +214,7 @@ import Testing
     }
   }
 
-  @Test func aPortThatIsNoneIsAnError() async throws {
+  @Test func invalidPortIsAnError() async throws {
     for url in ["http://127.0.0.1:99999/", "http://127.0.0.1:0/", "http://127.0.0.1:-1/"] {
       await #expect(throws: LoadError.self) { try await fetch(url) }
     }
@@ -222,7 +222,7 @@ import Testing
 
   // MARK: Failures that are remembered
 
-  @Test func whatMayGoWellLaterIsForgottenSooner() async throws {
+  @Test func transientFailureIsRememberedForFiveSeconds() async throws {
     let isWell = Locked(false)
     let server = try TestServer { _ in isWell.withLock { $0 } ? .init(body: [1]) : .status(503) }
     let time = Locked<Int64>(0)

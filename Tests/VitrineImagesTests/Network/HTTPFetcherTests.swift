@@ -12,13 +12,13 @@ import Testing
       HTTPFetcher.Options(attemptCount: attempts, pauseMilliseconds: 1, mostBytes: most))
   }
 
-  @Test func aBodyComesWhole() async throws {
+  @Test func bodyIsReceivedWhole() async throws {
     let server = try TestServer { _ in .init(headers: ["Last-Modified": "x"], body: Self.body) }
     let fetched = try await fetcher().fetch(LoadRequest(url: server.url("/")))
     #expect(fetched.body == Self.body && fetched.requestCount == 1 && fetched.receivedByteCount == Self.body.count)
   }
 
-  @Test func whatIsNotModifiedHasNoBody() async throws {
+  @Test func notModifiedResponseHasNoBody() async throws {
     let server = try TestServer { request in
       request.headers["if-none-match"] == "\"a\"" ? .status(304, ["Cache-Control": "max-age=5"]) : .init(body: [1])
     }
@@ -30,7 +30,7 @@ import Testing
     await #expect(throws: LoadError.status(304)) { try await fetcher().fetch(LoadRequest(url: rude.url("/"))) }
   }
 
-  @Test func whatMayGoWellLaterIsTriedAgain() async throws {
+  @Test func transientErrorIsRetried() async throws {
     let count = Locked(0)
     let server = try TestServer { _ in
       count.withLock { $0 += 1 }
@@ -44,7 +44,7 @@ import Testing
     }
   }
 
-  @Test func aConnectionThatBrokeOffIsGoneOnFrom() async throws {
+  @Test func interruptedBodyIsResumed() async throws {
     let server = try TestServer { request in
       guard let range = request.headers["range"], let start = Int(range.dropFirst(6).dropLast()) else {
         return .init(headers: ["ETag": "\"v1\""], body: Self.body, cut: 40_000)
@@ -61,7 +61,7 @@ import Testing
     #expect(fetched.receivedByteCount == Self.body.count)
   }
 
-  @Test func aBodyThatHasChangedMeanwhileIsTakenFromItsBeginning() async throws {
+  @Test func changedBodyIsDownloadedFromItsBeginning() async throws {
     let other = Array(Self.body.reversed())
     let count = Locked(0)
     let server = try TestServer { request in
@@ -73,7 +73,7 @@ import Testing
     #expect(try await fetcher().fetch(LoadRequest(url: server.url("/"))).body == other)
   }
 
-  @Test func withoutAStrongNameNothingIsPutTogether() async throws {
+  @Test func bodyWithAWeakTagIsNotResumed() async throws {
     let server = try TestServer { request in
       #expect(request.headers["range"] == nil)
       return .init(headers: ["ETag": "W/\"v\""], body: Self.body, cut: 1000)
@@ -84,7 +84,7 @@ import Testing
     #expect(server.requests.count == 3)
   }
 
-  @Test func aPartThatNobodyAskedForIsNoBody() async throws {
+  @Test func unrequestedPartialResponseIsAnError() async throws {
     let server = try TestServer { request in
       .init(status: 206, headers: ["Content-Range": "bytes 5-9/10", "ETag": "\"v\""], body: [1, 2, 3, 4, 5])
     }
@@ -93,7 +93,7 @@ import Testing
     #expect(try await fetcher().fetch(LoadRequest(url: whole.url("/"))).body == Self.body)
   }
 
-  @Test func aSizeIsKeptTo() async throws {
+  @Test func bodyAboveTheSizeLimitIsAnError() async throws {
     let server = try TestServer { request in
       .init(body: Self.body, declaredByteCount: request.path == "/silent" ? -1 : nil)
     }
@@ -105,7 +105,7 @@ import Testing
     #expect(server.requests.count == 2)
   }
 
-  @Test func aFailureIsRememberedForAWhile() async throws {
+  @Test func failureIsRememberedForAMinute() async throws {
     let server = try TestServer { _ in .status(404) }
     let time = Locked<Int64>(0)
     let fetcher = HTTPFetcher(URLSessionLoader(), HTTPFetcher.Options(pauseMilliseconds: 1)) { time.withLock { $0 } }

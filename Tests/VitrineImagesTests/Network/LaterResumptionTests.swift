@@ -43,7 +43,7 @@ import Testing
     }
   }
 
-  @Test func aCancelledDownloadIsGoneOnWith() async throws {
+  @Test func canceledDownloadIsResumedByTheNextRequest() async throws {
     var random = SeededRandom(seed: 5)
     let noise = Bitmap.drawn(100, 100) { _, _ in
       let word = random.next()
@@ -74,7 +74,7 @@ import Testing
       .init(attemptCount: 1, mostBytes: most, failureMilliseconds: 0, partial: partial))
   }
 
-  @Test func whatBrokeOffIsGoneOnWithByTheNext() async throws {
+  @Test func interruptedDownloadIsResumedByTheNextRequest() async throws {
     let server = try Self.server(Self.body, cut: 40_000)
     let fetcher = fetcher()
     let request = LoadRequest(url: server.url("/"))
@@ -89,7 +89,7 @@ import Testing
     #expect(server.requests.map { $0.headers["range"] } == [nil, nil, "bytes=40000-"])
   }
 
-  @Test func aBodyThatHasChangedMeanwhileIsTakenFromItsBeginning() async throws {
+  @Test func changedBodyIsDownloadedFromItsBeginning() async throws {
     let other = Array(Self.body.reversed())
     let count = Locked(0)
     let server = try TestServer { _ in
@@ -104,7 +104,7 @@ import Testing
     #expect(try await fetcher.fetch(request).body == other && fetcher.partialByteCount == 0)
   }
 
-  @Test func noMoreIsHeldThanTheLimitsAllow() async throws {
+  @Test func partialBodiesStayWithinTheirLimits() async throws {
     let server = try Self.server(Self.body, cut: 40_000)
     let fetcher = fetcher(partial: MemoryLimits(cost: 100_000, count: 2))
     for path in ["/a", "/b", "/c"] {
@@ -119,7 +119,7 @@ import Testing
     #expect(none.partialByteCount == 0)
   }
 
-  @Test func nothingIsHeldOfWhatNobodyWillGoOnWith() async throws {
+  @Test func partialBodyThatCannotBeResumedIsNotHeld() async throws {
     // Without an entity tag; denied; larger than the limit, which only the bytes show.
     let nameless = try Self.server(Self.body, cut: 40_000, tag: nil)
     let denied = try TestServer { _ in .init(status: 404, headers: ["ETag": "\"v\""], body: Self.body) }

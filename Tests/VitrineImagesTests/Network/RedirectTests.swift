@@ -11,7 +11,7 @@ import Testing
   }
 
   @Test(arguments: [301, 302, 303, 307, 308])
-  func everyKindIsFollowed(_ status: Int) async throws {
+  func everyRedirectStatusIsFollowed(_ status: Int) async throws {
     let server = try TestServer { request in
       request.path == "/a" ? .status(status, ["Location": "b?c=d"]) : .init(body: [1, 2, 3])
     }
@@ -19,7 +19,7 @@ import Testing
     #expect(server.paths == ["/a", "/b?c=d"])
   }
 
-  @Test func aCircleIsAnErrorThatIsNotTriedAgain() async throws {
+  @Test func redirectLoopIsAnErrorWithoutARetry() async throws {
     let server = try TestServer { request in
       .status(302, ["Location": request.path == "/a" ? "/b" : "/a"])
     }
@@ -35,7 +35,7 @@ import Testing
     #expect(server.requests.count == count)
   }
 
-  @Test func anotherServerIsNotToldWhatWasMeantForTheFirst() async throws {
+  @Test func redirectToAnotherServerDropsSecretHeaders() async throws {
     let other = try TestServer { request in .init(body: Array("\(request.path)".utf8)) }
     let elsewhere = other.url("/there")
     let server = try TestServer { request in
@@ -59,7 +59,7 @@ import Testing
   @Test(arguments: [
     "file:///etc/passwd", "ftp://127.0.0.1/a", "data:image/png;base64,AAAA", "http:///a", "javascript:1",
   ])
-  func onlyHTTPIsFollowed(_ target: String) async throws {
+  func onlyRedirectsToHTTPAreFollowed(_ target: String) async throws {
     let server = try TestServer { request in
       request.path == "/start" ? .status(302, ["Location": target]) : .status(404)
     }
@@ -76,7 +76,7 @@ import Testing
   }
 
   /// URLSession on Linux traps if it learns of a redirect after a cancellation. The loader prevents that.
-  @Test func cancellingAmongRedirectsIsHarmless() async throws {
+  @Test func cancellationDuringRedirectsIsHarmless() async throws {
     let server = try TestServer { _ in .status(302, ["Location": "/a"]) }
     await withTaskGroup(of: Void.self) { group in
       for number in 0..<150 {
@@ -93,7 +93,7 @@ import Testing
     #expect(try await fetch(other.url("/")).body == [1])
   }
 
-  @Test func aRedirectToNowhereIsAnError() async throws {
+  @Test func redirectWithoutALocationIsAnError() async throws {
     let server = try TestServer { _ in .status(302) }
     await #expect {
       try await fetch(server.url("/"))
@@ -105,7 +105,7 @@ import Testing
     }
   }
 
-  @Test func aBodyThatBreaksOffBehindARedirectIsGoneOnFrom() async throws {
+  @Test func interruptedBodyBehindARedirectIsResumed() async throws {
     let body = URLSessionLoaderTests.body
     let server = try TestServer { request in
       if request.path == "/a" { return .status(302, ["Location": "/b"]) }

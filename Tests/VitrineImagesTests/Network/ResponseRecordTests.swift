@@ -21,7 +21,7 @@ import Testing
   @Test(arguments: [
     "", "0", "-1", "tomorrow", "Sun, 06 Foo 1994 08:49:37 GMT", "Sun, 06 Nov 1994 25:00:00 GMT", "Sun,",
   ])
-  func whatIsNoDateIsNone(_ text: String) { #expect(HTTPDate.seconds(text, year: 2026) == nil) }
+  func invalidDateIsRejected(_ text: String) { #expect(HTTPDate.seconds(text, year: 2026) == nil) }
 
   @Test func directivesAreReadInAnyCaseAndOrder() {
     let control = CacheControl(" Private, MAX-AGE=\"60\" ,foo=\"a, no-store\",stale-while-revalidate=5,,immutable")
@@ -32,13 +32,13 @@ import Testing
     #expect(CacheControl("no-store, no-cache").isNoStore && CacheControl("no-cache").isNoCache)
   }
 
-  @Test func withoutAWordFromTheServerAPictureIsGoodForEver() {
+  @Test func responseWithoutCacheHeadersStaysFresh() {
     let record = record(["Last-Modified": "Sun, 06 Nov 1994 08:49:37 GMT"])
     #expect(record.standing(at: Self.now + (1 << 50)) == .fresh)
     #expect(record.conditions == ["If-Modified-Since": "Sun, 06 Nov 1994 08:49:37 GMT"])
   }
 
-  @Test func anAgeIsHonoured() {
+  @Test func ageHeaderShortensTheFreshness() {
     let record = record(["Cache-Control": "max-age=60, stale-while-revalidate=10", "Age": "20", "ETag": "\"a\""])
     #expect(record.standing(at: Self.now + 39_999) == .fresh)
     #expect(record.standing(at: Self.now + 40_000) == .staleButShown)
@@ -72,11 +72,11 @@ import Testing
       (["Cache-Control": "no-cache, max-age=60"], 0), (["Cache-Control": "no-store, max-age=60"], 0),
       (["Cache-Control": "no-cache=\"X-A, X-B\", max-age=60"], 0),
     ] as [([String: String], Int64?)])
-  func itIsFreshForAsLongAsItsHeadersSay(_ headers: [String: String], _ seconds: Int64?) {
+  func freshnessFollowsTheHeaders(_ headers: [String: String], _ seconds: Int64?) {
     #expect(record(headers).freshUntil == seconds.map { Self.now + $0 * 1000 })
   }
 
-  @Test func immutableForbidsToAskWhileItIsFresh() {
+  @Test func freshImmutableResponseForbidsRevalidation() {
     let record = record(["Cache-Control": "max-age=60, immutable"])
     #expect(record.forbidsAsking(at: Self.now + 59_999) && !record.forbidsAsking(at: Self.now + 60_000))
     #expect(self.record(["Cache-Control": "immutable"]).forbidsAsking(at: .max))
@@ -86,14 +86,14 @@ import Testing
     #expect(ResponseRecord(metadata: record.metadata)?.forbidsAsking(at: Self.now) == true)
   }
 
-  @Test func mustRevalidateForbidsWhatIsStale() {
+  @Test func mustRevalidateForbidsStaleResponses() {
     let record = record(["Cache-Control": "max-age=60, must-revalidate, stale-while-revalidate=600"])
     #expect(record.standing(at: Self.now + 60_000) == .stale)
     #expect(!record.mayShowAfterError(at: Self.now + 60_000))
     #expect(self.record(["Cache-Control": "no-cache"]).standing(at: Self.now) == .stale)
   }
 
-  @Test func staleIfErrorHasAnEnd() {
+  @Test func staleIfErrorEndsAfterItsSeconds() {
     let record = record(["Cache-Control": "max-age=1, stale-if-error=10"])
     #expect(record.mayShowAfterError(at: Self.now + 10_999) && !record.mayShowAfterError(at: Self.now + 11_000))
   }
@@ -104,14 +104,14 @@ import Testing
     #expect(record(["Expires": "0"]).standing(at: Self.now) == .stale)
   }
 
-  @Test func varyTellsWhichRequestsItAnswers() {
+  @Test func responseAnswersOnlyRequestsWithItsVaryHeaders() {
     let record = record(["Vary": "Accept, X-Size"], sent: ["accept": "image/webp", "Other": "1"])
     #expect(record.answers(["Accept": "image/webp"]) && !record.answers(["Accept": "image/png"]))
     #expect(!record.answers(["Accept": "image/webp", "X-Size": "2"]))
     #expect(!self.record(["Vary": "*"]).answers([:]))
   }
 
-  @Test func notModifiedRenewsAndKeepsWhatItDoesNotSay() throws {
+  @Test func notModifiedKeepsFactsThatItsHeadersOmit() throws {
     let first = record(["ETag": "\"a\"", "Content-Type": "image/png", "Cache-Control": "max-age=1, stale-if-error=3"])
     // The second record is read back from its metadata.
     for kept in [first, try #require(ResponseRecord(metadata: first.metadata))] {
@@ -134,14 +134,14 @@ import Testing
     #expect(chosen.vary == ["accept": "b", "x-a": ""] && chosen.freshUntil == nil)
   }
 
-  @Test func itIsReadBackFromMetadata() {
+  @Test func recordIsReadBackFromItsMetadata() {
     let record = record(
       ["ETag": "\"a\"", "Vary": "Accept", "Cache-Control": "max-age=5, stale-if-error=7"], sent: ["Accept": "x"])
     #expect(ResponseRecord(metadata: record.metadata) == record)
     #expect(ResponseRecord(metadata: []) == nil && ResponseRecord(metadata: Array("{}x".utf8)) == nil)
   }
 
-  @Test func timesThatNobodyCanMeanOverflowNothing() throws {
+  @Test func extremeTimesDoNotOverflow() throws {
     for number in [Int64.max, .min] {
       let text = "{\"f\":\(number),\"w\":\(number),\"x\":\(number),\"r\":false,\"v\":{}}"
       let record = try #require(ResponseRecord(metadata: Array(text.utf8)))

@@ -35,7 +35,7 @@ import Testing
     return .init(status: 206, headers: headers, body: Array(body[first...last]))
   }
 
-  @Test func theRestIsAskedForAndPutBehindTheBeginning() async throws {
+  @Test func restOfABodyIsRequestedAndAppended() async throws {
     let (fetched, requests) = try await fetch { Self.part($0, 99_999) }
     #expect(fetched.body == Self.body && fetched.receivedByteCount == Self.body.count && requests.count == 2)
     #expect(requests[0].headers["range"] == nil && requests[0].headers["if-range"] == nil)
@@ -43,7 +43,7 @@ import Testing
     #expect(try await fetch { Self.part($0, 99_999, total: "*") }.fetched.body == Self.body)
   }
 
-  @Test func lessThanTheRestIsGoneOnFrom() async throws {
+  @Test func partShorterThanTheRestIsResumedAgain() async throws {
     for total in ["100000", "*"] {
       let (fetched, requests) = try await fetch { Self.part($0, 69_999, total: total) }
       #expect(fetched.body == Self.body && requests.count == 3)
@@ -55,7 +55,7 @@ import Testing
     "another part", "another part, and says so of the one asked for", "another tag", "a weak tag", "no tag",
     "another size", "no range", "two parts", "nothing to be had", "packed",
   ])
-  func whatIsNotTheRestIsNotPutBehindTheBeginning(_ what: String) async throws {
+  func mismatchedPartIsNotAppended(_ what: String) async throws {
     let (fetched, requests) = try await fetch { start in
       switch what {
       case "another part": return Self.part(30_000, 99_999)
@@ -86,7 +86,7 @@ import Testing
     #expect(requests[2].headers["range"] == nil && requests[2].headers["if-range"] == nil)
   }
 
-  @Test func whoIgnoresTheRangeGivesAllOfIt() async throws {
+  @Test func responseThatIgnoresTheRangeReplacesTheBody() async throws {
     let other = Array(Self.body.reversed())
     let (fetched, requests) = try await fetch { _ in .init(headers: ["ETag": "\"v2\""], body: other) }
     #expect(fetched.body == other && requests.count == 2)
@@ -108,14 +108,14 @@ import Testing
     #expect(tag.withLock { $0 } == "\"v2\"")
   }
 
-  @Test func aDateAloneIsNoNameForABody() async throws {
+  @Test func bodyWithOnlyADateIsNotResumed() async throws {
     let (fetched, requests) = try await fetch(["Last-Modified": "Sun, 06 Nov 1994 08:49:37 GMT"]) { _ in
       .init(body: Self.body)
     }
     #expect(fetched.body == Self.body && requests.count == 2 && requests[1].headers["range"] == nil)
   }
 
-  @Test func theSizeLimitCountsTheBeginningToo() async throws {
+  @Test func sizeLimitIncludesTheResumedBeginning() async throws {
     let server = try TestServer { request in
       request.headers["range"] == nil
         ? .init(headers: ["ETag": "\"v1\""], body: Self.body, declaredByteCount: -1, cut: 40_000)

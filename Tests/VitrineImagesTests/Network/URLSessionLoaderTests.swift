@@ -25,7 +25,7 @@ import Testing
   static let body = (0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ $0 >> 8) }
   let loader = URLSessionLoader(timeoutSeconds: 20)
 
-  @Test func bytesComeAsTheyAreSent() async throws {
+  @Test func bytesArriveUnchangedInPieces() async throws {
     let server = try TestServer { _ in .init(headers: ["ETag": "\"x\""], body: Self.body, pause: 2) }
     let receiver = Receiver()
     try await loader.load(LoadRequest(url: server.url("/a?b=c"), headers: ["X-Own": "1"]), receiver)
@@ -35,7 +35,7 @@ import Testing
     #expect(server.requests.map(\.path) == ["/a?b=c"] && server.requests[0].headers["x-own"] == "1")
   }
 
-  @Test func redirectsAreFollowedButNotForEver() async throws {
+  @Test func redirectsAreFollowedUpToALimit() async throws {
     let server = try TestServer { request in
       switch request.path {
       case "/a": .status(302, ["Location": "/b"])
@@ -51,7 +51,7 @@ import Testing
     }
   }
 
-  @Test func statusesAreTheReceiversMatter() async throws {
+  @Test func errorStatusReachesTheReceiver() async throws {
     let server = try TestServer { request in .status(Int(request.path.dropFirst())!) }
     for status in [304, 404, 500] {
       let receiver = Receiver()
@@ -60,7 +60,7 @@ import Testing
     }
   }
 
-  @Test func aConnectionThatBreaksOffIsAnError() async throws {
+  @Test func interruptedConnectionIsATransientError() async throws {
     let server = try TestServer { request in
       request.path == "/cut"
         ? .init(body: Self.body, cut: 50_000) : .init(body: Self.body, declaredByteCount: 200_000)
@@ -74,7 +74,7 @@ import Testing
     }
   }
 
-  @Test func nobodyAtHomeAndNoURLAreErrors() async throws {
+  @Test func closedPortAndInvalidURLAreErrors() async throws {
     let port = try TestServer { _ in .init() }.port
     await #expect { try await loader.load(LoadRequest(url: "http://127.0.0.1:\(port)/"), Receiver()) } throws: {
       if case .unreachable? = $0 as? LoadError { true } else { false }
@@ -84,7 +84,7 @@ import Testing
     }
   }
 
-  @Test func aReceiverThatHasEnoughEndsTheLoad() async throws {
+  @Test func errorOfTheReceiverEndsTheLoad() async throws {
     let server = try TestServer { _ in .init(body: Self.body, pause: 20) }
     let receiver = Receiver(most: 10_000)
     await #expect(throws: LoadError.tooLarge(limit: 10_000)) {
@@ -93,7 +93,7 @@ import Testing
     #expect(receiver.bytes.count < Self.body.count)
   }
 
-  @Test func aCancelledTaskEndsTheLoad() async throws {
+  @Test func cancellationEndsTheLoad() async throws {
     let server = try TestServer { _ in .init(body: Self.body, pause: 10_000) }
     let receiver = Receiver()
     let task = Task { try await loader.load(LoadRequest(url: server.url("/")), receiver) }
@@ -103,7 +103,7 @@ import Testing
     #expect(receiver.bytes.count < Self.body.count)
   }
 
-  @Test func whoIsCancelledBeforeTheLoadBeginsHearsOfIt() async throws {
+  @Test func taskCanceledBeforeItsLoadSendsNoRequest() async throws {
     let server = try TestServer { _ in .init(body: Self.body) }
     for _ in 0..<300 {
       let early = Task {
@@ -115,7 +115,7 @@ import Testing
     #expect(server.requests.isEmpty)
   }
 
-  @Test func manyLoadsAtOnceKeepTheirBytesApart() async throws {
+  @Test func concurrentLoadsKeepTheirBytesApart() async throws {
     let server = try TestServer { request in
       .init(body: [UInt8](repeating: UInt8(request.path.dropFirst())!, count: 30_000))
     }

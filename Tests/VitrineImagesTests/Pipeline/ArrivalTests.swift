@@ -48,7 +48,7 @@ import Vitrine
 
   /// Returns the responses to requests for two styles of one picture. The second request comes while the first one
   /// saves the original.
-  private func askWhileItIsKept(_ headers: [String: String]) async throws -> (responses: [ImageResponse], loads: Int) {
+  private func loadDuringSave(_ headers: [String: String]) async throws -> (responses: [ImageResponse], loads: Int) {
     let server = try TestServer { _ in .init(headers: headers, body: Self.body) }
     let storage = SlowStorage()
     var configuration = ImagePipeline.Configuration(storage: storage)
@@ -66,20 +66,20 @@ import Vitrine
     return (try await [first, second], server.requests.count)
   }
 
-  @Test func whoAsksBeforeTheOriginalIsKeptDownloadsItNotAgain() async throws {
-    let (responses, loads) = try await askWhileItIsKept([:])
+  @Test func requestDuringTheSaveOfAnOriginalDownloadsNothing() async throws {
+    let (responses, loads) = try await loadDuringSave([:])
     #expect(responses.map(\.requestCount) == [1, 0] && responses.map(\.receivedByteCount) == [Self.body.count, 0])
     #expect(responses.map(\.origin) == [.network, .network] && loads == 1)
   }
 
-  @Test func whatMustBeAskedForAnewIsEvenThen() async throws {
-    let (responses, loads) = try await askWhileItIsKept(["Cache-Control": "no-cache"])
+  @Test func noCacheOriginalIsRequestedAgainDuringItsSave() async throws {
+    let (responses, loads) = try await loadDuringSave(["Cache-Control": "no-cache"])
     #expect(responses.map(\.requestCount) == [1, 1] && loads == 2)
   }
 
   /// Before a download, the pipeline looks in the storage and then among the downloads in progress. The original is
   /// saved between the two.
-  @Test func whatIsKeptInThisMomentIsNotDownloadedAgain() async throws {
+  @Test func originalSavedAfterTheLookupIsNotDownloadedAgain() async throws {
     let loader = GatedLoader([:])
     let storage = ScriptedStorage(original: StoredOriginal(bytes: .array(Self.body), metadata: []), missCount: 1)
     let pipeline = ImagePipeline(ImagePipeline.Configuration(storage: storage, loader: loader))
@@ -87,7 +87,7 @@ import Vitrine
     #expect(response.origin == .original && response.requestCount == 0 && loader.loads.isEmpty)
   }
 
-  @Test func anOriginalIsFoundAsLongAsSomebodyHoldsIt() async throws {
+  @Test func arrivedOriginalIsFoundWhileItIsReferenced() async throws {
     let arrivals = Arrivals<String>()
     let bodies = LimitedQueue(limit: 2, preheatingLimit: 1)
     let record = ResponseRecord(headers: [:], requestHeaders: [:], now: 0)

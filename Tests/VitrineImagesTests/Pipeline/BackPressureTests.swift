@@ -32,7 +32,7 @@ import Vitrine
     }
   }
 
-  @Test func slowWritesHoldUpDecodesAndThoseDownloads() async throws {
+  @Test func slowWritesDelayDecodesAndDownloads() async throws {
     let urls = (0..<40).map { "\($0)" }
     let loader = GatedLoader(Dictionary(uniqueKeysWithValues: urls.map { ($0, PipelineBench.jpeg) }))
     let storage = SlowStorage()

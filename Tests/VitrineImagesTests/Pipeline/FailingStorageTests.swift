@@ -8,7 +8,7 @@ import Vitrine
 @Suite struct FailingStorageTests {
   let square = try! ImageStyle.square(40)
 
-  @Test(arguments: ScriptedStorage.Call.allCases) func aStorageThatFailsFailsNoPicture(call: ScriptedStorage.Call)
+  @Test(arguments: ScriptedStorage.Call.allCases) func failingStorageFailsNoPicture(call: ScriptedStorage.Call)
     async throws
   {
     // Small, because it is drawn some hundred times.
@@ -51,7 +51,7 @@ import Vitrine
     try bench.end()
   }
 
-  @Test func whatIsTooLargeForTheStoreIsShownAndItsStylesAreKept() async throws {
+  @Test func originalAboveTheBudgetIsShownAndItsStylesAreKept() async throws {
     // An original above the budget: random pixels, which no format compresses.
     var random = SeededRandom(seed: 3)
     let noise = Bitmap.drawn(700, 700) { _, _ in
@@ -68,7 +68,7 @@ import Vitrine
     try bench.end()
   }
 
-  @Test func anOriginalThatIsNoPictureIsFetchedAnew() async throws {
+  @Test func undecodableOriginalIsDownloadedAgain() async throws {
     let bench = try PipelineBench(GatedLoader(["a": PipelineBench.jpeg]))
     try bench.store.put(Array("<html>".utf8), for: "a")
     let request = ImageRequest("a", style: square)

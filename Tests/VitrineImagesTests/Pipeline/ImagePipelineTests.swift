@@ -60,7 +60,7 @@ import Vitrine
     try removeFolder()
   }
 
-  @Test func howeverManyAskItIsDownloadedAndDecodedOnce() async throws {
+  @Test func concurrentRequestsShareOneDownload() async throws {
     let server = try TestServer { _ in .init(body: Self.jpeg, delay: 60) }
     let pipeline = pipeline()
     let styles = [
@@ -78,7 +78,7 @@ import Vitrine
     try removeFolder()
   }
 
-  @Test func aFamilyIsMadeTogether() async throws {
+  @Test func stylesOfAFamilyAreMadeTogether() async throws {
     let server = try TestServer { _ in .init(body: Self.jpeg) }
     let pipeline = pipeline { $0.families = [[square, circle]] }
     _ = try await pipeline.image(for: ImageRequest(server.url("/a"), style: square))
@@ -89,7 +89,7 @@ import Vitrine
     try removeFolder()
   }
 
-  @Test func aChangedOriginalMakesItsStylesAnew() async throws {
+  @Test func stylesOfAChangedOriginalAreMadeAgain() async throws {
     let version = Locked(1)
     let server = try TestServer { request in
       let tag = "\"v\(version.withLock { $0 })\""
@@ -110,7 +110,7 @@ import Vitrine
     try removeFolder()
   }
 
-  @Test func whatIsStaleIsAskedForAndShownWhereNobodyAnswers() async throws {
+  @Test func stalePictureIsRevalidatedAndShownAfterAnError() async throws {
     let time = Locked<Int64>(1_700_000_000_000)
     let isDown = Locked(false)
     let server = try TestServer { request in
@@ -139,7 +139,7 @@ import Vitrine
   }
 
   /// A picture is at hand if it is in memory, or in a store that has checked its bytes.
-  @Test func whatIsAtHandIsShownInTheSameMoment() async throws {
+  @Test func pictureAtHandIsReturnedWithoutWaiting() async throws {
     let time = Locked<Int64>(1_700_000_000_000)
     let server = try TestServer { _ in
       .init(headers: ["Cache-Control": "max-age=60", "Vary": "Accept"], body: Self.jpeg)
@@ -174,7 +174,7 @@ import Vitrine
   }
 
   /// Encoded pictures must be decoded. Bytes not read since the store was opened must be checked.
-  @Test func whatHasToBeWaitedForIsNotAtHand() async throws {
+  @Test func encodedOrUncheckedPictureIsNotAtHand() async throws {
     let server = try TestServer { _ in .init(body: Self.jpeg) }
     let request = ImageRequest(server.url("/a"), style: square)
     _ = try await pipeline().image(for: request)
@@ -192,14 +192,14 @@ import Vitrine
     try FileManager.default.removeItem(at: folder)
   }
 
-  @Test func noStoreIsNotKept() async throws {
+  @Test func noStorePictureIsNotKept() async throws {
     let server = try TestServer { _ in .init(headers: ["Cache-Control": "no-store"], body: Self.jpeg) }
     for _ in 0..<2 { _ = try await pipeline().image(for: ImageRequest(server.url("/a"), style: square)) }
     #expect(server.requests.count == 2 && store.count == 0)
     try removeFolder()
   }
 
-  @Test func whatCannotBeDecodedIsAnErrorAndNotKept() async throws {
+  @Test func undecodableDownloadIsAnErrorAndNotKept() async throws {
     let server = try TestServer { request in
       request.path == "/cut"
         ? .init(body: Array(Self.jpeg.prefix(Self.jpeg.count / 2))) : .init(body: Array("<html>".utf8))
@@ -218,7 +218,7 @@ import Vitrine
     try removeFolder()
   }
 
-  @Test func cacheOnlyNeverAsks() async throws {
+  @Test func cacheOnlyMakesNoRequest() async throws {
     let server = try TestServer { _ in .init(body: Self.jpeg) }
     let request = ImageRequest(server.url("/a"), style: square, cachePolicy: .cacheOnly)
     await #expect(throws: LoadError.notCached) { try await pipeline().image(for: request) }
@@ -228,7 +228,7 @@ import Vitrine
     try removeFolder()
   }
 
-  @Test func whoIsCancelledLeavesTheOthersTheirPicture() async throws {
+  @Test func canceledRequestLeavesTheOthersTheirPicture() async throws {
     let isOpen = Locked(false)
     let server = try TestServer { _ in
       holdUp { isOpen.withLock { $0 } }
@@ -248,7 +248,7 @@ import Vitrine
   }
 
   /// 50 pictures are preheated, and 5 others are requested at the same moment. The server gets the 5 first.
-  @Test func preheatingStepsAside() async throws {
+  @Test func requestsComeBeforePreheating() async throws {
     let server = try TestServer { _ in .init(body: Self.jpeg, delay: 5) }
     // Long enough for the tasks below to start on a thread.
     let pipeline = pipeline { $0.preheatingPauseMilliseconds = 3000 }
@@ -272,7 +272,7 @@ import Vitrine
     try removeFolder()
   }
 
-  @Test func whatIsKeptEncodedIsKeptAsPixelsOnceItIsShownAgain() async throws {
+  @Test func encodedPictureTurnsToPixelsAtItsSecondShowingFromTheStore() async throws {
     let server = try TestServer { _ in .init(body: Self.jpeg) }
     let request = ImageRequest(server.url("/a"), style: square)
     let pipeline = pipeline {

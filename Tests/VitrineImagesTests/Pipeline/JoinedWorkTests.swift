@@ -37,7 +37,7 @@ import Testing
     Task { try await work.value(for: key, interest: interest, controlled.run) }
   }
 
-  @Test func whoHasJoinedAndDoesNotWaitYetWhenItEndsGetsTheResultToo() async throws {
+  @Test func callerThatJoinsAsTheWorkEndsGetsItsResult() async throws {
     let (work, controlled) = (Work(), Controlled())
     let first = ask(work, controlled)
     try await until { controlled.begun == 1 }
@@ -60,7 +60,7 @@ import Testing
     #expect(try await first.value == 7 && hasEnded.withLock { $0 })
   }
 
-  @Test func allWhoAskGetTheOneResult() async throws {
+  @Test func allCallersGetTheSameResult() async throws {
     let (work, controlled) = (Work(), Controlled())
     let tasks = (0..<50).map { _ in ask(work, controlled) }
     let other = Controlled()
@@ -77,7 +77,7 @@ import Testing
     #expect(controlled.begun == 2)
   }
 
-  @Test func anErrorReachesAll() async throws {
+  @Test func errorReachesAllCallers() async throws {
     let (work, controlled) = (Work(), Controlled())
     let tasks = (0..<5).map { _ in ask(work, controlled) }
     try await until { controlled.begun == 1 && work.waiterCount == 5 }
@@ -85,7 +85,7 @@ import Testing
     for task in tasks { await #expect(throws: ImageError.outOfMemory(byteCount: 7)) { try await task.value } }
   }
 
-  @Test func oneOfSeveralMayLeave() async throws {
+  @Test func canceledCallerDoesNotCancelSharedWork() async throws {
     let (work, controlled) = (Work(), Controlled())
     let (first, second) = (ask(work, controlled), ask(work, controlled))
     try await until { controlled.begun == 1 && work.waiterCount == 2 }
@@ -96,7 +96,7 @@ import Testing
     #expect(try await second.value == 1)
   }
 
-  @Test func withTheLastTheWorkIsCancelledAndTheNextBeginsAnew() async throws {
+  @Test func lastCanceledCallerCancelsTheWorkAndTheNextStartsItAgain() async throws {
     let (work, controlled) = (Work(), Controlled())
     let tasks = [ask(work, controlled), ask(work, controlled)]
     try await until { controlled.begun == 1 && work.waiterCount == 2 }
@@ -109,7 +109,7 @@ import Testing
     #expect(try await next.value == 3)
   }
 
-  @Test func whoIsCancelledBeforeItBeginsGetsNothingAndBeginsNothing() async throws {
+  @Test func callerCanceledBeforeItsCallStartsNoWork() async throws {
     let (work, controlled) = (Work(), Controlled())
     let task = Task {
       withUnsafeCurrentTask { $0?.cancel() }
@@ -119,7 +119,7 @@ import Testing
     #expect(controlled.begun == 0 && work.count == 0)
   }
 
-  @Test func theHighestInterestCounts() async throws {
+  @Test func workHasTheHighestPriorityOfItsCallers() async throws {
     let (work, controlled) = (Work(), Controlled())
     let (low, high) = (Interest(.low), Interest(.high))
     let first = ask(work, controlled, "a", low)
@@ -136,7 +136,7 @@ import Testing
     #expect(try await first.value == 1)
   }
 
-  @Test func aChangeThatIsToldLateDoesNotUndoALaterOne() async throws {
+  @Test func delayedPriorityChangeDoesNotUndoALaterOne() async throws {
     let (work, controlled) = (Work(), Controlled())
     let interest = Interest(.normal)
     // This observer runs first. It changes the interest again before the work learns of the first change.
@@ -150,7 +150,7 @@ import Testing
   }
 
   /// Each caller gets exactly one answer. A continuation resumed twice would trap, and one never resumed would hang.
-  @Test(.timeLimit(.minutes(10))) func askersThatComeAndGoAtAnyMomentHearOnce() async throws {
+  @Test(.timeLimit(.minutes(10))) func eachCallerGetsExactlyOneAnswer() async throws {
     let work = Work()
     let heard = Locked(0)
     await withTaskGroup(of: Void.self) { group in

@@ -7,7 +7,7 @@ import Vitrine
   let one = Digest(high: 1, low: 1)
   let two = Digest(high: 2, low: 2)
 
-  @Test func theSameOriginalIsTheSameVersion() throws {
+  @Test func sameOriginalKeepsTheVersion() throws {
     let versions = KeyVersions()
     let begun = versions.current(of: "a")
     #expect(versions.settle(one, of: "a", begunAt: begun) == begun)
@@ -15,7 +15,7 @@ import Vitrine
     #expect(versions.current(of: "b") != begun)
   }
 
-  @Test func anotherOriginalIsAnotherVersionAndItsOwnWorkBelongsToIt() throws {
+  @Test func newOriginalStartsAVersionThatAdmitsOnlyItsWork() throws {
     let versions = KeyVersions()
     let begun = versions.current(of: "a")
     _ = versions.settle(one, of: "a", begunAt: begun)
@@ -26,7 +26,7 @@ import Vitrine
     #expect(!versions.admits(one, of: "a", begunAt: begun) && versions.settle(one, of: "a", begunAt: begun) == nil)
   }
 
-  @Test func whatWasFoundIsConfirmedByTheOriginalItWasMadeFrom() {
+  @Test func storedPictureIsConfirmedOnlyByItsOwnOriginal() {
     let versions = KeyVersions()
     let begun = versions.current(of: "a")
     #expect(versions.confirm(nil, of: "a", begunAt: begun) == begun)
@@ -37,7 +37,7 @@ import Vitrine
     #expect(versions.confirm(two, of: "a", begunAt: versions.current(of: "a")) != nil)
   }
 
-  @Test func whoAdvancesLeavesAllBehind() {
+  @Test func advancedKeyAdmitsNoEarlierWork() {
     let versions = KeyVersions()
     let begun = ["a", "b"].map { versions.current(of: $0) }
     versions.advance { $0 == KeyText("a") }
@@ -45,14 +45,14 @@ import Vitrine
     #expect(!versions.admits(one, of: "a", begunAt: begun[0]))
   }
 
-  @Test func aKeyThatWasForgottenCountsAsChanged() {
+  @Test func forgottenKeyCountsAsChanged() {
     let versions = KeyVersions()
     let begun = versions.current(of: "a")
     for number in 0..<10_000 { _ = versions.current(of: "k\(number)") }
     #expect(versions.current(of: "a") != begun && versions.settle(one, of: "a", begunAt: begun) == nil)
   }
 
-  @Test func aKeyOfWhichSomethingIsUnderWayIsNotForgotten() {
+  @Test func keyWithWorkInProgressIsNotForgotten() {
     let versions = KeyVersions(keyCount: 100)
     let begun = ["a", "b", "c"].map { versions.begin($0) }
     #expect(versions.begin("a") == begun[0])
@@ -68,7 +68,7 @@ import Vitrine
 }
 
 @Suite struct KeyedWritesTests {
-  @Test func changesOfAKeyFollowEachOtherAndNoMoreRunThanAreAllowed() async throws {
+  @Test func writesOfAKeyAreSerializedWithinTheLimits() async throws {
     let writes = KeyedWrites(limit: 3)
     let running = Locked((keys: [Int: Int](), now: 0, most: 0, mostPreheating: 0, preheating: 0, isMixed: false))
     try await withThrowingTaskGroup(of: Void.self) { group in
@@ -119,7 +119,7 @@ import Vitrine
     return task
   }
 
-  @Test func aPreheatedWriteHoldsUpNoOtherKey() async throws {
+  @Test func preheatedWriteDelaysNoOtherKey() async throws {
     let writes = KeyedWrites(limit: 1)
     let preheating = try await hold(writes, "a", Interest(.preheating))
     let count = Locked(0)
@@ -137,7 +137,7 @@ import Vitrine
     try await preheating.value
   }
 
-  @Test func whoeverWaitsToWriteDoesSoByWhatItIsWantedForByThen() async throws {
+  @Test func waitingWritesRunByTheirCurrentPriority() async throws {
     let writes = KeyedWrites(limit: 1)
     let holder = try await hold(writes, "a", Interest(.normal))
     let order = Locked<[String]>([])

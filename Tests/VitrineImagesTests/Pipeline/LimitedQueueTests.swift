@@ -40,7 +40,7 @@ import Testing
     #expect(running.withLock { $0.most } == 3 && queue.runningCount == 0 && queue.waitingCount == 0)
   }
 
-  @Test func theHighestPriorityIsNextAndEqualsComeInTheirOrder() async throws {
+  @Test func waitingTasksRunByPriorityAndThenInOrder() async throws {
     let queue = LimitedQueue(limit: 1, preheatingLimit: 1)
     let holder = await occupy(queue)
     let order = Locked<[String]>([])
@@ -62,7 +62,7 @@ import Testing
     #expect(order.withLock { $0 } == ["h1", "l2", "n1", "n2", "l1"])
   }
 
-  @Test func whoIsCancelledWhileWaitingLeavesTheQueue() async throws {
+  @Test func canceledTaskLeavesTheQueue() async throws {
     let queue = LimitedQueue(limit: 1, preheatingLimit: 1)
     let holder = await occupy(queue)
     let ticket = queue.ticket(.high)
@@ -85,7 +85,7 @@ import Testing
   }
 
   /// After random changes and cancellations, the order equals that of a sorted array.
-  @Test(arguments: [1, 2, 3] as [UInt64]) func theOrderIsThatOfPrioritiesAndThenOfTickets(seed: UInt64) async throws {
+  @Test(arguments: [1, 2, 3] as [UInt64]) func orderMatchesASortedArrayAfterRandomChanges(seed: UInt64) async throws {
     var random = SeededRandom(seed: seed)
     let queue = LimitedQueue(limit: 1, preheatingLimit: 1)
     queue.setAdmitsPreheating(false)
@@ -124,7 +124,7 @@ import Testing
   }
 
   /// A place that a request left, and that only preheating still wants, must not delay the next request.
-  @Test func aPlaceThatIsWantedForPreheatingAloneIsNoRequestsPlaceAnyMore() async throws {
+  @Test func placeThatOnlyPreheatingWantsDelaysNoRequest() async throws {
     let queue = LimitedQueue(limit: 1, preheatingLimit: 1)
     let (interest, other) = (Interest(.normal), Interest(.low))
     let place = try await queue.place(interest)
@@ -151,7 +151,7 @@ import Testing
     #expect(try await waiting.value)
   }
 
-  @Test func aChangeThatIsToldLateDoesNotUndoALaterOne() async throws {
+  @Test func delayedPriorityChangeDoesNotUndoALaterOne() async throws {
     let queue = LimitedQueue(limit: 1, preheatingLimit: 1)
     queue.setAdmitsPreheating(false)
     let holder = await occupy(queue)
@@ -167,7 +167,7 @@ import Testing
     task.cancel()
   }
 
-  @Test func whoWantsToBeAloneWaitsForAllAndKeepsLaterOnesWaiting() async throws {
+  @Test func taskThatNeedsAllPlacesRunsAloneBeforeLaterTasks() async throws {
     let queue = LimitedQueue(limit: 2, preheatingLimit: 1)
     let holders = [await occupy(queue), await occupy(queue, .preheating)]
     let order = Locked<[String]>([])
@@ -194,7 +194,7 @@ import Testing
     holder.cancel()
   }
 
-  @Test func preheatingHasPlacesOfItsOwnAndWaitsUntilItIsLet() async throws {
+  @Test func preheatingHasSeparatePlacesAndWaitsForAdmission() async throws {
     let queue = LimitedQueue(limit: 1, preheatingLimit: 2)
     queue.setAdmitsPreheating(false)
     let ran = Locked(0)

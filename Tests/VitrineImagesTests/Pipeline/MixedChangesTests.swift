@@ -19,7 +19,7 @@ import Vitrine
   private static func color(_ bitmap: Bitmap) -> [UInt8] { bitmap.pixel(2, 2) }
 
   @Test(arguments: [Keeping.both, .styled, .automatic], [false, true])
-  func afterAllThereIsOnePictureOfAKey(keeps: Keeping, isFamily: Bool) async throws {
+  func mixedChangesLeaveOnePictureOfEachKey(keeps: Keeping, isFamily: Bool) async throws {
     let pictures = try (0..<200).map { try Self.picture($0) }
     for seed in 1...(Thoroughness.stride == 1 ? 4 : 1) as ClosedRange<UInt64> {
       let bench = try PipelineBench(

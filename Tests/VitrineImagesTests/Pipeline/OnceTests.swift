@@ -27,7 +27,7 @@ import Vitrine
   }
 
   @Test(arguments: [StyledForm.pixels, .encoded])
-  func membersOfAFamilyThatAreAskedForAtOnceAreDrawnOnce(_ form: StyledForm) async throws {
+  func familyRequestedAtOnceIsDrawnOnce(_ form: StyledForm) async throws {
     let bench = try PipelineBench(GatedLoader(["u": PipelineBench.jpeg], isOpen: false))
     let counted = Counted()
     let styles = try ["a", "b", "c"].map(counted.style)
@@ -41,7 +41,7 @@ import Vitrine
     try bench.end()
   }
 
-  @Test func whoWouldHaveAskedTheNetworkOtherwiseSharesTheDrawing() async throws {
+  @Test func requestsOfDifferentPoliciesShareTheDrawing() async throws {
     let bench = try PipelineBench(GatedLoader(["u": PipelineBench.jpeg], isOpen: false))
     let counted = Counted()
     let style = try counted.style("a")
@@ -54,7 +54,7 @@ import Vitrine
   }
 
   /// A style that cannot be drawn does not fail the other styles of its family.
-  @Test(arguments: [false, true]) func aMemberThatCannotBeDrawnFailsAlone(isFirst: Bool) async throws {
+  @Test(arguments: [false, true]) func familyMemberThatCannotBeDrawnFailsAlone(isFirst: Bool) async throws {
     let bench = try PipelineBench(GatedLoader(["u": PipelineBench.jpeg], isOpen: false))
     let good = [try ImageStyle.square(20), try .square(30)]
     let bad = try ImageStyle.free("bad") { _, _ in throw ImageError.invalidArgument("no") }
@@ -73,7 +73,7 @@ import Vitrine
   }
 
   /// The keys are equal as strings, but not as bytes. A store compares bytes.
-  @Test func keysThatOnlyLookTheSameAreTwo() async throws {
+  @Test func keysThatDifferOnlyInBytesAreSeparate() async throws {
     let keys = ["caf\u{E9}", "cafe\u{301}"]
     #expect(keys[0] == keys[1])
     let bench = try PipelineBench(GatedLoader(["a": PipelineBench.jpeg, "b": PipelineBench.other], isOpen: false))

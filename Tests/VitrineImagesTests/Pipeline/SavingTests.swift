@@ -10,7 +10,7 @@ import Vitrine
   let square = try! ImageStyle.square(40)
   let circle = try! ImageStyle.circle(30)
 
-  @Test func anOwnPictureIsKeptAsJPEGAndAsPNGWhereItIsTransparent() async throws {
+  @Test func savedPictureIsJPEGOrIfTransparentPNG() async throws {
     let bench = try PipelineBench()
     let pipeline = bench.pipeline()
     try await pipeline.save(.gradient(60, 50), "solid")
@@ -34,7 +34,7 @@ import Vitrine
     try bench.end()
   }
 
-  @Test func aBetterQualityIsALargerFile() async throws {
+  @Test func higherQualityMakesALargerFile() async throws {
     let bench = try PipelineBench()
     let pipeline = bench.pipeline()
     try await pipeline.save(.gradient(200, 200), "default")
@@ -45,7 +45,7 @@ import Vitrine
     try bench.end()
   }
 
-  @Test func aSavedPictureIsLoadedInAnyStyleByItsKeyAlone() async throws {
+  @Test func savedPictureIsLoadedInAnyStyleByItsKey() async throws {
     let bench = try PipelineBench()
     let pipeline = bench.pipeline()
     #expect(try await pipeline.load("offer 17", style: square) == nil)
@@ -59,7 +59,7 @@ import Vitrine
     try bench.end()
   }
 
-  @Test func bytesThatAreNoPictureAreNotSaved() async throws {
+  @Test func undecodableBytesAreNotSaved() async throws {
     let bench = try PipelineBench()
     let pipeline = bench.pipeline()
     try await pipeline.save(PipelineBench.jpeg, "a")
@@ -74,7 +74,7 @@ import Vitrine
     try bench.end()
   }
 
-  @Test func aSavedPictureMakesMissesOfWhatWasStyledFromTheOlderOne() async throws {
+  @Test func savedPictureInvalidatesStylesOfTheOlderOne() async throws {
     let bench = try PipelineBench()
     let pipeline = bench.pipeline()
     try await pipeline.save(PipelineBench.jpeg, "a")
@@ -89,7 +89,7 @@ import Vitrine
   }
 
   /// A download that began earlier must not replace the saved picture.
-  @Test func aSavedPictureOutlivesADownloadUnderWay() async throws {
+  @Test func savedPictureOutlivesAnEarlierDownload() async throws {
     let bench = try PipelineBench(GatedLoader(["u": PipelineBench.jpeg], isOpen: false))
     for isLarge in [false, true] {
       let pipeline = bench.pipeline { $0.keeps = isLarge ? .styled : .both }
@@ -112,7 +112,7 @@ import Vitrine
     try bench.end()
   }
 
-  @Test func whatAServerSaysOfTheOlderPictureIsNotNotedOfTheSavedOne() async throws {
+  @Test func revalidationOfAnOlderPictureDoesNotChangeTheSavedOne() async throws {
     let bench = try PipelineBench(GatedLoader(["u": PipelineBench.jpeg]))
     bench.loader.set(headers: ["ETag": "\"1\"", "Cache-Control": "max-age=60"])
     let pipeline = bench.pipeline()
@@ -129,7 +129,7 @@ import Vitrine
     try bench.end()
   }
 
-  @Test func aClearedKeyStaysClearedWhateverIsUnderWay() async throws {
+  @Test func clearedKeyStaysClearedAfterADownloadInProgress() async throws {
     let bench = try PipelineBench(GatedLoader(["u": PipelineBench.jpeg], isOpen: false))
     let pipeline = bench.pipeline()
     let request = ImageRequest("u", style: square)
@@ -144,7 +144,7 @@ import Vitrine
     try bench.end()
   }
 
-  @Test func withoutAStorageNothingIsSaved() async throws {
+  @Test func pipelineWithoutAStorageSavesNothing() async throws {
     let pipeline = ImagePipeline(.init(loader: GatedLoader([:])))
     await #expect(throws: ImageError.self) { try await pipeline.save(.gradient(4, 4), "a") }
     #expect(try await pipeline.load("a") == nil)

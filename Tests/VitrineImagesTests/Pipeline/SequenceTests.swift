@@ -15,7 +15,7 @@ import Vitrine
     try await pipeline.images(for: request).reduce(into: []) { $0.append($1.origin) }
   }
 
-  @Test func whatIsThereAtOnceComesAlone() async throws {
+  @Test func storedPictureIsTheOnlyElement() async throws {
     let bench = try PipelineBench(GatedLoader(["a": PipelineBench.jpeg]))
     let pipeline = bench.pipeline()
     let request = ImageRequest("a", style: square)
@@ -28,7 +28,7 @@ import Vitrine
 
   /// The placeholder comes from the store in a process that has shown no style yet, or from memory if the store is
   /// empty.
-  @Test(arguments: [false, true]) func theNearestSizeThatIsThereComesFirst(inMemory: Bool) async throws {
+  @Test(arguments: [false, true]) func nearestAvailableSizeComesFirst(inMemory: Bool) async throws {
     let cases: [(wanted: ImageStyle, near: ImageStyle)] = [
       (try .square(50), large), (try .square(100), large), (try .square(20), square), (try .rectangle(90, 30), wide),
     ]
@@ -51,7 +51,7 @@ import Vitrine
   }
 
   /// A stale picture comes before other sizes, both from memory and from the store.
-  @Test(arguments: [false, true]) func whatIsStaleComesBeforeOtherSizes(inMemory: Bool) async throws {
+  @Test(arguments: [false, true]) func stalePictureComesBeforeOtherSizes(inMemory: Bool) async throws {
     let bench = try PipelineBench(GatedLoader(["a": PipelineBench.jpeg]))
     bench.loader.set(headers: ["Cache-Control": "max-age=0"])
     let first = bench.pipeline()
@@ -66,7 +66,7 @@ import Vitrine
     try bench.end()
   }
 
-  @Test(arguments: [false, true]) func whatOtherHeadersHaveChosenIsNoPlaceholder(inMemory: Bool) async throws {
+  @Test(arguments: [false, true]) func pictureOfOtherVaryHeadersIsNoPlaceholder(inMemory: Bool) async throws {
     let bench = try PipelineBench(GatedLoader(["a": PipelineBench.jpeg]))
     bench.loader.set(headers: ["Vary": "Authorization"])
     let first = bench.pipeline()
@@ -78,7 +78,7 @@ import Vitrine
     try bench.end()
   }
 
-  @Test func nothingComesFirstWhereNothingIsThere() async throws {
+  @Test func keyWithoutAPictureHasNoPlaceholder() async throws {
     let bench = try PipelineBench(GatedLoader(["a": PipelineBench.jpeg, "b": PipelineBench.jpeg]))
     let pipeline = bench.pipeline()
     for request in [ImageRequest("a", style: square), ImageRequest("b", style: large)] {
@@ -88,7 +88,7 @@ import Vitrine
     try bench.end()
   }
 
-  @Test func anErrorComesBehindThePlaceholder() async throws {
+  @Test func errorComesAfterThePlaceholder() async throws {
     let bench = try PipelineBench(GatedLoader(["a": PipelineBench.jpeg]))
     let pipeline = bench.pipeline { $0.keeps = .styled }
     _ = try await pipeline.image(for: ImageRequest("a", style: square))
@@ -106,7 +106,7 @@ import Vitrine
     try bench.end()
   }
 
-  @Test func whoStopsListeningCancelsTheWork() async throws {
+  @Test func canceledOrDroppedSequenceCancelsTheWork() async throws {
     let bench = try PipelineBench(GatedLoader(["a": PipelineBench.jpeg], isOpen: false))
     let pipeline = bench.pipeline()
     let listener = Task {
@@ -122,7 +122,7 @@ import Vitrine
     try bench.end()
   }
 
-  @Test func theStoragesOwnPlaceholderIsShown() async throws {
+  @Test func placeholderOfTheStorageIsShown() async throws {
     let bench = try PipelineBench(GatedLoader(["a": PipelineBench.jpeg], isOpen: false))
     let badge = Bitmap.gradient(7, 9)
     let pipeline = bench.pipeline(ScriptedStorage(placeholder: badge))
@@ -140,7 +140,7 @@ import Vitrine
     NearestStyle.order(try names.map { try ImageStyle(name: $0) }, near: try ImageStyle(name: wanted)).map(\.name)
   }
 
-  @Test func theSameShapeThenTheNearestLargerThenTheLargestSmaller() throws {
+  @Test func sameShapeComesBeforeTheNearestLargerAndTheLargestSmaller() throws {
     let names = [
       "square-20", "square-90", "square-50", "square-30", "rectangle-41x40", "rounded-45x45-r10", "square-40-fit",
     ]
@@ -154,7 +154,7 @@ import Vitrine
         == ["square-40", "square-20@2x", "square-20"])
   }
 
-  @Test func withoutASizeTheLargestIsNearest() throws {
+  @Test func largestStyleIsNearestToOneWithoutASize() throws {
     #expect(
       try order(["square-20", "free-badge.v1", "square-90", "rectangle-50x60", "original"], near: "original")
         == ["square-90", "rectangle-50x60", "square-20"])

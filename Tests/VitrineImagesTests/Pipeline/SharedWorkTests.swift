@@ -39,7 +39,7 @@ import Vitrine
     }
   }
 
-  @Test func oneDownloadIsKeptOnceHoweverManyStylesItServes() async throws {
+  @Test func originalOfManyStylesIsSavedOnce() async throws {
     let loader = GatedLoader(["a": PipelineBench.jpeg], isOpen: false)
     let bench = try PipelineBench(loader)
     let storage = ScriptedStorage()
@@ -64,7 +64,7 @@ import Vitrine
     try bench.end()
   }
 
-  @Test func allPoliciesAtOnceGiveTheNewPictureAndNoneLosesIt() async throws {
+  @Test func concurrentPoliciesAllEndWithTheNewPicture() async throws {
     for round in 0..<4 {
       let bench = try PipelineBench(GatedLoader(["a": PipelineBench.jpeg]))
       let pipeline = bench.pipeline { $0.keeps = round % 2 == 0 ? .both : .styled }
@@ -105,7 +105,7 @@ import Vitrine
   }
 
   /// The second original is not kept, and the other style was made from the first.
-  @Test func aStyleOfAnOlderOriginalIsAMissAlsoWhereNoOriginalIsKept() async throws {
+  @Test func styleOfAnOlderOriginalIsAMissWithoutAKeptOriginal() async throws {
     for keeps in [Keeping.styled, .automatic, .both] {
       let bench = try PipelineBench(GatedLoader(["a": PipelineBench.jpeg]))
       let first = bench.pipeline { $0.keeps = keeps }
@@ -125,7 +125,7 @@ import Vitrine
     }
   }
 
-  @Test func aFailedReloadDoesNotTakeWhatIsKeptFromOthers() async throws {
+  @Test func failedReloadLeavesOthersTheKeptOriginal() async throws {
     let bench = try PipelineBench(GatedLoader(["a": PipelineBench.jpeg]))
     bench.loader.set(headers: ["Cache-Control": "max-age=10"])
     let time = Locked<Int64>(1_700_000_000_000)
@@ -149,7 +149,7 @@ import Vitrine
     try bench.end()
   }
 
-  @Test func cacheOnlyWaitsForNoDownloadThatOthersMake() async throws {
+  @Test func cacheOnlyDoesNotWaitForADownloadInProgress() async throws {
     let bench = try PipelineBench(GatedLoader(["a": PipelineBench.jpeg], isOpen: false))
     let pipeline = bench.pipeline()
     let other = Task { try await pipeline.image(for: ImageRequest("a", style: styles[0])) }
@@ -162,7 +162,7 @@ import Vitrine
     try bench.end()
   }
 
-  @Test func whoIsCancelledHearsOnceAndTheLastOneEndsTheDownload() async throws {
+  @Test func eachCanceledRequestFailsOnceAndTheLastEndsTheDownload() async throws {
     let bench = try PipelineBench(GatedLoader(["a": PipelineBench.jpeg], isOpen: false))
     let pipeline = bench.pipeline()
     let heard = Locked(0)
@@ -182,7 +182,7 @@ import Vitrine
     try bench.end()
   }
 
-  @Test func noStoreIsNotKeptInMemoryEither() async throws {
+  @Test func noStorePictureIsNotKeptInMemory() async throws {
     let bench = try PipelineBench(GatedLoader(["a": PipelineBench.jpeg]))
     bench.loader.set(headers: ["Cache-Control": "no-store"])
     let pipeline = bench.pipeline()
@@ -192,7 +192,7 @@ import Vitrine
   }
 
   /// The stale picture is shown while the new one is requested. The answer is checked before it replaces anything.
-  @Test(arguments: [true, false]) func whatIsStaleIsRenewedBehindWhoeverIsShownIt(isPicture: Bool) async throws {
+  @Test(arguments: [true, false]) func onlyADecodableResponseReplacesTheStalePicture(isPicture: Bool) async throws {
     let bench = try PipelineBench(GatedLoader(["a": PipelineBench.jpeg]))
     bench.loader.set(headers: ["Cache-Control": "max-age=10, stale-while-revalidate=1000"])
     let time = Locked<Int64>(1_700_000_000_000)

@@ -12,7 +12,7 @@ import Vitrine
   }
 
   /// Each round uses a new pipeline, as a program just started would.
-  @Test func automaticTurnsToPixelsWithTheSecondShowingFromTheStoreAlsoAcrossOpenings() async throws {
+  @Test func automaticFormTurnsToPixelsAtTheSecondShowingFromTheStore() async throws {
     let bench = try PipelineBench(GatedLoader(["a": PipelineBench.jpeg]))
     let request = ImageRequest("a", style: square)
     var seen: [String] = []
@@ -28,7 +28,7 @@ import Vitrine
     try bench.end()
   }
 
-  @Test func whatHeadersChoseIsCountedAndStillShownOnlyToThose() async throws {
+  @Test func automaticFormCountsShowingsAndKeepsTheVaryHeaders() async throws {
     let loader = GatedLoader(["a": PipelineBench.jpeg])
     loader.set(headers: ["Vary": "Accept"])
     let bench = try PipelineBench(loader)
@@ -43,7 +43,7 @@ import Vitrine
     try bench.end()
   }
 
-  @Test func encodedStaysEncodedHoweverOftenItIsShown() async throws {
+  @Test func encodedFormStaysEncodedAfterManyShowings() async throws {
     let bench = try PipelineBench(GatedLoader(["a": PipelineBench.jpeg]))
     for _ in 0..<4 {
       let response = try await bench.pipeline { $0.styledForm = .encoded }.image(
@@ -55,7 +55,7 @@ import Vitrine
     try bench.end()
   }
 
-  @Test func cornersAndFormatsSurviveBeingEncoded() async throws {
+  @Test func cornersAndFormatsSurviveEncoding() async throws {
     let bench = try PipelineBench(GatedLoader(["a": PipelineBench.jpeg]))
     for style in [try ImageStyle.circle(32), try .square(32, format: .gray8), try .square(32, format: .rgb565)] {
       let request = ImageRequest("a", style: style)
@@ -68,7 +68,7 @@ import Vitrine
     try bench.end()
   }
 
-  @Test func anEncodedOneThatIsNoPictureIsMadeAnew() async throws {
+  @Test func undecodableStyledPictureIsMadeAgain() async throws {
     let bench = try PipelineBench(GatedLoader(["a": PipelineBench.jpeg]))
     let request = ImageRequest("a", style: square)
     _ = try await bench.pipeline { $0.styledForm = .encoded }.image(for: request)
@@ -79,7 +79,7 @@ import Vitrine
     try bench.end()
   }
 
-  @Test func theRecordBesideIsReadBackAndOthersSayNothing() {
+  @Test func styledRecordIsReadBackAndInvalidMetadataAreIgnored() {
     let digest = Digest(high: 0x0102_0304_0506_0708, low: 9)
     func response(_ headers: [String: String]) -> ResponseRecord {
       ResponseRecord(headers: headers, requestHeaders: ["Accept": "image/x"], now: 0)
@@ -114,7 +114,7 @@ import Vitrine
     }
   }
 
-  @Test func whatAServerSaysAtLengthLeavesRoomForThePicture() {
+  @Test func oversizedHeadersAreLeftOutOfTheRecord() {
     let headers = ["ETag": "\"\(String(repeating: "a", count: 70_000))\"", "Cache-Control": "max-age=5"]
     let response = ResponseRecord(headers: headers, requestHeaders: [:], now: 0)
     let record = StyledRecord(original: Digest(high: 1, low: 2), response: response)

@@ -42,7 +42,7 @@ import Vitrine
   }
 
   /// Compares the coverage of each pixel with 64 x 64 points in it.
-  @Test func eachPixelIsCoveredByWhatIsInside() {
+  @Test func coverageOfAPixelIsItsShareInsideTheShape() {
     let (width, height, radius, border) = (23, 17, 7.3, 1.6)
     let mask = RoundedMask(size: PixelSize(width: width, height: height), cornerRadius: radius, border: border)
     let found = coverage(mask)
@@ -79,7 +79,7 @@ import Vitrine
     }
   }
 
-  @Test func outsideAllIsTransparentAndInsideAllIsThere() throws {
+  @Test func borderIsTransparentAndTheInsideIsOpaque() throws {
     let bitmap = try TestPicture.noise(90, 70).drawn(.roundedRectangle(40, 30, cornerRadius: 10, borderWidth: 3))
     for y in 0..<30 {
       for x in 0..<40 {

@@ -6,7 +6,7 @@ import Vitrine
 
 @Suite struct FamilyTests {
   @Test(arguments: [Orientation.upright, .turnedRight])
-  func aFamilyIsDrawnAsItsMembersAre(_ orientation: Orientation) throws {
+  func familyIsDrawnLikeItsMembersAlone(_ orientation: Orientation) throws {
     let picture = TestPicture.noise(61, 47, hasAlpha: true)
     let styles = try [
       "square-20", "rectangle-40x9", "rounded-30x30-r15-b2", "square-25-fit", "square-80", "square-20:RGB565",
@@ -21,7 +21,7 @@ import Vitrine
     #expect(try picture.withRows { try StyleRenderer.bitmaps([], $0) }.isEmpty)
   }
 
-  @Test func aStyleIsDrawnIntoMemoryThatIsGiven() throws {
+  @Test func styleIsDrawnIntoGivenMemory() throws {
     let picture = TestPicture.waves(40, 30)
     let renderer = try StyleRenderer(.circle(16), picture: picture.size)
     var memory = [UInt8](repeating: 0xCC, count: renderer.layout.byteCount + 64)
@@ -36,7 +36,7 @@ import Vitrine
   }
 
   /// The renderer's promise for scaled decodes, with a source whose pixels are means of the picture's pixels.
-  @Test func theSufficientSourceGivesNearlyTheSame() throws {
+  @Test func sufficientSourceGivesNearlyTheSamePicture() throws {
     let picture = TestPicture.waves(240, 180)
     let renderer = try StyleRenderer(.square(24), picture: picture.size)
     let sufficient = renderer.sufficientSize

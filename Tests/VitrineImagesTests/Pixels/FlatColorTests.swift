@@ -70,14 +70,14 @@ import Vitrine
     #expect(try bytes(.gray8, clear) == [255])
   }
 
-  @Test func grayStaysTheGrayItIs() throws {
+  @Test func grayKeepsItsValue() throws {
     for value in UInt8.min...255 {
       let bitmap = try TestPicture.flat(3, 3, [value, value, value, 255]).drawn(.square(2, format: .gray8))
       #expect(bitmap.channel(0).allSatisfy { $0 == value })
     }
   }
 
-  @Test func aFourthByteThatMeansNothingIsNotLookedAt() throws {
+  @Test func unusedFourthByteIsIgnored() throws {
     var picture = TestPicture.flat(8, 8, [10, 20, 30, 0])
     picture.hasAlpha = false
     #expect(try picture.drawn(.square(3)).pixel(1, 1) == [30, 20, 10, 255])

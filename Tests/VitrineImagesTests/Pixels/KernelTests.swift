@@ -38,14 +38,14 @@ import Testing
   }
 
   @Test(arguments: ResamplingKernel.allCases.filter { $0 != .area })
-  func mirroredColumnsAreTheSameFromTheOtherSide(_ kernel: ResamplingKernel) {
+  func mirroredColumnsAreReversed(_ kernel: ResamplingKernel) {
     let plain = TapTable(kernel, start: 1.3, length: 20.7, sourceCount: 25, count: 9)
     let mirrored = TapTable(kernel, start: 1.3, length: 20.7, sourceCount: 25, count: 9, isMirrored: true)
     #expect(mirrored.outputs.map(\.first) == plain.outputs.map(\.first).reversed())
     #expect(mirrored.outputs.map(\.count) == plain.outputs.map(\.count).reversed())
   }
 
-  @Test func atAScaleOfOneOnePixelIsRead() {
+  @Test func scaleOfOneReadsOnePixel() {
     for kernel in ResamplingKernel.allCases {
       let table = TapTable(kernel, start: 5, length: 10, sourceCount: 20, count: 10)
       #expect(table.outputs.map(\.count) == [Int32](repeating: 1, count: 10))

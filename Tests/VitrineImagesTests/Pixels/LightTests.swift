@@ -6,7 +6,7 @@ import Vitrine
 
 /// Resampling mixes light, and only that of visible pixels.
 @Suite struct LightTests {
-  @Test func everyByteComesBackFromItsLight() {
+  @Test func everyByteSurvivesConversionToLight() {
     let curve = TransferCurve.sRGB
     for byte in 0..<256 { #expect(curve.byte(curve.light[byte]) == byte) }
     #expect(curve.light[0] == 0 && curve.light[255] == 1)
@@ -27,7 +27,7 @@ import Vitrine
     }
   }
 
-  @Test func aFineBoardOfBlackAndWhiteIsHalfTheLightOfWhite() throws {
+  @Test func fineCheckerboardBecomesHalfTheLightOfWhite() throws {
     let board = TestPicture(64, 64) { x, y in (x + y) % 2 == 0 ? [0, 0, 0, 255] : [255, 255, 255, 255] }
     for kernel in ResamplingKernel.allCases {
       let bitmap = try board.drawn(.square(16), .upright, kernel)
@@ -72,7 +72,7 @@ import Vitrine
     #expect(clear.pixel(0, 0) == [0, 0, 0, 0])
   }
 
-  @Test func coloursNeverExceedAlpha() throws {
+  @Test func colorsNeverExceedAlpha() throws {
     let picture = TestPicture.noise(50, 40, hasAlpha: true)
     for name in ["square-13", "square-40", "square-77", "rounded-30x20-r9.5-b1.5"] {
       let bitmap = try picture.drawn(ImageStyle(name: name))
@@ -81,7 +81,7 @@ import Vitrine
     }
   }
 
-  @Test func atAScaleOfOneEveryPixelStays() throws {
+  @Test func scaleOfOneKeepsEveryPixel() throws {
     for hasAlpha in [false, true] {
       let picture = TestPicture.noise(23, 19, hasAlpha: hasAlpha)
       let upright = try picture.withRows { try Bitmap(upright: $0, .upright) }

@@ -6,7 +6,7 @@ import Vitrine
 
 @Suite struct OrientationTests {
   @Test(arguments: Orientation.allCases)
-  func aStoredPictureComesOutUpright(_ orientation: Orientation) throws {
+  func storedPictureIsDrawnUpright(_ orientation: Orientation) throws {
     for hasAlpha in [false, true] {
       let picture = TestPicture.noise(37, 21, hasAlpha: hasAlpha)
       let stored = picture.stored(as: orientation)
@@ -21,7 +21,7 @@ import Vitrine
   @Test(
     arguments: Orientation.allCases,
     ["rectangle-20x9", "rectangle-9x20", "square-70", "square-30-fit", "rounded-20x16-r7-b2", "rounded-25x31-r5-fit"])
-  func everyStyleLooksTheSame(_ orientation: Orientation, _ name: String) throws {
+  func everyStyleIsTheSameInEveryOrientation(_ orientation: Orientation, _ name: String) throws {
     for hasAlpha in [false, true] {
       let picture = TestPicture.noise(53, 34, hasAlpha: hasAlpha)
       let style = try ImageStyle(name: name)
@@ -31,14 +31,14 @@ import Vitrine
   }
 
   @Test(arguments: Orientation.allCases, [PixelFormat.rgb565, .gray8, .rgbx8888])
-  func otherFormatsAreTurnedToo(_ orientation: Orientation, _ format: PixelFormat) throws {
+  func otherFormatsAreTurned(_ orientation: Orientation, _ format: PixelFormat) throws {
     let picture = TestPicture.noise(37, 21)
     let expected = try picture.drawn(.rectangle(37, 21, format: format))
     let turned = try picture.stored(as: orientation).drawn(.rectangle(37, 21, format: format), orientation)
     #expect(turned.difference(to: expected) == 0)
   }
 
-  @Test func exifNumbersThatAreNoneMeanUpright() {
+  @Test func invalidExifNumbersMeanUpright() {
     #expect([0, 9, -1, 255].allSatisfy { Orientation(exif: $0) == .upright })
     #expect((1...8).allSatisfy { Orientation(exif: $0).rawValue == $0 })
   }

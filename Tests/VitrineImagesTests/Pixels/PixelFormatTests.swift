@@ -11,7 +11,7 @@ import Vitrine
     return (Int(word >> 11), Int(word >> 5 & 63), Int(word & 31))
   }
 
-  @Test func aByteThatIsALevelIsNotDithered() {
+  @Test func byteEqualToALevelIsNotDithered() {
     for level in 0..<32 {
       let byte = UInt32(FewLevels.expanded(level, 31))
       for place in 0..<64 { #expect(dithered(byte, place % 8, place / 8).red == level) }
@@ -23,7 +23,7 @@ import Vitrine
     #expect(FewLevels.expanded(0, 31) == 0 && FewLevels.expanded(31, 31) == 255 && FewLevels.expanded(63, 63) == 255)
   }
 
-  @Test func anyOtherByteBecomesTheLevelsBesideItAndIsTheirMean() {
+  @Test func byteBetweenLevelsIsDitheredToItsMean() {
     for byte in 0..<256 {
       var sums = (red: 0, green: 0)
       for place in 0..<64 {
@@ -38,7 +38,7 @@ import Vitrine
     }
   }
 
-  @Test func neighboursAreDitheredDifferently() {
+  @Test func neighborsAreDitheredDifferently() {
     // Halfway between two levels, every second pixel is raised.
     let byte = UInt32((FewLevels.expanded(10, 31) + FewLevels.expanded(11, 31)) / 2)
     for y in 0..<8 {
@@ -46,14 +46,14 @@ import Vitrine
     }
   }
 
-  @Test func wordsOfRGB565ComeBack() {
+  @Test func wordsOfRGB565SurviveConversion() {
     for word in UInt16.min...(.max) {
       #expect(FewLevels.shared.rgb565(FewLevels.canonical(word), x: Int(word & 7), y: Int(word >> 13)) == word)
     }
   }
 
   @Test(arguments: PixelFormat.allCases, PixelFormat.allCases)
-  func aBitmapIsConverted(_ from: PixelFormat, _ to: PixelFormat) throws {
+  func bitmapIsConvertedBetweenAnyFormats(_ from: PixelFormat, _ to: PixelFormat) throws {
     let picture = TestPicture.noise(19, 11, hasAlpha: true)
     let canonical = try picture.drawn(.rectangle(19, 11))
     let source = try canonical.converted(to: from)
@@ -70,7 +70,7 @@ import Vitrine
     }
   }
 
-  @Test func aFreeFormIsDrawnAndKeptInTheStylesFormat() throws {
+  @Test func freeFormIsDrawnInTheFormatOfItsStyle() throws {
     let form = FreeForm("badge", version: 3, parameter: "Anna") { picture, context in
       #expect(context.parameter == "Anna" && context.scale == 1.5 && context.format == .rgb565)
       return try picture.converted(to: .rgba8888)
@@ -100,7 +100,7 @@ import Vitrine
     #expect(bitmap.difference(to: drawn) == 0)
   }
 
-  @Test func colorsAboveAlphaSpoilNoNeighbour() throws {
+  @Test func colorsAboveAlphaSpoilNoNeighbor() throws {
     let layout = try #require(BitmapLayout(width: 1, height: 1, format: .bgra8888))
     let wrong = try Bitmap(layout: layout) { memory in
       memory.withUnsafeMutableBytes { $0.copyBytes(from: [250, 10, 250, 100]) }
@@ -117,7 +117,7 @@ import Vitrine
     }
   }
 
-  @Test func theBytesBehindARowsPixelsAreLeftAlone() throws {
+  @Test func paddingOfARowIsNotWritten() throws {
     let bitmap = try TestPicture.flat(9, 9, [1, 2, 3, 255]).drawn(.square(5))
     bitmap.withPixels { bytes in
       for y in 0..<5 {

@@ -17,7 +17,7 @@ import Vitrine
   }()
 
   @Test(.enabled(if: python != nil, "no numpy and Pillow: make them with scripts/similarity --setup"))
-  func whatIsDrawnIsWhatPillowDraws() throws {
+  func drawnPicturesMatchPillow() throws {
     let python = try #require(SimilarityTests.python)
     let script = SimilarityTests.root.appending(path: "scripts/similarity").path
     let folder = FileManager.default.temporaryDirectory.appending(path: "vitrine-pixels-\(UUID())")

@@ -12,7 +12,7 @@ import Vitrine
     "free-badge.v1", "free-badge.v0-Anna_9", "free-badge.v12-%C3%84nne@3x:RGBA8888", "free-fit.v1-fit",
     "free-%2E%2D%40%3A%25.v1-%00", "square-12:Gray8", "square-0.001@0.125x",
   ])
-  func aNameIsReadAndWrittenAlike(_ name: String) throws {
+  func nameIsReadAndWrittenUnchanged(_ name: String) throws {
     let style = try ImageStyle(name: name)
     #expect(style.name == name && style.key.name == name && style.description == name)
     let again = try ImageStyle(style.shape, scale: style.scale, format: style.format)
@@ -36,18 +36,18 @@ import Vitrine
     "square-999999999999", "rounded-60x60-r999999999999", "rounded-60x60-r30-b999999999999",
     "square-60@999999999999x",
   ])
-  func whatIsNoNameIsRefused(_ name: String) {
+  func invalidNameIsRefused(_ name: String) {
     #expect(throws: ImageError.self) { try ImageStyle(name: name) }
   }
 
-  @Test func anotherSpellingIsToldTheRightOne() {
+  @Test func errorOfAnotherSpellingNamesTheRightOne() {
     #expect(throws: ImageError.invalidStyle("rectangle-60x60@2.0x", reason: "it is spelled square-60@2x")) {
       try ImageStyle(name: "rectangle-60x60@2.0x")
     }
   }
 
   @Test(arguments: [UInt64(1), 2, 3, 4])
-  func randomStylesHaveNamesOfTheirOwn(_ seed: UInt64) throws {
+  func differentStylesHaveDifferentNames(_ seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
     var found: [String: ImageStyle] = [:]
     for _ in 0..<3000 {
@@ -62,7 +62,7 @@ import Vitrine
 
   /// A name with a changed byte is invalid, or the name of another style.
   @Test(arguments: [UInt64(5), 6])
-  func aChangedNameIsNotTheSameStyle(_ seed: UInt64) {
+  func changedNameIsInvalidOrAnotherStyle(_ seed: UInt64) {
     var random = SeededRandom(seed: seed)
     let bytes = Array("0129.x-@:%_abfrvAZ +\0é".utf8)
     for _ in 0..<3000 {
@@ -80,13 +80,13 @@ import Vitrine
     }
   }
 
-  @Test func textsThatLookAlikeAreTwoStyles() throws {
+  @Test func namesThatDifferOnlyInBytesAreTwoStyles() throws {
     let composed = try ImageStyle.free("b\u{FC}ro") { picture, _ in picture }
     let decomposed = try ImageStyle.free("bu\u{308}ro") { picture, _ in picture }
     #expect(composed != decomposed && composed.name != decomposed.name && composed.shape != decomposed.shape)
   }
 
-  @Test func theWayToDrawIsAskedForByNameAndVersion() throws {
+  @Test func drawingFunctionIsLookedUpByNameAndVersion() throws {
     var asked: [String] = []
     let style = try ImageStyle(name: "free-%40home.v7-x") { name, version in
       asked.append("\(name) \(version)")
@@ -97,7 +97,7 @@ import Vitrine
     #expect(form.name == "@home" && form.version == 7 && form.parameter == "x" && form.draw != nil)
   }
 
-  @Test func contradictionsAreErrors() {
+  @Test func invalidStyleArgumentsAreErrors() {
     func refused(_ make: () throws -> ImageStyle) { #expect(throws: ImageError.self) { try make() } }
     refused { try .square(0) }
     refused { try .square(-1) }
@@ -131,7 +131,7 @@ import Vitrine
     refused { try .free(long, parameter: long) { picture, _ in picture } }
   }
 
-  @Test func lengthsAreKeptToAThousandth() throws {
+  @Test func lengthsAreRoundedToAThousandth() throws {
     #expect(
       Points(60).description == "60" && Points(0.1).description == "0.1" && Points(12.5004).description == "12.5")
     #expect(Points(-0.25).description == "-0.25" && Points(1.005).thousandths == 1005)

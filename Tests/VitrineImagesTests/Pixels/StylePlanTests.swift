@@ -44,7 +44,7 @@ import Vitrine
     ("rounded-300x300-r20-b10-fit", 4000, 2000, 300, 160), ("rounded-300x300-r20-b10-fit", 40, 20, 60, 40),
     ("rounded-300x300-r20-b10.4-fit", 1, 16384, 22, 300),
   ])
-  func fitIsTheLargestThatLiesInsideAndNeverLargerThanThePicture(
+  func fitIsTheLargestSizeWithinTheStyleAndThePicture(
     _ name: String, _ width: Int, _ height: Int, _ expectedWidth: Int, _ expectedHeight: Int
   ) throws {
     let plan = try #require(
@@ -52,7 +52,7 @@ import Vitrine
     #expect(plan.size == PixelSize(width: expectedWidth, height: expectedHeight))
   }
 
-  @Test func anyStyleOfAnyPictureHasASizeAndAPart() throws {
+  @Test func everyStyleOfEveryPictureHasASizeAndAPart() throws {
     var random = SeededRandom(seed: 11)
     func side() -> Int { max(1, [1, 2, 3, 60, 1000, 16384, 65535][random.below(7)] - random.below(3)) }
     for _ in 0..<3000 {
@@ -103,7 +103,7 @@ import Vitrine
     }
   }
 
-  @Test func theSufficientSizeHasRoomForWhatIsSeen() throws {
+  @Test func sufficientSizeCoversTheVisiblePart() throws {
     let factor = StylePlan.sufficientFactor
     let picture = PixelSize(width: 6000, height: 3000)
     // The centered square is half of the picture.
@@ -121,7 +121,7 @@ import Vitrine
     #expect(StyleRenderer.sufficientSize(of: []) == nil)
   }
 
-  @Test func whatHasNoSizeIsRefused() throws {
+  @Test func styleOrPictureWithoutASizeIsRefused() throws {
     let picture = PixelSize(width: 10, height: 10)
     let free = try ImageStyle.free("badge") { picture, _ in picture }
     for style in [ImageStyle.original, free] {

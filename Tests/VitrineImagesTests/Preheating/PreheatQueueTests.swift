@@ -5,7 +5,7 @@ import Testing
 @Suite struct PreheatQueueTests {
   private func requests(_ numbers: Range<Int>) -> [ImageRequest] { numbers.map { ImageRequest("\($0)") } }
 
-  @Test func noMoreWaitThanMay() {
+  @Test func waitingRequestsStayWithinTheirLimit() {
     let most = PreheatQueue.mostWaiting
     var queue = PreheatQueue(limit: 1)
     // If one call adds too many, the first ones wait.
@@ -19,7 +19,7 @@ import Testing
     #expect(queue.begin(at: 0) == nil && queue.runningCount == 0)
   }
 
-  @Test func whatWaitsKeepsItsTurnWhenItIsAskedForAgain() throws {
+  @Test func waitingRequestKeepsItsTurnWhenAddedAgain() throws {
     var queue = PreheatQueue(limit: 9)
     queue.add(requests(0..<3), .store, notBefore: 10)
     queue.add([ImageRequest("0"), ImageRequest("2"), ImageRequest("3")], .memory, notBefore: 20)
@@ -30,7 +30,7 @@ import Testing
     #expect(queue.begin(at: 19) == nil && queue.nextTime == 20 && queue.begin(at: 20)?.request.url == "3")
   }
 
-  @Test func whatWasStoppedAndBegunAnewIsNotEndedByTheFirst() throws {
+  @Test func restartedLoadIsNotEndedByItsFirstRun() throws {
     var queue = PreheatQueue(limit: 2)
     queue.add(requests(0..<1), .memory, notBefore: 0)
     let begun = queue.begin(at: 0)
@@ -46,7 +46,7 @@ import Testing
     #expect(queue.giveUp([ImageRequest("9")].map(Preheater.Wish.init)) == nil)
   }
 
-  @Test func noLessThanOneRunsAndNoMoreThanMay() {
+  @Test func limitBelowOneAllowsOneLoad() {
     for limit in [Int.min, 0, 1] {
       var queue = PreheatQueue(limit: limit)
       queue.add(requests(0..<2), .memory, notBefore: 0)

@@ -7,7 +7,7 @@ import VitrineImages
   private func required(_ change: PreheatWindow.Change?) throws -> PreheatWindow.Change { try #require(change) }
   private func isThere(_ change: PreheatWindow.Change?) -> Bool { change != nil }
 
-  @Test func theFirstWindowLiesEvenlyAroundWhatIsSeen() throws {
+  @Test func firstWindowIsCenteredOnTheVisibleItems() throws {
     var window = PreheatWindow()
     let change = try required(window.update(visible: 6000..<6600, in: rows))
     // Twice ten rows: five before the visible ones, and five after.
@@ -17,7 +17,7 @@ import VitrineImages
     #expect(change.entered.prefix(2) == [104, 105] && change.entered.suffix(2) == [95, 114])
   }
 
-  @Test func aSmallMoveChangesNothing() throws {
+  @Test func smallMoveChangesNothing() throws {
     var window = PreheatWindow()
     #expect(isThere(window.update(visible: 0..<600, in: rows)))
     #expect(!isThere(window.update(visible: 200..<800, in: rows)))
@@ -26,7 +26,7 @@ import VitrineImages
     #expect(!isThere(window.update(visible: 400..<1000, in: rows)))
   }
 
-  @Test func itRunsAheadInTheDirectionOfTravel() throws {
+  @Test func windowRunsAheadInTheDirectionOfTravel() throws {
     var window = PreheatWindow()
     _ = window.update(visible: 6000..<6600, in: rows)
     let down = try required(window.update(visible: 6300..<6900, in: rows))
@@ -38,14 +38,14 @@ import VitrineImages
     #expect(up.entered == Array((91..<103).reversed()) && up.left == Array(112..<124))
   }
 
-  @Test func aJumpLeavesEverythingBehind() throws {
+  @Test func jumpReplacesAllItems() throws {
     var window = PreheatWindow()
     let first = try required(window.update(visible: 0..<600, in: rows))
     let jump = try required(window.update(visible: 120_000..<120_600, in: rows))
     #expect(jump.left == first.entered.sorted() && Set(jump.entered) == Set(window.items))
   }
 
-  @Test func aResetLetsEverythingLeave() throws {
+  @Test func resetRemovesAllItems() throws {
     var window = PreheatWindow()
     _ = window.update(visible: 0..<600, in: rows)
     let items = window.items
@@ -57,7 +57,7 @@ import VitrineImages
     #expect(again.entered.count == items.count)
   }
 
-  @Test func theEndsOfTheListEndTheWindow() throws {
+  @Test func windowEndsAtTheEndsOfTheList() throws {
     var window = PreheatWindow()
     _ = window.update(visible: -100..<500, in: rows)
     #expect(window.items == 0..<14)
@@ -67,7 +67,7 @@ import VitrineImages
     #expect(beyond.entered == [])
   }
 
-  @Test func aGridComesInByRows() throws {
+  @Test func gridEntersByWholeRows() throws {
     var window = PreheatWindow(relativeLength: 1, relativeShift: 0)
     let grid = UniformGrid(itemCount: 100, columnCount: 4, rowLength: 100)
     _ = window.update(visible: 150..<350, in: grid)
@@ -75,7 +75,7 @@ import VitrineImages
     #expect(grid.stretch(of: 7) == 100..<200)
   }
 
-  @Test func numbersThatAreNoneDoNoHarm() {
+  @Test func nonfiniteNumbersDoNoHarm() {
     var window = PreheatWindow(relativeLength: .infinity, relativeShift: .nan)
     #expect(!isThere(window.update(visible: 0..<0, in: rows)))
     #expect(!isThere(window.update(visible: 0..<(.infinity), in: rows)))

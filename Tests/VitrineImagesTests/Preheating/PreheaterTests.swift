@@ -36,7 +36,7 @@ import Testing
 
   private func requests(_ names: [String]) -> [ImageRequest] { names.map { ImageRequest($0) } }
 
-  @Test func atMostTwoRunAndTheyRunInTheirOrder() async throws {
+  @Test func atMostTwoLoadsRunInTheirOrder() async throws {
     let loads = Loads()
     let preheater = Preheater(load: loads.load)
     preheater.start(requests(["a", "b", "a", "c", "b", "d"]))
@@ -49,7 +49,7 @@ import Testing
     #expect(loads.state.withLock { $0.most } <= 2 && preheater.waiting.isEmpty)
   }
 
-  @Test func nothingBeginsWhileARequestIsUnderWayNorAMomentAfter() async throws {
+  @Test func noLoadBeginsDuringARequestOrThePauseAfterIt() async throws {
     let loads = Loads()
     let preheater = Preheater(pauseMilliseconds: 60, load: loads.load)
     preheater.requestBegan()
@@ -66,7 +66,7 @@ import Testing
   }
 
   /// The pause applies without a request as well, so a request made right after the preheating call comes first.
-  @Test func nothingBeginsWithinAMomentAfterItWasAskedFor() async throws {
+  @Test func noLoadBeginsWithinThePauseAfterItsCall() async throws {
     let loads = Loads()
     let preheater = Preheater(pauseMilliseconds: 500, load: loads.load)
     for names in [["a"], ["b"]] {
@@ -82,7 +82,7 @@ import Testing
     #expect(loads.begun == ["a", "b"])
   }
 
-  @Test func wishesThatComeAllTheTimeKeepNoneFromBeginning() async throws {
+  @Test func continualCallsDoNotDelayTheFirstLoad() async throws {
     let loads = Loads()
     let preheater = Preheater(limit: 1, pauseMilliseconds: 100, load: loads.load)
     var count = 0
@@ -96,7 +96,7 @@ import Testing
     preheater.stopAll()
   }
 
-  @Test func stepsOfWhatHasBegunAreLetOnlyWhileNobodyAsks() async throws {
+  @Test func loadsInProgressAreAdmittedOnlyWithoutRequests() async throws {
     let loads = Loads()
     let admits = Locked<[Bool]>([])
     let preheater = Preheater(
@@ -112,7 +112,7 @@ import Testing
     #expect(admits.withLock { $0 } == [false, true, false])
   }
 
-  @Test func whatIsWantedInMemoryByOneComesThere() async throws {
+  @Test func pictureWantedInMemoryByOneCallIsLoadedIntoMemory() async throws {
     let loads = Loads()
     let preheater = Preheater(limit: 1, pauseMilliseconds: 10, load: loads.load)
     preheater.requestBegan()
@@ -133,7 +133,7 @@ import Testing
     #expect(loads.state.withLock { $0.destinations } == [.store, .memory, .store, .memory])
   }
 
-  @Test func anyPauseWillDo() async throws {
+  @Test func pauseOfAnyLengthIsAccepted() async throws {
     for milliseconds in [Int.min, -1, .max, .max / 1_000_000 + 1] {
       let loads = Loads()
       let preheater = Preheater(pauseMilliseconds: milliseconds, graceMilliseconds: milliseconds, load: loads.load)
@@ -147,7 +147,7 @@ import Testing
     }
   }
 
-  @Test func aRequestWithinTheMomentBeginsItAnew() async throws {
+  @Test func requestWithinThePauseRestartsThePause() async throws {
     // On a busy machine, the second request may come too late. Then the test tries again.
     for _ in 0..<20 {
       let loads = Loads()
@@ -170,7 +170,7 @@ import Testing
     Issue.record("never in time")
   }
 
-  @Test func whatARequestHasAnsweredLeavesTheQueue() async throws {
+  @Test func pictureLoadedByARequestLeavesTheQueue() async throws {
     let loads = Loads()
     let preheater = Preheater(pauseMilliseconds: 1, load: loads.load)
     preheater.requestBegan()
@@ -184,7 +184,7 @@ import Testing
     for url in ["a", "c"] { loads.end(url) }
   }
 
-  @Test func whatIsStoppedIsNotLoadedOrIsCancelled() async throws {
+  @Test func stoppedLoadIsCanceledOrNeverBegins() async throws {
     let loads = Loads()
     let preheater = Preheater(load: loads.load)
     preheater.start(requests(["a", "b", "c", "d", "e"]))
@@ -202,7 +202,7 @@ import Testing
     loads.end("a")
   }
 
-  @Test func whatIsWantedAgainWithinTheGraceGoesOn() async throws {
+  @Test func loadRestartedWithinTheGracePeriodContinues() async throws {
     let loads = Loads()
     let preheater = Preheater(limit: 1, graceMilliseconds: 2000, load: loads.load)
     preheater.start(requests(["a"]))
@@ -223,7 +223,7 @@ import Testing
     loads.end("c")
   }
 
-  @Test func keyAndStyleTellWhatIsTheSame() async throws {
+  @Test func requestsOfOneKeyAndStyleShareALoad() async throws {
     let loads = Loads()
     let preheater = Preheater(limit: 9, load: loads.load)
     let square = try ImageStyle.square(10)

@@ -24,7 +24,7 @@ import Vitrine
 
   // MARK: Where it comes
 
-  @Test func whatIsForTheStorageComesThereAndNotIntoMemory() async throws {
+  @Test func pictureForTheStoreIsNotLoadedIntoMemory() async throws {
     let bench = try PipelineBench(loader(["a", "b"], isOpen: true))
     let pipeline = bench.pipeline { $0.preheatingPauseMilliseconds = 1 }
     pipeline.startPreheating([request("a")], into: .store)
@@ -39,7 +39,7 @@ import Vitrine
     try bench.end()
   }
 
-  @Test func withoutAStorageNothingIsLoadedForIt() async throws {
+  @Test func pipelineWithoutAStorageLoadsNothingForTheStore() async throws {
     let loader = loader(["a", "b"], isOpen: true)
     var configuration = ImagePipeline.Configuration(loader: loader)
     configuration.preheatingPauseMilliseconds = 1
@@ -63,7 +63,7 @@ import Vitrine
   }
 
   @Test(arguments: [Keeping.both, .original])
-  func whatTheStorageHasIsNotMadeForItAgain(keeps: Keeping) async throws {
+  func freshStoredPictureIsNotMadeAgain(keeps: Keeping) async throws {
     let bench = try PipelineBench(loader(["a"], isOpen: true))
     bench.loader.set(headers: ["Cache-Control": "max-age=10"])
     let time = Locked<Int64>(1_700_000_000_000)
@@ -106,7 +106,7 @@ import Vitrine
     return (bench, pipeline, normal)
   }
 
-  @Test func whatHasBegunStartsNoDownloadWhileARequestIsUnderWay() async throws {
+  @Test func preheatingStartsNoDownloadDuringARequest() async throws {
     let (bench, pipeline, normal) = try await heldUp()
     #expect(bench.loader.loads.map(\.url) == ["n"])
     bench.loader.open()
@@ -116,7 +116,7 @@ import Vitrine
     try bench.end()
   }
 
-  @Test func whatHasBegunStartsNoDecodingWhileARequestIsUnderWay() async throws {
+  @Test func preheatingStartsNoDecodeDuringARequest() async throws {
     let bench = try PipelineBench(loader(["p", "n"]))
     let pipeline = bench.pipeline { $0.preheatingPauseMilliseconds = 1 }
     pipeline.startPreheating([request("p")])
@@ -134,7 +134,7 @@ import Vitrine
   }
 
   /// The requests do not wait until preheating is admitted again, because they themselves prevent that.
-  @Test func whoAsksForWhatIsHeldUpGetsIt() async throws {
+  @Test func requestForADelayedPreheatingLoadGetsItsPicture() async throws {
     let (bench, pipeline, normal) = try await heldUp()
     let same = Task { try await pipeline.image(for: request("p")) }
     let other = Task { try await pipeline.image(for: request("p", circle)) }
@@ -149,7 +149,7 @@ import Vitrine
     try bench.end()
   }
 
-  @Test func aRequestJoinsWhatIsBeingPreheated() async throws {
+  @Test func requestJoinsAPreheatingLoad() async throws {
     let bench = try PipelineBench(loader(["a"]))
     let pipeline = bench.pipeline { $0.preheatingPauseMilliseconds = 1 }
     pipeline.startPreheating([request("a")])
@@ -164,7 +164,7 @@ import Vitrine
     try bench.end()
   }
 
-  @Test func whoAsksWithThePriorityOfPreheatingWaitsForRequestsAndNotForItself() async throws {
+  @Test func requestOfPreheatingPriorityWaitsOnlyForOtherRequests() async throws {
     let bench = try PipelineBench(loader(["p", "n"]))
     let pipeline = bench.pipeline { $0.preheatingPauseMilliseconds = 1 }
     let normal = Task { try await pipeline.image(for: request("n")) }
@@ -181,7 +181,7 @@ import Vitrine
   }
 
   /// If there were only as many connections as loads of requests, two preheated loads would take two of them.
-  @Test func requestsWaitForNoConnectionThatPreheatingHas() async throws {
+  @Test func preheatingTakesNoConnectionFromRequests() async throws {
     let isOpen = Locked(false)
     let server = try TestServer { _ in
       holdUp { isOpen.withLock { $0 } }
@@ -205,7 +205,7 @@ import Vitrine
     try await untilIdle(pipeline)
   }
 
-  @Test func aHighRequestThatJoinsALowOneIsWrittenAsAHighOne() async throws {
+  @Test func lowRequestJoinedByAHighOneIsWrittenWithHighPriority() async throws {
     let bench = try PipelineBench(loader(["x", "low", "normal"], isOpen: true))
     let storage = GatedStorage(isOpenForWrites: false)
     let pipeline = bench.pipeline(storage) {
@@ -233,7 +233,7 @@ import Vitrine
   // MARK: Other styles
 
   /// The photo is much larger than its styled pictures.
-  @Test func preheatingAnotherStyleSavesTheDownload() async throws {
+  @Test func preheatedStyleSavesTheDownloadOfAnother() async throws {
     let photo = try ImageEncoder.encode(.gradient(900, 700), as: .jpeg(quality: 0.9))
     let styles = try [ImageStyle.square(8), .square(10)]
     let bench = try PipelineBench(GatedLoader(["asked": photo, "preheated": photo]))
@@ -256,7 +256,7 @@ import Vitrine
 
   /// With the narrowest limits, and with all operations that can wait for each other, no request waits for ever.
   @Test(.timeLimit(.minutes(10)), arguments: [1, 2, 3] as [UInt64])
-  func whateverMeetsAllAreAnswered(seed: UInt64) async throws {
+  func everyRequestIsAnsweredWithTheNarrowestLimits(seed: UInt64) async throws {
     let urls = (0..<8).map { "\($0)" }
     let bench = try PipelineBench(loader(urls, isOpen: true))
     let pipeline = bench.pipeline {

@@ -18,7 +18,7 @@ import Vitrine
     try? FileManager.default.removeItem(at: folder)
   }
 
-  @Test func whatIsStoredIsThereAtOnce() {
+  @Test func storedDataIsReturnedAtOnce() {
     #expect(cache.cachedData(for: "a") == nil && !cache.containsData(for: "a"))
     for round in 0..<500 {
       let data = Data((0..<round * 10).map { UInt8(truncatingIfNeeded: $0 &* round) })
@@ -30,7 +30,7 @@ import Vitrine
     cache.removeData(for: "a")
   }
 
-  @Test func aSliceOfDataIsStoredAsWhatItIs() {
+  @Test func slicesAndEmptyDataAreStored() {
     let data = Data((0..<100).map { UInt8($0) })
     cache.storeData(data[20..<30], for: "slice")
     #expect(cache.cachedData(for: "slice") == Data(20..<30))
@@ -38,7 +38,7 @@ import Vitrine
     #expect(cache.cachedData(for: "empty") == Data() && cache.containsData(for: "empty"))
   }
 
-  @Test func dataThatWasGivenOutStaysAsItIs() throws {
+  @Test func returnedDataStaysUnchanged() throws {
     cache.storeData(Data([1, 2, 3]), for: "a")
     let before = try #require(cache.cachedData(for: "a"))
     cache.storeData(Data([4]), for: "a")
@@ -46,13 +46,13 @@ import Vitrine
     #expect(before == Data([1, 2, 3]))
   }
 
-  @Test func keysAreTheirBytes() {
+  @Test func keysAreComparedByTheirBytes() {
     let keys = StorageTests.oddKeys
     for (index, key) in keys.enumerated() { cache.storeData(Data([UInt8(index)]), for: key) }
     for (index, key) in keys.enumerated() { #expect(cache.cachedData(for: key) == Data([UInt8(index)])) }
   }
 
-  @Test func itIsTheOriginalOfItsURL() throws {
+  @Test func dataIsTheOriginalOfItsURL() throws {
     try store.put([7, 8], for: "https://example.org/a.jpg")
     #expect(cache.cachedData(for: "https://example.org/a.jpg") == Data([7, 8]))
     cache.storeData(Data([9]), for: "https://example.org/a.jpg")
@@ -62,7 +62,7 @@ import Vitrine
     #expect(!cache.containsData(for: "b"))
   }
 
-  @Test func removingAllLeavesNothing() throws {
+  @Test func removeAllLeavesNoData() throws {
     for number in 0..<50 { cache.storeData(Data([1]), for: "\(number)") }
     try cache.removeAll()
     #expect(store.count == 0 && (0..<50).allSatisfy { !cache.containsData(for: "\($0)") })
@@ -70,7 +70,7 @@ import Vitrine
     #expect(cache.cachedData(for: "1") == Data([2]))
   }
 
-  @Test func whatCannotBeStoredIsNotThere() throws {
+  @Test func dataThatCannotBeStoredIsAMiss() throws {
     cache.storeData(Data([1]), for: "a")
     // The value exceeds the budget. The older value is removed as well.
     var random = SeededRandom(seed: 2)
@@ -85,7 +85,7 @@ import Vitrine
     #expect(cache.cachedData(for: "a") == Data([2]))
   }
 
-  @Test func aStoreThatIsClosedOrOnlyReadStoresNothingAndTrapsNobody() throws {
+  @Test func closedOrReadOnlyStoreStoresNothingWithoutATrap() throws {
     cache.storeData(Data([1]), for: "a")
     try store.flush()
     let reader: any DataCaching = try CacheStore.open(at: folder.path, options: StoreOptions(isReadOnly: true))
@@ -135,7 +135,7 @@ import Vitrine
     #expect(cache.cachedData(for: "a") == nil && !cache.containsData(for: "a"))
   }
 
-  @Test func manyAtOnceSeeWhatTheyStored() async {
+  @Test func concurrentThreadsReadTheirOwnData() async {
     let cache = cache
     await withTaskGroup(of: Void.self) { group in
       for thread in 0..<8 {

@@ -67,7 +67,7 @@ import Vitrine
   }
 
   @Test(arguments: StorageKind.allCases)
-  func aChangedPictureIsDrawnAnew(_ kind: StorageKind) async throws {
+  func stylesOfAChangedPictureAreDrawnAgain(_ kind: StorageKind) async throws {
     let fixture = try StorageFixture(kind)
     let version = Locked(1)
     let server = try TestServer { request in
@@ -93,7 +93,7 @@ import Vitrine
   }
 
   @Test(arguments: StorageKind.allCases)
-  func whatIsKeptEncodedIsDecodedAndAFamilyIsKeptTogether(_ kind: StorageKind) async throws {
+  func encodedPicturesAreDecodedAndFamiliesAreKeptTogether(_ kind: StorageKind) async throws {
     let fixture = try StorageFixture(kind)
     let server = try TestServer { _ in .init(body: Self.picture) }
     let family = [try ImageStyle.square(40), try .circle(30)]
@@ -134,7 +134,7 @@ import Vitrine
   }
 
   @Test(arguments: StorageKind.allCases)
-  func whatIsDamagedIsFetchedAnew(_ kind: StorageKind) async throws {
+  func damagedOriginalIsDownloadedAgain(_ kind: StorageKind) async throws {
     let fixture = try StorageFixture(kind)
     let server = try TestServer { _ in .init(body: Self.picture) }
     let request = ImageRequest(server.url("/a"), style: try .square(20))
@@ -149,7 +149,7 @@ import Vitrine
     #expect(server.requests.count == 1)
   }
 
-  @Test func aFileThatIsCutOffIsNotThere() async throws {
+  @Test func truncatedFileIsAMiss() async throws {
     let fixture = try StorageFixture(.files)
     let style = try ImageStyle.square(20)
     let bitmap = Bitmap.gradient(20, 20)

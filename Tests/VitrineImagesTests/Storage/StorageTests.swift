@@ -33,7 +33,7 @@ import Vitrine
   // MARK: Originals
 
   @Test(arguments: StorageKind.allCases)
-  func anOriginalComesBackAsItWas(_ kind: StorageKind) async throws {
+  func originalIsReadBackUnchanged(_ kind: StorageKind) async throws {
     let fixture = try StorageFixture(kind)
     let storage = fixture.storage
     #expect(try await storage.original(for: "a") == nil)
@@ -55,7 +55,7 @@ import Vitrine
   }
 
   @Test(arguments: StorageKind.allCases)
-  func metadataChangeAndNothingElse(_ kind: StorageKind) async throws {
+  func setMetadataOfAnOriginalChangesOnlyTheMetadata(_ kind: StorageKind) async throws {
     let fixture = try StorageFixture(kind)
     let storage = fixture.storage
     let square = try ImageStyle.square(10)
@@ -73,7 +73,7 @@ import Vitrine
   // MARK: Styles
 
   @Test(arguments: StorageKind.allCases)
-  func metadataOfWhatAStyleMadeChangeAndNothingElse(_ kind: StorageKind) async throws {
+  func setMetadataOfAStyleChangesOnlyTheMetadata(_ kind: StorageKind) async throws {
     let fixture = try StorageFixture(kind)
     let storage = fixture.storage
     let (square, circle) = (try ImageStyle.square(10), try ImageStyle.circle(10))
@@ -98,7 +98,7 @@ import Vitrine
   }
 
   @Test(arguments: StorageKind.allCases)
-  func whatStylesMadeComesBackAsItWas(_ kind: StorageKind) async throws {
+  func styledPicturesAreReadBackUnchanged(_ kind: StorageKind) async throws {
     let fixture = try StorageFixture(kind)
     let original: [UInt8] = [1, 2, 3]
     try await fixture.storage.saveOriginal(original, metadata: [], for: "a")
@@ -138,7 +138,7 @@ import Vitrine
   }
 
   @Test(arguments: StorageKind.allCases)
-  func whatWasMadeOfAnotherOriginalIsNotFound(_ kind: StorageKind) async throws {
+  func styleOfAnotherOriginalIsAMiss(_ kind: StorageKind) async throws {
     let fixture = try StorageFixture(kind)
     let storage = fixture.storage
     let (square, circle) = (try ImageStyle.square(10), try ImageStyle.circle(10))
@@ -163,7 +163,7 @@ import Vitrine
   }
 
   @Test(arguments: StorageKind.allCases)
-  func withoutAnOriginalStylesAreKeptToo(_ kind: StorageKind) async throws {
+  func stylesAreKeptWithoutTheirOriginal(_ kind: StorageKind) async throws {
     let fixture = try StorageFixture(kind)
     let square = try ImageStyle.square(10)
     _ = try await fixture.storage.saveStyled([encoded(square, [1])], madeFrom: digest([9]), for: "a")
@@ -175,7 +175,7 @@ import Vitrine
   }
 
   @Test(arguments: StorageKind.allCases)
-  func nothingToKeepIsKept(_ kind: StorageKind) async throws {
+  func emptyCallsSucceed(_ kind: StorageKind) async throws {
     let fixture = try StorageFixture(kind)
     #expect(try await fixture.storage.saveStyled([], madeFrom: digest([1]), for: "a").isEmpty)
     try await fixture.storage.remove([])
@@ -194,7 +194,7 @@ import Vitrine
   ]
 
   @Test(arguments: StorageKind.allCases)
-  func everyKeyHasAPictureOfItsOwn(_ kind: StorageKind) async throws {
+  func everyKeyHasItsOwnPicture(_ kind: StorageKind) async throws {
     let fixture = try StorageFixture(kind)
     let square = try ImageStyle.square(10)
     for (index, key) in Self.oddKeys.enumerated() {
@@ -225,7 +225,7 @@ import Vitrine
   }
 
   @Test(arguments: StorageKind.allCases)
-  func aKeyLongerThanAStoreTakesIsAnErrorOrAKey(_ kind: StorageKind) async throws {
+  func keyAboveTheLimitOfAStoreIsAnErrorOrStored(_ kind: StorageKind) async throws {
     let fixture = try StorageFixture(kind)
     let key = String(repeating: "x", count: 70_000)
     do {
@@ -238,7 +238,7 @@ import Vitrine
   }
 
   @Test(arguments: StorageKind.allCases)
-  func retainingKeepsToItsPrefix(_ kind: StorageKind) async throws {
+  func retainAffectsOnlyKeysWithThePrefix(_ kind: StorageKind) async throws {
     let fixture = try StorageFixture(kind)
     let storage = fixture.storage
     let square = try ImageStyle.square(10)
@@ -269,7 +269,7 @@ import Vitrine
   // MARK: At once
 
   @Test(arguments: StorageKind.allCases)
-  func callsAtOnceSeeWholePictures(_ kind: StorageKind) async throws {
+  func concurrentCallsSeeWholePictures(_ kind: StorageKind) async throws {
     let fixture = try StorageFixture(kind)
     let storage = fixture.storage
     let styles = [try ImageStyle.square(10), try .circle(10)]

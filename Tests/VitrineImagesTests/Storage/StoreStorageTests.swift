@@ -37,7 +37,7 @@ import Vitrine
   }
 
   /// The batch takes the array in which a family's pixels were drawn, without a copy.
-  @Test func aFamilysPixelsAreHandedOverAsTheyAre() throws {
+  @Test func pixelsOfAFamilyAreHandedOverWithoutACopy() throws {
     let image = try ImageDecoder().decode(PipelineBench.jpeg)
     for bitmap in try image.rendered([square, wide]) {
       let drawn = bitmap.withPixels { $0.withUnsafeBytes { UInt(bitPattern: $0.baseAddress) } }
@@ -47,7 +47,7 @@ import Vitrine
   }
 
   /// For a single style of known size, a storage that can draw is asked to draw, and gets no pixels.
-  @Test func onlyFamiliesAndWhatHasNoSizeAreDrawnOutsideOfTheStore() async throws {
+  @Test func onlyFamiliesAndUnsizedStylesAreDrawnOutsideTheStore() async throws {
     let bench = try PipelineBench(GatedLoader(["a": PipelineBench.jpeg]))
     let storage = CountingStorage(StoreStorage(bench.store))
     let badge = try ImageStyle.free("badge") { picture, _ in picture }
@@ -62,7 +62,7 @@ import Vitrine
     try bench.end()
   }
 
-  @Test func anotherOriginalTakesWhatWasMadeFromTheOneBefore() async throws {
+  @Test func keptOrNotedOriginalRemovesStylesOfTheOldOne() async throws {
     let bench = try PipelineBench()
     let storage = StoreStorage(bench.store)
     let pixels = StyledPicture(square, .pixels(.gradient(4, 4)))
@@ -94,7 +94,7 @@ import Vitrine
     try bench.end()
   }
 
-  @Test func noNoteIsLeftBesideAnOriginalNorOfAKeyThatWasRemoved() async throws {
+  @Test func keptOriginalOrRemovalRemovesTheNote() async throws {
     let bench = try PipelineBench()
     let storage = StoreStorage(bench.store)
     try await storage.noteOriginal(first, for: "a")
@@ -111,7 +111,7 @@ import Vitrine
   }
 
   /// Another writer, which does not know of the drawing, replaces the original.
-  @Test func anOriginalThatComesWhileItIsDrawnMakesItOutdated() async throws {
+  @Test func originalReplacedDuringADrawingOutdatesThePicture() async throws {
     let bench = try PipelineBench()
     let store = bench.store
     let storage = StoreStorage(store, styleLimits: [square: 3])
@@ -123,7 +123,7 @@ import Vitrine
     try bench.end()
   }
 
-  @Test func whatThrowsWhileItIsDrawnLeavesNothing() async throws {
+  @Test func drawingThatThrowsLeavesNoPicture() async throws {
     let bench = try PipelineBench()
     let storage = StoreStorage(bench.store, styleLimits: [square: 1])
     _ = try await storage.saveStyled([StyledPicture(square, .pixels(.gradient(4, 4)))], madeFrom: first, for: "a")

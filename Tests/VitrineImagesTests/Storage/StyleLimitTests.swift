@@ -27,7 +27,7 @@ import Vitrine
     for key in keys { _ = try await pipeline.image(for: ImageRequest("\(key)", style: style)) }
   }
 
-  @Test func noMoreThanTheLimitAreKeptAndTheLeastRecentlyUsedGoFirst() async throws {
+  @Test func limitRemovesTheLeastRecentlyUsedPictures() async throws {
     let bench = try bench()
     let storage = StoreStorage(bench.store, styleLimits: [square: 3])
     let pipeline = bench.pipeline(storage) { $0.memory.count = 0 }
@@ -61,7 +61,7 @@ import Vitrine
     try bench.end()
   }
 
-  @Test func theLimitHoldsAtEveryMomentHoweverManyCome() async throws {
+  @Test func theLimitHoldsDuringConcurrentSaves() async throws {
     let bench = try bench(60)
     let styles = [square, circle]
     let storage = StoreStorage(bench.store, styleLimits: [square: 4, circle: 7])
@@ -99,7 +99,7 @@ import Vitrine
     try bench.end()
   }
 
-  @Test func aStyleWithALimitOfNothingIsShownAndNotKept() async throws {
+  @Test func styleWithALimitOfZeroIsShownAndNotKept() async throws {
     let bench = try bench()
     let pipeline = bench.pipeline(StoreStorage(bench.store, styleLimits: [square: 0]))
     try await show(pipeline, [0, 1], square)
@@ -107,7 +107,7 @@ import Vitrine
     try bench.end()
   }
 
-  @Test func whatWasClearedOrReplacedIsNotCounted() async throws {
+  @Test func clearedOrReplacedPictureIsNotCounted() async throws {
     let bench = try bench()
     let storage = StoreStorage(bench.store, styleLimits: [square: 4])
     let pipeline = bench.pipeline(storage) { $0.memory.count = 0 }
@@ -121,7 +121,7 @@ import Vitrine
     try bench.end()
   }
 
-  @Test func whatCouldNotBeKeptIsNotCounted() async throws {
+  @Test func outdatedPictureIsNotCounted() async throws {
     let bench = try bench()
     let storage = StoreStorage(bench.store, styleLimits: [square: 2])
     let digest = PipelineBench.jpeg.withUnsafeBytes { Digest(of: $0) }

@@ -180,7 +180,7 @@ import Testing
   }
 
   /// Segments that Blobs hold keep their bytes, so nothing is evicted for a value that does not fit beside them.
-  @Test(arguments: [true, false]) func aGiantThatDoesNotFitBesideBlobsCostsNothing(_ isBody: Bool) throws {
+  @Test(arguments: [true, false]) func giantThatDoesNotFitBesideBlobsEvictsNothing(_ isBody: Bool) throws {
     try fill(1000, 3000)
     var blobs = (0..<1000).compactMap { store.blob("small\($0)") }
     #expect(blobs.contains { !$0.isCopy } && store.statistics().evictedCount == 0)

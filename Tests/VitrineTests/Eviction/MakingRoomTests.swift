@@ -122,7 +122,7 @@ import Testing
     try store.close()
   }
 
-  @Test func bytesThatManyShareDieOnce() throws {
+  @Test func sharedBytesAreCountedAsDeadOnce() throws {
     let store = try world.open("store", StoreOptions(byteBudget: 8 << 20))
     let shared = noise(200_000)
     for index in 0..<300 { try store.put(shared, for: "s\(index)") }

@@ -138,7 +138,7 @@ struct GoldenCheckpoint {
     expectRefusals(of: bytes, covered: 4096..<bytes.count) { GoldenCheckpoint.read($0) != nil }
   }
 
-  @Test func bytesBetweenHeaderAndBodyAreOfNoImportance() throws {
+  @Test func bytesBetweenHeaderAndBodyAreIgnored() throws {
     var bytes = try GoldenCheckpoint.make().bytes
     for index in 1024..<4096 { bytes[index] = 0xA5 }
     #expect(GoldenCheckpoint.read(bytes) != nil)

@@ -54,7 +54,7 @@ import Testing
     #expect(Counters([UInt8](repeating: 0, count: 4096)) == nil)
   }
 
-  @Test func numbersThatCannotBeTrueOverflowNothing() throws {
+  @Test func implausibleCountersAreClampedWithoutOverflow() throws {
     var absurd = counters
     absurd.hits = .max
     absurd.openKind = .max

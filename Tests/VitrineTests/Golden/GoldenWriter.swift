@@ -29,7 +29,7 @@ final class GoldenWriter {
   }
 
   func run() throws {
-    try putWhatIsMoved()
+    try putEntriesThatCompactionMoves()
     try store.close()
     options.compressionLevel = 1
     store = try world.open(folder + "/store", options)
@@ -115,7 +115,7 @@ final class GoldenWriter {
   }
 
   /// Entries among removed ones: compaction copies them.
-  private func putWhatIsMoved() throws {
+  private func putEntriesThatCompactionMoves() throws {
     for index in 0..<100 {
       try put(GoldenEntry("moved/\(index)", .original, .text, 2000, index))
       var bitmap = GoldenEntry("moved/\(index)", Self.row, .rows, Self.layout.byteCount, index)

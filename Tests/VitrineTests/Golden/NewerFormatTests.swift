@@ -54,7 +54,7 @@ import Testing
     try expectRefused("without STORE")
   }
 
-  @Test func aDamagedNumberInStoreIsNotALaterOneEither() throws {
+  @Test func damagedVersionInStoreIsNotALaterVersion() throws {
     try #require(Self.presents.first).unpack(into: folder.path)
     var bytes = try Files.read(folder.store + "/STORE")
     for start in [0, StoreIdentity.secondCopy] { bytes[start + 8] += 1 }
@@ -83,7 +83,7 @@ import Testing
   }
 
   /// Only an intact header states a later version; a damaged number states nothing.
-  @Test func aDamagedNumberIsNotALaterOne() throws {
+  @Test func damagedVersionInACheckpointIsNotALaterVersion() throws {
     try #require(Self.presents.first).unpack(into: folder.path)
     for name in try Files.below(folder.store + "/checkpoints") {
       var bytes = try Files.read("\(folder.store)/checkpoints/\(name)")

@@ -230,7 +230,7 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
     try store.close()
   }
 
-  @Test func anEntryWhoseHeadWasDamagedSinceItsCheckGivesNoBlobAndIsDropped() throws {
+  @Test func entryWithAHeadDamagedAfterItsCheckIsDropped() throws {
     let store = try open()
     let metadata = Array("told by nobody".utf8)
     try store.put(noise(30_000), for: "a", options: PutOptions(metadata: metadata))

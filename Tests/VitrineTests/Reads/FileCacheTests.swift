@@ -85,7 +85,7 @@ import Testing
   }
 
   /// A segment without a name was retired, or its file was removed from outside: then nothing is durable.
-  @Test func flushOfASegmentWhoseFileIsGoneFails() throws {
+  @Test func flushOfASegmentWithoutItsFileFails() throws {
     let folder = try TemporaryFolder()
     let store = try TestWorld(resources: Resources(files: FileCache { 0 })).open(
       folder.store, StoreOptions(byteBudget: 8 << 20, segmentByteCount: 64 << 10))

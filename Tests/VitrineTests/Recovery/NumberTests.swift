@@ -90,7 +90,7 @@ import Testing
     try store.close()
   }
 
-  @Test func aStoreWhoseOpeningsHaveNoNumberLeftIsOnlyRead() throws {
+  @Test func storeWithoutAFreeOpeningNumberIsReadOnly() throws {
     var image = try used()
     for (path, bytes) in image where path.hasPrefix("wal/") {
       guard var header = bytes.withUnsafeBytes({ WALFileHeader($0) }) else { continue }

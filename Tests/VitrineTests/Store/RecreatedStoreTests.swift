@@ -128,7 +128,7 @@ import Testing
   }
 
   /// The folder goes while the list is read.
-  @Test(arguments: [false, true]) func retainMeetsTheDeletionInItsMidst(_ recreates: Bool) throws {
+  @Test(arguments: [false, true]) func folderDeletedDuringRetainServesNoEntry(_ recreates: Bool) throws {
     let store = try lost.open(recreates: recreates)
     let (first, path) = (store.core, lost.folder.store)
     let names = (0..<3).lazy.map { number -> String in
