@@ -54,7 +54,7 @@ extension CrashWorkload {
   }
 
   static let removals = CrashWorkload(
-    "removals", summary: "one, several, those of a prefix, of a style, of a name, those outside a set, and all"
+    "removals", summary: "removals of keys, of a URL, a style or a prefix, by a predicate, of all but a set, and of all"
   ) { store, numbers in
     for number in 0..<8 {
       let name = numbers.chance(50) ? "a/\(number)" : "b/\(number)"
@@ -120,7 +120,7 @@ extension CrashWorkload {
 
   /// More styles than stand in one run of the key table.
   static let crowd = CrashWorkload(
-    "crowd", summary: "a URL with many styles, two of them with one tag, which its originals take with them"
+    "crowd", summary: "a URL with many styles, two of them with one tag; new originals remove the styles"
   ) { store, numbers in
     let styles = ((0..<36).map { "w\($0)" } + ["square-63", "square-320"]).compactMap { Style($0) }
     try store.put("a", RecordedStore.bytes(700, 1), synced: true)

@@ -3,7 +3,7 @@ import Vitrine
 extension CrashWorkload {
   /// Frames with such a long name or so many metadata do not fit into the rest of most log files.
   static let extremes = CrashWorkload(
-    "extremes", summary: "no name and the longest, metadata as long as can be, bitmaps at pages; synced unless told",
+    "extremes", summary: "empty and longest names, longest metadata, page-aligned bitmaps; synced by default",
     options: StoreOptions(byteBudget: 12 << 20, durability: .synced, segmentByteCount: 256 << 10, policy: .fifo)
   ) { store, numbers in
     let names = ["", "short", String(repeating: "/long", count: 13_107)]

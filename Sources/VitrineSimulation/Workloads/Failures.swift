@@ -3,7 +3,7 @@ import Vitrine
 // The disk fails during these workloads, and the power is lost at any moment of the store's reaction.
 extension CrashWorkload {
   static let failedSyncs = failing(
-    "failed-syncs", summary: "syncs that fail, whose pages only look written; then the store is opened again"
+    "failed-syncs", summary: "failed syncs, after which pages only look written; then the store is opened again"
   ) { store, numbers in
     let disk = store.world.disk
     for life in 0..<3 {

@@ -44,7 +44,7 @@ extension CrashWorkload {
   }
 
   static let compaction = CrashWorkload(
-    "compaction", summary: "sparse segments taken apart, shared payloads and styles among them"
+    "compaction", summary: "compaction of sparse segments, with shared payloads and styles"
   ) { store, numbers in
     guard let small = Style("small") else { return }
     func style(_ number: Int) -> Style { number % 3 == 0 ? .original : small }
@@ -71,7 +71,7 @@ extension CrashWorkload {
   }
 
   static let logTurns = CrashWorkload(
-    "log-turns", summary: "the log goes through its files, with checkpoints at any time"
+    "log-turns", summary: "the log rotates through its files, with checkpoints at any time"
   ) { store, numbers in
     // The log's files are 32 KiB: each synced put fills a good part of one; buffered ones leave several of them
     // unsynced.
@@ -151,7 +151,7 @@ extension CrashWorkload {
   }
 
   static let reopening = CrashWorkload(
-    "reopening", summary: "closed and opened again, the next opening continuing the log of the last"
+    "reopening", summary: "the store is closed and opened again; each opening continues the log of the previous one"
   ) { store, numbers in
     for number in 0..<9 {
       let name = "k\(numbers.below(4))"

@@ -2,7 +2,7 @@ import Vitrine
 
 extension CrashWorkload {
   static let batches = CrashWorkload(
-    "batches", summary: "puts and removals that happen together"
+    "batches", summary: "batches of puts and removals"
   ) { store, numbers in
     try store.put("k0", RecordedStore.bytes(300, 1), synced: true)
     for number in 0..<4 {
@@ -21,7 +21,7 @@ extension CrashWorkload {
   }
 
   static let largeBatch = CrashWorkload(
-    "large-batch", summary: "more together than a file of the log holds"
+    "large-batch", summary: "batches larger than a log file"
   ) { store, numbers in
     try store.put("first", RecordedStore.bytes(300, 1), synced: true)
     let count = 250 + numbers.below(120)

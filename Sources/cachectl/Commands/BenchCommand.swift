@@ -24,7 +24,7 @@ enum BenchCommand: Command {
   static func run(_ arguments: Arguments, _ output: Output) throws -> ExitStatus {
     if isDebugBuild() {
       throw Failure(
-        "this is a debug build, whose numbers mean nothing; build with 'swift build -c release'",
+        "the numbers of a debug build mean nothing; build with 'swift build -c release'",
         status: .usage)
     }
     let word = arguments.positional(0)

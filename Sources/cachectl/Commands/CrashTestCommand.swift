@@ -7,9 +7,9 @@ enum CrashTestCommand: Command {
   private static let seed = Option("seed", value: "N", "repeat the run that printed this seed")
   private static let states = Option("states", value: "N", "distinct states to inspect (20,000)")
   private static let faults = Option("faults", value: "N", "faults of the disk to inject (a tenth of the states)")
-  private static let workload = Option("workload", value: "NAME", "only this one of those below")
-  private static let time = Option("time", value: "SECONDS", "stop after this time, finished or not")
-  private static let required = Option("require", "fail if that many were not reached in the time")
+  private static let workload = Option("workload", value: "NAME", "run only this workload, of the list below")
+  private static let time = Option("time", value: "SECONDS", "stop after this time, even if unfinished")
+  private static let required = Option("require", "fail if required states, faults or calls are not reached")
   private static let some = Option("require-some", "go on until each workload has a state and a fault")
   private static let threads = Option("threads", value: "N", "number of threads (one for each processor)")
   private static let place = Option("repeat", value: "PLACE", "inspect a violation's place again; needs its --seed")
@@ -23,14 +23,14 @@ enum CrashTestCommand: Command {
         + "content is compared with its promises. Some recoveries are interrupted too. Then the workloads run "
         + "again with single faults and pairs: calls that fail or lie, a disk that another program fills, a folder "
         + "that is moved away, a clock that steps, damage of the closed store.",
-      "States are distinct if another set of writes has arrived, whatever the bytes. A state is inspected again if "
-        + "more was promised. The exit status is 1 if a promise was broken. Then a story and the command that "
-        + "repeats it are printed, also if the store traps, or does nothing for two minutes. Numbers not reached are "
-        + "listed at the end.",
+      "Two states are distinct if different sets of writes have reached the disk, even with equal bytes. A state is "
+        + "inspected again if the store had promised more. The exit status is 1 if a promise was broken. Then a story "
+        + "and the command that repeats it are printed, also if the store traps, or does nothing for two minutes. "
+        + "Numbers not reached are listed at the end.",
       "Workloads: \(CrashWorkload.all.map { "\($0.name) (\($0.summary))" }.joined(separator: "; ")).",
-      "In each workload's first round every moment is cut in all ways, and every call to the disk fails, first in one "
-        + "way, then in the others, up to its share of states and faults. The table shows how many moments, calls and "
-        + "ways were cut, struck and tried, and of how many.",
+      "In each workload's first round, power is lost at every moment in all ways, and every call to the disk fails, "
+        + "first in one way, then in the others, up to the workload's share of states and faults. The table shows the "
+        + "numbers of moments cut, calls struck and ways tried, each of its total.",
       "With --json: seed, seconds, states_distinct, looks, double_crashes, recoveries, recoveries_left_out, faults, "
         + "fault_pairs, calls, calls_struck, moments, moments_cut, ways, ways_tried, rounds_left_out, "
         + "not_reached and untouched (lists of lines), violations (a number), found (a list of place, "

@@ -7,9 +7,9 @@ enum ExportCommand: Command {
     name: "export", summary: "write every value into a folder, one file each",
     positionals: [.required("STORE"), .required("FOLDER")], options: [.reads, .json],
     notes: [
-      "FOLDER is made if it is missing. A key's file is FOLDER/STYLE/URL, the URL split at its slashes. Nothing is "
-        + "written outside FOLDER whatever a URL says, symbolic links inside it are not followed, and a file that is "
-        + "already there is left alone and named on stderr (exit status 1).",
+      "FOLDER is made if it is missing. A key's file is FOLDER/STYLE/URL, the URL split at its slashes. No URL "
+        + "leads outside FOLDER. Symbolic links inside FOLDER are not followed. A file that already exists is not "
+        + "overwritten: it is named on stderr, and the exit status is 1.",
       "Two keys never share a file, and the key can be read back from the path. %XX stands for a byte that file "
         + "systems reserve or that is not UTF-8. %e is an empty name. A name with an extension is a file, one without "
         + "is a folder; otherwise %d after it marks the folder and %f the file. A name of more "

@@ -6,17 +6,17 @@
   enum FetchCommand: Command {
     private static let style = Option(
       "style", value: "S", isRepeatable: true,
-      "what to make of the pictures: square-100, rectangle-320x240, rounded-60x60-r30@2x, ...; 'original' when left out"
+      "the style to draw: square-100, rectangle-320x240, rounded-60x60-r30@2x, ...; 'original' by default"
     )
     private static let output = Option(
       "output", value: "FILE", "write the picture to FILE, in the format of its name: .png, .jpg or .webp")
-    private static let key = Option("key", value: "K", "what the picture is kept by, instead of its URL")
+    private static let key = Option("key", value: "K", "the key that the picture is stored under, instead of its URL")
     private static let header = Option(
-      "header", value: "NAME:VALUE", isRepeatable: true, "send this along with each request")
+      "header", value: "NAME:VALUE", isRepeatable: true, "a header to send with each request")
     private static let keep = Option(
       "keep", value: Keeping.byName.map(\.name).joined(separator: "|"),
-      "what stays in the store; automatic: both, but for originals that are large beside what was made of them")
-    private static let timeout = Option("timeout", value: "SECONDS", "give up after so long without a byte (30)")
+      "the pictures to store; automatic: both, without originals that are large compared with their styled pictures")
+    private static let timeout = Option("timeout", value: "SECONDS", "time limit without a received byte (30)")
 
     static let specification = CommandSpecification(
       name: "fetch", summary: "load pictures by HTTP, in styles, through the store",
@@ -25,19 +25,20 @@
         style, output, key, .cache, header, keep, timeout, .budget, .entries, .policy, .reads, .json,
       ],
       notes: [
-        "A picture comes from the store where it is kept in that style, else it is made from the original in the store, "
-          + "else from the network; what is made is kept. One line for each URL and style says where from (styled, "
-          + "original, network; memory for a URL that is named twice), and how many requests, bytes and decodes that "
-          + "took. Styles of one URL share its download. A URL of '-' reads URLs from stdin, one a line. A store that is "
-          + "not there is made; budgets and policy are kept in the store, as with put.",
-        "Styles: original, square-A, rectangle-AxB, rounded-AxB-rR, rounded-AxB-rR-bW (a border), with -fit to see the "
-          + "whole picture, then @2x or any scale, then a pixel format such as :RGB565. Lengths are points: pixels at "
-          + "@1x. free-NAME.vN styles can only be drawn by the program that they belong to.",
-        "What fails is named on stderr, the others go on, and the exit status is 1. --output and --key go with one URL, "
-          + "--output with one style; an original is written as it came where FILE is of its format. SIGINT (Ctrl-C) ends "
-          + "it early with status 3; what has come is kept.",
+        "A picture in the requested style comes from the store. If it is missing, it is drawn from the original in the "
+          + "store, or else from a download, and stored. One line for each URL and style shows the source (styled, "
+          + "original, network; memory for a repeated URL) and the number of requests, bytes and decodes. Styles of "
+          + "one URL share its download. A URL of '-' reads URLs from stdin, one a line. A missing store is made. "
+          + "Budgets and policy are kept in the store, as with put.",
+        "Styles: original, square-A, rectangle-AxB, rounded-AxB-rR, rounded-AxB-rR-bW (a border), with -fit to show "
+          + "the whole picture, then @2x or any scale, then a pixel format such as :RGB565. Lengths are points: "
+          + "pixels at @1x. free-NAME.vN styles can only be drawn by the program that they belong to.",
+        "If a picture fails, stderr names it, the other pictures are still loaded, and the exit status is 1. --key "
+          + "needs a single URL, and --output a single URL and style. If FILE has the format of the original, the "
+          + "original is copied unchanged. SIGINT (Ctrl-C) ends the command early with status 3. Pictures loaded "
+          + "before stay in the store.",
         "With --json, an array of objects: url, style, key (if not the URL), source, width, height, requests, "
-          + "bytes_received, decodes, milliseconds; for one that failed error, and null for what is not known.",
+          + "bytes_received, decodes, milliseconds. A failed picture has error, and null for unknown values.",
       ],
       examples: [
         .init("cachectl fetch photos.cache https://example.org/a.jpg", "load a picture and keep it"),

@@ -5,8 +5,8 @@
   extension Option {
     static let cache = Option(
       "cache", value: ImageRequest.CachePolicy.byName.map(\.name).joined(separator: "|"),
-      "what is kept and fresh (use), the network anyway (reload), never the network (only), ask whether it has changed "
-        + "(revalidate), or what is kept where the network fails (stale-if-error)")
+      "load from the store if fresh (use), always from the network (reload), never from the network (only), "
+        + "after asking the server for a change (revalidate), or from the store if the network fails (stale-if-error)")
   }
 
   extension ImageRequest.CachePolicy {

@@ -5,28 +5,29 @@
 
   enum SheetCommand: Command {
     private static let output = Option(
-      "output", value: "FILE", "where to; its name ends in .png, .jpg or .webp (sheet.png)")
+      "output", value: "FILE", "the file to write; its name ends in .png, .jpg or .webp (sheet.png)")
     private static let limit = Option("limit", value: "N", "show at most N (200)")
-    private static let side = Option("size", value: "PIXELS", "the width that a picture may have, 64 to 1024 (176)")
+    private static let side = Option("size", value: "PIXELS", "the largest width of a picture, 64 to 1024 (176)")
 
     static let specification = CommandSpecification(
-      name: "sheet", summary: "draw what is in a store as one picture",
+      name: "sheet", summary: "draw the content of a store as one picture",
       positionals: [.required("STORE")],
       options: [
         output, Option("style", value: "S", "only keys of this style"), .prefix, limit, side, .reads, .json,
       ],
       notes: [
-        "A contact sheet: pictures and bitmaps in rows, what was used last first, and under each its URL (shortened), its "
-          + "style, its size in pixels, its format and its bytes. What is larger than its room is shown smaller, the rest "
-          + "pixel by pixel; transparent parts show a checkerboard. What is no picture, or cannot be decoded, is a marked "
-          + "box that says why. Works while another process writes. FILE is overwritten.",
-        "The exit status is 1 when an entry was damaged or lost; what just is no picture is no problem.",
+        "A contact sheet: pictures and bitmaps in rows, the most recently used first. Under each are its URL "
+          + "(shortened), its style, its size in pixels, its format and its bytes. Pictures larger than their cell are "
+          + "scaled down, others are shown pixel by pixel. Transparent parts show a checkerboard. An entry that is not "
+          + "a picture, or cannot be decoded, is a marked box with the reason. Works while another process writes. "
+          + "FILE is overwritten.",
+        "The exit status is 1 if an entry is damaged or lost. An entry that is not a picture does not change it.",
         "With --json: file, width, height, shown, entries (of that style and prefix), not_decoded, damaged.",
       ],
       examples: [
         .init("cachectl sheet photos.cache", "what does it look like?"),
         .init(
-          "cachectl sheet photos.cache --style square-100 --output squares.png", "the thumbnails, without the rest"),
+          "cachectl sheet photos.cache --style square-100 --output squares.png", "only the thumbnails"),
       ])
 
     /// A larger sheet would not be practical to view.
