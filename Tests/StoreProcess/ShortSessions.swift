@@ -1,8 +1,8 @@
 import Glibc
 import Vitrine
 
-/// Openings of a few changes each, of a store of its own in which most entries have expired. No expired entry is served or
-/// listed, none costs a lasting entry its place, and behind each opening the folder is inside its budget.
+/// Openings of a few changes each, of a store of its own in which most entries have expired. No expired entry is served
+/// or listed, none costs a lasting entry its place, and behind each opening the folder is inside its budget.
 final class ShortSessions: @unchecked Sendable {
   private static let budgets = [4 << 20, 3 << 20]
   private static let lasting = 20

@@ -1,8 +1,8 @@
 import Glibc
 import Vitrine
 
-/// `stress [LOAD…] SECONDS [FOLDER [BUDGET]]`: exit status 0 when every promise was kept, 1 for a violation, 2 for wrong
-/// usage, 3 when it could not run. The folder must not exist, and is gone afterwards unless a promise was broken.
+/// `stress [LOAD…] SECONDS [FOLDER [BUDGET]]`: exit status 0 when every promise was kept, 1 for a violation, 2 for
+/// wrong usage, 3 when it could not run. The folder must not exist, and is gone afterwards unless a promise was broken.
 ///
 /// Loads:
 /// - `stalled`: a thousand clients that send nothing (``StalledClients``)

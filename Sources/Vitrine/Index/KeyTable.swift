@@ -176,9 +176,9 @@ package final class KeyTable: @unchecked Sendable {
     }
   }
 
-  /// The number of the last change of a crowded URL: an entry that an original may outdate was entered, replaced or moved.
-  /// As long as it stays, the URL has no such entry but those that it had. Nil for a URL that has few styles, or none that
-  /// an original may outdate.
+  /// The number of the last change of a crowded URL: an entry that an original may outdate was entered, replaced or
+  /// moved. As long as it stays, the URL has no such entry but those that it had. Nil for a URL that has few styles, or
+  /// none that an original may outdate.
   package func lastChange(_ hash: KeyHash) -> UInt64? {
     withShard(hash.shard) { $0.pointee.crowds?.lastChange(hash) }
   }

@@ -20,8 +20,8 @@ package final class RecencyClock: @unchecked Sendable {
   /// Each on a cache line of its own.
   private let counter: UnsafeMutablePointer<Atomic<UInt32>>
   private let generation: UnsafeMutablePointer<Atomic<UInt64>>
-  /// Whether threads take more than one stamp at a time. Without it, stamps are in order between all threads. Set before
-  /// the clock is used.
+  /// Whether threads take more than one stamp at a time. Without it, stamps are in order between all threads. Set
+  /// before the clock is used.
   @exclusivity(unchecked) package var givesBlocks = false
 
   package init() {

@@ -1,5 +1,5 @@
-/// The events by which upkeep decides whether the store is quiet enough to compact, and whether a checkpoint is due. Times
-/// are nanoseconds by the monotonic clock.
+/// The events by which upkeep decides whether the store is quiet enough to compact, and whether a checkpoint is due.
+/// Times are nanoseconds by the monotonic clock.
 struct QuietWatch {
   private var bytesPut = 0
   private var lastPut: UInt64 = 0

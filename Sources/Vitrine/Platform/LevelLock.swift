@@ -15,8 +15,8 @@ protocol LockLevel {
 /// A lock and the state that it guards, which is reachable only through a token.
 ///
 /// A function that needs the lock takes the token as a parameter, so the compiler checks each call. A token exists only
-/// in ``withLock(_:)``: no other file can make one, no code can copy one, and a borrowed one cannot be kept. Debug builds
-/// also check the order of the levels.
+/// in ``withLock(_:)``: no other file can make one, no code can copy one, and a borrowed one cannot be kept. Debug
+/// builds also check the order of the levels.
 ///
 /// Invariant: `state` is initialized memory of this lock alone, and is touched only under the mutex.
 final class LevelLock<Level: LockLevel, State: ~Copyable>: @unchecked Sendable {
@@ -68,7 +68,8 @@ final class LevelLock<Level: LockLevel, State: ~Copyable>: @unchecked Sendable {
   }
 }
 
-/// Debug builds note the ranks that a thread holds, and stop where it takes a lock out of order. Release builds do nothing.
+/// Debug builds note the ranks that a thread holds, and stop where it takes a lock out of order. Release builds do
+/// nothing.
 enum LockOrder {
   #if DEBUG
     /// One bit for each rank that the thread holds.

@@ -1,8 +1,8 @@
-/// The writer's side of a catalog: the accounts of index and segments, and the changes. Live and replayed changes use the
-/// same ``apply(_:sequence:isChecked:)``, so recovery arrives at the writer's state.
+/// The writer's side of a catalog: the accounts of index and segments, and the changes. Live and replayed changes use
+/// the same ``apply(_:sequence:isChecked:)``, so recovery arrives at the writer's state.
 ///
-/// It cannot be copied, like the ``SegmentAccounts`` in it: a loaded store has it, then the state behind the store's commit
-/// lock.
+/// It cannot be copied, like the ``SegmentAccounts`` in it: a loaded store has it, then the state behind the store's
+/// commit lock.
 package struct CatalogWriter: ~Copyable {
   package let catalog: Catalog
   package var segments: SegmentAccounts

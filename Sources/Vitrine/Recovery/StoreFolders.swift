@@ -38,8 +38,8 @@ package struct StoreFolders: Sendable {
     root.isStillNamed() && wal.isStillNamed() && segments.isStillNamed() && checkpoints.isStillNamed()
   }
 
-  /// Opens the file of a segment, and maps it if `maps`, as far as file and segment reach. If the process has no mapping
-  /// left, the segment stays unmapped.
+  /// Opens the file of a segment, and maps it if `maps`, as far as file and segment reach. If the process has no
+  /// mapping left, the segment stays unmapped.
   package func open(
     _ segment: Segment, _ accounts: borrowing SegmentAccounts, access: FileAccess, maps: Bool, account: StorageAccount
   ) throws(SystemError) {

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// One segment file, as the writer knows it. Its account, which changes with the records in it, is reachable through the
-/// ``SegmentAccounts`` alone; readers use the ``SegmentTable``.
+/// One segment file, as the writer knows it. Its account, which changes with the records in it, is reachable through
+/// the ``SegmentAccounts`` alone; readers use the ``SegmentTable``.
 ///
 /// Invariant: `storage` is set before other threads know the segment, or by the only writer while no entry names it.
 /// `ledger` is initialized memory of this segment until deinit, and only code with the accounts touches it.

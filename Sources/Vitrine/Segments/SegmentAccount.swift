@@ -195,8 +195,8 @@ package struct SegmentFill {
   }
 
   /// Revokes ``lend(_:)``: the head is about to be written, ``SegmentAccount/filled(_:isCarried:)`` follows, and no
-  /// mark passes any more. It is pending for the commit too. Returns true if a mark has passed. It says that the record is durable, so the segment must
-  /// be synced before a frame names the record (rule 4).
+  /// mark passes any more. It is pending for the commit too. Returns true if a mark has passed. It says that the record
+  /// is durable, so the segment must be synced before a frame names the record (rule 4).
   package mutating func takeBack(_ reservation: Reservation) -> Bool {
     unfilled.append(reservation.offset)
     pendingCount += 1

@@ -233,8 +233,8 @@ package final class SegmentTable: @unchecked Sendable {
 
 /// The writer's side of a segment table: it alone changes the table and reaches the accounts of the segments.
 ///
-/// It cannot be copied. A loaded store has it, then the state behind the store's commit lock, so the compiler checks that
-/// each access holds that lock.
+/// It cannot be copied. A loaded store has it, then the state behind the store's commit lock, so the compiler checks
+/// that each access holds that lock.
 package struct SegmentAccounts: ~Copyable {
   package let table: SegmentTable
   private var freeSlots: [Int] = []
@@ -270,7 +270,8 @@ package struct SegmentAccounts: ~Copyable {
   /// Everything before this offset of the segment is taken.
   mutating func raiseTail(_ slot: Int, to end: Int) { account(slot)?.pointee.fill.raiseTail(to: end) }
 
-  /// The frame `sequence` has killed a key record or a payload. Returns true if a sealed segment has no live record left.
+  /// The frame `sequence` has killed a key record or a payload. Returns true if a sealed segment has no live record
+  /// left.
   mutating func killLive(_ slot: Int, units: Int, sequence: UInt64) -> Bool {
     guard let account = account(slot) else { return false }
     account.pointee.live.kill(units: units, sequence: sequence)

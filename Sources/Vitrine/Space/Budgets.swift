@@ -76,7 +76,8 @@ final class Budgets: StorePart {
   }
 
   /// Retires spares that are larger than segments are. A crash between the frames that make and open the segment of one
-  /// large record leaves such a spare: as an ordinary segment it would take room that batches and other large records need.
+  /// large record leaves such a spare: as an ordinary segment it would take room that batches and other large records
+  /// need.
   func giveUpLargeSpares() {
     try? upkeepLock.withLock { upkeep throws(StoreError) in try retirement.giveUpSpares(upkeep) }
   }

@@ -1,7 +1,7 @@
 /// The account of every byte that the folder takes on the disk.
 ///
-/// Every file counts by the size that the file system reports. Code that takes more bytes first asks ``admits(_:)``, and
-/// enters the bytes taken before it releases the upkeep lock.
+/// Every file counts by the size that the file system reports. Code that takes more bytes first asks ``admits(_:)``,
+/// and enters the bytes taken before it releases the upkeep lock.
 struct Ledger {
   enum Part: Int, CaseIterable {
     /// `STORE`, `LOCK`, `COUNTERS` and `CACHEDIR.TAG`.

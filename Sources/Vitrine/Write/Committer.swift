@@ -73,8 +73,8 @@ final class Committer: StorePart {
     }
   }
 
-  /// Notes that the records of the operations are written, where that was left to the commit. Comes first under the lock:
-  /// the marks pass no record that is not filled, and a checkpoint that the commit needs may wait for the marks.
+  /// Notes that the records of the operations are written, where that was left to the commit. Comes first under the
+  /// lock: the marks pass no record that is not filled, and a checkpoint that the commit needs may wait for the marks.
   private func noteFilled(_ operations: [PendingOperation], _ held: borrowing CommitLock.Held) {
     for index in operations.indices {
       guard let reservation = operations[index].record?.reservation else { continue }

@@ -92,9 +92,9 @@ final class Putter: StorePart {
   /// Reserves room and fills it. If the put must be durable and its frame does not carry it, syncs its segment. The
   /// room that was lent to `body` holds the payload already.
   ///
-  /// With `commitsNext`, the put is committed next and alone: then the commit notes that the room is filled, which spares
-  /// the put an acquisition of the commit lock. A batch must not leave that to its commit: its earlier records would hold
-  /// back the marks, and with them the log (rule 6), while the log must make room for the later ones.
+  /// With `commitsNext`, the put is committed next and alone: then the commit notes that the room is filled, which
+  /// spares the put an acquisition of the commit lock. A batch must not leave that to its commit: its earlier records
+  /// would hold back the marks, and with them the log (rule 6), while the log must make room for the later ones.
   func place(
     _ put: PreparedPut, durability: Durability, body: UnfinishedBody? = nil, commitsNext: Bool = false
   ) throws(StoreError) -> PendingOperation {

@@ -19,8 +19,8 @@ public struct CrashExplorer: Sendable {
   public var faults: Int
   /// The time limit in seconds. Nil: none.
   public var seconds: Double?
-  /// Whether the exploration goes on after the time limit with the workloads that have no state or no fault yet, until each
-  /// has one. Then the result does not depend on how fast the machine is.
+  /// Whether the exploration goes on after the time limit with the workloads that have no state or no fault yet, until
+  /// each has one. Then the result does not depend on how fast the machine is.
   public var touchesAll = false
   /// The number of rounds that run at once, one of them on the caller's thread; more than there are processors gain
   /// nothing.

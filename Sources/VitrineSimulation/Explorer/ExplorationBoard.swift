@@ -86,7 +86,8 @@ final class ExplorationBoard: Sendable {
     state.isStopped || state.report.violations.count >= ExplorationBoard.mostViolations
   }
 
-  /// Whether a workload gets no more states, or no more faults. After the time limit, ``CrashExplorer/touchesAll`` decides.
+  /// Whether a workload gets no more states, or no more faults. After the time limit, ``CrashExplorer/touchesAll``
+  /// decides.
   private func isOver(_ state: State, _ kind: Task.Kind, _ index: Int) -> Bool {
     if isEnded(state) { return true }
     if clock.monotonicNanoseconds() < deadline { return false }

@@ -1,8 +1,8 @@
 import CZstd
 import Vitrine
 
-/// The files of a store in one piece: for each the length of its name and its own, 4 bytes each, then its name, then its
-/// bytes; all of that compressed by zstd.
+/// The files of a store in one piece: for each the length of its name and its own, 4 bytes each, then its name, then
+/// its bytes; all of that compressed by zstd.
 package struct StoreArchive {
   package let files: [String: [UInt8]]
 

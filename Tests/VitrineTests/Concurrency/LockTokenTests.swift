@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// The compiler rejects code that reaches guarded state without its lock. Each snippet is compiled with the sources of the
-/// locks alone.
+/// The compiler rejects code that reaches guarded state without its lock. Each snippet is compiled with the sources of
+/// the locks alone.
 @Suite struct LockTokenTests {
   private static let setup = """
     enum Level: LockLevel { static var rank: UInt { 0 } }
