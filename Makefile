@@ -139,7 +139,7 @@ fuzz: setup ## Feed hostile bytes to parsers, stores and the tool: TARGET=all TI
 coverage: setup ## Run the tests and show their coverage; fails if it is less than 95 % of the engine
 	@scripts/coverage
 
-docs: setup ## Make the reference as a web site
+docs: setup ## Make the reference of the three libraries as a web site
 	@scripts/docs
 
 clean: ## Remove everything that the goals above made

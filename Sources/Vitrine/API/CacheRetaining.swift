@@ -52,7 +52,7 @@ extension CacheStore {
 }
 
 extension AsyncCacheStore {
-  /// The `async` form of ``CacheStore/retain(only:prefix:durability:)``.
+  /// The `async` form of `CacheStore.retain(only:prefix:durability:)`.
   @discardableResult
   public func retain(
     only urls: some Swift.Sequence<String> & Sendable, prefix: String = "", durability: Durability? = nil

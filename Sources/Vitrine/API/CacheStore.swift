@@ -152,7 +152,7 @@ public final class CacheStore: Sendable {
   }
 
   /// Looks up many keys, overlapping the memory latency: several times as fast for each key as
-  /// ``get(_:style:source:_:)`` on large stores. Calls `body` once for each key, in order, with nil on a miss.
+  /// `get(_:style:source:_:)` on large stores. Calls `body` once for each key, in order, with nil on a miss.
   /// `sources[i]` is the source that the entry of `keys[i]` must be made from; if it is nil or `sources` is shorter,
   /// any source matches.
   public func getMany<E: Error>(

@@ -11,7 +11,7 @@ extension CacheStore {
   /// most an eighth of the budget, but one of them is always admitted. If that room is used up, a drawing waits for
   /// others for at most 5 seconds, and then throws `noSpace`. It throws `noSpace` at once if it would wait for its own
   /// thread. Throws `aborted` if the key was removed meanwhile, alone or with others, `tooLarge` above 1 GiB, and the
-  /// errors of ``put(_:for:options:)``. Thread-safe.
+  /// errors of `put(_:for:options:)`. Thread-safe.
   public func draw<R>(
     _ key: CacheKey, layout: BitmapLayout, options: PutOptions = PutOptions(),
     _ body: (inout MutableRawSpan, BitmapLayout) throws -> R

@@ -71,7 +71,7 @@ public struct CacheKey: Sendable, Hashable {
 }
 
 extension CacheKey: Comparable {
-  /// Orders by URL, byte for byte, then by style, as ``CacheStore/keysInOrder(prefix:)``.
+  /// Orders by URL, byte for byte, then by style, as `CacheStore.keysInOrder(prefix:)`.
   public static func < (a: CacheKey, b: CacheKey) -> Bool {
     a.url == b.url ? a.style < b.style : a.url.lexicographicallyPrecedes(b.url)
   }

@@ -4,7 +4,7 @@ import Dispatch
 ///
 /// The values in the cache never exceed its limits: a value is inserted only after the dropped values are released.
 /// With several threads, each may still be releasing dropped values while others insert. The user defines the unit of
-/// cost; a pipeline uses ``Bitmap/memoryCost``. Thread-safe. Calls are O(1) and hold a lock for some dozens of
+/// cost; a pipeline uses `Bitmap.memoryCost`. Thread-safe. Calls are O(1) and hold a lock for some dozens of
 /// nanoseconds, except `removeAll` and calls that remove several values, which are O(values removed), and
 /// `removeAll(where:)`, which is O(values).
 public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {

@@ -1,7 +1,7 @@
 import Foundation
 import Vitrine
 
-/// The cache of downloaded data that an image loader uses. With it a ``CacheStore`` can replace the loader's own
+/// The cache of downloaded data that an image loader uses. With it a `CacheStore` can replace the loader's own
 /// cache.
 public protocol DataCaching: Sendable {
   /// Returns the data of a key, or nil if there is none.

@@ -1,7 +1,7 @@
 import Vitrine
 
 /// The storage of a pipeline's pictures: downloaded originals, and styled pictures. ``StoreStorage`` keeps them in a
-/// ``CacheStore``. An app with its own store, such as files or a database, conforms to this protocol.
+/// `CacheStore`. An app with its own store, such as files or a database, conforms to this protocol.
 ///
 /// Called from any thread, also concurrently. A call may take long, but must not block the thread pool of `async`
 /// code. If an entry cannot be read, it counts as missing. Throw errors only for failed changes.

@@ -20,7 +20,7 @@ extension StoreStorage {
     return StoredStyled(.encoded(.blob(blob)), metadata: blob.metadata)
   }
 
-  /// Returns the entry of the same key that looks most like `style`: see ``NearestStyle``. Costs one lookup for each
+  /// Returns the entry of the same key that looks most like `style`: see `NearestStyle`. Costs one lookup for each
   /// style of the store that has a size. The first call in a process also walks over the store's keys. The walk delays
   /// only calls that need its result.
   public func placeholder(_ style: ImageStyle, for key: String) async throws -> StoredStyled? {
@@ -37,7 +37,7 @@ extension StoreStorage {
 
   // MARK: Keeping
 
-  /// Puts the pictures in one batch. Throws ``StoreError``.
+  /// Puts the pictures in one batch. Throws `StoreError`.
   public func saveStyled(
     _ pictures: [StyledPicture], madeFrom original: Digest, for key: String
   ) async throws -> [StoredStyled] {
@@ -64,7 +64,7 @@ extension StoreStorage {
     return stored
   }
 
-  /// Changes the metadata of an entry. Throws ``StoreError``.
+  /// Changes the metadata of an entry. Throws `StoreError`.
   public func setMetadata(
     _ metadata: [UInt8], of style: ImageStyle, madeFrom original: Digest, for key: String
   ) async throws {
@@ -74,7 +74,7 @@ extension StoreStorage {
     }
   }
 
-  /// Draws into a segment of the store. Throws ``StoreError``, and errors of `draw`.
+  /// Draws into a segment of the store. Throws `StoreError`, and errors of `draw`.
   public func drawStyled(
     _ style: ImageStyle, layout: BitmapLayout, metadata: [UInt8], madeFrom original: Digest, for key: String,
     _ draw: @escaping @Sendable (inout MutableRawSpan) throws -> Void

@@ -1,6 +1,6 @@
 import Vitrine
 
-/// Keeps pictures in a ``CacheStore``: originals under their key in the style `original`, and styled pictures under
+/// Keeps pictures in a `CacheStore`: originals under their key in the style `original`, and styled pictures under
 /// the name of their style. A new original removes the styled pictures of the previous one. For an original that is
 /// not stored, an entry of the style ``originalNote`` holds its digest.
 ///
@@ -42,7 +42,7 @@ public struct StoreStorage: ImageStorage {
   }
 
   /// Puts an original. If its digest differs from the previous one, removes all styles of the key. Throws
-  /// ``StoreError``.
+  /// `StoreError`.
   public func saveOriginal(_ bytes: [UInt8], metadata: [UInt8], for key: String) async throws {
     let options = options(metadata)
     let isOther = try await threads.run { [self] in
@@ -61,7 +61,7 @@ public struct StoreStorage: ImageStorage {
   }
 
   /// Stores the digest of an original. If it differs from the previous one, removes all styles of the key. Throws
-  /// ``StoreError``.
+  /// `StoreError`.
   public func noteOriginal(_ digest: Digest, for key: String) async throws {
     let isOther = try await threads.run { [self] in
       if self.digest(for: key) == digest { return false }
@@ -72,7 +72,7 @@ public struct StoreStorage: ImageStorage {
     if isOther { await index.forget([key]) }
   }
 
-  /// Changes the metadata of an original. Throws ``StoreError``.
+  /// Changes the metadata of an original. Throws `StoreError`.
   public func setMetadata(_ metadata: [UInt8], ofOriginalFor key: String) async throws {
     _ = try await store.asynchronous.setMetadata(metadata, for: CacheKey(key))
   }
@@ -98,7 +98,7 @@ public struct StoreStorage: ImageStorage {
 
   // MARK: Keys
 
-  /// Removes all styles of the keys. Throws ``StoreError``.
+  /// Removes all styles of the keys. Throws `StoreError`.
   public func remove(_ keys: [String]) async throws {
     try await emptied {
       for key in keys { _ = try await store.asynchronous.removeAllStyles(key) }
@@ -108,7 +108,7 @@ public struct StoreStorage: ImageStorage {
     await index.forget(keys)
   }
 
-  /// Removes all keys except `keys`, or all keys with the prefix except those. O(entries). Throws ``StoreError``.
+  /// Removes all keys except `keys`, or all keys with the prefix except those. O(entries). Throws `StoreError`.
   public func retain(only keys: [String], prefix: String?) async throws {
     let store = store
     try await emptied { _ = try await store.asynchronous.retain(only: keys, prefix: prefix ?? "") }
