@@ -8,7 +8,6 @@ package struct StoreProbe {
   package var keyCount: Int { core.context.commitLock.withLock { held in held.state.index.keyCount } }
   package var blobCount: Int { core.context.commitLock.withLock { held in held.state.index.blobCount } }
   package var logicalByteCount: Int { core.context.commitLock.withLock { held in held.state.index.logicalByteCount } }
-  var liveByteCount: Int { core.context.commitLock.withLock { held in held.state.index.liveByteCount } }
   /// The number of the segment that is made next.
   package var nextSegment: UInt64 { core.context.commitLock.withLock { held in held.state.index.nextSegment } }
 
@@ -79,7 +78,6 @@ package struct StoreProbe {
   // MARK: Space
 
   var spares: [Segment] { core.context.commitLock.withLock { held in held.state.writable.spares } }
-  var spareCount: Int { core.context.commitLock.withLock { held in held.state.writable.spares.count } }
   /// Segments that take records now.
   var openSegments: [Segment] { core.context.commitLock.withLock { held in held.state.writable.allOpen } }
   var segmentByteCount: Int { core.context.commitLock.withLock { held in held.state.segmentByteCount } }

@@ -5,8 +5,8 @@ import Synchronization
 ///
 /// Readers use only the descriptors, in memory that never moves. A descriptor is filled before the first location that
 /// names it is published through the index, and emptied only after the last one was taken out and no reader has it
-/// pinned: readers pin (``pin(_:)``) under the same shard lock under which they found the location. Only the
-/// ``SegmentAccounts`` change the table.
+/// pinned: readers pin (``pin(_:)``) under the same shard lock under which they found the location. Any thread may raise
+/// a mark or count a miss; only the ``SegmentAccounts`` change anything else.
 ///
 /// A descriptor is 64 bytes: address of the mapping (atomic; 0 without one), readable bytes (atomic), offset below
 /// which live records are vouched for (atomic), segment id, the first sequence number that counts (older records
@@ -281,7 +281,7 @@ package struct SegmentAccounts: ~Copyable {
   /// Whether there is a segment in the slot that reaches to `end`.
   func reaches(_ slot: Int, _ end: Int) -> Bool { account(slot).map { end <= $0.pointee.byteCount } ?? false }
 
-  /// The account of the segment in a slot. No reference is counted.
+  /// The account of the segment in a slot.
   @inline(__always)
   private func account(_ slot: Int) -> UnsafeMutablePointer<SegmentAccount>? {
     slot < table.segments.count ? table.segments[slot]?.account(self) : nil

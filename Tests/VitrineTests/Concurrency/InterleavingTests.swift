@@ -241,7 +241,7 @@ import Testing
     while store.probe.checkpointByteCount(moreSegments: CatalogWriter.spareSegments + 1)
       <= store.probe.checkpointRoom
     {
-      try core.supply.makeSpares(store.probe.spareCount + 1)
+      try core.supply.makeSpares(store.probe.spares.count + 1)
     }
     for number in 0..<CatalogWriter.spareSegments + 4 {
       let writer = try store.writer(for: "k")

@@ -58,7 +58,7 @@ import Testing
     let core = store.core
     let before = store.probe.checkpointRoom
     while store.probe.checkpointRoom == before {
-      try core.supply.makeSpares(store.probe.spareCount + 1)
+      try core.supply.makeSpares(store.probe.spares.count + 1)
       try #require(store.probe.checkpointByteCount(moreSegments: 0) <= store.probe.checkpointRoom)
     }
     try store.checkpoint()
