@@ -102,7 +102,7 @@ let package = Package(
     .testTarget(name: "SimulationTests", dependencies: ["Vitrine", "VitrineSimulation"]),
     .testTarget(name: "DocumentationTests", dependencies: ["Vitrine", "VitrineImages", "VitrineSimulation"]),
     .executableTarget(
-      name: "store-process", dependencies: ["Vitrine", "VitrineSimulation"], path: "Tests/StoreProcess"),
+      name: "store-process", dependencies: ["Vitrine", "VitrineSimulation", "CacheCtlKit"], path: "Tests/StoreProcess"),
     .testTarget(name: "ProcessTests", dependencies: ["Vitrine", "FolderRemoval", "store-process"]),
   ],
   swiftLanguageModes: [.v6]

@@ -1,3 +1,4 @@
+import CacheCtlKit
 import Glibc
 
 /// The results of a run.

@@ -1,11 +1,13 @@
 /// Durations in classes a sixteenth of an octave wide: a percentile is accurate to about 5 %.
-struct LatencyHistogram {
+public struct LatencyHistogram: Sendable {
   private static let perOctave = 16
   private var counts = [Int](repeating: 0, count: 48 * perOctave)
-  private(set) var count = 0
-  private(set) var longest: UInt64 = 0
+  public private(set) var count = 0
+  public private(set) var longest: UInt64 = 0
 
-  mutating func add(_ nanoseconds: UInt64) {
+  public init() {}
+
+  public mutating func add(_ nanoseconds: UInt64) {
     let value = max(nanoseconds, 16)
     let octave = 63 - value.leadingZeroBitCount
     let index = octave * LatencyHistogram.perOctave + Int(value >> (UInt64(octave) - 4) & 15)
@@ -14,14 +16,14 @@ struct LatencyHistogram {
     longest = max(longest, nanoseconds)
   }
 
-  mutating func add(_ other: LatencyHistogram) {
+  public mutating func add(_ other: LatencyHistogram) {
     for index in counts.indices { counts[index] += other.counts[index] }
     count += other.count
     longest = max(longest, other.longest)
   }
 
   /// The nanoseconds that no more than the given share exceeded; 0 if there are no samples.
-  func percentile(_ share: Double) -> Double {
+  public func percentile(_ share: Double) -> Double {
     var left = Int((Double(count) * share).rounded(.up))
     for (index, count) in counts.enumerated() where count > 0 {
       left -= count
