@@ -31,6 +31,8 @@ let package = Package(
     .systemLibrary(
       name: "CXXHash", pkgConfig: "libxxhash",
       providers: [.apt(["libxxhash-dev"]), .brew(["xxhash"])]),
+    // For the traces that `cachectl replay` reads.
+    .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
     .target(name: "CVitrineSystem", dependencies: ["CXXHash"]),
     .target(
       name: "Vitrine", dependencies: ["CZstd", "CXXHash", "CVitrineSystem"],
@@ -56,7 +58,7 @@ let package = Package(
     .target(
       name: "CacheCtlTool",
       dependencies: [
-        "Vitrine", "VitrineSimulation", "CacheCtlKit",
+        "Vitrine", "VitrineSimulation", "CacheCtlKit", "CZstd", "CZlib",
         .target(name: "VitrineImages", condition: .when(traits: ["Images"])),
       ],
       path: "Sources/cachectl", exclude: ["Main"]),
@@ -87,6 +89,7 @@ let package = Package(
       name: "CacheCtlTests",
       dependencies: [
         "Vitrine", "VitrineImages", "VitrineSimulation", "CacheCtlKit", "CacheCtlTool", "cachectl", "LocalServer",
+        "CZstd", "CZlib",
       ]),
     // A decoder that misbehaves on request.
     .executableTarget(
