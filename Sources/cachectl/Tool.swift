@@ -8,7 +8,7 @@ package enum Tool {
     [
       StatCommand.self, VerifyCommand.self, CompactCommand.self, RepairCommand.self, DumpCommand.self,
       ListCommand.self, GetCommand.self, PutCommand.self, RemoveCommand.self, ImportCommand.self, ExportCommand.self,
-    ] + PictureCommands.all + [BenchCommand.self, CrashTestCommand.self, HelpCommand.self]
+    ] + PictureCommands.all + [BenchCommand.self, ReplayCommand.self, CrashTestCommand.self, HelpCommand.self]
 
   package static func run() -> ExitStatus {
     StandardStreams.prepare()

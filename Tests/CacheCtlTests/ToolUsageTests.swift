@@ -5,7 +5,10 @@ import Testing
 /// The messages of the tool before it touches any store.
 @Suite struct ToolUsageTests {
   static let commands =
-    ["stat", "verify", "compact", "repair", "dump", "ls", "get", "put", "rm", "import", "export", "bench", "help"]
+    [
+      "stat", "verify", "compact", "repair", "dump", "ls", "get", "put", "rm", "import", "export", "bench", "replay",
+      "help",
+    ]
     + PictureCommands.all.map { $0.specification.name }
 
   @Test(arguments: commands)

@@ -11,12 +11,18 @@ final class TemporaryFolder: Sendable {
   /// Makes the folder at `path`, which must not exist, or under a new name in the system's folder for temporary
   /// files.
   init(at wanted: String?) throws(Failure) {
-    let base = getenv("TMPDIR").map { String(cString: $0) } ?? "/var/tmp"
-    path = wanted ?? "\(base)/cachectl-bench-\(getpid())"
     var signals = TemporaryFolder.endingSignals()
     pthread_sigmask(SIG_BLOCK, &signals, nil)
-    guard mkdir(path, 0o700) == 0 else { throw .system("make", printable(Array(path.utf8))) }
+    path = try TemporaryFolder.make(at: wanted, for: "bench", in: "/var/tmp")
     try Threads.start { [path] in TemporaryFolder.removeOnSignal(path) }
+  }
+
+  /// Makes a folder at `path`, which must not exist, or under a new name in TMPDIR or else in `base`. Returns its path.
+  static func make(at path: String?, for command: String, in base: String) throws(Failure) -> String {
+    let base = getenv("TMPDIR").map { String(cString: $0) } ?? base
+    let path = path ?? "\(base)/cachectl-\(command)-\(getpid())"
+    guard mkdir(path, 0o700) == 0 else { throw .system("make", printable(Array(path.utf8))) }
+    return path
   }
 
   func remove() { FolderTree.remove(path) }

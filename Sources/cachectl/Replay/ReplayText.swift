@@ -1,0 +1,108 @@
+import CacheCtlKit
+
+/// The report of `replay` for people.
+enum ReplayText {
+  static func text(_ results: ReplayResults) -> String {
+    let requestCount = results.replays.first?.counts.requestCount ?? 0
+    var text = "\(results.traceName): \(Quantity.count(requestCount, "request", "requests"))"
+    if let totals = results.totals {
+      text += ", \(Quantity.count(totals.objectCount, "object", "objects")) of "
+      text += "\(Quantity.bytes(totals.distinctByteCount))"
+    }
+    text += "\n\n"
+    if !results.isComparison, results.replays.count == 1, let report = results.replays.first {
+      return text + single(report)
+    }
+    return text + comparison(results)
+  }
+
+  private static func single(_ report: ReplayReport) -> String {
+    var table = Table([.left, .left])
+    table.add(["policy", report.policy.name])
+    table.add(["budget", name(report.budget)])
+    table.add([
+      "misses",
+      "\(percent(report.counts.missRatio)) of the requests, \(percent(report.counts.byteMissRatio)) of the bytes",
+    ])
+    table.add(["live", live(report.usage)])
+    table.add(["on disk", "\(Quantity.bytes(report.usage.mostBytesOnDisk)) at most"])
+    table.add(["written", written(report)])
+    table.add(["evicted", Quantity.count(report.evictionCount, "entry", "entries")])
+    if report.refusedCount > 0 {
+      let requests = Quantity.count(report.refusedCount, "request", "requests")
+      table.add(["too large", "\(requests) of objects above what the budget can hold"])
+    }
+    let rate = Quantity.count(Int(report.putsPerSecond))
+    table.add(["puts", "\(rate) a second; \(latencies(report.puts))"])
+    table.add(["hits", latencies(report.gets)])
+    table.add(["in", Quantity.nanoseconds(report.seconds * 1e9)])
+    return table.text(indentation: "  ")
+  }
+
+  private static func live(_ usage: UsageSamples) -> String {
+    let end = Quantity.bytes(usage.liveByteCount)
+    return usage.wasFull
+      ? "\(Quantity.bytes(usage.averageLiveByteCount)) on average once full, \(end) at the end"
+      : "\(end) at the end; the store was never full"
+  }
+
+  private static func written(_ report: ReplayReport) -> String {
+    let engine = Quantity.fixed(report.engineAmplification, places: 3)
+    guard report.written != nil else { return "\(engine) bytes for each byte put, by the engine's count" }
+    let system = Quantity.fixed(report.writeAmplification, places: 3)
+    return "\(system) bytes for each byte put, by the system's count; \(engine) by the engine's"
+  }
+
+  private static func latencies(_ histogram: LatencyHistogram) -> String {
+    [
+      ("median", histogram.nanoseconds(0.5)), ("99.9 %", histogram.nanoseconds(0.999)),
+      ("longest", Int(histogram.longest)),
+    ].map { "\($0) \(Quantity.nanoseconds(Double($1)))" }.joined(separator: ", ")
+  }
+
+  private static func comparison(_ results: ReplayResults) -> String {
+    results.byBudget.map { budget, replays in
+      let simulations = results.simulations.filter { $0.budget == budget }
+      var table = Table([.left, .right, .right, .right, .right, .right, .right, .right])
+      table.add(["", "misses", "of bytes", "live", "on disk", "written", "put 50 %", "99.9 %"])
+      for replay in replays {
+        table.add([
+          replay.policy.name, percent(replay.counts.missRatio), percent(replay.counts.byteMissRatio),
+          Quantity.bytes(replay.usage.averageLiveByteCount), Quantity.bytes(replay.usage.mostBytesOnDisk),
+          Quantity.fixed(replay.writeAmplification, places: 2) + " x",
+          Quantity.nanoseconds(Double(replay.puts.nanoseconds(0.5))),
+          Quantity.nanoseconds(Double(replay.puts.nanoseconds(0.999))),
+        ])
+      }
+      for (capacity, title) in [
+        (SimulationReport.Capacity.live, "simulated, payload as the stores held on average"),
+        (.budget, "simulated, payload in the whole budget"),
+      ] {
+        let rows = simulations.filter { $0.capacity == capacity }
+        if !rows.isEmpty { table.add([title]) }
+        for row in rows {
+          table.add([
+            "  \(row.policy)", percent(row.counts.missRatio), percent(row.counts.byteMissRatio),
+            Quantity.bytes(row.byteCapacity),
+          ])
+        }
+      }
+      return "budget \(name(budget))\n" + table.text(indentation: "  ")
+    }.joined(separator: "\n")
+  }
+
+  private static func name(_ budget: ReplayBudget) -> String {
+    guard let share = budget.share else { return Quantity.bytes(budget.byteCount) }
+    return "\(Quantity.bytes(budget.byteCount)) (\(sharePercent(share)) of all objects)"
+  }
+
+  /// `0.3 %`, `10 %`: without zeros at the end.
+  static func sharePercent(_ share: Double) -> String {
+    var text = Quantity.fixed(100 * share, places: 3)
+    while text.hasSuffix("0") { text.removeLast() }
+    if text.hasSuffix(".") { text.removeLast() }
+    return "\(text) %"
+  }
+
+  private static func percent(_ ratio: Double) -> String { Quantity.fixed(100 * ratio, places: 2) + " %" }
+}
