@@ -3,7 +3,7 @@
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
 .NOTPARALLEL:
-.PHONY: help setup run build engine test similarity bench-images crash kill stress mutants sanitize \
+.PHONY: help setup run build engine test similarity bench bench-check bench-images crash kill stress mutants sanitize \
   sanitize-thread sanitize-address lint tidy format fuzz coverage \
   docs clean
 
@@ -19,11 +19,18 @@ ENGINE_BUILD ?= .build-engine
 export COVERAGE_BUILD ?= .build-coverage
 export DOCS_BUILD ?= .build-docs
 export MUTANTS_BUILD ?= .build-mutants
+BENCH_BUILD ?= .build-bench
 
 # The folder of the demonstration's store and pictures.
 RUN ?= .run
 # A folder of pictures for `run`. Its name may have any characters.
 export PHOTOS ?=
+# The results of `bench`. Its stores are in DATA, on the disk to measure, which is that of BENCH by default.
+BENCH ?= .bench
+DATA ?=
+QUICK ?=
+WORKLOADS ?=
+ENGINES ?=
 TARGET ?= all
 TIME ?= $(if $(filter crash,$(MAKECMDGOALS)),900,30)
 STATES ?= 200000
@@ -43,6 +50,7 @@ ifeq ($(shell uname -s),Linux)
 # The toolchain's own linker; others may warn about the object files of the toolchain's Foundation.
 STATIC := --static-swift-stdlib -Xswiftc -use-ld=lld
 endif
+BENCH_RELEASE := swift build -c release --package-path Benchmarks/Engines --scratch-path '$(BENCH_BUILD)' --product bench-engines
 RELEASE := swift build -c release $(STATIC) --scratch-path '$(BUILD)'
 
 help: ## Print this list
@@ -51,6 +59,7 @@ help: ## Print this list
 	@awk -F ':[^#]*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 	@echo
 	@echo '  make run PHOTOS=~/Pictures     your own pictures instead of made ones'
+	@echo '  make bench QUICK=1             or WORKLOADS=thumbs,churn ENGINES=raw,vitrine,lmdb DATA=/mnt/disk'
 	@echo '  make fuzz TARGET=record TIME=60'
 	@echo '  make stress SECONDS=600 LOADS="stalled giants"'
 	@echo '  make crash TIME=60 SEED=7 PARTIAL=1'
@@ -99,6 +108,20 @@ stress: setup ## Readers beside writers that evict and compact, all checked, in 
 	@$(RELEASE) --product store-process
 	@"$$($(RELEASE) --show-bin-path)/store-process" stress $(LOADS) '$(SECONDS_OF_STRESS)'
 
+bench: ## Compare with SQLite, LMDB, LevelDB, RocksDB and files: [QUICK=1] [WORKLOADS=] [ENGINES=] [DATA=folder]
+	@scripts/setup --peers
+	@echo 'Building (release) ...'
+	@$(BENCH_RELEASE)
+	@"$$($(BENCH_RELEASE) --show-bin-path)/bench-engines" --out '$(BENCH)' $(if $(filter-out 0,$(QUICK)),--quick) \
+	  $(if $(DATA),--data '$(DATA)') $(if $(WORKLOADS),--workloads '$(WORKLOADS)') \
+	  $(if $(ENGINES),--engines '$(ENGINES)')
+
+bench-check: ## Check in seconds that every compared engine returns the right bytes
+	@scripts/setup --peers
+	@$(BENCH_RELEASE)
+	@mkdir -p '$(BENCH)'
+	@"$$($(BENCH_RELEASE) --show-bin-path)/bench-engines" --check --data '$(BENCH)' $(if $(ENGINES),--engines '$(ENGINES)')
+
 bench-images: setup ## Measure the cost of showing pictures, as tables: [PHOTOS=folder] [SCENE=list]
 	@echo 'Building (release) ...' >&2
 	@swift build -c release --scratch-path '$(BUILD)' --product bench-images >&2
@@ -144,5 +167,5 @@ docs: setup ## Make the reference of the three libraries as a web site
 
 clean: ## Remove everything that the goals above made
 	@rm -rf '$(BUILD)' '$(ASAN_BUILD)' '$(TSAN_BUILD)' '$(ENGINE_BUILD)' '$(FUZZ_BUILD)'
-	@rm -rf '$(COVERAGE_BUILD)' '$(DOCS_BUILD)' '$(MUTANTS_BUILD)'
+	@rm -rf '$(COVERAGE_BUILD)' '$(DOCS_BUILD)' '$(MUTANTS_BUILD)' '$(BENCH_BUILD)' '$(BENCH)'
 	@rm -rf '$(RUN)/store' '$(RUN)/pictures' '$(RUN)/images' '$(RUN)/photos' '$(RUN)/sheet.png'
