@@ -14,7 +14,8 @@ let package = Package(
     .library(name: "VitrineSimulation", targets: ["VitrineSimulation"]),
     .executable(name: "cachectl", targets: ["cachectl"]),
     .executable(name: "vitrine-decoder", targets: ["vitrine-decoder"]),
-    // For the package in Fuzz/.
+    // For the packages in Benchmarks/ and Fuzz/.
+    .library(name: "CacheCtlKit", targets: ["CacheCtlKit"]),
     .library(name: "CacheCtlTool", targets: ["CacheCtlTool", "CacheCtlKit"]),
     .library(name: "PictureFiles", targets: ["PictureFiles"]),
   ],

@@ -25,7 +25,8 @@ let package = Package(
     .executableTarget(
       name: "bench-engines",
       dependencies: [
-        .product(name: "Vitrine", package: "Vitrine"), "CBench", "CRocksDB", "CLevelDB", "CLMDB", "CSQLiteDatabase",
+        .product(name: "Vitrine", package: "Vitrine"), .product(name: "CacheCtlKit", package: "Vitrine"),
+        "CBench", "CRocksDB", "CLevelDB", "CLMDB", "CSQLiteDatabase",
       ]),
   ],
   swiftLanguageModes: [.v6]

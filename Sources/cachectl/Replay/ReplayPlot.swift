@@ -132,21 +132,6 @@ struct ReplayPlot {
   private func rounded(_ value: Double) -> Double { (value * 10).rounded() / 10 }
 
   private func text(_ text: String, x: Double, y: Double, anchor: String = "start", size: Int = 12) -> String {
-    "<text x=\"\(x)\" y=\"\(y)\" text-anchor=\"\(anchor)\" font-size=\"\(size)\">\(ReplayPlot.escaped(text))</text>"
-  }
-
-  /// The name of a trace may have any characters.
-  static func escaped(_ text: String) -> String {
-    var escaped = ""
-    for character in text.unicodeScalars {
-      switch character {
-      case "&": escaped += "&amp;"
-      case "<": escaped += "&lt;"
-      case ">": escaped += "&gt;"
-      case "\"": escaped += "&quot;"
-      default: escaped.unicodeScalars.append(character)
-      }
-    }
-    return escaped
+    "<text x=\"\(x)\" y=\"\(y)\" text-anchor=\"\(anchor)\" font-size=\"\(size)\">\(XML.escaped(text))</text>"
   }
 }

@@ -2,8 +2,6 @@
 ///
 /// An engine belongs to all threads. Its session belongs to one thread.
 protocol Engine: AnyObject, Sendable {
-  /// Opens the engine in an existing folder, and creates it there if the folder is empty.
-  static func open(_ folder: String, _ plan: StorePlan) throws -> Self
   /// Makes the resources of one thread: connections, prepared statements, transactions, buffers.
   func session() throws -> any EngineSession
   /// Closes the engine as its users would. All sessions must have ended.

@@ -8,7 +8,7 @@ final class LMDBEngine: Engine, @unchecked Sendable {
   let environment: OpaquePointer
   private(set) var database: MDB_dbi = 0
 
-  private init(_ folder: String) throws {
+  init(_ folder: String) throws {
     var made: OpaquePointer?
     try LMDBEngine.check(mdb_env_create(&made), "create")
     guard let made else { throw Failure("lmdb: no environment") }
@@ -20,8 +20,6 @@ final class LMDBEngine: Engine, @unchecked Sendable {
       try LMDBEngine.check(mdb_dbi_open(transaction, nil, UInt32(MDB_CREATE), &database), "open database")
     }
   }
-
-  static func open(_ folder: String, _ plan: StorePlan) throws -> LMDBEngine { try LMDBEngine(folder) }
 
   func session() throws -> any EngineSession { try LMDBSession(self) }
 

@@ -10,7 +10,7 @@ final class LevelDBEngine: Engine, EngineSession, @unchecked Sendable {
   private let buffered: OpaquePointer
   private let synced: OpaquePointer
 
-  private init(_ folder: String, _ plan: StorePlan) throws {
+  init(_ folder: String, _ plan: StorePlan) throws {
     options = leveldb_options_create()
     cache = leveldb_cache_create_lru(2 << 30)
     filter = leveldb_filterpolicy_create_bloom(10)
@@ -32,8 +32,6 @@ final class LevelDBEngine: Engine, EngineSession, @unchecked Sendable {
     guard let opened else { throw Failure("leveldb: no database") }
     database = opened
   }
-
-  static func open(_ folder: String, _ plan: StorePlan) throws -> LevelDBEngine { try LevelDBEngine(folder, plan) }
 
   func session() -> any EngineSession { self }
 

@@ -1,44 +1,17 @@
 import CBench
 
-/// The bare disk: a table in memory, and values appended to one file by `pwrite` and read through one mapping.
-/// It promises nothing, so it marks the cost of everything else.
-final class RawEngine: Engine {
-  private let table: RawTable
-
-  private init(_ table: RawTable) { self.table = table }
-
-  static func open(_ folder: String, _ plan: StorePlan) throws -> RawEngine {
-    RawEngine(try RawTable(folder, plan, mapped: false))
-  }
-
-  func session() -> any EngineSession { table }
-
-  func close() throws { try table.close() }
-}
-
-/// The same, but values are copied into a mapping that is allocated and populated ahead, within the time of the puts.
-final class RawMappedEngine: Engine {
-  private let table: RawTable
-
-  private init(_ table: RawTable) { self.table = table }
-
-  static func open(_ folder: String, _ plan: StorePlan) throws -> RawMappedEngine {
-    RawMappedEngine(try RawTable(folder, plan, mapped: true))
-  }
-
-  func session() -> any EngineSession { table }
-
-  func close() throws { try table.close() }
-}
-
-/// The table in C. Every thread uses the same one.
-private final class RawTable: EngineSession, @unchecked Sendable {
+/// The bare disk: a table in C, in memory, and values appended to one file by `pwrite` and read through one mapping. It
+/// promises nothing, so it marks the cost of everything else. With `isMapped`, values are copied into a mapping that is
+/// allocated and populated ahead, within the time of the puts. Every thread uses the same table.
+final class RawEngine: Engine, EngineSession, @unchecked Sendable {
   private var table: OpaquePointer?
 
-  init(_ folder: String, _ plan: StorePlan, mapped: Bool) throws {
-    let error = raw_open(folder, UInt64(plan.entryCount), mapped, &table)
+  init(_ folder: String, _ plan: StorePlan, isMapped: Bool) throws {
+    let error = raw_open(folder, UInt64(plan.entryCount), isMapped, &table)
     guard error == 0 else { throw Failure.system("raw: open", error) }
   }
+
+  func session() -> any EngineSession { self }
 
   func close() throws {
     try check(raw_close(table), "close")

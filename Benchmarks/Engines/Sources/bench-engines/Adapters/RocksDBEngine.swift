@@ -1,38 +1,9 @@
 import CRocksDB
 import Glibc
 
-/// RocksDB with values in its sorted tables.
-final class RocksDBEngine: Engine {
-  private let database: RocksDB
-
-  private init(_ database: RocksDB) { self.database = database }
-
-  static func open(_ folder: String, _ plan: StorePlan) throws -> RocksDBEngine {
-    RocksDBEngine(try RocksDB(folder, plan, hasBlobFiles: false))
-  }
-
-  func session() -> any EngineSession { database }
-
-  func close() throws { try database.close() }
-}
-
-/// RocksDB with values in blob files.
-final class RocksDBBlobEngine: Engine {
-  private let database: RocksDB
-
-  private init(_ database: RocksDB) { self.database = database }
-
-  static func open(_ folder: String, _ plan: StorePlan) throws -> RocksDBBlobEngine {
-    RocksDBBlobEngine(try RocksDB(folder, plan, hasBlobFiles: true))
-  }
-
-  func session() -> any EngineSession { database }
-
-  func close() throws { try database.close() }
-}
-
-/// A database with its options. The README of the package has their reasons.
-private final class RocksDB: EngineSession, @unchecked Sendable {
+/// RocksDB with values in its sorted tables, or in blob files. The README of the package has the options and their
+/// reasons.
+final class RocksDBEngine: Engine, EngineSession, @unchecked Sendable {
   private static let xxh3: CChar = 4
   private static let blockCacheByteCount = 2 << 30
 
@@ -45,7 +16,7 @@ private final class RocksDB: EngineSession, @unchecked Sendable {
 
   init(_ folder: String, _ plan: StorePlan, hasBlobFiles: Bool) throws {
     options = rocksdb_options_create()
-    cache = rocksdb_cache_create_lru(RocksDB.blockCacheByteCount)
+    cache = rocksdb_cache_create_lru(RocksDBEngine.blockCacheByteCount)
     reading = rocksdb_readoptions_create()
     buffered = rocksdb_writeoptions_create()
     synced = rocksdb_writeoptions_create()
@@ -66,7 +37,7 @@ private final class RocksDB: EngineSession, @unchecked Sendable {
     rocksdb_block_based_options_set_filter_policy(tables, rocksdb_filterpolicy_create_bloom_full(10))
     rocksdb_block_based_options_set_block_cache(tables, cache)
     rocksdb_block_based_options_set_format_version(tables, 5)
-    rocksdb_block_based_options_set_checksum(tables, RocksDB.xxh3)
+    rocksdb_block_based_options_set_checksum(tables, RocksDBEngine.xxh3)
     rocksdb_block_based_options_set_data_block_index_type(
       tables, CInt(rocksdb_block_based_table_data_block_index_type_binary_search_and_hash))
     rocksdb_options_set_block_based_table_factory(options, tables)
@@ -81,10 +52,12 @@ private final class RocksDB: EngineSession, @unchecked Sendable {
     }
     var error: UnsafeMutablePointer<CChar>?
     let opened = rocksdb_open(options, folder, &error)
-    try RocksDB.check(error, "open")
+    try RocksDBEngine.check(error, "open")
     guard let opened else { throw Failure("rocksdb: no database") }
     database = opened
   }
+
+  func session() -> any EngineSession { self }
 
   /// Writes the memory tables first, so that the next opening replays no log.
   func close() throws {
@@ -98,7 +71,7 @@ private final class RocksDB: EngineSession, @unchecked Sendable {
     rocksdb_readoptions_destroy(reading)
     rocksdb_options_destroy(options)
     rocksdb_cache_destroy(cache)
-    try RocksDB.check(error, "flush")
+    try RocksDBEngine.check(error, "flush")
   }
 
   func put(_ key: Key, _ value: UnsafeRawBufferPointer) throws { try put(key, value, buffered) }
@@ -113,13 +86,13 @@ private final class RocksDB: EngineSession, @unchecked Sendable {
     }
     var error: UnsafeMutablePointer<CChar>?
     rocksdb_write(database, isSynced ? synced : buffered, batch, &error)
-    try RocksDB.check(error, "write")
+    try RocksDBEngine.check(error, "write")
   }
 
   func withValue(_ key: Key, _ body: (UnsafeRawBufferPointer) -> Void) throws -> Bool {
     var error: UnsafeMutablePointer<CChar>?
     let slice = rocksdb_get_pinned(database, reading, key.characters, Key.byteCount, &error)
-    try RocksDB.check(error, "get")
+    try RocksDBEngine.check(error, "get")
     guard let slice else { return false }
     defer { rocksdb_pinnableslice_destroy(slice) }
     var count = 0
@@ -134,14 +107,14 @@ private final class RocksDB: EngineSession, @unchecked Sendable {
   func remove(_ key: Key) throws -> Bool {
     var error: UnsafeMutablePointer<CChar>?
     rocksdb_delete(database, buffered, key.characters, Key.byteCount, &error)
-    try RocksDB.check(error, "delete")
+    try RocksDBEngine.check(error, "delete")
     return true
   }
 
   private func put(_ key: Key, _ value: UnsafeRawBufferPointer, _ options: OpaquePointer) throws {
     var error: UnsafeMutablePointer<CChar>?
     rocksdb_put(database, options, key.characters, Key.byteCount, value.characters, value.count, &error)
-    try RocksDB.check(error, "put")
+    try RocksDBEngine.check(error, "put")
   }
 
   private static func check(_ error: UnsafeMutablePointer<CChar>?, _ call: String) throws {

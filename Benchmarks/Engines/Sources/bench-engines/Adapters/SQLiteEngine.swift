@@ -12,7 +12,7 @@ final class SQLiteEngine: Engine, @unchecked Sendable {
   /// `synchronous=FULL`; opened when it is first needed.
   private var synced: SQLiteConnection?
 
-  private init(_ folder: String, _ plan: StorePlan) throws {
+  init(_ folder: String, _ plan: StorePlan) throws {
     path = folder + "/values.db"
     pageByteCount = plan.typicalByteCount > 8192 ? 16_384 : 4096
     buffered = try SQLiteConnection(path, pageByteCount: pageByteCount, synchronous: "NORMAL")
@@ -25,8 +25,6 @@ final class SQLiteEngine: Engine, @unchecked Sendable {
     pthread_mutex_destroy(lock)
     lock.deallocate()
   }
-
-  static func open(_ folder: String, _ plan: StorePlan) throws -> SQLiteEngine { try SQLiteEngine(folder, plan) }
 
   func session() throws -> any EngineSession {
     SQLiteSession(self, try SQLiteConnection(path, pageByteCount: pageByteCount, synchronous: "NORMAL"))

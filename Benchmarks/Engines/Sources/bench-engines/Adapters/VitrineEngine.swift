@@ -8,19 +8,15 @@ final class VitrineEngine: Engine, RetainingSession {
   private let buffered: PutOptions
   private let synced: PutOptions
 
-  private init(_ store: CacheStore, _ plan: StorePlan) {
-    self.store = store
+  init(_ folder: String, _ plan: StorePlan) throws {
+    // Enough that nothing is evicted: see the README of the package.
+    let ample = plan.payloadByteCount * 3 / 2 + 1024 * plan.entryCount + (64 << 20)
+    let options = StoreOptions(byteBudget: plan.byteBudget ?? ample, durability: .buffered)
+    store = try CacheStore.open(at: folder, options: options)
     let layout =
       plan.isBitmap ? BitmapLayout(width: 100, height: 100, bytesPerRow: 400, format: .bgra8888) : nil
     buffered = PutOptions(layout: layout)
     synced = PutOptions(durability: .synced, layout: layout)
-  }
-
-  static func open(_ folder: String, _ plan: StorePlan) throws -> VitrineEngine {
-    // Enough that nothing is evicted: see the README of the package.
-    let ample = plan.payloadByteCount * 3 / 2 + 1024 * plan.entryCount + (64 << 20)
-    let options = StoreOptions(byteBudget: plan.byteBudget ?? ample, durability: .buffered)
-    return VitrineEngine(try CacheStore.open(at: folder, options: options), plan)
   }
 
   func session() -> any EngineSession { self }

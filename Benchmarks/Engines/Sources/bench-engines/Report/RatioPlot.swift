@@ -1,3 +1,4 @@
+import CacheCtlKit
 import Glibc
 
 /// A plot of one workload: for each metric and engine, the ratio to `raw` as a point, and the spread of the repetitions
@@ -81,8 +82,7 @@ struct RatioPlot {
   }
 
   private func text(_ x: Double, _ y: Double, _ text: String, _ attributes: String) -> String {
-    let escaped = text.map { $0 == "&" ? "&amp;" : $0 == "<" ? "&lt;" : String($0) }.joined()
-    return "<text x=\"\(px(x))\" y=\"\(px(y))\" \(attributes)>\(escaped)</text>\n"
+    "<text x=\"\(px(x))\" y=\"\(px(y))\" \(attributes)>\(XML.escaped(text))</text>\n"
   }
 
   private func px(_ value: Double) -> String { Quantity.fixed(value, places: 1) }

@@ -1,3 +1,5 @@
+import CacheCtlKit
+
 /// The results as a Markdown document, with columns that also line up as plain text.
 enum ResultTable {
   /// The facts of the run, and the ratios of all engines beside each other.

@@ -1,3 +1,4 @@
+import CacheCtlKit
 import Glibc
 
 /// A full cache. Requests come with the frequency of a Zipf distribution (exponent 0.8). A miss is put, so older values

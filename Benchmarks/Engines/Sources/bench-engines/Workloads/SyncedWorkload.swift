@@ -1,3 +1,5 @@
+import CacheCtlKit
+
 /// Puts that wait for the disk, and batches. Each row begins with a new store.
 struct SyncedWorkload: Workload {
   private static let batchCount = 16

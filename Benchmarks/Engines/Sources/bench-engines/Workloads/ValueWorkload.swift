@@ -1,3 +1,5 @@
+import CacheCtlKit
+
 /// Values are put once, read in many ways, and partly removed.
 struct ValueWorkload: Workload {
   static let checkedCount = 1000
