@@ -13,10 +13,11 @@ final class Checkpointer: StorePart {
   private let syncer: Syncer
   private let checker: RecordChecker
   private let lostRecords: LostRecords
+  private let logSizer: LogSizer
 
   init(
     _ context: StoreContext, gate: WriteGate, signal: UpkeepSignal, meters: Meters, commits: CommitLog, syncer: Syncer,
-    checker: RecordChecker, lostRecords: LostRecords
+    checker: RecordChecker, lostRecords: LostRecords, logSizer: LogSizer
   ) {
     self.context = context
     self.gate = gate
@@ -26,6 +27,7 @@ final class Checkpointer: StorePart {
     self.syncer = syncer
     self.checker = checker
     self.lostRecords = lostRecords
+    self.logSizer = logSizer
   }
 
   /// Writes a checkpoint, unless another thread has begun one after this call and published it.
@@ -64,7 +66,11 @@ final class Checkpointer: StorePart {
     }
     try publish(image, upkeep)
     commitLock.withLock { held in releaseLog(image, held) }
+    if !isClean { try logSizer.grow(upkeep) }
   }
+
+  /// Enlarges the log after a checkpoint that was written with the commit lock held.
+  func growLog(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) { try logSizer.grow(upkeep) }
 
   /// Writes a checkpoint with the commit lock already held, for changes without a frame. A failure ends all writing,
   /// because the index has these changes already.
@@ -183,7 +189,8 @@ final class Checkpointer: StorePart {
       catalog.segments.raiseMark(of: segment, to: filled)
     }
     upkeep.state.checkpoints.publish(image.header, image.index)
-    upkeep.state.quiet.noteCheckpoint(at: environment.clock.monotonicNanoseconds(), hits: image.hits)
+    upkeep.state.quiet.noteCheckpoint(
+      at: environment.clock.monotonicNanoseconds(), hits: image.hits, frameByteCount: wal?.writtenByteCount ?? 0)
     signal.wantsCheckpoint.store(false, ordering: .relaxed)
   }
 

@@ -17,6 +17,8 @@ struct CommitState: ~Copyable {
   var leftovers = LeftoverList()
   var eviction: EvictionRecord
   var compaction: CompactionRecord
+  /// The size of segments that the content and the rate of puts ask for.
+  private var segmentGrowth = CacheFormat.smallestSegment
 
   init(
     index: consuming CatalogWriter, log: consuming LogWriter, current: StoreIdentity, ledger: Ledger,
@@ -30,6 +32,7 @@ struct CommitState: ~Copyable {
     self.checkpoint = checkpoint
     self.eviction = eviction
     self.compaction = compaction
+    fitSegments()
   }
 
   /// The account of a segment.
@@ -56,18 +59,37 @@ extension CommitState {
   /// The largest number of entries; 0 means no limit.
   var entryBudget: Int { current.entryBudget }
 
-  var segmentByteCount: Int {
+  /// Bytes of an ordinary segment when the store is full. Limits follow it, so they do not depend on the content.
+  var largestSegment: Int {
     current.segmentByteCount > 0 ? current.segmentByteCount : Sizing.segmentByteCount(budget: ledger.budget)
   }
 
+  /// Bytes of the next ordinary segment.
+  var segmentByteCount: Int {
+    current.segmentByteCount > 0 ? current.segmentByteCount : min(segmentGrowth, largestSegment)
+  }
+
+  private var contentSegment: Int {
+    Sizing.segmentByteCount(content: ledger[.segments], budget: ledger.budget)
+  }
+
+  /// Enlarges the next segments as the content asks for. With `isBusy`, puts have filled the last ones fast, and each
+  /// new segment costs two syncs, so the next one is four times as large.
+  mutating func growSegments(isBusy: Bool) {
+    segmentGrowth = min(max(isBusy ? segmentGrowth * 4 : segmentGrowth, contentSegment), largestSegment)
+  }
+
+  /// Sets the size of the next segments to what the content asks for.
+  mutating func fitSegments() { segmentGrowth = contentSegment }
+
   /// The most bytes of segments that fit after everything else is evicted: the budget, less the store's own files and
   /// the segments that may be open.
-  var largestSum: Int { max(0, ledger.budget - ledger.own - Sizing.mostOpenSegments * segmentByteCount) }
+  var largestSum: Int { max(0, ledger.budget - ledger.own - Sizing.mostOpenSegments * largestSegment) }
 
   /// The most bytes of segments that fit beside the segments that are open now and the spare for copies.
   var roomBesideOpen: Int {
     let open = writable.allOpen.reduce(0) { $0 + index.segments[$1].byteCount }
-    return max(0, ledger.budget - ledger.own - open - segmentByteCount)
+    return max(0, ledger.budget - ledger.own - open - largestSegment)
   }
 
   /// The most bytes of one value that fit, with `overhead` bytes for its key and its alignment.
@@ -77,7 +99,7 @@ extension CommitState {
 
   var roomLimits: Admissions.Limits {
     let (room, retained) = (roomBesideOpen, ledger.account.pinnedByteCount)
-    let each = retained == 0 ? .max : max(room - retained, segmentByteCount)
+    let each = retained == 0 ? .max : max(room - retained, largestSegment)
     return Admissions.Limits(bodies: ledger.budget / 8, all: room, each: each)
   }
 

@@ -16,12 +16,14 @@ final class StoreCore: Sendable {
   let checker: RecordChecker
   let payloads: PayloadFinder
   let lostRecords: LostRecords
+  let logSizer: LogSizer
   let checkpointer: Checkpointer
   let readAhead: ReadAhead
   let entryRemover: EntryRemover
   let expirer: Expirer
   let evictor: Evictor
   let retirement: SegmentRetirement
+  let roomRelease: RoomRelease
   let recordWriter: RecordWriter
   let compactor: Compactor
   let reclaimer: Reclaimer
@@ -66,9 +68,10 @@ final class StoreCore: Sendable {
     checker = RecordChecker(context, inline: loaded.inline, gate: gate)
     payloads = PayloadFinder(context, checker: checker)
     lostRecords = LostRecords(context, meters: meters, checker: checker, payloads: payloads)
+    logSizer = LogSizer(context, gate: gate)
     checkpointer = Checkpointer(
       context, gate: gate, signal: signal, meters: meters, commits: commits, syncer: syncer, checker: checker,
-      lostRecords: lostRecords)
+      lostRecords: lostRecords, logSizer: logSizer)
     readAhead = ReadAhead(context)
     entryRemover = EntryRemover(
       context, gate: gate, meters: meters, commits: commits, checker: checker, checkpointer: checkpointer,
@@ -79,6 +82,8 @@ final class StoreCore: Sendable {
     evictor = Evictor(
       context, gate: gate, commits: commits, checkpointer: checkpointer, readAhead: readAhead, expirer: expirer)
     retirement = SegmentRetirement(context, gate: gate, checker: checker, checkpointer: checkpointer)
+    roomRelease = RoomRelease(
+      context, gate: gate, checkpointer: checkpointer, retirement: retirement, logSizer: logSizer)
     recordWriter = RecordWriter(context, gate: gate, meters: meters)
     compactor = Compactor(
       context, gate: gate, commits: commits, recordWriter: recordWriter, syncer: syncer, checker: checker,
@@ -111,26 +116,28 @@ final class StoreCore: Sendable {
     batches = BatchWriter(
       context, gate: gate, preparer: preparer, meters: meters, syncer: syncer, roomQueue: roomQueue,
       committer: committer, putter: putter)
-    budgets = Budgets(context, gate: gate, retirement: retirement, reclaimer: reclaimer, reader: reader)
+    budgets = Budgets(
+      context, gate: gate, retirement: retirement, reclaimer: reclaimer, roomRelease: roomRelease, reader: reader)
     walk = EntryWalk(context, lifetimes: lifetimes, checker: checker)
     forgetter = Forgetter(context, gate: gate, checker: checker, committer: committer, walk: walk)
     leftovers = LeftoverChecker(
       context, gate: gate, syncer: syncer, checker: checker, lostRecords: lostRecords, entryRemover: entryRemover)
     closer = Closer(
       context, gate: gate, signal: signal, meters: meters, syncer: syncer, checkpointer: checkpointer,
-      retirement: retirement, expirer: expirer, reclaimer: reclaimer, stagedFiles: stagedFiles, forgetter: forgetter,
-      leftovers: leftovers)
+      retirement: retirement, expirer: expirer, reclaimer: reclaimer, roomRelease: roomRelease,
+      stagedFiles: stagedFiles, forgetter: forgetter, leftovers: leftovers)
     failedSyncRecovery = FailedSyncRecovery(
       context, gate: gate, preparer: preparer, meters: meters, checker: checker, payloads: payloads,
       checkpointRoom: checkpointRoom, committer: committer, reader: reader, putter: putter)
     logEraser = LogEraser(context, gate: gate, checkpointer: checkpointer)
     fullCompaction = FullCompaction(
       context, gate: gate, retirement: retirement, expirer: expirer, compactor: compactor, reclaimer: reclaimer,
-      supply: supply, leftovers: leftovers, logEraser: logEraser)
+      roomRelease: roomRelease, supply: supply, leftovers: leftovers, logEraser: logEraser)
     maintainer = Maintainer(
       context, gate: gate, signal: signal, meters: meters, lifetimes: lifetimes, syncer: syncer,
       checkpointer: checkpointer, retirement: retirement, expirer: expirer, evictor: evictor, compactor: compactor,
-      reclaimer: reclaimer, mappedSegments: mappedSegments, supply: supply, leftovers: leftovers)
+      reclaimer: reclaimer, roomRelease: roomRelease, mappedSegments: mappedSegments, supply: supply,
+      leftovers: leftovers)
     metadata = MetadataChanger(
       context, gate: gate, syncer: syncer, payloads: payloads, entryRemover: entryRemover, committer: committer,
       reader: reader, putter: putter)

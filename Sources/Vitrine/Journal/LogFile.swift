@@ -7,8 +7,9 @@ package final class LogFile: @unchecked Sendable {
   package let name: String
   package let file: any File
   package let byteCount: Int
-  /// Stores frames without a system call, if the file system promises the blocks of an allocated file: the file was
-  /// written whole when it was made.
+  /// Bytes of the disk that the file took when it was opened.
+  package var chargedByteCount: Int { (try? file.status().chargedByteCount(atMost: byteCount)) ?? byteCount }
+  /// Stores frames without a system call, if the file system promises the blocks of an allocated file.
   private let pages: PopulatedPages?
   /// Bytes of frames since the last sync.
   private let filled = Atomic<Int>(0)

@@ -1,21 +1,24 @@
 import Synchronization
 
-/// The writer's side of the write-ahead log: a few files of one size, written in turn.
+/// The writer's side of the write-ahead log: a few files, written in turn.
 ///
 /// It cannot be copied. It is part of the state behind the store's commit lock, so the compiler checks that each append
 /// holds that lock. ``WAL`` makes the frames durable.
 package struct LogWriter: ~Copyable {
-  package enum State: Sendable { case free, active, filled, erasing }
+  /// A file is `taken` while upkeep erases or resizes it.
+  package enum State: Sendable { case free, active, filled, taken }
 
   /// A file and its use.
   package struct Entry {
-    package let file: LogFile
+    package fileprivate(set) var file: LogFile
     package fileprivate(set) var state = State.free
     package fileprivate(set) var header: WALFileHeader?
     /// Rule 6: payloads that frames in this file carry, as the highest end of one in each segment.
     fileprivate var inlineEnds: [UInt64: Int] = [:]
     /// Bytes from the start that may hold frames, also of earlier uses; the rest is zeros.
     fileprivate var writtenEnd: Int
+    /// Bytes of the disk that the ledger counts for the file.
+    fileprivate var chargedByteCount: Int
 
     /// With `isNew`, the file holds only zeros. With a header, it holds replayed frames, and stays until a checkpoint
     /// covers them.
@@ -23,6 +26,7 @@ package struct LogWriter: ~Copyable {
       self.file = file
       self.header = header
       writtenEnd = isNew ? 0 : file.byteCount
+      chargedByteCount = file.chargedByteCount
       if header != nil { state = .filled }
     }
   }
@@ -41,6 +45,8 @@ package struct LogWriter: ~Copyable {
   package private(set) var nextSequence: UInt64
   package private(set) var opening: UInt64
   private var nextUse: UInt64
+  /// The longest frame that was too long for the log.
+  package private(set) var longestRefused = 0
 
   package init(
     store: StoreID, entropy: any Entropy, files: [Entry], nextUse: UInt64, opening: UInt64, durableSequence: UInt64
@@ -52,7 +58,7 @@ package struct LogWriter: ~Copyable {
     self.opening = opening
     nextSequence = Sequence.first(ofOpening: opening)
     log = WAL(
-      capacity: (files.first?.file.byteCount ?? 0) - WALFileHeader.frameStart, nextSequence: nextSequence,
+      capacity: LogWriter.capacity(of: files), nextSequence: nextSequence,
       durableSequence: durableSequence)
     log.adoptUnsynced(files.compactMap { entry in entry.header.map { (entry.file, $0.use) } })
   }
@@ -153,25 +159,47 @@ package struct LogWriter: ~Copyable {
     }
   }
 
-  // MARK: Erasing
+  // MARK: Free files taken out of use
 
-  /// Takes a free file that may hold frames of an earlier use, so that no frame is written there; nil if there is none.
-  /// The caller erases as many bytes of it, and then calls ``putBack(_:isErased:)``. A crash meanwhile does no harm: a
-  /// durable checkpoint covers the file, so no recovery reads its frames.
+  /// Takes a free file, so that no frame is written there; nil if there is none. The caller changes its size or its
+  /// content, and then calls ``putBack(_:as:isErased:)``. A crash meanwhile does no harm: a durable checkpoint covers the
+  /// file, so no recovery reads its frames.
+  package mutating func takeFree(where isWanted: (LogFile) -> Bool) -> LogFile? {
+    guard let index = files.firstIndex(where: { $0.state == .free && isWanted($0.file) }) else { return nil }
+    files[index].state = .taken
+    return files[index].file
+  }
+
+  /// Takes a free file that may hold frames of an earlier use, and tells how many bytes they may take.
   package mutating func takeForErasing() -> (file: LogFile, byteCount: Int)? {
     guard let index = files.firstIndex(where: { $0.state == .free && $0.writtenEnd > 0 }) else { return nil }
-    files[index].state = .erasing
+    files[index].state = .taken
     return (files[index].file, files[index].writtenEnd)
   }
 
-  /// Frees a taken file again.
-  package mutating func putBack(_ file: LogFile, isErased: Bool) {
+  /// Frees a taken file again. `sized` is the same file with its present size.
+  package mutating func putBack(_ file: LogFile, as sized: LogFile? = nil, isErased: Bool = false) {
     guard let index = files.firstIndex(where: { $0.file === file }) else { return }
     files[index].state = .free
-    guard isErased else { return }
-    files[index].writtenEnd = 0
-    files[index].header = nil
+    if let sized { files[index].file = sized }
+    files[index].writtenEnd = isErased ? 0 : min(files[index].writtenEnd, files[index].file.byteCount)
+    if isErased { files[index].header = nil }
+    log.set(capacity: LogWriter.capacity(of: files))
   }
+
+  private static func capacity(of files: [Entry]) -> Int {
+    (files.map(\.file.byteCount).min() ?? 0) - WALFileHeader.frameStart
+  }
+
+  /// Notes the bytes of the disk that a file takes. Returns by how much they have changed.
+  package mutating func note(charged byteCount: Int?, of file: LogFile) -> Int {
+    guard let byteCount, let index = files.firstIndex(where: { $0.file === file }) else { return 0 }
+    defer { files[index].chargedByteCount = byteCount }
+    return byteCount - files[index].chargedByteCount
+  }
+
+  /// Notes a frame that was too long for the log.
+  package mutating func refuse(_ byteCount: Int) { longestRefused = max(longestRefused, byteCount) }
 
   /// Whether a file that is not in use may hold frames of an earlier use.
   package var holdsOldFrames: Bool { files.contains { $0.state != .active && $0.writtenEnd > 0 } }

@@ -26,7 +26,9 @@ package struct StoreIdentity: Sendable, Equatable {
   /// A larger value becomes ``CacheFormat/largestBudget``, so the reader of `STORE` accepts every written value.
   package var byteBudget: Int { didSet { byteBudget = min(byteBudget, CacheFormat.largestBudget) } }
   package var entryBudget: Int
+  /// The size of an ordinary segment, 0 if it follows the budget and the content.
   package var segmentByteCount: Int
+  /// The largest size of a log file.
   package var walFileByteCount: Int
   package var durability: Durability
   package var compressionLevel: Int
@@ -138,8 +140,11 @@ package enum CacheFormat {
   package static let smallestBudget = 1 << 20
   /// With this limit, sums of byte counts in the ledger and of a budget never overflow.
   package static let largestBudget = 1 << 60 - 1
+  /// The limits of ``StoreIdentity/walFileByteCount``, the largest size of a log file.
   package static let smallestWALFile = 32 << 10
   package static let largestWALFile = 64 << 20
+  /// The size of a new log file, which may grow.
+  package static let newWALFile = 16 << 10
   package static let smallestSegment = 64 << 10
   package static let largestSegment = 64 << 20
   package static let walFileCount = 4

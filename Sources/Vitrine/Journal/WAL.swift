@@ -9,8 +9,10 @@ package final class WAL: @unchecked Sendable {
   private let durable: Atomic<UInt64>
   /// Bytes of frames written since opening.
   private let written = Atomic<Int>(0)
-  /// The bytes for frames in an empty file.
-  package let capacity: Int
+  private let smallestFile: Atomic<Int>
+  /// The bytes for frames in the smallest file, so a frame of this length fits into any empty file. Grows and shrinks
+  /// with the files.
+  package var capacity: Int { smallestFile.load(ordering: .relaxed) }
 
   private let monitor = Monitor()
   // The monitor guards the following.
@@ -25,7 +27,7 @@ package final class WAL: @unchecked Sendable {
   }
 
   init(capacity: Int, nextSequence: UInt64, durableSequence: UInt64) {
-    self.capacity = capacity
+    smallestFile = Atomic(capacity)
     // Everything before this opening is complete; only a part may be known to be durable.
     appended = Atomic(nextSequence)
     durable = Atomic(durableSequence)
@@ -34,6 +36,8 @@ package final class WAL: @unchecked Sendable {
   package var writtenByteCount: Int { written.load(ordering: .relaxed) }
 
   // MARK: Appending (only the writer)
+
+  func set(capacity: Int) { smallestFile.store(capacity, ordering: .relaxed) }
 
   /// Notes a file that takes frames from now on.
   func begin(_ file: LogFile, use: UInt64) {

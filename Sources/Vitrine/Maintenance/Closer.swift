@@ -9,6 +9,7 @@ final class Closer: StorePart {
   private let retirement: SegmentRetirement
   private let expirer: Expirer
   private let reclaimer: Reclaimer
+  private let roomRelease: RoomRelease
   private let stagedFiles: StagedFiles
   private let forgetter: Forgetter
   private let leftovers: LeftoverChecker
@@ -16,7 +17,7 @@ final class Closer: StorePart {
   init(
     _ context: StoreContext, gate: WriteGate, signal: UpkeepSignal, meters: Meters, syncer: Syncer,
     checkpointer: Checkpointer, retirement: SegmentRetirement, expirer: Expirer, reclaimer: Reclaimer,
-    stagedFiles: StagedFiles, forgetter: Forgetter, leftovers: LeftoverChecker
+    roomRelease: RoomRelease, stagedFiles: StagedFiles, forgetter: Forgetter, leftovers: LeftoverChecker
   ) {
     self.context = context
     self.gate = gate
@@ -27,6 +28,7 @@ final class Closer: StorePart {
     self.retirement = retirement
     self.expirer = expirer
     self.reclaimer = reclaimer
+    self.roomRelease = roomRelease
     self.stagedFiles = stagedFiles
     self.forgetter = forgetter
     self.leftovers = leftovers
@@ -88,7 +90,9 @@ final class Closer: StorePart {
       try? retirement.retireDeadSegments(upkeep)
       try? retirement.trimSealedSegments(upkeep)
       try? reclaimer.shrink(upkeep)
+      _ = try? roomRelease.begin(upkeep)
       try writeLast(upkeep)
+      roomRelease.finish(upkeep)
       try gate.requireNamed()
     }
   }

@@ -10,13 +10,15 @@ final class FullCompaction: StorePart {
   private let expirer: Expirer
   private let compactor: Compactor
   private let reclaimer: Reclaimer
+  private let roomRelease: RoomRelease
   private let supply: SegmentSupply
   private let leftovers: LeftoverChecker
   private let logEraser: LogEraser
 
   init(
     _ context: StoreContext, gate: WriteGate, retirement: SegmentRetirement, expirer: Expirer, compactor: Compactor,
-    reclaimer: Reclaimer, supply: SegmentSupply, leftovers: LeftoverChecker, logEraser: LogEraser
+    reclaimer: Reclaimer, roomRelease: RoomRelease, supply: SegmentSupply, leftovers: LeftoverChecker,
+    logEraser: LogEraser
   ) {
     self.context = context
     self.gate = gate
@@ -24,6 +26,7 @@ final class FullCompaction: StorePart {
     self.expirer = expirer
     self.compactor = compactor
     self.reclaimer = reclaimer
+    self.roomRelease = roomRelease
     self.supply = supply
     self.leftovers = leftovers
     self.logEraser = logEraser
@@ -110,6 +113,8 @@ final class FullCompaction: StorePart {
         try retirement.giveUpSpares(but: 0, upkeep)
         try retirement.retireDeadSegments(upkeep)
       }
+      // It cuts the log, like the erasing does.
+      if erasesLog { try roomRelease.release(upkeep) }
       report.bytesAfter = commitLock.withLock { held in held.state.ledger.total }
     }
     report.seconds = Double(environment.clock.monotonicNanoseconds() - started) / 1e9

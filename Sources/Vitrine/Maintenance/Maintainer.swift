@@ -13,6 +13,7 @@ final class Maintainer: StorePart {
   private let evictor: Evictor
   private let compactor: Compactor
   private let reclaimer: Reclaimer
+  private let roomRelease: RoomRelease
   private let mappedSegments: MappedSegments
   private let supply: SegmentSupply
   private let leftovers: LeftoverChecker
@@ -20,8 +21,8 @@ final class Maintainer: StorePart {
   init(
     _ context: StoreContext, gate: WriteGate, signal: UpkeepSignal, meters: Meters, lifetimes: Lifetimes,
     syncer: Syncer, checkpointer: Checkpointer, retirement: SegmentRetirement, expirer: Expirer, evictor: Evictor,
-    compactor: Compactor, reclaimer: Reclaimer, mappedSegments: MappedSegments, supply: SegmentSupply,
-    leftovers: LeftoverChecker
+    compactor: Compactor, reclaimer: Reclaimer, roomRelease: RoomRelease, mappedSegments: MappedSegments,
+    supply: SegmentSupply, leftovers: LeftoverChecker
   ) {
     self.context = context
     self.gate = gate
@@ -35,6 +36,7 @@ final class Maintainer: StorePart {
     self.evictor = evictor
     self.compactor = compactor
     self.reclaimer = reclaimer
+    self.roomRelease = roomRelease
     self.mappedSegments = mappedSegments
     self.supply = supply
     self.leftovers = leftovers
@@ -44,6 +46,9 @@ final class Maintainer: StorePart {
   private static let quietTime: UInt64 = 3_000_000_000
 
   private static let stepTime: UInt64 = 1_000_000_000
+
+  /// Nanoseconds without a put after which a store releases the room that it took for speed.
+  private static let restingTime: UInt64 = 600_000_000_000
 
   /// Records puts since the last round. Returns whether there was none for ``quietTime``.
   func noteQuiet(_ upkeep: borrowing UpkeepLock.Held) -> Bool {
@@ -59,7 +64,8 @@ final class Maintainer: StorePart {
     let now = environment.clock.monotonicNanoseconds()
     guard noteQuiet(upkeep), upkeep.state.quiet.beginStep(at: now, pause: Maintainer.stepTime) else { return }
     try retirement.giveUpSpares(but: 1, upkeep)
-    _ = try settleOnce(upkeep)
+    if try settleOnce(upkeep) { return }
+    if upkeep.state.quiet.isQuiet(for: Maintainer.restingTime, at: now) { try roomRelease.release(upkeep) }
   }
 
   /// Compacts once if enough bytes are dead. Returns whether a segment was freed.
@@ -88,7 +94,10 @@ final class Maintainer: StorePart {
         try retirement.trimSealedSegments(upkeep)
         return try settleOnce(upkeep)
       }
-      if !hasMade { return true }
+      if !hasMade {
+        try upkeepLock.withLock { upkeep throws(StoreError) in try roomRelease.release(upkeep) }
+        return true
+      }
     }
     return false
   }

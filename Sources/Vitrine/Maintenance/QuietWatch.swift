@@ -9,6 +9,12 @@ struct QuietWatch {
   private var compactionCount = 0
   /// When the last checkpoint was published, and the number of hits until then.
   private(set) var lastCheckpoint: (nanoseconds: UInt64, hits: Int)
+  /// Nanoseconds between the last two checkpoints, and bytes of frames written between them.
+  private(set) var checkpointInterval: UInt64 = .max
+  private(set) var frameByteCount = 0
+  private var lastFrameByteCount = 0
+  /// When the last spare was made for a put, 0 if there was none.
+  private var lastSpare: UInt64 = 0
 
   init(_ now: UInt64) { lastCheckpoint = (now, 0) }
 
@@ -21,6 +27,9 @@ struct QuietWatch {
     return now &- lastPut
   }
 
+  /// Whether there was no put for `nanoseconds`, as of the last ``note(bytesPut:at:)``.
+  func isQuiet(for nanoseconds: UInt64, at now: UInt64) -> Bool { now &- lastPut >= nanoseconds }
+
   /// Begins a compaction of a quiet store. Returns false if one began less than `pause` ago, or `compact` is under way.
   mutating func beginStep(at now: UInt64, pause: UInt64) -> Bool {
     guard now &- lastStep >= pause, compactionCount == 0 else { return false }
@@ -30,5 +39,18 @@ struct QuietWatch {
 
   mutating func beginCompaction() { compactionCount += 1 }
   mutating func endCompaction() { compactionCount -= 1 }
-  mutating func noteCheckpoint(at now: UInt64, hits: Int) { lastCheckpoint = (now, hits) }
+
+  /// `frameByteCount` counts since the opening.
+  mutating func noteCheckpoint(at now: UInt64, hits: Int, frameByteCount: Int) {
+    checkpointInterval = now &- lastCheckpoint.nanoseconds
+    self.frameByteCount = frameByteCount - lastFrameByteCount
+    lastFrameByteCount = frameByteCount
+    lastCheckpoint = (now, hits)
+  }
+
+  /// Notes that spares are made. Returns the nanoseconds since the last ones.
+  mutating func noteSpares(at now: UInt64) -> UInt64 {
+    defer { lastSpare = now }
+    return lastSpare == 0 ? .max : now &- lastSpare
+  }
 }

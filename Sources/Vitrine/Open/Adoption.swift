@@ -31,15 +31,17 @@ struct Adoption {
       for index in 0..<CacheFormat.walFileCount {
         let name = WALFileHeader.fileName(index)
         let found = loaded.scan.files.first { $0.name == name }
-        let isWhole = found.map { $0.byteCount >= CacheFormat.smallestWALFile } ?? false
+        let isWhole = found.map { $0.byteCount >= CacheFormat.newWALFile } ?? false
         let file =
           try isWhole
           ? found!.file
-          : Creation.makeLogFile(
-            name, folders.wal, byteCount: loaded.identity.walFileByteCount)
-        let log = LogFile(
-          name: name, file: file, byteCount: min(isWhole ? found!.byteCount : .max, loaded.identity.walFileByteCount),
-          isMapped: folders.wal.promisesAllocation)
+          : Creation.makeLogFile(name, folders.wal)
+        let byteCount = min(isWhole ? found!.byteCount : CacheFormat.newWALFile, loaded.identity.walFileByteCount)
+        // A crash while the file grew may have left it without blocks. If the disk is full, frames may meet that.
+        if folders.wal.promisesAllocation, try file.status().allocatedByteCount < byteCount {
+          try? file.allocate(byteCount: byteCount)
+        }
+        let log = LogFile(name: name, file: file, byteCount: byteCount, isMapped: folders.wal.promisesAllocation)
         // A file with replayed frames stays until a checkpoint covers it; the checkpoint also puts the file's payloads
         // into segments (rule 6).
         let replayed = (isWhole ? found?.header : nil).flatMap { header in

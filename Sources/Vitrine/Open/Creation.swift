@@ -40,20 +40,25 @@ struct Creation {
     identity.maximumIdle = options.maximumIdleMilliseconds ?? 0
     identity.policy = options.policy ?? .lru
 
+    // All files are made before the first sync, because a file system commits new files together.
+    var made: [any File] = []
     let tag = try fresh(CacheFormat.tagFile, folders.root)
     try tag.write(Array(Creation.tag.utf8), at: 0)
-    try tag.sync()
+    made.append(tag)
     let counters = try fresh(CacheFormat.countersFile, folders.root)
     try counters.allocate(byteCount: Counters.byteCount)
-    try counters.sync()
-    // These names must be durable before there is a checkpoint, because a checkpoint makes the files a store.
-    try folders.root.sync()
+    made.append(counters)
     for index in 0..<CacheFormat.walFileCount {
-      try Creation.makeLogFile(WALFileHeader.fileName(index), folders.wal, byteCount: walFileByteCount)
+      made.append(try Creation.unsyncedLogFile(WALFileHeader.fileName(index), folders.wal))
     }
-    try folders.wal.sync()
-    try makeCheckpoints(identity)
-    try folders.segments.sync()
+    made.append(try makeSecondCheckpoint())
+    let (checkpoint, header) = try makeFirstCheckpoint(identity)
+    made.append(checkpoint)
+    for file in made { try file.sync() }
+    // All names and the checkpoint's body must be durable before its header is, which makes the files a store.
+    for folder in [folders.root, folders.wal, folders.checkpoints, folders.segments] { try folder.sync() }
+    try checkpoint.write(header.encoded(), at: 0)
+    try checkpoint.sync()
 
     try Creation.makeStoreFile(identity, in: folders.root)
   }
@@ -68,27 +73,25 @@ struct Creation {
     try root.sync()
   }
 
-  /// Writes an empty index into the first file, which makes the files a store. The second file gets its room before
-  /// that.
-  private func makeCheckpoints(_ identity: StoreIdentity) throws(SystemError) {
-    let byteCount = CheckpointHeader.fileByteCount(keys: 0, blobs: 0, segments: 0, largeCounts: 0)
-    for index in [1, 0] {
-      let file = try fresh(CheckpointHeader.fileName(index), folders.checkpoints)
-      try file.allocate(byteCount: byteCount)
-      if index == 0 {
-        var header = CheckpointHeader(
-          isClean: true, generation: 1,
-          position: WALPosition(use: 0, offset: WALFileHeader.frameStart, sequence: Sequence.first(ofOpening: 0)),
-          opening: 0, nextRecord: 1, made: environment.clock.wallMilliseconds(), nextSegment: firstSegment,
-          identity: identity)
-        if let index = CatalogWriter(identity: identity) { try index.write(to: file, header: &header) { _ in 0 } }
-        // A header without its body would look like a damaged store.
-        try file.sync()
-        try file.write(header.encoded(), at: 0)
-      }
-      try file.sync()
-    }
-    try folders.checkpoints.sync()
+  private static let checkpointByteCount = CheckpointHeader.fileByteCount(keys: 0, blobs: 0, segments: 0, largeCounts: 0)
+
+  private func makeSecondCheckpoint() throws(SystemError) -> any File {
+    let file = try fresh(CheckpointHeader.fileName(1), folders.checkpoints)
+    try file.allocate(byteCount: Creation.checkpointByteCount)
+    return file
+  }
+
+  /// Makes the file of the first checkpoint and writes its body, which is an empty index. Returns the header to write.
+  private func makeFirstCheckpoint(_ identity: StoreIdentity) throws(SystemError) -> (any File, CheckpointHeader) {
+    let file = try fresh(CheckpointHeader.fileName(0), folders.checkpoints)
+    try file.allocate(byteCount: Creation.checkpointByteCount)
+    var header = CheckpointHeader(
+      isClean: true, generation: 1,
+      position: WALPosition(use: 0, offset: WALFileHeader.frameStart, sequence: Sequence.first(ofOpening: 0)),
+      opening: 0, nextRecord: 1, made: environment.clock.wallMilliseconds(), nextSegment: firstSegment,
+      identity: identity)
+    if let index = CatalogWriter(identity: identity) { try index.write(to: file, header: &header) { _ in 0 } }
+    return (file, header)
   }
 
   private func fresh(_ name: String, _ directory: any Directory) throws(SystemError) -> any File {
@@ -105,14 +108,19 @@ struct Creation {
     }
   }
 
-  /// Makes a log file and writes all of it once, so that later syncs of frames need no journal commit of the file
-  /// system.
-  @discardableResult
-  static func makeLogFile(_ name: String, _ directory: any Directory, byteCount: Int) throws(SystemError) -> any File {
-    let file = try fresh(name, directory)
-    try file.allocate(byteCount: byteCount)
-    try file.writeZeros(byteCount: byteCount)
+  /// Makes a log file and syncs it.
+  static func makeLogFile(_ name: String, _ directory: any Directory) throws(SystemError) -> any File {
+    let file = try unsyncedLogFile(name, directory)
     try file.sync()
+    return file
+  }
+
+  /// Makes a log file of the smallest size and writes all of it once, so that later syncs of frames need no journal
+  /// commit of the file system.
+  private static func unsyncedLogFile(_ name: String, _ directory: any Directory) throws(SystemError) -> any File {
+    let file = try fresh(name, directory)
+    try file.allocate(byteCount: CacheFormat.newWALFile)
+    try file.writeZeros(byteCount: CacheFormat.newWALFile)
     return file
   }
 

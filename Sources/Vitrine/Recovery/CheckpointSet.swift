@@ -42,6 +42,15 @@ package struct CheckpointSet {
     try slots[index].noteRoom(allocated)
   }
 
+  /// Cuts the file of a slot that is not ``current``: its checkpoint is an older state, which counts only until the
+  /// next one is written there. Returns the change of the bytes that the file takes.
+  mutating func cut(to byteCount: Int, _ index: Int) throws(SystemError) -> Int {
+    guard index != current, let file = slots[index].file else { return 0 }
+    try file.truncate(to: byteCount)
+    slots[index].room = byteCount
+    return try slots[index].noteRoom(byteCount)
+  }
+
   /// Notes a checkpoint that was made durable in a slot.
   mutating func publish(_ header: CheckpointHeader, _ index: Int) {
     slots[index].header = header

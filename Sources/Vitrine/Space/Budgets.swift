@@ -4,13 +4,18 @@ final class Budgets: StorePart {
   private let gate: WriteGate
   private let retirement: SegmentRetirement
   private let reclaimer: Reclaimer
+  private let roomRelease: RoomRelease
   private let reader: Reader
 
-  init(_ context: StoreContext, gate: WriteGate, retirement: SegmentRetirement, reclaimer: Reclaimer, reader: Reader) {
+  init(
+    _ context: StoreContext, gate: WriteGate, retirement: SegmentRetirement, reclaimer: Reclaimer,
+    roomRelease: RoomRelease, reader: Reader
+  ) {
     self.context = context
     self.gate = gate
     self.retirement = retirement
     self.reclaimer = reclaimer
+    self.roomRelease = roomRelease
     self.reader = reader
   }
 
@@ -41,6 +46,10 @@ final class Budgets: StorePart {
       var changed = commitLock.withLock { held in held.state.current }
       if let byteBudget { changed.byteBudget = byteBudget }
       if let entryBudget { changed.entryBudget = entryBudget }
+      // The log of a busy store may alone exceed the new budget.
+      if commitLock.withLock({ held in changed.byteBudget < held.state.ledger.leastBudget }) {
+        try roomRelease.release(upkeep)
+      }
       try requireValid(changed)
       if changed == commitLock.withLock({ held in held.state.current }) { return }
       changed.generation += 1

@@ -42,8 +42,8 @@ struct Ledger {
   /// Bytes that entries cannot use.
   var own: Int { self[.rootFiles] + self[.folders] + self[.log] + self[.checkpoints] + Ledger.headroom }
 
-  /// The smallest budget of this store. The log keeps its original size, so a store made with a large budget cannot
-  /// shrink to the smallest budget.
+  /// The smallest budget of this store. Its log and checkpoint files do not shrink for a budget, so a store that has
+  /// grown cannot shrink to the smallest budget.
   var leastBudget: Int {
     max(CacheFormat.smallestBudget, own + Sizing.mostOpenSegments * CacheFormat.smallestSegment)
   }
@@ -66,8 +66,18 @@ enum Sizing {
     min(max(roundUp(budget / 100, to: 4096), CacheFormat.smallestSegment), CacheFormat.largestSegment)
   }
 
-  /// Bytes of each of the four log files. Together they take a sixty-fourth of a small budget, most of which is for
-  /// live entries. They take up to a thirty-second of a large budget, because a longer log needs fewer checkpoints.
+  /// Bytes of a segment in a store whose segments take `content` bytes: at most a fiftieth of the content, so that a
+  /// small store has small unused ends and spares.
+  static func segmentByteCount(content: Int, budget: Int) -> Int {
+    let largest = segmentByteCount(budget: budget)
+    var byteCount = CacheFormat.smallestSegment
+    while byteCount < largest, byteCount <= content / 100 { byteCount *= 2 }
+    return min(byteCount, largest)
+  }
+
+  /// The largest size of each of the four log files. Together they take a sixty-fourth of a small budget, most of which
+  /// is for live entries. They take up to a thirty-second of a large budget, because a longer log needs fewer
+  /// checkpoints.
   static func walFileByteCount(budget: Int) -> Int {
     let byteCount = max(budget / 256, budget / 128 - (1 << 20))
     return min(max(roundUp(byteCount, to: 4096), CacheFormat.smallestWALFile), 16 << 20)

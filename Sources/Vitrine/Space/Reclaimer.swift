@@ -25,7 +25,7 @@ final class Reclaimer: StorePart {
     if commitLock.withLock({ held in held.state.ledger.admits(0) }) { return }
     // Spares and open segments that are larger than the present segment size go first.
     try retirement.giveUpSpares(upkeep)
-    let usual = commitLock.withLock { held in held.state.segmentByteCount }
+    let usual = commitLock.withLock { held in held.state.largestSegment }
     try retirement.sealOpenSegments(upkeep) { $0.byteCount > usual }
     try makeRoom(for: 0, upkeep)
   }
@@ -96,7 +96,7 @@ final class Reclaimer: StorePart {
       (
         missing(held.state.ledger), held.state.index.compactable.reduce(0) { $0 + $1.deadByteCount },
         Sizing.deadAllowance(
-          budget: held.state.ledger.budget, own: held.state.ledger.own, segmentByteCount: held.state.segmentByteCount)
+          budget: held.state.ledger.budget, own: held.state.ledger.own, segmentByteCount: held.state.largestSegment)
       )
     }
     if missing <= 0 { return true }

@@ -16,10 +16,10 @@ final class SegmentRetirement: StorePart {
     self.checkpointer = checkpointer
   }
 
-  /// Retires spares that are larger than the present segment size, and all but `kept` of the others.
+  /// Retires spares that are larger than segments are in a full store, and all but `kept` of the others.
   func giveUpSpares(but kept: Int = .max, _ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
     let extra = commitLock.withLock { held in
-      let byteCount = held.state.segmentByteCount
+      let byteCount = held.state.largestSegment
       let spares = held.state.writable.spares
       let large = spares.filter { held.state[$0].byteCount > byteCount }
       return large + spares.filter { held.state[$0].byteCount <= byteCount }.dropFirst(kept)

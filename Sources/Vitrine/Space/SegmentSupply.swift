@@ -52,7 +52,7 @@ final class SegmentSupply: StorePart {
         {
           return .done(reservation, held.state.takeRecordNumber())
         }
-        return try openSpare(for: stream, held)
+        return try openSpare(ofAtLeast: most, for: stream, held)
       }
       do throws(StoreError) {
         switch attempt {
@@ -60,6 +60,7 @@ final class SegmentSupply: StorePart {
         case .again: break
         case .needsCheckpoint: try checkpointer.makeLogRoom()
         case .needsSpare: try makeSpares(SegmentSupply.sparesKept + 1)
+        case .needsSingle where most <= largestSegment && hasGrown(toFit: most): break
         case .needsSingle:
           let made = try makeSingle(
             byteCount: most, headByteCount: headByteCount, payloadByteCount: payloadByteCount,
@@ -86,10 +87,9 @@ final class SegmentSupply: StorePart {
 
   /// Opens a spare for the stream, but never the last spare, which is kept for copies.
   private func openSpare(
-    for stream: StreamKind, _ held: borrowing CommitLock.Held
+    ofAtLeast byteCount: Int, for stream: StreamKind, _ held: borrowing CommitLock.Held
   ) throws(StoreError) -> Attempt {
-    let spares = held.state.ordinarySpares
-    guard spares.count > SegmentSupply.sparesKept, let spare = spares.first else { return .needsSpare }
+    guard let spare = held.state.openableSpare(ofAtLeast: byteCount) else { return .needsSpare }
     return try commits.open(spare, for: stream, firstSequence: held.state.nextRecord, held) ? .again : .needsCheckpoint
   }
 
@@ -125,6 +125,7 @@ final class SegmentSupply: StorePart {
   func makeSpares(_ count: Int, isAhead: Bool = false) throws(StoreError) {
     try upkeepLock.withLock { upkeep throws(StoreError) in
       try gate.requireWritable()
+      if commitLock.withLock({ held in held.state.ordinarySpares.count < count }) { growSegments(upkeep) }
       while true {
         let (there, byteCount) = commitLock.withLock { held in
           (held.state.ordinarySpares.count, held.state.segmentByteCount)
@@ -135,6 +136,24 @@ final class SegmentSupply: StorePart {
       }
     }
   }
+
+  private var largestSegment: Int { commitLock.withLock { held in held.state.largestSegment } }
+
+  /// Enlarges the next segments for fast puts of records that are larger than the present ones. Returns whether a record
+  /// of `byteCount` bytes fits now.
+  private func hasGrown(toFit byteCount: Int) -> Bool {
+    upkeepLock.withLock { upkeep in growSegments(upkeep) }
+    return commitLock.withLock { held in byteCount <= held.state.segmentByteCount }
+  }
+
+  /// Enlarges the next segments if the content has grown, or if puts have filled the last spares fast.
+  private func growSegments(_ upkeep: borrowing UpkeepLock.Held) {
+    let passed = upkeep.state.quiet.noteSpares(at: environment.clock.monotonicNanoseconds())
+    commitLock.withLock { held in held.state.growSegments(isBusy: passed < SegmentSupply.fastFill) }
+  }
+
+  /// The nanoseconds in which fast puts fill a segment.
+  private static let fastFill: UInt64 = 200_000_000
 
   /// Makes a segment file and names it in the log. Returns nil if the log had no room and a checkpoint was written;
   /// then try again.

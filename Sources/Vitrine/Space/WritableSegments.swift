@@ -45,4 +45,16 @@ extension CommitState {
     let ordinary = segmentByteCount
     return writable.spares.filter { index.segments[$0].byteCount == ordinary }
   }
+
+  /// A spare that can be opened for a record of at most `byteCount` bytes in a segment of its own. The last spare of the
+  /// ordinary size is kept for copies. Spares made before segments grew go first.
+  func openableSpare(ofAtLeast byteCount: Int) -> Segment? {
+    let ordinary = segmentByteCount
+    let small = writable.spares.first {
+      index.segments[$0].byteCount < ordinary && index.segments[$0].byteCount >= byteCount
+    }
+    let spares = ordinarySpares
+    if let small, !spares.isEmpty { return small }
+    return spares.count > 1 ? spares.first : nil
+  }
 }

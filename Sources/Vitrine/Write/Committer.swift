@@ -130,7 +130,10 @@ final class Committer: StorePart {
       let (changes, removedCount) = changes(of: operations, crowds, held)
       // Each operation has its share in `bound` already. Every further change is a removal, which takes 56 bytes.
       let bound = bound + max(0, changes.count - operations.count) * 64
-      if bound > wal.capacity { return .exceedsLog }
+      if bound > wal.capacity {
+        held.state.log.refuse(bound)
+        return .exceedsLog
+      }
       // Without a change, the commit is done when all earlier frames are.
       var sequence = held.state.log.nextSequence - 1
       if !changes.isEmpty {
@@ -157,6 +160,7 @@ final class Committer: StorePart {
   ) throws(StoreError) -> Committed? {
     try upkeepLock.withLock { upkeep throws(StoreError) in
       try checkpointer.prepareCheckpoint()
+      defer { try? checkpointer.growLog(upkeep) }
       return try commitByCheckpoint(operations, crowds, upkeep)
     }
   }

@@ -156,7 +156,9 @@ import Testing
   @Test func aBudgetThatTheLogAloneExceedsIsRefusedAtOpeningToo() throws {
     let store = try world.open("store", StoreOptions(byteBudget: 256 << 20))
     try store.put([1, 2, 3], for: "a")
-    try store.close()
+    try store.growLog()
+    try store.flush()
+    store.abandon()
     let before = disk.image
     guard case .invalidArgument = storeError({ _ = try world.open("store", StoreOptions(byteBudget: 2 << 20)) }) else {
       Issue.record("not refused")

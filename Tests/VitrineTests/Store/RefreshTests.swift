@@ -480,7 +480,8 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
   }
 
   private func openSmallSegments(_ reads: ReadMode) throws -> (writer: CacheStore, reader: CacheStore) {
-    let writer = try world.open(folder.store, StoreOptions(byteBudget: 4 << 20, segmentByteCount: 65_536))
+    let writer = try world.open(folder.store, StoreOptions(byteBudget: 16 << 20, segmentByteCount: 65_536))
+    try writer.growLog()
     return (writer, try world.openReadOnly(folder.store, reads: reads))
   }
 

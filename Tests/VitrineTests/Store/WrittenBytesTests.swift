@@ -12,8 +12,9 @@ import Testing
 
   init() { world = TestWorld(fileSystem: disk) }
 
-  private func open(_ byteBudget: Int = 4 << 20) throws -> CacheStore {
-    let store = try world.open("store", StoreOptions(byteBudget: byteBudget))
+  private func open(_ byteBudget: Int = 4 << 20, segmentByteCount: Int? = nil) throws -> CacheStore {
+    let store = try world.open(
+      "store", StoreOptions(byteBudget: byteBudget, segmentByteCount: segmentByteCount))
     try store.put(noise(10), for: "opens a segment")
     try store.flush()
     disk.onWrite.withLock { handler in
@@ -67,7 +68,8 @@ import Testing
 
   /// A round of upkeep syncs the log: removals that ask for one each time would sync as often.
   @Test func removalsAskForUpkeepOnlyWhenASegmentIsEmpty() throws {
-    let store = try open(64 << 20)
+    let store = try open(64 << 20, segmentByteCount: 640 << 10)
+    try store.growLog()
     func wakes(_ body: () throws -> Void) rethrows -> Int {
       let before = world.background.wakeCount.withLock { $0 }
       try body()

@@ -1,6 +1,6 @@
 @testable import Vitrine
 
-/// A file system that counts the bytes read through it, and notifies a test before calls.
+/// A file system that counts bytes and syncs of the calls through it, and notifies a test before calls.
 final class WatchedFileSystem: FileSystem {
   enum Call: Equatable {
     case open(FileAccess)
@@ -10,6 +10,8 @@ final class WatchedFileSystem: FileSystem {
 
   private let base: any FileSystem
   private let counts = Guarded<[String: Int]>([:])
+  /// Bytes written by calls, and syncs of files and folders.
+  let written = Guarded((byteCount: 0, syncCount: 0))
   /// Gets a file's name and the call that follows.
   let beforeCall = Guarded<(@Sendable (_ name: String, _ call: Call) -> Void)?>(nil)
 
@@ -27,6 +29,7 @@ final class WatchedFileSystem: FileSystem {
     WatchedDirectory(try base.openDirectory(path, create: create, from: site), self)
   }
   func syncName(ofFolder path: String, from site: CallSite) throws(SystemError) {
+    written.withLock { $0.syncCount += 1 }
     try base.syncName(ofFolder: path, from: site)
   }
 }
@@ -55,7 +58,10 @@ private final class WatchedDirectory: Directory {
   func rename(_ name: String, to newName: String, from site: CallSite) throws(SystemError) {
     try base.rename(name, to: newName, from: site)
   }
-  func sync(from site: CallSite) throws(SystemError) { try base.sync(from: site) }
+  func sync(from site: CallSite) throws(SystemError) {
+    watch.written.withLock { $0.syncCount += 1 }
+    try base.sync(from: site)
+  }
   func status() throws(SystemError) -> FileStatus { try base.status() }
   func availableByteCount() throws(SystemError) -> Int { try base.availableByteCount() }
   func isStillNamed() -> Bool { base.isStillNamed() }
@@ -86,14 +92,20 @@ private final class WatchedFile: File {
   }
   func write(
     _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer, at offset: Int, from site: CallSite
-  ) throws(SystemError) { try base.write(first, second, at: offset, from: site) }
+  ) throws(SystemError) {
+    watch.written.withLock { $0.byteCount += first.count + second.count }
+    try base.write(first, second, at: offset, from: site)
+  }
   func allocate(byteCount: Int, from site: CallSite) throws(SystemError) {
     try base.allocate(byteCount: byteCount, from: site)
   }
   func truncate(to byteCount: Int, from site: CallSite) throws(SystemError) {
     try base.truncate(to: byteCount, from: site)
   }
-  func sync(from site: CallSite) throws(SystemError) { try base.sync(from: site) }
+  func sync(from site: CallSite) throws(SystemError) {
+    watch.written.withLock { $0.syncCount += 1 }
+    try base.sync(from: site)
+  }
   func writeBack(_ range: Range<Int>) throws(SystemError) { try base.writeBack(range) }
   func status() throws(SystemError) -> FileStatus { try base.status() }
   func map(byteCount: Int, writable: Bool) throws(SystemError) -> Mapping {

@@ -1,0 +1,109 @@
+/// Sizes the files of the log by use.
+///
+/// A new log is small. After a checkpoint, free files grow if the log was filled fast, if a frame was longer than a file,
+/// or if the index has grown: with a log shorter than the index, checkpoints would write more than the frames do. Files
+/// grow by allocation, never by filling with zeros, and only inside the budget. If the disk is full, they stay as they
+/// are.
+///
+/// No crash point matters: a free file holds nothing that a recovery reads, and it may be found with its old or with its
+/// new length. An opening allocates the blocks that a crash has taken from a long file.
+final class LogSizer: StorePart {
+  let context: StoreContext
+  private let gate: WriteGate
+
+  init(_ context: StoreContext, gate: WriteGate) {
+    self.context = context
+    self.gate = gate
+  }
+
+  /// The nanoseconds in which a log that is written fast fills a file.
+  private static let fastTurn: UInt64 = 1_000_000_000
+
+  /// Enlarges free files if the last turn of the log asks for it. If a frame was too long for the log, also continues the
+  /// log in a longer file, because the next checkpoint then enlarges the present one.
+  func grow(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
+    guard let wal else { return }
+    let isFast =
+      upkeep.state.quiet.checkpointInterval < LogSizer.fastTurn && upkeep.state.quiet.frameByteCount >= wal.capacity / 2
+    let wanted = commitLock.withLock { held in
+      max(
+        held.state.restingLogFile, isFast ? wal.capacity * 4 : 0, held.state.log.longestRefused * 2)
+    }
+    let byteCount = commitLock.withLock { held in min(LogSizer.powerOfTwo(atLeast: wanted), held.state.largestLogFile) }
+    resize(to: byteCount, upkeep) { $0 < byteCount }
+    do throws(SystemError) {
+      try commitLock.withLock { held throws(SystemError) in
+        guard held.state.log.longestRefused > wal.capacity, let active = held.state.log.active,
+          active.file.byteCount < byteCount, held.state.log.freeCount >= 2
+        else { return }
+        _ = try held.state.log.rotate(cut: held.state.log.position)
+      }
+    } catch {
+      throw gate.fail(error)
+    }
+  }
+
+  /// Cuts free files to the size that the content needs.
+  func shrink(_ upkeep: borrowing UpkeepLock.Held) {
+    let byteCount = commitLock.withLock { held in held.state.restingLogFile }
+    resize(to: byteCount, upkeep) { $0 > byteCount }
+  }
+
+  private func resize(to byteCount: Int, _ upkeep: borrowing UpkeepLock.Held, where isWanted: (Int) -> Bool) {
+    while let file = commitLock.withLock({ held -> LogFile? in
+      guard let file = held.state.log.takeFree(where: { isWanted($0.byteCount) }) else { return nil }
+      if held.state.ledger.admits(byteCount - file.byteCount) { return file }
+      held.state.log.putBack(file)
+      return nil
+    }) {
+      let sized = sized(file, byteCount)
+      commitLock.withLock { held in
+        held.state.log.putBack(file, as: sized)
+        held.state.ledger.add(held.state.log.note(charged: charge(of: sized), of: sized), to: .log)
+      }
+      if sized.byteCount != byteCount { return }
+    }
+  }
+
+  /// Returns the file with the new size, or the same file if the disk is full.
+  private func sized(_ file: LogFile, _ byteCount: Int) -> LogFile {
+    do throws(SystemError) {
+      if byteCount > file.byteCount {
+        try file.file.allocate(byteCount: byteCount)
+        // A crash would otherwise leave a long file without blocks.
+        try file.file.sync()
+      } else {
+        try file.file.truncate(to: byteCount)
+      }
+      return LogFile(
+        name: file.name, file: file.file, byteCount: byteCount, isMapped: folders.wal.promisesAllocation)
+    } catch {
+      // An allocation that failed may have lengthened the file.
+      if byteCount > file.byteCount { try? file.file.truncate(to: file.byteCount) }
+      return file
+    }
+  }
+
+  private func charge(of file: LogFile) -> Int? {
+    try? file.file.status().chargedByteCount(atMost: file.byteCount)
+  }
+
+  fileprivate static func powerOfTwo(atLeast byteCount: Int) -> Int {
+    var size = CacheFormat.newWALFile
+    while size < byteCount { size *= 2 }
+    return size
+  }
+}
+
+extension CommitState {
+  /// The largest size of a log file under the present budget.
+  var largestLogFile: Int { min(current.walFileByteCount, Sizing.walFileByteCount(budget: ledger.budget)) }
+
+  /// The size of a log file that a quiet store keeps: a quarter of the index, or a 1024th of the content, rounded up to
+  /// a power of two.
+  var restingLogFile: Int {
+    let byIndex = LogSizer.powerOfTwo(atLeast: index.keyCount * 6)
+    let byContent = LogSizer.powerOfTwo(atLeast: ledger[.segments] / 1024)
+    return min(max(byIndex, byContent), largestLogFile)
+  }
+}

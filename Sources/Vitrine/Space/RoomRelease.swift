@@ -1,0 +1,153 @@
+/// Releases disk space that the store took for speed: unused ends of open segments, spares, and long log and checkpoint
+/// files. A store that is closed or quiet then takes little more than its entries.
+///
+/// The release has two steps, with a checkpoint between them. The first one moves the log into a short file and cuts the
+/// older checkpoint file, which the checkpoint is written to. The second one cuts the files that the checkpoint has
+/// freed. A crash at any point is harmless: cut bytes hold no records and no frames that count, and an opening measures
+/// all files.
+final class RoomRelease: StorePart {
+  let context: StoreContext
+  private let gate: WriteGate
+  private let checkpointer: Checkpointer
+  private let retirement: SegmentRetirement
+  private let logSizer: LogSizer
+
+  init(
+    _ context: StoreContext, gate: WriteGate, checkpointer: Checkpointer, retirement: SegmentRetirement,
+    logSizer: LogSizer
+  ) {
+    self.context = context
+    self.gate = gate
+    self.checkpointer = checkpointer
+    self.retirement = retirement
+    self.logSizer = logSizer
+  }
+
+  /// Bytes that an open segment keeps for the next records.
+  private static let keptEnd = 64 << 10
+
+  /// Releases room of a store that goes on.
+  func release(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
+    guard try begin(upkeep) else { return }
+    try checkpointer.writeCheckpoint(upkeep)
+    finish(upkeep)
+  }
+
+  /// Does the first step. Returns whether the second one, after a checkpoint, has something to do.
+  @discardableResult
+  func begin(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) -> Bool {
+    try gate.requireWritable(closing: true)
+    if gate.mistrustsEarlierRecords { return false }
+    commitLock.withLock { held in held.state.fitSegments() }
+    try giveUpLongSpares(upkeep)
+    try cutOpenSegments(upkeep)
+    let hasLongLog = try moveLog(upkeep)
+    let hasLongCheckpoint = try cutOlderCheckpoint(upkeep)
+    return hasLongLog || hasLongCheckpoint
+  }
+
+  /// Does the second step.
+  func finish(_ upkeep: borrowing UpkeepLock.Held) {
+    logSizer.shrink(upkeep)
+    _ = try? cutOlderCheckpoint(upkeep)
+  }
+
+  // MARK: Segments
+
+  /// Retires all spares but one for copies, and cuts this one to the present segment size. Small spares stay, because
+  /// the next opening would make them again.
+  private func giveUpLongSpares(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
+    let (kept, others, ordinary) = commitLock.withLock { held -> (Segment?, [Segment], Int) in
+      let ordinary = held.state.segmentByteCount
+      let kept = held.state.spare(ofAtLeast: ordinary) ?? held.state.writable.spares.first
+      let others = held.state.writable.spares.filter { spare in
+        spare !== kept && held.state[spare].byteCount > CacheFormat.smallestSegment
+      }
+      return (kept, others, ordinary)
+    }
+    for spare in others { try retirement.retire(spare, upkeep) }
+    try retirement.retireDeadSegments(upkeep)
+    if let kept { try cut(kept, to: ordinary, where: { $0.state == .spare }) }
+  }
+
+  private func cutOpenSegments(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
+    let open = commitLock.withLock { held in held.state.writable.allOpen }
+    for segment in open {
+      try cut(segment, to: nil, where: { $0.state == .open })
+    }
+  }
+
+  /// Cuts a segment to `byteCount`, or to its records and ``keptEnd``. No reservation lies behind that.
+  private func cut(
+    _ segment: Segment, to byteCount: Int?, where isWanted: (SegmentAccount) -> Bool
+  ) throws(StoreError) {
+    let end = commitLock.withLock { held -> Int? in
+      let account = held.state[segment]
+      let end = byteCount ?? roundUp(account.fill.tail, to: 4096) + RoomRelease.keptEnd
+      guard isWanted(account), account.byteCount > end else { return nil }
+      // From here on, no reservation takes the bytes behind the end.
+      held.state[segment].set(byteCount: end)
+      held.state[segment].sync.owe()
+      return end
+    }
+    guard let end, let file = segment.file else { return }
+    do throws(SystemError) {
+      if try file.status().byteCount > end { try file.truncate(to: end) }
+      let allocated = try file.status().chargedByteCount(atMost: end)
+      commitLock.withLock { held in
+        held.state.ledger.add(allocated - held.state[segment].allocatedByteCount, to: .segments)
+        held.state[segment].set(allocatedByteCount: allocated)
+        held.state.admissions.noteLength(of: segment, end)
+        held.state.admitNext()
+      }
+    } catch {
+      throw gate.writeError(error)
+    }
+  }
+
+  // MARK: Log and checkpoints
+
+  /// Cuts free log files. If the active file is long, continues the log in a short one. Returns whether long files are
+  /// left for the second step.
+  private func moveLog(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) -> Bool {
+    logSizer.shrink(upkeep)
+    do throws(SystemError) {
+      let next = try commitLock.withLock { held throws(SystemError) -> LogFile? in
+        let resting = held.state.restingLogFile
+        guard let active = held.state.log.active, active.file.byteCount > resting, held.state.log.freeCount >= 2,
+          try held.state.log.rotate(cut: held.state.log.position)
+        else { return nil }
+        return held.state.log.active?.file
+      }
+      // The next checkpoint names the new file. No frame in it would cause a sync of its header yet.
+      try next?.file.sync()
+    } catch {
+      throw gate.fail(error)
+    }
+    return commitLock.withLock { held in
+      let resting = held.state.restingLogFile
+      return held.state.log.files.contains { $0.file.byteCount > resting }
+    }
+  }
+
+  /// Cuts the older checkpoint file if it has much more room than the index needs. Returns whether a file is too long.
+  private func cutOlderCheckpoint(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) -> Bool {
+    let needed = commitLock.withLock { held in
+      held.state.index.checkpointByteCount(moreKeys: max(1024, held.state.index.keyCount / 4))
+    }
+    guard upkeep.state.checkpoints.slots.contains(where: { $0.room > 2 * needed }) else { return false }
+    do throws(SystemError) {
+      for index in upkeep.state.checkpoints.slots.indices
+      where index != upkeep.state.checkpoints.current && upkeep.state.checkpoints.slots[index].room > 2 * needed {
+        let growth = try upkeep.state.checkpoints.cut(to: needed, index)
+        commitLock.withLock { held in
+          held.state.ledger.add(growth, to: .checkpoints)
+          held.state.checkpoint.set(room: upkeep.state.checkpoints.room)
+        }
+      }
+    } catch {
+      throw gate.writeError(error)
+    }
+    return true
+  }
+}
