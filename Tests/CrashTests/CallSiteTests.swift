@@ -19,10 +19,10 @@ import Testing
   /// arguments.
   private static let calls = [
     #"\.(sync|syncName|truncate|rename|didStore|writeZeros)\("#,
-    #"\.allocate\(byteCount: (byteCount|room)\)"#,
+    #"\.allocate\(byteCount: (byteCount|room|CacheFormat\.newWALFile|Creation\.checkpointByteCount)\)"#,
     #"\.allocate\(byteCount: Counters"#,
     #"\.openFile\(.*\.create\)"#, #"\.openDirectory\(.*create: (create|!)"#,
-    #"(folders\.\w+|root|directory)\.remove\("#, #"([fF]ile|tag|counters)\.write\("#, #"active\.file\."#,
+    #"(folders\.\w+|root|directory)\.remove\("#, #"([fF]ile|tag|counters|checkpoint)\.write\("#, #"active\.file\."#,
   ]
 
   /// Similar lines that change nothing on the disk, or only pass a call on.
@@ -35,6 +35,14 @@ import Testing
     "CheckpointRoom.swift try file.allocate(byteCount: byteCount)":
       "takes 1,024 keys: CheckpointBlocksTests/checkpointFilesThatHaveGrownKeepTheirLength",
     "CheckpointRoom.swift try file.sync()": "the same",
+    "CheckpointSet.swift try file.truncate(to: byteCount)":
+      "the same: FootprintTests/checkpointFilesShrinkAfterEntriesAreGone",
+    "LogSizer.swift if byteCount > file.byteCount { try? file.file.truncate(to: file.byteCount) }":
+      "takes a full disk: RoomReleaseCrashTests/fullDiskLeavesTheLogAsItIs",
+    "Adoption.swift try? file.allocate(byteCount: byteCount)":
+      "takes a file without blocks: RoomReleaseCrashTests/logFileThatHasLostItsBlocksIsAllocatedAgain",
+    "Creation.swift try file.sync()":
+      "takes a missing log file: MissingFileTests/fileRecreatedByAnOpeningIsDurable",
     "Creation.swift if isOwn { try directory.remove(entry.name) }":
       "MissingFileTests/interruptedRecreationIsCompletedByTheNextOpening",
     "Creation.swift try directory.remove(name)": "the same",

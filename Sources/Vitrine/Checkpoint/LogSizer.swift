@@ -33,8 +33,8 @@ final class LogSizer: StorePart {
     resize(to: byteCount, upkeep) { $0 < byteCount }
     do throws(SystemError) {
       try commitLock.withLock { held throws(SystemError) in
-        guard held.state.log.longestRefused > wal.capacity, let active = held.state.log.active,
-          active.file.byteCount < byteCount, held.state.log.freeCount >= 2
+        guard held.state.log.longestRefused > wal.capacity, held.state.log.activeByteCount < byteCount,
+          held.state.log.freeCount >= 2
         else { return }
         _ = try held.state.log.rotate(cut: held.state.log.position)
       }

@@ -231,3 +231,16 @@ extension CacheStore {
 extension StoreCore {
   var probe: StoreProbe { StoreProbe(core: self) }
 }
+
+extension CacheStore {
+  /// Puts and removes an entry until the files of the log have their largest size, for tests that count what follows.
+  package func growLog() throws(StoreError) {
+    let largest = Sizing.walFileByteCount(budget: byteBudget)
+    var round = 0
+    while probe.log.files.contains(where: { $0.file.byteCount < largest }), round < 1 << 20 {
+      try put([UInt8(truncatingIfNeeded: round)], for: "grows the log")
+      round += 1
+    }
+    try remove("grows the log")
+  }
+}

@@ -73,7 +73,8 @@ struct Creation {
     try root.sync()
   }
 
-  private static let checkpointByteCount = CheckpointHeader.fileByteCount(keys: 0, blobs: 0, segments: 0, largeCounts: 0)
+  private static let checkpointByteCount =
+    CheckpointHeader.fileByteCount(keys: 0, blobs: 0, segments: 0, largeCounts: 0)
 
   private func makeSecondCheckpoint() throws(SystemError) -> any File {
     let file = try fresh(CheckpointHeader.fileName(1), folders.checkpoints)

@@ -93,6 +93,8 @@ final class RoomRelease: StorePart {
     guard let end, let file = segment.file else { return }
     do throws(SystemError) {
       if try file.status().byteCount > end { try file.truncate(to: end) }
+      // No checkpoint may count on the cut before a sync. It syncs open segments, but no spares.
+      if byteCount != nil { try file.sync() }
       let allocated = try file.status().chargedByteCount(atMost: end)
       commitLock.withLock { held in
         held.state.ledger.add(allocated - held.state[segment].allocatedByteCount, to: .segments)
@@ -114,7 +116,7 @@ final class RoomRelease: StorePart {
     do throws(SystemError) {
       let next = try commitLock.withLock { held throws(SystemError) -> LogFile? in
         let resting = held.state.restingLogFile
-        guard let active = held.state.log.active, active.file.byteCount > resting, held.state.log.freeCount >= 2,
+        guard held.state.log.activeByteCount > resting, held.state.log.freeCount >= 2,
           try held.state.log.rotate(cut: held.state.log.position)
         else { return nil }
         return held.state.log.active?.file

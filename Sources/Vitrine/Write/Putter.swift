@@ -169,7 +169,10 @@ final class Putter: StorePart {
   }
 
   /// The most bytes of a record that a frame carries. A larger record is synced in its segment.
-  var largestInline: Int { min(256 << 10, (wal?.capacity ?? 0) / 8) }
+  var largestInline: Int {
+    let capacity = wal?.capacity ?? 0
+    return min(256 << 10, max(capacity / 8, min(capacity / 4, 4000)))
+  }
 
   /// Returns the source that an entry of this URL gets by default now. If the record is only in the log so far, it is
   /// restored, which takes the commit lock.

@@ -40,6 +40,11 @@ extension RecordedStore {
     return report
   }
 
+  /// Does all pending upkeep; no visible state may change.
+  public func idle() throws {
+    try attempt { try evicting { _ = try store.idle() } }
+  }
+
   /// Changes the budget of bytes; a smaller one evicts.
   public func setByteBudget(_ byteCount: Int) throws {
     try attempt { try evicting { try store.setBudgets(byteBudget: byteCount) } }
@@ -125,6 +130,9 @@ extension RecordedStore {
   public func stepClock(milliseconds: Int) {
     world.clock.setWall(milliseconds: world.clock.wallMilliseconds() + Int64(milliseconds))
   }
+
+  /// Lets time pass.
+  public func passTime(milliseconds: Int) { world.clock.advance(milliseconds: milliseconds) }
 
   /// Milliseconds since 1970, by the store's clock.
   public var now: Int64 { world.clock.wallMilliseconds() }

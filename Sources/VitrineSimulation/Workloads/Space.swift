@@ -93,6 +93,40 @@ extension CrashWorkload {
     }
   }
 
+  static let bursts = CrashWorkload(
+    "bursts", summary: "a log and segments that grow with a burst of puts and are cut after it",
+    options: StoreOptions(byteBudget: 32 << 20)
+  ) { store, numbers in
+    func burst(_ first: Int, _ count: Int) throws {
+      for number in first..<first + count {
+        let byteCount = numbers.chance(10) ? 50_000 + numbers.below(50_000) : 300 + numbers.below(3000)
+        try store.put("k\(numbers.below(25))", RecordedStore.bytes(byteCount, number), synced: numbers.chance(40))
+        if numbers.chance(4) { store.upkeep() }
+      }
+    }
+    func calm() throws {
+      switch numbers.below(4) {
+      case 0: try store.idle()
+      case 1: try store.reopen()
+      case 2: _ = try store.compact()
+      default:
+        store.passTime(milliseconds: 700_000)
+        store.upkeep()
+      }
+    }
+    try burst(0, 20 + numbers.below(50))
+    try store.begin()
+    if numbers.chance(30) {
+      let names = (0..<200).map { ("n\($0)", RecordedStore.bytes(30, $0)) }
+      try store.batch(puts: names)
+    }
+    try calm()
+    try burst(100, 6)
+    if numbers.chance(40) { try store.removeAll() }
+    try calm()
+    try store.put("last", RecordedStore.bytes(80, 90), synced: numbers.chance(50))
+  }
+
   static let budgets = CrashWorkload(
     "budgets", summary: "a byte budget made smaller and larger while the store is full",
     options: StoreOptions(byteBudget: 3 << 19)

@@ -61,6 +61,7 @@ import Testing
 
   @Test func syncedPutsOfManyTasksShareASync() async throws {
     let store = try open()
+    try store.growLog()
     let syncs = try holdFirstSync(store, frames: Self.taskCount)
     #expect(await putAll(store).allSatisfy { $0 == nil })
     // The held one, and one for all frames that it may not have covered.

@@ -45,7 +45,8 @@ import Testing
       }
       let store = try world.open("store", StoreOptions(byteBudget: 2 << 30))
       for index in 0..<count {
-        try store.put(noise(byteCount, UInt64(index)), for: CacheKey("k\(index)"), options: PutOptions(durability: .synced))
+        let key = CacheKey("k\(index)")
+        try store.put(noise(byteCount, UInt64(index)), for: key, options: PutOptions(durability: .synced))
         if index % 100 == 99 { world.background.run() }
       }
       try store.idle()

@@ -1,0 +1,74 @@
+import Testing
+import VitrineSimulation
+
+@testable import Vitrine
+
+/// Crashes and full disks while the log and the segments grow, and while they are cut.
+@Suite struct RoomReleaseCrashTests {
+  private static let options = StoreOptions(byteBudget: 32 << 20)
+
+  /// Any operation of a growth, and of the release that follows, may be the last one.
+  @Test func powerLossWhileTheLogGrowsOrIsCutLosesNothing() throws {
+    let work = try Workload(options: Self.options)
+    try work.put("a", Workload.bytes(2000, 1), synced: true)
+    try work.begin()
+    for number in 0..<60 { try work.put("k\(number % 8)", Workload.bytes(3000, number), synced: number % 2 == 0) }
+    #expect(work.store.probe.log.files.contains { $0.file.byteCount > CacheFormat.newWALFile })
+    try work.idle()
+    #expect(work.store.probe.log.files.allSatisfy { $0.file.byteCount == CacheFormat.newWALFile })
+    try work.put("b", Workload.bytes(300, 2), synced: true)
+    try work.close()
+    work.explore(mixtures: 1, maximumAlone: 3)
+  }
+
+  /// A crash may leave a file that has grown with its length and without its blocks.
+  @Test func logFileThatHasLostItsBlocksIsAllocatedAgain() throws {
+    let work = try Workload(options: Self.options)
+    try work.store.growLog()
+    try work.put("a", Workload.bytes(500, 1), synced: true)
+    var allocations = 0
+    for moment in 1...work.world.disk.operationCount {
+      let left = work.world.rebooted(work.world.disk.crashStates(after: moment).disk(.onlyBlocksLost))
+      let before = left.disk.operationCount
+      let store = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: left.environment)
+      allocations += left.disk.operations[before...].count { "\($0)".contains("Adoption.swift") }
+      #expect(store.statistics().bytesOnDisk >= left.disk.usedByteCount, "after \(moment) operations")
+      store.abandon()
+    }
+    #expect(allocations > 0)
+  }
+
+  @Test func fullDiskLeavesTheLogAsItIs() throws {
+    let work = try Workload(options: Self.options)
+    try work.put("a", Workload.bytes(500, 1))
+    work.world.disk.fillUp()
+    let used = work.world.disk.usedByteCount
+    let use = work.store.probe.log.position.use
+    var number = 0
+    while work.store.probe.log.position.use < use + 3 {
+      try work.put("a", Workload.bytes(3000, number), synced: true)
+      number += 1
+    }
+    #expect(work.world.disk.usedByteCount <= used)
+    #expect(work.store.probe.log.files.allSatisfy { $0.file.byteCount == CacheFormat.newWALFile })
+    try work.store.idle()
+    #expect(work.store.bytes("a") == Workload.bytes(3000, number - 1))
+    try work.close()
+    let again = work.world.rebooted(work.world.disk.copy())
+    let store = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: again.environment)
+    #expect(store.bytes("a") == Workload.bytes(3000, number - 1))
+    #expect(store.statistics().lastOpen.kind == .clean)
+  }
+
+  /// A removal in a part of the log that was cut off is unknown, but no live record counts as removed because of it.
+  @Test func rebuildBehindACutLogKeepsLiveRecords() throws {
+    let work = try Workload(options: StoreOptions(byteBudget: 4 << 20, segmentByteCount: 64 << 10))
+    for number in 0..<400 { try work.put("k\(number % 40)", Workload.bytes(3000, number)) }
+    try work.close()
+    let world = work.world.rebooted(work.world.disk.copy())
+    let report = try CacheStore.repair(at: Workload.path, environment: world.environment)
+    #expect(report.entryCount == 40 && report.damaged.isEmpty)
+    let store = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment)
+    for number in 360..<400 { #expect(store.bytes("k\(number % 40)") == Workload.bytes(3000, number)) }
+  }
+}
