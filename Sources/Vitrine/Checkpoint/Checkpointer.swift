@@ -57,7 +57,9 @@ final class Checkpointer: StorePart {
 
   /// Writes a checkpoint. Throws `noSpace` during failed-sync recovery: the checkpoint would name records that are not
   /// on the disk, and behind its position no frame repeats them. So if the log is full then, it gets no room.
-  func writeCheckpoint(isClean: Bool = false, _ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
+  func writeCheckpoint(
+    isClean: Bool = false, growsLog: Bool = true, _ upkeep: borrowing UpkeepLock.Held
+  ) throws(StoreError) {
     if gate.mistrustsEarlierRecords { throw .noSpace }
     try prepareCheckpoint()
     let image = try commitLock.withLock { held throws(StoreError) in
@@ -66,7 +68,7 @@ final class Checkpointer: StorePart {
     }
     try publish(image, upkeep)
     commitLock.withLock { held in releaseLog(image, held) }
-    if !isClean { try logSizer.grow(upkeep) }
+    if growsLog { try logSizer.grow(upkeep) }
   }
 
   /// Enlarges the log after a checkpoint that was written with the commit lock held.

@@ -24,68 +24,94 @@ final class LogSizer: StorePart {
   func grow(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
     guard let wal else { return }
     let isFast =
-      upkeep.state.quiet.checkpointInterval < LogSizer.fastTurn && upkeep.state.quiet.frameByteCount >= wal.capacity / 2
-    let wanted = commitLock.withLock { held in
-      max(
+      upkeep.state.quiet.checkpointInterval < LogSizer.fastTurn
+      && upkeep.state.quiet.frameByteCount >= wal.capacity / 2
+    let byteCount = commitLock.withLock { held in
+      let wanted = max(
         held.state.restingLogFile, isFast ? wal.capacity * 4 : 0, held.state.log.longestRefused * 2)
+      return min(LogSizer.powerOfTwo(atLeast: wanted), held.state.largestLogFile)
     }
-    let byteCount = commitLock.withLock { held in min(LogSizer.powerOfTwo(atLeast: wanted), held.state.largestLogFile) }
-    resize(to: byteCount, upkeep) { $0 < byteCount }
+    try resize(to: byteCount, upkeep) { $0 < byteCount }
+    try moveLog(to: byteCount) { log in log.longestRefused > wal.capacity && log.activeByteCount < byteCount }
+  }
+
+  /// Cuts free files to the size that the content needs, and continues the log in one of them if the present file is
+  /// longer.
+  func shrink(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
+    let byteCount = commitLock.withLock { held in
+      held.state.log.forgetRefused()
+      return held.state.restingLogFile
+    }
+    try resize(to: byteCount, upkeep) { $0 > byteCount }
+    try moveLog(to: byteCount) { log in log.activeByteCount > byteCount }
+  }
+
+  /// Whether a file is longer than the content needs.
+  func hasLongFiles() -> Bool {
+    commitLock.withLock { held in
+      let resting = held.state.restingLogFile
+      return held.state.log.files.contains { $0.file.byteCount > resting }
+    }
+  }
+
+  /// Continues the log in a free file, if `isWanted` and if another free file is left for the next recovery (rule 8).
+  private func moveLog(to byteCount: Int, if isWanted: (borrowing LogWriter) -> Bool) throws(StoreError) {
     do throws(SystemError) {
-      try commitLock.withLock { held throws(SystemError) in
-        guard held.state.log.longestRefused > wal.capacity, held.state.log.activeByteCount < byteCount,
-          held.state.log.freeCount >= 2
-        else { return }
-        _ = try held.state.log.rotate(cut: held.state.log.position)
+      let next = try commitLock.withLock { held throws(SystemError) -> LogFile? in
+        guard isWanted(held.state.log), held.state.log.freeCount >= 2,
+          try held.state.log.rotate(cut: held.state.log.position)
+        else { return nil }
+        return held.state.log.files.first { $0.state == .active }?.file
       }
+      // A checkpoint may name the new file before a frame causes a sync of its header.
+      try next?.file.sync()
     } catch {
       throw gate.fail(error)
     }
   }
 
-  /// Cuts free files to the size that the content needs.
-  func shrink(_ upkeep: borrowing UpkeepLock.Held) {
-    let byteCount = commitLock.withLock { held in held.state.restingLogFile }
-    resize(to: byteCount, upkeep) { $0 > byteCount }
-  }
-
-  private func resize(to byteCount: Int, _ upkeep: borrowing UpkeepLock.Held, where isWanted: (Int) -> Bool) {
+  private func resize(
+    to byteCount: Int, _ upkeep: borrowing UpkeepLock.Held, where isWanted: (Int) -> Bool
+  ) throws(StoreError) {
     while let file = commitLock.withLock({ held -> LogFile? in
       guard let file = held.state.log.takeFree(where: { isWanted($0.byteCount) }) else { return nil }
-      if held.state.ledger.admits(byteCount - file.byteCount) { return file }
+      if held.state.ledger.admitsLog(byteCount - file.byteCount) { return file }
       held.state.log.putBack(file)
       return nil
     }) {
-      let sized = sized(file, byteCount)
-      commitLock.withLock { held in
-        held.state.log.putBack(file, as: sized)
-        held.state.ledger.add(held.state.log.note(charged: charge(of: sized), of: sized), to: .log)
+      var sized = file
+      defer {
+        let charged = try? sized.file.status().chargedByteCount(atMost: sized.byteCount)
+        commitLock.withLock { held in
+          held.state.log.putBack(file, as: sized)
+          held.state.ledger.add(held.state.log.note(charged: charged, of: sized), to: .log)
+        }
       }
+      sized = try self.sized(file, byteCount)
       if sized.byteCount != byteCount { return }
     }
   }
 
   /// Returns the file with the new size, or the same file if the disk is full.
-  private func sized(_ file: LogFile, _ byteCount: Int) -> LogFile {
+  private func sized(_ file: LogFile, _ byteCount: Int) throws(StoreError) -> LogFile {
     do throws(SystemError) {
       if byteCount > file.byteCount {
         try file.file.allocate(byteCount: byteCount)
-        // A crash would otherwise leave a long file without blocks.
-        try file.file.sync()
       } else {
         try file.file.truncate(to: byteCount)
       }
-      return LogFile(
-        name: file.name, file: file.file, byteCount: byteCount, isMapped: folders.wal.promisesAllocation)
     } catch {
       // An allocation that failed may have lengthened the file.
       if byteCount > file.byteCount { try? file.file.truncate(to: file.byteCount) }
       return file
     }
-  }
-
-  private func charge(of file: LogFile) -> Int? {
-    try? file.file.status().chargedByteCount(atMost: file.byteCount)
+    do throws(SystemError) {
+      // A crash would otherwise leave a long file without blocks.
+      if byteCount > file.byteCount { try file.file.sync() }
+    } catch {
+      throw gate.fail(error)
+    }
+    return LogFile(name: file.name, file: file.file, byteCount: byteCount, isMapped: folders.wal.promisesAllocation)
   }
 
   fileprivate static func powerOfTwo(atLeast byteCount: Int) -> Int {

@@ -83,7 +83,7 @@ final class StoreCore: Sendable {
       context, gate: gate, commits: commits, checkpointer: checkpointer, readAhead: readAhead, expirer: expirer)
     retirement = SegmentRetirement(context, gate: gate, checker: checker, checkpointer: checkpointer)
     roomRelease = RoomRelease(
-      context, gate: gate, checkpointer: checkpointer, retirement: retirement, logSizer: logSizer)
+      context, gate: gate, syncer: syncer, checkpointer: checkpointer, retirement: retirement, logSizer: logSizer)
     recordWriter = RecordWriter(context, gate: gate, meters: meters)
     compactor = Compactor(
       context, gate: gate, commits: commits, recordWriter: recordWriter, syncer: syncer, checker: checker,

@@ -237,7 +237,9 @@ extension CacheStore {
   package func growLog() throws(StoreError) {
     let largest = Sizing.walFileByteCount(budget: byteBudget)
     var round = 0
-    while probe.log.files.contains(where: { $0.file.byteCount < largest }), round < 1 << 20 {
+    while probe.log.files.contains(where: { $0.file.byteCount < largest }) || probe.log.room < largest / 4 * 3,
+      round < 1 << 20
+    {
       try put([UInt8(truncatingIfNeeded: round)], for: "grows the log")
       round += 1
     }

@@ -201,6 +201,7 @@ package struct LogWriter: ~Copyable {
 
   /// Notes a frame that was too long for the log.
   package mutating func refuse(_ byteCount: Int) { longestRefused = max(longestRefused, byteCount) }
+  package mutating func forgetRefused() { longestRefused = 0 }
 
   /// Whether a file that is not in use may hold frames of an earlier use.
   package var holdsOldFrames: Bool { files.contains { $0.state != .active && $0.writtenEnd > 0 } }

@@ -92,7 +92,7 @@ final class Closer: StorePart {
       try? reclaimer.shrink(upkeep)
       _ = try? roomRelease.begin(upkeep)
       try writeLast(upkeep)
-      roomRelease.finish(upkeep)
+      try? roomRelease.finish(upkeep)
       try gate.requireNamed()
     }
   }
@@ -105,7 +105,7 @@ final class Closer: StorePart {
       (held.state.leftovers.unchecked.isEmpty, held.state.leftovers.hasFoundHeadless)
     }
     if !isClean, !isPrepared { return try syncer.makeAllDurable() }
-    try checkpointer.writeCheckpoint(isClean: isClean, upkeep)
+    try checkpointer.writeCheckpoint(isClean: isClean, growsLog: false, upkeep)
   }
 
   /// Checks the remaining leftovers if they are few and no other thread checks them, so that a short opening after a

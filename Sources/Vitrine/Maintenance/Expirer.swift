@@ -148,13 +148,15 @@ final class Expirer: StorePart {
     var sum = (lookedAt: notes.count, count: 0, byteCount: 0)
     var isDone = false
     defer { if !isDone { for note in notes { expirations.note(note.hash, due: note.due) } } }
-    for start in stride(from: 0, to: expired.count, by: commits.largestRemoval) {
-      let part = expired[start..<min(start + commits.largestRemoval, expired.count)]
+    var rest = expired[...]
+    while !rest.isEmpty {
+      let part = rest.prefix(commits.largestRemoval)
       guard let removed = try entryRemover.tryToRemove(part, closing: closing) else {
         return sum.count == 0 ? nil : sum
       }
       sum.count += removed.count
       sum.byteCount += removed.byteCount
+      rest = rest.dropFirst(part.count)
     }
     isDone = true
     return sum

@@ -87,7 +87,7 @@ final class FullCompaction: StorePart {
         else {
           return nil
         }
-        try supply.makeCopySpare(upkeep)
+        try supply.makeCopySpare(leastDead: 0, upkeep)
         return try compactor.compactOnce(leastDead: 0, olderThan: end, upkeep)
       }
       guard let step else { break }

@@ -47,6 +47,9 @@ final class Maintainer: StorePart {
 
   private static let stepTime: UInt64 = 1_000_000_000
 
+  /// The least share of dead bytes in a segment that is compacted in a quiet store.
+  private static let leastDead = 1.0 / 16
+
   /// Nanoseconds without a put after which a store releases the room that it took for speed.
   private static let restingTime: UInt64 = 600_000_000_000
 
@@ -76,8 +79,8 @@ final class Maintainer: StorePart {
       return dead > held.state.segmentByteCount && dead > live / 50 && held.state.ledger.total > live + live / 8
     }
     guard isWorthIt else { return false }
-    try supply.makeCopySpare(upkeep)
-    return try compactor.compactOnce(leastDead: 1.0 / 16, upkeep).map { $0.segmentCount > 0 } ?? false
+    try supply.makeCopySpare(leastDead: Maintainer.leastDead, upkeep)
+    return try compactor.compactOnce(leastDead: Maintainer.leastDead, upkeep).map { $0.segmentCount > 0 } ?? false
   }
 
   /// Does all pending upkeep, until nothing is left or `goesOn` returns false. Returns true if nothing is left.

@@ -13,8 +13,8 @@ struct QuietWatch {
   private(set) var checkpointInterval: UInt64 = .max
   private(set) var frameByteCount = 0
   private var lastFrameByteCount = 0
-  /// When the last spare was made for a put, 0 if there was none.
-  private var lastSpare: UInt64 = 0
+  /// When a put last needed spares, and the bytes put until then.
+  private var lastSpares: (nanoseconds: UInt64, bytesPut: Int)?
 
   init(_ now: UInt64) { lastCheckpoint = (now, 0) }
 
@@ -48,9 +48,9 @@ struct QuietWatch {
     lastCheckpoint = (now, hits)
   }
 
-  /// Notes that spares are made. Returns the nanoseconds since the last ones.
-  mutating func noteSpares(at now: UInt64) -> UInt64 {
-    defer { lastSpare = now }
-    return lastSpare == 0 ? .max : now &- lastSpare
+  /// Notes that a put needs spares. Returns the nanoseconds and the bytes put since the last time.
+  mutating func noteSpares(at now: UInt64, bytesPut: Int) -> (nanoseconds: UInt64, bytesPut: Int) {
+    defer { lastSpares = (now, bytesPut) }
+    return lastSpares.map { (now &- $0.nanoseconds, bytesPut - $0.bytesPut) } ?? (.max, 0)
   }
 }

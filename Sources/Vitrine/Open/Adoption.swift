@@ -36,17 +36,22 @@ struct Adoption {
           try isWhole
           ? found!.file
           : Creation.makeLogFile(name, folders.wal)
-        let byteCount = min(isWhole ? found!.byteCount : CacheFormat.newWALFile, loaded.identity.walFileByteCount)
-        // A crash while the file grew may have left it without blocks. If the disk is full, frames may meet that.
-        if folders.wal.promisesAllocation, try file.status().allocatedByteCount < byteCount {
-          try? file.allocate(byteCount: byteCount)
-        }
-        let log = LogFile(name: name, file: file, byteCount: byteCount, isMapped: folders.wal.promisesAllocation)
+        var byteCount = min(isWhole ? found!.byteCount : CacheFormat.newWALFile, loaded.identity.walFileByteCount)
         // A file with replayed frames stays until a checkpoint covers it; the checkpoint also puts the file's payloads
         // into segments (rule 6).
         let replayed = (isWhole ? found?.header : nil).flatMap { header in
           loaded.chain.contains(header.use) && !(isEmptyTail && header.use == loaded.end.use) ? header : nil
         }
+        // A crash while the file grew may have left it without blocks. On a full disk it is as long as its blocks.
+        let allocated = try file.status().allocatedByteCount
+        if folders.wal.promisesAllocation, allocated < byteCount {
+          do throws(SystemError) {
+            try file.allocate(byteCount: byteCount)
+          } catch {
+            if replayed == nil { byteCount = min(byteCount, max(CacheFormat.newWALFile, allocated / 4096 * 4096)) }
+          }
+        }
+        let log = LogFile(name: name, file: file, byteCount: byteCount, isMapped: folders.wal.promisesAllocation)
         files.append(LogWriter.Entry(log, isNew: !isWhole, replayed: replayed))
       }
       try folders.wal.sync()
@@ -84,6 +89,7 @@ struct Adoption {
 
   static func ledger(_ loaded: LoadedStore, _ folders: StoreFolders, log files: [any File]? = nil) -> Ledger {
     var ledger = Ledger(budget: loaded.identity.byteBudget, account: loaded.catalog.segments.account)
+    ledger.set(budget: loaded.identity.byteBudget, logReserve: loaded.identity.logReserve)
     for directory in folders.all { ledger.add((try? directory.status().allocatedByteCount) ?? 4096, to: .folders) }
     ledger.add(fixedByteCount(folders.root), to: .rootFiles)
     // An opening for writing has recreated missing log files.
@@ -111,6 +117,11 @@ struct Adoption {
 }
 
 extension StoreIdentity {
+  /// The bytes of a log that has grown to its largest size.
+  var logReserve: Int {
+    CacheFormat.walFileCount * min(walFileByteCount, Sizing.walFileByteCount(budget: byteBudget))
+  }
+
   /// Whether this identity allows less than `other`, in bytes or entries.
   func isTighter(than other: StoreIdentity) -> Bool {
     byteBudget < other.byteBudget

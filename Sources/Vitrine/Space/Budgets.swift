@@ -57,7 +57,7 @@ final class Budgets: StorePart {
       try gate.requireNamed()
       commitLock.withLock { held in
         held.state.current = changed
-        held.state.ledger.set(budget: changed.byteBudget)
+        held.state.ledger.set(budget: changed.byteBudget, logReserve: changed.logReserve)
         held.state.admitNext()
       }
       reader.blobLimit.store(changed.byteBudget / 8, ordering: .relaxed)

@@ -17,6 +17,8 @@ struct Ledger {
   }
 
   private(set) var budget: Int
+  /// Bytes that the log may take when it has grown. Other files do not take them.
+  private var logReserve = 0
   private var byteCounts = [Int](repeating: 0, count: Part.allCases.count)
   /// The account of unlinked files that readers and Blobs hold.
   let account: StorageAccount
@@ -33,19 +35,27 @@ struct Ledger {
   /// Enters bytes that a part takes from now on; a negative count takes bytes back.
   mutating func add(_ byteCount: Int, to part: Part) { byteCounts[part.rawValue] += byteCount }
 
-  mutating func set(budget: Int) { self.budget = budget }
+  mutating func set(budget: Int, logReserve: Int? = nil) {
+    self.budget = budget
+    if let logReserve { self.logReserve = logReserve }
+  }
+
+  /// Bytes of the reserve that the log does not take yet.
+  private var unusedReserve: Int { max(0, logReserve - self[.log]) }
 
   /// Bytes that file systems may add to files later for their own metadata: a block for each of the few files being
   /// written.
   static let headroom = 8 * 4096
 
   /// Bytes that entries cannot use.
-  var own: Int { self[.rootFiles] + self[.folders] + self[.log] + self[.checkpoints] + Ledger.headroom }
+  var own: Int { present + unusedReserve }
+
+  private var present: Int { self[.rootFiles] + self[.folders] + self[.log] + self[.checkpoints] + Ledger.headroom }
 
   /// The smallest budget of this store. Its log and checkpoint files do not shrink for a budget, so a store that has
   /// grown cannot shrink to the smallest budget.
   var leastBudget: Int {
-    max(CacheFormat.smallestBudget, own + Sizing.mostOpenSegments * CacheFormat.smallestSegment)
+    max(CacheFormat.smallestBudget, present + Sizing.mostOpenSegments * CacheFormat.smallestSegment)
   }
 
   var total: Int { byteCounts.reduce(unlinked, +) }
@@ -53,7 +63,14 @@ struct Ledger {
   func admits(_ byteCount: Int) -> Bool { missing(byteCount) <= 0 }
 
   /// Number of bytes to free so that `byteCount` more fit.
-  func missing(_ byteCount: Int) -> Int { total + roundUp(byteCount, to: 4096) + Ledger.headroom - budget }
+  func missing(_ byteCount: Int) -> Int {
+    total + unusedReserve + roundUp(byteCount, to: 4096) + Ledger.headroom - budget
+  }
+
+  /// Whether the log may take so many bytes more.
+  func admitsLog(_ byteCount: Int) -> Bool {
+    byteCount <= 0 || total + roundUp(byteCount, to: 4096) + Ledger.headroom <= budget
+  }
 }
 
 /// Sizes that follow the budget.

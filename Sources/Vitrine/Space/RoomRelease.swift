@@ -8,16 +8,18 @@
 final class RoomRelease: StorePart {
   let context: StoreContext
   private let gate: WriteGate
+  private let syncer: Syncer
   private let checkpointer: Checkpointer
   private let retirement: SegmentRetirement
   private let logSizer: LogSizer
 
   init(
-    _ context: StoreContext, gate: WriteGate, checkpointer: Checkpointer, retirement: SegmentRetirement,
-    logSizer: LogSizer
+    _ context: StoreContext, gate: WriteGate, syncer: Syncer, checkpointer: Checkpointer,
+    retirement: SegmentRetirement, logSizer: LogSizer
   ) {
     self.context = context
     self.gate = gate
+    self.syncer = syncer
     self.checkpointer = checkpointer
     self.retirement = retirement
     self.logSizer = logSizer
@@ -29,8 +31,8 @@ final class RoomRelease: StorePart {
   /// Releases room of a store that goes on.
   func release(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
     guard try begin(upkeep) else { return }
-    try checkpointer.writeCheckpoint(upkeep)
-    finish(upkeep)
+    try checkpointer.writeCheckpoint(growsLog: false, upkeep)
+    try finish(upkeep)
   }
 
   /// Does the first step. Returns whether the second one, after a checkpoint, has something to do.
@@ -41,15 +43,15 @@ final class RoomRelease: StorePart {
     commitLock.withLock { held in held.state.fitSegments() }
     try giveUpLongSpares(upkeep)
     try cutOpenSegments(upkeep)
-    let hasLongLog = try moveLog(upkeep)
+    try logSizer.shrink(upkeep)
     let hasLongCheckpoint = try cutOlderCheckpoint(upkeep)
-    return hasLongLog || hasLongCheckpoint
+    return logSizer.hasLongFiles() || hasLongCheckpoint
   }
 
   /// Does the second step.
-  func finish(_ upkeep: borrowing UpkeepLock.Held) {
-    logSizer.shrink(upkeep)
-    _ = try? cutOlderCheckpoint(upkeep)
+  func finish(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
+    try logSizer.shrink(upkeep)
+    _ = try cutOlderCheckpoint(upkeep)
   }
 
   // MARK: Segments
@@ -87,65 +89,44 @@ final class RoomRelease: StorePart {
       guard isWanted(account), account.byteCount > end else { return nil }
       // From here on, no reservation takes the bytes behind the end.
       held.state[segment].set(byteCount: end)
-      held.state[segment].sync.owe()
       return end
     }
     guard let end, let file = segment.file else { return }
     do throws(SystemError) {
       if try file.status().byteCount > end { try file.truncate(to: end) }
-      // No checkpoint may count on the cut before a sync. It syncs open segments, but no spares.
-      if byteCount != nil { try file.sync() }
       let allocated = try file.status().chargedByteCount(atMost: end)
       commitLock.withLock { held in
         held.state.ledger.add(allocated - held.state[segment].allocatedByteCount, to: .segments)
         held.state[segment].set(allocatedByteCount: allocated)
+        // No checkpoint may count on the cut before a sync.
+        held.state[segment].sync.owe()
         held.state.admissions.noteLength(of: segment, end)
         held.state.admitNext()
       }
     } catch {
       throw gate.writeError(error)
     }
+    // A checkpoint syncs open segments, but no spares.
+    if byteCount != nil { try syncer.sync(segment) }
   }
 
-  // MARK: Log and checkpoints
-
-  /// Cuts free log files. If the active file is long, continues the log in a short one. Returns whether long files are
-  /// left for the second step.
-  private func moveLog(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) -> Bool {
-    logSizer.shrink(upkeep)
-    do throws(SystemError) {
-      let next = try commitLock.withLock { held throws(SystemError) -> LogFile? in
-        let resting = held.state.restingLogFile
-        guard held.state.log.activeByteCount > resting, held.state.log.freeCount >= 2,
-          try held.state.log.rotate(cut: held.state.log.position)
-        else { return nil }
-        return held.state.log.active?.file
-      }
-      // The next checkpoint names the new file. No frame in it would cause a sync of its header yet.
-      try next?.file.sync()
-    } catch {
-      throw gate.fail(error)
-    }
-    return commitLock.withLock { held in
-      let resting = held.state.restingLogFile
-      return held.state.log.files.contains { $0.file.byteCount > resting }
-    }
-  }
+  // MARK: Checkpoints
 
   /// Cuts the older checkpoint file if it has much more room than the index needs. Returns whether a file is too long.
   private func cutOlderCheckpoint(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) -> Bool {
-    let needed = commitLock.withLock { held in
-      held.state.index.checkpointByteCount(moreKeys: max(1024, held.state.index.keyCount / 4))
+    let needed = commitLock.withLock { held -> Int? in
+      let needed = held.state.index.checkpointByteCount(moreKeys: max(1024, held.state.index.keyCount / 4))
+      guard upkeep.state.checkpoints.slots.contains(where: { $0.room > 2 * needed }) else { return nil }
+      // From here on, puts of more keys ask for room first.
+      held.state.checkpoint.set(room: min(held.state.checkpoint.room, needed))
+      return needed
     }
-    guard upkeep.state.checkpoints.slots.contains(where: { $0.room > 2 * needed }) else { return false }
+    guard let needed else { return false }
     do throws(SystemError) {
       for index in upkeep.state.checkpoints.slots.indices
       where index != upkeep.state.checkpoints.current && upkeep.state.checkpoints.slots[index].room > 2 * needed {
         let growth = try upkeep.state.checkpoints.cut(to: needed, index)
-        commitLock.withLock { held in
-          held.state.ledger.add(growth, to: .checkpoints)
-          held.state.checkpoint.set(room: upkeep.state.checkpoints.room)
-        }
+        commitLock.withLock { held in held.state.ledger.add(growth, to: .checkpoints) }
       }
     } catch {
       throw gate.writeError(error)

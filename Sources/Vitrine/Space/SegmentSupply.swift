@@ -125,7 +125,7 @@ final class SegmentSupply: StorePart {
   func makeSpares(_ count: Int, isAhead: Bool = false) throws(StoreError) {
     try upkeepLock.withLock { upkeep throws(StoreError) in
       try gate.requireWritable()
-      if commitLock.withLock({ held in held.state.ordinarySpares.count < count }) { growSegments(upkeep) }
+      if !isAhead, commitLock.withLock({ held in held.state.ordinarySpares.count < count }) { growSegments(upkeep) }
       while true {
         let (there, byteCount) = commitLock.withLock { held in
           (held.state.ordinarySpares.count, held.state.segmentByteCount)
@@ -148,8 +148,11 @@ final class SegmentSupply: StorePart {
 
   /// Enlarges the next segments if the content has grown, or if puts have filled the last spares fast.
   private func growSegments(_ upkeep: borrowing UpkeepLock.Held) {
-    let passed = upkeep.state.quiet.noteSpares(at: environment.clock.monotonicNanoseconds())
-    commitLock.withLock { held in held.state.growSegments(isBusy: passed < SegmentSupply.fastFill) }
+    let (passed, put) = upkeep.state.quiet.noteSpares(
+      at: environment.clock.monotonicNanoseconds(), bytesPut: meters.bytesPut.load(ordering: .relaxed))
+    commitLock.withLock { held in
+      held.state.growSegments(isBusy: passed < SegmentSupply.fastFill && put >= held.state.segmentByteCount / 2)
+    }
   }
 
   /// The nanoseconds in which fast puts fill a segment.
@@ -281,10 +284,16 @@ final class SegmentSupply: StorePart {
       folderGrowth: try folders.segments.status().allocatedByteCount - before)
   }
 
-  /// Makes a spare for copies if there is none and a segment fits without an eviction.
-  func makeCopySpare(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
+  /// Makes a spare for copies if there is none and a segment fits without an eviction. It has room for the live records
+  /// of one segment whose dead share is at least `leastDead`, since segments may have been larger in a burst of puts.
+  func makeCopySpare(leastDead: Double, _ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
     let (isThere, byteCount) = commitLock.withLock { held in
-      (held.state.spare(ofAtLeast: held.state.segmentByteCount) != nil, held.state.segmentByteCount)
+      let live = held.state.index.compactable.filter {
+        $0.deadByteCount > 0 && Double($0.deadByteCount) >= leastDead * Double($0.byteCount)
+      }.map(\.liveByteCount).min()
+      let needed = roundUp((live ?? 0) + SegmentHeader.byteCount, to: 4096)
+      let byteCount = max(held.state.segmentByteCount, min(needed, held.state.largestSegment))
+      return (held.state.spare(ofAtLeast: byteCount) != nil, byteCount)
     }
     if isThere { return }
     do throws(StoreError) {

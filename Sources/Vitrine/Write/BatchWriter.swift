@@ -30,7 +30,7 @@ final class BatchWriter: StorePart {
     let batch = batch.withoutOverwritten
     let total = batch.byteCount
     let (limit, room, segment) = commitLock.withLock { held in
-      (held.state.largestSum, held.state.roomBesideOpen, held.state.segmentByteCount)
+      (held.state.largestSum, held.state.roomBesideOpen, held.state.largestSegment)
     }
     if total > limit { throw .tooLarge(byteCount: total, limit: limit) }
     let extent = batch.largestExtent(segmentByteCount: segment)

@@ -112,9 +112,9 @@ final class Remover: StorePart {
   /// each frame.
   private func removeExcessStyles(_ url: UnsafeRawBufferPointer, _ hash: KeyHash) throws(StoreError) -> Int {
     var removed = 0
-    let step = min(Remover.mostStylesTogether, commits.largestRemoval)
     var rest = catalog.styles(of: hash).dropLast(Remover.mostStylesTogether)
     while !rest.isEmpty {
+      let step = min(Remover.mostStylesTogether, commits.largestRemoval)
       let names = rest.prefix(step).compactMap { name($0, $1, ofURL: url) }
       guard let gone = try entryRemover.tryToRemove(names) else {
         try checkpointer.makeLogRoom()

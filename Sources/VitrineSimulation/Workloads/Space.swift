@@ -117,8 +117,10 @@ extension CrashWorkload {
     try burst(0, 20 + numbers.below(50))
     try store.begin()
     if numbers.chance(30) {
-      let names = (0..<200).map { ("n\($0)", RecordedStore.bytes(30, $0)) }
-      try store.batch(puts: names)
+      // Longer than the log at first. The second one meets a log file without frames.
+      for first in [0, 200] {
+        try store.batch(puts: (first..<first + 200).map { ("n\($0 % 250)", RecordedStore.bytes(30, $0)) })
+      }
     }
     try calm()
     try burst(100, 6)

@@ -38,8 +38,8 @@ import Testing
     try fill()
     for index in 0..<60 where index % 3 == 0 { try store.remove("https://example.org/\(index)", durability: .synced) }
     try store.put(noise(5000, 900), for: "https://example.org/1")
-    #expect(holders(of: value(0)).contains { $0.hasPrefix("segments/") })
-    #expect(holders(of: value(0)).contains { $0.hasPrefix("wal/") })
+    #expect(holders(of: value(54)).contains { $0.hasPrefix("segments/") })
+    #expect(holders(of: value(54)).contains { $0.hasPrefix("wal/") })
     let report = try store.compact()
     #expect(report.isErased)
     for index in 0..<60 where index % 3 == 0 || index == 1 {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Vitrine
 
-/// A store costs what it holds.
+/// A store takes little more room than its entries.
 @Suite struct FootprintTests {
   private let disk = MemoryDisk()
   private let world: TestWorld
@@ -92,6 +92,46 @@ import Testing
     for index in 0..<400 { #expect(store["new \(index)"] == noise(3000, UInt64(index))) }
     for index in stride(from: 0, to: 2000, by: 13) { #expect(store["k\(index)"] == noise(3000, UInt64(index))) }
     #expect(try store.verify().isOK)
+    try store.close()
+  }
+
+  /// The segments of the burst are larger than the spare for copies that a closed store keeps.
+  @Test func compactionAfterABurstFreesSparseSegments() throws {
+    var store = try open()
+    for index in 0..<240 { try store.put(noise(100_000, UInt64(index)), for: CacheKey("k\(index)")) }
+    try store.close()
+    store = try open()
+    for index in 0..<240 where index % 10 < 7 { try store.remove("k\(index)") }
+    let report = try store.compact()
+    #expect(report.isErased && report.recordsMoved > 0)
+    let payload = 72 * 100_000
+    #expect(byteCount <= payload + payload / 20 + 1 << 20, "\(byteCount)")
+    for index in 0..<240 where index % 10 >= 7 { #expect(store["k\(index)"] == noise(100_000, UInt64(index))) }
+    try store.close()
+    #expect(byteCount <= payload + payload / 20 + 1 << 20, "\(byteCount)")
+  }
+
+  /// A frame that was once too long for the log does not enlarge it again and again.
+  @Test func quietStoreReleasesRoomOnce() throws {
+    let store = try open()
+    var batch = WriteBatch()
+    for index in 0..<500 { batch.put([1], for: CacheKey("k\(index)")) }
+    try store.write(batch)
+    func rounds(_ count: Int) {
+      for _ in 0..<count {
+        world.clock.advance(2000)
+        world.background.run()
+      }
+    }
+    rounds(1)
+    world.clock.advance(700_000)
+    rounds(5)
+    #expect(largestLogFile == CacheFormat.newWALFile)
+    let made = store.statistics().lastCheckpointMilliseconds
+    let before = disk.image
+    rounds(5)
+    #expect(store.statistics().lastCheckpointMilliseconds == made)
+    #expect(disk.image.filter { $0.key != "COUNTERS" } == before.filter { $0.key != "COUNTERS" })
     try store.close()
   }
 
@@ -191,6 +231,18 @@ import Testing
       #expect(byteCount <= 1 << 20)
     }
     #expect(largestLogFile <= Sizing.walFileByteCount(budget: 1 << 20))
+    try store.close()
+  }
+
+  /// The batch would have fitted into the log before it was cut.
+  @Test func longBatchAfterACutIsCommitted() throws {
+    let store = try open()
+    try store.growLog()
+    try store.idle()
+    var batch = WriteBatch()
+    for index in 0..<500 { batch.put([1], for: CacheKey("k\(index)")) }
+    try store.write(batch)
+    #expect(store.count == 500)
     try store.close()
   }
 
