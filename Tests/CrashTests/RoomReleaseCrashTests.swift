@@ -12,7 +12,7 @@ import VitrineSimulation
     let work = try Workload(options: Self.options)
     try work.put("a", Workload.bytes(2000, 1), synced: true)
     try work.begin()
-    for number in 0..<60 { try work.put("k\(number % 8)", Workload.bytes(3000, number), synced: number % 2 == 0) }
+    for number in 0..<26 { try work.put("k\(number % 8)", Workload.bytes(3000, number), synced: number % 2 == 0) }
     #expect(work.store.probe.log.files.contains { $0.file.byteCount > CacheFormat.newWALFile })
     try work.idle()
     #expect(work.store.probe.log.files.allSatisfy { $0.file.byteCount == CacheFormat.newWALFile })
@@ -27,7 +27,10 @@ import VitrineSimulation
     try work.store.growLog()
     try work.put("a", Workload.bytes(500, 1), synced: true)
     var allocations = 0
-    for moment in 1...work.world.disk.operationCount {
+    let operations = work.world.disk.operations
+    let growths = operations.indices.filter { "\(operations[$0])".contains("LogSizer.swift") }
+    #expect(growths.count > 5)
+    for moment in growths.flatMap({ [$0, $0 + 1, $0 + 2] }) {
       let left = work.world.rebooted(work.world.disk.crashStates(after: moment).disk(.onlyBlocksLost))
       let before = left.disk.operationCount
       let store = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: left.environment)
