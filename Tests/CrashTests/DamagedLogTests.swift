@@ -200,6 +200,30 @@ import VitrineSimulation
     #expect(Accounts.check(store) == nil)
   }
 
+  /// The checkpoint of a session without changes stands at the start of its log file. An opening that cannot read it goes
+  /// back to the older checkpoint. Its changes must be found by an opening that can read both.
+  @Test(arguments: [DiskCall.status, .read])
+  func checkpointThatCannotBeReadOnceHidesNoLaterChange(_ call: DiskCall) throws {
+    for occurrence in 1...12 {
+      let work = try Workload()
+      try work.put("a", Workload.bytes(500, 1), synced: true)
+      try work.reopen()
+      try work.reopen()
+      try work.close()
+      let world = work.world.rebooted(work.world.disk.copy())
+      let newest = try #require((0..<2).max { one, other in generation(work, one) < generation(work, other) })
+      world.disk.plan(Fault(call, on: .containing("checkpoints/\(newest)"), occurrence: occurrence, .fail(5)))
+      guard let store = try? CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment)
+      else { continue }
+      try store.put(Workload.bytes(300, 2), for: "b", options: PutOptions(durability: .synced))
+      store.abandon()
+      let later = world.rebooted(world.disk.crashStates().diskAfterProcessDeath())
+      let again = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: later.environment)
+      #expect(again.bytes("a") == Workload.bytes(500, 1) && again.bytes("b") == Workload.bytes(300, 2))
+      #expect(!again.statistics().lastOpen.mayHaveLostRemovals)
+    }
+  }
+
   private func generation(_ work: Workload, _ index: Int) -> UInt64 {
     let bytes = work.world.disk.contents("\(Workload.path)/checkpoints/\(index).checkpoint") ?? []
     return bytes.withUnsafeBytes { CheckpointHeader($0)?.generation } ?? 0

@@ -130,6 +130,12 @@ final class Checkpointer: StorePart {
       throw .noSpace
     }
     lostRecords.dropHeadless(held)
+    // An opening uses the newest log file again if it holds no frame. If it could not read this checkpoint, it would
+    // overwrite the position that the checkpoint names. So the file gets a frame, without changes.
+    if held.state.log.position.offset == WALFileHeader.frameStart {
+      Frame.begin(held.state.frame)
+      _ = try commits.append(0, held)
+    }
     var header = CheckpointHeader(
       isClean: isClean, generation: upkeep.state.checkpoints.takeGeneration(opening: held.state.log.opening),
       position: held.state.log.position,
