@@ -6,7 +6,7 @@
 /// are.
 ///
 /// No crash point matters: a free file holds nothing that a recovery reads, and it may be found with its old or with its
-/// new length. An opening allocates the blocks that a crash has taken from a long file.
+/// new length. An opening allocates the blocks that a crash has taken from a long file. So a growth needs no sync.
 final class LogSizer: StorePart {
   let context: StoreContext
   private let gate: WriteGate
@@ -31,7 +31,7 @@ final class LogSizer: StorePart {
         held.state.restingLogFile, isFast ? wal.capacity * 4 : 0, held.state.log.longestRefused * 2)
       return min(LogSizer.powerOfTwo(atLeast: wanted), held.state.largestLogFile)
     }
-    try resize(to: byteCount, upkeep) { $0 < byteCount }
+    resize(to: byteCount, upkeep) { $0 < byteCount }
     try moveLog(to: byteCount) { log in log.longestRefused > wal.capacity && log.activeByteCount < byteCount }
   }
 
@@ -42,7 +42,7 @@ final class LogSizer: StorePart {
       held.state.log.forgetRefused()
       return held.state.restingLogFile
     }
-    try resize(to: byteCount, upkeep) { $0 > byteCount }
+    resize(to: byteCount, upkeep) { $0 > byteCount }
     try moveLog(to: byteCount) { log in log.activeByteCount > byteCount }
   }
 
@@ -70,9 +70,7 @@ final class LogSizer: StorePart {
     }
   }
 
-  private func resize(
-    to byteCount: Int, _ upkeep: borrowing UpkeepLock.Held, where isWanted: (Int) -> Bool
-  ) throws(StoreError) {
+  private func resize(to byteCount: Int, _ upkeep: borrowing UpkeepLock.Held, where isWanted: (Int) -> Bool) {
     while let file = commitLock.withLock({ held -> LogFile? in
       guard let file = held.state.log.takeFree(where: { isWanted($0.byteCount) }) else { return nil }
       if held.state.ledger.admitsLog(byteCount - file.byteCount) { return file }
@@ -87,13 +85,13 @@ final class LogSizer: StorePart {
           held.state.ledger.add(held.state.log.note(charged: charged, of: sized), to: .log)
         }
       }
-      sized = try self.sized(file, byteCount)
+      sized = self.sized(file, byteCount)
       if sized.byteCount != byteCount { return }
     }
   }
 
   /// Returns the file with the new size, or the same file if the disk is full.
-  private func sized(_ file: LogFile, _ byteCount: Int) throws(StoreError) -> LogFile {
+  private func sized(_ file: LogFile, _ byteCount: Int) -> LogFile {
     do throws(SystemError) {
       if byteCount > file.byteCount {
         try file.file.allocate(byteCount: byteCount)
@@ -104,12 +102,6 @@ final class LogSizer: StorePart {
       // An allocation that failed may have lengthened the file.
       if byteCount > file.byteCount { try? file.file.truncate(to: file.byteCount) }
       return file
-    }
-    do throws(SystemError) {
-      // A crash would otherwise leave a long file without blocks.
-      if byteCount > file.byteCount { try file.file.sync() }
-    } catch {
-      throw gate.fail(error)
     }
     return LogFile(name: file.name, file: file.file, byteCount: byteCount, isMapped: folders.wal.promisesAllocation)
   }

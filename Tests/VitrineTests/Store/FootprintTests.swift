@@ -51,6 +51,8 @@ import Testing
       }
       try store.idle()
       expectSmall("idle")
+      let taken = disk.image.values.reduce(4 * 4096) { $0 + roundUp($1.count, to: 4096) }
+      #expect(store.statistics().bytesOnDisk == taken)
       for index in stride(from: 0, to: count, by: 7) { #expect(store["k\(index)"] == noise(byteCount, UInt64(index))) }
       try store.put([1], for: "one more")
       try store.close()
