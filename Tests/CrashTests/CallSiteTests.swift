@@ -39,7 +39,7 @@ import Testing
       "the same: FootprintTests/checkpointFilesShrinkAfterEntriesAreGone",
     "LogSizer.swift if byteCount > file.byteCount { try? file.file.truncate(to: file.byteCount) }":
       "takes a full disk: RoomReleaseCrashTests/fullDiskLeavesTheLogAsItIs",
-    "Adoption.swift try? file.allocate(byteCount: byteCount)":
+    "Adoption.swift try file.allocate(byteCount: byteCount)":
       "takes a file without blocks: RoomReleaseCrashTests/logFileThatHasLostItsBlocksIsAllocatedAgain",
     "Creation.swift try file.sync()":
       "takes a missing log file: MissingFileTests/fileRecreatedByAnOpeningIsDurable",

@@ -243,7 +243,7 @@ import Vitrine
     let puts = try #require(CrashWorkload.all.first { $0.name == "log-turns" })
     func places() -> [String] {
       let found = Guarded<[String]>([])
-      _ = CrashExplorer(workloads: [puts], seed: 5, states: 80, faults: 0, threads: 1).run { _ in
+      _ = CrashExplorer(workloads: [puts], seed: 5, states: 200, faults: 0, threads: 1).run { _ in
         true
       } watch: {
         if let place = $1 { found.withLock { $0.append(place) } }

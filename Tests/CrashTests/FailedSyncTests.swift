@@ -296,10 +296,11 @@ import Testing
     let store = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment)
     #expect(store.count == count)
     #expect(store.probe.checkpointRoom == room)
+    // Into another segment, or in place.
     let copies = world.disk.operations.count { operation in
       ["RecordWriter.swift", "FailedSyncRecovery.swift"].contains { operation.site?.description.hasPrefix($0) ?? false }
     }
-    #expect(copies == count)
+    #expect(copies >= count)
     store.abandon()
     let last = world.rebooted(world.disk.crashStates().disk(.everythingLost))
     let again = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: last.environment)

@@ -112,7 +112,8 @@ final class RecordChecker: StorePart {
   /// because the checkpoint syncs it. Takes the commit lock for one record at a time.
   func restoreCarried() throws(SystemError) {
     let locations = carriedRecords.withLock { inline in inline.filter { !$0.value.isRestored }.map(\.key) }
-    for location in locations {
+    // In the order of the files, so that the same recovery does the same writes.
+    for location in locations.sorted(by: { $0.bits < $1.bits }) {
       if !catalog.segments.isVouched(location) { _ = try restore(location) }
       carriedRecords.withLock { $0[location]?.isRestored = true }
     }

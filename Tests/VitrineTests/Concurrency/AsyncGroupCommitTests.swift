@@ -62,6 +62,8 @@ import Testing
   @Test func syncedPutsOfManyTasksShareASync() async throws {
     let store = try open()
     try store.growLog()
+    // Later syncs concern one file.
+    try store.flush()
     let syncs = try holdFirstSync(store, frames: Self.taskCount)
     #expect(await putAll(store).allSatisfy { $0 == nil })
     // The held one, and one for all frames that it may not have covered.
