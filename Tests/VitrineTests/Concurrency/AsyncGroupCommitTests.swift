@@ -12,8 +12,8 @@ import Testing
   init() { world = TestWorld(fileSystem: disk) }
 
   /// A store whose log file holds the frames of all tasks, with an open segment for their records.
-  private func open() throws -> CacheStore {
-    let store = try world.open("store", StoreOptions(byteBudget: 64 << 20))
+  private func open(segmentByteCount: Int? = nil) throws -> CacheStore {
+    let store = try world.open("store", StoreOptions(byteBudget: 64 << 20, segmentByteCount: segmentByteCount))
     try store.put(noise(10), for: "opens a segment")
     return store
   }
@@ -60,7 +60,8 @@ import Testing
   }
 
   @Test func syncedPutsOfManyTasksShareASync() async throws {
-    let store = try open()
+    // No frame of a new segment comes between those of the tasks.
+    let store = try open(segmentByteCount: 4 << 20)
     try store.growLog()
     // Later syncs concern one file.
     try store.flush()
