@@ -3,11 +3,11 @@
 ///
 /// A removal counts only for records of its own or an earlier opening, since frames behind a cut are read too. The
 /// log names a segment by its slot. If the segment was made after the log's beginning, the log tells its number. The
-/// number of an older one is unknown. If the log says that such a segment was retired, its removals do not count: its
-/// file is gone, and another old segment may have a live record of the same key at the same offset.
+/// number of an older one is unknown, so a removal there counts for a record at the same offset of any older segment,
+/// unless the log has put that record itself.
 ///
-/// Only the newest unbroken part of the log counts. Behind a file that is missing or was cut, slots may have other
-/// segments.
+/// Behind a file that is missing or was cut, and after a rebuild, slots may have other segments. There the log begins
+/// anew, except that removals from segments of known numbers go on to count.
 struct LoggedRemovals {
   private enum Container: Hashable {
     case segment(UInt64)
@@ -32,15 +32,15 @@ struct LoggedRemovals {
   private var origins: [Removed: Set<Removed>] = [:]
   private var ids: [Int: UInt64] = [:]
   private var made: Set<UInt64> = []
-  /// The slots of old segments with a removed record of the key at the offset.
+  /// The slots of old segments where the log removed or put a record of the key at the offset.
   private var oldSlots: [OldPlace: Set<Int>] = [:]
-  private var retiredSlots: Set<Int> = []
 
   init(_ scan: WALScan) {
     var end = (use: UInt64(0), offset: 0)
     for file in scan.files.sorted(by: { $0.header?.use ?? 0 < $1.header?.use ?? 0 }) {
       guard let header = file.header else { continue }
-      if header.predecessor != end.use || header.predecessorCut > end.offset { self = LoggedRemovals([]) }
+      let followsRebuild = header.predecessorSequence == 0
+      if header.predecessor != end.use || header.predecessorCut > end.offset || followsRebuild { forgetSlots() }
       end = (header.use, WALFileHeader.frameStart)
       LogWindow(file).forEachFrame(from: WALFileHeader.frameStart, seed: header.seed) { frame, bytes, offset in
         _ = Frame.forEachChange(bytes, at: offset, frame) { change in
@@ -53,9 +53,13 @@ struct LoggedRemovals {
     follow()
   }
 
-  /// Reads changes in log order, each with its opening.
-  init(_ changes: [(change: Change, opening: UInt64)]) {
-    for (change, opening) in changes { note(change, opening: opening) }
+  /// Reads parts of a log in their order, each with its changes in log order and their openings. Between two parts,
+  /// changes are missing.
+  init(_ parts: [[(change: Change, opening: UInt64)]]) {
+    for part in parts {
+      forgetSlots()
+      for (change, opening) in part { note(change, opening: opening) }
+    }
     follow()
   }
 
@@ -64,17 +68,37 @@ struct LoggedRemovals {
       ids[slot] = id
       made.insert(id)
     }
-    if case .segmentRetired(let slot) = change, ids[slot] == nil { retiredSlots.insert(slot) }
     if let key = change.key, let displaced = change.displaced {
       let record = removed(key, displaced.location)
       gone[record] = max(gone[record] ?? 0, opening)
       noteOld(record)
       entered[record] = nil
     }
-    if case .put(let put) = change { entered[removed(put.hash, put.location)] = put.content }
+    if case .put(let put) = change { enter(removed(put.hash, put.location), put.content) }
     if case .moved(let move) = change, let key = move.key {
-      origins[removed(key, move.to), default: []].insert(removed(key, move.from))
+      let original = removed(key, move.from)
+      let copy = removed(key, move.to)
+      origins[copy, default: []].insert(original)
+      let content = entered.removeValue(forKey: original)
+      if let content = move.content ?? content { enter(copy, content) }
     }
+  }
+
+  private mutating func enter(_ record: Removed, _ content: ContentHash) {
+    entered[record] = content
+    noteOld(record)
+  }
+
+  /// Changes are missing from here on, so each slot may have another segment.
+  private mutating func forgetSlots() {
+    follow()
+    func isKnown(_ record: Removed) -> Bool { if case .segment = record.segment { true } else { false } }
+    gone = gone.filter { isKnown($0.key) }
+    entered = entered.filter { isKnown($0.key) }
+    origins = [:]
+    ids = [:]
+    made = []
+    oldSlots = [:]
   }
 
   private func removed(_ key: KeyHash, _ location: Location) -> Removed {
@@ -105,12 +129,13 @@ struct LoggedRemovals {
   func contains(
     _ key: KeyHash, segment: UInt64, offset: Int, opening: UInt64, content: ContentHash
   ) -> Bool {
-    func isGone(_ container: Container) -> Bool {
-      let record = Removed(key: key.stored, segment: container, offset: offset)
-      return entered[record] != content && gone[record].map { $0 >= opening } ?? false
-    }
-    if made.contains(segment) { return isGone(.segment(segment)) }
+    func record(_ container: Container) -> Removed { Removed(key: key.stored, segment: container, offset: offset) }
+    func isGone(_ container: Container) -> Bool { gone[record(container)].map { $0 >= opening } ?? false }
+    func isEntered(_ container: Container) -> Bool { entered[record(container)] == content }
+    if made.contains(segment) { return isGone(.segment(segment)) && !isEntered(.segment(segment)) }
     let slots = oldSlots[OldPlace(key: key.stored, offset: offset)] ?? []
-    return slots.contains { !retiredSlots.contains($0) && isGone(.oldSegment(slot: $0)) }
+    if slots.contains(where: { isEntered(.oldSegment(slot: $0)) }) { return false }
+    return isGone(.segment(segment)) && !isEntered(.segment(segment))
+      || slots.contains { isGone(.oldSegment(slot: $0)) }
   }
 }

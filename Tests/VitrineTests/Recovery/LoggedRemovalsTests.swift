@@ -30,7 +30,13 @@ import Testing
   private func isGone(
     _ changes: [Change], segment: UInt64, offset: Int, opening: UInt64 = 5, _ content: ContentHash? = nil
   ) -> Bool {
-    LoggedRemovals(changes.map { ($0, 5) })
+    isGone([changes], segment: segment, offset: offset, opening: opening, content)
+  }
+
+  private func isGone(
+    _ parts: [[Change]], segment: UInt64, offset: Int, opening: UInt64 = 5, _ content: ContentHash? = nil
+  ) -> Bool {
+    LoggedRemovals(parts.map { $0.map { ($0, 5) } })
       .contains(key, segment: segment, offset: offset, opening: opening, content: content ?? one)
   }
 
@@ -84,5 +90,30 @@ import Testing
     let changes = [made(0, 7), .remove(key, displaced(place))]
     #expect(isGone(changes, segment: 7, offset: 4096, opening: 4))
     #expect(!isGone(changes, segment: 7, offset: 4096, opening: 6))
+  }
+
+  /// The removed record and the live one have the same offset in two segments that are older than the log.
+  @Test func theLiveRecordOfAKeyInAnotherOldSegmentIsNotGone() {
+    let (old, new) = (Location(slot: 0, offset: 4096), Location(slot: 1, offset: 4096))
+    let overwriting = put(at: new, other, in: old)
+    #expect(!isGone([overwriting], segment: 8, offset: 4096, other))
+    #expect(isGone([overwriting], segment: 7, offset: 4096, one))
+    #expect(isGone([overwriting, .remove(key, displaced(new))], segment: 8, offset: 4096, other))
+    // Compaction has copied the live record into an old segment.
+    let place = Location(slot: 2, offset: 8192)
+    let copied = [.remove(key, displaced(Location(slot: 3, offset: 8192))), put(at: old, one), moved(old, place)]
+    #expect(!isGone(copied, segment: 9, offset: 8192, one))
+    #expect(isGone(copied + [.remove(key, displaced(place))], segment: 9, offset: 8192, one))
+  }
+
+  @Test func aSlotMayHaveAnotherSegmentBehindMissingChanges() {
+    let place = Location(slot: 0, offset: 4096)
+    let parts = [[made(0, 7), put(at: place, one)], [.remove(key, displaced(place))]]
+    // The slot is that of segment 7 or of a segment that the missing changes made.
+    #expect(isGone(parts, segment: 7, offset: 4096) && isGone(parts, segment: 8, offset: 4096))
+    #expect(isGone([parts[0] + parts[1], [made(0, 8)]], segment: 7, offset: 4096))
+    // An old segment without a number was in the slot before, so its removal tells nothing of those of later parts.
+    #expect(!isGone([parts[1], [made(0, 8)]], segment: 8, offset: 4096))
+    #expect(!isGone([parts[1], []], segment: 8, offset: 4096))
   }
 }

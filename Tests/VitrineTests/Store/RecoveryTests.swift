@@ -84,6 +84,33 @@ import Testing
     try store.close()
   }
 
+  /// A rebuild gives the segments new slots, by which later frames of the log name them.
+  @Test func removalAfterARebuildCountsInTheNext() throws {
+    func damaged(_ disk: MemoryDisk) -> MemoryDisk {
+      let lost = ["checkpoints/", "segments/0000000000000001"]
+      return MemoryDisk(disk.image.filter { file in !lost.contains { file.key.hasPrefix($0) } })
+    }
+    let disk = MemoryDisk()
+    let options = StoreOptions(byteBudget: 4 << 20, segmentByteCount: 64 << 10)
+    // The rebuild overwrites the first log file, so the second opening makes segments, too.
+    for keys in [["a", "b"], ["c", "d"]] {
+      let writer = try TestWorld(fileSystem: disk).open("store", options)
+      for key in keys { try writer.put(noise(40_000, UInt64(key.utf8.first!)), for: CacheKey(key)) }
+      try writer.close()
+    }
+    let rebuilt = damaged(disk)
+    let second = try TestWorld(fileSystem: rebuilt, seed: 2).open("store")
+    #expect(second.statistics().lastOpen.kind == .rebuilt && second["a"] == nil && second["d"] != nil)
+    try second.remove("d")
+    try second.flush()
+    let again = damaged(rebuilt)
+    try second.close()
+    let third = try TestWorld(fileSystem: again, seed: 3).open("store")
+    #expect(third.statistics().lastOpen.kind == .rebuilt)
+    #expect(third["d"] == nil && third["b"] != nil && third["c"] != nil)
+    try third.close()
+  }
+
   @Test func halfMadeFolderIsCreatedAgain() throws {
     let disk = MemoryDisk()
     try TestWorld(fileSystem: disk).open("store").close()
