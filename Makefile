@@ -140,11 +140,12 @@ sanitize-thread: setup ## Run all tests under Thread Sanitizer, or those of SUIT
 	@VITRINE_SANITIZED=1 TSAN_OPTIONS="halt_on_error=1:$${TSAN_OPTIONS:-}" scripts/test --sanitize=thread --scratch-path '$(TSAN_BUILD)' \
 	  $(if $(SUITES),--filter '$(SUITES)')
 
-sanitize-address: setup ## Run all tests under Address Sanitizer
+sanitize-address: setup ## Run all tests under Address Sanitizer, or those of SUITES='CrashTests|ProcessTests'
 	@echo '== Address Sanitizer'
 	@VITRINE_SANITIZED=1 LSAN_OPTIONS="suppressions=$(CURDIR)/scripts/leaks.supp:print_suppressions=0:$${LSAN_OPTIONS:-}" \
 	  ASAN_OPTIONS="suppressions=$(CURDIR)/scripts/address.supp:$${ASAN_OPTIONS:-}" \
-	  scripts/test --sanitize=address --scratch-path '$(ASAN_BUILD)' -Xswiftc -O
+	  scripts/test --sanitize=address --scratch-path '$(ASAN_BUILD)' -Xswiftc -O \
+	  $(if $(SUITES),--filter '$(SUITES)')
 
 tidy: ## Check the rules of CONTRIBUTING that a program can check: floors, names that documents cite, words
 	@scripts/tidy --self-test
