@@ -150,7 +150,7 @@ import VitrineSimulation
   }
 
   /// The log rotates several times while bodies stall in the segment of its payloads.
-  @Test(.timeLimit(.minutes(30))) func stalledBodiesDoNotBlockTheLog() throws {
+  @Test(.timeLimit(.minutes(60))) func stalledBodiesDoNotBlockTheLog() throws {
     let work = try Workload(options: Self.roomy)
     let stalled = try (0..<3).map { number in
       let writer = try work.writer("s\(number)", length: 100_000)

@@ -32,6 +32,26 @@ extension AsyncCacheStore {
     try await AsyncCacheStore.run { () throws(StoreError) in try store.removeExpired() }
   }
 
+  /// Evicts entries until the folder takes at most `byteCount` bytes of the disk (``CacheStore/trim(toBytes:)``).
+  /// Returns the number of entries removed.
+  @discardableResult
+  public func trim(toBytes byteCount: Int) async throws(StoreError) -> Int {
+    try await AsyncCacheStore.run { () throws(StoreError) in try store.trim(toBytes: byteCount) }
+  }
+
+  /// Evicts entries until at most `count` are left. Returns the number of entries removed.
+  @discardableResult
+  public func trim(toEntries count: Int) async throws(StoreError) -> Int {
+    try await AsyncCacheStore.run { () throws(StoreError) in try store.trim(toEntries: count) }
+  }
+
+  /// Removes all entries that were neither put nor read since `moment`, in milliseconds since 1970. Returns the number
+  /// of entries removed.
+  @discardableResult
+  public func removeUnused(since moment: Int64) async throws(StoreError) -> Int {
+    try await AsyncCacheStore.run { () throws(StoreError) in try store.removeUnused(since: moment) }
+  }
+
   /// Makes the folder as small as possible without removing a live entry. `progress` runs on a thread of the pool.
   /// Compaction stops early, after a segment's worth of bytes, when `progress` returns false or the task is cancelled;
   /// the report says so.

@@ -34,6 +34,40 @@ extension CacheStore {
     }
   }
 
+  /// Evicts entries, in the order of the policy, until the folder takes at most `byteCount` bytes of the disk. Returns
+  /// the number of entries removed. The budgets stay: the store may grow again at once.
+  ///
+  /// Expired entries go first. Room that holds no entries is released before. A store without entries takes some
+  /// hundred KiB, so a smaller size removes all entries. Unfinished bodies and borrowed bytes keep their room, and the
+  /// folder may stay larger by it. Costs a checkpoint, a removal in the log for each entry, and copies of at most
+  /// the bytes that stay. Thread-safe; gets continue meanwhile, and puts may wait until one segment is copied. Throws
+  /// `readOnly`, `invalidArgument` for a negative size, and the errors of ``flush()``.
+  @discardableResult
+  public func trim(toBytes byteCount: Int) throws(StoreError) -> Int {
+    try change { core throws(StoreError) in try core.trimmer.trim(toBytes: byteCount) }
+  }
+
+  /// Evicts entries, in the order of the policy, until at most `count` are left. Returns the number of entries removed.
+  /// Their bytes are freed by upkeep.
+  ///
+  /// Expired entries go first. O(entries), and a removal in the log for each removed entry. Thread-safe; gets and puts
+  /// continue meanwhile. Throws the errors of ``trim(toBytes:)``.
+  @discardableResult
+  public func trim(toEntries count: Int) throws(StoreError) -> Int {
+    try change { core throws(StoreError) in try core.trimmer.trim(toEntries: count) }
+  }
+
+  /// Removes all entries that were neither put nor read since `moment`, in milliseconds since 1970. Returns the number
+  /// of entries removed. Their bytes are freed by upkeep.
+  ///
+  /// Times of uses are accurate as ``Entry/lastUsedMilliseconds`` is: an entry is never removed early. Under a policy that notes
+  /// no uses (`fifo`), only puts count. O(entries), and a removal in the log for each removed entry. Thread-safe; gets
+  /// and puts continue meanwhile. Throws `readOnly`, and the errors of ``flush()``.
+  @discardableResult
+  public func removeUnused(since moment: Int64) throws(StoreError) -> Int {
+    try change { core throws(StoreError) in try core.trimmer.removeUnused(since: moment) }
+  }
+
   /// Makes the folder as small as possible without removing a live entry.
   ///
   /// Removes expired entries, copies live records out of every segment with dead bytes, unlinks those segments, and

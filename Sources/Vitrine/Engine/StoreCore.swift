@@ -40,6 +40,7 @@ final class StoreCore: Sendable {
   let putter: Putter
   let batches: BatchWriter
   let budgets: Budgets
+  let trimmer: Trimmer
   let walk: EntryWalk
   let forgetter: Forgetter
   let leftovers: LeftoverChecker
@@ -116,8 +117,12 @@ final class StoreCore: Sendable {
     batches = BatchWriter(
       context, gate: gate, preparer: preparer, meters: meters, syncer: syncer, roomQueue: roomQueue,
       committer: committer, putter: putter)
+    trimmer = Trimmer(
+      context, gate: gate, signal: signal, lifetimes: lifetimes, retirement: retirement, evictor: evictor,
+      compactor: compactor, reclaimer: reclaimer, roomRelease: roomRelease, supply: supply)
     budgets = Budgets(
-      context, gate: gate, retirement: retirement, reclaimer: reclaimer, roomRelease: roomRelease, reader: reader)
+      context, gate: gate, retirement: retirement, reclaimer: reclaimer, roomRelease: roomRelease,
+      trimmer: trimmer, reader: reader)
     walk = EntryWalk(context, lifetimes: lifetimes, checker: checker)
     forgetter = Forgetter(context, gate: gate, checker: checker, committer: committer, walk: walk)
     leftovers = LeftoverChecker(

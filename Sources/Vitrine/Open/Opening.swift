@@ -276,7 +276,7 @@ struct Opening {
     let firstSequence = Sequence.first(ofOpening: log.opening)
     let core = core(loaded, folders, log: log, lockFile: lockFile, started, firstSequence: firstSequence)
     try core.takeover.adopt(loaded, isChanged: loaded.identity != stored, isMarked: isMarked, lockFile: lockFile)
-    if loaded.identity.isTighter(than: stored) { core.budgets.shrinkBeforeServing() }
+    if loaded.identity.isTighter(than: stored) { core.budgets.shrinkBeforeServing(from: stored.byteBudget) }
     core.budgets.giveUpLargeSpares()
     let task = try system { () throws(SystemError) in
       try environment.background.start(

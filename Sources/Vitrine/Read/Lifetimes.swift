@@ -48,7 +48,7 @@ final class Lifetimes: StorePart {
     var left = Int64.max
     if identity.maximumAge != 0 { left = identity.maximumAge - age(lifetime.written, now) }
     if identity.maximumIdle != 0 || lifetime.isSliding {
-      let idle = age(max(lastUse(of: slot, at: now), lifetime.written), now)
+      let idle = age(max(lastUse(stamp: slot.stamp, at: now), lifetime.written), now)
       if identity.maximumIdle != 0 { left = min(left, identity.maximumIdle - idle) }
       if lifetime.isSliding {
         // A glance at a damaged record may read any number.
@@ -63,8 +63,8 @@ final class Lifetimes: StorePart {
 
   /// Returns when an entry was last used, in milliseconds since 1970, with the accuracy of ``UseTimes``. The result is
   /// never earlier than the true time.
-  func lastUse(of slot: KeySlot, at now: Int64) -> Int64 {
-    catalog.useTimes.time(of: slot.stamp, at: catalog.keys.clock) ?? now
+  func lastUse(stamp: UInt32, at now: Int64) -> Int64 {
+    catalog.useTimes.time(of: stamp, at: catalog.keys.clock) ?? now
   }
 
   /// Returns the time of the last use for reports; nil if the policy notes no use. In a read-only opening, an entry

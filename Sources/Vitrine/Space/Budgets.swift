@@ -5,17 +5,19 @@ final class Budgets: StorePart {
   private let retirement: SegmentRetirement
   private let reclaimer: Reclaimer
   private let roomRelease: RoomRelease
+  private let trimmer: Trimmer
   private let reader: Reader
 
   init(
     _ context: StoreContext, gate: WriteGate, retirement: SegmentRetirement, reclaimer: Reclaimer,
-    roomRelease: RoomRelease, reader: Reader
+    roomRelease: RoomRelease, trimmer: Trimmer, reader: Reader
   ) {
     self.context = context
     self.gate = gate
     self.retirement = retirement
     self.reclaimer = reclaimer
     self.roomRelease = roomRelease
+    self.trimmer = trimmer
     self.reader = reader
   }
 
@@ -52,6 +54,7 @@ final class Budgets: StorePart {
       }
       try requireValid(changed)
       if changed == commitLock.withLock({ held in held.state.current }) { return }
+      try shrinkAhead(to: changed.byteBudget, upkeep)
       changed.generation += 1
       try write(changed)
       try gate.requireNamed()
@@ -65,6 +68,16 @@ final class Budgets: StorePart {
     }
   }
 
+  /// Trims the folder before a smaller budget holds. Segments of a larger budget may be too long to be copied within
+  /// the smaller one. Without room for copies, the budget is kept by evicting more.
+  private func shrinkAhead(to byteBudget: Int, _ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
+    do throws(StoreError) {
+      _ = try trimmer.shrink(toBytes: byteBudget, upkeep)
+    } catch {
+      guard case .noSpace = error else { throw error }
+    }
+  }
+
   private func requireValid(_ identity: StoreIdentity) throws(StoreError) {
     guard identity.entryBudget >= 0 else {
       throw .invalidArgument("an entry budget is 0 for no limit, or more, not \(identity.entryBudget)")
@@ -75,11 +88,19 @@ final class Budgets: StorePart {
     }
   }
 
-  /// Brings the store within budgets that its opening has made smaller. Needs no free space: frames go to the log,
-  /// copies to the spare kept for them. As in upkeep, errors are ignored here, and the next change meets them again.
-  func shrinkBeforeServing() {
+  /// Brings the store within the budgets of its opening, which are smaller than those before; `earlier` is the earlier
+  /// byte budget. Needs no free space: frames go to the log, copies to the spare kept for them. As in upkeep, errors are
+  /// ignored here, and the next change meets them again.
+  func shrinkBeforeServing(from earlier: Int) {
     try? upkeepLock.withLock { upkeep throws(StoreError) in
       try retirement.removeOrphans(upkeep)
+      // Copies may take the room that the earlier budget left. No other thread uses the store yet.
+      let (budget, reserve) = commitLock.withLock { held in (held.state.ledger.budget, held.state.current.logReserve) }
+      if earlier > budget {
+        commitLock.withLock { held in held.state.ledger.set(budget: earlier, logReserve: reserve) }
+        defer { commitLock.withLock { held in held.state.ledger.set(budget: budget, logReserve: reserve) } }
+        try shrinkAhead(to: budget, upkeep)
+      }
       try reclaimer.shrink(upkeep)
     }
   }

@@ -164,6 +164,16 @@ final class Evictor: StorePart {
   /// once for each frame. Returns the number of entries evicted.
   @discardableResult
   func evict(_ victims: [Victim]) throws(StoreError) -> Int {
+    try evict(victims) { catalog.keys.find($0.hash, $0.location) ? $0.location : nil }
+  }
+
+  /// Evicts entries at any place in the policy's order, unless they were used since they were found. Takes the commit
+  /// lock once for each frame. Returns the number of entries evicted.
+  func evictUnused(_ victims: [Victim]) throws(StoreError) -> Int {
+    try evict(victims) { catalog.keys.location(of: $0.hash, stamp: $0.stamp) }
+  }
+
+  private func evict(_ victims: [Victim], at location: (Victim) -> Location?) throws(StoreError) -> Int {
     var rest = victims[...]
     var gone = 0
     while !rest.isEmpty {
@@ -171,7 +181,7 @@ final class Evictor: StorePart {
       let heads = readAhead.readAhead(part.map { ($0.hash, $0.location) })
       let outcome = try commits.locked(with: heads) { held throws(StoreError) in
         try gate.requireWritable()
-        return try evict(part, held) { catalog.keys.find($0.hash, $0.location) ? $0.location : nil }
+        return try evict(part, held, at: location)
       }
       switch outcome {
       case .needsCheckpoint: try checkpointer.makeLogRoom()

@@ -50,7 +50,8 @@ struct Ledger {
   /// Bytes that entries cannot use.
   var own: Int { present + unusedReserve }
 
-  private var present: Int { self[.rootFiles] + self[.folders] + self[.log] + self[.checkpoints] + Ledger.headroom }
+  /// Bytes of the files other than segments, as they are now.
+  var present: Int { self[.rootFiles] + self[.folders] + self[.log] + self[.checkpoints] + Ledger.headroom }
 
   /// The smallest budget of this store. Its log and checkpoint files do not shrink for a budget, so a store that has
   /// grown cannot shrink to the smallest budget.

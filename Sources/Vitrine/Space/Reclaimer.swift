@@ -30,6 +30,14 @@ final class Reclaimer: StorePart {
     try makeRoom(for: 0, upkeep)
   }
 
+  /// Brings the folder to at most `byteCount` bytes, or as near as eviction of all entries comes to it. Returns the
+  /// number of entries removed.
+  func shrink(toBytes byteCount: Int, _ upkeep: borrowing UpkeepLock.Held) throws(StoreError) -> Int {
+    var work = Work(size: byteCount)
+    _ = try makeRoom(&work, upkeep) { ledger in ledger.total - byteCount }
+    return work.removedCount
+  }
+
   /// Frees bytes until the ledger admits `byteCount` more. Throws `noSpace` if nothing more can be freed. The caller
   /// must hold the upkeep lock until it has taken the bytes.
   func makeRoom(for byteCount: Int, _ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
@@ -41,8 +49,9 @@ final class Reclaimer: StorePart {
   func makeRoom(
     for byteCount: Int, evicting most: inout Int, _ upkeep: borrowing UpkeepLock.Held
   ) throws(StoreError) {
-    let isDone = try makeRoom(evicting: &most, upkeep) { ledger in ledger.missing(byteCount) }
-    if !isDone { throw .noSpace }
+    var work = Work(most: most)
+    defer { most = work.most }
+    if try !makeRoom(&work, upkeep, until: { ledger in ledger.missing(byteCount) }) { throw .noSpace }
   }
 
   /// Frees `byteCount` bytes on a full disk by evicting entries. Returns false if not as many can be freed.
@@ -57,17 +66,26 @@ final class Reclaimer: StorePart {
     }
     // A few entries would not make room on a disk that other programs have filled, so they stay.
     if most < byteCount { return false }
-    var all = Int.max
-    return try makeRoom(evicting: &all, upkeep) { ledger in ledger.total - goal }
+    var work = Work()
+    return try makeRoom(&work, upkeep) { ledger in ledger.total - goal }
   }
 
   /// Milliseconds to wait for bytes that will soon be free before entries are evicted instead. A read may take any
   /// time, so the wait for reads is short; a sync ends, so the wait for syncs is longer.
   private static let patience = (reads: 100, syncs: 2000)
 
+  /// Bounds and result of one freeing of bytes.
+  private struct Work {
+    /// Bytes that may still be evicted.
+    var most = Int.max
+    /// The size to which the store is to shrink; nil for its budget.
+    var size: Int?
+    var removedCount = 0
+  }
+
   /// Frees bytes until none are `missing`. Returns false if no more can be freed.
   private func makeRoom(
-    evicting most: inout Int, _ upkeep: borrowing UpkeepLock.Held, until missing: (Ledger) -> Int
+    _ work: inout Work, _ upkeep: borrowing UpkeepLock.Held, until missing: (Ledger) -> Int
   ) throws(StoreError) -> Bool {
     var waited = 0
     while commitLock.withLock({ held in missing(held.state.ledger) }) > 0 {
@@ -82,21 +100,26 @@ final class Reclaimer: StorePart {
         waited += 1
         continue
       }
-      guard try reclaim(missing, evicting: &most, upkeep) else { return false }
+      guard try reclaim(missing, &work, upkeep) else { return false }
     }
     return true
   }
 
   /// Does one step to free bytes. Returns false if there is nothing to do.
   private func reclaim(
-    _ missing: (Ledger) -> Int, evicting most: inout Int, _ upkeep: borrowing UpkeepLock.Held
+    _ missing: (Ledger) -> Int, _ work: inout Work, _ upkeep: borrowing UpkeepLock.Held
   ) throws(StoreError) -> Bool {
     try retirement.trimSealedSegments(upkeep)
+    let size = work.size
     let (missing, dead, allowance) = commitLock.withLock { held in
       (
         missing(held.state.ledger), held.state.index.compactable.reduce(0) { $0 + $1.deadByteCount },
-        Sizing.deadAllowance(
-          budget: held.state.ledger.budget, own: held.state.ledger.own, segmentByteCount: held.state.largestSegment)
+        size.map {
+          Sizing.deadAllowance(
+            budget: $0, own: held.state.ledger.present, segmentByteCount: held.state.segmentByteCount)
+        }
+          ?? Sizing.deadAllowance(
+            budget: held.state.ledger.budget, own: held.state.ledger.own, segmentByteCount: held.state.largestSegment)
       )
     }
     if missing <= 0 { return true }
@@ -104,9 +127,10 @@ final class Reclaimer: StorePart {
     if dead >= allowance, let step = try compactor.compactOnce(leastDead: 1.0 / 64, upkeep), step.segmentCount > 0 {
       return true
     }
-    if try evictor.evict(byteCount: max(allowance - dead, min(missing, allowance)), most: &most, upkeep) > 0 {
-      return true
-    }
+    let wanted = max(allowance - dead, min(missing, allowance))
+    let removed = try evictor.evict(byteCount: wanted, most: &work.most, upkeep)
+    work.removedCount += removed
+    if removed > 0 { return true }
     // Nothing is left to evict. The last dead bytes lie between records that other threads are writing.
     return (try compactor.compactOnce(leastDead: 1.0 / 64, upkeep)?.segmentCount ?? 0) > 0
   }

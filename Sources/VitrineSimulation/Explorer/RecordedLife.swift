@@ -60,6 +60,21 @@ extension RecordedStore {
     try attempt { try evicting { try store.setBudgets(entryBudget: count) } }
   }
 
+  /// Evicts until the folder takes at most `byteCount` bytes.
+  public func trim(toBytes byteCount: Int) throws {
+    try attempt { try evicting { _ = try store.trim(toBytes: byteCount) } }
+  }
+
+  /// Evicts until at most `count` entries are left.
+  public func trim(toEntries count: Int) throws {
+    try attempt { try evicting { _ = try store.trim(toEntries: count) } }
+  }
+
+  /// Evicts the entries that were not used during the last `milliseconds`.
+  public func removeUnused(forMilliseconds milliseconds: Int) throws {
+    try attempt { try evicting { _ = try store.removeUnused(since: now - Int64(milliseconds)) } }
+  }
+
   /// Makes all changes so far durable; no earlier crash is explored.
   public func begin() throws {
     try flush()

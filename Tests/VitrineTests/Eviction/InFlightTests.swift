@@ -4,7 +4,7 @@ import Testing
 @testable import Vitrine
 
 /// Values that are large beside the budget: no entry is evicted for one that does not fit, or does not fit yet.
-@Suite(.timeLimit(.minutes(10))) struct InFlightTests {
+@Suite(.timeLimit(.minutes(60))) struct InFlightTests {
   let clock = PatientClock()
   let disk = MemoryDisk()
   let store: CacheStore

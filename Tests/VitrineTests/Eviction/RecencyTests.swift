@@ -238,7 +238,7 @@ import Testing
         core.context.catalog.hasher.key($0, styleTag: Style.original.tag)
       }
       let told = core.context.catalog.keys.find(hash, counts: false) { $0 }.map {
-        core.lifetimes.lastUse(of: $0, at: world.clock.wallMilliseconds())
+        core.lifetimes.lastUse(stamp: $0.stamp, at: world.clock.wallMilliseconds())
       }
       #expect(told.map { abs($0 - time) <= 3_600_000 } == true, "\(key): told \(told ?? 0), was \(time)")
     }

@@ -262,7 +262,7 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(30))) func waitingAsynchronousWritersLeaveThePoolToTheOthers() async throws {
+  @Test(.timeLimit(.minutes(60))) func waitingAsynchronousWritersLeaveThePoolToTheOthers() async throws {
     let folder = try TemporaryFolder()
     let store = try CacheStore.open(
       at: folder.store, options: StoreOptions(byteBudget: 4 << 20, segmentByteCount: Self.segment))

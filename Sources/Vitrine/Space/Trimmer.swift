@@ -1,0 +1,113 @@
+/// Evicts entries until the store is below a size that the caller names. The budgets stay as they are.
+final class Trimmer: StorePart {
+  let context: StoreContext
+  private let gate: WriteGate
+  private let signal: UpkeepSignal
+  private let lifetimes: Lifetimes
+  private let retirement: SegmentRetirement
+  private let evictor: Evictor
+  private let compactor: Compactor
+  private let reclaimer: Reclaimer
+  private let roomRelease: RoomRelease
+  private let supply: SegmentSupply
+
+  init(
+    _ context: StoreContext, gate: WriteGate, signal: UpkeepSignal, lifetimes: Lifetimes, retirement: SegmentRetirement,
+    evictor: Evictor, compactor: Compactor, reclaimer: Reclaimer, roomRelease: RoomRelease, supply: SegmentSupply
+  ) {
+    self.context = context
+    self.gate = gate
+    self.signal = signal
+    self.lifetimes = lifetimes
+    self.retirement = retirement
+    self.evictor = evictor
+    self.compactor = compactor
+    self.reclaimer = reclaimer
+    self.roomRelease = roomRelease
+    self.supply = supply
+  }
+
+  /// Brings the folder to at most `byteCount` bytes, or as near as a store without entries comes to it. First releases
+  /// room that holds no entries. Returns the number of entries removed.
+  func trim(toBytes byteCount: Int) throws(StoreError) -> Int {
+    guard byteCount >= 0 else { throw .invalidArgument("a store is trimmed to 0 bytes or more, not \(byteCount)") }
+    return try upkeepLock.withLock { upkeep throws(StoreError) in
+      try gate.requireWritable()
+      try gate.requireNamedNow()
+      return try shrink(toBytes: byteCount, upkeep)
+    }
+  }
+
+  /// Brings the folder to at most `byteCount` bytes, or as near as a store without entries comes to it. Returns the
+  /// number of entries removed.
+  func shrink(toBytes byteCount: Int, _ upkeep: borrowing UpkeepLock.Held) throws(StoreError) -> Int {
+    if excess(over: byteCount) <= 0 { return 0 }
+    try roomRelease.release(upkeep)
+    if excess(over: byteCount) <= 0 { return 0 }
+    // Entries for which there will be no room go before any record is copied.
+    let unfit = commitLock.withLock { held in
+      held.state.index.liveByteCount - max(0, byteCount - held.state.ledger.present)
+    }
+    var removed = unfit > 0 ? try evictor.evict(byteCount: unfit, upkeep) : 0
+    try compact(upkeep)
+    try roomRelease.release(upkeep)
+    removed += try reclaimer.shrink(toBytes: byteCount, upkeep)
+    return removed
+  }
+
+  private func excess(over byteCount: Int) -> Int {
+    commitLock.withLock { held in held.state.ledger.total - byteCount }
+  }
+
+  /// Copies the live records out of sparse segments. The copies may take the room that the budget allows beyond the
+  /// size that the folder is trimmed to.
+  private func compact(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
+    try retirement.sealOpenSegments(upkeep) { $0.holdsDeadRecords }
+    try retirement.retireDeadSegments(upkeep)
+    try retirement.trimSealedSegments(upkeep)
+    while true {
+      try supply.makeCopySpare(leastDead: Trimmer.leastDead, upkeep)
+      guard let step = try compactor.compactOnce(leastDead: Trimmer.leastDead, upkeep) else { return }
+      if step.segmentCount == 0, step.recordCount == 0 { return }
+    }
+  }
+
+  /// The share of a segment that is dead, from which on its live records are copied.
+  private static let leastDead = 1.0 / 64
+
+  /// Leaves at most `count` entries. Returns the number of entries removed.
+  func trim(toEntries count: Int) throws(StoreError) -> Int {
+    guard count >= 0 else { throw .invalidArgument("a store is trimmed to 0 entries or more, not \(count)") }
+    return try upkeepLock.withLock { upkeep throws(StoreError) in
+      try gate.requireWritable()
+      try gate.requireNamedNow()
+      let excess = commitLock.withLock { held in held.state.index.keyCount - count }
+      if excess <= 0 { return 0 }
+      defer { signal.wake() }
+      return try evictor.evict(byteCount: .max, count: excess, upkeep)
+    }
+  }
+
+  /// Evicts all entries that were not used since `moment`, in milliseconds since 1970, in the order of the policy. An
+  /// entry that is used meanwhile stays. Returns the number of entries removed.
+  func removeUnused(since moment: Int64) throws(StoreError) -> Int {
+    try gate.requireWritable()
+    try gate.requireNamedNow()
+    let now = environment.clock.wallMilliseconds()
+    var removed = 0
+    var misses = 0
+    defer { if removed > 0 { signal.wake() } }
+    while misses < Trimmer.mostMisses {
+      let oldest = evictionOrder.next(1, in: catalog.keys)
+      let unused = oldest.prefix { lifetimes.lastUse(stamp: $0.stamp, at: now) < moment }
+      if unused.isEmpty { break }
+      let count = try evictor.evictUnused(Array(unused))
+      removed += count
+      misses = count == 0 ? misses + 1 : 0
+    }
+    return removed
+  }
+
+  /// Consecutive rounds in which all chosen entries were used before their removal, after which the rest stay.
+  private static let mostMisses = 8
+}
