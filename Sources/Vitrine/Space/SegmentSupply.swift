@@ -285,14 +285,15 @@ final class SegmentSupply: StorePart {
   }
 
   /// Makes a spare for copies if there is none and a segment fits without an eviction. It has room for the live records
-  /// of one segment whose dead share is at least `leastDead`, since segments may have been larger in a burst of puts.
-  func makeCopySpare(leastDead: Double, _ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
+  /// of one segment whose dead share is at least `leastDead`, since segments may have been larger in a burst of puts. With
+  /// `isLong`, also if segments were larger under an earlier budget.
+  func makeCopySpare(leastDead: Double, isLong: Bool = false, _ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
     let (isThere, byteCount) = commitLock.withLock { held in
       let live = held.state.index.compactable.filter {
         $0.deadByteCount > 0 && Double($0.deadByteCount) >= leastDead * Double($0.byteCount)
       }.map(\.liveByteCount).min()
       let needed = roundUp((live ?? 0) + SegmentHeader.byteCount, to: 4096)
-      let byteCount = max(held.state.segmentByteCount, min(needed, held.state.largestSegment))
+      let byteCount = max(held.state.segmentByteCount, isLong ? needed : min(needed, held.state.largestSegment))
       return (held.state.spare(ofAtLeast: byteCount) != nil, byteCount)
     }
     if isThere { return }

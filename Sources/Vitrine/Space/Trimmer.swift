@@ -45,15 +45,25 @@ final class Trimmer: StorePart {
     try roomRelease.release(upkeep)
     if excess(over: byteCount) <= 0 { return 0 }
     // Entries for which there will be no room go before any record is copied.
-    let unfit = commitLock.withLock { held in
+    var unfit = commitLock.withLock { held in
       held.state.index.liveByteCount - max(0, byteCount - held.state.ledger.present)
     }
-    var removed = unfit > 0 ? try evictor.evict(byteCount: unfit, upkeep) : 0
-    try compact(upkeep)
-    try roomRelease.release(upkeep)
+    var removed = 0
+    for _ in 0..<Trimmer.mostRounds {
+      if unfit > 0 { removed += try evictor.evict(byteCount: unfit, upkeep) }
+      try compact(upkeep)
+      try roomRelease.release(upkeep)
+      // More evictions would not free the bytes that readers hold.
+      unfit = excess(over: byteCount) - catalog.segments.account.pinnedByteCount
+      if unfit <= 0 { break }
+    }
     removed += try reclaimer.shrink(toBytes: byteCount, upkeep)
     return removed
   }
+
+  /// Usually the second round evicts for the ends of segments and for the room of the next records, and the third has
+  /// nothing to do.
+  private static let mostRounds = 4
 
   private func excess(over byteCount: Int) -> Int {
     commitLock.withLock { held in held.state.ledger.total - byteCount }
@@ -66,7 +76,7 @@ final class Trimmer: StorePart {
     try retirement.retireDeadSegments(upkeep)
     try retirement.trimSealedSegments(upkeep)
     while true {
-      try supply.makeCopySpare(leastDead: Trimmer.leastDead, upkeep)
+      try supply.makeCopySpare(leastDead: Trimmer.leastDead, isLong: true, upkeep)
       guard let step = try compactor.compactOnce(leastDead: Trimmer.leastDead, upkeep) else { return }
       if step.segmentCount == 0, step.recordCount == 0 { return }
     }
