@@ -224,6 +224,30 @@ import VitrineSimulation
     }
   }
 
+  /// A close cuts a log that has grown. An opening that cannot read the newest checkpoint goes back to the older one,
+  /// whose part of the log is gone: it must not take a beginning of that part for all of it.
+  @Test(arguments: [DiskCall.status, .read])
+  func checkpointThatCannotBeReadOnceBringsNoOldValueBack(_ call: DiskCall) throws {
+    for occurrence in 1...12 {
+      let work = try Workload()
+      try work.store.growLog()
+      try work.put("a", Workload.bytes(500, 1))
+      try work.store.checkpoint()
+      for number in 0..<300 { try work.put("k\(number)", Workload.bytes(40, 10 + number)) }
+      try work.put("a", Workload.bytes(500, 2), synced: true)
+      let long = work.world.disk.contents("\(Workload.path)/wal/0.wal")?.count ?? 0
+      try work.close()
+      #expect(work.world.disk.contents("\(Workload.path)/wal/0.wal")?.count ?? 0 < long)
+      let world = work.world.rebooted(work.world.disk.copy())
+      let newest = try #require((0..<2).max { one, other in generation(work, one) < generation(work, other) })
+      world.disk.plan(Fault(call, on: .containing("checkpoints/\(newest)"), occurrence: occurrence, .fail(5)))
+      guard let store = try? CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment)
+      else { continue }
+      #expect(store.bytes("a") == nil || store.bytes("a") == Workload.bytes(500, 2))
+      store.abandon()
+    }
+  }
+
   private func generation(_ work: Workload, _ index: Int) -> UInt64 {
     let bytes = work.world.disk.contents("\(Workload.path)/checkpoints/\(index).checkpoint") ?? []
     return bytes.withUnsafeBytes { CheckpointHeader($0)?.generation } ?? 0

@@ -5,8 +5,9 @@
 /// grow by allocation, never by filling with zeros, and only inside the budget. If the disk is full, they stay as they
 /// are.
 ///
-/// No crash point matters: a free file holds nothing that a recovery reads, and it may be found with its old or with its
-/// new length. An opening allocates the blocks that a crash has taken from a long file. So a growth needs no sync.
+/// A free file may be found with its old or with its new length. An opening allocates the blocks that a crash has taken
+/// from a long file, so a growth needs no sync. Before a cut the file's header is erased durably: if the newest
+/// checkpoint cannot be read, the one before it counts, and its part of the log must be found missing, not short.
 final class LogSizer: StorePart {
   let context: StoreContext
   private let gate: WriteGate
@@ -96,6 +97,7 @@ final class LogSizer: StorePart {
       if byteCount > file.byteCount {
         try file.file.allocate(byteCount: byteCount)
       } else {
+        try file.erase(WALFileHeader.frameStart)
         try file.file.truncate(to: byteCount)
       }
     } catch {

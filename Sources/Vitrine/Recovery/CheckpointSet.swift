@@ -3,6 +3,8 @@ package struct CheckpointSet {
   package struct Slot {
     package var file: (any File)?
     package var header: CheckpointHeader?
+    /// The header is all zeros: no checkpoint was ever written to the file.
+    package var isBlank = false
     /// The usable bytes from its start. If the file system promises allocated blocks, bytes behind the blocks that
     /// a crash has left do not count.
     package var room: Int
@@ -98,8 +100,9 @@ package struct CheckpointSet {
       newerVersion = bytes.withUnsafeBytes { CheckpointHeader.newerVersion($0) } ?? newerVersion
       let status = try file?.status() ?? FileStatus(byteCount: 0, allocatedByteCount: 0)
       let room = directory.promisesAllocation ? min(status.byteCount, status.allocatedByteCount) : status.byteCount
-      slots.append(
-        Slot(file: file, header: header, room: room, chargedByteCount: status.chargedByteCount(atMost: room)))
+      var slot = Slot(file: file, header: header, room: room, chargedByteCount: status.chargedByteCount(atMost: room))
+      slot.isBlank = bytes.count == CheckpointHeader.byteCount && bytes.allSatisfy { $0 == 0 }
+      slots.append(slot)
     }
     return CheckpointSet(slots: slots, newerVersion: newerVersion)
   }

@@ -37,6 +37,8 @@ package struct Loader {
       checkpoints.leaveOut(index)
     }
     if !rebuilding {
+      // A checkpoint whose header cannot be read may be the newest one.
+      let isNewestKnown = checkpoints.slots.allSatisfy { $0.header != nil || $0.isBlank }
       for slot in checkpoints.order {
         guard let header = checkpoints.slots[slot].header, let file = checkpoints.slots[slot].file,
           let index = readIndex(from: file, header, besideWriter)
@@ -44,7 +46,9 @@ package struct Loader {
         checkpoints.use(slot)
         // Beside a writer, the log is opened as late as possible: fewer of its files were reused by then.
         let scan = try openLog(identity)
-        let replayed = replay(index, header, identity, scan, checkpoints, isNewest: slot == checkpoints.order.first)
+        let isNewest = slot == checkpoints.order.first
+        let replayed = replay(
+          index, header, identity, scan, checkpoints, isNewest: isNewest, needsWholeLog: !isNewest || !isNewestKnown)
         if var loaded = replayed {
           if besideWriter != nil { try catchUp(&loaded) }
           return try finish(loaded, storeFileNeedsHealing: stored == nil || !stored!.hasSameOptions(as: identity))
@@ -81,16 +85,17 @@ package struct Loader {
     max(scan.newestOpening, checkpoints.slots.compactMap { $0.header?.opening }.max() ?? 0)
   }
 
-  /// Returns nil if the log does not reach back to an older checkpoint: then the segments tell more.
+  /// Returns nil if the log does not reach back to a checkpoint that is or may be an older one: then the segments tell
+  /// more.
   private func replay(
     _ index: LoadedIndex, _ header: CheckpointHeader, _ identity: StoreIdentity, _ scan: WALScan,
-    _ checkpoints: CheckpointSet, isNewest: Bool
+    _ checkpoints: CheckpointSet, isNewest: Bool, needsWholeLog: Bool
   ) -> LoadedStore? {
     var target = Replaying(index: index)
     index.writer.isReplaying = true
     let replay = WALReplay.run(scan, from: header.position, isClean: header.isClean && isNewest, into: &target)
     index.writer.isReplaying = false
-    if replay.isDamaged && !isNewest { return nil }
+    if replay.isDamaged && needsWholeLog { return nil }
     var loaded = LoadedStore(
       identity: identity, index: index, kind: .recovered, end: replay.end, scan: scan, chain: replay.chain,
       durableSequence: max(replay.durableSequence, header.position.sequence),
