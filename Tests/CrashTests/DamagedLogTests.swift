@@ -82,6 +82,24 @@ import VitrineSimulation
     #expect(toldCount > 2)
   }
 
+  /// The file's header is read, and from some read on nothing else of the file.
+  @Test func unreadableFramesAreNotTakenForTheEndOfTheLog() throws {
+    var lostCount = 0
+    for first in 1...12 {
+      let work = try Workload()
+      try work.put("k", Workload.bytes(500, 1), synced: true)
+      let store = try? reopened(work) { disk in
+        for occurrence in first...first + 40 {
+          disk.plan(Fault(.read, on: .containing("/wal/0"), occurrence: occurrence, .fail(ErrorCode.inputOutput)))
+        }
+      }
+      guard let store, store.bytes("k") != Workload.bytes(500, 1) else { continue }
+      lostCount += 1
+      #expect(store.statistics().lastOpen.mayHaveLostRemovals, "from the read number \(first) on")
+    }
+    #expect(lostCount > 0)
+  }
+
   /// A header lies in one sector: no loss of power leaves half of one.
   @Test func damagedHeaderIsNotTakenForAnUnusedFile() throws {
     let work = try Workload()
