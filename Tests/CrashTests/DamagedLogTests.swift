@@ -266,6 +266,25 @@ import VitrineSimulation
     }
   }
 
+  /// The checkpoint of a new store stands before the first use of the log. If the file of that use was used again, the
+  /// checkpoint tells of no entry, and the log behind it is missing.
+  @Test func firstCheckpointDoesNotHideThatItsLogIsMissing() throws {
+    for damagesHeader in [true, false] {
+      let work = try Workload()
+      try work.put("a", Workload.bytes(500, 1), synced: true)
+      try work.reopen()
+      let world = work.world.rebooted(work.world.disk.crashStates().diskAfterProcessDeath())
+      let newest = try #require((0..<2).max { one, other in generation(work, one) < generation(work, other) })
+      #expect(generation(work, 1 - newest) == 1)
+      #expect(world.disk.damage(Self.log) { bytes in for index in bytes.indices { bytes[index] = 0 } })
+      #expect(
+        world.disk.damage("\(Workload.path)/checkpoints/\(newest).checkpoint") { $0[damagesHeader ? 20 : 4200] ^= 1 })
+      let store = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment)
+      #expect(store.bytes("a") == Workload.bytes(500, 1) && store.statistics().lastOpen.mayHaveLostRemovals)
+      store.abandon()
+    }
+  }
+
   private func generation(_ work: Workload, _ index: Int) -> UInt64 {
     let bytes = work.world.disk.contents("\(Workload.path)/checkpoints/\(index).checkpoint") ?? []
     return bytes.withUnsafeBytes { CheckpointHeader($0)?.generation } ?? 0

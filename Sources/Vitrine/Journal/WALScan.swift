@@ -123,7 +123,8 @@ package struct WALReplay {
       replay.end = WALPosition(use: header.use, offset: WALFileHeader.frameStart, sequence: header.firstSequence)
     }
     guard var current = first else {
-      if position.use == 0, !scan.hasFailed { return replay }
+      // A file was used, and none with the first use is left: that part of the log is missing.
+      if position.use == 0, !scan.hasFailed, scan.newestUse == 0 { return replay }
       replay.isDamaged = true
       replay.collectLater(scan, behind: position.use, from: nil)
       return replay

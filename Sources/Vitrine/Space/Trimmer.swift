@@ -51,8 +51,11 @@ final class Trimmer: StorePart {
     var removed = 0
     for _ in 0..<Trimmer.mostRounds {
       if unfit > 0 { removed += try evictor.evict(byteCount: unfit, upkeep) }
+      let before = excess(over: byteCount)
       try compact(upkeep)
       try roomRelease.release(upkeep)
+      // Without room for copies, more evictions would not free as many bytes as they kill.
+      if excess(over: byteCount) >= before { break }
       // More evictions would not free the bytes that readers hold.
       unfit = excess(over: byteCount) - catalog.segments.account.pinnedByteCount
       if unfit <= 0 { break }
@@ -104,6 +107,8 @@ final class Trimmer: StorePart {
     try gate.requireWritable()
     try gate.requireNamedNow()
     let now = environment.clock.wallMilliseconds()
+    // Entries that are put from here on stay, also if the moment is in the future.
+    let moment = min(moment, saturatingSum(now, 1))
     var removed = 0
     var misses = 0
     defer { if removed > 0 { signal.wake() } }
