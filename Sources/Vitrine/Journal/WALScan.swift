@@ -123,8 +123,11 @@ package struct WALReplay {
       replay.end = WALPosition(use: header.use, offset: WALFileHeader.frameStart, sequence: header.firstSequence)
     }
     guard var current = first else {
-      // A file was used, and none with the first use is left: that part of the log is missing.
-      if position.use == 0, !scan.hasFailed, scan.newestUse == 0 { return replay }
+      if position.use == 0, !scan.hasFailed {
+        // Headers of later uses tell whether the first use, which is missing, was known to be durable.
+        replay.collectLater(scan, behind: 0, from: nil)
+        return replay
+      }
       replay.isDamaged = true
       replay.collectLater(scan, behind: position.use, from: nil)
       return replay
