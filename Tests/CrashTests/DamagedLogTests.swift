@@ -218,8 +218,8 @@ import VitrineSimulation
     #expect(Accounts.check(store) == nil)
   }
 
-  /// The checkpoint of a session without changes stands at the start of its log file. An opening that cannot read it goes
-  /// back to the older checkpoint. Its changes must be found by an opening that can read both.
+  /// The checkpoint of a session without changes stands at the start of its log file. An opening that cannot read it
+  /// goes back to the older checkpoint. Its changes must be found by an opening that can read both.
   @Test(arguments: [DiskCall.status, .read])
   func checkpointThatCannotBeReadOnceHidesNoLaterChange(_ call: DiskCall) throws {
     for occurrence in 1...12 {

@@ -39,9 +39,10 @@ extension CacheStore {
   ///
   /// Expired entries go first. Room that holds no entries is released before. A store without entries takes some
   /// hundred KiB, so a smaller size removes all entries. Unfinished bodies and borrowed bytes keep their room, and the
-  /// folder may stay larger by it. Costs a checkpoint, a removal in the log for each entry, and copies of at most
-  /// the bytes that stay. Thread-safe; gets continue meanwhile, and puts may wait until one segment is copied. Throws
-  /// `readOnly`, `invalidArgument` for a negative size, and the errors of ``flush()``.
+  /// folder may stay larger by it. O(entries), plus two to five checkpoints, a removal in the log for each removed
+  /// entry, and copies of at most a few times the bytes that stay. Thread-safe; gets continue meanwhile, and puts may
+  /// wait until one segment is copied. Throws `readOnly`, `invalidArgument` for a negative size, and the errors of
+  /// ``flush()``.
   @discardableResult
   public func trim(toBytes byteCount: Int) throws(StoreError) -> Int {
     try change { core throws(StoreError) in try core.trimmer.trim(toBytes: byteCount) }
@@ -60,9 +61,10 @@ extension CacheStore {
   /// Removes all entries that were neither put nor read since `moment`, in milliseconds since 1970. Returns the number
   /// of entries removed. Their bytes are freed by upkeep.
   ///
-  /// Times of uses are accurate as ``Entry/lastUsedMilliseconds`` is: an entry is never removed early. Under a policy that notes
-  /// no uses (`fifo`), only puts count. O(entries), and a removal in the log for each removed entry. Thread-safe; gets
-  /// and puts continue meanwhile. Throws `readOnly`, and the errors of ``flush()``.
+  /// Times of uses are accurate as ``EntryInfo/lastUsedMilliseconds`` is: an entry is never removed early. A metadata
+  /// change is a use. Under a policy that notes no uses (`fifo`), only puts count. Costs a pass over all entries, again
+  /// for each 64th of them that is removed, and a removal in the log for each removed entry. Thread-safe; gets and puts
+  /// continue meanwhile. Throws `readOnly`, and the errors of ``flush()``.
   @discardableResult
   public func removeUnused(since moment: Int64) throws(StoreError) -> Int {
     try change { core throws(StoreError) in try core.trimmer.removeUnused(since: moment) }

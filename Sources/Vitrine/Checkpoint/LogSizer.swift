@@ -1,9 +1,9 @@
 /// Sizes the files of the log by use.
 ///
-/// A new log is small. After a checkpoint, free files grow if the log was filled fast, if a frame was longer than a file,
-/// or if the index has grown: with a log shorter than the index, checkpoints would write more than the frames do. Files
-/// grow by allocation, never by filling with zeros, and only inside the budget. If the disk is full, they stay as they
-/// are.
+/// A new log is small. After a checkpoint, free files grow if the log was filled fast, if a frame was longer than a
+/// file, or if the index has grown: with a log shorter than the index, checkpoints would write more than the frames do.
+/// Files grow by allocation, never by filling with zeros, and only inside the budget. If the disk is full, they stay as
+/// they are.
 ///
 /// A free file may be found with its old or with its new length. An opening allocates the blocks that a crash has taken
 /// from a long file, so a growth needs no sync. Before a cut the file's header is erased durably: if the newest
@@ -20,8 +20,8 @@ final class LogSizer: StorePart {
   /// The nanoseconds in which a log that is written fast fills a file.
   private static let fastTurn: UInt64 = 1_000_000_000
 
-  /// Enlarges free files if the last turn of the log asks for it. If a frame was too long for the log, also continues the
-  /// log in a longer file, because the next checkpoint then enlarges the present one.
+  /// Enlarges free files if the last turn of the log asks for it. If a frame was too long for the log, also continues
+  /// the log in a longer file, because the next checkpoint then enlarges the present one.
   func grow(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
     guard let wal else { return }
     let isFast =

@@ -163,8 +163,8 @@ package struct LogWriter: ~Copyable {
   // MARK: Free files taken out of use
 
   /// Takes a free file, so that no frame is written there; nil if there is none. The caller changes its size or its
-  /// content, and then calls ``putBack(_:as:isErased:)``. A crash meanwhile does no harm: a durable checkpoint covers the
-  /// file, so no recovery reads its frames.
+  /// content, and then calls ``putBack(_:as:isErased:)``. A crash meanwhile does no harm: a durable checkpoint covers
+  /// the file, so no recovery reads its frames.
   package mutating func takeFree(where isWanted: (LogFile) -> Bool) -> LogFile? {
     guard let index = files.firstIndex(where: { $0.state == .free && isWanted($0.file) }) else { return nil }
     files[index].state = .taken

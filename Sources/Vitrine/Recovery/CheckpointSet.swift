@@ -100,9 +100,11 @@ package struct CheckpointSet {
       newerVersion = bytes.withUnsafeBytes { CheckpointHeader.newerVersion($0) } ?? newerVersion
       let status = try file?.status() ?? FileStatus(byteCount: 0, allocatedByteCount: 0)
       let room = directory.promisesAllocation ? min(status.byteCount, status.allocatedByteCount) : status.byteCount
-      var slot = Slot(file: file, header: header, room: room, chargedByteCount: status.chargedByteCount(atMost: room))
-      slot.isBlank = bytes.count == CheckpointHeader.byteCount && bytes.allSatisfy { $0 == 0 }
-      slots.append(slot)
+      slots.append(
+        Slot(
+          file: file, header: header,
+          isBlank: bytes.count == CheckpointHeader.byteCount && bytes.allSatisfy { $0 == 0 },
+          room: room, chargedByteCount: status.chargedByteCount(atMost: room)))
     }
     return CheckpointSet(slots: slots, newerVersion: newerVersion)
   }

@@ -89,8 +89,8 @@ final class Budgets: StorePart {
   }
 
   /// Brings the store within the budgets of its opening, which are smaller than those before; `earlier` is the earlier
-  /// byte budget. Needs no free space: frames go to the log, copies to the spare kept for them. As in upkeep, errors are
-  /// ignored here, and the next change meets them again.
+  /// byte budget. Needs no free space: frames go to the log, copies to the spare kept for them. As in upkeep, errors
+  /// are ignored here, and the next change meets them again.
   func shrinkBeforeServing(from earlier: Int) {
     try? upkeepLock.withLock { upkeep throws(StoreError) in
       try retirement.removeOrphans(upkeep)

@@ -33,6 +33,9 @@ final class Compactor: StorePart {
     self.retirement = retirement
   }
 
+  /// The least share of dead bytes in a segment that is compacted because the store needs room.
+  static let leastDeadInNeed = 1.0 / 64
+
   /// Compacts the sparsest segments, as many as fit into the room for copies. Returns nil if no segment fits whose dead
   /// share is at least `leastDead`. Only segments with a number below `end` are compacted.
   ///

@@ -53,8 +53,8 @@ struct Ledger {
   /// Bytes of the files other than segments, as they are now.
   var present: Int { self[.rootFiles] + self[.folders] + self[.log] + self[.checkpoints] + Ledger.headroom }
 
-  /// The smallest budget of this store. Its log and checkpoint files do not shrink for a budget, so a store that has
-  /// grown cannot shrink to the smallest budget.
+  /// The smallest budget of this store. Its log and checkpoint files count as they are, so a store that has grown
+  /// has first to release room to get to the smallest budget.
   var leastBudget: Int {
     max(CacheFormat.smallestBudget, present + Sizing.mostOpenSegments * CacheFormat.smallestSegment)
   }

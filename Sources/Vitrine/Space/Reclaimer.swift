@@ -32,7 +32,7 @@ final class Reclaimer: StorePart {
 
   /// Brings the folder to at most `byteCount` bytes, or as near as eviction of all entries comes to it. Returns the
   /// number of entries removed.
-  func shrink(toBytes byteCount: Int, _ upkeep: borrowing UpkeepLock.Held) throws(StoreError) -> Int {
+  func makeRoom(downTo byteCount: Int, _ upkeep: borrowing UpkeepLock.Held) throws(StoreError) -> Int {
     var work = Work(size: byteCount)
     _ = try makeRoom(&work, upkeep) { ledger in ledger.total - byteCount }
     return work.removedCount
@@ -124,7 +124,9 @@ final class Reclaimer: StorePart {
     }
     if missing <= 0 { return true }
     // More dead bytes make compaction copy less for each byte it frees, but leave less room for entries.
-    if dead >= allowance, let step = try compactor.compactOnce(leastDead: 1.0 / 64, upkeep), step.segmentCount > 0 {
+    if dead >= allowance, let step = try compactor.compactOnce(leastDead: Compactor.leastDeadInNeed, upkeep),
+      step.segmentCount > 0
+    {
       return true
     }
     let wanted = max(allowance - dead, min(missing, allowance))
@@ -132,6 +134,6 @@ final class Reclaimer: StorePart {
     work.removedCount += removed
     if removed > 0 { return true }
     // Nothing is left to evict. The last dead bytes lie between records that other threads are writing.
-    return (try compactor.compactOnce(leastDead: 1.0 / 64, upkeep)?.segmentCount ?? 0) > 0
+    return (try compactor.compactOnce(leastDead: Compactor.leastDeadInNeed, upkeep)?.segmentCount ?? 0) > 0
   }
 }

@@ -1,8 +1,8 @@
 /// Releases disk space that the store took for speed: unused ends of open segments, spares, and long log and checkpoint
 /// files. A store that is closed or quiet then takes little more than its entries.
 ///
-/// The release has two steps, with a checkpoint between them. The first one moves the log into a short file and cuts the
-/// older checkpoint file, which the checkpoint is written to. The second one cuts the files that the checkpoint has
+/// The release has two steps, with a checkpoint between them. The first one moves the log into a short file and cuts
+/// the older checkpoint file, which the checkpoint is written to. The second one cuts the files that the checkpoint has
 /// freed. A crash at any point is harmless: cut bytes hold no records and no frames that count, and an opening measures
 /// all files.
 final class RoomRelease: StorePart {

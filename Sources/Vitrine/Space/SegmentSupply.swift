@@ -139,8 +139,8 @@ final class SegmentSupply: StorePart {
 
   private var largestSegment: Int { commitLock.withLock { held in held.state.largestSegment } }
 
-  /// Enlarges the next segments for fast puts of records that are larger than the present ones. Returns whether a record
-  /// of `byteCount` bytes fits now.
+  /// Enlarges the next segments for fast puts of records that are larger than the present ones. Returns whether a
+  /// record of `byteCount` bytes fits now.
   private func hasGrown(toFit byteCount: Int) -> Bool {
     upkeepLock.withLock { upkeep in growSegments(upkeep) }
     return commitLock.withLock { held in byteCount <= held.state.segmentByteCount }
@@ -285,8 +285,8 @@ final class SegmentSupply: StorePart {
   }
 
   /// Makes a spare for copies if there is none and a segment fits without an eviction. It has room for the live records
-  /// of one segment whose dead share is at least `leastDead`, since segments may have been larger in a burst of puts. With
-  /// `isLong`, also if segments were larger under an earlier budget.
+  /// of one segment whose dead share is at least `leastDead`, since segments may have been larger in a burst of puts.
+  /// With `isLong`, also if segments were larger under an earlier budget.
   func makeCopySpare(leastDead: Double, isLong: Bool = false, _ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
     let (isThere, byteCount) = commitLock.withLock { held in
       let live = held.state.index.compactable.filter {

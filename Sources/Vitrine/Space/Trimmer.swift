@@ -54,13 +54,14 @@ final class Trimmer: StorePart {
       let before = excess(over: byteCount)
       try compact(upkeep)
       try roomRelease.release(upkeep)
+      let left = excess(over: byteCount)
       // Without room for copies, more evictions would not free as many bytes as they kill.
-      if excess(over: byteCount) >= before { break }
+      if left >= before { break }
       // More evictions would not free the bytes that readers hold.
-      unfit = excess(over: byteCount) - catalog.segments.account.pinnedByteCount
+      unfit = left - catalog.segments.account.pinnedByteCount
       if unfit <= 0 { break }
     }
-    removed += try reclaimer.shrink(toBytes: byteCount, upkeep)
+    removed += try reclaimer.makeRoom(downTo: byteCount, upkeep)
     return removed
   }
 
@@ -79,14 +80,11 @@ final class Trimmer: StorePart {
     try retirement.retireDeadSegments(upkeep)
     try retirement.trimSealedSegments(upkeep)
     while true {
-      try supply.makeCopySpare(leastDead: Trimmer.leastDead, isLong: true, upkeep)
-      guard let step = try compactor.compactOnce(leastDead: Trimmer.leastDead, upkeep) else { return }
+      try supply.makeCopySpare(leastDead: Compactor.leastDeadInNeed, isLong: true, upkeep)
+      guard let step = try compactor.compactOnce(leastDead: Compactor.leastDeadInNeed, upkeep) else { return }
       if step.segmentCount == 0, step.recordCount == 0 { return }
     }
   }
-
-  /// The share of a segment that is dead, from which on its live records are copied.
-  private static let leastDead = 1.0 / 64
 
   /// Leaves at most `count` entries. Returns the number of entries removed.
   func trim(toEntries count: Int) throws(StoreError) -> Int {

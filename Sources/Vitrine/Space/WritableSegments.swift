@@ -46,8 +46,8 @@ extension CommitState {
     return writable.spares.filter { index.segments[$0].byteCount == ordinary }
   }
 
-  /// A spare that can be opened for a record of at most `byteCount` bytes in a segment of its own. The last spare of the
-  /// ordinary size is kept for copies. Spares made before segments grew go first.
+  /// A spare that can be opened for a record of at most `byteCount` bytes in a segment of its own. The last spare of
+  /// the ordinary size is kept for copies. Spares made before segments grew go first.
   func openableSpare(ofAtLeast byteCount: Int) -> Segment? {
     let ordinary = segmentByteCount
     let small = writable.spares.first {

@@ -67,8 +67,8 @@ struct Replay {
     return report
   }
 
-  /// Returns whether the object was there with the requested size. Compares its bytes in any case, and returns the offset
-  /// of the first difference.
+  /// Returns whether the object was there with the requested size. Compares its bytes in any case, and returns the
+  /// offset of the first difference.
   private func get(
     _ request: TraceRequest, _ key: TraceKey, _ store: CacheStore, _ report: inout ReplayReport
   ) -> (isHit: Bool, mismatch: Int?) {

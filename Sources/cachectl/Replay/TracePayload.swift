@@ -2,8 +2,8 @@ import Vitrine
 
 /// The bytes of each object of a trace: incompressible, and they follow from the seed, the object and its size.
 ///
-/// Word `i` is the finalizer of SplitMix64 over the object's own beginning plus `i` steps. So a block of any place can be
-/// made without the bytes before it.
+/// Word `i` is the finalizer of SplitMix64 over the object's own beginning plus `i` steps. So a block of any place can
+/// be made without the bytes before it.
 struct TracePayload {
   let seed: UInt64
 

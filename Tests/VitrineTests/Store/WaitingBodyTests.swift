@@ -3,8 +3,8 @@ import Testing
 
 @testable import Vitrine
 
-/// Bodies that wait until other bodies release their reservations. The time limit only ends a hang: each of thousands of
-/// steps waits for its turn beside all other tests.
+/// Bodies that wait until other bodies release their reservations. The time limit only ends a hang: each of thousands
+/// of steps waits for its turn beside all other tests.
 @Suite(.timeLimit(.minutes(60))) struct WaitingBodyTests {
   let clock = PatientClock()
   let store: CacheStore

@@ -1,7 +1,7 @@
-/// S3-FIFO (SOSP 2023). New objects come into a small queue with a tenth of the capacity. An object requested twice more
-/// moves from there to the main queue; any other one leaves, and its id stays in a ghost queue. A missing object whose
-/// id is there comes into the main queue. The main queue gives each object as many further rounds as it had requests, up
-/// to three. All parts are counted by bytes; the ghost queue has ids for nine tenths of the capacity.
+/// S3-FIFO (SOSP 2023). New objects come into a small queue with a tenth of the capacity. An object requested twice
+/// more moves from there to the main queue; any other one leaves, and its id stays in a ghost queue. A missing object
+/// whose id is there comes into the main queue. The main queue gives each object as many further rounds as it had
+/// requests, up to three. All parts are counted by bytes; the ghost queue has ids for nine tenths of the capacity.
 final class S3FIFO: CacheSimulation {
   static let name = "S3-FIFO"
   private static let (small, main, ghost) = (0, 1, 2)

@@ -1,5 +1,5 @@
-/// Records of libCacheSim's oracleGeneral, little-endian and packed: time (32 bits), object (64), size (32), position of
-/// the object's next request (64). Only object and size are used.
+/// Records of libCacheSim's oracleGeneral, little-endian and packed: time (32 bits), object (64), size (32), position
+/// of the object's next request (64). Only object and size are used.
 struct OracleTrace: TraceParser {
   static let unit = "record"
   static let recordByteCount = 24

@@ -1,8 +1,8 @@
 import CBench
 import Glibc
 
-/// A folder with one file for each value, in 16 folders, or in 256 for many values. The name is the XXH3-128 of the key.
-/// Belongs to one thread, because it keeps the memory in which paths are made.
+/// A folder with one file for each value, in 16 folders, or in 256 for many values. The name is the XXH3-128 of the
+/// key. Belongs to one thread, because it keeps the memory in which paths are made.
 final class PictureFiles {
   private static let aside = Array(".new".utf8)
 

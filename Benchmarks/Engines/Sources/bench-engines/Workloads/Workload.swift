@@ -32,8 +32,8 @@ struct Trial: Sendable {
     if !kind.isRemovedLate { try Folder.remove(folder) }
   }
 
-  /// An empty folder for one store. Before, the writes of earlier stores have ended, and enough memory for the store was
-  /// touched, so that no engine pays for either.
+  /// An empty folder for one store. Before, the writes of earlier stores have ended, and enough memory for the store
+  /// was touched, so that no engine pays for either.
   func makeFolder(_ name: String, payloadByteCount: Int) throws -> String {
     let path = folder + "/" + name
     try Folder.make(path)
