@@ -5,12 +5,6 @@ import VitrineSimulation
 
 /// Rule 9, and damaged checkpoints: never a wrong byte, never a removed key returned silently.
 @Suite struct DamagedLogTests {
-  private func reopened(_ work: Workload, _ damage: (SimulatedDisk) -> Void) throws -> CacheStore {
-    let world = work.world.rebooted(work.world.disk.crashStates().diskAfterProcessDeath())
-    damage(world.disk)
-    return try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment)
-  }
-
   @Test func breakBeforeSyncedFramesIsReportedAndResurrectsNoKey() throws {
     let work = try Workload()
     try work.put("untouched", Workload.bytes(500, 9), synced: true)
@@ -23,7 +17,7 @@ import VitrineSimulation
     try work.remove("gone", synced: true)
     try work.put("old", Workload.bytes(500, 4), synced: true)
     try work.put("last", Workload.bytes(500, 5), synced: true)
-    let store = try reopened(work) { disk in
+    let store = try work.reopened { disk in
       #expect(disk.damage("\(Workload.path)/wal/0.wal") { $0[place] ^= 1 })
     }
     #expect(store.statistics().lastOpen.mayHaveLostRemovals)
@@ -43,7 +37,7 @@ import VitrineSimulation
     var openedCount = 0
     for occurrence in 1...12 {
       // An opening may fail, and the next one finds everything.
-      let store = try? reopened(work) { disk in
+      let store = try? work.reopened { disk in
         disk.plan(Fault(.status, on: .containing("/wal/"), occurrence: occurrence, .fail(ErrorCode.inputOutput)))
       }
       guard let store else { continue }
@@ -88,7 +82,7 @@ import VitrineSimulation
     for first in 1...12 {
       let work = try Workload()
       try work.put("k", Workload.bytes(500, 1), synced: true)
-      let store = try? reopened(work) { disk in
+      let store = try? work.reopened { disk in
         for occurrence in first...first + 40 {
           disk.plan(Fault(.read, on: .containing("/wal/0"), occurrence: occurrence, .fail(ErrorCode.inputOutput)))
         }
@@ -129,24 +123,13 @@ import VitrineSimulation
     }
   }
 
-  private static let log = "\(Workload.path)/wal/0.wal"
-
-  /// The offset of the frame that `change` appends to the log's first file, or its beginning if a later file has
-  /// the frame.
-  private func place(_ work: Workload, _ change: () throws -> Void) throws -> Int {
-    let before = work.world.disk.contents(Self.log)!
-    try change()
-    let after = work.world.disk.contents(Self.log)!
-    return (0..<after.count).first { before[$0] != after[$0] } ?? 0
-  }
-
   @Test func aRemovalOfEverythingBehindABreakIsNotUndone() throws {
     let work = try Workload()
     try work.put("old", Workload.bytes(500, 1), synced: true)
-    let broken = try place(work) { try work.put("broken", Workload.bytes(500, 2), synced: true) }
+    let broken = try work.placeOfFrame { try work.put("broken", Workload.bytes(500, 2), synced: true) }
     try work.removeAll(synced: true)
     try work.put("last", Workload.bytes(500, 3), synced: true)
-    let store = try reopened(work) { disk in #expect(disk.damage(Self.log) { $0[broken + 60] ^= 1 }) }
+    let store = try work.reopened { disk in #expect(disk.damage(Workload.log) { $0[broken + 60] ^= 1 }) }
     #expect(store.statistics().lastOpen.mayHaveLostRemovals)
     #expect(store.bytes("old") == nil)
   }
@@ -156,14 +139,14 @@ import VitrineSimulation
     let work = try Workload()
     try work.put("old", Workload.bytes(500, 1), synced: true)
     try work.put("gone", Workload.bytes(500, 2), synced: true)
-    let broken = try place(work) { try work.put("broken", Workload.bytes(500, 3), synced: true) }
+    let broken = try work.placeOfFrame { try work.put("broken", Workload.bytes(500, 3), synced: true) }
     var number = 0
-    while try place(work, { try work.put("filler \(number)", Workload.bytes(2500, 10 + number), synced: true) }) > 0 {
+    while try work.placeOfFrame({ try work.put("filler \(number)", Workload.bytes(2500, 10 + number), synced: true) }) > 0 {
       number += 1
     }
     try work.remove("gone", synced: true)
     try work.put("old", Workload.bytes(500, 4), synced: true)
-    let store = try reopened(work) { disk in #expect(disk.damage(Self.log) { $0[broken + 60] ^= 1 }) }
+    let store = try work.reopened { disk in #expect(disk.damage(Workload.log) { $0[broken + 60] ^= 1 }) }
     #expect(store.statistics().lastOpen.mayHaveLostRemovals)
     #expect(store.bytes("gone") == nil && store.bytes("old") != Workload.bytes(500, 1))
     #expect(try store.verify().isOK)
@@ -175,119 +158,19 @@ import VitrineSimulation
     try work.put("old", Workload.bytes(500, 1), synced: true)
     var (last, number) = (0, 0)
     while true {
-      let begun = try place(work) {
+      let begun = try work.placeOfFrame {
         try work.put("filler \(number)", Workload.bytes(2500, 10 + number), synced: true)
       }
       if begun == 0 { break }
       last = begun
       number += 1
     }
-    let store = try reopened(work) { disk in
-      #expect(disk.damage(Self.log) { $0[last + 60] ^= 1 })
+    let store = try work.reopened { disk in
+      #expect(disk.damage(Workload.log) { $0[last + 60] ^= 1 })
       #expect(disk.damage("\(Workload.path)/wal/1.wal") { $0[512 + 60] ^= 1 })
     }
     #expect(store.statistics().lastOpen.mayHaveLostRemovals)
     #expect(store.bytes("old") == Workload.bytes(500, 1))
-  }
-
-  /// The log that continues from the older checkpoint has been reused since.
-  @Test func olderCheckpointWithoutItsLogIsNotUsed() throws {
-    let work = try Workload()
-    var number = 0
-    func turn() throws {
-      for _ in 0..<18 {
-        try work.put("k\(number % 7)", Workload.bytes(2500, number), synced: true)
-        number += 1
-      }
-    }
-    try work.put("gone", Workload.bytes(500, 1_000_000), synced: true)
-    try work.checkpoint()
-    try work.remove("gone", synced: true)
-    try turn()
-    try work.checkpoint()
-    try turn()
-    try turn()
-    let last = (0..<7).map { work.store.bytes("k\($0)") }
-    let newest = try #require(
-      (0..<2).max { one, other in generation(work, one) < generation(work, other) })
-    let store = try reopened(work) { disk in
-      #expect(disk.damage("\(Workload.path)/checkpoints/\(newest).checkpoint") { $0[4096 + 40] ^= 0x10 })
-    }
-    #expect(store.statistics().lastOpen.kind == .rebuilt)
-    for key in 0..<7 { #expect(store.bytes("k\(key)") == last[key]) }
-    #expect(Accounts.check(store) == nil)
-  }
-
-  /// The checkpoint of a session without changes stands at the start of its log file. An opening that cannot read it
-  /// goes back to the older checkpoint. Its changes must be found by an opening that can read both.
-  @Test(arguments: [DiskCall.status, .read])
-  func checkpointThatCannotBeReadOnceHidesNoLaterChange(_ call: DiskCall) throws {
-    for occurrence in 1...12 {
-      let work = try Workload()
-      try work.put("a", Workload.bytes(500, 1), synced: true)
-      try work.reopen()
-      try work.reopen()
-      try work.close()
-      let world = work.world.rebooted(work.world.disk.copy())
-      let newest = try #require((0..<2).max { one, other in generation(work, one) < generation(work, other) })
-      world.disk.plan(Fault(call, on: .containing("checkpoints/\(newest)"), occurrence: occurrence, .fail(5)))
-      guard let store = try? CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment)
-      else { continue }
-      try store.put(Workload.bytes(300, 2), for: "b", options: PutOptions(durability: .synced))
-      store.abandon()
-      let later = world.rebooted(world.disk.crashStates().diskAfterProcessDeath())
-      let again = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: later.environment)
-      #expect(again.bytes("a") == Workload.bytes(500, 1) && again.bytes("b") == Workload.bytes(300, 2))
-      #expect(!again.statistics().lastOpen.mayHaveLostRemovals)
-    }
-  }
-
-  /// A close cuts a log that has grown. An opening that cannot read the newest checkpoint goes back to the older one,
-  /// whose part of the log is gone: it must not take a beginning of that part for all of it.
-  @Test(arguments: [DiskCall.status, .read])
-  func checkpointThatCannotBeReadOnceBringsNoOldValueBack(_ call: DiskCall) throws {
-    for occurrence in 1...12 {
-      let work = try Workload()
-      try work.store.growLog()
-      try work.put("a", Workload.bytes(500, 1))
-      try work.store.checkpoint()
-      for number in 0..<300 { try work.put("k\(number)", Workload.bytes(40, 10 + number)) }
-      try work.put("a", Workload.bytes(500, 2), synced: true)
-      let long = work.world.disk.contents("\(Workload.path)/wal/0.wal")?.count ?? 0
-      try work.close()
-      #expect(work.world.disk.contents("\(Workload.path)/wal/0.wal")?.count ?? 0 < long)
-      let world = work.world.rebooted(work.world.disk.copy())
-      let newest = try #require((0..<2).max { one, other in generation(work, one) < generation(work, other) })
-      world.disk.plan(Fault(call, on: .containing("checkpoints/\(newest)"), occurrence: occurrence, .fail(5)))
-      guard let store = try? CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment)
-      else { continue }
-      #expect(store.bytes("a") == nil || store.bytes("a") == Workload.bytes(500, 2))
-      store.abandon()
-    }
-  }
-
-  /// The checkpoint of a new store stands before the first use of the log. If the file of that use was used again, the
-  /// checkpoint tells of no entry, and the log behind it is missing.
-  @Test func firstCheckpointDoesNotHideThatItsLogIsMissing() throws {
-    for damagesHeader in [true, false] {
-      let work = try Workload()
-      try work.put("a", Workload.bytes(500, 1), synced: true)
-      try work.reopen()
-      let world = work.world.rebooted(work.world.disk.crashStates().diskAfterProcessDeath())
-      let newest = try #require((0..<2).max { one, other in generation(work, one) < generation(work, other) })
-      #expect(generation(work, 1 - newest) == 1)
-      #expect(world.disk.damage(Self.log) { bytes in for index in bytes.indices { bytes[index] = 0 } })
-      #expect(
-        world.disk.damage("\(Workload.path)/checkpoints/\(newest).checkpoint") { $0[damagesHeader ? 20 : 4200] ^= 1 })
-      let store = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment)
-      #expect(store.bytes("a") == Workload.bytes(500, 1) && store.statistics().lastOpen.mayHaveLostRemovals)
-      store.abandon()
-    }
-  }
-
-  private func generation(_ work: Workload, _ index: Int) -> UInt64 {
-    let bytes = work.world.disk.contents("\(Workload.path)/checkpoints/\(index).checkpoint") ?? []
-    return bytes.withUnsafeBytes { CheckpointHeader($0)?.generation } ?? 0
   }
 
   /// The next crash finds a log that ends cleanly at the break, and must not trust it.
@@ -295,11 +178,11 @@ import VitrineSimulation
     let work = try Workload()
     try work.put("old", Workload.bytes(500, 1), synced: true)
     try work.put("gone", Workload.bytes(500, 2), synced: true)
-    let broken = try place(work) { try work.put("broken", Workload.bytes(500, 3), synced: true) }
+    let broken = try work.placeOfFrame { try work.put("broken", Workload.bytes(500, 3), synced: true) }
     try work.remove("gone", synced: true)
     try work.put("old", Workload.bytes(500, 4), synced: true)
     var world = work.world.rebooted(work.world.disk.copy())
-    #expect(world.disk.damage(Self.log) { $0[broken + 60] ^= 1 })
+    #expect(world.disk.damage(Workload.log) { $0[broken + 60] ^= 1 })
     for crash in 0..<3 {
       let store = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment)
       #expect(store.statistics().lastOpen.mayHaveLostRemovals == (crash == 0))
@@ -340,7 +223,7 @@ import VitrineSimulation
     try work.put("b", Workload.bytes(500, 2))
     let after = work.world.disk.contents("\(Workload.path)/wal/0.wal")!
     let place = (0..<after.count).first { before[$0] != after[$0] }! + 60
-    let store = try reopened(work) { disk in
+    let store = try work.reopened { disk in
       #expect(disk.damage("\(Workload.path)/wal/0.wal") { $0[place] ^= 1 })
     }
     #expect(!store.statistics().lastOpen.mayHaveLostRemovals)
@@ -352,7 +235,7 @@ import VitrineSimulation
     let work = try Workload()
     for number in 0..<20 { try work.put("k\(number)", Workload.bytes(800, number % 15)) }
     try work.close()
-    let store = try reopened(work) { disk in
+    let store = try work.reopened { disk in
       for index in 0..<2 { #expect(disk.remove("\(Workload.path)/checkpoints/\(index).checkpoint")) }
     }
     #expect(store.statistics().lastOpen.kind == .rebuilt)
@@ -364,7 +247,7 @@ import VitrineSimulation
     let work = try Workload()
     for number in 0..<3 { try work.put("k", Workload.bytes(800, number)) }
     try work.close()
-    let store = try reopened(work) { disk in
+    let store = try work.reopened { disk in
       for path in disk.filePaths where path.contains("/checkpoints/") || path.contains("/wal/") {
         #expect(disk.remove(path))
       }
@@ -381,7 +264,7 @@ import VitrineSimulation
     try work.checkpoint()
     try work.put("c", Workload.bytes(500, 3))
     for index in 0..<2 {
-      let store = try reopened(work) { disk in
+      let store = try work.reopened { disk in
         #expect(disk.damage("\(Workload.path)/checkpoints/\(index).checkpoint") { $0[4096 + 40] ^= 0x10 })
       }
       for (key, number) in [("a", 1), ("b", 2), ("c", 3)] {

@@ -41,6 +41,23 @@ import Testing
     }
   }
 
+  /// The system reports a failed write to one sync only. A move of the log meets it, and a thread waits for its frame.
+  @Test func failedSyncOfTheLogIsKnownToAllWaiters() throws {
+    let work = try someUnsynced(.syncFile, "/wal/")
+    let log = work.store.probe.wal
+    #expect(throws: SystemError.self) { try log.sync() }
+    #expect(throws: SystemError.self) { try log.makeDurable(below: log.appendedSequence) }
+  }
+
+  @Test func syncOfTheLogMakesItsFramesDurable() throws {
+    let work = try Workload()
+    try work.put("k", Workload.bytes(700, 1))
+    let log = work.store.probe.wal
+    #expect(log.durableSequence < log.appendedSequence)
+    try log.sync()
+    #expect(log.durableSequence == log.appendedSequence)
+  }
+
   @Test func flushAfterOneShortOfMemorySyncsItsSegments() throws {
     let work = try Workload()
     try work.put("k", Workload.bytes(9000, 1))

@@ -38,4 +38,33 @@ extension RecordedStore {
       number += 1
     }
   }
+
+  // MARK: Damage
+
+  /// The first file of the log.
+  static let log = "\(Workload.path)/wal/0.wal"
+
+  /// Opens a copy of the store, as the death of its process leaves it and with some damage.
+  func reopened(_ damage: (SimulatedDisk) -> Void) throws -> CacheStore {
+    let world = world.rebooted(world.disk.crashStates().diskAfterProcessDeath())
+    damage(world.disk)
+    return try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment)
+  }
+
+  /// The offset of the frame that `change` appends to the log's first file, or its beginning if a later file has
+  /// the frame.
+  func placeOfFrame(_ change: () throws -> Void) throws -> Int {
+    let before = world.disk.contents(Workload.log)!
+    try change()
+    let after = world.disk.contents(Workload.log)!
+    return (0..<after.count).first { before[$0] != after[$0] } ?? 0
+  }
+
+  /// The number of the checkpoint file that an opening takes.
+  var newestCheckpoint: Int { generation(ofCheckpoint: 0) > generation(ofCheckpoint: 1) ? 0 : 1 }
+
+  func generation(ofCheckpoint index: Int) -> UInt64 {
+    let bytes = world.disk.contents("\(Workload.path)/checkpoints/\(index).checkpoint") ?? []
+    return bytes.withUnsafeBytes { CheckpointHeader($0)?.generation } ?? 0
+  }
 }

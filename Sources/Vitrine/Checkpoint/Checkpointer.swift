@@ -84,7 +84,10 @@ final class Checkpointer: StorePart {
       var image = try writeImage(isClean: false, upkeep, held)
       if consumingSequence { image.header.position.sequence += 1 }
       try publish(image, upkeep, held)
-      if consumingSequence { held.state.log.skipSequence() }
+      if consumingSequence {
+        held.state.log.skipSequence()
+        try eraseOlderCheckpoint(upkeep)
+      }
       releaseLog(image, held)
     } catch .writeFailed(let error) {
       throw .writeFailed(error)
@@ -92,6 +95,11 @@ final class Checkpointer: StorePart {
       throw gate.fail(
         SystemError(code: SystemError.noSpace, operation: "write a checkpoint", path: folders.checkpoints.path))
     }
+  }
+
+  /// No frame tells the changes of the newest checkpoint, so the older checkpoint and the log do not tell them either.
+  private func eraseOlderCheckpoint(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
+    do throws(SystemError) { try upkeep.state.checkpoints.eraseOlder() } catch { throw gate.fail(error) }
   }
 
   /// Reads the data that a checkpoint needs while leftovers are unchecked: payloads that only replayed frames carry,

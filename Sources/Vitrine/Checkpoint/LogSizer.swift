@@ -6,8 +6,8 @@
 /// they are.
 ///
 /// A free file may be found with its old or with its new length. An opening allocates the blocks that a crash has taken
-/// from a long file, so a growth needs no sync. Before a cut the file's header is erased durably: if the newest
-/// checkpoint cannot be read, the one before it counts, and its part of the log must be found missing, not short.
+/// from a long file, so a growth needs no sync. Before a cut nothing needs a sync either: an opening that cannot read the
+/// newest checkpoint finds that the log of the older one does not reach it.
 final class LogSizer: StorePart {
   let context: StoreContext
   private let gate: WriteGate
@@ -58,14 +58,12 @@ final class LogSizer: StorePart {
   /// Continues the log in a free file, if `isWanted` and if another free file is left for the next recovery (rule 8).
   private func moveLog(to byteCount: Int, if isWanted: (borrowing LogWriter) -> Bool) throws(StoreError) {
     do throws(SystemError) {
-      let next = try commitLock.withLock { held throws(SystemError) -> LogFile? in
-        guard isWanted(held.state.log), held.state.log.freeCount >= 2,
-          try held.state.log.rotate(cut: held.state.log.position)
-        else { return nil }
-        return held.state.log.files.first { $0.state == .active }?.file
+      let isMoved = try commitLock.withLock { held throws(SystemError) in
+        guard isWanted(held.state.log), held.state.log.freeCount >= 2 else { return false }
+        return try held.state.log.rotate(cut: held.state.log.position)
       }
       // A checkpoint may name the new file before a frame causes a sync of its header.
-      try next?.file.sync()
+      if isMoved { try wal?.sync() }
     } catch {
       throw gate.fail(error)
     }
@@ -97,7 +95,6 @@ final class LogSizer: StorePart {
       if byteCount > file.byteCount {
         try file.file.allocate(byteCount: byteCount)
       } else {
-        try file.erase(WALFileHeader.frameStart)
         try file.file.truncate(to: byteCount)
       }
     } catch {

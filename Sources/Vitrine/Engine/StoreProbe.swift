@@ -63,6 +63,9 @@ package struct StoreProbe {
     }
   }
 
+  /// The durability of the log. Traps if the store is only read.
+  var wal: WAL { core.context.wal! }
+
   /// Appends a frame that the index does not follow.
   func append(_ frame: ByteBuffer, changeCount: Int) throws(SystemError) -> UInt64 {
     try core.context.commitLock.withLock { held throws(SystemError) in

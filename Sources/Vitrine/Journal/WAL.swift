@@ -17,6 +17,9 @@ package final class WAL: @unchecked Sendable {
   private let monitor = Monitor()
   // The monitor guards the following.
   private var isSyncing = false
+  /// Syncs that were begun, and the last one that ended.
+  private var begun = 0
+  private var ended = 0
   /// Files with frames that may not be durable, oldest first.
   private var unsynced: [Unsynced] = []
   private var failure: SystemError?
@@ -80,14 +83,30 @@ package final class WAL: @unchecked Sendable {
     if durable.load(ordering: .acquiring) >= sequence, sequence > 0 { return }
     monitor.lock()
     defer { monitor.unlock() }
+    try sync { durable.load(ordering: .relaxed) >= sequence }
+  }
+
+  /// Syncs the file that takes frames, with its header, and all files before it. The system reports a failed write to one
+  /// sync only. So every sync of a file with frames is made here: a thread that waits for its frame does not miss a
+  /// failure that another thread's sync has met.
+  package func sync() throws(SystemError) {
+    monitor.lock()
+    defer { monitor.unlock() }
+    let next = begun + 1
+    try sync { ended >= next }
+  }
+
+  /// Syncs the files until `isEnough`. The caller holds the monitor, which is released during a sync.
+  private func sync(until isEnough: () -> Bool) throws(SystemError) {
     while true {
       if let failure { throw failure }
-      if durable.load(ordering: .relaxed) >= sequence { return }
+      if isEnough() { return }
       if isSyncing {
         monitor.wait()
         continue
       }
       isSyncing = true
+      begun += 1
       // The number first, the files after: a frame below the number lies in a file of this list.
       let target = appended.load(ordering: .acquiring)
       let files = unsynced
@@ -98,6 +117,7 @@ package final class WAL: @unchecked Sendable {
       }
       monitor.lock()
       isSyncing = false
+      ended = begun
       if let failed {
         failure = failed
       } else {

@@ -28,6 +28,10 @@ package struct WALFileHeader: Sendable, Equatable {
   /// As in a frame.
   package var durableSequence: UInt64
 
+  /// Whether a rebuild of the index from the segments began the log anew with this file. The frames before it were not
+  /// replayed.
+  package var followsRebuild: Bool { predecessorSequence == 0 }
+
   package init(
     store: StoreID, use: UInt64, seed: UInt64, opening: UInt64, firstSequence: UInt64, predecessor: UInt64,
     predecessorCut: Int, predecessorSequence: UInt64, durableSequence: UInt64

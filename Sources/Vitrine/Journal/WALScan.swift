@@ -79,6 +79,11 @@ package struct WALScan {
   package var newestUse: UInt64 { (files.compactMap { $0.header?.use }.max() ?? 0) + unread }
   package var newestOpening: UInt64 { (files.compactMap { $0.header?.opening }.max() ?? 0) + unread }
 
+  /// Whether a rebuild has begun the log anew after this use of a file.
+  package func isRebuilt(after use: UInt64) -> Bool {
+    files.contains { $0.header.map { $0.followsRebuild && $0.use > use } ?? false }
+  }
+
   /// By how much numbers in unreadable headers may exceed the known ones. The headers may be readable the next
   /// time, so no other file may get those numbers.
   private var unread: UInt64 { hasFailed ? UInt64(CacheFormat.walFileCount) : 0 }
@@ -104,12 +109,21 @@ package struct WALReplay {
   package var changeCount = 0
   /// The log breaks before a position that was known to be durable (rule 9).
   package var isDamaged = false
+  /// A frame or a later use of a file lies behind the end. A crash leaves such frames if it loses others that were not
+  /// durable.
+  package var isFollowed = false
   /// Keys (as the table keeps them) that whole frames after the damage touch, and whether one of them removes
   /// everything.
   package var laterKeys: Set<KeyHash> = []
   package var laterRemovesAll = false
   /// All frames below this number were known to be durable.
   package var durableSequence: UInt64 = 0
+
+  /// Whether the log was followed at least up to a position. The number of the position does not count: a checkpoint
+  /// without a frame uses up a number.
+  package func reaches(_ position: WALPosition) -> Bool {
+    end.use > position.use || end.use == position.use && end.offset >= position.offset
+  }
 
   /// Follows the log from `position`. Frames count as long as they are whole, in order, and before the cut that the
   /// next file names. `isClean`: the writer ended here, so with no frame behind there is no damage to look for.
@@ -205,6 +219,7 @@ package struct WALReplay {
     func collect(_ window: LogWindow, from offset: Int, seed: UInt64) {
       window.forEachFrame(from: offset, seed: seed) { frame, bytes, offset in
         durable = max(durable, frame.durableSequence)
+        isFollowed = true
         _ = Frame.forEachChange(bytes, at: offset, frame) { change in
           if let key = change.key { keys.insert(key.stored) }
           if change == .removeAll { removesAll = true }
@@ -220,6 +235,7 @@ package struct WALReplay {
     for file in scan.files {
       guard let header = file.header, header.use > use else { continue }
       durable = max(durable, header.durableSequence)
+      isFollowed = true
       collect(LogWindow(file), from: WALFileHeader.frameStart, seed: header.seed)
     }
     guard isDamaged || durable > end else { return }

@@ -18,11 +18,11 @@ final class LogEraser: StorePart {
     try eraseFreeLogFiles()
     do throws(SystemError) {
       // The active file holds old frames too. All its frames precede this moment, so the next checkpoint covers it.
-      let next = try commitLock.withLock { held throws(SystemError) in
-        try held.state.log.rotate(cut: held.state.log.position) ? held.state.log.active : nil
+      let isMoved = try commitLock.withLock { held throws(SystemError) in
+        try held.state.log.rotate(cut: held.state.log.position)
       }
       // The next checkpoint names the new file. No frame in it would cause a sync of its header yet.
-      try next?.file.file.sync()
+      if isMoved { try wal?.sync() }
     } catch {
       throw gate.fail(error)
     }

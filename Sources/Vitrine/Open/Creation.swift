@@ -67,8 +67,6 @@ struct Creation {
   static func makeStoreFile(_ identity: StoreIdentity, in root: any Directory) throws(SystemError) {
     let store = try fresh(Opening.temporaryStoreFile, root)
     try write(identity, to: store)
-    // The names of all other files must be durable before the rename.
-    try root.sync()
     try root.rename(Opening.temporaryStoreFile, to: CacheFormat.storeFile)
     try root.sync()
   }

@@ -53,9 +53,24 @@ package struct CheckpointSet {
     return try slots[index].noteRoom(byteCount)
   }
 
+  /// Erases the header of the slot that is not ``current``, and syncs it. From then on, if the current checkpoint cannot
+  /// be read, an opening rebuilds the index from the segments. It cannot take the older state for the present one, whose
+  /// changes the log does not have. Costs one write and one sync, or nothing if the header is blank already.
+  mutating func eraseOlder() throws(SystemError) {
+    guard let current else { return }
+    for index in slots.indices where index != current && !slots[index].isBlank {
+      guard let file = slots[index].file else { continue }
+      try file.write([UInt8](repeating: 0, count: CheckpointHeader.byteCount), at: 0)
+      try file.sync()
+      slots[index].header = nil
+      slots[index].isBlank = true
+    }
+  }
+
   /// Notes a checkpoint that was made durable in a slot.
   mutating func publish(_ header: CheckpointHeader, _ index: Int) {
     slots[index].header = header
+    slots[index].isBlank = false
     current = index
   }
 

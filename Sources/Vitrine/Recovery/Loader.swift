@@ -46,10 +46,12 @@ package struct Loader {
         checkpoints.use(slot)
         // Beside a writer, the log is opened as late as possible: fewer of its files were reused by then.
         let scan = try openLog(identity)
+        // A rebuild reuses log files of checkpoints that it could not read. If one can be read now, its log is broken.
+        if scan.isRebuilt(after: header.position.use) { break }
         let isNewest = slot == checkpoints.order.first
-        let replayed = replay(
-          index, header, identity, scan, checkpoints, isNewest: isNewest, needsWholeLog: !isNewest || !isNewestKnown)
-        if var loaded = replayed {
+        let newest = checkpoints.order.first.flatMap { checkpoints.slots[$0].header?.position }
+        let needed: NeededLog = !isNewestKnown ? .all : isNewest ? .any : .upTo(newest ?? header.position)
+        if var loaded = replay(index, header, identity, scan, checkpoints, isNewest: isNewest, needed) {
           if besideWriter != nil { try catchUp(&loaded) }
           return try finish(loaded, storeFileNeedsHealing: stored == nil || !stored!.hasSameOptions(as: identity))
         }
@@ -85,17 +87,35 @@ package struct Loader {
     max(scan.newestOpening, checkpoints.slots.compactMap { $0.header?.opening }.max() ?? 0)
   }
 
-  /// Returns nil if the log does not reach back to a checkpoint that is or may be an older one: then the segments tell
-  /// more.
+  /// The part of the log that a checkpoint needs.
+  private enum NeededLog {
+    /// The checkpoint is the newest one.
+    case any
+    /// A newer one, with this position, cannot be read. The log was durable there before its header was written. A crash
+    /// may have left the header without the body, and may have lost frames behind the position.
+    case upTo(WALPosition)
+    /// The header of a newer one may be unreadable, so its position is unknown. No crash leaves such a header.
+    case all
+
+    func isMet(by replay: WALReplay) -> Bool {
+      switch self {
+      case .any: true
+      case .upTo(let position): !replay.isDamaged && replay.reaches(position)
+      case .all: !replay.isDamaged && !replay.isFollowed
+      }
+    }
+  }
+
+  /// Returns nil if the log lacks a part that the checkpoint needs: then the segments tell more.
   private func replay(
     _ index: LoadedIndex, _ header: CheckpointHeader, _ identity: StoreIdentity, _ scan: WALScan,
-    _ checkpoints: CheckpointSet, isNewest: Bool, needsWholeLog: Bool
+    _ checkpoints: CheckpointSet, isNewest: Bool, _ needed: NeededLog
   ) -> LoadedStore? {
     var target = Replaying(index: index)
     index.writer.isReplaying = true
     let replay = WALReplay.run(scan, from: header.position, isClean: header.isClean && isNewest, into: &target)
     index.writer.isReplaying = false
-    if replay.isDamaged && needsWholeLog { return nil }
+    if !needed.isMet(by: replay) { return nil }
     var loaded = LoadedStore(
       identity: identity, index: index, kind: .recovered, end: replay.end, scan: scan, chain: replay.chain,
       durableSequence: max(replay.durableSequence, header.position.sequence),

@@ -8,6 +8,10 @@
 ///
 /// Behind a file that is missing or was cut, and after a rebuild, slots may have other segments. There the log begins
 /// anew, except that removals from segments of known numbers go on to count.
+///
+/// A removal of all entries counts only before a cut. It removes the records of earlier openings, and those of its own
+/// opening that the log has not put since. If changes of that opening are missing behind it, only the records count that
+/// the log has put before it.
 struct LoggedRemovals {
   private enum Container: Hashable {
     case segment(UInt64)
@@ -32,25 +36,45 @@ struct LoggedRemovals {
   private var origins: [Removed: Set<Removed>] = [:]
   private var ids: [Int: UInt64] = [:]
   private var made: Set<UInt64> = []
+  /// The newest opening that removed all entries.
+  private var cleared: UInt64?
+  /// The log tells all puts since then.
+  private var isWholeSinceCleared = false
   /// The slots of old segments where the log removed or put a record of the key at the offset.
   private var oldSlots: [OldPlace: Set<Int>] = [:]
 
   init(_ scan: WALScan) {
     var end = (use: UInt64(0), offset: 0)
+    let cuts = LoggedRemovals.cuts(scan)
     for file in scan.files.sorted(by: { $0.header?.use ?? 0 < $1.header?.use ?? 0 }) {
       guard let header = file.header else { continue }
-      let followsRebuild = header.predecessorSequence == 0
-      if header.predecessor != end.use || header.predecessorCut > end.offset || followsRebuild { forgetSlots() }
+      if header.predecessor != end.use || header.predecessorCut > end.offset || header.followsRebuild { forgetSlots() }
       end = (header.use, WALFileHeader.frameStart)
       LogWindow(file).forEachFrame(from: WALFileHeader.frameStart, seed: header.seed) { frame, bytes, offset in
         _ = Frame.forEachChange(bytes, at: offset, frame) { change in
-          note(change, opening: Sequence.opening(frame.sequence))
+          if change != .removeAll || offset < cuts[header.use] ?? 0 {
+            note(change, opening: Sequence.opening(frame.sequence))
+          }
           return true
         }
         end.offset = max(end.offset, offset + frame.byteCount)
       }
     }
     follow()
+  }
+
+  /// Where each use of a file on the newest chain ends. The predecessor of a missing file is unknown, so the newest of the
+  /// files before it counts whole.
+  private static func cuts(_ scan: WALScan) -> [UInt64: Int] {
+    var cuts: [UInt64: Int] = [:]
+    var successor: WALFileHeader?
+    for header in scan.files.compactMap(\.header).sorted(by: { $0.use > $1.use }) {
+      if let successor, header.use > successor.predecessor { continue }
+      let isCut = successor.map { $0.predecessor == header.use && !$0.followsRebuild } ?? false
+      cuts[header.use] = isCut ? successor?.predecessorCut : .max
+      successor = header
+    }
+    return cuts
   }
 
   /// Reads parts of a log in their order, each with its changes in log order and their openings. Between two parts,
@@ -68,6 +92,7 @@ struct LoggedRemovals {
       ids[slot] = id
       made.insert(id)
     }
+    if change == .removeAll { removeAll(opening) }
     if let key = change.key, let displaced = change.displaced {
       let record = removed(key, displaced.location)
       gone[record] = max(gone[record] ?? 0, opening)
@@ -84,6 +109,16 @@ struct LoggedRemovals {
     }
   }
 
+  private mutating func removeAll(_ opening: UInt64) {
+    for record in entered.keys {
+      gone[record] = max(gone[record] ?? 0, opening)
+      noteOld(record)
+    }
+    entered = [:]
+    cleared = max(cleared ?? 0, opening)
+    isWholeSinceCleared = true
+  }
+
   private mutating func enter(_ record: Removed, _ content: ContentHash) {
     entered[record] = content
     noteOld(record)
@@ -92,6 +127,7 @@ struct LoggedRemovals {
   /// Changes are missing from here on, so each slot may have another segment.
   private mutating func forgetSlots() {
     follow()
+    isWholeSinceCleared = false
     func isKnown(_ record: Removed) -> Bool { if case .segment = record.segment { true } else { false } }
     gone = gone.filter { isKnown($0.key) }
     entered = entered.filter { isKnown($0.key) }
@@ -132,10 +168,11 @@ struct LoggedRemovals {
     func record(_ container: Container) -> Removed { Removed(key: key.stored, segment: container, offset: offset) }
     func isGone(_ container: Container) -> Bool { gone[record(container)].map { $0 >= opening } ?? false }
     func isEntered(_ container: Container) -> Bool { entered[record(container)] == content }
-    if made.contains(segment) { return isGone(.segment(segment)) && !isEntered(.segment(segment)) }
-    let slots = oldSlots[OldPlace(key: key.stored, offset: offset)] ?? []
+    let slots = made.contains(segment) ? [] : oldSlots[OldPlace(key: key.stored, offset: offset)] ?? []
     if slots.contains(where: { isEntered(.oldSegment(slot: $0)) }) { return false }
-    return isGone(.segment(segment)) && !isEntered(.segment(segment))
-      || slots.contains { isGone(.oldSegment(slot: $0)) }
+    if slots.contains(where: { isGone(.oldSegment(slot: $0)) }) { return true }
+    if isEntered(.segment(segment)) { return false }
+    if let cleared, opening < cleared || opening == cleared && isWholeSinceCleared { return true }
+    return isGone(.segment(segment))
   }
 }

@@ -160,8 +160,10 @@ final class Committer: StorePart {
   ) throws(StoreError) -> Committed? {
     try upkeepLock.withLock { upkeep throws(StoreError) in
       try checkpointer.prepareCheckpoint()
-      defer { try? checkpointer.growLog(upkeep) }
-      return try commitByCheckpoint(operations, crowds, upkeep)
+      let committed = try commitByCheckpoint(operations, crowds, upkeep)
+      // The batch is durable, also if the log does not grow.
+      if committed != nil { try? checkpointer.growLog(upkeep) }
+      return committed
     }
   }
 

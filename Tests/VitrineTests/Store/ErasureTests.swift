@@ -141,7 +141,7 @@ import Testing
           return
         }
         crashed.withLock { $0 = disk.image }
-        _ = try? store.remove("k1", durability: .synced)
+        _ = try? store.remove("k1", durability: .buffered)
         crashed.withLock { $0 = disk.image }
       }
     }

@@ -1,0 +1,233 @@
+import Testing
+import VitrineSimulation
+
+@testable import Vitrine
+
+/// If the newest checkpoint cannot be read, the older one counts only with its whole log.
+@Suite struct OlderCheckpointTests {
+  /// The log that continues from the older checkpoint has been reused since.
+  @Test func olderCheckpointWithoutItsLogIsNotUsed() throws {
+    let work = try Workload()
+    var number = 0
+    func turn() throws {
+      for _ in 0..<18 {
+        try work.put("k\(number % 7)", Workload.bytes(2500, number), synced: true)
+        number += 1
+      }
+    }
+    try work.put("gone", Workload.bytes(500, 1_000_000), synced: true)
+    try work.checkpoint()
+    try work.remove("gone", synced: true)
+    try turn()
+    try work.checkpoint()
+    try turn()
+    try turn()
+    let last = (0..<7).map { work.store.bytes("k\($0)") }
+    let newest = work.newestCheckpoint
+    let store = try work.reopened { disk in
+      #expect(disk.damage("\(Workload.path)/checkpoints/\(newest).checkpoint") { $0[4096 + 40] ^= 0x10 })
+    }
+    #expect(store.statistics().lastOpen.kind == .rebuilt)
+    for key in 0..<7 { #expect(store.bytes("k\(key)") == last[key]) }
+    #expect(Accounts.check(store) == nil)
+  }
+
+  /// The checkpoint of a session without changes stands at the start of its log file. An opening that cannot read it
+  /// goes back to the older checkpoint. Its changes must be found by an opening that can read both.
+  @Test(arguments: [DiskCall.status, .read])
+  func checkpointThatCannotBeReadOnceHidesNoLaterChange(_ call: DiskCall) throws {
+    for occurrence in 1...12 {
+      let work = try Workload()
+      try work.put("a", Workload.bytes(500, 1), synced: true)
+      try work.reopen()
+      try work.reopen()
+      try work.close()
+      let world = work.world.rebooted(work.world.disk.copy())
+      let newest = work.newestCheckpoint
+      world.disk.plan(Fault(call, on: .containing("checkpoints/\(newest)"), occurrence: occurrence, .fail(5)))
+      guard let store = try? CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment)
+      else { continue }
+      try store.put(Workload.bytes(300, 2), for: "b", options: PutOptions(durability: .synced))
+      store.abandon()
+      let later = world.rebooted(world.disk.crashStates().diskAfterProcessDeath())
+      let again = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: later.environment)
+      #expect(again.bytes("a") == Workload.bytes(500, 1) && again.bytes("b") == Workload.bytes(300, 2))
+      #expect(!again.statistics().lastOpen.mayHaveLostRemovals)
+    }
+  }
+
+  /// A close cuts a log that has grown. An opening that cannot read the newest checkpoint goes back to the older one,
+  /// whose part of the log is gone: it must not take a beginning of that part for all of it.
+  @Test(arguments: [DiskCall.status, .read])
+  func checkpointThatCannotBeReadOnceBringsNoOldValueBack(_ call: DiskCall) throws {
+    for occurrence in 1...12 {
+      let work = try Workload()
+      try work.store.growLog()
+      try work.put("a", Workload.bytes(500, 1))
+      try work.store.checkpoint()
+      for number in 0..<300 { try work.put("k\(number)", Workload.bytes(40, 10 + number)) }
+      try work.put("a", Workload.bytes(500, 2), synced: true)
+      let long = work.world.disk.contents("\(Workload.path)/wal/0.wal")?.count ?? 0
+      try work.close()
+      #expect(work.world.disk.contents("\(Workload.path)/wal/0.wal")?.count ?? 0 < long)
+      let world = work.world.rebooted(work.world.disk.copy())
+      let newest = work.newestCheckpoint
+      world.disk.plan(Fault(call, on: .containing("checkpoints/\(newest)"), occurrence: occurrence, .fail(5)))
+      guard let store = try? CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment)
+      else { continue }
+      #expect(store.bytes("a") == nil || store.bytes("a") == Workload.bytes(500, 2))
+      store.abandon()
+    }
+  }
+
+  /// The checkpoint of a new store stands before the first use of the log. If the file of that use was used again, the
+  /// checkpoint tells of no entry, and the log behind it is missing.
+  @Test func firstCheckpointDoesNotHideThatItsLogIsMissing() throws {
+    for damagesHeader in [true, false] {
+      let work = try Workload()
+      try work.put("a", Workload.bytes(500, 1), synced: true)
+      try work.reopen()
+      let world = work.world.rebooted(work.world.disk.crashStates().diskAfterProcessDeath())
+      let newest = work.newestCheckpoint
+      #expect(work.generation(ofCheckpoint: 1 - newest) == 1)
+      #expect(world.disk.damage(Workload.log) { bytes in for index in bytes.indices { bytes[index] = 0 } })
+      #expect(
+        world.disk.damage("\(Workload.path)/checkpoints/\(newest).checkpoint") { $0[damagesHeader ? 20 : 4200] ^= 1 })
+      let store = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment)
+      #expect(store.bytes("a") == Workload.bytes(500, 1) && store.statistics().lastOpen.mayHaveLostRemovals)
+      store.abandon()
+    }
+  }
+
+  /// A batch larger than a log file is committed by a checkpoint, so no frame tells that the older one lacks it.
+  @Test(arguments: [20, 4200])
+  func olderCheckpointDoesNotHideABatchWithoutAFrame(_ place: Int) throws {
+    let work = try Workload()
+    try work.put("a", Workload.bytes(500, 1), synced: true)
+    try work.checkpoint()
+    let batch = (0..<2000).map { number in
+      (key: CacheKey(number == 0 ? "a" : "b\(number)"), bytes: Workload.bytes(40, 10 + number), options: PutOptions())
+    }
+    let use = work.store.probe.log.position.use
+    try work.store.putMany(batch, durability: .synced)
+    let newest = work.newestCheckpoint
+    let store = try work.reopened { disk in
+      #expect(disk.damage("\(Workload.path)/checkpoints/\(newest).checkpoint") { $0[place] ^= 1 })
+      // The log has grown and continues in its next file. If the process dies before, that file is blank.
+      #expect(work.store.probe.log.position.use == use + 1)
+      #expect(disk.damage("\(Workload.path)/wal/1.wal") { bytes in for index in 0..<512 { bytes[index] = 0 } })
+    }
+    #expect(store.bytes("a") == Workload.bytes(40, 10) && store.statistics().lastOpen.kind == .rebuilt)
+    store.abandon()
+    let world = work.world.rebooted(work.world.disk.crashStates().disk(.everythingLost))
+    #expect(world.disk.damage("\(Workload.path)/checkpoints/\(newest).checkpoint") { $0[place] ^= 1 })
+    let cut = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment)
+    #expect(cut.bytes("a") == Workload.bytes(40, 10))
+    cut.abandon()
+  }
+
+  /// Nothing behind the last frame before the newest checkpoint tells that it was durable, except that checkpoint.
+  @Test func logMustReachTheNewestCheckpointIfItsBodyIsDamaged() throws {
+    let work = try Workload()
+    try work.put("a", Workload.bytes(500, 1), synced: true)
+    try work.checkpoint()
+    let last = try work.placeOfFrame { try work.put("a", Workload.bytes(500, 2)) }
+    try work.checkpoint()
+    let newest = work.newestCheckpoint
+    let store = try work.reopened { disk in
+      #expect(disk.damage("\(Workload.path)/checkpoints/\(newest).checkpoint") { $0[4200] ^= 1 })
+      #expect(disk.damage(Workload.log) { $0[last + 60] ^= 1 })
+    }
+    #expect(store.bytes("a") == Workload.bytes(500, 2) && store.statistics().lastOpen.mayHaveLostRemovals)
+    store.abandon()
+  }
+
+  /// No header tells how far the log must reach, so nothing may lie behind its end.
+  @Test func logOfACheckpointThatMayBeOlderHasNothingBehindItsEnd() throws {
+    for continuesInNextFile in [true, false] {
+      let work = try Workload()
+      try work.put("a", Workload.bytes(500, 1), synced: true)
+      try work.checkpoint()
+      let broken = try work.placeOfFrame { try work.put("a", Workload.bytes(500, 2)) }
+      var number = 0
+      while try work.placeOfFrame({ try work.put("b\(number)", Workload.bytes(40, 10 + number)) }) > 0, continuesInNextFile {
+        number += 1
+      }
+      try work.checkpoint()
+      let newest = work.newestCheckpoint
+      let store = try work.reopened { disk in
+        #expect(disk.damage("\(Workload.path)/checkpoints/\(newest).checkpoint") { $0[20] ^= 1 })
+        #expect(disk.damage(Workload.log) { $0[broken + 60] ^= 1 })
+        guard continuesInNextFile else { return }
+        #expect(
+          disk.damage(Workload.log) { bytes in for index in broken..<bytes.count { bytes[index] = 0 } })
+      }
+      #expect(store.bytes("a") == Workload.bytes(500, 2) && store.statistics().lastOpen.mayHaveLostRemovals)
+      store.abandon()
+    }
+  }
+
+  /// A rebuild begins a log of its own, in a file that the unreadable checkpoints may need. It dies before its
+  /// checkpoint, and then the newest checkpoint can be read again.
+  @Test func interruptedRebuildIsBegunAgain() throws {
+    let work = try Workload()
+    try work.put("a", Workload.bytes(500, 1), synced: true)
+    var number = 0
+    for _ in 0..<3 { try work.turnLog(&number) }
+    try work.checkpoint()
+    while work.store.probe.log.active?.file.name != "0.wal" { try work.turnLog(&number) }
+    try work.put("a", Workload.bytes(500, 2), synced: true)
+    var header: WALFileHeader?
+    let rebuilt = try work.reopened { disk in
+      for index in 0..<2 { #expect(disk.damage("\(Workload.path)/checkpoints/\(index).checkpoint") { $0[20] ^= 1 }) }
+    }
+    header = rebuilt.probe.log.active?.header
+    #expect(rebuilt.probe.log.active?.file.name == "0.wal" && rebuilt.bytes("a") == Workload.bytes(500, 2))
+    rebuilt.abandon()
+    let written = try #require(header).encoded()
+    for missing in [false, true] {
+      let store = try work.reopened { disk in
+        #expect(disk.damage(Workload.log) { $0.replaceSubrange(0..<written.count, with: written) })
+        if missing { #expect(disk.remove("\(Workload.path)/checkpoints/\(work.newestCheckpoint).checkpoint")) }
+      }
+      #expect(store.statistics().lastOpen.kind == .rebuilt && store.bytes("a") == Workload.bytes(500, 2))
+      store.abandon()
+    }
+  }
+
+  /// A power loss takes a frame and leaves the removal behind it, which therefore does not count.
+  @Test func rebuildIgnoresARemovalOfEverythingBehindACut() throws {
+    let work = try Workload()
+    try work.put("a", Workload.bytes(500, 1), synced: true)
+    let lost = try work.placeOfFrame { try work.put("b", Workload.bytes(500, 2)) }
+    try work.store.removeAll()
+    let world = work.world.rebooted(work.world.disk.crashStates().diskAfterProcessDeath())
+    #expect(world.disk.damage(Workload.log) { $0[lost + 60] ^= 1 })
+    let second = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment)
+    #expect(second.bytes("a") == Workload.bytes(500, 1) && !second.statistics().lastOpen.mayHaveLostRemovals)
+    try second.put(Workload.bytes(500, 3), for: "c", options: PutOptions(durability: .synced))
+    second.abandon()
+    let last = world.rebooted(world.disk.crashStates().diskAfterProcessDeath())
+    for index in 0..<2 { last.disk.damage("\(Workload.path)/checkpoints/\(index).checkpoint") { $0[20] ^= 1 } }
+    let store = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: last.environment)
+    #expect(store.statistics().lastOpen.kind == .rebuilt)
+    #expect(store.bytes("a") == Workload.bytes(500, 1) && store.bytes("c") == Workload.bytes(500, 3))
+    store.abandon()
+  }
+
+  /// A rebuild reads the removal in the log.
+  @Test func rebuildDoesNotBringBackWhatWasRemovedWithEverything() throws {
+    let work = try Workload()
+    try work.put("old", Workload.bytes(500, 1), synced: true)
+    try work.reopen()
+    try work.put("gone", Workload.bytes(500, 2), synced: true)
+    try work.removeAll(synced: true)
+    try work.put("last", Workload.bytes(500, 3), synced: true)
+    let store = try work.reopened { disk in
+      for index in 0..<2 { #expect(disk.damage("\(Workload.path)/checkpoints/\(index).checkpoint") { $0[20] ^= 1 }) }
+    }
+    #expect(store.statistics().lastOpen.kind == .rebuilt && store.bytes("last") == Workload.bytes(500, 3))
+    #expect(store.bytes("old") == nil && store.bytes("gone") == nil)
+    store.abandon()
+  }
+}
