@@ -141,7 +141,9 @@ import VitrineSimulation
     try work.put("gone", Workload.bytes(500, 2), synced: true)
     let broken = try work.placeOfFrame { try work.put("broken", Workload.bytes(500, 3), synced: true) }
     var number = 0
-    while try work.placeOfFrame({ try work.put("filler \(number)", Workload.bytes(2500, 10 + number), synced: true) }) > 0 {
+    while try work.placeOfFrame({ try work.put("filler \(number)", Workload.bytes(2500, 10 + number), synced: true) })
+      > 0
+    {
       number += 1
     }
     try work.remove("gone", synced: true)

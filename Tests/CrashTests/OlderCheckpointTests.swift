@@ -150,7 +150,9 @@ import VitrineSimulation
       try work.checkpoint()
       let broken = try work.placeOfFrame { try work.put("a", Workload.bytes(500, 2)) }
       var number = 0
-      while try work.placeOfFrame({ try work.put("b\(number)", Workload.bytes(40, 10 + number)) }) > 0, continuesInNextFile {
+      while try work.placeOfFrame({ try work.put("b\(number)", Workload.bytes(40, 10 + number)) }) > 0,
+        continuesInNextFile
+      {
         number += 1
       }
       try work.checkpoint()
