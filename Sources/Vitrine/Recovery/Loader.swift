@@ -172,11 +172,12 @@ package struct Loader {
     return loaded
   }
 
-  /// Leaves an open segment as it is. If there are more segments than may be mapped, maps those with numbers from
+  /// Leaves an open segment as it is. Returns the length of its file. If there are more segments than may be mapped, maps those with numbers from
   /// `oldest` on.
-  private func open(_ segment: Segment, mappedFrom oldest: UInt64, _ index: LoadedIndex) throws(SystemError) {
-    if segment.isAttached { return }
-    try folders.open(
+  @discardableResult
+  private func open(_ segment: Segment, mappedFrom oldest: UInt64, _ index: LoadedIndex) throws(SystemError) -> Int {
+    if segment.isAttached { return segment.readableByteCount }
+    return try folders.open(
       segment, index.writer.segments, access: access, maps: mapsSegments && segment.id >= oldest,
       account: account ?? index.writer.catalog.segments.account)
   }
@@ -236,7 +237,7 @@ package struct Loader {
     var mapped = 0
     var isWhole = false
     do throws(SystemError) {
-      try open(segment, mappedFrom: oldest, index)
+      let length = try open(segment, mappedFrom: oldest, index)
       mapped = segment.readableByteCount
       isWhole = mapped >= index.writer.segments[segment].byteCount
       if !isWhole {
@@ -244,6 +245,9 @@ package struct Loader {
         index.writer.segments[segment].set(byteCount: max(mapped, index.writer.segments[segment].fill.tail))
         // If the process died after the cut, a loss of power may undo it: no checkpoint counts on it before a sync.
         index.writer.segments[segment].sync.owe()
+      } else if length > index.writer.segments[segment].byteCount, index.writer.segments[segment].state == .sealed {
+        // A loss of power has undone a cut, so the file is trimmed again.
+        index.writer.segments[segment].set(byteCount: length)
       }
       let tail = index.writer.segments[segment].fill.tail
       if mapped < tail { problem = "is \(tail - mapped) bytes short" }

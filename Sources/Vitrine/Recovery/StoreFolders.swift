@@ -39,17 +39,27 @@ package struct StoreFolders: Sendable {
   }
 
   /// Opens the file of a segment, and maps it if `maps`, as far as file and segment reach. If the process has no
-  /// mapping left, the segment stays unmapped.
+  /// mapping left, the segment stays unmapped. Returns the length of the file, without foreign bytes behind it: a loss of
+  /// power may undo a cut after a seal has told the shorter length.
+  @discardableResult
   package func open(
     _ segment: Segment, _ accounts: borrowing SegmentAccounts, access: FileAccess, maps: Bool, account: StorageAccount
-  ) throws(SystemError) {
+  ) throws(SystemError) -> Int {
     let file = try segments.openFile(segment.fileName, access)
     let status = try file.status()
     let byteCount = accounts[segment].byteCount
     let readable = min(status.byteCount, byteCount)
+    var length = readable
+    if status.byteCount > byteCount {
+      let bytes = (try? file.read(0..<SegmentHeader.byteCount)) ?? []
+      let head = bytes.withUnsafeBytes { SegmentHeader($0) }
+      let bound = SegmentHeader.bound(status.byteCount, store: accounts.table.store, segment: segment.id, head: head)
+      if head != nil { length = max(length, bound) }
+    }
     accounts.attach(
       segment, file: cached(file, segment: segment.id, access: access),
       mapping: maps && readable > 0 ? try Segment.map(file, byteCount: readable) : nil, byteCount: readable,
-      allocatedByteCount: status.chargedByteCount(atMost: byteCount), account: account, access: access)
+      allocatedByteCount: status.chargedByteCount(atMost: max(byteCount, length)), account: account, access: access)
+    return length
   }
 }
