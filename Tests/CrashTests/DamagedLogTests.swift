@@ -275,4 +275,27 @@ import VitrineSimulation
       #expect(Accounts.check(store) == nil)
     }
   }
+
+  /// The opening that finds the damage dies behind its first log header, which names the break as a cut.
+  @Test func damageIsFoundAgainUntilACheckpointIsBehindIt() throws {
+    let work = try Workload()
+    try work.put("old", Workload.bytes(500, 1), synced: true)
+    try work.put("gone", Workload.bytes(500, 2), synced: true)
+    let broken = try work.placeOfFrame { try work.put("broken", Workload.bytes(500, 3), synced: true) }
+    try work.remove("gone", synced: true)
+    try work.put("old", Workload.bytes(500, 4), synced: true)
+    func damage(_ disk: SimulatedDisk) { #expect(disk.damage(Workload.log) { $0[broken + 60] ^= 1 }) }
+    let first = try work.reopened(damage)
+    let active = try #require(first.probe.log.active)
+    first.abandon()
+    let header = try #require(active.header).encoded()
+    let store = try work.reopened { disk in
+      damage(disk)
+      let file = "\(Workload.path)/wal/\(active.file.name)"
+      #expect(disk.damage(file) { $0.replaceSubrange(0..<header.count, with: header) })
+    }
+    #expect(store.statistics().lastOpen.mayHaveLostRemovals)
+    #expect(store.bytes("gone") == nil && store.bytes("old") != Workload.bytes(500, 1))
+    store.abandon()
+  }
 }

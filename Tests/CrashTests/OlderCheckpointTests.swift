@@ -232,4 +232,92 @@ import VitrineSimulation
     #expect(store.bytes("old") == nil && store.bytes("gone") == nil)
     store.abandon()
   }
+
+  /// A header lies in two sectors. Power is lost while the first checkpoint of a file is written: that is no damage, and
+  /// frames that are lost beside it neither.
+  @Test(arguments: [0..<512, 512..<1024])
+  func headerCutOffByALossOfPowerIsNoDamage(_ kept: Range<Int>) throws {
+    let work = try Workload()
+    try work.put("gone", Workload.bytes(500, 1), synced: true)
+    try work.remove("gone", synced: true)
+    let lost = try work.placeOfFrame { try work.put("a", Workload.bytes(500, 2)) }
+    try work.put("b", Workload.bytes(500, 3))
+    let before = try work.reopened { disk in #expect(disk.damage(Workload.log) { $0[lost + 60] ^= 1 }) }
+    #expect(before.statistics().lastOpen.kind == .recovered && !before.contains("a"))
+    before.abandon()
+    let whole = try work.reopened { _ in }
+    try whole.checkpoint()
+    let header = whole.probe.checkpoints.slots[1].header
+    #expect(work.generation(ofCheckpoint: 1) == 0)
+    whole.abandon()
+    let written = try #require(header).encoded()
+    let store = try work.reopened { disk in
+      #expect(disk.damage(Workload.log) { $0[lost + 60] ^= 1 })
+      #expect(
+        disk.damage("\(Workload.path)/checkpoints/1.checkpoint") { $0.replaceSubrange(kept, with: written[kept]) })
+    }
+    let lastOpen = store.statistics().lastOpen
+    #expect(lastOpen.kind == .recovered && !lastOpen.mayHaveLostRemovals && store.bytes("gone") == nil)
+    store.abandon()
+  }
+
+  /// The newest checkpoint has a batch that no frame has. It cannot be read once, and the log goes on from the older one.
+  @Test func checkpointThatWasPassedOverDoesNotReturn() throws {
+    let work = try Workload()
+    try work.put("a", Workload.bytes(500, 1), synced: true)
+    try work.checkpoint()
+    let older = work.world.disk.contents("\(Workload.path)/checkpoints/\(work.newestCheckpoint).checkpoint")!
+    let name = "\(Workload.path)/checkpoints/\(work.newestCheckpoint).checkpoint"
+    let batch = (0..<2000).map { (key: CacheKey("b\($0)"), bytes: Workload.bytes(40, 10 + $0), options: PutOptions()) }
+    try work.store.putMany(batch, durability: .synced)
+    // The process dies between the newest checkpoint and the erasure of the older one.
+    let world = work.world.rebooted(work.world.disk.crashStates().diskAfterProcessDeath())
+    #expect(world.disk.damage(name) { $0.replaceSubrange(0..<4096, with: older[0..<4096]) })
+    #expect(world.disk.damage("\(Workload.path)/wal/1.wal") { bytes in for index in 0..<512 { bytes[index] = 0 } })
+    let newest = "checkpoints/\(work.newestCheckpoint)"
+    var passedOver = 0
+    for occurrence in 1...8 {
+      let once = world.rebooted(world.disk.copy())
+      once.disk.plan(Fault(.read, on: .containing(newest), occurrence: occurrence, .fail(ErrorCode.inputOutput)))
+      guard let store = try? CacheStore.open(at: Workload.path, options: StoreOptions(), environment: once.environment)
+      else { continue }
+      once.disk.removeFaults()
+      if !store.contains("b7") { passedOver += 1 }
+      try store.put(Workload.bytes(500, 2), for: "a", options: PutOptions(durability: .synced))
+      store.abandon()
+      let last = once.rebooted(once.disk.crashStates().diskAfterProcessDeath())
+      let again = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: last.environment)
+      #expect(again.bytes("a") == Workload.bytes(500, 2), "the read number \(occurrence)")
+      again.abandon()
+    }
+    #expect(passedOver > 0)
+  }
+
+  /// A batch without a frame follows a removal of everything, which is in the log.
+  @Test func rebuildKeepsABatchBehindARemovalOfEverything() throws {
+    let work = try Workload()
+    try work.put("old", Workload.bytes(500, 1), synced: true)
+    try work.removeAll(synced: true)
+    let batch = (0..<2000).map { (key: CacheKey("b\($0)"), bytes: Workload.bytes(40, 10 + $0), options: PutOptions()) }
+    try work.store.putMany(batch, durability: .synced)
+    let store = try work.reopened { disk in
+      for index in 0..<2 { #expect(disk.damage("\(Workload.path)/checkpoints/\(index).checkpoint") { $0[20] ^= 1 }) }
+    }
+    #expect(store.statistics().lastOpen.kind == .rebuilt && store.bytes("old") == nil)
+    #expect((0..<2000).allSatisfy { store.bytes(CacheKey("b\($0)")) == Workload.bytes(40, 10 + $0) })
+    store.abandon()
+  }
+
+  /// The use that the checkpoint names is missing. No other file may get its number.
+  @Test func useThatACheckpointNamesIsNotUsedTwice() throws {
+    let work = try Workload()
+    try work.put("a", Workload.bytes(500, 1), synced: true)
+    try work.checkpoint()
+    let use = work.store.probe.log.position.use
+    let store = try work.reopened { disk in
+      #expect(disk.damage(Workload.log) { bytes in for index in 0..<512 { bytes[index] = 0 } })
+    }
+    #expect(try #require(store.probe.log.active?.header).use > use)
+    store.abandon()
+  }
 }

@@ -5,8 +5,11 @@
 ///  32 u64 generation   40 u64 WAL use   48 u64 WAL offset   56 u64 WAL sequence   64 u64 opening
 ///  72 u64 next record number   80 u64 keys   88 u64 blobs   96 u64 segments   104 u64 large counts
 /// 112 u64 logical bytes        120 u64 body words   128 i64 made   136 u64 next segment id
-/// 144 u64 recency clock        152 u64 use times   160 zeros   504 u64 checksum of 0-503 and 512-1023   512 a copy of STORE
+/// 144 u64 recency clock        152 u64 use times   160 u64 checksum of 0-159   168 zeros
+/// 504 u64 checksum of 0-503 and 512-1023   512 a copy of STORE
 /// ```
+/// Two sectors hold the head, so a loss of power may leave one of them old. The checksum at 160 tells that from damage.
+///
 /// A body block is 64 KiB: u64 checksum, u32 index, u32 words in it, then words of 8 bytes. Its checksum is taken under
 /// store id, generation and index, so a block left over from an earlier use of the file never passes.
 ///
@@ -94,6 +97,23 @@ package struct CheckpointHeader: Sendable, Equatable {
     return p.u32(8)
   }
 
+  /// Whether a loss of power may have left these bytes while a header was written: each sector is whole or blank, and
+  /// they do not belong together.
+  static func isTorn(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    guard bytes.count >= usedByteCount, let p = bytes.baseAddress else { return false }
+    let (head, copy) = (
+      UnsafeRawBufferPointer(rebasing: bytes[0..<512]), UnsafeRawBufferPointer(rebasing: bytes[512..<1024])
+    )
+    let isHeadWhole = p.u64(0) == magic && p.u64(160) == firstChecksum(bytes) || head.allSatisfy { $0 == 0 }
+    var isCopyWhole = copy.allSatisfy { $0 == 0 }
+    if case .valid = StoreIdentity.read(copy) { isCopyWhole = true }
+    return isHeadWhole && isCopyWhole && p.u64(504) != checksum(bytes)
+  }
+
+  private static func firstChecksum(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
+    Checksum.of(UnsafeRawBufferPointer(rebasing: bytes[0..<160]), seed: magic)
+  }
+
   private static func checksum(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
     Checksum.of(
       UnsafeRawBufferPointer(rebasing: bytes[0..<504]), UnsafeRawBufferPointer(rebasing: bytes[512..<1024]),
@@ -111,6 +131,7 @@ package struct CheckpointHeader: Sendable, Equatable {
       UInt64(logicalByteCount), UInt64(bodyWordCount), UInt64(bitPattern: made), nextSegment,
       UInt64(recency), UInt64(useTimeCount),
     ] { buffer.append(value) }
+    buffer.append(CheckpointHeader.firstChecksum(buffer.bytes))
     buffer.pad(to: 512)
     buffer.append(identity.encoded())
     buffer.set(CheckpointHeader.checksum(buffer.bytes), at: 504)

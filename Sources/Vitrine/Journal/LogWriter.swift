@@ -88,16 +88,17 @@ package struct LogWriter: ~Copyable {
   ///
   /// The header is not yet durable on return: a first file of an opening is synced before anything else is written, and
   /// a later one is synced with its first frames, whose number is durable already.
-  package mutating func rotate(cut: WALPosition) throws(SystemError) -> Bool {
+  package mutating func rotate(cut: WALPosition, followsDamage: Bool = false) throws(SystemError) -> Bool {
     guard let next = files.firstIndex(where: { $0.state == .free }) else { return false }
     if Sequence.isNearlySpent(nextSequence) {
       opening = Sequence.opening(nextSequence) + 1
       nextSequence = Sequence.first(ofOpening: opening)
     }
-    let header = WALFileHeader(
+    var header = WALFileHeader(
       store: store, use: nextUse, seed: try entropy.integer(), opening: opening, firstSequence: nextSequence,
       predecessor: cut.use, predecessorCut: cut.offset, predecessorSequence: cut.sequence,
       durableSequence: log.durableSequence)
+    header.followsDamage = followsDamage
     try files[next].file.file.write(header.encoded(), at: 0)
     if let activeIndex {
       files[activeIndex].writtenEnd = max(files[activeIndex].writtenEnd, offset)

@@ -1,7 +1,7 @@
 /// The first 128 bytes of a WAL file: the use of the file, and the cut of the one before.
 ///
 /// ```
-///  0 u64 magic   8 u32 version  12 u32 zero   16 u64 store id low   24 u64 store id high
+///  0 u64 magic   8 u32 version  12 u32 flags (1: follows damage)  16 u64 store id low   24 u64 store id high
 /// 32 u64 use    40 u64 seed    48 u64 opening  56 u64 first sequence
 /// 64 u64 predecessor's use     72 u64 its cut (offset)   80 u64 sequence at the cut
 /// 88 u64 durable sequence      96 zeros   120 u64 checksum
@@ -27,6 +27,9 @@ package struct WALFileHeader: Sendable, Equatable {
   package var predecessorSequence: UInt64
   /// As in a frame.
   package var durableSequence: UInt64
+  /// The cut is a break before the durable end (rule 9). Until a checkpoint is behind this file, each opening finds that
+  /// damage again.
+  package var followsDamage = false
 
   /// Whether a rebuild of the index from the segments began the log anew with this file. The frames before it were not
   /// replayed.
@@ -56,6 +59,7 @@ package struct WALFileHeader: Sendable, Equatable {
       firstSequence: p.u64(56), predecessor: p.u64(64), predecessorCut: Int(clamping: p.u64(72)),
       predecessorSequence: p.u64(80), durableSequence: p.u64(88))
     version = p.u32(8)
+    followsDamage = p.u32(12) & 1 == 1
     guard use < UInt64(1) << 62, opening < UInt64(1) << 28, version == 1 else { return nil }
   }
 
@@ -63,7 +67,7 @@ package struct WALFileHeader: Sendable, Equatable {
     let buffer = ByteBuffer(capacity: WALFileHeader.byteCount)
     buffer.append(WALFileHeader.magic)
     buffer.append(version)
-    buffer.append(UInt32(0))
+    buffer.append(UInt32(followsDamage ? 1 : 0))
     for value in [
       store.low, store.high, use, seed, opening, firstSequence, predecessor, UInt64(predecessorCut),
       predecessorSequence, durableSequence,

@@ -155,7 +155,7 @@ package struct WALReplay {
       target.expect(
         changeCount: window.changeCount(from: replay.end.offset, sequence: replay.end.sequence, before: limit))
       let isConsistent = replay.follow(window, limit, header.seed, current, &target)
-      if let next, let successor = next.header, isConsistent,
+      if let next, let successor = next.header, isConsistent, !successor.followsDamage,
         replay.end.offset == successor.predecessorCut, replay.end.sequence == successor.predecessorSequence
       {
         replay.end = WALPosition(
@@ -163,7 +163,9 @@ package struct WALReplay {
         current = next
         continue
       }
-      replay.isDamaged = !isConsistent || window.hasFailed || scan.hasFailed
+      // An opening that found damage there died before its checkpoint, so it served nothing.
+      let wasDamaged = next?.header?.followsDamage ?? false
+      replay.isDamaged = !isConsistent || window.hasFailed || scan.hasFailed || wasDamaged
       if isClean, isConsistent, next == nil, replay.end == position, header.use == scan.newestUse { break }
       replay.collectLater(scan, behind: header.use, from: window)
       break

@@ -9,7 +9,9 @@ struct Adoption {
   /// be durable before the other checkpoint is overwritten, before a file is reused that only the other checkpoint
   /// needs, and before `STORE` is rewritten from it. If a sync `hasFailed` before, the checkpoint is written again
   /// first, because another sync proves nothing about pages that only look written.
-  func secureCheckpoint(hasFailed: Bool) throws(StoreError) {
+  ///
+  /// A newer checkpoint that could not be read is erased, since the log leads on from this one.
+  func secureCheckpoint(_ checkpoints: inout CheckpointSet, hasFailed: Bool) throws(StoreError) {
     do throws(SystemError) {
       if hasFailed, let current = loaded.checkpoint.current, let file = loaded.checkpoint.slots[current].file,
         let header = loaded.checkpoint.slots[current].header
@@ -18,9 +20,51 @@ struct Adoption {
       }
       for slot in loaded.checkpoint.slots { try slot.file?.sync() }
       try folders.checkpoints.sync()
+      try checkpoints.erasePassedOver()
     } catch {
       throw SystemCode.isNoSpace(error.code) ? .noSpace : .system(error)
     }
+  }
+
+  /// Makes room for the checkpoint of a rebuilt index, before the log says that each opening rebuilds until then.
+  func makeCheckpointRoom(_ checkpoints: inout CheckpointSet) throws(StoreError) {
+    let needed = loaded.index.writer.checkpointByteCount(moreSegments: 0)
+    _ = try Adoption.mend(&checkpoints, in: folders.checkpoints, needed: needed)
+  }
+
+  /// Recreates a missing checkpoint file with the room of the other one, and enlarges a file with too little room. If a
+  /// store was copied without the zeros of its files and the disk is full, a file that is long enough is accepted.
+  /// Returns the bytes that the files take more.
+  static func mend(
+    _ checkpoints: inout CheckpointSet, in folder: any Directory, needed: Int
+  ) throws(StoreError) -> Int {
+    var growth = 0
+    do throws(SystemError) {
+      for index in checkpoints.slots.indices
+      where checkpoints.slots[index].file == nil || checkpoints.slots[index].room < needed {
+        let file: any File
+        if let existing = checkpoints.slots[index].file {
+          file = existing
+        } else {
+          file = try Creation.fresh(CheckpointHeader.fileName(index), folder)
+        }
+        let room = max(needed, checkpoints.slots.map(\.room).max() ?? 0)
+        do throws(SystemError) {
+          try file.allocate(byteCount: room)
+        } catch {
+          guard SystemCode.isNoSpace(error.code), try file.status().byteCount >= needed else { throw error }
+          growth += try checkpoints.noteRoom(needed, index)
+          continue
+        }
+        try file.sync()
+        try folder.sync()
+        checkpoints.enter(file, index)
+        growth += try checkpoints.noteRoom(room, index)
+      }
+    } catch {
+      throw SystemCode.isNoSpace(error.code) ? .noSpace : .system(error)
+    }
+    return growth
   }
 
   /// Makes the log, with a file of this opening as its active one. Rule 2: the file's header names the cut of the old
@@ -58,7 +102,7 @@ struct Adoption {
       let opening = loaded.newestOpening + 1
       var log = LogWriter(
         store: loaded.identity.store, entropy: environment.entropy, files: files,
-        nextUse: loaded.scan.newestUse + 1, opening: opening, durableSequence: loaded.durableSequence)
+        nextUse: newestUse + 1, opening: opening, durableSequence: loaded.durableSequence)
       // The invariant of rule 8 leaves a file free, unless an interrupted recovery has used it. That file holds only
       // the frames of that recovery, which this one makes again.
       var isTailReused = isEmptyTail
@@ -72,7 +116,7 @@ struct Adoption {
         cut = WALPosition(
           use: tail.predecessor, offset: tail.predecessorCut, sequence: tail.predecessorSequence)
       }
-      guard try log.rotate(cut: cut), let active = log.active else {
+      guard try log.rotate(cut: cut, followsDamage: loaded.distrusted != nil), let active = log.active else {
         throw SystemError(code: SystemError.noSpace, operation: "open the log", path: "wal")
       }
       try active.file.file.sync()
@@ -80,6 +124,11 @@ struct Adoption {
     } catch {
       throw SystemCode.isNoSpace(error.code) ? .noSpace : .system(error)
     }
+  }
+
+  /// The highest number of a use that a log header or a checkpoint names. The file of that use may be missing.
+  private var newestUse: UInt64 {
+    max(loaded.scan.newestUse, loaded.checkpoint.slots.compactMap { $0.header?.position.use }.max() ?? 0)
   }
 
   /// Whether the newest file of the chain holds no frame, so that it can be reused.

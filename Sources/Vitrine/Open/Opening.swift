@@ -266,7 +266,8 @@ struct Opening {
     let adoption = Adoption(loaded: loaded, folders: folders, environment: environment)
     let log: LogWriter
     do throws(StoreError) {
-      try adoption.secureCheckpoint(hasFailed: isMarked)
+      try adoption.secureCheckpoint(&loaded.checkpoint, hasFailed: isMarked)
+      if loaded.kind == .rebuilt { try adoption.makeCheckpointRoom(&loaded.checkpoint) }
       log = try adoption.makeLog()
     } catch {
       // A sync may have failed: the next opening has to know (rule 7).

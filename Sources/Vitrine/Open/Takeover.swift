@@ -91,37 +91,12 @@ final class Takeover: StorePart {
     }
   }
 
-  /// Recreates a missing checkpoint file with the room of the other one, and enlarges a file with too little room. If a
-  /// store was copied without the zeros of its files and the disk is full, a file that is long enough is accepted.
   private func mendCheckpointFiles(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
     let needed = commitLock.withLock { held in held.state.index.checkpointByteCount(moreSegments: 0) }
-    do throws(SystemError) {
-      for index in upkeep.state.checkpoints.slots.indices
-      where upkeep.state.checkpoints.slots[index].file == nil || upkeep.state.checkpoints.slots[index].room < needed {
-        let file: any File
-        if let existing = upkeep.state.checkpoints.slots[index].file {
-          file = existing
-        } else {
-          file = try Creation.fresh(CheckpointHeader.fileName(index), folders.checkpoints)
-        }
-        let room = max(needed, upkeep.state.checkpoints.slots.map(\.room).max() ?? 0)
-        do throws(SystemError) {
-          try file.allocate(byteCount: room)
-        } catch {
-          guard SystemCode.isNoSpace(error.code), try file.status().byteCount >= needed else { throw error }
-          let growth = try upkeep.state.checkpoints.noteRoom(needed, index)
-          commitLock.withLock { held in held.state.ledger.add(growth, to: .checkpoints) }
-          continue
-        }
-        try file.sync()
-        try folders.checkpoints.sync()
-        upkeep.state.checkpoints.enter(file, index)
-        let growth = try upkeep.state.checkpoints.noteRoom(room, index)
-        commitLock.withLock { held in held.state.ledger.add(growth, to: .checkpoints) }
-      }
-    } catch {
-      throw SystemCode.isNoSpace(error.code) ? .noSpace : .system(error)
+    let growth = try Adoption.mend(&upkeep.state.checkpoints, in: folders.checkpoints, needed: needed)
+    commitLock.withLock { held in
+      held.state.ledger.add(growth, to: .checkpoints)
+      held.state.checkpoint.set(room: upkeep.state.checkpoints.room)
     }
-    commitLock.withLock { held in held.state.checkpoint.set(room: upkeep.state.checkpoints.room) }
   }
 }

@@ -5,6 +5,8 @@ package struct CheckpointSet {
     package var header: CheckpointHeader?
     /// The header is all zeros: no checkpoint was ever written to the file.
     package var isBlank = false
+    /// A loss of power has left parts of two headers, or a part of the first one. No checkpoint was published since.
+    package var isTorn = false
     /// The usable bytes from its start. If the file system promises allocated blocks, bytes behind the blocks that
     /// a crash has left do not count.
     package var room: Int
@@ -56,9 +58,19 @@ package struct CheckpointSet {
   /// Erases the header of the slot that is not ``current``, and syncs it. From then on, if the current checkpoint cannot
   /// be read, an opening rebuilds the index from the segments. It cannot take the older state for the present one, whose
   /// changes the log does not have. Costs one write and one sync, or nothing if the header is blank already.
-  mutating func eraseOlder() throws(SystemError) {
+  mutating func eraseOlder() throws(SystemError) { try eraseHeader { _ in true } }
+
+  /// Erases a header that was passed over for ``current``: a newer one whose body could not be read, or one that could
+  /// not be read itself. The log continues from the current checkpoint. The other one may be readable the next time, and
+  /// may hold changes that the log does not lead on from. Costs one write and one sync, or nothing.
+  mutating func erasePassedOver() throws(SystemError) {
+    guard let generation = current.flatMap({ slots[$0].header?.generation }) else { return }
+    try eraseHeader { slot in slot.header.map { $0.generation > generation } ?? true }
+  }
+
+  private mutating func eraseHeader(where isWanted: (Slot) -> Bool) throws(SystemError) {
     guard let current else { return }
-    for index in slots.indices where index != current && !slots[index].isBlank {
+    for index in slots.indices where index != current && !slots[index].isBlank && isWanted(slots[index]) {
       guard let file = slots[index].file else { continue }
       try file.write([UInt8](repeating: 0, count: CheckpointHeader.byteCount), at: 0)
       try file.sync()
@@ -71,6 +83,7 @@ package struct CheckpointSet {
   mutating func publish(_ header: CheckpointHeader, _ index: Int) {
     slots[index].header = header
     slots[index].isBlank = false
+    slots[index].isTorn = false
     current = index
   }
 
@@ -113,12 +126,13 @@ package struct CheckpointSet {
       let bytes = (try? file?.read(0..<CheckpointHeader.byteCount)) ?? []
       let header = bytes.withUnsafeBytes { CheckpointHeader($0) }
       newerVersion = bytes.withUnsafeBytes { CheckpointHeader.newerVersion($0) } ?? newerVersion
+      let isBlank = bytes.count == CheckpointHeader.byteCount && bytes.allSatisfy { $0 == 0 }
       let status = try file?.status() ?? FileStatus(byteCount: 0, allocatedByteCount: 0)
       let room = directory.promisesAllocation ? min(status.byteCount, status.allocatedByteCount) : status.byteCount
       slots.append(
         Slot(
           file: file, header: header,
-          isBlank: bytes.count == CheckpointHeader.byteCount && bytes.allSatisfy { $0 == 0 },
+          isBlank: isBlank, isTorn: header == nil && !isBlank && bytes.withUnsafeBytes { CheckpointHeader.isTorn($0) },
           room: room, chargedByteCount: status.chargedByteCount(atMost: room)))
     }
     return CheckpointSet(slots: slots, newerVersion: newerVersion)

@@ -37,8 +37,6 @@ package struct Loader {
       checkpoints.leaveOut(index)
     }
     if !rebuilding {
-      // A checkpoint whose header cannot be read may be the newest one.
-      let isNewestKnown = checkpoints.slots.allSatisfy { $0.header != nil || $0.isBlank }
       for slot in checkpoints.order {
         guard let header = checkpoints.slots[slot].header, let file = checkpoints.slots[slot].file,
           let index = readIndex(from: file, header, besideWriter)
@@ -49,8 +47,7 @@ package struct Loader {
         // A rebuild reuses log files of checkpoints that it could not read. If one can be read now, its log is broken.
         if scan.isRebuilt(after: header.position.use) { break }
         let isNewest = slot == checkpoints.order.first
-        let newest = checkpoints.order.first.flatMap { checkpoints.slots[$0].header?.position }
-        let needed: NeededLog = !isNewestKnown ? .all : isNewest ? .any : .upTo(newest ?? header.position)
+        let needed = NeededLog(for: slot, in: checkpoints)
         if var loaded = replay(index, header, identity, scan, checkpoints, isNewest: isNewest, needed) {
           if besideWriter != nil { try catchUp(&loaded) }
           return try finish(loaded, storeFileNeedsHealing: stored == nil || !stored!.hasSameOptions(as: identity))
@@ -94,13 +91,27 @@ package struct Loader {
     /// A newer one, with this position, cannot be read. The log was durable there before its header was written. A crash
     /// may have left the header without the body, and may have lost frames behind the position.
     case upTo(WALPosition)
+    /// The header of another one was cut off by a loss of power, and its checkpoint was never published.
+    case unbroken
     /// The header of a newer one may be unreadable, so its position is unknown. No crash leaves such a header.
     case all
+
+    init(for slot: Int, in checkpoints: CheckpointSet) {
+      let others = checkpoints.slots.indices.filter { $0 != slot }.map { checkpoints.slots[$0] }
+      if others.contains(where: { $0.header == nil && !$0.isBlank && !$0.isTorn }) {
+        self = .all
+      } else if let newest = checkpoints.order.first, newest != slot, let header = checkpoints.slots[newest].header {
+        self = .upTo(header.position)
+      } else {
+        self = others.contains { $0.isTorn } ? .unbroken : .any
+      }
+    }
 
     func isMet(by replay: WALReplay) -> Bool {
       switch self {
       case .any: true
       case .upTo(let position): !replay.isDamaged && replay.reaches(position)
+      case .unbroken: !replay.isDamaged
       case .all: !replay.isDamaged && !replay.isFollowed
       }
     }

@@ -9,9 +9,9 @@
 /// Behind a file that is missing or was cut, and after a rebuild, slots may have other segments. There the log begins
 /// anew, except that removals from segments of known numbers go on to count.
 ///
-/// A removal of all entries counts only before a cut. It removes the records of earlier openings, and those of its own
-/// opening that the log has not put since. If changes of that opening are missing behind it, only the records count that
-/// the log has put before it.
+/// A removal of all entries counts only in front of a cut. It removes the records of earlier openings, and those of its
+/// own opening that the log has put before it. Other records of its own opening may have been put later, by a checkpoint
+/// without a frame.
 struct LoggedRemovals {
   private enum Container: Hashable {
     case segment(UInt64)
@@ -38,8 +38,6 @@ struct LoggedRemovals {
   private var made: Set<UInt64> = []
   /// The newest opening that removed all entries.
   private var cleared: UInt64?
-  /// The log tells all puts since then.
-  private var isWholeSinceCleared = false
   /// The slots of old segments where the log removed or put a record of the key at the offset.
   private var oldSlots: [OldPlace: Set<Int>] = [:]
 
@@ -63,15 +61,17 @@ struct LoggedRemovals {
     follow()
   }
 
-  /// Where each use of a file on the newest chain ends. The predecessor of a missing file is unknown, so the newest of the
-  /// files before it counts whole.
+  /// Where each use of a file on the newest chain ends. The cut of a file whose successor is missing is unknown: 0.
   private static func cuts(_ scan: WALScan) -> [UInt64: Int] {
     var cuts: [UInt64: Int] = [:]
     var successor: WALFileHeader?
     for header in scan.files.compactMap(\.header).sorted(by: { $0.use > $1.use }) {
       if let successor, header.use > successor.predecessor { continue }
-      let isCut = successor.map { $0.predecessor == header.use && !$0.followsRebuild } ?? false
-      cuts[header.use] = isCut ? successor?.predecessorCut : .max
+      switch successor {
+      case .some(let next) where next.followsRebuild: cuts[header.use] = .max
+      case .some(let next): cuts[header.use] = next.predecessor == header.use ? next.predecessorCut : 0
+      case nil: cuts[header.use] = .max
+      }
       successor = header
     }
     return cuts
@@ -116,7 +116,6 @@ struct LoggedRemovals {
     }
     entered = [:]
     cleared = max(cleared ?? 0, opening)
-    isWholeSinceCleared = true
   }
 
   private mutating func enter(_ record: Removed, _ content: ContentHash) {
@@ -127,7 +126,6 @@ struct LoggedRemovals {
   /// Changes are missing from here on, so each slot may have another segment.
   private mutating func forgetSlots() {
     follow()
-    isWholeSinceCleared = false
     func isKnown(_ record: Removed) -> Bool { if case .segment = record.segment { true } else { false } }
     gone = gone.filter { isKnown($0.key) }
     entered = entered.filter { isKnown($0.key) }
@@ -172,7 +170,7 @@ struct LoggedRemovals {
     if slots.contains(where: { isEntered(.oldSegment(slot: $0)) }) { return false }
     if slots.contains(where: { isGone(.oldSegment(slot: $0)) }) { return true }
     if isEntered(.segment(segment)) { return false }
-    if let cleared, opening < cleared || opening == cleared && isWholeSinceCleared { return true }
+    if let cleared, opening < cleared { return true }
     return isGone(.segment(segment))
   }
 }
