@@ -30,12 +30,8 @@ package enum Seal {
   package static func checkpoint(_ bytes: inout [UInt8]) {
     identity(&bytes, at: 512)
     guard bytes.count >= 1024 else { return }
-    let value = bytes.withUnsafeBytes {
-      Checksum.of(
-        UnsafeRawBufferPointer(rebasing: $0[0..<504]), UnsafeRawBufferPointer(rebasing: $0[512..<1024]),
-        seed: CheckpointHeader.magic)
-    }
-    put(value, &bytes, at: 504)
+    put(bytes.withUnsafeBytes { CheckpointHeader.checksum($0) }, &bytes, at: 504)
+    put(bytes.withUnsafeBytes { CheckpointHeader.firstChecksum($0) }, &bytes, at: 160)
     let (store, generation) = (StoreID(low: word(bytes, 16), high: word(bytes, 24)), word(bytes, 32))
     var start = CheckpointHeader.byteCount
     var index = 0

@@ -276,12 +276,16 @@ import VitrineSimulation
     }
   }
 
-  /// The opening that finds the damage dies behind its first log header, which names the break as a cut.
-  @Test func damageIsFoundAgainUntilACheckpointIsBehindIt() throws {
+  /// The opening that finds the damage dies behind its first log header, which names the break as a cut. The keys to
+  /// drop are in the same file of the log, or in the next one.
+  @Test(arguments: [false, true])
+  func damageIsFoundAgainUntilACheckpointIsBehindIt(_ continuesInNextFile: Bool) throws {
     let work = try Workload()
     try work.put("old", Workload.bytes(500, 1), synced: true)
     try work.put("gone", Workload.bytes(500, 2), synced: true)
     let broken = try work.placeOfFrame { try work.put("broken", Workload.bytes(500, 3), synced: true) }
+    var number = 0
+    if continuesInNextFile { try work.turnLog(&number) }
     try work.remove("gone", synced: true)
     try work.put("old", Workload.bytes(500, 4), synced: true)
     func damage(_ disk: SimulatedDisk) { #expect(disk.damage(Workload.log) { $0[broken + 60] ^= 1 }) }
@@ -297,5 +301,48 @@ import VitrineSimulation
     #expect(store.statistics().lastOpen.mayHaveLostRemovals)
     #expect(store.bytes("gone") == nil && store.bytes("old") != Workload.bytes(500, 1))
     store.abandon()
+  }
+
+  /// The same with the first use of the log, whose header cannot be read once.
+  @Test func damageOfTheFirstUseIsFoundAgain() throws {
+    let work = try Workload()
+    try work.put("a", Workload.bytes(500, 1), synced: true)
+    let first = try work.reopened { disk in #expect(disk.damage(Workload.log) { $0[60] ^= 1 }) }
+    let active = try #require(first.probe.log.active)
+    #expect(first.statistics().lastOpen.mayHaveLostRemovals && active.header?.followsDamage == true)
+    first.abandon()
+    let header = try #require(active.header).encoded()
+    let store = try work.reopened { disk in
+      #expect(disk.damage(Workload.log) { $0.replaceSubrange(0..<header.count, with: header) })
+      guard active.file.name != "0.wal" else { return }
+      #expect(
+        disk.damage("\(Workload.path)/wal/\(active.file.name)") { bytes in for index in 0..<512 { bytes[index] = 0 } })
+    }
+    #expect(store.statistics().lastOpen.mayHaveLostRemovals)
+    store.abandon()
+  }
+
+  /// A reader is at the break. The writer drops keys there without a frame.
+  @Test func readerAtABreakLoadsTheStoreAgain() throws {
+    let work = try Workload()
+    try work.put("gone", Workload.bytes(500, 1), synced: true)
+    let world = work.world.rebooted(work.world.disk.crashStates().diskAfterProcessDeath())
+    let reader = try CacheStore.open(
+      at: Workload.path, options: StoreOptions(isReadOnly: true), environment: world.environment)
+    let broken = try work.placeOfFrame { try work.put("broken", Workload.bytes(500, 2), synced: true) }
+    try work.remove("gone", synced: true)
+    let log = work.world.disk.contents(Workload.log)!
+    #expect(
+      world.disk.damage(Workload.log) {
+        $0 = log
+        $0[broken + 60] ^= 1
+      })
+    let writer = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment)
+    #expect(writer.statistics().lastOpen.mayHaveLostRemovals && writer.bytes("gone") == nil)
+    #expect(reader.bytes("gone") != nil)
+    _ = try reader.refresh()
+    #expect(reader.bytes("gone") == nil)
+    writer.abandon()
+    try reader.close()
   }
 }

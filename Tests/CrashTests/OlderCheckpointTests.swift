@@ -234,31 +234,86 @@ import VitrineSimulation
   }
 
   /// A header lies in two sectors. Power is lost while the first checkpoint of a file is written: that is no damage, and
-  /// frames that are lost beside it neither.
+  /// frames that are lost behind its position neither.
   @Test(arguments: [0..<512, 512..<1024])
   func headerCutOffByALossOfPowerIsNoDamage(_ kept: Range<Int>) throws {
-    let work = try Workload()
-    try work.put("gone", Workload.bytes(500, 1), synced: true)
-    try work.remove("gone", synced: true)
-    let lost = try work.placeOfFrame { try work.put("a", Workload.bytes(500, 2)) }
-    try work.put("b", Workload.bytes(500, 3))
-    let before = try work.reopened { disk in #expect(disk.damage(Workload.log) { $0[lost + 60] ^= 1 }) }
-    #expect(before.statistics().lastOpen.kind == .recovered && !before.contains("a"))
-    before.abandon()
-    let whole = try work.reopened { _ in }
-    try whole.checkpoint()
-    let header = whole.probe.checkpoints.slots[1].header
-    #expect(work.generation(ofCheckpoint: 1) == 0)
-    whole.abandon()
-    let written = try #require(header).encoded()
+    let (work, lost) = try checkpointBeforeALostFrame()
     let store = try work.reopened { disk in
       #expect(disk.damage(Workload.log) { $0[lost + 60] ^= 1 })
       #expect(
-        disk.damage("\(Workload.path)/checkpoints/1.checkpoint") { $0.replaceSubrange(kept, with: written[kept]) })
+        disk.damage("\(Workload.path)/checkpoints/1.checkpoint") { bytes in
+          for index in 0..<1024 where !kept.contains(index) { bytes[index] = 0 }
+        })
     }
     let lastOpen = store.statistics().lastOpen
     #expect(lastOpen.kind == .recovered && !lastOpen.mayHaveLostRemovals && store.bytes("gone") == nil)
     store.abandon()
+  }
+
+  @Test(arguments: [20, 164, 300, 508, 600])
+  func flippedBitInAHeaderIsDamage(_ place: Int) throws {
+    let (work, lost) = try checkpointBeforeALostFrame()
+    let store = try work.reopened { disk in
+      #expect(disk.damage(Workload.log) { $0[lost + 60] ^= 1 })
+      #expect(disk.damage("\(Workload.path)/checkpoints/1.checkpoint") { $0[place] ^= 1 })
+    }
+    #expect(store.statistics().lastOpen.kind == .rebuilt)
+    store.abandon()
+  }
+
+  /// The first sector of a header that was cut off tells how far the log was durable.
+  @Test func logMustReachThePositionInAHeaderThatWasCutOff() throws {
+    let work = try Workload()
+    try work.put("a", Workload.bytes(500, 1), synced: true)
+    let last = try work.placeOfFrame { try work.put("a", Workload.bytes(500, 2)) }
+    try work.checkpoint()
+    let store = try work.reopened { disk in
+      #expect(disk.damage(Workload.log) { $0[last + 60] ^= 1 })
+      #expect(
+        disk.damage("\(Workload.path)/checkpoints/1.checkpoint") { bytes in
+          for index in 512..<1024 { bytes[index] = 0 }
+        })
+    }
+    #expect(store.statistics().lastOpen.kind == .rebuilt && store.bytes("a") == Workload.bytes(500, 2))
+    store.abandon()
+  }
+
+  /// The first checkpoint in the second file, and two frames behind its position, of which the first one gets lost.
+  private func checkpointBeforeALostFrame() throws -> (Workload, lost: Int) {
+    let work = try Workload()
+    try work.put("gone", Workload.bytes(500, 1), synced: true)
+    try work.remove("gone", synced: true)
+    try work.checkpoint()
+    #expect(work.newestCheckpoint == 1)
+    let lost = try work.placeOfFrame { try work.put("a", Workload.bytes(500, 2)) }
+    try work.put("b", Workload.bytes(500, 3))
+    return (work, lost)
+  }
+
+  /// The older checkpoint is refused, and the opening dies before the log tells that a rebuild has begun. The newest
+  /// checkpoint must still be there, so that the next opening refuses the older one too.
+  @Test func rebuildThatDiesAtItsFirstLogHeaderLeavesTheCheckpoints() throws {
+    for isMissing in [false, true] {
+      let work = try Workload()
+      try work.put("a", Workload.bytes(500, 1), synced: true)
+      try work.checkpoint()
+      let last = try work.placeOfFrame { try work.put("a", Workload.bytes(500, 2)) }
+      try work.put("b", Workload.bytes(500, 3))
+      try work.checkpoint()
+      let world = work.world.rebooted(work.world.disk.crashStates().diskAfterProcessDeath())
+      let newest = "\(Workload.path)/checkpoints/\(work.newestCheckpoint).checkpoint"
+      if isMissing { #expect(world.disk.remove(newest)) } else { #expect(world.disk.damage(newest) { $0[4200] ^= 1 }) }
+      #expect(world.disk.damage(Workload.log) { $0[last + 60] ^= 1 })
+      world.disk.plan(Fault(.write, on: .containing("/wal/"), .fail(ErrorCode.inputOutput)))
+      #expect(throws: StoreError.self) {
+        _ = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment)
+      }
+      world.disk.removeFaults()
+      let later = world.rebooted(world.disk.crashStates().diskAfterProcessDeath())
+      let store = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: later.environment)
+      #expect(store.statistics().lastOpen.kind == .rebuilt && store.bytes("a") == Workload.bytes(500, 2))
+      store.abandon()
+    }
   }
 
   /// The newest checkpoint has a batch that no frame has. It cannot be read once, and the log goes on from the older one.

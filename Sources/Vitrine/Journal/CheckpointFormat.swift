@@ -5,8 +5,8 @@
 ///  32 u64 generation   40 u64 WAL use   48 u64 WAL offset   56 u64 WAL sequence   64 u64 opening
 ///  72 u64 next record number   80 u64 keys   88 u64 blobs   96 u64 segments   104 u64 large counts
 /// 112 u64 logical bytes        120 u64 body words   128 i64 made   136 u64 next segment id
-/// 144 u64 recency clock        152 u64 use times   160 u64 checksum of 0-159   168 zeros
-/// 504 u64 checksum of 0-503 and 512-1023   512 a copy of STORE
+/// 144 u64 recency clock        152 u64 use times   160 u64 checksum of 0-159 and 168-511
+/// 168 zeros   504 u64 checksum of 0-159, 168-503 and 512-1023   512 a copy of STORE
 /// ```
 /// Two sectors hold the head, so a loss of power may leave one of them old. The checksum at 160 tells that from damage.
 ///
@@ -61,13 +61,13 @@ package struct CheckpointHeader: Sendable, Equatable {
   package init?(_ bytes: UnsafeRawBufferPointer) {
     guard bytes.count >= CheckpointHeader.usedByteCount, let p = bytes.baseAddress,
       p.u64(0) == CheckpointHeader.magic, p.u64(504) == CheckpointHeader.checksum(bytes),
-      p.u32(8) == CacheFormat.version,
+      CheckpointHeader.hasFirstChecksum(bytes), p.u32(8) == CacheFormat.version,
       case .valid(let identity) = StoreIdentity.read(UnsafeRawBufferPointer(rebasing: bytes[512..<1024])),
       identity.store == StoreID(low: p.u64(16), high: p.u64(24))
     else { return nil }
     self.init(
       isClean: p.u32(12) & 1 == 1, generation: p.u64(32),
-      position: WALPosition(use: p.u64(40), offset: Int(clamping: p.u64(48)), sequence: p.u64(56)),
+      position: CheckpointHeader.position(bytes),
       opening: p.u64(64), nextRecord: p.u64(72), made: p.i64(128), nextSegment: p.u64(136), identity: identity)
     keyCount = Int(clamping: p.u64(80))
     blobCount = Int(clamping: p.u64(88))
@@ -80,7 +80,8 @@ package struct CheckpointHeader: Sendable, Equatable {
     let most = 1 << 40
     guard keyCount < most, blobCount < most, segmentCount <= SegmentTable.slotLimit, largeCountCount < most,
       useTimeCount <= CacheFormat.mostUseTimes, logicalByteCount < 1 << 60, bodyWordCount < most,
-      generation < UInt64(1) << 62,
+      generation < UInt64(1) << 62, position.use < WALPosition.largestUse,
+      position.offset <= CacheFormat.largestWALFile,
       nextSegment < UInt64(1) << 62,
       CheckpointHeader.bodyWords(
         keys: keyCount, blobs: blobCount, segments: segmentCount, largeCounts: largeCountCount, useTimes: useTimeCount)
@@ -97,27 +98,50 @@ package struct CheckpointHeader: Sendable, Equatable {
     return p.u32(8)
   }
 
-  /// Whether a loss of power may have left these bytes while a header was written: each sector is whole or blank, and
-  /// they do not belong together.
-  static func isTorn(_ bytes: UnsafeRawBufferPointer) -> Bool {
-    guard bytes.count >= usedByteCount, let p = bytes.baseAddress else { return false }
+  /// A header of which a loss of power has left a part: each sector is whole or blank, and they do not belong together.
+  struct Torn {
+    /// The position in the first sector, unless that is blank.
+    let position: WALPosition?
+  }
+
+  /// Returns nil if a loss of power cannot have left these bytes.
+  static func torn(_ bytes: UnsafeRawBufferPointer) -> Torn? {
+    guard bytes.count >= usedByteCount, let p = bytes.baseAddress else { return nil }
     let (head, copy) = (
       UnsafeRawBufferPointer(rebasing: bytes[0..<512]), UnsafeRawBufferPointer(rebasing: bytes[512..<1024])
     )
-    let isHeadWhole = p.u64(0) == magic && p.u64(160) == firstChecksum(bytes) || head.allSatisfy { $0 == 0 }
+    let isHeadBlank = head.allSatisfy { $0 == 0 }
+    let isHeadWhole = p.u64(0) == magic && hasFirstChecksum(bytes) || isHeadBlank
     var isCopyWhole = copy.allSatisfy { $0 == 0 }
     if case .valid = StoreIdentity.read(copy) { isCopyWhole = true }
-    return isHeadWhole && isCopyWhole && p.u64(504) != checksum(bytes)
+    guard isHeadWhole, isCopyWhole, p.u64(504) != checksum(bytes) else { return nil }
+    return Torn(position: isHeadBlank ? nil : position(bytes))
   }
 
-  private static func firstChecksum(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
-    Checksum.of(UnsafeRawBufferPointer(rebasing: bytes[0..<160]), seed: magic)
+  private static func position(_ bytes: UnsafeRawBufferPointer) -> WALPosition {
+    let p = bytes.baseAddress!
+    return WALPosition(use: p.u64(40), offset: Int(clamping: p.u64(48)), sequence: p.u64(56))
   }
 
-  private static func checksum(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
+  /// Earlier builds have written zero in place of the checksum.
+  private static func hasFirstChecksum(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    let found = bytes.baseAddress!.u64(160)
+    return found == 0 || found == firstChecksum(bytes)
+  }
+
+  /// The checksum of the first sector, without its own place. The one at 504 comes first.
+  package static func firstChecksum(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
     Checksum.of(
-      UnsafeRawBufferPointer(rebasing: bytes[0..<504]), UnsafeRawBufferPointer(rebasing: bytes[512..<1024]),
-      seed: magic)
+      UnsafeRawBufferPointer(rebasing: bytes[0..<160]), UnsafeRawBufferPointer(rebasing: bytes[168..<512]), seed: magic)
+  }
+
+  /// The checksum of the whole header. It leaves out the one at 160, which covers it.
+  package static func checksum(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
+    withUnsafeTemporaryAllocation(byteCount: 504, alignment: 8) { head in
+      head.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[0..<504]))
+      head.storeBytes(of: 0, toByteOffset: 160, as: UInt64.self)
+      return Checksum.of(UnsafeRawBufferPointer(head), UnsafeRawBufferPointer(rebasing: bytes[512..<1024]), seed: magic)
+    }
   }
 
   package func encoded() -> [UInt8] {
@@ -131,10 +155,10 @@ package struct CheckpointHeader: Sendable, Equatable {
       UInt64(logicalByteCount), UInt64(bodyWordCount), UInt64(bitPattern: made), nextSegment,
       UInt64(recency), UInt64(useTimeCount),
     ] { buffer.append(value) }
-    buffer.append(CheckpointHeader.firstChecksum(buffer.bytes))
     buffer.pad(to: 512)
     buffer.append(identity.encoded())
     buffer.set(CheckpointHeader.checksum(buffer.bytes), at: 504)
+    buffer.set(CheckpointHeader.firstChecksum(buffer.bytes), at: 160)
     buffer.pad(to: CheckpointHeader.byteCount)
     return Array(buffer.bytes)
   }

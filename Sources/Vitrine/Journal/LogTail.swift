@@ -12,8 +12,8 @@ package struct LogTail {
   package init(end: WALPosition) { self.end = end }
 
   /// Passes the frames after ``end`` to `body`, in their order, until it returns false. Returns true once it has
-  /// read all frames stored before the call. Returns false if the tail has lost the log: a file has a new use, or
-  /// the log was cut before the tail's position. `scan` opens the log's files again.
+  /// read all frames stored before the call. Returns false if the tail has lost the log: a file has a new use,
+  /// the log was cut before the tail's position, or a writer found damage there. `scan` opens the log's files again.
   package mutating func follow<E: Error>(
     _ scan: () throws(E) -> WALScan, _ body: ([Change]) throws(E) -> Bool
   ) throws(E) -> Bool {
@@ -27,6 +27,8 @@ package struct LogTail {
       // The cut was named after all frames before it were stored, so all of them can be read.
       guard try read(current, header.seed, before: next?.predecessorCut, body) else { return false }
       // Without a successor the log ended here, unless the file got a new use while it was read.
+      // The writer has dropped keys without a frame. Its next checkpoint has the effect.
+      if next?.followsDamage ?? false { return false }
       guard let next else { return WALScan.header(of: current.file, store: header.store) == header }
       guard end.offset == next.predecessorCut, end.sequence == next.predecessorSequence else { return false }
       end = WALPosition(use: next.use, offset: WALFileHeader.frameStart, sequence: next.firstSequence)

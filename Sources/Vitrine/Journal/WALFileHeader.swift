@@ -82,6 +82,9 @@ package struct WALFileHeader: Sendable, Equatable {
 
 /// A position in the WAL: before the frame with `sequence`, at `offset` of the file in its `use`.
 package struct WALPosition: Sendable, Equatable {
+  /// No use that is read has a higher number, so there are numbers for the next ones.
+  static let largestUse: UInt64 = 1 << 61
+
   package var use: UInt64
   package var offset: Int
   package var sequence: UInt64

@@ -133,6 +133,11 @@ package struct WALReplay {
     var replay = WALReplay(end: position)
     // The checkpoint of a new store is positioned before any use of a file.
     let first = position.use == 0 ? scan.successor(of: 0) : scan.file(use: position.use)
+    if position.use == 0, first?.header?.followsDamage ?? false {
+      replay.isDamaged = true
+      replay.collectLater(scan, behind: 0, from: nil)
+      return replay
+    }
     if position.use == 0, let header = first?.header {
       replay.end = WALPosition(use: header.use, offset: WALFileHeader.frameStart, sequence: header.firstSequence)
     }

@@ -20,23 +20,25 @@ struct Adoption {
       }
       for slot in loaded.checkpoint.slots { try slot.file?.sync() }
       try folders.checkpoints.sync()
-      try checkpoints.erasePassedOver()
+      // After a rebuild, the log itself tells that no earlier checkpoint counts.
+      if loaded.kind != .rebuilt { try checkpoints.erasePassedOver() }
     } catch {
       throw SystemCode.isNoSpace(error.code) ? .noSpace : .system(error)
     }
   }
 
-  /// Makes room for the checkpoint of a rebuilt index, before the log says that each opening rebuilds until then.
+  /// Makes room for the checkpoint of a rebuilt index, before the log says that each opening rebuilds until then. A
+  /// missing file is made after that: with a blank one, the other checkpoint would count as the newest.
   func makeCheckpointRoom(_ checkpoints: inout CheckpointSet) throws(StoreError) {
     let needed = loaded.index.writer.checkpointByteCount(moreSegments: 0)
-    _ = try Adoption.mend(&checkpoints, in: folders.checkpoints, needed: needed)
+    _ = try Adoption.mend(&checkpoints, in: folders.checkpoints, needed: needed, makesMissing: false)
   }
 
   /// Recreates a missing checkpoint file with the room of the other one, and enlarges a file with too little room. If a
   /// store was copied without the zeros of its files and the disk is full, a file that is long enough is accepted.
   /// Returns the bytes that the files take more.
   static func mend(
-    _ checkpoints: inout CheckpointSet, in folder: any Directory, needed: Int
+    _ checkpoints: inout CheckpointSet, in folder: any Directory, needed: Int, makesMissing: Bool = true
   ) throws(StoreError) -> Int {
     var growth = 0
     do throws(SystemError) {
@@ -45,6 +47,8 @@ struct Adoption {
         let file: any File
         if let existing = checkpoints.slots[index].file {
           file = existing
+        } else if !makesMissing {
+          continue
         } else {
           file = try Creation.fresh(CheckpointHeader.fileName(index), folder)
         }
@@ -84,7 +88,7 @@ struct Adoption {
         // A file with replayed frames stays until a checkpoint covers it; the checkpoint also puts the file's payloads
         // into segments (rule 6).
         let replayed = (isWhole ? found?.header : nil).flatMap { header in
-          loaded.chain.contains(header.use) && !(isEmptyTail && header.use == loaded.end.use) ? header : nil
+          isNeeded(header) && !(isEmptyTail && header.use == loaded.end.use) ? header : nil
         }
         // A crash while the file grew may have left it without blocks. On a full disk it is as long as its blocks.
         let allocated = try file.status().allocatedByteCount
@@ -126,6 +130,13 @@ struct Adoption {
     }
   }
 
+  /// Whether a crash before the next checkpoint needs the frames of a file: those that were replayed, and those behind
+  /// damage, which tell what must be dropped.
+  private func isNeeded(_ header: WALFileHeader) -> Bool {
+    if loaded.chain.contains(header.use) { return true }
+    return loaded.distrusted != nil && header.use > loaded.end.use && !header.followsDamage
+  }
+
   /// The highest number of a use that a log header or a checkpoint names. The file of that use may be missing.
   private var newestUse: UInt64 {
     max(loaded.scan.newestUse, loaded.checkpoint.slots.compactMap { $0.header?.position.use }.max() ?? 0)
@@ -133,7 +144,7 @@ struct Adoption {
 
   /// Whether the newest file of the chain holds no frame, so that it can be reused.
   private var isEmptyTail: Bool {
-    loaded.end.offset == WALFileHeader.frameStart && loaded.chain.count > 1
+    loaded.distrusted == nil && loaded.end.offset == WALFileHeader.frameStart && loaded.chain.count > 1
   }
 
   static func ledger(_ loaded: LoadedStore, _ folders: StoreFolders, log files: [any File]? = nil) -> Ledger {

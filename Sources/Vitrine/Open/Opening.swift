@@ -252,6 +252,9 @@ struct Opening {
     if loaded.newestOpening >= 1 << 27 {
       throw .unreadable(path: path, reason: "its opening numbers are used up")
     }
+    if loaded.scan.newestUse >= WALPosition.largestUse {
+      throw .unreadable(path: path, reason: "the numbers of its log are used up")
+    }
     let stored = loaded.identity
     loaded.identity = stored.changed(by: options)
     if loaded.identity.maximumIdle > 0, loaded.identity.policy == .fifo {
@@ -264,10 +267,10 @@ struct Opening {
       }
     }
     let adoption = Adoption(loaded: loaded, folders: folders, environment: environment)
+    if loaded.kind == .rebuilt { try adoption.makeCheckpointRoom(&loaded.checkpoint) }
     let log: LogWriter
     do throws(StoreError) {
       try adoption.secureCheckpoint(&loaded.checkpoint, hasFailed: isMarked)
-      if loaded.kind == .rebuilt { try adoption.makeCheckpointRoom(&loaded.checkpoint) }
       log = try adoption.makeLog()
     } catch {
       // A sync may have failed: the next opening has to know (rule 7).

@@ -47,6 +47,8 @@ final class Takeover: StorePart {
       // The checkpoint does not vouch for unchecked records.
       try checkpointer.checkpoint()
       loaded.scan.eraseInvalidHeaders(store: identity.store)
+      // A header that cannot be read would make the next opening mistrust this checkpoint.
+      if loaded.kind == .rebuilt { try eraseOlderCheckpoint() }
     }
     commitLock.withLock { held in if held.state.leftovers.unchecked.isEmpty { held.state.index.forgetReplayed() } }
     // Uses since the last checkpoint happened before now.
@@ -58,6 +60,12 @@ final class Takeover: StorePart {
       } catch {
         throw .system(error)
       }
+    }
+  }
+
+  private func eraseOlderCheckpoint() throws(StoreError) {
+    try upkeepLock.withLock { upkeep throws(StoreError) in
+      do throws(SystemError) { try upkeep.state.checkpoints.eraseOlder() } catch { throw gate.fail(error) }
     }
   }
 

@@ -6,7 +6,7 @@ package struct CheckpointSet {
     /// The header is all zeros: no checkpoint was ever written to the file.
     package var isBlank = false
     /// A loss of power has left parts of two headers, or a part of the first one. No checkpoint was published since.
-    package var isTorn = false
+    var torn: CheckpointHeader.Torn?
     /// The usable bytes from its start. If the file system promises allocated blocks, bytes behind the blocks that
     /// a crash has left do not count.
     package var room: Int
@@ -83,7 +83,7 @@ package struct CheckpointSet {
   mutating func publish(_ header: CheckpointHeader, _ index: Int) {
     slots[index].header = header
     slots[index].isBlank = false
-    slots[index].isTorn = false
+    slots[index].torn = nil
     current = index
   }
 
@@ -132,7 +132,7 @@ package struct CheckpointSet {
       slots.append(
         Slot(
           file: file, header: header,
-          isBlank: isBlank, isTorn: header == nil && !isBlank && bytes.withUnsafeBytes { CheckpointHeader.isTorn($0) },
+          isBlank: isBlank, torn: header == nil && !isBlank ? bytes.withUnsafeBytes { CheckpointHeader.torn($0) } : nil,
           room: room, chargedByteCount: status.chargedByteCount(atMost: room)))
     }
     return CheckpointSet(slots: slots, newerVersion: newerVersion)

@@ -89,21 +89,23 @@ package struct Loader {
     /// The checkpoint is the newest one.
     case any
     /// A newer one, with this position, cannot be read. The log was durable there before its header was written. A crash
-    /// may have left the header without the body, and may have lost frames behind the position.
+    /// may have left the header, or its first sector, without the rest, and may have lost frames behind the position.
     case upTo(WALPosition)
-    /// The header of another one was cut off by a loss of power, and its checkpoint was never published.
+    /// A loss of power has left the second sector of another header. Its checkpoint was never published.
     case unbroken
     /// The header of a newer one may be unreadable, so its position is unknown. No crash leaves such a header.
     case all
 
     init(for slot: Int, in checkpoints: CheckpointSet) {
       let others = checkpoints.slots.indices.filter { $0 != slot }.map { checkpoints.slots[$0] }
-      if others.contains(where: { $0.header == nil && !$0.isBlank && !$0.isTorn }) {
+      if others.contains(where: { $0.header == nil && !$0.isBlank && $0.torn == nil }) {
         self = .all
       } else if let newest = checkpoints.order.first, newest != slot, let header = checkpoints.slots[newest].header {
         self = .upTo(header.position)
+      } else if let torn = others.compactMap(\.torn).first {
+        self = torn.position.map { .upTo($0) } ?? .unbroken
       } else {
-        self = others.contains { $0.isTorn } ? .unbroken : .any
+        self = .any
       }
     }
 

@@ -68,7 +68,7 @@ struct LoggedRemovals {
     for header in scan.files.compactMap(\.header).sorted(by: { $0.use > $1.use }) {
       if let successor, header.use > successor.predecessor { continue }
       switch successor {
-      case .some(let next) where next.followsRebuild: cuts[header.use] = .max
+      case .some(let next) where next.followsRebuild || next.followsDamage: cuts[header.use] = .max
       case .some(let next): cuts[header.use] = next.predecessor == header.use ? next.predecessorCut : 0
       case nil: cuts[header.use] = .max
       }

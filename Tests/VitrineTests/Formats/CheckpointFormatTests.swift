@@ -69,7 +69,8 @@ struct GoldenCheckpoint {
             0100000000000000010000000000000021030000000000009000000000000000
             7856341290010000090000000000000054760000000000000100000000000000
             """)))
-    #expect(Array(bytes[160..<504]) == [UInt8](repeating: 0, count: 344))
+    #expect(hexText(Array(bytes[160..<168])) == "44dd9e0f081773b3")
+    #expect(Array(bytes[168..<504]) == [UInt8](repeating: 0, count: 336))
     #expect(hexText(Array(bytes[504..<512])) == "57a3ad376fba87fa")
     #expect(Array(bytes[512..<1024]) == StoreIdentityFormatTests.identity.encoded())
     #expect(Array(bytes[1024..<4096]) == [UInt8](repeating: 0, count: 3072))
@@ -168,6 +169,20 @@ struct GoldenCheckpoint {
           keys: header.keyCount, blobs: header.blobCount, segments: 0, largeCounts: header.largeCountCount, useTimes: 0)
         #expect(GoldenCheckpoint.read(header.encoded()) == nil, "a body that is not there")
       }
+    }
+  }
+
+  /// The next use of the log takes a higher number, and no file is longer.
+  @Test func positionsThatReachTooFarAreRefused() {
+    for position in [
+      WALPosition(use: 1 << 61, offset: 512, sequence: 1), WALPosition(use: .max, offset: 512, sequence: 1),
+      WALPosition(use: 1, offset: CacheFormat.largestWALFile + 1, sequence: 1),
+      WALPosition(use: 1, offset: .max, sequence: 1),
+    ] {
+      var header = GoldenCheckpoint.emptyHeader()
+      header.bodyWordCount = CheckpointHeader.bodyWords(keys: 0, blobs: 0, segments: 0, largeCounts: 0, useTimes: 0)
+      header.position = position
+      #expect(header.encoded().withUnsafeBytes { CheckpointHeader($0) } == nil)
     }
   }
 
