@@ -81,6 +81,7 @@ package struct CheckpointHeader: Sendable, Equatable {
     guard keyCount < most, blobCount < most, segmentCount <= SegmentTable.slotLimit, largeCountCount < most,
       useTimeCount <= CacheFormat.mostUseTimes, logicalByteCount < 1 << 60, bodyWordCount < most,
       generation < UInt64(1) << 62, position.use < WALPosition.largestUse,
+      position.sequence < Sequence.limit,
       position.offset <= CacheFormat.largestWALFile,
       nextSegment < UInt64(1) << 62,
       CheckpointHeader.bodyWords(

@@ -60,7 +60,9 @@ package struct WALFileHeader: Sendable, Equatable {
       predecessorSequence: p.u64(80), durableSequence: p.u64(88))
     version = p.u32(8)
     followsDamage = p.u32(12) & 1 == 1
-    guard use < UInt64(1) << 62, opening < UInt64(1) << 28, version == 1 else { return nil }
+    guard use < UInt64(1) << 62, opening < UInt64(1) << 28, version == 1,
+      max(firstSequence, predecessorSequence, durableSequence) < Sequence.limit
+    else { return nil }
   }
 
   package func encoded() -> [UInt8] {
@@ -97,6 +99,8 @@ package struct WALPosition: Sendable, Equatable {
 
 /// Sequence numbers begin with the number of their opening.
 package enum Sequence {
+  /// Numbers that are read are below it, so there are numbers for the next frames.
+  static let limit: UInt64 = 1 << 63
   static let counterBits: UInt64 = 36
   package static func first(ofOpening opening: UInt64) -> UInt64 { opening << counterBits | 1 }
   package static func opening(_ sequence: UInt64) -> UInt64 { sequence >> counterBits }

@@ -110,7 +110,9 @@ struct Adoption {
       // The invariant of rule 8 leaves a file free, unless an interrupted recovery has used it. That file holds only
       // the frames of that recovery, which this one makes again.
       var isTailReused = isEmptyTail
-      if log.freeCount == 0 {
+      if log.freeCount == 0, let newest = framesBehindDamage.max() {
+        log.giveUp(use: newest)
+      } else if log.freeCount == 0 {
         log.giveUp(use: loaded.end.use)
         isTailReused = true
       }
@@ -133,8 +135,13 @@ struct Adoption {
   /// Whether a crash before the next checkpoint needs the frames of a file: those that were replayed, and those behind
   /// damage, which tell what must be dropped.
   private func isNeeded(_ header: WALFileHeader) -> Bool {
-    if loaded.chain.contains(header.use) { return true }
-    return loaded.distrusted != nil && header.use > loaded.end.use && !header.followsDamage
+    loaded.chain.contains(header.use) || framesBehindDamage.contains(header.use)
+  }
+
+  /// The uses of files behind damage. If all files are taken, an interrupted recovery has the newest of them.
+  private var framesBehindDamage: [UInt64] {
+    if loaded.distrusted == nil { return [] }
+    return loaded.scan.files.compactMap(\.header).filter { $0.use > loaded.end.use && !$0.followsDamage }.map(\.use)
   }
 
   /// The highest number of a use that a log header or a checkpoint names. The file of that use may be missing.

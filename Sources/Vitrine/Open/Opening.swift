@@ -267,16 +267,13 @@ struct Opening {
       }
     }
     let adoption = Adoption(loaded: loaded, folders: folders, environment: environment)
-    if loaded.kind == .rebuilt { try adoption.makeCheckpointRoom(&loaded.checkpoint) }
-    let log: LogWriter
-    do throws(StoreError) {
+    try marking(lockFile) { () throws(StoreError) in
       try adoption.secureCheckpoint(&loaded.checkpoint, hasFailed: isMarked)
-      log = try adoption.makeLog()
-    } catch {
-      // A sync may have failed: the next opening has to know (rule 7).
-      try? lockFile.write(LockFile.contents(isMarked: true), at: 0)
-      throw error
     }
+    if loaded.kind == .rebuilt { try adoption.makeCheckpointRoom(&loaded.checkpoint) }
+    var made: LogWriter?
+    try marking(lockFile) { () throws(StoreError) in made = try adoption.makeLog() }
+    guard let log = made.take() else { throw .readOnly }
     let firstSequence = Sequence.first(ofOpening: log.opening)
     let core = core(loaded, folders, log: log, lockFile: lockFile, started, firstSequence: firstSequence)
     try core.takeover.adopt(loaded, isChanged: loaded.identity != stored, isMarked: isMarked, lockFile: lockFile)
@@ -291,6 +288,16 @@ struct Opening {
     try core.leftovers.startCheckingLeftovers()
     if core.expirer.hasDueEntries { core.signal.wake() }
     return core
+  }
+
+  /// Marks `LOCK` if `body` fails: a sync may have failed, and the next opening has to know (rule 7).
+  private func marking(_ lockFile: any File, _ body: () throws(StoreError) -> Void) throws(StoreError) {
+    do throws(StoreError) {
+      try body()
+    } catch {
+      try? lockFile.write(LockFile.contents(isMarked: true), at: 0)
+      throw error
+    }
   }
 
   private func loader(_ folders: StoreFolders, isReadOnly: Bool) -> Loader {

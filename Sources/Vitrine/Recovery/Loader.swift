@@ -258,8 +258,8 @@ package struct Loader {
         index.writer.segments[segment].set(byteCount: max(mapped, index.writer.segments[segment].fill.tail))
         // If the process died after the cut, a loss of power may undo it: no checkpoint counts on it before a sync.
         index.writer.segments[segment].sync.owe()
-      } else if length > index.writer.segments[segment].byteCount, index.writer.segments[segment].state == .sealed {
-        // A loss of power has undone a cut, so the file is trimmed again.
+      } else if length > index.writer.segments[segment].byteCount {
+        // A loss of power has undone a cut, or it failed. The file is trimmed again.
         index.writer.segments[segment].set(byteCount: length)
       }
       let tail = index.writer.segments[segment].fill.tail

@@ -83,8 +83,10 @@ final class RoomRelease: StorePart {
   private func cut(
     _ segment: Segment, to byteCount: Int?, where isWanted: (SegmentAccount) -> Bool
   ) throws(StoreError) {
+    var before = 0
     let end = commitLock.withLock { held -> Int? in
       let account = held.state[segment]
+      before = account.byteCount
       let end = byteCount ?? roundUp(account.fill.tail, to: 4096) + RoomRelease.keptEnd
       guard isWanted(account), account.byteCount > end else { return nil }
       // From here on, no reservation takes the bytes behind the end.
@@ -104,6 +106,7 @@ final class RoomRelease: StorePart {
         held.state.admitNext()
       }
     } catch {
+      commitLock.withLock { held in held.state[segment].set(byteCount: before) }
       throw gate.writeError(error)
     }
     // A checkpoint syncs open segments, but no spares.

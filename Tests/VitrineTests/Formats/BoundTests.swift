@@ -125,6 +125,9 @@ import VitrineSimulation
     }
     #expect(isTaken { $0.use = 1 << 62 - 1 } && !isTaken { $0.use = 1 << 62 } && !isTaken { $0.use = .max })
     #expect(isTaken { $0.opening = 1 << 28 - 1 } && !isTaken { $0.opening = 1 << 28 } && !isTaken { $0.opening = .max })
+    for number in [\WALFileHeader.firstSequence, \.predecessorSequence, \.durableSequence] {
+      #expect(isTaken { $0[keyPath: number] = 1 << 63 - 1 } && !isTaken { $0[keyPath: number] = 1 << 63 })
+    }
     #expect(!isTaken { $0.version = 2 })
   }
 

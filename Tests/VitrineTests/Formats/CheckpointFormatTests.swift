@@ -177,7 +177,8 @@ struct GoldenCheckpoint {
     for position in [
       WALPosition(use: 1 << 61, offset: 512, sequence: 1), WALPosition(use: .max, offset: 512, sequence: 1),
       WALPosition(use: 1, offset: CacheFormat.largestWALFile + 1, sequence: 1),
-      WALPosition(use: 1, offset: .max, sequence: 1),
+      WALPosition(use: 1, offset: .max, sequence: 1), WALPosition(use: 1, offset: 512, sequence: .max),
+      WALPosition(use: 1, offset: 512, sequence: 1 << 63),
     ] {
       var header = GoldenCheckpoint.emptyHeader()
       header.bodyWordCount = CheckpointHeader.bodyWords(keys: 0, blobs: 0, segments: 0, largeCounts: 0, useTimes: 0)
