@@ -67,6 +67,8 @@ struct Creation {
   static func makeStoreFile(_ identity: StoreIdentity, in root: any Directory) throws(SystemError) {
     let store = try fresh(Opening.temporaryStoreFile, root)
     try write(identity, to: store)
+    // The name must be durable before the rename: an earlier STORE.new, which the budget does not count, could return.
+    try root.sync()
     try root.rename(Opening.temporaryStoreFile, to: CacheFormat.storeFile)
     try root.sync()
   }
