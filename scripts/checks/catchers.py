@@ -1,6 +1,7 @@
 """The files of a catcher of planted mistakes, and fingerprints by which a result becomes invalid.
 
-A catcher is a suite or a test (`Target.Suite/test`), a workload (`crashtest --workload NAME`) or a fuzzer (`fuzz NAME`)."""
+A catcher is a suite or a test (`Target.Suite/test`), a workload (`crashtest --workload NAME`, with further options behind it)
+or a fuzzer (`fuzz NAME`)."""
 import functools, hashlib, re
 
 from .sourcetext import code_alone, declared, split_swift, used
@@ -29,7 +30,8 @@ class Catchers:
     @functools.lru_cache(maxsize=None)
     def definition(self, catcher):
         """Files that define the catcher, without its support. None if it does not exist or has no test."""
-        name, under = catcher.split()[-1], self.tree.under
+        words, under = catcher.split(), self.tree.under
+        name = words[2] if kind(catcher) == "crashtest" and len(words) > 2 else words[-1]
         if kind(catcher) == "fuzz":
             return [file for file in under("Fuzz") if file.split("/")[1].lower() == name] or None
         if kind(catcher) == "crashtest":

@@ -61,6 +61,7 @@ class CatcherTests(unittest.TestCase):
     def test_missing_catchers_are_none(self):
         catchers = Catchers(Tree(self.folder.name))
         self.assertIsNotNone(catchers.definition(f"{SUITE}/logEnds"))
+        self.assertIsNotNone(catchers.definition(f"{WORKLOAD} --seed 3"))
         for gone in (f"{SUITE}/logBegins", "CrashTests.GoneTests", "crashtest --workload gone", "fuzz gone"):
             self.assertIsNone(catchers.definition(gone), gone)
 
