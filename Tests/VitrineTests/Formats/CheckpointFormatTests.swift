@@ -20,6 +20,15 @@ struct GoldenCheckpoint {
   }
 
   /// One segment, one key, one blob that five keys use.
+  /// Sets both checksums of a header.
+  static func sign(_ bytes: inout [UInt8]) {
+    func put(_ checksum: UInt64, at offset: Int) {
+      withUnsafeBytes(of: checksum.littleEndian) { bytes.replaceSubrange(offset..<offset + 8, with: $0) }
+    }
+    put(bytes.withUnsafeBytes { CheckpointHeader.checksum($0) }, at: 504)
+    put(bytes.withUnsafeBytes { CheckpointHeader.firstChecksum($0) }, at: 160)
+  }
+
   static func make() throws -> GoldenCheckpoint {
     let index = try LoadedIndex.empty()
     let catalog = index.writer.catalog

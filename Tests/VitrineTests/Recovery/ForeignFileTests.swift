@@ -37,14 +37,7 @@ import Testing
 
   @Test func aCheckpointNamesOneStore() throws {
     var bytes = Array(try GoldenCheckpoint.make().bytes.prefix(1024))
-    func sign() {
-      let checksum = bytes.withUnsafeBytes { bytes in
-        Checksum.of(
-          UnsafeRawBufferPointer(rebasing: bytes[0..<504]), UnsafeRawBufferPointer(rebasing: bytes[512..<1024]),
-          seed: CheckpointHeader.magic)
-      }
-      withUnsafeBytes(of: checksum.littleEndian) { bytes.replaceSubrange(504..<512, with: $0) }
-    }
+    func sign() { GoldenCheckpoint.sign(&bytes) }
     sign()
     #expect(bytes.withUnsafeBytes { CheckpointHeader($0) } != nil)
     bytes[16] ^= 1

@@ -100,12 +100,7 @@ import VitrineSimulation
         world.disk.damage("/store/checkpoints/\(name)") { bytes in
           guard bytes.withUnsafeBytes({ CheckpointHeader($0) }) != nil else { return }
           raise(&bytes, at: 512)
-          let sum = bytes.withUnsafeBytes {
-            Checksum.of(
-              UnsafeRawBufferPointer(rebasing: $0[0..<504]), UnsafeRawBufferPointer(rebasing: $0[512..<1024]),
-              seed: CheckpointHeader.magic)
-          }
-          withUnsafeBytes(of: sum.littleEndian) { bytes.replaceSubrange(504..<512, with: $0) }
+          GoldenCheckpoint.sign(&bytes)
         })
     }
     for options in [StoreOptions(isReadOnly: true), StoreOptions()] {
