@@ -52,6 +52,12 @@ final class Output {
       } else if errno == EAGAIN {
         var waiting = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
         _ = poll(&waiting, 1, -1)
+      } else if errno == EFAULT {
+        // Mapped bytes whose file was cut short meanwhile. Zeros replace them when they are read, and the store then
+        // counts the entry as damaged.
+        let readable = Array(rest.prefix(Output.bufferByteCount))
+        try readable.withUnsafeBytes { try writeAll($0) }
+        rest = rest.dropFirst(readable.count)
       } else if errno != EINTR {
         throw Failure.system("write", name)
       }
