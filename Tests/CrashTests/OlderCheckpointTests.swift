@@ -169,6 +169,11 @@ import VitrineSimulation
     }
   }
 
+  /// Makes both checkpoints unreadable.
+  private static func damageHeaders(_ disk: SimulatedDisk) {
+    for index in 0..<2 { #expect(disk.damage("\(Workload.path)/checkpoints/\(index).checkpoint") { $0[20] ^= 1 }) }
+  }
+
   /// A rebuild begins a log of its own, in a file that the unreadable checkpoints may need. It dies before its
   /// checkpoint, and then the newest checkpoint can be read again.
   @Test func interruptedRebuildIsBegunAgain() throws {
@@ -179,14 +184,10 @@ import VitrineSimulation
     try work.checkpoint()
     while work.store.probe.log.active?.file.name != "0.wal" { try work.turnLog(&number) }
     try work.put("a", Workload.bytes(500, 2), synced: true)
-    var header: WALFileHeader?
-    let rebuilt = try work.reopened { disk in
-      for index in 0..<2 { #expect(disk.damage("\(Workload.path)/checkpoints/\(index).checkpoint") { $0[20] ^= 1 }) }
-    }
-    header = rebuilt.probe.log.active?.header
+    let rebuilt = try work.reopened(Self.damageHeaders)
     #expect(rebuilt.probe.log.active?.file.name == "0.wal" && rebuilt.bytes("a") == Workload.bytes(500, 2))
+    let written = try #require(rebuilt.probe.log.active?.header).encoded()
     rebuilt.abandon()
-    let written = try #require(header).encoded()
     for missing in [false, true] {
       let store = try work.reopened { disk in
         #expect(disk.damage(Workload.log) { $0.replaceSubrange(0..<written.count, with: written) })
@@ -210,7 +211,7 @@ import VitrineSimulation
     try second.put(Workload.bytes(500, 3), for: "c", options: PutOptions(durability: .synced))
     second.abandon()
     let last = world.rebooted(world.disk.crashStates().diskAfterProcessDeath())
-    for index in 0..<2 { last.disk.damage("\(Workload.path)/checkpoints/\(index).checkpoint") { $0[20] ^= 1 } }
+    Self.damageHeaders(last.disk)
     let store = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: last.environment)
     #expect(store.statistics().lastOpen.kind == .rebuilt)
     #expect(store.bytes("a") == Workload.bytes(500, 1) && store.bytes("c") == Workload.bytes(500, 3))
@@ -225,9 +226,7 @@ import VitrineSimulation
     try work.put("gone", Workload.bytes(500, 2), synced: true)
     try work.removeAll(synced: true)
     try work.put("last", Workload.bytes(500, 3), synced: true)
-    let store = try work.reopened { disk in
-      for index in 0..<2 { #expect(disk.damage("\(Workload.path)/checkpoints/\(index).checkpoint") { $0[20] ^= 1 }) }
-    }
+    let store = try work.reopened(Self.damageHeaders)
     #expect(store.statistics().lastOpen.kind == .rebuilt && store.bytes("last") == Workload.bytes(500, 3))
     #expect(store.bytes("old") == nil && store.bytes("gone") == nil)
     store.abandon()
@@ -355,9 +354,7 @@ import VitrineSimulation
     try work.removeAll(synced: true)
     let batch = (0..<2000).map { (key: CacheKey("b\($0)"), bytes: Workload.bytes(40, 10 + $0), options: PutOptions()) }
     try work.store.putMany(batch, durability: .synced)
-    let store = try work.reopened { disk in
-      for index in 0..<2 { #expect(disk.damage("\(Workload.path)/checkpoints/\(index).checkpoint") { $0[20] ^= 1 }) }
-    }
+    let store = try work.reopened(Self.damageHeaders)
     #expect(store.statistics().lastOpen.kind == .rebuilt && store.bytes("old") == nil)
     #expect((0..<2000).allSatisfy { store.bytes(CacheKey("b\($0)")) == Workload.bytes(40, 10 + $0) })
     store.abandon()

@@ -97,8 +97,9 @@ final class Checkpointer: StorePart {
     }
   }
 
-  /// No frame tells the changes of the newest checkpoint, so the older checkpoint and the log do not tell them either.
-  private func eraseOlderCheckpoint(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
+  /// Erases the header of the older checkpoint durably, if it does not lead to the newest one: because no frame tells the
+  /// changes of the newest one, or because the older one could not be read.
+  func eraseOlderCheckpoint(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
     do throws(SystemError) { try upkeep.state.checkpoints.eraseOlder() } catch { throw gate.fail(error) }
   }
 

@@ -26,9 +26,9 @@ package struct LogTail {
       let next = scan.successor(of: end.use)?.header
       // The cut was named after all frames before it were stored, so all of them can be read.
       guard try read(current, header.seed, before: next?.predecessorCut, body) else { return false }
-      // Without a successor the log ended here, unless the file got a new use while it was read.
       // The writer has dropped keys without a frame. Its next checkpoint has the effect.
       if next?.followsDamage ?? false { return false }
+      // Without a successor the log ended here, unless the file got a new use while it was read.
       guard let next else { return WALScan.header(of: current.file, store: header.store) == header }
       guard end.offset == next.predecessorCut, end.sequence == next.predecessorSequence else { return false }
       end = WALPosition(use: next.use, offset: WALFileHeader.frameStart, sequence: next.firstSequence)

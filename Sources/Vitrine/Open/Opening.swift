@@ -271,9 +271,7 @@ struct Opening {
       try adoption.secureCheckpoint(&loaded.checkpoint, hasFailed: isMarked)
     }
     if loaded.kind == .rebuilt { try adoption.makeCheckpointRoom(&loaded.checkpoint) }
-    var made: LogWriter?
-    try marking(lockFile) { () throws(StoreError) in made = try adoption.makeLog() }
-    guard let log = made.take() else { throw .readOnly }
+    let log = try marking(lockFile) { () throws(StoreError) in try adoption.makeLog() }
     let firstSequence = Sequence.first(ofOpening: log.opening)
     let core = core(loaded, folders, log: log, lockFile: lockFile, started, firstSequence: firstSequence)
     try core.takeover.adopt(loaded, isChanged: loaded.identity != stored, isMarked: isMarked, lockFile: lockFile)
@@ -291,9 +289,11 @@ struct Opening {
   }
 
   /// Marks `LOCK` if `body` fails: a sync may have failed, and the next opening has to know (rule 7).
-  private func marking(_ lockFile: any File, _ body: () throws(StoreError) -> Void) throws(StoreError) {
+  private func marking<R: ~Copyable>(
+    _ lockFile: any File, _ body: () throws(StoreError) -> R
+  ) throws(StoreError) -> R {
     do throws(StoreError) {
-      try body()
+      return try body()
     } catch {
       try? lockFile.write(LockFile.contents(isMarked: true), at: 0)
       throw error

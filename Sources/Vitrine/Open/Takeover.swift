@@ -64,9 +64,7 @@ final class Takeover: StorePart {
   }
 
   private func eraseOlderCheckpoint() throws(StoreError) {
-    try upkeepLock.withLock { upkeep throws(StoreError) in
-      do throws(SystemError) { try upkeep.state.checkpoints.eraseOlder() } catch { throw gate.fail(error) }
-    }
+    try upkeepLock.withLock { upkeep throws(StoreError) in try checkpointer.eraseOlderCheckpoint(upkeep) }
   }
 
   /// Takes over the segments that take records or may hold unchecked ones.

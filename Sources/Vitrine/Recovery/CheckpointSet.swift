@@ -3,7 +3,7 @@ package struct CheckpointSet {
   package struct Slot {
     package var file: (any File)?
     package var header: CheckpointHeader?
-    /// The header is all zeros: no checkpoint was ever written to the file.
+    /// The header is all zeros: no checkpoint was written to the file, or its header was erased.
     package var isBlank = false
     /// A loss of power has left parts of two headers, or a part of the first one. No checkpoint was published since.
     var torn: CheckpointHeader.Torn?

@@ -185,8 +185,8 @@ package struct Loader {
     return loaded
   }
 
-  /// Leaves an open segment as it is. Returns the length of its file. If there are more segments than may be mapped, maps those with numbers from
-  /// `oldest` on.
+  /// Leaves an open segment as it is. If there are more segments than may be mapped, maps those with numbers from
+  /// `oldest` on. Returns the length of the file.
   @discardableResult
   private func open(_ segment: Segment, mappedFrom oldest: UInt64, _ index: LoadedIndex) throws(SystemError) -> Int {
     if segment.isAttached { return segment.readableByteCount }

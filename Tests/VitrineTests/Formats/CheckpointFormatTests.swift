@@ -19,7 +19,6 @@ struct GoldenCheckpoint {
       identity: StoreIdentityFormatTests.identity)
   }
 
-  /// One segment, one key, one blob that five keys use.
   /// Sets both checksums of a header.
   static func sign(_ bytes: inout [UInt8]) {
     func put(_ checksum: UInt64, at offset: Int) {
@@ -29,6 +28,7 @@ struct GoldenCheckpoint {
     put(bytes.withUnsafeBytes { CheckpointHeader.firstChecksum($0) }, at: 160)
   }
 
+  /// One segment, one key, one blob that five keys use.
   static func make() throws -> GoldenCheckpoint {
     let index = try LoadedIndex.empty()
     let catalog = index.writer.catalog
