@@ -214,6 +214,19 @@ package final class History {
       })
   }
 
+  /// Every key whose last change from `step` on is a removal.
+  func removedKeys(since step: Int) -> Set<CacheKey> {
+    var removed: Set<CacheKey> = []
+    for change in steps[min(step, steps.count)...].flatMap(\.changes) {
+      switch change {
+      case .put(let key, _): removed.remove(key)
+      case .remove(let key): removed.insert(key)
+      case .removeAll: removed = keys
+      }
+    }
+    return removed
+  }
+
   /// Contracts 2 to 4: the surviving state is that after one of the steps from the last durable one to the last
   /// begun one, with or without any of the failed ones. Only a payload that was never synced may read as nothing.
   /// Returns a description of the violation, or nil. `missingCount` entries may be missing, as the store has

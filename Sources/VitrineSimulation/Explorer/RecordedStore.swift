@@ -235,12 +235,15 @@ public final class RecordedStore {
       let noted = recorded.notedEvictions[notedCount...]
       let count = recorded.store.statistics().evictedCount - evictedCount - noted.count
       guard count > 0 else { return }
-      // Missing entries that were not touched were evicted. Beyond that, an entry may have been evicted for its own
-      // successor. (For entries used at the same time the order of eviction is unknown.)
+      // Missing entries that no removal has touched were evicted. Beyond that, an entry may have been evicted for its
+      // own successor, or before its removal. (For entries used at the same time the order of eviction is unknown.)
       let touched = recorded.history.keys(since: step)
+      let removed = recorded.history.removedKeys(since: step)
       let candidates = order.filter { !noted.contains($0) }
-      let missing = candidates.filter { !touched.contains($0) && !recorded.store.contains($0) }
-      let replaced = candidates.filter(touched.contains).prefix(max(0, count - missing.count))
+      let missing = candidates.filter { !removed.contains($0) && !recorded.store.contains($0) }
+      let others = candidates.filter { touched.contains($0) && !missing.contains($0) }
+      let replaced = (others.filter { !removed.contains($0) } + others.filter(removed.contains))
+        .prefix(max(0, count - missing.count))
       let isGone = Set(missing.prefix(count) + replaced)
       let gone = order.filter(isGone.contains)
       recorded.notedEvictions += gone
