@@ -43,8 +43,9 @@ final class LostRecords: StorePart {
     var found: [LostEntry] = []
     var payloads: [(ContentHash, Location)] = []
     for leftover in told {
-      for record in records[leftover.slot] ?? []
-      where record.location.offset >= leftover.toldFrom && catalog.segments.id(leftover.slot) == leftover.id {
+      let named = (records[leftover.slot] ?? []).filter { $0.location.offset >= leftover.toldFrom }
+      for (index, record) in named.enumerated() where catalog.segments.id(leftover.slot) == leftover.id {
+        if index % LostRecords.headsAtOnce == 0 { announce(named[index...].prefix(LostRecords.headsAtOnce)) }
         guard try isHeadless(record) else { continue }
         if let key = record.key { found.append(LostEntry(hash: key, location: record.location, segment: leftover.id)) }
         if let content = record.content { payloads.append((content, record.location)) }
@@ -52,6 +53,17 @@ final class LostRecords: StorePart {
     }
     found += try sharers(of: payloads)
     commitLock.withLock { held in held.state.leftovers.noteHeadless(found) }
+  }
+
+  /// Heads are read one after the other, but the disk fetches this many at once.
+  private static let headsAtOnce = 256
+
+  /// Lets the system fetch the heads of records of one segment.
+  private func announce(_ records: ArraySlice<LiveRecord>) {
+    guard let first = records.first, let file = try? catalog.file(first.location.slot) else { return }
+    for record in records {
+      file.willRead(record.location.offset..<record.location.offset + RecordHeader.fixedByteCount)
+    }
   }
 
   private func isHeadless(_ record: LiveRecord) throws(StoreError) -> Bool {

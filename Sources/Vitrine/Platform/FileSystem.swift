@@ -110,6 +110,8 @@ package protocol File: AnyObject, Sendable {
   /// Writes the dirty pages of a range to the disk and waits for it. Makes nothing durable, but shortens a later
   /// sync. That sync may not report an error that this call has reported.
   func writeBack(_ range: Range<Int>) throws(SystemError)
+  /// Tells the system that the range is read soon, and does not wait. Several ranges are read from the disk at once.
+  func willRead(_ range: Range<Int>)
   func status() throws(SystemError) -> FileStatus
   /// Maps `[0, byteCount)`, shared. The mapping outlives the file handle and the file's name.
   func map(byteCount: Int, writable: Bool) throws(SystemError) -> Mapping
@@ -142,6 +144,9 @@ extension File {
 
   /// Does nothing if the file has no such call.
   package func writeBack(_ range: Range<Int>) throws(SystemError) {}
+
+  /// Does nothing if the file has no such call.
+  package func willRead(_ range: Range<Int>) {}
 
   /// Copies the file if the system has no better way.
   package func mapPrivately(byteCount: Int) throws(SystemError) -> Mapping { try copied(byteCount: byteCount) }

@@ -267,6 +267,15 @@ final class POSIXFile: File {
     if result != 0 { throw failure("write back", result) }
   }
 
+  func willRead(_ range: Range<Int>) {
+    #if os(Linux)
+      _ = posix_fadvise(descriptor, off_t(range.lowerBound), off_t(range.count), POSIX_FADV_WILLNEED)
+    #else
+      var advice = radvisory(ra_offset: off_t(range.lowerBound), ra_count: Int32(clamping: range.count))
+      _ = fcntl(descriptor, F_RDADVISE, &advice)
+    #endif
+  }
+
   func status() throws(SystemError) -> FileStatus { try fileStatus(descriptor, path) }
 
   func map(byteCount: Int, writable: Bool) throws(SystemError) -> Mapping {

@@ -21,6 +21,24 @@ import Testing
     return (disk.image, records)
   }
 
+  /// A disk fetches many heads at once only if they are named before the first is read.
+  @Test func headsOfReplayedRecordsAreFetchedTogether() throws {
+    let (image, records) = try crashImage(8)
+    let watched = WatchedFileSystem(MemoryDisk(image))
+    let named = Guarded<Set<Int>>([])
+    watched.beforeCall.withLock { handler in
+      handler = { name, call in
+        guard name.hasSuffix(".segment"), case .willRead(let range) = call else { return }
+        named.withLock { _ = $0.insert(range.lowerBound) }
+        #expect(range.count == RecordHeader.fixedByteCount)
+      }
+    }
+    let store = try TestWorld(fileSystem: watched, seed: 2).open("store", StoreOptions())
+    try store.core.lostRecords.findHeadless()
+    #expect(!records.isEmpty && named.withLock { $0 } == records)
+    try store.close()
+  }
+
   /// A check that is held in the middle of a payload until it is released.
   private final class HeldCheck: Sendable {
     private let thread = Guarded<ObjectIdentifier?>(nil)

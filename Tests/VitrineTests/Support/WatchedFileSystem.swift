@@ -5,6 +5,7 @@ final class WatchedFileSystem: FileSystem {
   enum Call: Equatable {
     case open(FileAccess)
     case read(offset: Int)
+    case willRead(Range<Int>)
     case lock
   }
 
@@ -107,6 +108,10 @@ private final class WatchedFile: File {
     try base.sync(from: site)
   }
   func writeBack(_ range: Range<Int>) throws(SystemError) { try base.writeBack(range) }
+  func willRead(_ range: Range<Int>) {
+    watch.note(name, .willRead(range))
+    base.willRead(range)
+  }
   func status() throws(SystemError) -> FileStatus { try base.status() }
   func map(byteCount: Int, writable: Bool) throws(SystemError) -> Mapping {
     try base.map(byteCount: byteCount, writable: writable)
