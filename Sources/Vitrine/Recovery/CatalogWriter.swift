@@ -89,6 +89,7 @@ package struct CatalogWriter: ~Copyable {
         id: id, slot: slot, byteCount: byteCount, stream: .spare, state: .spare, tail: SegmentHeader.byteCount)
       segments.insert(segment, vouchedUpTo: 0, firstSequence: 0)
       noteSegment(id)
+      if isReplaying || !replayed.isEmpty { replayed.noteSegment(slot: slot) }
       return true
     case .segmentOpened(let slot, let stream, let firstSequence):
       guard let segment = segment(slot), segments[segment].state == .spare else { return false }

@@ -7,6 +7,8 @@ struct ReplayedEntries {
   /// Where payloads were moved to, in order: with the number of puts and of moves replayed before.
   private var movedPayloads: [Location: [(puts: Int, moves: Int, to: Location)]] = [:]
   private var moveCount = 0
+  /// By slot, the number of puts replayed before its present segment was made: earlier ones lay in another segment.
+  private var firstEntries: [Int: Int] = [:]
 
   var isEmpty: Bool { entries.isEmpty }
 
@@ -17,6 +19,11 @@ struct ReplayedEntries {
     entries.append(Change.Displaced(entered: put))
   }
 
+  /// A segment was made in a slot.
+  mutating func noteSegment(slot: Int) { firstEntries[slot] = entries.count }
+
+  private func isOfPresentSegment(_ index: Int) -> Bool { index >= firstEntries[entries[index].location.slot] ?? 0 }
+
   mutating func note(_ move: Change.Move) {
     moveCount += 1
     movedPayloads[move.from, default: []].append((entries.count, moveCount, move.to))
@@ -25,7 +32,7 @@ struct ReplayedEntries {
   /// Returns, by slot, the least offset of a record that was put.
   func leastOffsets() -> [Int: Int] {
     var offsets: [Int: Int] = [:]
-    for entry in entries {
+    for (index, entry) in entries.enumerated() where isOfPresentSegment(index) {
       let slot = entry.location.slot
       offsets[slot] = min(offsets[slot] ?? .max, entry.location.offset)
     }
@@ -37,7 +44,7 @@ struct ReplayedEntries {
     if indices.isEmpty {
       for (index, entry) in entries.enumerated() { indices[entry.location] = index }
     }
-    guard let index = indices[location] else { return nil }
+    guard let index = indices[location], isOfPresentSegment(index) else { return nil }
     var entry = entries[index]
     // A place may have been used again: moves from it before the put belong to another payload.
     var moves = 0

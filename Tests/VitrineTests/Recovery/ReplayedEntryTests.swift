@@ -32,4 +32,17 @@ import Testing
     #expect(entries.entry(at: Location(slot: 1, offset: 64))?.contentLocation == third)
     #expect(entries.entry(at: first) == nil)
   }
+
+  /// A record moved to the place has another size than the one that was put there in the slot's earlier segment.
+  @Test func anEntryOfTheSlotsEarlierSegmentIsForgotten() {
+    let (place, other) = (Location(slot: 1, offset: 64), Location(slot: 1, offset: 640))
+    var entries = ReplayedEntries()
+    entries.note(put(64, payload: place))
+    #expect(entries.entry(at: place) != nil && entries.leastOffsets() == [1: 64])
+    entries.noteSegment(slot: 1)
+    #expect(entries.entry(at: place) == nil && entries.leastOffsets() == [:])
+    entries.note(put(640, payload: other))
+    #expect(entries.entry(at: other) != nil && entries.entry(at: place) == nil)
+    #expect(entries.leastOffsets() == [1: 640])
+  }
 }
