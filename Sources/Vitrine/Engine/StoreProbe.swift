@@ -11,6 +11,10 @@ package struct StoreProbe {
   /// The number of the segment that is made next.
   package var nextSegment: UInt64 { core.context.commitLock.withLock { held in held.state.index.nextSegment } }
 
+  package func hash(of key: CacheKey) -> KeyHash {
+    key.url.withUnsafeBytes { core.context.catalog.hasher.key($0, styleTag: key.style.tag) }
+  }
+
   /// Reads the index and the accounts of the segments.
   func withIndex<R>(_ body: (borrowing CatalogWriter) throws -> R) rethrows -> R {
     try core.context.commitLock.withLock { held in try body(held.state.index) }

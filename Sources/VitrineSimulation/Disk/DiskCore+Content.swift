@@ -49,6 +49,18 @@ extension DiskCore {
     offset + byteCount + count <= file.byteCount ? offset + byteCount : 0
   }
 
+  /// Returns the bytes that a write which is cut short has written: all of them, if the file has the rest already.
+  private func writtenByteCount(
+    _ file: LiveFile, _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer, at offset: Int, cutTo cut: Int
+  ) -> Int {
+    let count = first.count + second.count
+    if cut >= count { return count }
+    let rest = Array((Array(first) + Array(second))[cut...])
+    var present = [UInt8](repeating: 0, count: rest.count)
+    let found = present.withUnsafeMutableBytes { file.read(into: $0, at: offset + cut) }
+    return found == rest.count && present == rest ? count : cut
+  }
+
   /// A full disk takes the bytes that fit and then fails, like a real one.
   mutating func write(
     _ file: LiveFile, _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer, at offset: Int,
@@ -64,7 +76,7 @@ extension DiskCore {
     var offset = offset
     switch effect {
     case .failAfterWriting(let byteCount, let planned):
-      count = Swift.min(count, Swift.max(byteCount, 0))
+      count = writtenByteCount(file, first, second, at: offset, cutTo: Swift.max(byteCount, 0))
       code = planned
     case .misdirect(let byteCount):
       let place = misdirected(offset, by: byteCount, count, in: file)

@@ -235,19 +235,40 @@ public final class RecordedStore {
       let noted = recorded.notedEvictions[notedCount...]
       let count = recorded.store.statistics().evictedCount - evictedCount - noted.count
       guard count > 0 else { return }
-      // Missing entries that no removal has touched were evicted. Beyond that, an entry may have been evicted for its
-      // own successor, or before its removal. (For entries used at the same time the order of eviction is unknown.)
+      // Missing entries that no removal has touched were evicted. Beyond that, an entry whose removal is in the log may
+      // have been evicted for its own successor, or before its removal. (For entries used at the same time the order of
+      // eviction is unknown.)
+      let logged = removalsInLog(recorded)
+      let hashes = Set(logged)
+      func hash(_ key: CacheKey) -> KeyHash { recorded.store.probe.hash(of: key).stored }
       let touched = recorded.history.keys(since: step)
       let removed = recorded.history.removedKeys(since: step)
       let candidates = order.filter { !noted.contains($0) }
       let missing = candidates.filter { !removed.contains($0) && !recorded.store.contains($0) }
-      let others = candidates.filter { touched.contains($0) && !missing.contains($0) }
+      let others = candidates.filter { touched.contains($0) && !missing.contains($0) && hashes.contains(hash($0)) }
       let replaced = (others.filter { !removed.contains($0) } + others.filter(removed.contains))
         .prefix(max(0, count - missing.count))
       let isGone = Set(missing.prefix(count) + replaced)
-      let gone = order.filter(isGone.contains)
+      let gone = inOrder(logged, order.filter(isGone.contains), hash)
       recorded.notedEvictions += gone
       recorded.history.evicted(gone, before: step, began: began)
+    }
+
+    /// The removals in the log since the operation began, by the hashes that the index keeps.
+    private func removalsInLog(_ recorded: RecordedStore) -> [KeyHash] {
+      DiskOperation.logged(by: recorded.world.disk.lastOperations(since: began)).compactMap {
+        if case .remove(let hash, _) = $0 { hash.stored } else { nil }
+      }
+    }
+
+    /// Returns the keys in the order of their removals: a policy may evict in another order than that of the last uses.
+    /// Keys with one hash stay in their order, and keys without a removal come last.
+    private func inOrder(_ removals: [KeyHash], _ keys: [CacheKey], _ hash: (CacheKey) -> KeyHash) -> [CacheKey] {
+      var places: [KeyHash: [Int]] = [:]
+      for (place, removal) in removals.enumerated().reversed() { places[removal, default: []].append(place) }
+      return keys.enumerated().map { (places[hash($0.element)]?.popLast() ?? .max, $0.offset, $0.element) }
+        .sorted { ($0.0, $0.1) < ($1.0, $1.1) }
+        .map { $0.2 }
     }
   }
 }
