@@ -23,14 +23,15 @@ package struct StoreClaims {
   }
 
   /// Opens a store that must open, since the files with its identity were not touched. A touched file may claim a
-  /// newer format, or that no opening number is left.
+  /// newer format, or that no number of an opening or of a log file is left.
   package func openAnyhow(_ options: StoreOptions) -> CacheStore? {
     do throws(StoreError) {
       return try CacheStore.open(at: SmallStore.path, options: options, environment: world.environment)
     } catch {
       switch error {
       case .unsupportedFormat: return nil
-      case .unreadable(_, "its opening numbers are used up"): return nil
+      case .unreadable(_, "its opening numbers are used up"), .unreadable(_, "the numbers of its log are used up"):
+        return nil
       default: refute("a store does not open: \(error)")
       }
     }
