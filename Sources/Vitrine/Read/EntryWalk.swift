@@ -70,7 +70,7 @@ final class EntryWalk: StorePart {
       if let view = checker.readableRecord(location), view.header.digest == digest {
         // A payload may have outlived its own key.
         let slot = catalog.keys.withEntry(catalog.hash(of: view), location) { $0 }
-        let isShared = catalog.contents.count(content, location) > 1
+        let isShared = commitLock.withLock { _ in catalog.contents.count(content, location) > 1 }
         if isShared || !(slot.map { hasExpired(view, $0) } ?? false) {
           found.append(
             EntryInfo(view, lastUse: slot.flatMap { lifetimes.useTime(of: $0, written: view.header.written) }))
