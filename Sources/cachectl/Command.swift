@@ -22,7 +22,8 @@ extension Option {
     "entries", value: "N", "change the store's entry budget; 0 for no limit")
   static let policy = Option(
     "policy", value: EvictionPolicy.allCases.map(\.name).joined(separator: "|"),
-    "change which entries a full store evicts first: least recently used (lru) or oldest put (fifo)")
+    "change which entries a full store evicts first: least recently used (lru), oldest put (fifo), or "
+      + "those that are not used again (s3fifo)")
   static let sync = Option("sync", "wait until the change survives loss of power")
   static let reads = Option(
     "reads", value: ReadMode.byName.map(\.name).joined(separator: "|"),

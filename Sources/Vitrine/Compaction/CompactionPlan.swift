@@ -42,8 +42,8 @@ extension StreamKind {
   /// The stream for compaction's copies from a segment of this stream.
   var copies: StreamKind {
     switch self {
-    case .bitmaps, .mainBitmaps: .mainBitmaps
-    case .originals, .mainOriginals, .single, .spare: .mainOriginals
+    case .bitmaps, .mainBitmaps, .returnedBitmaps: .mainBitmaps
+    case .originals, .mainOriginals, .returnedOriginals, .single, .spare: .mainOriginals
     }
   }
 }

@@ -98,6 +98,8 @@ final class CommitLog: StorePart {
     changes.append(.segmentOpened(slot: spare.slot, stream: stream, firstSequence: firstSequence))
     guard try record(changes, held) else { return false }
     held.state.writable.open(spare, for: stream)
+    let next = held.state.index.nextSegment
+    held.state.segmentQueue.enqueue(spare.id, before: next)
     signal.wake()
     return true
   }

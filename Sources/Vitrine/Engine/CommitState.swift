@@ -17,6 +17,8 @@ struct CommitState: ~Copyable {
   var leftovers = LeftoverList()
   var eviction: EvictionRecord
   var compaction: CompactionRecord
+  var ghost = Ghost()
+  var segmentQueue = SegmentQueue()
   /// The size of segments that the content and the rate of puts ask for.
   private var segmentGrowth = CacheFormat.smallestSegment
 
@@ -61,7 +63,8 @@ extension CommitState {
 
   /// Bytes of an ordinary segment when the store is full. Limits follow it, so they do not depend on the content.
   var largestSegment: Int {
-    current.segmentByteCount > 0 ? current.segmentByteCount : Sizing.segmentByteCount(budget: ledger.budget)
+    if current.segmentByteCount > 0 { return current.segmentByteCount }
+    return Sizing.segmentByteCount(budget: ledger.budget, cleansSegments: current.policy.cleansSegments)
   }
 
   /// Bytes of the next ordinary segment.
@@ -70,7 +73,8 @@ extension CommitState {
   }
 
   private var contentSegment: Int {
-    Sizing.segmentByteCount(content: ledger[.segments], budget: ledger.budget)
+    Sizing.segmentByteCount(
+      content: ledger[.segments], budget: ledger.budget, cleansSegments: current.policy.cleansSegments)
   }
 
   /// Enlarges the next segments as the content asks for. With `isBusy`, puts have filled the last ones fast, and each
@@ -82,9 +86,17 @@ extension CommitState {
   /// Sets the size of the next segments to what the content asks for.
   mutating func fitSegments() { segmentGrowth = contentSegment }
 
+  /// Whether keys that come back get segments of their own. Small stores have no room for more open segments.
+  var hasReturnedStreams: Bool {
+    current.policy.cleansSegments && ledger.budget - ledger.own >= 2 * Sizing.mostOpenSegmentsIfCleaned * largestSegment
+  }
+
   /// The most bytes of segments that fit after everything else is evicted: the budget, less the store's own files and
   /// the segments that may be open.
-  var largestSum: Int { max(0, ledger.budget - ledger.own - Sizing.mostOpenSegments * largestSegment) }
+  var largestSum: Int {
+    let open = hasReturnedStreams ? Sizing.mostOpenSegmentsIfCleaned : Sizing.mostOpenSegments
+    return max(0, ledger.budget - ledger.own - open * largestSegment)
+  }
 
   /// The most bytes of segments that fit beside the segments that are open now and the spare for copies.
   var roomBesideOpen: Int {

@@ -55,6 +55,7 @@ final class StoreContext: Sendable {
     // With a maximum idle time, a use is noted only after the entry was found not to have expired, not by the lookup.
     commitLock.withLock { held in held.state.index.segments.mappedLimit = folders.resources.mappedSegments }
     catalog.keys.stampsHits = evictionOrder.countsHits && loaded.identity.maximumIdle == 0
+    catalog.keys.countsUses = loaded.identity.policy.cleansSegments
     catalog.keys.clock.givesBlocks = environment.clock.isShared
     folders.resources.files.storeOpened()
   }

@@ -89,7 +89,11 @@ final class StoreCore: Sendable {
     compactor = Compactor(
       context, gate: gate, commits: commits, recordWriter: recordWriter, syncer: syncer, checker: checker,
       lostRecords: lostRecords, checkpointer: checkpointer, entryRemover: entryRemover, retirement: retirement)
-    reclaimer = Reclaimer(context, retirement: retirement, evictor: evictor, compactor: compactor)
+    let cleaner = SegmentCleaner(
+      context, gate: gate, meters: meters, expirer: expirer, evictor: evictor, compactor: compactor,
+      retirement: retirement)
+    reclaimer = Reclaimer(
+      context, retirement: retirement, evictor: evictor, compactor: compactor, cleaner: cleaner)
     checkpointRoom = CheckpointRoom(context, gate: gate, reclaimer: reclaimer)
     keyFinder = KeyFinder(context, checker: checker)
     originals = OriginalSources(context, evictor: evictor, keyFinder: keyFinder)

@@ -1,5 +1,5 @@
-/// The decisions of a policy: whether a hit changes the index, and which entry is evicted next. A policy with
-/// streams of its own (probation and main, with a ghost of dropped entries) would say so here too.
+/// The decisions of a policy: whether a hit changes the index, and which entry is evicted next. A policy that takes
+/// space back by segments decides by ``CleaningPlan``; limits of entries and trims follow this order.
 protocol EvictionOrder: Sendable {
   /// Whether a hit changes an entry's stamp.
   var countsHits: Bool { get }
@@ -20,6 +20,10 @@ extension EvictionPolicy {
     switch self {
     case .lru: StampOrder(countsHits: true)
     case .fifo: StampOrder(countsHits: false)
+    case .s3fifo: StampOrder(countsHits: true)
     }
   }
+
+  /// Whether a full store takes its space back by whole segments, by the uses of the entries in them.
+  var cleansSegments: Bool { self == .s3fifo }
 }

@@ -13,14 +13,15 @@ package struct KeySlot: Sendable {
     package static let checked = Flags(rawValue: 1)
     /// The record carries no payload.
     package static let reference = Flags(rawValue: 2)
-    // 4 and 8 are kept for the two recency bits of the default policy.
+    /// The two bits of ``KeySlot/uses``.
+    static let recency = Flags(rawValue: 12)
     /// The record has an expiry.
     package static let expires = Flags(rawValue: 16)
     /// No original outdates the entry: its record has no source, or one that its put has named. Known of records that
     /// this opening has written or looked at.
     package static let independent = Flags(rawValue: 32)
     /// Those that a checkpoint keeps.
-    static let kept: Flags = [.reference, .expires]
+    static let kept: Flags = [.reference, .recency, .expires]
   }
 
   @inline(__always) package init(_ hash: KeyHash, _ location: Location, _ flags: Flags) {
@@ -37,6 +38,12 @@ package struct KeySlot: Sendable {
   package var kept: KeySlot {
     KeySlot(word0: word0 & ~(0x3FF << 38) | flags.intersection(.kept).rawValue << 38, word1: word1)
   }
+  /// Gets, overwrites and changes of metadata since the key was put, or since its segment had its last turn; at most 3.
+  @inline(__always) var uses: Int {
+    get { Int(word0 >> 40 & 3) }
+    set { word0 = word0 & ~(3 << 40) | UInt64(min(newValue, 3)) << 40 }
+  }
+  @inline(__always) mutating func addUse() { if word0 >> 40 & 3 != 3 { word0 += 1 << 40 } }
   @inline(__always) var isEmpty: Bool { word0 == 0 }
   @inline(__always) var urlTag: UInt32 { UInt32(truncatingIfNeeded: word1) }
   /// The stamp of the last use, by the table's ``RecencyClock``.

@@ -2,7 +2,11 @@
 extension KeyTable {
   /// Notes a use; does nothing if the entry was moved or removed.
   package func touch(_ hash: KeyHash, _ location: Location) {
-    withShard(hash.shard) { shard in slot(of: hash, location, shard)?.pointee.stamp = clock.tick() }
+    withShard(hash.shard) { shard in
+      guard let found = slot(of: hash, location, shard) else { return }
+      found.pointee.stamp = clock.tick()
+      if countsUses { found.pointee.addUse() }
+    }
   }
 
   /// Returns the location of the entry that was last used at `stamp`; nil if it was used since, or removed.

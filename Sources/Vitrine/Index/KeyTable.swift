@@ -30,6 +30,8 @@ package final class KeyTable: @unchecked Sendable {
   package let clock = RecencyClock()
   /// Whether a counted lookup of an entry without an expiry is a use. Set before the table serves.
   @exclusivity(unchecked) package var stampsHits = true
+  /// Whether uses are counted too. Set before the table serves.
+  @exclusivity(unchecked) package var countsUses = false
 
   package init() {
     shards = .allocate(capacity: KeyTable.shardCount)
@@ -117,7 +119,10 @@ package final class KeyTable: @unchecked Sendable {
       let slot = found.pointee
       if counts {
         shard.pointee.hits &+= 1
-        if stampsAtOnce(slot, isAsked: isAsked) { found.pointee.stamp = clock.tick() }
+        if stampsAtOnce(slot, isAsked: isAsked) {
+          found.pointee.stamp = clock.tick()
+          if countsUses { found.pointee.addUse() }
+        }
       }
       return body(slot)
     }
@@ -134,6 +139,16 @@ package final class KeyTable: @unchecked Sendable {
   /// Calls `body` with an entry under its shard's lock; nil if it was moved or removed.
   package func withEntry<R>(_ hash: KeyHash, _ location: Location, _ body: (KeySlot) -> R) -> R? {
     withShard(hash.shard) { shard in slot(of: hash, location, shard).map { body($0.pointee) } }
+  }
+
+  /// Returns the location of an entry that the hash fits.
+  func location(of hash: KeyHash) -> Location? {
+    withShard(hash.shard) { shard in slot(of: hash, shard) { _ in true }?.pointee.location }
+  }
+
+  /// Sets the uses of an entry; does nothing if the entry was moved or removed.
+  func set(uses: Int, _ hash: KeyHash, _ location: Location) {
+    withShard(hash.shard) { shard in slot(of: hash, location, shard)?.pointee.uses = uses }
   }
 
   /// Returns whether the table has the entry.
@@ -257,7 +272,9 @@ package final class KeyTable: @unchecked Sendable {
   package func replace(_ hash: KeyHash, _ location: Location, with new: KeySlot) -> Bool {
     withShard(hash.shard) { shard in
       guard let found = slot(of: hash, location, shard) else { return false }
+      let uses = found.pointee.uses
       found.pointee = new
+      if countsUses { found.pointee.uses = uses + 1 }
       noteChange(new, shard)
       return true
     }

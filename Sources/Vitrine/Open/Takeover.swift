@@ -67,6 +67,16 @@ final class Takeover: StorePart {
     try upkeepLock.withLock { upkeep throws(StoreError) in try checkpointer.eraseOlderCheckpoint(upkeep) }
   }
 
+  /// Seals the open segments of streams that the present policy does not use.
+  private func sealUnusedStreams(_ held: borrowing CommitLock.Held) throws(StoreError) {
+    for stream in [StreamKind.returnedOriginals, .returnedBitmaps] where !held.state.hasReturnedStreams {
+      guard let segment = held.state.writable[stream],
+        try commits.record([.segmentSealed(slot: segment.slot, byteCount: held.state[segment].byteCount)], held)
+      else { continue }
+      held.state.writable.close(stream)
+    }
+  }
+
   /// Takes over the segments that take records or may hold unchecked ones.
   private func takeSegments(isClean: Bool, _ held: borrowing CommitLock.Held) throws(StoreError) {
     let segments = held.state.index.segments.all.compactMap { $0 }
@@ -76,6 +86,7 @@ final class Takeover: StorePart {
     let open = segments.filter { held.state[$0].state == .open }
     if isClean {
       for segment in open { held.state.writable.open(segment, for: held.state[segment].stream) }
+      try sealUnusedStreams(held)
       return
     }
     // The bytes behind the last valid record may be half a record, so nothing is appended there.

@@ -58,6 +58,9 @@ package struct SegmentAccount {
     if let byteCount { self.byteCount = byteCount }
   }
 
+  /// Notes that the records belong to another stream by now.
+  mutating func set(stream: StreamKind) { self.stream = stream }
+
   mutating func retire() { state = .retired }
 
   /// Notes the capacity of a file that is shorter than the log says.

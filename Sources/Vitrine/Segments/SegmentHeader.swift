@@ -2,11 +2,14 @@
 package enum StreamKind: UInt32, Sendable, CaseIterable {
   case originals = 0
   case bitmaps = 1
-  // Reserved for a main stream behind each probation stream, for an eviction policy that has two.
+  /// Copies by compaction, which keep their record numbers.
   case mainOriginals = 2
   case mainBitmaps = 3
   /// One record too large for a segment of the ordinary size.
   case single = 4
+  /// Records of keys that were evicted lately and have come back.
+  case returnedOriginals = 5
+  case returnedBitmaps = 6
   /// No stream yet.
   case spare = 0xFF
 
@@ -17,6 +20,8 @@ package enum StreamKind: UInt32, Sendable, CaseIterable {
     case .mainOriginals: "originals-main"
     case .mainBitmaps: "bitmaps-main"
     case .single: "single"
+    case .returnedOriginals: "originals-returned"
+    case .returnedBitmaps: "bitmaps-returned"
     case .spare: "spare"
     }
   }

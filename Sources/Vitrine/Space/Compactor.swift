@@ -65,6 +65,24 @@ final class Compactor: StorePart {
     return step
   }
 
+  /// Copies records of a segment that were found live, and points their entries to the copies. Records that find no room
+  /// stay.
+  func moveAway(
+    _ records: [LiveRecord], from segment: Segment, _ upkeep: borrowing UpkeepLock.Held
+  ) throws(StoreError) -> CompactionStep {
+    var step = CompactionStep()
+    if records.isEmpty { return step }
+    step.takesEachThatFits = true
+    let target = commitLock.withLock { held in held.state[segment].stream.copies }
+    try moveAway(records, to: target, &step, upkeep) { true }
+    commitLock.withLock { held in
+      held.state.compaction.stepCount += 1
+      held.state.compaction.recordCount += step.recordCount
+      held.state.compaction.byteCount += step.byteCount
+    }
+    return step
+  }
+
   private func moveAway(
     _ records: [LiveRecord], to target: StreamKind, _ step: inout CompactionStep, _ upkeep: borrowing UpkeepLock.Held,
     _ goesOn: () -> Bool
@@ -110,12 +128,18 @@ final class Compactor: StorePart {
     for record in records where goesOn() {
       let location = record.location
       // If a file cannot be opened now, this record and the rest are left for a later round.
-      guard let file = catalog.segments.segment(location.slot)?.file else { break }
+      guard let file = catalog.segments.segment(location.slot)?.file else {
+        step.lacksFile = true
+        break
+      }
       guard try read(location, file, copier), let header = copier.header else {
         step.droppedCount += try dropUnreadable(record, upkeep)
         continue
       }
-      guard let room = try reserveCopy(copier, target, upkeep) else { break }
+      guard let room = try reserveCopy(copier, target, upkeep) else {
+        if step.takesEachThatFits { continue }
+        break
+      }
       copier.makeHead(payloadOffset: room.payloadOffset, seed: catalog.segments.seed(room.location))
       try recordWriter.write(copier.head, copier.payload, to: room, awaitsSync: false)
       commitLock.withLock { held in held.state[room.segment].filled(room, isCarried: false) }
@@ -235,6 +259,12 @@ struct CompactionStep {
   /// Number of compacted segments without live records.
   var segmentCount = 0
   var droppedCount = 0
+  /// A record that finds no room ends the step, or only its own copy.
+  var takesEachThatFits = false
+  /// The file of a record could not be opened now.
+  var lacksFile = false
+
+  var hasChanged: Bool { recordCount > 0 || droppedCount > 0 }
 }
 
 /// A record whose key or payload is live.

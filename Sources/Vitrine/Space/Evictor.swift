@@ -173,6 +173,28 @@ final class Evictor: StorePart {
     try evict(victims) { catalog.keys.location(of: $0.hash, stamp: $0.stamp) }
   }
 
+  /// Evicts entries that are still where they were found. Returns the number of entries evicted.
+  func evict(_ victims: [Victim], _ upkeep: borrowing UpkeepLock.Held) throws(StoreError) -> Int {
+    var rest = victims[...]
+    var gone = 0
+    while !rest.isEmpty {
+      let part = Array(rest.prefix(mostEvictions))
+      let heads = readAhead.readAhead(part.map { ($0.hash, $0.location) })
+      let outcome = try commits.locked(with: heads) { held throws(StoreError) in
+        try gate.requireWritable(closing: true)
+        return try evict(part, held) { catalog.keys.find($0.hash, $0.location) ? $0.location : nil }
+      }
+      switch outcome {
+      case .needsCheckpoint: try checkpointer.writeCheckpoint(upkeep)
+      case .evicted(let count, _):
+        gone += count
+        rest = rest.dropFirst(part.count)
+      case .none: rest = rest.dropFirst(part.count)
+      }
+    }
+    return gone
+  }
+
   private func evict(_ victims: [Victim], at location: (Victim) -> Location?) throws(StoreError) -> Int {
     var rest = victims[...]
     var gone = 0

@@ -78,16 +78,19 @@ struct Ledger {
 enum Sizing {
   /// Four segments that take records, one spare for the next, one for copies.
   static let mostOpenSegments = 6
+  /// The same for a policy that takes space back by segments: six take records.
+  static let mostOpenSegmentsIfCleaned = 8
 
-  /// Bytes of a segment: about a hundredth of the budget.
-  static func segmentByteCount(budget: Int) -> Int {
-    min(max(roundUp(budget / 100, to: 4096), CacheFormat.smallestSegment), CacheFormat.largestSegment)
+  /// Bytes of a segment: about a hundredth of the budget, or half of that if space is taken back by segments.
+  static func segmentByteCount(budget: Int, cleansSegments: Bool = false) -> Int {
+    let byteCount = roundUp(budget / (cleansSegments ? 200 : 100), to: 4096)
+    return min(max(byteCount, CacheFormat.smallestSegment), CacheFormat.largestSegment)
   }
 
   /// Bytes of a segment in a store whose segments take `content` bytes: at most a fiftieth of the content, so that a
   /// small store has small unused ends and spares.
-  static func segmentByteCount(content: Int, budget: Int) -> Int {
-    let largest = segmentByteCount(budget: budget)
+  static func segmentByteCount(content: Int, budget: Int, cleansSegments: Bool = false) -> Int {
+    let largest = segmentByteCount(budget: budget, cleansSegments: cleansSegments)
     var byteCount = CacheFormat.smallestSegment
     while byteCount < largest, byteCount <= content / 100 { byteCount *= 2 }
     return min(byteCount, largest)

@@ -8,12 +8,17 @@ final class Reclaimer: StorePart {
   private let retirement: SegmentRetirement
   private let evictor: Evictor
   private let compactor: Compactor
+  private let cleaner: SegmentCleaner
 
-  init(_ context: StoreContext, retirement: SegmentRetirement, evictor: Evictor, compactor: Compactor) {
+  init(
+    _ context: StoreContext, retirement: SegmentRetirement, evictor: Evictor, compactor: Compactor,
+    cleaner: SegmentCleaner
+  ) {
     self.context = context
     self.retirement = retirement
     self.evictor = evictor
     self.compactor = compactor
+    self.cleaner = cleaner
   }
 
   /// Brings the store within its budgets.
@@ -81,6 +86,8 @@ final class Reclaimer: StorePart {
     /// The size to which the store is to shrink; nil for its budget.
     var size: Int?
     var removedCount = 0
+    /// Segments queued again since the request began.
+    var queuedCount = 0
   }
 
   /// Frees bytes until none are `missing`. Returns false if no more can be freed.
@@ -123,6 +130,11 @@ final class Reclaimer: StorePart {
       )
     }
     if missing <= 0 { return true }
+    if identity.policy.cleansSegments, work.most > 0 {
+      let step = try cleaner.clean(most: &work.most, queuedCount: &work.queuedCount, upkeep)
+      work.removedCount += step.removedCount
+      if step.hasProgressed { return true }
+    }
     // More dead bytes make compaction copy less for each byte it frees, but leave less room for entries.
     if dead >= allowance, let step = try compactor.compactOnce(leastDead: Compactor.leastDeadInNeed, upkeep),
       step.segmentCount > 0

@@ -30,10 +30,12 @@ final class SegmentSupply: StorePart {
 
   private static let sparesKept = 1
 
-  /// Reserves room for a record in the stream's open segment. Returns the reservation and the record's number.
+  /// Reserves room for a record in the stream's open segment. Returns the reservation and the record's number. With a
+  /// key, the policy may choose another stream of the same kind.
   func reserve(
-    _ stream: StreamKind, headByteCount: Int, payloadByteCount: Int, pageAligned: Bool
+    _ kind: StreamKind, of key: KeyHash?, headByteCount: Int, payloadByteCount: Int, pageAligned: Bool
   ) throws(StoreError) -> (Reservation, UInt64) {
+    var chosen: StreamKind?
     let most = Segment.largestExtent(headByteCount, payloadByteCount, pageAligned)
     var wait = RoomWait()
     while true {
@@ -45,6 +47,8 @@ final class SegmentSupply: StorePart {
           if payloadByteCount > limit { throw .tooLarge(byteCount: payloadByteCount, limit: limit) }
           return .needsSingle
         }
+        let stream = chosen ?? key.map { held.state.stream(kind, of: $0) } ?? kind
+        chosen = stream
         // Recovery would never find a record written behind a zero page that replaces a lost one.
         if let segment = held.state.writable[stream], !segment.hasDamagedPages,
           let reservation = held.state.index.segments.reserve(

@@ -63,7 +63,7 @@ final class BodyRegistry: StorePart {
     if let waiter = try roomQueue.admit(body, headByteCount + byteCount, waits: waits) { return waiter }
     do throws(StoreError) {
       let (reservation, _) = try supply.reserve(
-        stream, headByteCount: headByteCount, payloadByteCount: byteCount, pageAligned: isAligned)
+        stream, of: body.hash, headByteCount: headByteCount, payloadByteCount: byteCount, pageAligned: isAligned)
       commitLock.withLock { held in
         held.state[reservation.segment].fill.lend(reservation)
         held.state.admissions.lend(reservation, to: body)

@@ -127,7 +127,9 @@ final class Putter: StorePart {
       (sequence, isPassed) = try bodies.takeBack(room)
     } else {
       (reservation, sequence) = try supply.reserve(
-        put.stream, headByteCount: put.headByteCount(isReference: shared != nil), payloadByteCount: payload.count,
+        // The bound of a batch counts one stream for each kind of records.
+        put.stream, of: commitsNext || isChange ? put.hash : nil,
+        headByteCount: put.headByteCount(isReference: shared != nil), payloadByteCount: payload.count,
         pageAligned: put.isPageAligned && shared == nil)
     }
     let head = ThreadContext.current.head

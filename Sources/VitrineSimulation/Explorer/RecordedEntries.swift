@@ -57,6 +57,9 @@ extension RecordedStore {
     try self.change(changes, synced: synced, again: again) { _ = try body($0) }
   }
 
+  /// Gets an entry, which is a use of it.
+  public func use(_ name: String) { _ = store.bytes(CacheKey(name)) }
+
   /// Asks for an entry that was made from `source`; an entry with another source is dropped.
   public func get(_ name: String, style: Style = .original, from source: Source) throws {
     let key = CacheKey(name, style)

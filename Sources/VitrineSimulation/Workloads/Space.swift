@@ -14,6 +14,30 @@ extension CrashWorkload {
     try store.checkHeld()
   }
 
+  static let cleaning = CrashWorkload(
+    "cleaning", summary: "puts into a full store that takes its space back by segments",
+    options: StoreOptions(byteBudget: 2 << 20, segmentByteCount: 96 << 10, policy: .s3fifo)
+  ) { store, numbers in
+    for number in 0..<90 {
+      try store.put("k\(number)", RecordedStore.bytes(12_000 + number % 7 * 3000, number))
+      if number % 3 == 0 { store.use("k\(number)") }
+    }
+    // A payload outlives its own key.
+    try store.put("sharer", RecordedStore.bytes(12_000 + 80 % 7 * 3000, 80))
+    try store.begin()
+    for number in 90..<104 {
+      for _ in 0..<3 { store.use("k\(numbers.below(number))") }
+      // Keys that were evicted come back.
+      let name = numbers.chance(40) ? "k\(numbers.below(90))" : "k\(number)"
+      try store.put(name, RecordedStore.bytes(9000 + numbers.below(30_000), number), synced: numbers.chance(30))
+      if numbers.chance(20) { try store.put("single", RecordedStore.bytes(100_000, number)) }
+      if numbers.chance(10) { try store.remove("k\(numbers.below(90))") }
+      if numbers.chance(30) { store.upkeep() }
+    }
+    if numbers.chance(30) { try store.reopen() }
+    try store.put("last", RecordedStore.bytes(30_000, 200), synced: true)
+  }
+
   static let entries = CrashWorkload(
     "entries", summary: "puts into a store with a limit of entries",
     options: StoreOptions(byteBudget: 1 << 20, entryBudget: 5)

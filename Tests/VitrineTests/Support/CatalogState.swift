@@ -10,6 +10,7 @@ struct CatalogState: Equatable {
   struct Key: Hashable {
     let hash: KeyHash
     let place: Place
+    /// Without the uses, which each process counts for itself.
     let flags: UInt64
   }
 
@@ -43,7 +44,8 @@ struct CatalogState: Equatable {
     for shard in 0..<KeyTable.shardCount {
       for slot in catalog.keys.copy(shard: shard) {
         let key = Key(
-          hash: slot.hash(shard: shard), place: place(slot.location), flags: slot.flags.intersection(.kept).rawValue)
+          hash: slot.hash(shard: shard), place: place(slot.location),
+          flags: slot.flags.intersection([.reference, .expires]).rawValue)
         if !keys.insert(key).inserted { faults += 1 }
       }
       var words: [UInt64] = []

@@ -1,0 +1,74 @@
+/// The fate of the live records of a segment whose space is taken back. After S3-FIFO (Yang et al., SOSP 2023), with
+/// segments in place of entries: an entry of probation that was used goes to main, and a used one of main gets another
+/// turn. `Docs/Eviction.md` has the reasons.
+struct CleaningPlan {
+  /// A segment whose space is taken back.
+  struct Victim {
+    /// Bytes written to the segment.
+    let byteCount: Int
+    let isMain: Bool
+    /// It is emptied for its dead bytes, though its turn has not come.
+    let isSparse: Bool
+    let isSingle: Bool
+  }
+
+  /// A live record of the victim.
+  struct Item {
+    /// At most 3.
+    let uses: Int
+    /// Bytes of its head and payload, as far as they are live.
+    let byteCount: Int
+    /// False if its own key is gone, and other keys use its payload.
+    let hasKey: Bool
+  }
+
+  /// The segment stays, at the end of main.
+  let isQueuedAgain: Bool
+  /// Indices of the items to copy, the most useful first, and of those to drop. Empty if the segment stays.
+  let copies: [Int]
+  let drops: [Int]
+
+  /// The share of the live bytes above which probation gives back space before main.
+  static let probationShare = 0.10
+  /// The live share below which a segment is emptied for its dead bytes.
+  static let sparseShare = 0.5
+  /// The share of used bytes from which a whole segment is queued again.
+  private static let queuedShare = (main: 0.5, probation: 0.7)
+  /// Uses for each byte, as a multiple of the average, from which a record is copied.
+  private static let copiedDensity = 1.4
+
+  /// `usesPerByte`: the average of recent victims. Without `mayStay`, the segment is not queued again.
+  init(_ victim: Victim, _ items: [Item], usesPerByte: Double, mayStay: Bool = true) {
+    isQueuedAgain = mayStay && !victim.isSparse && CleaningPlan.staysWhole(victim, items, usesPerByte)
+    if isQueuedAgain {
+      (copies, drops) = ([], [])
+      return
+    }
+    func isCopied(_ item: Item) -> Bool {
+      if victim.isSparse || !item.hasKey { return true }
+      return item.uses > 0 && !victim.isSingle
+        && Double(item.uses) >= CleaningPlan.copiedDensity * usesPerByte * Double(item.byteCount)
+    }
+    func value(_ item: Item) -> Double {
+      if !item.hasKey { return .infinity }
+      return Double(item.uses + (victim.isSparse ? 1 : 0)) / Double(max(1, item.byteCount))
+    }
+    copies = items.indices.filter { isCopied(items[$0]) }
+      .sorted { (value(items[$0]), $1) > (value(items[$1]), $0) }
+    drops = items.indices.filter { !isCopied(items[$0]) }
+  }
+
+  private static func staysWhole(_ victim: Victim, _ items: [Item], _ usesPerByte: Double) -> Bool {
+    if victim.isSingle {
+      guard let item = items.first, item.hasKey, item.uses > 0 else { return false }
+      return Double(item.uses) >= usesPerByte * Double(item.byteCount)
+    }
+    let used = items.reduce(0) { $0 + ($1.hasKey && $1.uses > 0 ? $1.byteCount : 0) }
+    let share = victim.isMain ? queuedShare.main : queuedShare.probation
+    return used > 0 && Double(used) >= share * Double(victim.byteCount)
+  }
+
+  /// The uses that an item keeps when it is copied or its segment is queued again. An item of probation spends all of
+  /// its uses, one of main spends one, so no segment stays for ever.
+  static func remainingUses(_ uses: Int, isMain: Bool) -> Int { isMain ? max(0, uses - 1) : 0 }
+}

@@ -1,0 +1,342 @@
+/// Takes back the space of whole segments: drops the entries that the policy would soon drop, and copies the rest. It is
+/// eviction and compaction at once, so a full store writes nearly nothing twice. ``CleaningPlan`` decides.
+final class SegmentCleaner: StorePart {
+  let context: StoreContext
+  private let gate: WriteGate
+  private let meters: Meters
+  private let expirer: Expirer
+  private let evictor: Evictor
+  private let compactor: Compactor
+  private let retirement: SegmentRetirement
+
+  init(
+    _ context: StoreContext, gate: WriteGate, meters: Meters, expirer: Expirer, evictor: Evictor, compactor: Compactor,
+    retirement: SegmentRetirement
+  ) {
+    self.context = context
+    self.gate = gate
+    self.meters = meters
+    self.expirer = expirer
+    self.evictor = evictor
+    self.compactor = compactor
+    self.retirement = retirement
+  }
+
+  struct Step {
+    var removedCount = 0
+    /// False if no segment has changed: then another step would find the same.
+    var hasProgressed = false
+  }
+
+  /// A live record of a victim, and its entry if its own key is live.
+  private struct Item {
+    let record: LiveRecord
+    let slot: KeySlot?
+    let byteCount: Int
+
+    var plain: CleaningPlan.Item {
+      CleaningPlan.Item(uses: slot?.uses ?? 0, byteCount: byteCount, hasKey: slot != nil)
+    }
+    var victim: Victim? {
+      guard let slot, let key = record.key else { return nil }
+      return Victim(hash: key, stamp: slot.stamp, location: record.location)
+    }
+  }
+
+  /// The most segments that are queued again while one request for room is served. Gets may add uses as fast as the
+  /// turns of segments spend them.
+  private static let mostQueuedAgain = 16
+  /// The most segments of which none can be emptied that one step tries.
+  private static let mostTries = 4
+
+  /// Takes back the space of one segment, or queues it again. Expired entries go first. Evicts at most `most` bytes, or
+  /// one entry more, and subtracts the bytes evicted. `queuedCount` counts the segments queued again in one request.
+  func clean(
+    most: inout Int, queuedCount: inout Int, _ upkeep: borrowing UpkeepLock.Held
+  ) throws(StoreError) -> Step {
+    var step = Step()
+    try gate.requireWritable(closing: true)
+    // Rewriting existing entries must not evict others, and failed-sync recovery works from a list of locations.
+    if gate.mistrustsEarlierRecords { return step }
+    let expired = try expirer.expire(count: .max, byteCount: .max, lookingAt: Expirer.mostLooks, upkeep)
+    step.removedCount = expired.removedCount
+    if step.removedCount > 0 {
+      step.hasProgressed = true
+      return step
+    }
+    for _ in 0..<SegmentCleaner.mostTries {
+      guard let (segment, victim) = try nextVictim(upkeep) else { return step }
+      step = try empty(segment, victim, most: &most, queuedCount: &queuedCount, upkeep)
+      if step.hasProgressed { return step }
+      // Its payloads are needed and find no room elsewhere, or its file cannot be opened now.
+      commitLock.withLock { held in held.state.postpone(segment) }
+    }
+    return step
+  }
+
+  private func empty(
+    _ segment: Segment, _ victim: CleaningPlan.Victim, most: inout Int, queuedCount: inout Int,
+    _ upkeep: borrowing UpkeepLock.Held
+  ) throws(StoreError) -> Step {
+    var step = Step()
+    // Without its file, neither the heads can be read nor the records copied.
+    guard segment.file != nil else { return step }
+    let segmentByteCount = commitLock.withLock { held in held.state.largestSegment }
+    upkeep.state.copyBudget.fill(bytesPut: meters.bytesPut.load(ordering: .relaxed), most: segmentByteCount)
+    let items = items(of: segment)
+    if items.isEmpty {
+      step.hasProgressed = commitLock.withLock { held in held.state[segment].isDead }
+      return step
+    }
+    let mayStay = queuedCount < SegmentCleaner.mostQueuedAgain
+    let plan = plan(victim, items, mayStay: mayStay, segmentByteCount, upkeep)
+    if plan.isQueuedAgain {
+      step.hasProgressed = true
+      queuedCount += 1
+      queueAgain(segment, victim, items)
+      return step
+    }
+    var drops = plan.drops.map { items[$0] }
+    var copies: [Item] = []
+    for index in plan.copies {
+      // A sparse victim gives back more than its copies take.
+      if victim.isSparse || upkeep.state.copyBudget.take(items[index].byteCount) {
+        copies.append(items[index])
+      } else {
+        drops.append(items[index])
+      }
+    }
+    let moved = try copy(copies, of: victim, segment, upkeep)
+    if !moved.lacksFile, !victim.isSparse {
+      // Copies that found no room are dropped.
+      drops += copies.filter { $0.victim.map(isThere) ?? false }
+    }
+    if most < .max { drops = drops.filter { $0.victim == nil } + fitting(drops.filter { $0.victim != nil }, &most) }
+    let dropped = drops.compactMap(\.victim)
+    if !victim.isMain { remember(dropped) }
+    step.removedCount = try evictor.evict(dropped, upkeep)
+    let rescued = try rescueShared(drops, segment, upkeep)
+    try retirement.retireDeadSegments(upkeep)
+    step.hasProgressed = step.removedCount > 0 || moved.hasChanged || rescued.hasChanged
+    return step
+  }
+
+  /// Chooses the segment to empty: the one with the most dead bytes if less than half of it lives, else the next in the
+  /// order of its queue. If all records are in open segments, those are sealed.
+  private func nextVictim(
+    _ upkeep: borrowing UpkeepLock.Held
+  ) throws(StoreError) -> (Segment, CleaningPlan.Victim)? {
+    if let found = commitLock.withLock({ held in held.state.nextVictim() }) { return found }
+    try retirement.sealOpenSegments(upkeep) { $0.fill.tail > SegmentHeader.byteCount }
+    return commitLock.withLock { held in held.state.nextVictim() }
+  }
+
+  private func plan(
+    _ victim: CleaningPlan.Victim, _ items: [Item], mayStay: Bool, _ segmentByteCount: Int,
+    _ upkeep: borrowing UpkeepLock.Held
+  ) -> CleaningPlan {
+    let plain = items.map(\.plain)
+    if !victim.isSparse {
+      upkeep.state.copyBudget.note(
+        uses: plain.reduce(0) { $0 + $1.uses }, byteCount: plain.reduce(0) { $0 + $1.byteCount },
+        segmentByteCount: segmentByteCount)
+    }
+    return CleaningPlan(victim, plain, usesPerByte: upkeep.state.copyBudget.usesPerByte, mayStay: mayStay)
+  }
+
+  private func queueAgain(_ segment: Segment, _ victim: CleaningPlan.Victim, _ items: [Item]) {
+    for item in items { spendUses(item, victim) }
+    commitLock.withLock { held in held.state.queueAgain(segment) }
+  }
+
+  /// Copies records to main.
+  private func copy(
+    _ items: [Item], of victim: CleaningPlan.Victim, _ segment: Segment, _ upkeep: borrowing UpkeepLock.Held
+  ) throws(StoreError) -> CompactionStep {
+    if !victim.isSparse {
+      for item in items { spendUses(item, victim) }
+    }
+    return try compactor.moveAway(
+      items.map(\.record).sorted { $0.location.bits < $1.location.bits }, from: segment, upkeep)
+  }
+
+  private func spendUses(_ item: Item, _ victim: CleaningPlan.Victim) {
+    guard let key = item.record.key, let slot = item.slot else { return }
+    let left = CleaningPlan.remainingUses(slot.uses, isMain: victim.isMain)
+    catalog.keys.set(uses: left, key, item.record.location)
+  }
+
+  /// Returns the first items of at most `most` bytes together, or the first one. Subtracts their bytes.
+  private func fitting(_ items: [Item], _ most: inout Int) -> [Item] {
+    var fitting: [Item] = []
+    for item in items where fitting.isEmpty || item.byteCount <= most {
+      fitting.append(item)
+      most = max(0, most - item.byteCount)
+    }
+    return fitting
+  }
+
+  private func remember(_ dropped: [Victim]) {
+    commitLock.withLock { held in
+      held.state.ghost.fit(entryCount: held.state.index.keyCount)
+      for victim in dropped { held.state.ghost.note(victim.hash) }
+    }
+  }
+
+  /// Copies the payloads of dropped entries that other keys use.
+  private func rescueShared(
+    _ drops: [Item], _ segment: Segment, _ upkeep: borrowing UpkeepLock.Held
+  ) throws(StoreError) -> CompactionStep {
+    let shared = drops.compactMap { item -> LiveRecord? in
+      guard let content = item.record.content, item.victim.map({ !isThere($0) }) ?? true,
+        catalog.contents.has(content, item.record.location)
+      else { return nil }
+      return LiveRecord(location: item.record.location, key: nil, content: content)
+    }
+    return try compactor.moveAway(shared, from: segment, upkeep)
+  }
+
+  private func isThere(_ victim: Victim) -> Bool { catalog.keys.find(victim.hash, victim.location) }
+
+  // MARK: The records of a segment
+
+  /// The live records of a segment in the order of their offsets. Reads the head of each record. A segment with a
+  /// damaged head costs a pass over the index.
+  private func items(of segment: Segment) -> [Item] {
+    if let items = walk(segment) { return items }
+    return catalog.liveRecords(in: [segment.slot]).sorted { $0.location.bits < $1.location.bits }.map { record in
+      let header = catalog.record(at: record.location, checks: true)?.header
+      return item(record, headUnits: header?.headUnits ?? 0, payloadUnits: header?.payloadUnits ?? 0)
+    }
+  }
+
+  /// Goes from record to record. A place without a record may be room of a body that was abandoned. Returns nil if this
+  /// does not find all that live.
+  private func walk(_ segment: Segment) -> [Item]? {
+    let end = commitLock.withLock { held in held.state[segment].fill.tail }
+    var items: [Item] = []
+    var found = 0
+    var gaps = 0
+    var offset = SegmentHeader.byteCount
+    while offset < end, gaps < SegmentCleaner.mostGaps {
+      let location = Location(slot: segment.slot, offset: offset)
+      guard let view = catalog.record(at: location, checks: true) else {
+        offset += Unit.byteCount
+        gaps += 1
+        continue
+      }
+      let header = view.header
+      var record = LiveRecord(location: location, key: nil, content: nil)
+      let key = catalog.hash(of: view)
+      if catalog.keys.find(key, location) { record.key = key }
+      let content = catalog.hasher.content(header.digest)
+      if header.carriesPayload, catalog.contents.has(content, location) { record.content = content }
+      found += (record.key == nil ? 0 : 1) + (record.content == nil ? 0 : 1)
+      if record.key != nil || record.content != nil {
+        items.append(item(record, headUnits: header.headUnits, payloadUnits: header.payloadUnits))
+      }
+      offset += header.byteCount
+    }
+    // Records may have died meanwhile, so the account is read last.
+    return found >= commitLock.withLock { held in held.state[segment].live.count } ? items : nil
+  }
+
+  /// Places of 64 bytes without a record that are looked at. Beyond that, a pass over the index costs less.
+  private static let mostGaps = 4096
+
+  private func item(_ record: LiveRecord, headUnits: Int, payloadUnits: Int) -> Item {
+    let slot = record.key.flatMap { catalog.keys.withEntry($0, record.location) { $0 } }
+    let units = (slot == nil ? 0 : headUnits) + (record.content == nil ? 0 : payloadUnits)
+    return Item(record: record, slot: slot, byteCount: units * Unit.byteCount)
+  }
+}
+
+extension CommitState {
+  /// The segment whose space is taken back next.
+  func nextVictim() -> (Segment, CleaningPlan.Victim)? {
+    var sparsest: (segment: Segment, deadByteCount: Int)?
+    var next: (main: Segment?, probation: Segment?)
+    var live = (all: 0, probation: 0)
+    for case let segment? in index.segments.all where index.segments[segment].live.count > 0 {
+      let account = index.segments[segment]
+      // Of a single record only the payload lives, for an entry in another segment. A copy would gain nothing.
+      if account.stream == .single, account.live.count == 1 { continue }
+      let isMain = segmentQueue.isMain(segment.id, account.stream)
+      let liveByteCount = account.live.units * Unit.byteCount
+      live.all += liveByteCount
+      if !isMain { live.probation += liveByteCount }
+      guard account.isSettled else { continue }
+      let byteCount = account.fill.tail - SegmentHeader.byteCount
+      let dead = byteCount - liveByteCount - account.live.boundUnits * Unit.byteCount
+      if account.stream != .single, Double(byteCount - dead) < CleaningPlan.sparseShare * Double(byteCount),
+        dead > sparsest?.deadByteCount ?? 0, byteCount - dead <= roomForCopies(account.stream.copies)
+      {
+        sparsest = (segment, dead)
+      }
+      func isNext(_ other: Segment?) -> Bool {
+        other.map { segmentQueue.rank(segment.id) < segmentQueue.rank($0.id) } ?? true
+      }
+      if isMain {
+        if isNext(next.main) { next.main = segment }
+      } else if isNext(next.probation) {
+        next.probation = segment
+      }
+    }
+    if let sparsest { return (sparsest.segment, victim(sparsest.segment, isSparse: true)) }
+    let takesProbation = Double(live.probation) > CleaningPlan.probationShare * Double(live.all)
+    let chosen = takesProbation ? next.probation ?? next.main : next.main ?? next.probation
+    return chosen.map { ($0, victim($0, isSparse: false)) }
+  }
+
+  /// Bytes of records that find room in the open segment of a stream, or in a spare.
+  private func roomForCopies(_ stream: StreamKind) -> Int {
+    let spare = writable.spares.map { index.segments[$0].byteCount - SegmentHeader.byteCount }.max() ?? 0
+    return max(spare, writable[stream].map { index.segments[$0].byteCount - index.segments[$0].fill.tail } ?? 0)
+  }
+
+  private func victim(_ segment: Segment, isSparse: Bool) -> CleaningPlan.Victim {
+    let account = index.segments[segment]
+    return CleaningPlan.Victim(
+      byteCount: account.fill.tail - SegmentHeader.byteCount, isMain: segmentQueue.isMain(segment.id, account.stream),
+      isSparse: isSparse, isSingle: account.stream == .single)
+  }
+
+  /// Puts a segment that cannot be emptied now behind all others of its queue.
+  mutating func postpone(_ segment: Segment) {
+    let next = index.nextSegment
+    segmentQueue.enqueue(segment.id, before: next)
+  }
+
+  /// Puts a segment at the end of main. The next checkpoint keeps that it belongs there, but not of a single record.
+  mutating func queueAgain(_ segment: Segment) {
+    let next = index.nextSegment
+    let stream = index.segments[segment].stream
+    if stream == .single {
+      segmentQueue.enqueueInMain(single: segment.id, before: next)
+    } else {
+      segmentQueue.enqueue(segment.id, before: next)
+      index.segments[segment].set(stream: stream.copies)
+    }
+  }
+
+  /// The stream for a new record of a key. An overwrite stays in probation or main as the record that it replaces. A key
+  /// that probation has dropped lately goes to main.
+  mutating func stream(_ stream: StreamKind, of key: KeyHash) -> StreamKind {
+    guard hasReturnedStreams else { return stream }
+    if let location = index.keys.location(of: key), let segment = index.segment(location.slot) {
+      return segmentQueue.isMain(segment.id, index.segments[segment].stream) ? stream.returned : stream
+    }
+    return ghost.take(key) ? stream.returned : stream
+  }
+}
+
+extension StreamKind {
+  /// The stream for new records of main. Copies have streams of their own: their record numbers are lower than the first
+  /// number of a segment that takes new records.
+  fileprivate var returned: StreamKind {
+    switch self {
+    case .bitmaps, .mainBitmaps, .returnedBitmaps: .returnedBitmaps
+    case .originals, .mainOriginals, .returnedOriginals, .single, .spare: .returnedOriginals
+    }
+  }
+}
