@@ -103,12 +103,7 @@ final class Compactor: StorePart {
       $0.deadByteCount > 0 && Double($0.deadByteCount) >= leastDead * Double($0.byteCount)
         && catalog.segments.id($0.slot) < end
     }
-    let spare = held.state.writable.spares.map { held.state[$0].byteCount - SegmentHeader.byteCount }.max() ?? 0
-    return CompactionPlan(loads) { stream in
-      // Only one room is counted, since the record that does not fit at the end of the first may divide them in any
-      // way.
-      max(spare, held.state.writable[stream].map { held.state[$0].byteCount - held.state[$0].fill.tail } ?? 0)
-    }
+    return CompactionPlan(loads) { stream in held.state.roomForCopies(stream) }
   }
 
   private struct Copy {

@@ -164,49 +164,45 @@ final class Evictor: StorePart {
   /// once for each frame. Returns the number of entries evicted.
   @discardableResult
   func evict(_ victims: [Victim]) throws(StoreError) -> Int {
-    try evict(victims) { catalog.keys.find($0.hash, $0.location) ? $0.location : nil }
+    try evict(victims, closing: false, at: placeIfFound) { () throws(StoreError) in try checkpointer.makeLogRoom() }
+  }
+
+  /// The same for a thread that holds the upkeep lock, also while the store is being closed.
+  func evict(_ victims: [Victim], _ upkeep: borrowing UpkeepLock.Held) throws(StoreError) -> Int {
+    try evict(victims, closing: true, at: placeIfFound) { () throws(StoreError) in
+      try checkpointer.writeCheckpoint(upkeep)
+    }
   }
 
   /// Evicts entries at any place in the policy's order, unless they were used since they were found. Takes the commit
   /// lock once for each frame. Returns the number of entries evicted.
   func evictUnused(_ victims: [Victim]) throws(StoreError) -> Int {
-    try evict(victims) { catalog.keys.location(of: $0.hash, stamp: $0.stamp) }
-  }
-
-  /// Evicts entries that are still where they were found. Returns the number of entries evicted.
-  func evict(_ victims: [Victim], _ upkeep: borrowing UpkeepLock.Held) throws(StoreError) -> Int {
-    var rest = victims[...]
-    var gone = 0
-    while !rest.isEmpty {
-      let part = Array(rest.prefix(mostEvictions))
-      let heads = readAhead.readAhead(part.map { ($0.hash, $0.location) })
-      let outcome = try commits.locked(with: heads) { held throws(StoreError) in
-        try gate.requireWritable(closing: true)
-        return try evict(part, held) { catalog.keys.find($0.hash, $0.location) ? $0.location : nil }
-      }
-      switch outcome {
-      case .needsCheckpoint: try checkpointer.writeCheckpoint(upkeep)
-      case .evicted(let count, _):
-        gone += count
-        rest = rest.dropFirst(part.count)
-      case .none: rest = rest.dropFirst(part.count)
-      }
+    try evict(victims, closing: false) {
+      catalog.keys.location(of: $0.hash, stamp: $0.stamp)
+    } makeLogRoom: { () throws(StoreError) in
+      try checkpointer.makeLogRoom()
     }
-    return gone
   }
 
-  private func evict(_ victims: [Victim], at location: (Victim) -> Location?) throws(StoreError) -> Int {
+  private func placeIfFound(_ victim: Victim) -> Location? {
+    catalog.keys.find(victim.hash, victim.location) ? victim.location : nil
+  }
+
+  private func evict(
+    _ victims: [Victim], closing: Bool, at location: (Victim) -> Location?,
+    makeLogRoom: () throws(StoreError) -> Void
+  ) throws(StoreError) -> Int {
     var rest = victims[...]
     var gone = 0
     while !rest.isEmpty {
       let part = Array(rest.prefix(mostEvictions))
       let heads = readAhead.readAhead(part.map { ($0.hash, $0.location) })
       let outcome = try commits.locked(with: heads) { held throws(StoreError) in
-        try gate.requireWritable()
+        try gate.requireWritable(closing: closing)
         return try evict(part, held, at: location)
       }
       switch outcome {
-      case .needsCheckpoint: try checkpointer.makeLogRoom()
+      case .needsCheckpoint: try makeLogRoom()
       case .evicted(let count, _):
         gone += count
         rest = rest.dropFirst(part.count)

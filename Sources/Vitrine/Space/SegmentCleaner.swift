@@ -206,7 +206,7 @@ final class SegmentCleaner: StorePart {
     if let items = walk(segment) { return items }
     return catalog.liveRecords(in: [segment.slot]).sorted { $0.location.bits < $1.location.bits }.map { record in
       let header = catalog.record(at: record.location, checks: true)?.header
-      return item(record, headUnits: header?.headUnits ?? 0, payloadUnits: header?.payloadUnits ?? 0)
+      return item(record, record.key.flatMap { slot($0, record.location) }, header)
     }
   }
 
@@ -226,14 +226,14 @@ final class SegmentCleaner: StorePart {
         continue
       }
       let header = view.header
-      var record = LiveRecord(location: location, key: nil, content: nil)
       let key = catalog.hash(of: view)
-      if catalog.keys.find(key, location) { record.key = key }
+      let slot = slot(key, location)
+      var record = LiveRecord(location: location, key: slot == nil ? nil : key, content: nil)
       let content = catalog.hasher.content(header.digest)
       if header.carriesPayload, catalog.contents.has(content, location) { record.content = content }
       found += (record.key == nil ? 0 : 1) + (record.content == nil ? 0 : 1)
       if record.key != nil || record.content != nil {
-        items.append(item(record, headUnits: header.headUnits, payloadUnits: header.payloadUnits))
+        items.append(item(record, slot, header))
       }
       offset += header.byteCount
     }
@@ -244,9 +244,11 @@ final class SegmentCleaner: StorePart {
   /// Places of 64 bytes without a record that are looked at. Beyond that, a pass over the index costs less.
   private static let mostGaps = 4096
 
-  private func item(_ record: LiveRecord, headUnits: Int, payloadUnits: Int) -> Item {
-    let slot = record.key.flatMap { catalog.keys.withEntry($0, record.location) { $0 } }
-    let units = (slot == nil ? 0 : headUnits) + (record.content == nil ? 0 : payloadUnits)
+  private func slot(_ key: KeyHash, _ location: Location) -> KeySlot? { catalog.keys.withEntry(key, location) { $0 } }
+
+  /// Without a header, the size is unknown.
+  private func item(_ record: LiveRecord, _ slot: KeySlot?, _ header: RecordHeader?) -> Item {
+    let units = (slot == nil ? 0 : header?.headUnits ?? 0) + (record.content == nil ? 0 : header?.payloadUnits ?? 0)
     return Item(record: record, slot: slot, byteCount: units * Unit.byteCount)
   }
 }
@@ -259,7 +261,8 @@ extension CommitState {
     var live = (all: 0, probation: 0)
     for case let segment? in index.segments.all where index.segments[segment].live.count > 0 {
       let account = index.segments[segment]
-      // Of a single record only the payload lives, for an entry in another segment. A copy would gain nothing.
+      // The segment holds a single record, and only an entry in another segment uses its payload. A copy would gain
+      // nothing.
       if account.stream == .single, account.live.count == 1 { continue }
       let isMain = segmentQueue.isMain(segment.id, account.stream)
       let liveByteCount = account.live.units * Unit.byteCount
@@ -286,12 +289,6 @@ extension CommitState {
     let takesProbation = Double(live.probation) > CleaningPlan.probationShare * Double(live.all)
     let chosen = takesProbation ? next.probation ?? next.main : next.main ?? next.probation
     return chosen.map { ($0, victim($0, isSparse: false)) }
-  }
-
-  /// Bytes of records that find room in the open segment of a stream, or in a spare.
-  private func roomForCopies(_ stream: StreamKind) -> Int {
-    let spare = writable.spares.map { index.segments[$0].byteCount - SegmentHeader.byteCount }.max() ?? 0
-    return max(spare, writable[stream].map { index.segments[$0].byteCount - index.segments[$0].fill.tail } ?? 0)
   }
 
   private func victim(_ segment: Segment, isSparse: Bool) -> CleaningPlan.Victim {

@@ -39,6 +39,13 @@ extension CommitState {
     writable.spares.first { index.segments[$0].byteCount >= byteCount }
   }
 
+  /// Bytes of copies that find room in the open segment of a stream, or in a spare. Only one room is counted, since the
+  /// record that does not fit at the end of the first may divide them in any way.
+  func roomForCopies(_ stream: StreamKind) -> Int {
+    let spare = writable.spares.map { index.segments[$0].byteCount - SegmentHeader.byteCount }.max() ?? 0
+    return max(spare, writable[stream].map { index.segments[$0].byteCount - index.segments[$0].fill.tail } ?? 0)
+  }
+
   /// Spares of the ordinary size. A larger one takes no ordinary records: as an open segment it would take room that
   /// batches and large records need.
   var ordinarySpares: [Segment] {

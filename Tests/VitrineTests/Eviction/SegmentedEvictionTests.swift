@@ -9,12 +9,8 @@ import Testing
 
   init() { world = TestWorld(fileSystem: disk) }
 
-  private func open(_ policy: EvictionPolicy = .s3fifo, _ change: (inout StoreOptions) -> Void = { _ in }) throws
-    -> CacheStore
-  {
-    var options = StoreOptions(byteBudget: 16 << 20, policy: policy)
-    change(&options)
-    return try world.open("store", options)
+  private func open(_ policy: EvictionPolicy = .s3fifo) throws -> CacheStore {
+    try world.open("store", StoreOptions(byteBudget: 16 << 20, policy: policy))
   }
 
   /// Entries of 10,000 bytes that do not compress.
