@@ -27,7 +27,7 @@ enum CheckpointSeeds {
     for moment in SmallStore.shared.moments {
       for (path, bytes) in moment.files where path.hasSuffix(".checkpoint") && bytes.contains(where: { $0 != 0 }) {
         let short = shortened(bytes)
-        seeds += [[0] + short, [1] + short, [0] + withOneUnitMore(short)]
+        seeds += [[0] + short, [1] + short, [0] + withOneUnitMore(short), [0] + ofAnEarlierBuild(short)]
         for count: UInt64 in [10_000_000, (1 << 32) - 1, 1 << 38, 1 << 63] { seeds += hostile(short, count) }
       }
     }
@@ -39,6 +39,13 @@ enum CheckpointSeeds {
     var bytes = short
     let liveUnits = used + CheckpointHeader.blockHeaderByteCount + 5 * 8
     Seal.put(Seal.word(bytes, liveUnits) + 1, &bytes, at: liveUnits)
+    return bytes
+  }
+
+  /// Without the checksum of the first sector.
+  private static func ofAnEarlierBuild(_ short: [UInt8]) -> [UInt8] {
+    var bytes = short
+    Seal.put(0, &bytes, at: 160)
     return bytes
   }
 

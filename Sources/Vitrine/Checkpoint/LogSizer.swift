@@ -5,8 +5,8 @@
 /// Files grow by allocation, never by filling with zeros, and only inside the budget. If the disk is full, they stay as
 /// they are.
 ///
-/// A free file may be found with its old or with its new length. An opening allocates the blocks that a crash has taken
-/// from a long file, so a growth needs no sync. Before a cut nothing needs a sync either: an opening that cannot read the
+/// A free file may be found with its old or with its new length. An opening cuts a free file to the blocks that a crash
+/// has left it, so a growth needs no sync. Before a cut nothing needs a sync either: an opening that cannot read the
 /// newest checkpoint finds that the log of the older one does not reach it.
 final class LogSizer: StorePart {
   let context: StoreContext

@@ -90,13 +90,18 @@ struct Adoption {
         let replayed = (isWhole ? found?.header : nil).flatMap { header in
           isNeeded(header) && !(isEmptyTail && header.use == loaded.end.use) ? header : nil
         }
-        // A crash while the file grew may have left it without blocks. On a full disk it is as long as its blocks.
+        // A crash while the file grew may have left it without blocks. A free file is cut to the length that its blocks
+        // allow: its growth may have had the room of a segment that is there again, as an orphan.
         let allocated = try file.status().allocatedByteCount
         if folders.wal.promisesAllocation, allocated < byteCount {
+          if replayed == nil {
+            byteCount = max(CacheFormat.newWALFile, allocated / 4096 * 4096)
+            try file.truncate(to: byteCount)
+          }
           do throws(SystemError) {
             try file.allocate(byteCount: byteCount)
           } catch {
-            if replayed == nil { byteCount = min(byteCount, max(CacheFormat.newWALFile, allocated / 4096 * 4096)) }
+            // On a full disk, a file keeps the blocks that it has.
           }
         }
         let log = LogFile(name: name, file: file, byteCount: byteCount, isMapped: folders.wal.promisesAllocation)
