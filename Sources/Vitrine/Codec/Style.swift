@@ -22,8 +22,15 @@ public struct Style: Sendable {
   }
 
   static func tag(of bytes: [UInt8]) -> UInt16 {
-    bytes.withUnsafeBytes { UInt16(truncatingIfNeeded: Checksum.of($0, seed: 0x5354_594C)) }
+    bytes.withUnsafeBytes { UInt16(truncatingIfNeeded: Checksum.of($0, seed: tagSeed)) }
   }
+
+  /// Four other bits of the hash behind the tag: 1 to 15. Styles with different marks differ.
+  static func mark(of bytes: UnsafeRawBufferPointer) -> UInt64 {
+    1 + (Checksum.of(bytes, seed: tagSeed) >> 16 & 0xFFFF) % 15
+  }
+
+  private static let tagSeed: UInt64 = 0x5354_594C
 
   static func isValid(_ bytes: some Collection<UInt8>) -> Bool {
     (1...255).contains(bytes.count) && bytes.allSatisfy { $0 > 0x20 && $0 < 0x7F }

@@ -54,17 +54,21 @@ extension Catalog {
   func pinRecord(
     _ url: UnsafeRawBufferPointer, _ style: UnsafeRawBufferPointer, _ hash: KeyHash
   ) -> (KeySlot, Pin)? {
-    var skip = 0
-    while let (slot, pin) = keys.find(
-      hash, skip: skip, counts: false, { slot in (slot, self.segments.pin(slot.location.slot)) })
-    {
+    var passed = PassedEntries()
+    while let (slot, pin) = pinEntry(hash, besides: passed) {
       if let view = record(at: slot.location, checks: true), view.has(url: url, style: style) {
         return (slot, pin)
       }
       pin.release()
-      skip += 1
+      passed.add(slot.location)
     }
     return nil
+  }
+
+  /// Returns the first entry that the hash fits and that was not passed, and a pin on its record. The pin is taken under
+  /// the shard's lock.
+  func pinEntry(_ hash: KeyHash, besides passed: PassedEntries) -> (KeySlot, Pin)? {
+    keys.find(hash, besides: passed) { slot in (slot, segments.pin(slot.location.slot)) }
   }
 
   /// Returns the blob after the first `skip` candidates for a hash. The pin on its segment is taken under the shard's

@@ -1,6 +1,6 @@
 /// An entry of the key table: 16 bytes.
 ///
-/// `word0`: location (38 bits), flags (10), style tag (16). `word1`: URL tag (32), stamp (32) of its last use, or of
+/// `word0`: location (38 bits), flags (6), style mark (4), style tag (16). `word1`: URL tag (32), stamp (32) of its last use, or of
 /// its put where the policy does not count uses. A `word0` of zero is an empty place.
 package struct KeySlot: Sendable {
   package var word0: UInt64
@@ -33,7 +33,7 @@ package struct KeySlot: Sendable {
     self.word1 = word1
   }
   @inline(__always) package var location: Location { Location(bits: word0 & Location.mask) }
-  @inline(__always) package var flags: Flags { Flags(rawValue: word0 >> 38 & 0x3FF) }
+  @inline(__always) package var flags: Flags { Flags(rawValue: word0 >> 38 & 0x3F) }
   /// The entry without the flags that hold for this opening only.
   package var kept: KeySlot {
     KeySlot(word0: word0 & ~(0x3FF << 38) | flags.intersection(.kept).rawValue << 38, word1: word1)
@@ -42,6 +42,12 @@ package struct KeySlot: Sendable {
   @inline(__always) var uses: Int {
     get { Int(word0 >> 40 & 3) }
     set { word0 = word0 & ~(3 << 40) | UInt64(min(newValue, 3)) << 40 }
+  }
+  /// The mark of the style (``Style/mark(of:)``); 0 if unknown. Checkpoints do not keep it: a lookup that meets the entry
+  /// and means another notes it again.
+  @inline(__always) var styleMark: UInt64 {
+    get { word0 >> 44 & 0xF }
+    set { word0 = word0 & ~(0xF << 44) | newValue << 44 }
   }
   @inline(__always) mutating func addUse() { if word0 >> 40 & 3 != 3 { word0 += 1 << 40 } }
   @inline(__always) var isEmpty: Bool { word0 == 0 }

@@ -9,6 +9,17 @@ extension KeyTable {
     }
   }
 
+  /// Undoes the use that a counted lookup has noted, because the entry turned out to be another key's. `found` is the
+  /// entry as the lookup returned it. Does nothing if it was moved, replaced or removed.
+  func takeBackUse(_ hash: KeyHash, _ found: KeySlot) {
+    withShard(hash.shard) { shard in
+      // An older stamp may have been lifted meanwhile.
+      guard let slot = slot(of: hash, found.location, shard), clock.now &- found.stamp < 1 << 30 else { return }
+      slot.pointee.stamp = found.stamp
+      if countsUses { slot.pointee.uses = found.uses }
+    }
+  }
+
   /// Returns the location of the entry that was last used at `stamp`; nil if it was used since, or removed.
   package func location(of hash: KeyHash, stamp: UInt32) -> Location? {
     withShard(hash.shard) { shard in slot(of: hash, shard) { $0.stamp == stamp }?.pointee.location }

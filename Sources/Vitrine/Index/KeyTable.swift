@@ -100,19 +100,15 @@ package final class KeyTable: @unchecked Sendable {
 
   // MARK: Looking up
 
-  /// Calls `body` with the `skip`-th entry that the hash fits, under the shard's lock; nil if there is none. With
-  /// `counts`, counts a hit or a miss, and notes the use if ``stampsAtOnce(_:isAsked:)``.
+  /// Calls `body` with the first entry that the hash fits, under the shard's lock; nil if there is none. With `counts`,
+  /// counts a hit or a miss, and notes the use if ``stampsAtOnce(_:isAsked:)``.
+  /// An entry whose mark shows that it is not of the `style` does not fit.
   @inline(__always)
   package func find<R>(
-    _ hash: KeyHash, skip: Int = 0, counts: Bool, isAsked: Bool = false, _ body: (KeySlot) -> R
+    _ hash: KeyHash, style: UnsafeRawBufferPointer? = nil, counts: Bool, isAsked: Bool = false, _ body: (KeySlot) -> R
   ) -> R? {
     withShard(hash.shard) { shard in
-      var left = skip
-      let found = slot(of: hash, shard) { _ in
-        left -= 1
-        return left < 0
-      }
-      guard let found else {
+      guard let found = firstSlot(of: hash, style, shard) else {
         if counts { shard.pointee.misses &+= 1 }
         return nil
       }
@@ -125,6 +121,24 @@ package final class KeyTable: @unchecked Sendable {
         }
       }
       return body(slot)
+    }
+  }
+
+  @inline(__always)
+  private func firstSlot(
+    of hash: KeyHash, _ style: UnsafeRawBufferPointer?, _ shard: UnsafeMutablePointer<Shard>
+  ) -> UnsafeMutablePointer<KeySlot>? {
+    if let place = shard.pointee.run.place(from: hash.urlTag, hash, where: { _ in true }) {
+      return shard.pointee.run.slots + place
+    }
+    return shard.pointee.crowds == nil ? nil : firstInCrowd(hash, style, shard)
+  }
+
+  /// Calls `body` with the first entry that the hash fits and that was not passed, under the shard's lock; nil if there
+  /// is none.
+  func find<R>(_ hash: KeyHash, besides passed: PassedEntries, _ body: (KeySlot) -> R) -> R? {
+    withShard(hash.shard) { shard in
+      slot(of: hash, shard) { !passed.contains($0.location) }.map { body($0.pointee) }
     }
   }
 
@@ -162,54 +176,6 @@ package final class KeyTable: @unchecked Sendable {
     withShard(hash.shard) { shard in
       shard.pointee.hits &-= 1
       shard.pointee.misses &+= 1
-    }
-  }
-
-  /// Calls `body` under the shard's lock with every entry of the URL, in all styles.
-  package func forEachStyle(_ hash: KeyHash, _ body: (KeySlot, KeyHash) -> Void) {
-    withShard(hash.shard) { shard in
-      forEachInRun(hash, shard) { body($0, $0.hash(shard: hash.shard)) }
-      shard.pointee.crowds?.forEach(ofURL: hash) { body($0.pointee, $0.pointee.hash(shard: hash.shard)) }
-    }
-  }
-
-  /// The same with the entries that an original of the URL may outdate.
-  package func forEachDependentStyle(_ hash: KeyHash, _ body: (KeySlot, KeyHash) -> Void) {
-    withShard(hash.shard) { shard in
-      forEachInRun(hash, shard) { if !$0.flags.contains(.independent) { body($0, $0.hash(shard: hash.shard)) } }
-      shard.pointee.crowds?.forEachDependent(ofURL: hash) { body($0.pointee, $0.pointee.hash(shard: hash.shard)) }
-    }
-  }
-
-  private func forEachInRun(_ hash: KeyHash, _ shard: UnsafeMutablePointer<Shard>, _ body: (KeySlot) -> Void) {
-    let run = shard.pointee.run
-    guard run.capacity > 0 else { return }
-    var place = run.home(hash.urlTag)
-    while !run.slots[place].isEmpty {
-      if run.slots[place].urlTag == hash.urlTag { body(run.slots[place]) }
-      place = run.next(place)
-    }
-  }
-
-  /// The number of the last change of a crowded URL: an entry that an original may outdate was entered, replaced or
-  /// moved. As long as it stays, the URL has no such entry but those that it had. Nil for a URL that has few styles, or
-  /// none that an original may outdate.
-  package func lastChange(_ hash: KeyHash) -> UInt64? {
-    withShard(hash.shard) { $0.pointee.crowds?.lastChange(hash) }
-  }
-
-  /// Notes that no original outdates any entry of a crowded URL, as of its last change of that number.
-  package func noteIndependence(_ hash: KeyHash, since number: UInt64) {
-    withShard(hash.shard) { $0.pointee.crowds?.noteIndependence(hash, since: number) }
-  }
-
-  /// Entries of the URL whose styles have other tags than `tag`.
-  package func styleCount(_ hash: KeyHash, without tag: UInt16) -> Int {
-    withShard(hash.shard) { shard in
-      var count = 0
-      forEachInRun(hash, shard) { if $0.styleTag != tag { count += 1 } }
-      guard let crowds = shard.pointee.crowds else { return count }
-      return count + crowds.count(ofURL: hash) - crowds.count(KeyHash(url: hash.bits, styleTag: tag))
     }
   }
 
@@ -296,6 +262,11 @@ package final class KeyTable: @unchecked Sendable {
     withShard(hash.shard) { shard in
       slot(of: hash, location, shard)?.pointee.word0 |= KeySlot.Flags.checked.rawValue << 38
     }
+  }
+
+  /// Notes the mark of an entry's style; does nothing if the entry was moved or removed.
+  func set(styleMark: UInt64, _ hash: KeyHash, _ location: Location) {
+    withShard(hash.shard) { shard in slot(of: hash, location, shard)?.pointee.styleMark = styleMark }
   }
 
   /// Notes that no original outdates an entry; does nothing when the entry has moved on.

@@ -27,6 +27,8 @@ package enum Change: Sendable, Equatable {
     package var expires: Bool
     /// No original outdates its entry. Known where the record is written, and not told by the log.
     package var isIndependent = false
+    /// The mark of its style (``Style/mark(of:)``); 0 if unknown, since the log does not tell it either.
+    var styleMark: UInt64 = 0
     private var inlineRange: (start: UInt32, count: UInt32) = (0, 0)
 
     package var headUnits: Int { Int(units.head) }

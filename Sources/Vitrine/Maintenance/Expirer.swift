@@ -171,12 +171,10 @@ final class Expirer: StorePart {
   /// rank.
   private func examine(_ hash: KeyHash, _ turn: borrowing ExpiryLock.Held, _ expired: (RecordName) -> Void) -> Int64? {
     var next: Int64?
-    var skip = 0
-    while let (slot, pin) = catalog.keys.find(
-      hash, skip: skip, counts: false, { slot in (slot, self.catalog.segments.pin(slot.location.slot)) })
-    {
+    var passed = PassedEntries()
+    while let (slot, pin) = catalog.pinEntry(hash, besides: passed) {
       defer { pin.release() }
-      skip += 1
+      passed.add(slot.location)
       guard lifetimes.limitsAge || slot.flags.contains(.expires) else { continue }
       var left = Expirer.unreadablePause
       if let header = checker.readableRecord(slot.location)?.header {

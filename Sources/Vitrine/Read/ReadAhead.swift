@@ -57,13 +57,11 @@ final class ReadAhead: StorePart {
   private func readEntry(
     _ hash: KeyHash, _ url: UnsafeRawBufferPointer, _ style: UnsafeRawBufferPointer, _ heads: HeadsAhead?
   ) -> RecordHeader? {
-    var skip = 0
-    while let (location, pin) = catalog.keys.find(
-      hash, skip: skip, counts: false, { ($0.location, self.catalog.segments.pin($0.location.slot)) })
-    {
+    var passed = PassedEntries()
+    while let (slot, pin) = catalog.pinEntry(hash, besides: passed) {
       defer { pin.release() }
-      skip += 1
-      guard let view = read(location, heads) else { continue }
+      passed.add(slot.location)
+      guard let view = read(slot.location, heads) else { continue }
       readPayload(of: view.header, heads)
       if view.has(url: url, style: style) { return view.header }
     }

@@ -59,7 +59,7 @@ final class Reader: StorePart {
     let segments = Unmanaged.passUnretained(catalog.segments)
     let keys = Unmanaged.passUnretained(catalog.keys)
     let found = keys._withUnsafeGuaranteedRef {
-      $0.find(hash, counts: counts, isAsked: source != nil) { slot in
+      $0.find(hash, style: style, counts: counts, isAsked: source != nil) { slot in
         (slot, segments._withUnsafeGuaranteedRef { $0.pin(slot.location.slot) })
       }
     }
@@ -83,23 +83,27 @@ final class Reader: StorePart {
         if drops { entryRemover.dropOutdated(hash, slot.location, sequence: sequence) }
         return Borrow(.outdated)
       }
-      if counts, !keys._withUnsafeGuaranteedRef({ $0.stampsAtOnce(slot, isAsked: source != nil) }) {
-        lifetimes._withUnsafeGuaranteedRef { $0.noteUse(hash, slot.location) }
-      }
+      let isNoted = !counts || keys._withUnsafeGuaranteedRef { $0.stampsAtOnce(slot, isAsked: source != nil) }
       if glance.carriesPayload, glance.encoding != Encoding.zstd.rawValue {
         let payload = glance.payload
         // Checked after all fields were read. Once zeros have replaced any page, the slow path decides, because it
         // knows which pages.
-        if !BusErrors.haveHappened { return Borrow(payload, of: hash, at: slot.location, pin: pin) }
+        if !BusErrors.haveHappened {
+          if !isNoted { lifetimes._withUnsafeGuaranteedRef { $0.noteUse(hash, slot.location) } }
+          return Borrow(payload, of: hash, at: slot.location, pin: pin)
+        }
       } else if !glance.carriesPayload {
         let name = glance.payloadName
         // Pins are released in reverse order, so this one is released before the payload's is taken.
         pin.release()
-        return borrowShared(name, slot, hash) ?? borrowSlowly(url, style, hash, source, counts)
+        guard let borrow = borrowShared(name, slot, hash) else {
+          return borrowSlowly(url, style, hash, source, counts, slot, nil)
+        }
+        if !isNoted { lifetimes._withUnsafeGuaranteedRef { $0.noteUse(hash, slot.location) } }
+        return borrow
       }
     }
-    pin.release()
-    return borrowSlowly(url, style, hash, source, counts)
+    return borrowSlowly(url, style, hash, source, counts, slot, pin)
   }
 
   /// Ends a borrow. Returns false if the bytes were damaged during it, because zeros have replaced some
@@ -148,42 +152,66 @@ final class Reader: StorePart {
     }
   }
 
-  /// A function of its own, so that it costs a hit no registers.
+  /// `first`: the entry that the lookup has found, before it noted a use of it. `pin`: the pin on its record, unless it
+  /// was released. A function of its own, so that it costs a hit no registers.
   @inline(never)
   private func borrowSlowly(
-    _ url: UnsafeRawBufferPointer, _ style: UnsafeRawBufferPointer, _ hash: KeyHash, _ source: Source?, _ counts: Bool
+    _ url: UnsafeRawBufferPointer, _ style: UnsafeRawBufferPointer, _ hash: KeyHash, _ source: Source?, _ counts: Bool,
+    _ first: KeySlot, _ pin: Pin?
   ) -> Borrow {
-    let borrow = search(url, style, hash, source, counts)
+    let noted = counts && catalog.keys.stampsAtOnce(first, isAsked: source != nil) ? first : nil
+    var passed = PassedEntries()
+    if let pin {
+      if isPassed(first, hash, style) { pass(first, &passed, hash, noted) }
+      pin.release()
+    }
+    let borrow = search(url, style, hash, source, counts, passed, noted: noted)
     if counts, !borrow.isFound { catalog.keys.correctHitToMiss(hash) }
     return borrow
   }
 
+  /// Returns whether a pinned entry may be trusted and is of another style. Notes the mark of that style, so that the next
+  /// lookup of a style with the same tag does not read its record.
+  private func isPassed(_ slot: KeySlot, _ hash: KeyHash, _ style: UnsafeRawBufferPointer) -> Bool {
+    guard isTrusted(slot),
+      let other = RecordGlance.otherStyle(catalog.segments.bytes(at: slot.location), than: style),
+      !BusErrors.haveHappened
+    else { return false }
+    catalog.keys.set(styleMark: Style.mark(of: other), hash, slot.location)
+    return true
+  }
+
+  /// Passes an entry of another key. If the lookup has noted a use of it, takes that back.
+  private func pass(_ slot: KeySlot, _ passed: inout PassedEntries, _ hash: KeyHash, _ noted: KeySlot?) {
+    passed.add(slot.location)
+    if let noted, noted.location == slot.location { catalog.keys.takeBackUse(hash, noted) }
+  }
+
+  /// `noted`: the entry whose use the lookup has noted.
   private func search(
-    _ url: UnsafeRawBufferPointer, _ style: UnsafeRawBufferPointer, _ hash: KeyHash, _ source: Source?, _ counts: Bool
+    _ url: UnsafeRawBufferPointer, _ style: UnsafeRawBufferPointer, _ hash: KeyHash, _ source: Source?, _ counts: Bool,
+    _ passed: consuming PassedEntries, noted: KeySlot?
   ) -> Borrow {
     // Several entries may fit the tag, and a damaged one is dropped during the search. So the search goes on until no
     // entry fits any more. A concurrent put gives a new location, which is looked at too.
     var absence = Borrow.Outcome.missing
-    var skip = 0
+    var passed = passed
     var turns = 0
     func giveUp(_ location: Location, in segment: UInt64) {
       // An entry that was removed meanwhile may have lost its file: that is no damage.
       if catalog.keys.find(hash, location), catalog.isStill(segment, location) { absence = .damaged }
-      if !entryRemover.drop(hash, location, in: segment) { skip += 1 }
+      if !entryRemover.drop(hash, location, in: segment) { passed.add(location) }
     }
-    while turns < 1 << 20,
-      let (slot, pin) = catalog.keys.find(
-        hash, skip: skip, counts: false, { slot in (slot, self.catalog.segments.pin(slot.location.slot)) })
-    {
+    while turns < 1 << 20, let (slot, pin) = catalog.pinEntry(hash, besides: passed) {
       turns += 1
       mappedSegments.mapAgain(slot.location.slot)
       // Once the pin is released, the slot may be given to another segment.
       let segment = catalog.segments.id(slot.location.slot)
-      let outcome = examine(slot, hash, url, style, source, counts)
+      let outcome = examine(slot, hash, url, style, source, counts: counts && slot.location != noted?.location)
       switch outcome {
       case .otherKey:
         pin.release()
-        skip += 1
+        pass(slot, &passed, hash, noted)
       case .damaged:
         pin.release()
         giveUp(slot.location, in: segment)
@@ -225,11 +253,12 @@ final class Reader: StorePart {
     case elsewhere(RecordHeader)
   }
 
-  /// Looks at one pinned entry. Checks its record first if it cannot be trusted.
+  /// Looks at one pinned entry. Checks its record first if it cannot be trusted. With `counts`, notes the use.
   private func examine(
     _ slot: KeySlot, _ hash: KeyHash, _ url: UnsafeRawBufferPointer, _ style: UnsafeRawBufferPointer,
-    _ source: Source?, _ counts: Bool
+    _ source: Source?, counts: Bool
   ) -> Examination {
+    if isPassed(slot, hash, style) { return .otherKey }
     if !isTrusted(slot) {
       var isOther = false
       let outcome = checker.check(slot.location, readsPayload: true) { view in
@@ -250,7 +279,7 @@ final class Reader: StorePart {
         if lifetimes.hasExpired(view.header.lifetime, slot) { return .expired }
       }
       if let source, view.header.source != source { return .outdated(view.header) }
-      if counts, !catalog.keys.stampsAtOnce(slot, isAsked: source != nil) { lifetimes.noteUse(hash, slot.location) }
+      if counts { lifetimes.noteUse(hash, slot.location) }
       return view.header.carriesPayload ? .own(view) : .elsewhere(view.header)
     } catch {
       return .unavailable
@@ -332,16 +361,14 @@ final class Reader: StorePart {
 
   /// Returns the entry of a key, from its record alone.
   func info(_ url: UnsafeRawBufferPointer, _ style: UnsafeRawBufferPointer, _ hash: KeyHash) -> EntryInfo? {
-    var skip = 0
-    while let (slot, pin) = catalog.keys.find(
-      hash, skip: skip, counts: false, { slot in (slot, self.catalog.segments.pin(slot.location.slot)) })
-    {
+    var passed = PassedEntries()
+    while let (slot, pin) = catalog.pinEntry(hash, besides: passed) {
       defer { pin.release() }
       if let view = catalog.record(at: slot.location, checks: true), view.has(url: url, style: style) {
         let info = info(view, slot)
         return catalog.segments.isDamaged(view.head, slot: slot.location.slot) ? nil : info
       }
-      skip += 1
+      passed.add(slot.location)
     }
     return nil
   }

@@ -142,6 +142,7 @@ package struct CatalogWriter: ~Copyable {
     var flags = put.flags
     if isChecked { flags.formUnion(.checked) }
     var slot = KeySlot(put.hash, put.location, flags)
+    slot.styleMark = put.styleMark
     slot.stamp = keys.clock.tick()
     if let displaced = put.displaced, keys.replace(put.hash, displaced.location, with: slot) {
       release(displaced, sequence: sequence)

@@ -30,6 +30,22 @@ struct RecordGlance {
     urlOffset = offset
   }
 
+  /// Returns the style of the record at the start of `bytes` if it is another than `style`. Nil for bytes that are not a
+  /// record, and for records of bodies in pieces, which only the whole header describes.
+  static func otherStyle(_ bytes: UnsafeRawBufferPointer, than style: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer?
+  {
+    guard bytes.count >= RecordHeader.fixedByteCount, let p = bytes.baseAddress, p.u32(0) == RecordHeader.magic else {
+      return nil
+    }
+    let flags = p.u16(6)
+    guard flags & 4 == 0 else { return nil }
+    let offset = RecordHeader.fixedByteCount + (flags & 1 != 0 ? 16 : 0) + (flags & 2 != 0 ? 16 : 0)
+    let (urlCount, styleCount, payloadOffset) = (Int(p.u32(80)), Int(p.u16(92)), Int(p.u32(88)))
+    guard offset + urlCount + styleCount <= payloadOffset, payloadOffset <= bytes.count else { return nil }
+    let found = UnsafeRawBufferPointer(start: p + offset + urlCount, count: styleCount)
+    return styleCount == style.count && equalBytes(found.baseAddress!, style) ? nil : found
+  }
+
   @inline(__always) var encoding: UInt8 { start.u8(5) }
   @inline(__always) var carriesPayload: Bool { start.u8(4) == RecordHeader.Kind.payload.rawValue }
   @inline(__always) var expiration: Int64 { start.i64(64) }

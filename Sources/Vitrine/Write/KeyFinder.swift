@@ -32,9 +32,9 @@ final class KeyFinder: StorePart {
     _ held: borrowing CommitLock.Held
   ) -> (location: Location?, damaged: [Location]) {
     var damaged: [Location] = []
-    var skip = 0
-    while let slot = catalog.keys.find(hash, skip: skip, counts: false, { $0 }) {
-      skip += 1
+    var passed = PassedEntries()
+    while let slot = catalog.keys.find(hash, besides: passed, { $0 }) {
+      passed.add(slot.location)
       if let view = restoredRecord(at: slot.location, checks: !slot.flags.contains(.checked), held) {
         if view.has(url: url, style: style) { return (slot.location, damaged) }
       } else {

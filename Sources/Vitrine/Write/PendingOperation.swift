@@ -64,6 +64,7 @@ extension PendingOperation {
       logicalByteCount: logicalByteCount, content: hasher.content(digest),
       contentLocation: record?.shared?.location ?? location, displaced: nil, expires: expires)
     put.isIndependent = isIndependent
+    put.styleMark = Style.mark(of: style)
     return put
   }
 

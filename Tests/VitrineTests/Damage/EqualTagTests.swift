@@ -33,13 +33,20 @@ import Testing
   /// The places of the records of the two keys.
   private func places(_ store: CacheStore) throws -> [(name: String, offset: Int)] {
     let core = store.core
-    let locations = (0..<2).compactMap {
-      core.context.catalog.keys.find(hash(store), skip: $0, counts: false) { $0.location }
-    }
+    let locations = slots(store).map(\.location)
     return try locations.sorted { $0.bits < $1.bits }.map { location in
       let segment = try #require(core.context.catalog.segments.segment(location.slot))
       return ("segments/\(segment.fileName)", location.offset)
     }
+  }
+
+  private func slots(_ store: CacheStore) -> [KeySlot] {
+    var (slots, passed) = ([KeySlot](), PassedEntries())
+    while let slot = store.core.context.catalog.keys.find(hash(store), besides: passed, { $0 }) {
+      slots.append(slot)
+      passed.add(slot.location)
+    }
+    return slots
   }
 
   private func hash(_ store: CacheStore) -> KeyHash {
@@ -100,8 +107,9 @@ import Testing
     let (disk, store) = try damagedStore(.first, .mapped)
     let core = store.core
     let hash = hash(store)
-    for skip in 0..<2 {
-      let slot = try #require(core.context.catalog.keys.find(hash, skip: skip, counts: false) { $0 })
+    let slots = slots(store)
+    #expect(slots.count == 2)
+    for slot in slots {
       var stamped = slot
       stamped.stamp = 5
       #expect(core.context.catalog.keys.replace(hash, slot.location, with: stamped))
@@ -111,14 +119,36 @@ import Testing
     try expectItGoesOn(disk, store, [:])
   }
 
+  /// A get of either key is a use of its own entry alone, by order and by count.
+  @Test(arguments: [EvictionPolicy.lru, .s3fifo]) func getIsNoUseOfTheOtherEntry(_ policy: EvictionPolicy) throws {
+    let options = StoreOptions(policy: policy)
+    let store = try TestWorld(fileSystem: MemoryDisk()).open("store", options)
+    for (number, key) in Self.keys.enumerated() { try store.put(noise(700, UInt64(number)), for: key) }
+    let other = CacheKey("other")
+    let compressible = [UInt8](repeating: 7, count: 3000)
+    try store.put(compressible, for: other)
+    #expect(store.bytes(Self.second) == noise(700, 1))
+    #expect(try store.keysByRecency() == [Self.second, other, Self.first])
+    #expect(store.bytes(Self.first) == noise(700, 0))
+    #expect(try store.keysByRecency() == [Self.first, Self.second, other])
+    // A missing key with the same tag, and one whose expiry a get has to look at.
+    #expect(store.bytes("picture", style: Style("square-320")!, source: Source([1])!) == nil)
+    try store.remove(Self.second)
+    #expect(store.bytes(Self.second) == nil)
+    #expect(store.bytes(other) == compressible)
+    #expect(store.bytes(Self.second) == nil)
+    #expect(try store.keysByRecency() == [other, Self.first])
+    if policy == .s3fifo { #expect(slots(store).map(\.uses) == [1]) }
+    try store.close()
+  }
+
   /// A sweep that finds an entry twice, because the table moved meanwhile, removes it once.
   @Test func twiceNamedExpiredEntryIsRemovedOnce() throws {
     let (disk, store) = try damagedStore(.first, .mapped)
     let core = store.core
     let hash = hash(store)
     var names: [RecordName] = []
-    for skip in 0..<2 {
-      let location = try #require(core.context.catalog.keys.find(hash, skip: skip, counts: false) { $0.location })
+    for location in slots(store).map(\.location) {
       guard let header = core.context.catalog.record(at: location, checks: true)?.header else { continue }
       names.append(RecordName(hash: hash, location: location, sequence: header.sequence))
     }

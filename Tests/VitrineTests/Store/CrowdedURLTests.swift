@@ -54,6 +54,34 @@ private func style(_ number: Int) -> Style { Style("w\(number)")! }
     try store.close()
   }
 
+  /// Among 2,000 styles, some have equal tags. Each get finds its own entry, before and after an opening, and a get whose
+  /// entry is gone finds none.
+  @Test func stylesWithEqualTagsAreToldApart() throws {
+    let count = 2000
+    let numbers = Dictionary(grouping: 0..<count) { style($0).tag }.values.filter { $0.count > 1 }.flatMap { $0 }
+    #expect(numbers.count > 20)
+    func value(_ number: Int) -> [UInt8] { Array("\(number)".utf8) }
+    var store = try open()
+    for number in 0..<count { try store.put(value(number), for: "a", style: style(number)) }
+    for round in 0..<3 {
+      for number in numbers.reversed() { #expect(store.bytes("a", style: style(number)) == value(number)) }
+      if round > 0 { continue }
+      try store.close()
+      store = try open()
+      for number in numbers { #expect(store.bytes("a", style: style(number)) == value(number)) }
+    }
+    let hits = store.statistics().hitCount
+    for number in numbers where number % 2 == 0 {
+      #expect(try store.remove("a", style: style(number)))
+      try store.put(value(-number), for: "a", style: style(number + 10 * count))
+    }
+    for number in numbers {
+      #expect(store.bytes("a", style: style(number)) == (number % 2 == 0 ? nil : value(number)))
+    }
+    #expect(store.statistics().hitCount == hits + numbers.count { $0 % 2 != 0 })
+    try store.close()
+  }
+
   /// Entries of other sources are looked at once after an opening.
   @Test(arguments: [ReadMode.mapped, .copied]) func newOriginalsLookOnceAtStylesThatTheyDoNotOutdate(_ reads: ReadMode)
     throws

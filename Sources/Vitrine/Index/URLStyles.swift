@@ -1,0 +1,59 @@
+/// The entries of one URL, in all styles.
+extension KeyTable {
+  /// Of a URL with very many styles, several have the same tag.
+  @inline(never)
+  func firstInCrowd(
+    _ hash: KeyHash, _ style: UnsafeRawBufferPointer?, _ shard: UnsafeMutablePointer<Shard>
+  ) -> UnsafeMutablePointer<KeySlot>? {
+    let mark = style.map(Style.mark(of:)) ?? 0
+    return shard.pointee.crowds?.slot(of: hash) { mark == 0 || $0.styleMark == 0 || $0.styleMark == mark }
+  }
+
+  /// Calls `body` under the shard's lock with every entry of the URL, in all styles.
+  package func forEachStyle(_ hash: KeyHash, _ body: (KeySlot, KeyHash) -> Void) {
+    withShard(hash.shard) { shard in
+      forEachInRun(hash, shard) { body($0, $0.hash(shard: hash.shard)) }
+      shard.pointee.crowds?.forEach(ofURL: hash) { body($0.pointee, $0.pointee.hash(shard: hash.shard)) }
+    }
+  }
+
+  /// The same with the entries that an original of the URL may outdate.
+  package func forEachDependentStyle(_ hash: KeyHash, _ body: (KeySlot, KeyHash) -> Void) {
+    withShard(hash.shard) { shard in
+      forEachInRun(hash, shard) { if !$0.flags.contains(.independent) { body($0, $0.hash(shard: hash.shard)) } }
+      shard.pointee.crowds?.forEachDependent(ofURL: hash) { body($0.pointee, $0.pointee.hash(shard: hash.shard)) }
+    }
+  }
+
+  private func forEachInRun(_ hash: KeyHash, _ shard: UnsafeMutablePointer<Shard>, _ body: (KeySlot) -> Void) {
+    let run = shard.pointee.run
+    guard run.capacity > 0 else { return }
+    var place = run.home(hash.urlTag)
+    while !run.slots[place].isEmpty {
+      if run.slots[place].urlTag == hash.urlTag { body(run.slots[place]) }
+      place = run.next(place)
+    }
+  }
+
+  /// The number of the last change of a crowded URL: an entry that an original may outdate was entered, replaced or
+  /// moved. As long as it stays, the URL has no such entry but those that it had. Nil for a URL that has few styles, or
+  /// none that an original may outdate.
+  package func lastChange(_ hash: KeyHash) -> UInt64? {
+    withShard(hash.shard) { $0.pointee.crowds?.lastChange(hash) }
+  }
+
+  /// Notes that no original outdates any entry of a crowded URL, as of its last change of that number.
+  package func noteIndependence(_ hash: KeyHash, since number: UInt64) {
+    withShard(hash.shard) { $0.pointee.crowds?.noteIndependence(hash, since: number) }
+  }
+
+  /// Entries of the URL whose styles have other tags than `tag`.
+  package func styleCount(_ hash: KeyHash, without tag: UInt16) -> Int {
+    withShard(hash.shard) { shard in
+      var count = 0
+      forEachInRun(hash, shard) { if $0.styleTag != tag { count += 1 } }
+      guard let crowds = shard.pointee.crowds else { return count }
+      return count + crowds.count(ofURL: hash) - crowds.count(KeyHash(url: hash.bits, styleTag: tag))
+    }
+  }
+}
