@@ -43,10 +43,29 @@ import VitrineImages
     #expect(sum("bytes_received", warm.objects) == 0)
     #expect(server.requests.count == 2)
 
+    #expect((cold.objects + warm.objects).allSatisfy { $0["kept"] as? Bool == true })
     let other = try tool.run("fetch", "s", server.url("/1.jpg"), "--style", "square-20", "--json")
     #expect(texts("source", other.objects) == ["original"])
     #expect(sum("requests", other.objects) == 0 && sum("decodes", other.objects) == 1)
     #expect(server.requests.count == 2)
+  }
+
+  /// A picture that is evicted again, one that is refused, and one that a server forbids to store.
+  @Test func pictureThatIsNotKeptIsReported() throws {
+    let many = try (0..<12).map { ("/\($0).jpg", try Photo.jpeg(320, 320, $0)) }
+    let server = try Photo.serve(Dictionary(uniqueKeysWithValues: many))
+    let words = ["fetch", "s"] + many.map { server.url($0.0) } + ["--style", "square-300", "--keep", "styled"]
+    let outcome = try tool.run(words + ["--budget", "2MB"])
+    #expect(outcome.status == 4)
+    #expect(outcome.text.contains("of these pictures; the budget is 2.0 MB"))
+    let json = try tool.run(words + ["--json"])
+    let kept = json.objects.count { $0["kept"] as? Bool == true }
+    #expect(json.status == 4 && json.objects.count == 12 && (1..<12).contains(kept))
+    let refused = try tool.run(
+      "fetch", "t", server.url("/0.jpg"), "--style", "square-1000", "--keep", "styled", "--budget", "2MB", "--json")
+    #expect(refused.status == 4 && refused.objects.map { $0["kept"] as? Bool } == [false])
+    let enough = try tool.run(words + ["--budget", "64MB"])
+    #expect(enough.status == 0 && !enough.text.contains("not kept"))
   }
 
   @Test func failedURLIsNamedAndTheOthersContinue() throws {

@@ -16,9 +16,12 @@ enum ImportCommand: Command {
         + "Budgets and policy are kept in the store, as with put.",
       "Symbolic links and special files are skipped and named on stderr. So are files that cannot be read or stored: "
         + "the exit status is 1 then.",
-      "An exit status of 0 or 1 means that every stored file survives loss of power: closing the store makes everything "
+      "An exit status of 0, 1 or 4 means that every file in the store survives loss of power: closing it makes everything "
         + "durable. With --sync, that holds for each file as soon as its line is written, also when the import is killed.",
-      "With --json, one object a line (url, bytes), written out as soon as that file's put has returned.",
+      "If the budget holds less than the folder, the store evicts earlier files for later ones. Then a line says how "
+        + "many files were not kept, and the exit status is 4, or 1 if files were skipped too.",
+      "With --json, one object a line (url, bytes), written out as soon as that file's put has returned. At the end, "
+        + "each file that was not kept has another line, with \"evicted\": true.",
     ],
     examples: [
       .init("cachectl import photos.cache ~/Pictures --url-prefix file://pictures/", "a folder of pictures"),
@@ -32,6 +35,9 @@ enum ImportCommand: Command {
     var fileCount = 0
     var byteCount = 0
     var failureCount = 0
+    var evictedCount = 0
+    var evictedByteCount = 0
+    var byteBudget = 0
   }
 
   static func run(_ arguments: Arguments, _ output: Output) throws -> ExitStatus {
@@ -46,24 +52,27 @@ enum ImportCommand: Command {
 
     try Stores.write(arguments, options) { store in
       let folder = try SourceFolder(arguments.positionals[1], excluding: FileIdentity(path: path))
+      let evictedBefore = store.statistics().evictedCount
+      var stored = StoredNames()
       try folder.forEachFile { name, file in
-        let stored: Int?
+        let byteCount: Int?
         do {
-          stored = try put(file, named: name, prefix: prefix, into: store, sync: arguments.has(.sync))
+          byteCount = try put(file, named: name, prefix: prefix, into: store, sync: arguments.has(.sync))
         } catch let failure as Failure {
           progress.clear()
           Diagnostics.write("cachectl import: skipped: \(failure.message)\n")
-          stored = nil
+          byteCount = nil
         }
-        guard let stored else {
+        guard let byteCount else {
           tally.failureCount += 1
           return
         }
         tally.fileCount += 1
-        tally.byteCount += stored
+        tally.byteCount += byteCount
+        stored.add(name, byteCount: byteCount)
         if arguments.has(.json) {
           try output.writeNow(
-            JSON.object(JSON.members(url: prefix + name) + [("bytes", .int(stored))]).line + "\n")
+            JSON.object(JSON.members(url: prefix + name) + [("bytes", .int(byteCount))]).line + "\n")
         }
         progress.show(
           "\(Quantity.count(tally.fileCount, "file", "files")), \(Quantity.bytes(tally.byteCount))")
@@ -71,10 +80,19 @@ enum ImportCommand: Command {
         progress.clear()
         Diagnostics.write("cachectl import: skipped \(printable(name)): \(reason)\n")
       }
+      tally.byteBudget = store.byteBudget
+      try stored.forEachEvicted(from: store, prefix: prefix, evictedBefore: evictedBefore) { url, byteCount in
+        tally.evictedCount += 1
+        tally.evictedByteCount += byteCount
+        if arguments.has(.json) {
+          let members = JSON.members(url: url) + [("bytes", .int(byteCount)), ("evicted", .bool(true))]
+          try output.write(JSON.object(members).line + "\n")
+        }
+      }
     }
     progress.clear()
     if !arguments.has(.json) { try report(tally, start, output) }
-    return tally.failureCount == 0 ? .done : .problemFound
+    return tally.failureCount > 0 ? .problemFound : tally.evictedCount > 0 ? .notKept : .done
   }
 
   /// Returns the bytes stored. Throws `Failure` for errors of the file itself; any other error ends the import.
@@ -103,6 +121,11 @@ enum ImportCommand: Command {
     try output.write(
       "imported \(Quantity.count(tally.fileCount, "file", "files")), \(Quantity.bytes(tally.byteCount)) "
         + "in \(Quantity.nanoseconds(nanoseconds)) (\(rate)/s)\n")
+    if tally.evictedCount > 0 {
+      try output.write(
+        "not kept: \(tally.evictedCount) of them, \(Quantity.bytes(tally.evictedByteCount)), were evicted again; "
+          + "the budget is \(Quantity.bytes(tally.byteBudget)) (--budget, --entries)\n")
+    }
     if tally.failureCount > 0 {
       try output.write("left out \(Quantity.count(tally.failureCount, "file", "files"))\n")
     }

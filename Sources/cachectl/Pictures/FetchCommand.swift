@@ -37,8 +37,11 @@
           + "needs a single URL, and --output a single URL and style. If FILE has the format of the original, the "
           + "original is copied unchanged. SIGINT (Ctrl-C) ends the command early with status 3. Pictures loaded "
           + "before stay in the store.",
+        "If the budget holds less than the pictures, the store evicts some of them again or refuses them. Then a line "
+          + "says how many were not kept in any form, and the exit status is 4, or 1 if pictures failed too.",
         "With --json, an array of objects: url, style, key (if not the URL), source, width, height, requests, "
-          + "bytes_received, decodes, milliseconds. A failed picture has error, and null for unknown values.",
+          + "bytes_received, decodes, milliseconds, kept. A failed picture has error, and null for unknown values. "
+          + "kept is false if the picture was to be stored and is not in the store.",
       ],
       examples: [
         .init("cachectl fetch photos.cache https://example.org/a.jpg", "load a picture and keep it"),
@@ -64,7 +67,8 @@
 
       Interruption.listen()
       return try Stores.write(arguments, storeOptions) { store in
-        configuration.storage = StoreStorage(store)
+        let storage = WatchedStorage(store)
+        configuration.storage = storage
         let wantsJSON = arguments.has(.json)
         var report = FetchReport(requests)
         var picture: ImageResponse?
@@ -84,10 +88,17 @@
           return !Interruption.isWanted
         }
         progress.clear()
-        if wantsJSON { try output.write(report.json) }
+        report.noteKept { !storage.isNotKept($0) }
+        if wantsJSON {
+          try output.write(report.json)
+        } else if report.notKeptCount > 0 {
+          try output.write(
+            "not kept: \(report.notKeptCount) of these pictures; the budget is \(Quantity.bytes(store.byteBudget)) "
+              + "(--budget, --entries)\n")
+        }
         if let file, let picture { try write(picture, requests[0], to: file, from: store) }
         if Interruption.isWanted { throw Failure("interrupted") }
-        return report.failureCount == 0 ? .done : .problemFound
+        return report.failureCount > 0 ? .problemFound : report.notKeptCount > 0 ? .notKept : .done
       }
     }
 

@@ -9,12 +9,24 @@
     private var fetched: [Fetched?]
     private var saidCount = 0
     private(set) var failureCount = 0
+    private(set) var notKeptCount = 0
+    private var isKept: [Bool]
 
     init(_ requests: [ImageRequest]) {
       // A longer URL extends beyond its column.
       urlWidth = min(60, requests.map { printable(Array($0.url.utf8)).count }.max() ?? 0)
       styleWidth = requests.map { $0.style.name.count }.max() ?? 0
       fetched = requests.map { _ in nil }
+      isKept = requests.map { _ in true }
+    }
+
+    /// Notes which of the loaded pictures the storage has kept. A picture that was not to be stored counts as kept.
+    mutating func noteKept(_ isKept: (ImageRequest) -> Bool) {
+      for (index, fetched) in fetched.enumerated() {
+        guard let fetched, case .success = fetched.result, !isKept(fetched.request) else { continue }
+        self.isKept[index] = false
+        notKeptCount += 1
+      }
     }
 
     /// Adds a result. Returns the lines that can now be printed, for stdout or, for failures, stderr. An interruption
@@ -59,9 +71,14 @@
     }
 
     /// All results, in the order of the requests.
-    var json: JSON { .array(fetched.compactMap { $0.map(FetchReport.json) }) }
+    var json: JSON {
+      .array(
+        zip(fetched, isKept).compactMap { fetched, isKept in
+          fetched.map { FetchReport.json($0, isKept: isKept) }
+        })
+    }
 
-    private static func json(_ fetched: Fetched) -> JSON {
+    private static func json(_ fetched: Fetched, isKept: Bool) -> JSON {
       let request = fetched.request
       var members = JSON.members(url: Array(request.url.utf8)) + [("style", .string(request.style.name))]
       if request.key != request.url { members.append(("key", .string(request.key))) }
@@ -76,7 +93,7 @@
             ("source", .string(response.origin.rawValue)), ("width", .int(response.bitmap.width)),
             ("height", .int(response.bitmap.height)), ("requests", .int(response.requestCount)),
             ("bytes_received", .int(response.receivedByteCount)), ("decodes", .int(response.decodeCount)),
-            milliseconds,
+            milliseconds, ("kept", .bool(isKept)),
           ])
       }
     }
