@@ -31,7 +31,11 @@ import VitrineSimulation
     let operations = work.world.disk.operations
     let growths = operations.indices.filter { "\(operations[$0])".contains("LogSizer.swift") }
     #expect(growths.count > 5)
-    for moment in growths.flatMap({ [$0, $0 + 1, $0 + 2] }) {
+    // Later operations write frames into the files that have grown.
+    for number in 0..<8 { try work.put("b\(number)", Workload.bytes(300, number), synced: false) }
+    let count = work.world.disk.operations.count
+    let moments = growths.flatMap { [$0, $0 + 1, $0 + 2] } + stride(from: growths[0], to: count, by: count / 150)
+    for moment in moments + [count] {
       let left = work.world.rebooted(work.world.disk.crashStates(after: moment).disk(.onlyBlocksLost))
       let (before, used) = (left.disk.operationCount, left.disk.usedByteCount)
       let store = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: left.environment)

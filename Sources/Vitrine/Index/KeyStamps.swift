@@ -9,14 +9,14 @@ extension KeyTable {
     }
   }
 
-  /// Undoes the use that a counted lookup has noted, because the entry turned out to be another key's. `found` is the
-  /// entry as the lookup returned it. Does nothing if it was moved, replaced or removed.
-  func takeBackUse(_ hash: KeyHash, _ found: KeySlot) {
+  /// Undoes the use that a counted lookup has noted by `stamp`, because the entry turned out to be another key's. `found`
+  /// is the entry before that. Does nothing if it was moved, replaced or removed; the stamp of a later use stays.
+  func takeBackUse(_ hash: KeyHash, _ found: KeySlot, stamp: UInt32) {
     withShard(hash.shard) { shard in
-      // An older stamp may have been lifted meanwhile.
-      guard let slot = slot(of: hash, found.location, shard), clock.now &- found.stamp < 1 << 30 else { return }
-      slot.pointee.stamp = found.stamp
-      if countsUses { slot.pointee.uses = found.uses }
+      guard let slot = slot(of: hash, found.location, shard) else { return }
+      // Old stamps may have been lifted meanwhile.
+      if slot.pointee.stamp == stamp, clock.now &- found.stamp < 1 << 30 { slot.pointee.stamp = found.stamp }
+      if countsUses, found.uses < 3 { slot.pointee.uses = max(0, slot.pointee.uses - 1) }
     }
   }
 

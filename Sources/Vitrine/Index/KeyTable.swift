@@ -102,10 +102,17 @@ package final class KeyTable: @unchecked Sendable {
 
   /// Calls `body` with the first entry that the hash fits, under the shard's lock; nil if there is none. With `counts`,
   /// counts a hit or a miss, and notes the use if ``stampsAtOnce(_:isAsked:)``.
-  /// An entry whose mark shows that it is not of the `style` does not fit.
   @inline(__always)
-  package func find<R>(
-    _ hash: KeyHash, style: UnsafeRawBufferPointer? = nil, counts: Bool, isAsked: Bool = false, _ body: (KeySlot) -> R
+  package func find<R>(_ hash: KeyHash, counts: Bool, isAsked: Bool = false, _ body: (KeySlot) -> R) -> R? {
+    find(hash, style: nil, counts: counts, isAsked: isAsked) { slot, _ in body(slot) }
+  }
+
+  /// The same. An entry whose mark shows that it is not of the `style` does not fit. `body` also gets the stamp that the
+  /// entry has now; its slot has the one before.
+  @inline(__always)
+  func find<R>(
+    _ hash: KeyHash, style: UnsafeRawBufferPointer?, counts: Bool, isAsked: Bool,
+    _ body: (_ slot: KeySlot, _ stamp: UInt32) -> R
   ) -> R? {
     withShard(hash.shard) { shard in
       guard let found = firstSlot(of: hash, style, shard) else {
@@ -120,7 +127,7 @@ package final class KeyTable: @unchecked Sendable {
           if countsUses { found.pointee.addUse() }
         }
       }
-      return body(slot)
+      return body(slot, found.pointee.stamp)
     }
   }
 

@@ -90,14 +90,12 @@ struct Adoption {
         let replayed = (isWhole ? found?.header : nil).flatMap { header in
           isNeeded(header) && !(isEmptyTail && header.use == loaded.end.use) ? header : nil
         }
-        // A crash while the file grew may have left it without blocks. A free file is cut to the length that its blocks
-        // allow: its growth may have had the room of a segment that is there again, as an orphan.
+        // A crash while the file grew may have left it without blocks. It is cut to the length that its blocks allow: its
+        // growth may have had the room of a segment that is there again, as an orphan.
         let allocated = try file.status().allocatedByteCount
         if folders.wal.promisesAllocation, allocated < byteCount {
-          if replayed == nil {
-            byteCount = max(CacheFormat.newWALFile, allocated / 4096 * 4096)
-            try file.truncate(to: byteCount)
-          }
+          let cut = max(leastByteCount(replayed, byteCount), allocated / 4096 * 4096)
+          if cut < byteCount, (try? file.truncate(to: cut)) != nil { byteCount = cut }
           do throws(SystemError) {
             try file.allocate(byteCount: byteCount)
           } catch {
@@ -135,6 +133,15 @@ struct Adoption {
     } catch {
       throw SystemCode.isNoSpace(error.code) ? .noSpace : .system(error)
     }
+  }
+
+  /// The length to which a log file may be cut. A file whose frames this opening has not followed keeps `byteCount`: a
+  /// later opening may read them.
+  private func leastByteCount(_ replayed: WALFileHeader?, _ byteCount: Int) -> Int {
+    if loaded.kind == .rebuilt || loaded.scan.hasFailed { return byteCount }
+    guard let replayed else { return CacheFormat.newWALFile }
+    if loaded.distrusted != nil || replayed.use != loaded.end.use { return byteCount }
+    return max(CacheFormat.newWALFile, roundUp(loaded.end.offset, to: 4096))
   }
 
   /// Whether a crash before the next checkpoint needs the frames of a file: those that were replayed, and those behind

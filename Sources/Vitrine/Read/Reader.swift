@@ -59,11 +59,11 @@ final class Reader: StorePart {
     let segments = Unmanaged.passUnretained(catalog.segments)
     let keys = Unmanaged.passUnretained(catalog.keys)
     let found = keys._withUnsafeGuaranteedRef {
-      $0.find(hash, style: style, counts: counts, isAsked: source != nil) { slot in
-        (slot, segments._withUnsafeGuaranteedRef { $0.pin(slot.location.slot) })
+      $0.find(hash, style: style, counts: counts, isAsked: source != nil) { slot, stamp in
+        (slot, stamp, segments._withUnsafeGuaranteedRef { $0.pin(slot.location.slot) })
       }
     }
-    guard let (slot, pin) = found else { return Borrow(.missing) }
+    guard let (slot, stamp, pin) = found else { return Borrow(.missing) }
     if isTrusted(slot),
       let glance = RecordGlance(
         segments._withUnsafeGuaranteedRef { $0.bytes(at: slot.location) }, url: url, style: style)
@@ -97,13 +97,13 @@ final class Reader: StorePart {
         // Pins are released in reverse order, so this one is released before the payload's is taken.
         pin.release()
         guard let borrow = borrowShared(name, slot, hash) else {
-          return borrowSlowly(url, style, hash, source, counts, slot, nil)
+          return borrowSlowly(url, style, hash, source, counts, (slot, stamp), nil)
         }
         if !isNoted { lifetimes._withUnsafeGuaranteedRef { $0.noteUse(hash, slot.location) } }
         return borrow
       }
     }
-    return borrowSlowly(url, style, hash, source, counts, slot, pin)
+    return borrowSlowly(url, style, hash, source, counts, (slot, stamp), pin)
   }
 
   /// Ends a borrow. Returns false if the bytes were damaged during it, because zeros have replaced some
@@ -152,17 +152,17 @@ final class Reader: StorePart {
     }
   }
 
-  /// `first`: the entry that the lookup has found, before it noted a use of it. `pin`: the pin on its record, unless it
-  /// was released. A function of its own, so that it costs a hit no registers.
+  /// `first`: the entry that the lookup has found, before it noted a use of it, and the stamp of that use. `pin`: the pin
+  /// on its record, unless it was released. A function of its own, so that it costs a hit no registers.
   @inline(never)
   private func borrowSlowly(
     _ url: UnsafeRawBufferPointer, _ style: UnsafeRawBufferPointer, _ hash: KeyHash, _ source: Source?, _ counts: Bool,
-    _ first: KeySlot, _ pin: Pin?
+    _ first: Noted, _ pin: Pin?
   ) -> Borrow {
-    let noted = counts && catalog.keys.stampsAtOnce(first, isAsked: source != nil) ? first : nil
+    let noted = counts && catalog.keys.stampsAtOnce(first.slot, isAsked: source != nil) ? first : nil
     var passed = PassedEntries()
     if let pin {
-      if isPassed(first, hash, style) { pass(first, &passed, hash, noted) }
+      if isPassed(first.slot, hash, style) { pass(first.slot, &passed, hash, noted) }
       pin.release()
     }
     let borrow = search(url, style, hash, source, counts, passed, noted: noted)
@@ -174,23 +174,28 @@ final class Reader: StorePart {
   /// lookup of a style with the same tag does not read its record.
   private func isPassed(_ slot: KeySlot, _ hash: KeyHash, _ style: UnsafeRawBufferPointer) -> Bool {
     guard isTrusted(slot),
-      let other = RecordGlance.otherStyle(catalog.segments.bytes(at: slot.location), than: style),
+      let mark = RecordGlance.otherStyle(catalog.segments.bytes(at: slot.location), than: style).map(Style.mark(of:)),
       !BusErrors.haveHappened
     else { return false }
-    catalog.keys.set(styleMark: Style.mark(of: other), hash, slot.location)
+    catalog.keys.set(styleMark: mark, hash, slot.location)
     return true
   }
 
+  /// An entry before a lookup has noted its use, and the stamp of that use.
+  private typealias Noted = (slot: KeySlot, stamp: UInt32)
+
   /// Passes an entry of another key. If the lookup has noted a use of it, takes that back.
-  private func pass(_ slot: KeySlot, _ passed: inout PassedEntries, _ hash: KeyHash, _ noted: KeySlot?) {
+  private func pass(_ slot: KeySlot, _ passed: inout PassedEntries, _ hash: KeyHash, _ noted: Noted?) {
     passed.add(slot.location)
-    if let noted, noted.location == slot.location { catalog.keys.takeBackUse(hash, noted) }
+    if let noted, noted.slot.location == slot.location {
+      catalog.keys.takeBackUse(hash, noted.slot, stamp: noted.stamp)
+    }
   }
 
   /// `noted`: the entry whose use the lookup has noted.
   private func search(
     _ url: UnsafeRawBufferPointer, _ style: UnsafeRawBufferPointer, _ hash: KeyHash, _ source: Source?, _ counts: Bool,
-    _ passed: consuming PassedEntries, noted: KeySlot?
+    _ passed: consuming PassedEntries, noted: Noted?
   ) -> Borrow {
     // Several entries may fit the tag, and a damaged one is dropped during the search. So the search goes on until no
     // entry fits any more. A concurrent put gives a new location, which is looked at too.
@@ -207,7 +212,7 @@ final class Reader: StorePart {
       mappedSegments.mapAgain(slot.location.slot)
       // Once the pin is released, the slot may be given to another segment.
       let segment = catalog.segments.id(slot.location.slot)
-      let outcome = examine(slot, hash, url, style, source, counts: counts && slot.location != noted?.location)
+      let outcome = examine(slot, hash, url, style, source, counts: counts && slot.location != noted?.slot.location)
       switch outcome {
       case .otherKey:
         pin.release()
@@ -260,12 +265,15 @@ final class Reader: StorePart {
   ) -> Examination {
     if isPassed(slot, hash, style) { return .otherKey }
     if !isTrusted(slot) {
-      var isOther = false
+      var otherMark: UInt64?
       let outcome = checker.check(slot.location, readsPayload: true) { view in
-        isOther = !view.has(url: url, style: style)
-        return !isOther
+        if !view.has(url: url, style: style) { otherMark = Style.mark(of: view.style) }
+        return otherMark == nil
       }
-      if isOther { return .otherKey }
+      if let otherMark {
+        catalog.keys.set(styleMark: otherMark, hash, slot.location)
+        return .otherKey
+      }
       switch outcome {
       case .damaged: return .damaged
       case .unavailable: return .unavailable
