@@ -43,6 +43,20 @@ import VitrineSimulation
     work.explore(mixtures: 1, maximumAlone: 3)
   }
 
+  /// Two segments are dead, and only the frames that killed the first one are durable. Rule 5 covers both.
+  @Test func segmentIsRetiredAfterItsLastKillIsDurable() throws {
+    let work = try Workload()
+    for number in 0..<12 { try work.put("k\(number)", Workload.bytes(20_000, number), synced: true) }
+    try work.begin()
+    let before = work.store.probe.segments.compactMap { $0 }.count
+    for number in 0..<4 { try work.put("k\(number)", Workload.bytes(100, 20 + number)) }
+    try work.flush()
+    for number in 4..<8 { try work.put("k\(number)", Workload.bytes(100, 20 + number)) }
+    try work.store.probe.retireDeadSegments()
+    #expect(work.store.probe.segments.compactMap { $0 }.count <= before - 2)
+    work.explore(mixtures: 2, maximumAlone: 6)
+  }
+
   @Test func changesBetweenCopyAndMoveWin() throws {
     let work = try Workload()
     for number in 0..<42 { try work.put("k\(number)", Workload.bytes(4000, number)) }
