@@ -50,7 +50,7 @@ import VitrineImages
     #expect(server.requests.count == 2)
   }
 
-  /// A picture that is evicted again, one that is refused, and one that a server forbids to store.
+  /// Pictures that are evicted again, and one that the store refuses.
   @Test func pictureThatIsNotKeptIsReported() throws {
     let many = try (0..<12).map { ("/\($0).jpg", try Photo.jpeg(320, 320, $0)) }
     let server = try Photo.serve(Dictionary(uniqueKeysWithValues: many))

@@ -41,7 +41,7 @@ import Testing
     "LogSizer.swift if byteCount > file.byteCount { try? file.file.truncate(to: file.byteCount) }":
       "takes a full disk: RoomReleaseCrashTests/fullDiskLeavesTheLogAsItIs",
     "Adoption.swift if cut < byteCount, (try? file.truncate(to: cut)) != nil { byteCount = cut }":
-      "takes a file without blocks: RoomReleaseCrashTests/freeLogFileIsCutToTheBlocksThatACrashHasLeft",
+      "takes a file without blocks: RoomReleaseCrashTests/logFileIsCutToTheBlocksThatACrashHasLeft",
     "Adoption.swift try file.allocate(byteCount: byteCount)": "the same",
     "Creation.swift try file.sync()":
       "takes a missing log file: MissingFileTests/fileRecreatedByAnOpeningIsDurable",

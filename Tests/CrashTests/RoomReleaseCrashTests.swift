@@ -23,7 +23,7 @@ import VitrineSimulation
 
   /// A crash may leave a file that has grown with its length and without its blocks. The room may be taken: a segment
   /// whose removal the crash has undone had it before.
-  @Test func freeLogFileIsCutToTheBlocksThatACrashHasLeft() throws {
+  @Test func logFileIsCutToTheBlocksThatACrashHasLeft() throws {
     let work = try Workload(options: Self.options)
     try work.store.growLog()
     try work.put("a", Workload.bytes(500, 1), synced: true)

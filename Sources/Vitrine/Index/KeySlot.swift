@@ -1,7 +1,7 @@
 /// An entry of the key table: 16 bytes.
 ///
-/// `word0`: location (38 bits), flags (6), style mark (4), style tag (16). `word1`: URL tag (32), stamp (32) of its last use, or of
-/// its put where the policy does not count uses. A `word0` of zero is an empty place.
+/// `word0`: location (38 bits), flags (6), style mark (4), style tag (16). `word1`: URL tag (32), stamp (32) of its last
+/// use, or of its put where the policy does not count uses. A `word0` of zero is an empty place.
 package struct KeySlot: Sendable {
   package var word0: UInt64
   package var word1: UInt64

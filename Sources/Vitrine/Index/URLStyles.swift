@@ -1,6 +1,7 @@
 /// The entries of one URL, in all styles.
 extension KeyTable {
-  /// Of a URL with very many styles, several have the same tag.
+  /// Returns the first entry in the table of a crowded URL that the hash fits. An entry whose mark shows that it is not of
+  /// the `style` does not fit: some styles of a crowded URL have equal tags.
   @inline(never)
   func firstInCrowd(
     _ hash: KeyHash, _ style: UnsafeRawBufferPointer?, _ shard: UnsafeMutablePointer<Shard>

@@ -99,7 +99,8 @@ struct Adoption {
           do throws(SystemError) {
             try file.allocate(byteCount: byteCount)
           } catch {
-            // On a full disk, a file keeps the blocks that it has.
+            // On a full disk, a free file is as long as its blocks.
+            if replayed == nil { byteCount = min(byteCount, max(CacheFormat.newWALFile, allocated / 4096 * 4096)) }
           }
         }
         let log = LogFile(name: name, file: file, byteCount: byteCount, isMapped: folders.wal.promisesAllocation)

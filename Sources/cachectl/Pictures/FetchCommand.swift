@@ -88,7 +88,7 @@
           return !Interruption.isWanted
         }
         progress.clear()
-        report.noteKept { !storage.isNotKept($0) }
+        report.noteKept(storage.isKept)
         if wantsJSON {
           try output.write(report.json)
         } else if report.notKeptCount > 0 {

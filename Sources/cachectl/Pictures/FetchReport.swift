@@ -9,8 +9,8 @@
     private var fetched: [Fetched?]
     private var saidCount = 0
     private(set) var failureCount = 0
-    private(set) var notKeptCount = 0
     private var isKept: [Bool]
+    var notKeptCount: Int { isKept.count { !$0 } }
 
     init(_ requests: [ImageRequest]) {
       // A longer URL extends beyond its column.
@@ -25,7 +25,6 @@
       for (index, fetched) in fetched.enumerated() {
         guard let fetched, case .success = fetched.result, !isKept(fetched.request) else { continue }
         self.isKept[index] = false
-        notKeptCount += 1
       }
     }
 

@@ -10,11 +10,11 @@
 
     init(_ store: CacheStore) { storage = StoreStorage(store) }
 
-    /// Whether a picture of the key was to be stored, and the store has neither that style nor the original.
-    func isNotKept(_ request: ImageRequest) -> Bool {
-      guard keys.withLock({ $0.contains(request.key) }) else { return false }
-      return !storage.store.contains(request.key)
-        && Style(request.style.name).map { !storage.store.contains(request.key, style: $0) } ?? true
+    /// Whether the store has the picture in the requested style or as an original, or none of its key was to be stored.
+    func isKept(_ request: ImageRequest) -> Bool {
+      guard keys.withLock({ $0.contains(request.key) }) else { return true }
+      let styles = [.original, Style(request.style.name)].compactMap(\.self)
+      return styles.contains { storage.store.contains(request.key, style: $0) }
     }
 
     private func note(_ key: String) { keys.withLock { _ = $0.insert(key) } }

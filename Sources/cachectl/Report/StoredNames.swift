@@ -5,8 +5,6 @@ struct StoredNames {
   private var bytes: [UInt8] = []
   private var entries: [(end: Int, byteCount: Int)] = []
 
-  var count: Int { entries.count }
-
   mutating func add(_ name: [UInt8], byteCount: Int) {
     bytes += name
     entries.append((bytes.count, byteCount))

@@ -131,7 +131,7 @@ import Testing
     #expect(try store.keysByRecency() == [Self.second, other, Self.first])
     #expect(store.bytes(Self.first) == noise(700, 0))
     #expect(try store.keysByRecency() == [Self.first, Self.second, other])
-    // A missing key with the same tag, and one whose expiry a get has to look at.
+    // A get that names another source, and two of a key that is gone.
     #expect(store.bytes("picture", style: Style("square-320")!, source: Source([1])!) == nil)
     try store.remove(Self.second)
     #expect(store.bytes(Self.second) == nil)
