@@ -347,6 +347,29 @@ import VitrineSimulation
     #expect(passedOver > 0)
   }
 
+  /// Power is lost while the checkpoint of a batch without a frame is published: its header is durable, its body is not.
+  /// Its number is one above that of the log's last frame. The older checkpoint has the whole log.
+  @Test func headerOfABatchWithoutAFrameAndWithoutItsBodyIsNoDamage() throws {
+    let work = try Workload()
+    try work.put("a", Workload.bytes(500, 1), synced: true)
+    try work.checkpoint()
+    try work.put("a", Workload.bytes(500, 2), synced: true)
+    let name = "\(Workload.path)/checkpoints/\(work.newestCheckpoint).checkpoint"
+    let older = try #require(work.world.disk.contents(name))
+    let batch = (0..<2000).map { (key: CacheKey("b\($0)"), bytes: Workload.bytes(40, 10 + $0), options: PutOptions()) }
+    try work.store.putMany(batch, durability: .synced)
+    let newest = "\(Workload.path)/checkpoints/\(work.newestCheckpoint).checkpoint"
+    let store = try work.reopened { disk in
+      #expect(name != newest && disk.damage(name) { $0.replaceSubrange(0..<4096, with: older[0..<4096]) })
+      #expect(disk.damage(newest) { bytes in for index in 4096..<bytes.count { bytes[index] = 0 } })
+      #expect(disk.damage("\(Workload.path)/wal/1.wal") { bytes in for index in 0..<512 { bytes[index] = 0 } })
+    }
+    let lastOpen = store.statistics().lastOpen
+    #expect(lastOpen.kind == .recovered && !lastOpen.mayHaveLostRemovals)
+    #expect(store.bytes("a") == Workload.bytes(500, 2) && !store.contains("b7"))
+    store.abandon()
+  }
+
   /// A batch without a frame follows a removal of everything, which is in the log.
   @Test func rebuildKeepsABatchBehindARemovalOfEverything() throws {
     let work = try Workload()
