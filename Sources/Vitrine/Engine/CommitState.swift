@@ -64,7 +64,7 @@ extension CommitState {
   /// Bytes of an ordinary segment when the store is full. Limits follow it, so they do not depend on the content.
   var largestSegment: Int {
     if current.segmentByteCount > 0 { return current.segmentByteCount }
-    return Sizing.segmentByteCount(budget: ledger.budget, cleansSegments: current.policy.cleansSegments)
+    return Sizing.segmentByteCount(budget: ledger.budget)
   }
 
   /// Bytes of the next ordinary segment.
@@ -73,8 +73,7 @@ extension CommitState {
   }
 
   private var contentSegment: Int {
-    Sizing.segmentByteCount(
-      content: ledger[.segments], budget: ledger.budget, cleansSegments: current.policy.cleansSegments)
+    Sizing.segmentByteCount(content: ledger[.segments], budget: ledger.budget)
   }
 
   /// Enlarges the next segments as the content asks for. With `isBusy`, puts have filled the last ones fast, and each

@@ -81,16 +81,16 @@ enum Sizing {
   /// The same for a policy that takes space back by segments: six take records.
   static let mostOpenSegmentsIfCleaned = 8
 
-  /// Bytes of a segment: about a hundredth of the budget, or half of that if space is taken back by segments.
-  static func segmentByteCount(budget: Int, cleansSegments: Bool = false) -> Int {
-    let byteCount = roundUp(budget / (cleansSegments ? 200 : 100), to: 4096)
+  /// Bytes of a segment: about a two-hundredth of the budget, since open segments and spares hold few live bytes.
+  static func segmentByteCount(budget: Int) -> Int {
+    let byteCount = roundUp(budget / 200, to: 4096)
     return min(max(byteCount, CacheFormat.smallestSegment), CacheFormat.largestSegment)
   }
 
   /// Bytes of a segment in a store whose segments take `content` bytes: at most a fiftieth of the content, so that a
   /// small store has small unused ends and spares.
-  static func segmentByteCount(content: Int, budget: Int, cleansSegments: Bool = false) -> Int {
-    let largest = segmentByteCount(budget: budget, cleansSegments: cleansSegments)
+  static func segmentByteCount(content: Int, budget: Int) -> Int {
+    let largest = segmentByteCount(budget: budget)
     var byteCount = CacheFormat.smallestSegment
     while byteCount < largest, byteCount <= content / 100 { byteCount *= 2 }
     return min(byteCount, largest)
@@ -105,10 +105,10 @@ enum Sizing {
   }
 
   /// Bytes of a full store that may be dead before records are copied to free them. Live entries cannot use these
-  /// bytes. They are a twentieth of the budget, or less if the store itself (`own`, and four segments being filled)
-  /// would leave live entries less than 87 % of the budget.
+  /// bytes. They are 7 % of the budget, or less if the store itself (`own`, and four segments being filled) would leave
+  /// live entries less than 89 % of the budget.
   static func deadAllowance(budget: Int, own: Int, segmentByteCount: Int) -> Int {
-    max(min(budget / 20, budget / 100 * 13 - own - 4 * segmentByteCount), segmentByteCount)
+    max(min(budget / 100 * 7, budget / 100 * 11 - own - 4 * segmentByteCount), segmentByteCount)
   }
 
   static let defaultBudgetLimit = 2 << 30
