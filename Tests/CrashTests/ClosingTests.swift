@@ -111,7 +111,7 @@ import Testing
     work.world.background.runAll()
     try store.put(Workload.bytes(100_000, 3), for: "k", options: PutOptions(durability: .synced))
     #expect(try #require(place()).location == old.location, "the place was not given anew")
-    core.entryRemover.drop(old.hash, old.location, in: segment)
+    core.checkpoints.entryRemover.drop(old.hash, old.location, in: segment)
     #expect(store.bytes("k")?.count == 100_000)
     try store.close()
   }
@@ -147,7 +147,7 @@ import Testing
     try store.put(Workload.bytes(9000, 1), for: "k")
     work.world.disk.plan(
       Fault(call, on: .containing(call == .write ? "/checkpoints/" : "/"), .fail(ErrorCode.inputOutput)))
-    if call == .write { store.core.signal.wantsCheckpoint.store(true, ordering: .relaxed) }
+    if call == .write { store.core.basics.signal.wantsCheckpoint.store(true, ordering: .relaxed) }
     work.world.background.runAll()
     work.world.disk.removeFaults()
     #expect(throws: StoreError.self) { try store.close() }

@@ -67,7 +67,7 @@ import VitrineSimulation
     let cutting = work.world.rebooted(work.world.disk.crashStates().diskAfterProcessDeath())
     let first = try open(cutting)
     // The checkpoint vouches for all records of the segment, so the next opening has nothing to check in it.
-    try first.core.leftovers.checkLeftovers()
+    try first.core.upkeep.leftovers.checkLeftovers()
     try first.checkpoint()
     cutting.background.runAll()
     first.abandon()
@@ -111,7 +111,7 @@ import VitrineSimulation
       })
     #expect(core.context.catalog.segments.vouchedUpTo(place.slot) == place.offset)
     // A checkpoint that a put needs, before the unchecked records were read.
-    try core.checkpointer.prepareCheckpoint()
+    try core.checkpoints.checkpointer.prepareCheckpoint()
     try first.probe.writeCheckpointForAChange()
     first.abandon()
     let last = world.rebooted(world.disk.crashStates().diskAfterProcessDeath())
@@ -135,7 +135,7 @@ import VitrineSimulation
     try work.put("whole", Workload.bytes(9000, 2))
     let world = try afterDamage(to: Workload.bytes(9000, 1), work)
     let store = try open(world)
-    try store.core.leftovers.checkLeftovers()
+    try store.core.upkeep.leftovers.checkLeftovers()
     try store.checkpoint()
     #expect(store.count == 1 && store.bytes("whole") == Workload.bytes(9000, 2))
     #expect(try store.verify().isOK)
@@ -152,7 +152,7 @@ import VitrineSimulation
     let world = afterLosingPower(work.world)
     let store = try open(world)
     try store.checkpoint()
-    #expect(!store.probe.unchecked.isEmpty && store.core.checker.carriedRecords.withLock { $0.isEmpty })
+    #expect(!store.probe.unchecked.isEmpty && store.core.checkpoints.checker.carriedRecords.withLock { $0.isEmpty })
     // The log's files are all used again.
     var uses: Set<UInt64> = []
     var number = 0
@@ -176,7 +176,7 @@ import VitrineSimulation
     try work.remove("first", synced: true)
     let world = try afterDamage(to: Workload.bytes(900, 1), work)
     let store = try open(world)
-    try store.core.leftovers.checkLeftovers()
+    try store.core.upkeep.leftovers.checkLeftovers()
     try store.checkpoint()
     let again = try open(afterLosingPower(world))
     #expect(again.bytes("other") == Workload.bytes(900, 1))
@@ -205,7 +205,7 @@ import VitrineSimulation
     try work.put("key", Workload.bytes(9000, 1))
     let world = work.world.rebooted(work.world.disk.crashStates().diskAfterProcessDeath())
     let store = try open(world)
-    try store.core.leftovers.checkLeftovers()
+    try store.core.upkeep.leftovers.checkLeftovers()
     try store.put(Workload.bytes(9000, 1), for: "sharer", options: PutOptions(durability: .synced))
     #expect(store.statistics().blobCount == 1)
     let again = try open(afterLosingPower(world))

@@ -165,9 +165,9 @@ public struct AsyncCacheStore: Sendable {
     if store.options.recreatesIfRemoved { return try await run(body) }
     let result: Result<R, StoreError> = await BlockingPool.shared.run { finish in
       do throws(StoreError) {
-        let (result, frame) = try store.core.syncer.upToFrame(body)
+        let (result, frame) = try store.core.basics.syncer.upToFrame(body)
         guard let frame else { return finish(.success(result)) }
-        store.core.syncer.acknowledgeSynced(frame) { finish($0.map { result }) }
+        store.core.basics.syncer.acknowledgeSynced(frame) { finish($0.map { result }) }
       } catch {
         finish(.failure(error))
       }

@@ -43,7 +43,7 @@ public final class BodyWriter: Sendable {
     self.core = core
     self.target = target
     self.length = length
-    state = Guarded(State(body: try core.bodies.begin(target, length: length, isTiedToThread: isTiedToThread)))
+    state = Guarded(State(body: try core.writes.bodies.begin(target, length: length, isTiedToThread: isTiedToThread)))
   }
 
   deinit { abandon() }
@@ -78,7 +78,7 @@ public final class BodyWriter: Sendable {
   public func commit() throws(StoreError) {
     try state.withLock { state throws(StoreError) in
       try ending(&state) { state throws(StoreError) in
-        try core.gate.requireWritable()
+        try core.basics.gate.requireWritable()
         // An early check, before a segment is made for the value. The check in the commit itself decides.
         if core.context.commitLock.withLock({ held in held.state.unfinished.isAborted(state.body) }) { throw .aborted }
         if let length, state.receivedByteCount < length {
@@ -106,7 +106,7 @@ public final class BodyWriter: Sendable {
   func write(_ bytes: UnsafeRawBufferPointer, waits: Bool) throws(StoreError) -> RoomWaiter? {
     try state.withLock { state throws(StoreError) in
       try ending(&state) { state throws(StoreError) in
-        try core.gate.requireWritable()
+        try core.basics.gate.requireWritable()
         let total = state.receivedByteCount + bytes.count
         let isAborted = core.context.commitLock.withLock { held -> Bool in
           held.state.admissions.touch(state.body)
@@ -145,7 +145,7 @@ public final class BodyWriter: Sendable {
   private func end(_ state: inout State, _ error: StoreError) {
     if case .ended = state.sink { return }
     state.sink = .ended(error)
-    core.bodies.end(state.body)
+    core.writes.bodies.end(state.body)
   }
 
   private func take(
@@ -159,14 +159,14 @@ public final class BodyWriter: Sendable {
         return nil
       }
       if let length {
-        if let waiter = try core.bodies.lend(byteCount: length, to: state.body, waits: waits) { return waiter }
+        if let waiter = try core.writes.bodies.lend(byteCount: length, to: state.body, waits: waits) { return waiter }
         guard let room = core.context.commitLock.withLock({ held in held.state.admissions.room(of: state.body) }) else {
           throw .closed
         }
         state.sink = .room(room.segment, start: room.offset + room.payloadOffset, BodyDigest())
       } else {
-        let staged = try core.stagedFiles.stage(target, for: state.body)
-        if let waiter = try core.stagedFiles.grow(staged, toHold: total, for: state.body, waits: waits) {
+        let staged = try core.writes.stagedFiles.stage(target, for: state.body)
+        if let waiter = try core.writes.stagedFiles.grow(staged, toHold: total, for: state.body, waits: waits) {
           return waiter
         }
         let digest = BodyDigest()
@@ -177,7 +177,9 @@ public final class BodyWriter: Sendable {
     case .room(let segment, let start, let digest):
       try store(bytes, at: start + state.receivedByteCount, digest, in: segment.requireFile)
     case .staged(let staged, let digest):
-      if let waiter = try core.stagedFiles.grow(staged, toHold: total, for: state.body, waits: waits) { return waiter }
+      if let waiter = try core.writes.stagedFiles.grow(staged, toHold: total, for: state.body, waits: waits) {
+        return waiter
+      }
       try store(bytes, at: staged.payloadOffset + state.receivedByteCount, digest, in: staged.openFile)
     }
     return nil
@@ -191,9 +193,9 @@ public final class BodyWriter: Sendable {
       let file = try file()
       try file.write(bytes, at: offset)
     } catch {
-      throw core.gate.writeError(error)
+      throw core.basics.gate.writeError(error)
     }
-    core.meters.bytesWritten.wrappingAdd(bytes.count, ordering: .relaxed)
+    core.basics.meters.bytesWritten.wrappingAdd(bytes.count, ordering: .relaxed)
     digest.update(bytes)
   }
 
@@ -225,14 +227,14 @@ public final class BodyWriter: Sendable {
       let mapped = UnsafeRawBufferPointer(
         start: mapping.start + staged.payloadOffset, count: state.receivedByteCount)
       try withValue(mapped, at: staged.payloadOffset, mapped.count, in: staged.openFile) { value throws(StoreError) in
-        let head = try target.withPut(core.preparer) { $0.headByteCount(storedByteCount: value.count) }
+        let head = try target.withPut(core.basics.preparer) { $0.headByteCount(storedByteCount: value.count) }
         let segmentByteCount = core.context.commitLock.withLock { held in held.state.segmentByteCount }
         if Segment.largestExtent(head, value.count, target.options.isPageAligned) <= segmentByteCount {
           try put(of: value, state.body, received: digest)
         } else {
           try put(value, digest, state.body) { put throws(StoreError) in
-            if core.deduplicator.findShared(put).shared == nil {
-              try core.stagedFiles.name(staged, put, mapping: mapping, for: state.body)
+            if core.writes.deduplicator.findShared(put).shared == nil {
+              try core.writes.stagedFiles.name(staged, put, mapping: mapping, for: state.body)
             }
           }
         }
@@ -265,11 +267,11 @@ public final class BodyWriter: Sendable {
     of value: UnsafeRawBufferPointer, _ body: UnfinishedBody, received: BodyDigest? = nil
   ) throws(StoreError) {
     let expected = core.context.environment.digest == nil ? received?.finish().digest : nil
-    try target.withPut(core.preparer, of: value) { put throws(StoreError) in
-      if let expected, put.digest != expected {
+    try target.withPut(core.basics.preparer, of: value) { put throws(StoreError) in
+      if let expected, put.payload.digest != expected {
         throw .system(SystemError(code: SystemError.ioError, operation: "read back", path: store.path))
       }
-      try core.putter.put(put, durability: target.options.durability, body: body)
+      try core.writes.putter.put(put, durability: target.options.durability, body: body)
     }
   }
 
@@ -279,11 +281,11 @@ public final class BodyWriter: Sendable {
     prepare: (PreparedPut) throws(StoreError) -> Void = { _ in }
   ) throws(StoreError) {
     let (streamed, pieces) = digest.finish()
-    try target.withPut(core.preparer) { put throws(StoreError) in
+    try target.withPut(core.basics.preparer) { put throws(StoreError) in
       var put = put
       put.carry(value, core.context.environment.digest?(value) ?? streamed ?? Digest(of: value), pieces: pieces)
       try prepare(put)
-      try core.putter.put(put, durability: target.options.durability, body: body)
+      try core.writes.putter.put(put, durability: target.options.durability, body: body)
     }
   }
 }
@@ -309,7 +311,7 @@ extension CacheStore {
   func writer(
     for key: CacheKey, length: Int?, options: PutOptions, isTiedToThread: Bool
   ) throws(StoreError) -> BodyWriter {
-    let core = try coreInPlace { $0.forgetter.forget([key], withStyles: true) }
+    let core = try coreInPlace { $0.writes.forgetter.forget([key], withStyles: true) }
     if let length, length < 0 { throw .invalidArgument("a length is 0 or more, not \(length)") }
     let length = length ?? options.layout?.byteCount
     if let length, length > RecordHeader.largestPayload {
@@ -319,7 +321,7 @@ extension CacheStore {
       throw .invalidArgument("the layout wants \(layout.byteCount) bytes, not \(length ?? 0)")
     }
     let target = BodyTarget(key: key, options: options)
-    try target.withPut(core.preparer) { _ in }
+    try target.withPut(core.basics.preparer) { _ in }
     return try BodyWriter(self, core, target, length: length, isTiedToThread: isTiedToThread)
   }
 }

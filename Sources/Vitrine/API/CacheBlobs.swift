@@ -6,12 +6,12 @@ extension CacheStore {
   /// same as in `get(_:style:source:_:)`. Costs about a microsecond, plus a copy if one is made. The first read of an
   /// entry since opening also reads and checks the whole value. Thread-safe.
   public func blob(_ url: String, style: Style = .original, source: Source? = nil) -> Blob? {
-    url.utf8Span.span.bytes.withUnsafeBytes { url in read { $0.reader.blob(url, style, source: source) } }
+    url.utf8Span.span.bytes.withUnsafeBytes { url in read { $0.reads.reader.blob(url, style, source: source) } }
   }
 
   /// Returns the value of a key's entry, which stays valid beyond a closure.
   public func blob(_ key: CacheKey, source: Source? = nil) -> Blob? {
-    key.url.withUnsafeBytes { url in read { $0.reader.blob(url, key.style, source: source) } }
+    key.url.withUnsafeBytes { url in read { $0.reads.reader.blob(url, key.style, source: source) } }
   }
 
   /// Returns the value of an entry like ``blob(_:source:)``, but only if no file must be read for it.
@@ -21,7 +21,9 @@ extension CacheStore {
   /// are touched. Thread-safe.
   public func blobAtHand(_ key: CacheKey) -> Blob? {
     key.url.withUnsafeBytes { url in
-      read { $0.reader.isAtHand(url, key.style) == true ? $0.reader.blob(url, key.style, source: nil) : nil }
+      read {
+        $0.reads.reader.isAtHand(url, key.style) == true ? $0.reads.reader.blob(url, key.style, source: nil) : nil
+      }
     }
   }
 }
@@ -30,7 +32,7 @@ extension AsyncCacheStore {
   /// Returns the value of an entry, as ``CacheStore/blob(_:source:)`` does. A checked, uncompressed value is returned
   /// on the caller's thread, because switching threads costs many times the get itself.
   public func blob(for key: CacheKey, source: Source? = nil) async -> Blob? {
-    let isAtHand = key.url.withUnsafeBytes { url in store.read { $0.reader.isAtHand(url, key.style) } }
+    let isAtHand = key.url.withUnsafeBytes { url in store.read { $0.reads.reader.isAtHand(url, key.style) } }
     if source == nil, isAtHand ?? true { return store.blob(key) }
     return await AsyncCacheStore.read { store.blob(key, source: source) }
   }

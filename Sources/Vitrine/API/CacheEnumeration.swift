@@ -15,10 +15,10 @@ extension CacheStore {
     prefix: [UInt8], style: Style? = nil, _ body: (EntryInfo) throws(E) -> Bool
   ) throws(E) {
     let core = core
-    try core.walk.forEachRecord { (view, _, slot) throws(E) in
+    try core.reads.walk.forEachRecord { (view, _, slot) throws(E) in
       guard view.url.starts(with: prefix) else { return true }
       if let style, !view.style.elementsEqual(style.bytes) { return true }
-      let info = core.reader.info(view, slot)
+      let info = core.reads.reader.info(view, slot)
       if core.context.catalog.segments.isDamaged(view.head, slot: slot.location.slot) { return true }
       return try body(info)
     }
@@ -33,8 +33,8 @@ extension CacheStore {
   /// Returns the sorted keys of all unexpired entries whose URL begins with a prefix given in bytes.
   public func keysInOrder(prefix: [UInt8]) throws(StoreError) -> [CacheKey] {
     let core = core
-    if core.gate.isClosed { throw .closed }
-    return core.walk.keys { $0.url.starts(with: prefix) }.sorted()
+    if core.basics.gate.isClosed { throw .closed }
+    return core.reads.walk.keys { $0.url.starts(with: prefix) }.sorted()
   }
 
   /// Returns the keys of all unexpired entries in the order of the policy; the next key to be evicted comes last. The
@@ -42,7 +42,7 @@ extension CacheStore {
   /// time, and memory for all keys. Throws `closed`. Thread-safe.
   public func keysByRecency() throws(StoreError) -> [CacheKey] {
     let core = core
-    if core.gate.isClosed { throw .closed }
-    return core.walk.keysByRecency()
+    if core.basics.gate.isClosed { throw .closed }
+    return core.reads.walk.keysByRecency()
   }
 }

@@ -20,10 +20,10 @@ extension CacheStore {
     _ key: CacheKey, _ head: HeadChange, _ durability: Durability?
   ) throws(StoreError) -> Bool {
     try change {
-      $0.forgetter.forget([key])
+      $0.writes.forgetter.forget([key])
     } _: { core throws(StoreError) in
       try key.url.span.bytes.withUnsafeBytes { url throws(StoreError) in
-        try core.metadata.change(url, key.style, head, durability: durability)
+        try core.writes.metadata.change(url, key.style, head, durability: durability)
       }
     }
   }

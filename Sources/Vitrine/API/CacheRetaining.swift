@@ -36,15 +36,17 @@ extension CacheStore {
       core = try coreInPlace { _ in }
     } catch {
       let core = self.core
-      if core.gate.isRemoved { core.forgetter.forgetAllBut(hashes(core.context.catalog.hasher), prefix: prefix) }
+      if core.basics.gate.isRemoved {
+        core.writes.forgetter.forgetAllBut(hashes(core.context.catalog.hasher), prefix: prefix)
+      }
       throw error
     }
     let hashes = hashes(core.context.catalog.hasher)
     do throws(StoreError) {
-      return try core.remover.retain(only: hashes, prefix: prefix, durability: durability)
+      return try core.writes.remover.retain(only: hashes, prefix: prefix, durability: durability)
     } catch {
-      guard error == .storeRemoved, core.gate.isRemoved else { throw error }
-      core.forgetter.forgetAllBut(hashes, prefix: prefix)
+      guard error == .storeRemoved, core.basics.gate.isRemoved else { throw error }
+      core.writes.forgetter.forgetAllBut(hashes, prefix: prefix)
       _ = try successor(of: core)
       return 0
     }

@@ -27,7 +27,7 @@ public final class CacheStore: Sendable {
   let first: StoreCore
   /// The first core's reader, used without a reference count because all reading threads would share that count.
   @inline(__always)
-  private var reader: Unmanaged<Reader> { Unmanaged.passUnretained(first.reader) }
+  private var reader: Unmanaged<Reader> { Unmanaged.passUnretained(first.reads.reader) }
   /// Whether another core has replaced the first one.
   let hasSuccessor = Atomic<Bool>(false)
   let succession: Succession
@@ -43,7 +43,7 @@ public final class CacheStore: Sendable {
     succession = Succession(core)
   }
 
-  deinit { try? core.closer.close() }
+  deinit { try? core.upkeep.closer.close() }
 
   // MARK: Opening and closing
 
@@ -76,7 +76,7 @@ public final class CacheStore: Sendable {
   /// also an earlier one in the background, and `storeRemoved` if the folder was removed or replaced. The store is
   /// closed in any case.
   public func close() throws(StoreError) {
-    try succeeding.withLock { _ throws(StoreError) in try core.closer.close() }
+    try succeeding.withLock { _ throws(StoreError) in try core.upkeep.closer.close() }
     if hasLost.exchange(false, ordering: .acquiringAndReleasing) { throw .storeRemoved }
   }
 
@@ -137,7 +137,7 @@ public final class CacheStore: Sendable {
   func release(_ borrow: Borrow) -> Bool {
     if isReplaced { return releaseLater(borrow) }
     if reader._withUnsafeGuaranteedRef({ $0.endBorrow(borrow) }) { return true }
-    first.entryRemover.dropDamaged(borrow)
+    first.checkpoints.entryRemover.dropDamaged(borrow)
     return false
   }
 
@@ -158,36 +158,36 @@ public final class CacheStore: Sendable {
   public func getMany<E: Error>(
     _ keys: [CacheKey], sources: [Source?] = [], _ body: (Int, RawSpan?) throws(E) -> Void
   ) throws(E) {
-    try core.reader.borrowMany(keys, sources, body)
+    try core.reads.reader.borrowMany(keys, sources, body)
   }
 
   /// Returns the entry of a key without its bytes, or the reason for a miss. Does not count as use.
   public func lookup(_ url: String, style: Style = .original, source: Source? = nil) -> LookupResult {
-    url.utf8Span.span.bytes.withUnsafeBytes { url in read { $0.reader.lookup(url, style, source: source) } }
+    url.utf8Span.span.bytes.withUnsafeBytes { url in read { $0.reads.reader.lookup(url, style, source: source) } }
   }
 
   /// Returns the entry of a whole key without its bytes, or the reason for a miss.
   public func lookup(_ key: CacheKey, source: Source? = nil) -> LookupResult {
-    key.url.withUnsafeBytes { url in read { $0.reader.lookup(url, key.style, source: source) } }
+    key.url.withUnsafeBytes { url in read { $0.reads.reader.lookup(url, key.style, source: source) } }
   }
 
   /// Whether there is an unexpired entry. Does not read the payload, so after a crash it may return true for an entry
   /// that its first read finds lost.
   public func contains(_ url: String, style: Style = .original, source: Source? = nil) -> Bool {
-    url.utf8Span.span.bytes.withUnsafeBytes { url in read { $0.reader.contains(url, style, source: source) } }
+    url.utf8Span.span.bytes.withUnsafeBytes { url in read { $0.reads.reader.contains(url, style, source: source) } }
   }
 
   /// Whether there is an unexpired entry of a whole key.
   public func contains(_ key: CacheKey, source: Source? = nil) -> Bool {
-    key.url.withUnsafeBytes { url in read { $0.reader.contains(url, key.style, source: source) } }
+    key.url.withUnsafeBytes { url in read { $0.reads.reader.contains(url, key.style, source: source) } }
   }
 
   /// Returns every unexpired blob with this digest, as the entry of the record that carries its bytes. There is more
   /// than one only if digests collide.
   public func entries(digest: Digest) throws(StoreError) -> [EntryInfo] {
     let core = core
-    if core.gate.isClosed { throw .closed }
-    return core.walk.entries(digest: digest)
+    if core.basics.gate.isClosed { throw .closed }
+    return core.reads.walk.entries(digest: digest)
   }
 
   // MARK: Changing
@@ -232,9 +232,9 @@ public final class CacheStore: Sendable {
     try url.withUnsafeBytes { url throws(StoreError) in
       try bytes.withUnsafeBytes { bytes throws(StoreError) in
         try change { core in
-          core.forgetter.forget([CacheKey(bytes: Array(url), style)], withStyles: true)
+          core.writes.forgetter.forget([CacheKey(bytes: Array(url), style)], withStyles: true)
         } _: { core throws(StoreError) in
-          try core.putter.put(bytes, url: url, style: style, options: options)
+          try core.writes.putter.put(bytes, url: url, style: style, options: options)
         }
       }
     }
@@ -254,10 +254,10 @@ public final class CacheStore: Sendable {
   /// commits by a checkpoint, for which other writers wait.
   public func write(_ batch: WriteBatch, durability: Durability? = nil) throws(StoreError) {
     try change {
-      $0.forgetter.forget(batch.putKeys, withStyles: true)
-      $0.forgetter.forget(batch.removedKeys)
+      $0.writes.forgetter.forget(batch.putKeys, withStyles: true)
+      $0.writes.forgetter.forget(batch.removedKeys)
     } _: { core throws(StoreError) in
-      try core.batches.write(batch, durability: durability)
+      try core.writes.batches.write(batch, durability: durability)
     }
   }
 
@@ -296,11 +296,11 @@ public final class CacheStore: Sendable {
     _ keys: [CacheKey], durability: Durability? = nil, erases: Bool = false
   ) throws(StoreError) -> Int {
     try change {
-      $0.forgetter.forget(keys)
+      $0.writes.forgetter.forget(keys)
     } _: { core throws(StoreError) in
-      guard erases else { return try core.remover.remove(keys, durability: durability) }
-      return try core.fullCompaction.erasing { () throws(StoreError) in
-        try core.remover.remove(keys, durability: .synced)
+      guard erases else { return try core.writes.remover.remove(keys, durability: durability) }
+      return try core.upkeep.fullCompaction.erasing { () throws(StoreError) in
+        try core.writes.remover.remove(keys, durability: .synced)
       }
     }
   }
@@ -323,11 +323,11 @@ public final class CacheStore: Sendable {
     bytes url: [UInt8], durability: Durability? = nil, erases: Bool = false
   ) throws(StoreError) -> Int {
     try change {
-      $0.forgetter.forgetStyles(url)
+      $0.writes.forgetter.forgetStyles(url)
     } _: { core throws(StoreError) in
-      guard erases else { return try core.remover.removeStyles(url, durability: durability) }
-      return try core.fullCompaction.erasing { () throws(StoreError) in
-        try core.remover.removeStyles(url, durability: .synced)
+      guard erases else { return try core.writes.remover.removeStyles(url, durability: durability) }
+      return try core.upkeep.fullCompaction.erasing { () throws(StoreError) in
+        try core.writes.remover.removeStyles(url, durability: .synced)
       }
     }
   }
@@ -371,7 +371,7 @@ public final class CacheStore: Sendable {
   ) throws(StoreError) -> Int {
     let now = core.context.environment.clock.wallMilliseconds()
     return try removeAll(durability, includesExpired: false) {
-      predicate($0.reader.info($1, $2))
+      predicate($0.reads.reader.info($1, $2))
     } orBody: {
       predicate(EntryInfo($0, receivedByteCount: $1, at: now))
     }
@@ -380,9 +380,9 @@ public final class CacheStore: Sendable {
   /// Removes every entry, by one frame. The space is free as soon as no get borrows it.
   public func removeAll(durability: Durability? = nil) throws(StoreError) {
     try change {
-      $0.forgetter.forgetAll()
+      $0.writes.forgetter.forgetAll()
     } _: { core throws(StoreError) in
-      try core.remover.removeAll(durability: durability)
+      try core.writes.remover.removeAll(durability: durability)
     }
   }
 

@@ -12,16 +12,16 @@ extension CacheStore {
   /// errors of opening. After an error the store shows its old state. Options that the writer has changed, such as an
   /// age limit, apply from the next opening.
   @discardableResult
-  public func refresh() throws(StoreError) -> Bool { try core.refresher.refresh() }
+  public func refresh() throws(StoreError) -> Bool { try core.reads.refresher.refresh() }
 
   /// Makes all changes acknowledged before the call durable. Waits for the disk. Throws `storeRemoved` if the folder
   /// was removed, because then no change is durable.
-  public func flush() throws(StoreError) { try promise { core throws(StoreError) in try core.syncer.flush() } }
+  public func flush() throws(StoreError) { try promise { core throws(StoreError) in try core.basics.syncer.flush() } }
 
   /// Writes a checkpoint of the index, so that the next opening need not read the log. Waits for the disk. Readers do
   /// not wait for it; writers wait while the index is copied. Throws the errors of ``flush()``.
   public func checkpoint() throws(StoreError) {
-    try promise { core throws(StoreError) in try core.checkpointer.checkpoint() }
+    try promise { core throws(StoreError) in try core.checkpoints.checkpointer.checkpoint() }
   }
 
   /// Changes the budgets, in bytes and in entries; nil leaves a budget as it is. The new budgets are durable before
@@ -30,7 +30,7 @@ extension CacheStore {
   /// taken as that value. Throws `storeRemoved` if the folder was removed.
   public func setBudgets(byteBudget: Int? = nil, entryBudget: Int? = nil) throws(StoreError) {
     try change { core throws(StoreError) in
-      try core.budgets.setBudgets(byteBudget: byteBudget, entryBudget: entryBudget)
+      try core.upkeep.budgets.setBudgets(byteBudget: byteBudget, entryBudget: entryBudget)
     }
   }
 
@@ -45,7 +45,7 @@ extension CacheStore {
   /// ``flush()``.
   @discardableResult
   public func trim(toBytes byteCount: Int) throws(StoreError) -> Int {
-    try change { core throws(StoreError) in try core.trimmer.trim(toBytes: byteCount) }
+    try change { core throws(StoreError) in try core.upkeep.trimmer.trim(toBytes: byteCount) }
   }
 
   /// Evicts entries, in the order of the policy, until at most `count` are left. Returns the number of entries removed.
@@ -55,7 +55,7 @@ extension CacheStore {
   /// continue meanwhile. Throws the errors of ``trim(toBytes:)``.
   @discardableResult
   public func trim(toEntries count: Int) throws(StoreError) -> Int {
-    try change { core throws(StoreError) in try core.trimmer.trim(toEntries: count) }
+    try change { core throws(StoreError) in try core.upkeep.trimmer.trim(toEntries: count) }
   }
 
   /// Removes all entries that were neither put nor read since `moment`, in milliseconds since 1970. Returns the number
@@ -67,7 +67,7 @@ extension CacheStore {
   /// continue meanwhile. Throws `readOnly`, and the errors of ``flush()``.
   @discardableResult
   public func removeUnused(since moment: Int64) throws(StoreError) -> Int {
-    try change { core throws(StoreError) in try core.trimmer.removeUnused(since: moment) }
+    try change { core throws(StoreError) in try core.upkeep.trimmer.removeUnused(since: moment) }
   }
 
   /// Makes the folder as small as possible without removing a live entry.
@@ -81,7 +81,7 @@ extension CacheStore {
   /// total, and may make any call on this store. If it returns false, compaction stops early and no entry is lost.
   /// O(store), plus a write of the log's length. Reads continue; a write may wait until one segment is copied.
   public func compact(progress: (Int, Int) -> Bool = { _, _ in true }) throws(StoreError) -> CompactionReport {
-    try change { core throws(StoreError) in try core.fullCompaction.compact(progress: progress) }
+    try change { core throws(StoreError) in try core.upkeep.fullCompaction.compact(progress: progress) }
   }
 
   /// Removes every expired entry. Returns the number of entries removed. Background upkeep does the same, and eviction
@@ -91,7 +91,7 @@ extension CacheStore {
   /// `buffered`. Thread-safe; gets and puts continue meanwhile. Throws `readOnly`, and the errors of ``flush()``.
   @discardableResult
   public func removeExpired() throws(StoreError) -> Int {
-    try change { core throws(StoreError) in try core.expirer.removeExpired() }
+    try change { core throws(StoreError) in try core.space.expirer.removeExpired() }
   }
 
   /// Does all pending upkeep, for an app that is idle now: checkpoints, removal of expired entries, compaction and
@@ -99,29 +99,29 @@ extension CacheStore {
   /// when no upkeep is left.
   @discardableResult
   public func idle(while goesOn: () -> Bool = { true }) throws(StoreError) -> Bool {
-    try change { core throws(StoreError) in try core.maintainer.idle(goesOn) }
+    try change { core throws(StoreError) in try core.upkeep.maintainer.idle(goesOn) }
   }
 
   /// Reads and checks every live byte, and changes nothing. `progress` is called with the number of bytes done and the
   /// total. For each problem, all keys are searched for those that share the damaged bytes.
   public func verify(progress: ((Int, Int) -> Void)? = nil) throws(StoreError) -> VerificationReport {
-    try core.verifier.verify(progress: progress)
+    try core.upkeep.verifier.verify(progress: progress)
   }
 
   /// Returns the store's contents and counters. O(segments), plus one read of a small file for a read-only opening.
-  public func statistics() -> StoreStatistics { core.reporter.statistics() }
+  public func statistics() -> StoreStatistics { core.upkeep.reporter.statistics() }
 
   /// Returns the number of entries and live records of each segment, by the names in ``StoreStatistics/Segment``. Reads
   /// the index and no record: O(entries), a few milliseconds for a million entries. Concurrent changes may or may not
   /// be counted.
-  public func segmentContents() -> [String: SegmentContents] { core.reporter.segmentContents() }
+  public func segmentContents() -> [String: SegmentContents] { core.upkeep.reporter.segmentContents() }
 
   /// Number of unexpired entries. O(1), plus a read of each record that has expired and is not removed yet. The first
   /// call after an opening, or after a ``refresh()`` that loaded the index anew, reads each record that may expire.
   /// After a crash, lost entries count until a get reads them.
   public var count: Int {
     let core = core
-    return core.expirer.countEntries()
+    return core.space.expirer.countEntries()
   }
 
   /// The largest size of the folder, in bytes.

@@ -16,7 +16,7 @@ extension CacheStore {
     _ key: CacheKey, layout: BitmapLayout, options: PutOptions = PutOptions(),
     _ body: (inout MutableRawSpan, BitmapLayout) throws -> R
   ) throws -> R {
-    let core = try coreInPlace { $0.forgetter.forget([key], withStyles: true) }
+    let core = try coreInPlace { $0.writes.forgetter.forget([key], withStyles: true) }
     do {
       guard case .done(let result) = try Drawing(core, key, layout, options).draw(waits: true, body) else {
         throw StoreError.noSpace
@@ -49,7 +49,7 @@ extension AsyncCacheStore {
     _ body: @escaping @Sendable (inout MutableRawSpan, BitmapLayout) throws -> R
   ) async throws -> R {
     let core = try await AsyncCacheStore.run { () throws(StoreError) in
-      try store.coreInPlace { $0.forgetter.forget([key], withStyles: true) }
+      try store.coreInPlace { $0.writes.forgetter.forget([key], withStyles: true) }
     }
     do {
       let drawing = try Drawing(core, key, layout, options)
@@ -67,7 +67,7 @@ extension AsyncCacheStore {
       let result: Result<RoomAttempt<R>, any Error> = await BlockingPool.shared.run { Result { try attempt() } }
       switch try result.get() {
       case .done(let value): return value
-      case .waits(let waiter): try await core.roomQueue.wait(for: waiter)
+      case .waits(let waiter): try await core.basics.roomQueue.wait(for: waiter)
       }
     }
   }
@@ -82,7 +82,7 @@ final class Drawing: Sendable {
   init(
     _ core: StoreCore, _ key: CacheKey, _ layout: BitmapLayout, _ options: PutOptions
   ) throws(StoreError) {
-    try core.gate.requireWritable()
+    try core.basics.gate.requireWritable()
     guard layout.byteCount <= RecordHeader.largestPayload else {
       throw .tooLarge(byteCount: layout.byteCount, limit: RecordHeader.largestPayload)
     }
@@ -90,38 +90,39 @@ final class Drawing: Sendable {
     options.layout = layout
     self.core = core
     self.layout = layout
-    drawing = try core.bodies.begin(
+    drawing = try core.writes.bodies.begin(
       BodyTarget(key: key, options: options), length: layout.byteCount, isTiedToThread: false)
   }
 
-  deinit { core.bodies.end(drawing) }
+  deinit { core.writes.bodies.end(drawing) }
 
   /// Draws and commits on the calling thread, once there is room.
   func draw<R>(
     waits: Bool, _ body: (inout MutableRawSpan, BitmapLayout) throws -> R
   ) throws -> RoomAttempt<R> {
     core.context.commitLock.withLock { held in held.state.admissions.touch(drawing, takesOver: true) }
-    if let waiter = try core.bodies.lend(byteCount: layout.byteCount, to: drawing, waits: waits) {
+    if let waiter = try core.writes.bodies.lend(byteCount: layout.byteCount, to: drawing, waits: waits) {
       return .waits(waiter)
     }
-    defer { core.bodies.end(drawing) }
+    defer { core.writes.bodies.end(drawing) }
     guard let room = core.context.commitLock.withLock({ held in held.state.admissions.room(of: drawing) }) else {
       throw StoreError.closed
     }
     let file = try system { () throws(SystemError) in try room.segment.requireFile() }
     let start = room.offset + room.payloadOffset
-    guard let canvas = Canvas(file, start..<start + layout.byteCount, isMapped: core.supply.mapsForWriting) else {
+    guard let canvas = Canvas(file, start..<start + layout.byteCount, isMapped: core.writes.supply.mapsForWriting)
+    else {
       throw StoreError.system(SystemError(code: SystemError.noMemory, operation: "draw", path: room.segment.fileName))
     }
     var span = canvas.bytes.mutableBytes
     let result = try body(&span, layout)
-    do throws(SystemError) { try canvas.commit() } catch { throw core.gate.writeError(error) }
-    core.meters.bytesWritten.wrappingAdd(layout.byteCount, ordering: .relaxed)
+    do throws(SystemError) { try canvas.commit() } catch { throw core.basics.gate.writeError(error) }
+    core.basics.meters.bytesWritten.wrappingAdd(layout.byteCount, ordering: .relaxed)
     let drawn = UnsafeRawBufferPointer(canvas.bytes)
-    try drawing.target.withPut(core.preparer) { put throws(StoreError) in
+    try drawing.target.withPut(core.basics.preparer) { put throws(StoreError) in
       var put = put
       put.carry(drawn, core.context.environment.digest?(drawn) ?? Digest(of: drawn))
-      try core.putter.put(put, durability: drawing.target.options.durability, body: drawing)
+      try core.writes.putter.put(put, durability: drawing.target.options.durability, body: drawing)
     }
     withExtendedLifetime(canvas) {}
     return .done(result)

@@ -30,7 +30,7 @@ extension CacheStore {
     options.createsIfMissing = false
     let opening = Opening(path: path, options: options, environment: environment, rebuilding: true)
     let core = try opening.run()
-    defer { try? core.closer.close() }
+    defer { try? core.upkeep.closer.close() }
     var report = RepairReport()
     report.notes = core.context.lastOpen.notes
     report.segmentCount = core.context.commitLock.withLock { held in
@@ -42,13 +42,13 @@ extension CacheStore {
       done += 1
       for (hash, location) in core.context.catalog.keys(slot: segment.slot) {
         report.recordCount += 1
-        let outcome = core.checker.check(location, readsPayload: true)
+        let outcome = core.checkpoints.checker.check(location, readsPayload: true)
         if case .unavailable(let error) = outcome { throw .system(error) }
         guard case .damaged(let reason) = outcome else { continue }
         let key = core.context.commitLock.withLock { _ in
           core.context.catalog.record(at: location, checks: true).map { $0.key }
         }
-        _ = try core.entryRemover.removeDamaged(hash, location)
+        _ = try core.checkpoints.entryRemover.removeDamaged(hash, location)
         report.damaged.append(
           .init(
             file: "\(CacheFormat.segmentsFolder)/\(segment.fileName)", offset: location.offset, key: key,
@@ -57,10 +57,11 @@ extension CacheStore {
     }
     progress?(done, report.segmentCount)
     report.entryCount = core.context.commitLock.withLock { held in held.state.index.keyCount }
-    try core.leftovers.checkLeftovers()
-    try core.closer.close()
+    try core.upkeep.leftovers.checkLeftovers()
+    try core.upkeep.closer.close()
     // These counts include failures that the opening and the checkpoint found.
-    let givenUp = core.meters.damagedCount.load(ordering: .relaxed) + core.meters.lostCount.load(ordering: .relaxed)
+    let givenUp =
+      core.basics.meters.damagedCount.load(ordering: .relaxed) + core.basics.meters.lostCount.load(ordering: .relaxed)
     if givenUp > 0 { report.notes.append("\(givenUp) entries were given up, whose records could not be read") }
     return report
   }

@@ -105,22 +105,9 @@ final class LogSizer: StorePart {
     return LogFile(name: file.name, file: file.file, byteCount: byteCount, isMapped: folders.wal.promisesAllocation)
   }
 
-  fileprivate static func powerOfTwo(atLeast byteCount: Int) -> Int {
+  static func powerOfTwo(atLeast byteCount: Int) -> Int {
     var size = CacheFormat.newWALFile
     while size < byteCount { size *= 2 }
     return size
-  }
-}
-
-extension CommitState {
-  /// The largest size of a log file under the present budget.
-  var largestLogFile: Int { min(current.walFileByteCount, Sizing.walFileByteCount(budget: ledger.budget)) }
-
-  /// The size of a log file that a quiet store keeps: a quarter of the index, or a 1024th of the content, rounded up to
-  /// a power of two.
-  var restingLogFile: Int {
-    let byIndex = LogSizer.powerOfTwo(atLeast: index.keyCount * 6)
-    let byContent = LogSizer.powerOfTwo(atLeast: ledger[.segments] / 1024)
-    return min(max(byIndex, byContent), largestLogFile)
   }
 }

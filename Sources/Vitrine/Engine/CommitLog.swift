@@ -15,7 +15,7 @@ final class CommitLog: StorePart {
   /// Throws if the index would not accept the changes: a frame that replay cannot follow ends the log for every later
   /// opening.
   func requireAccepted(_ changes: [Change], _ held: borrowing CommitLock.Held) throws(StoreError) {
-    if held.state.index.accepts(changes) { return }
+    if changes.fit(held.state.index) { return }
     throw .system(SystemError(code: SystemError.invalid, operation: "change", path: "index"))
   }
 
@@ -99,7 +99,7 @@ final class CommitLog: StorePart {
     guard try record(changes, held) else { return false }
     held.state.writable.open(spare, for: stream)
     let next = held.state.index.nextSegment
-    held.state.segmentQueue.enqueue(spare.id, before: next)
+    held.state.queues.segments.enqueue(spare.id, before: next)
     signal.wake()
     return true
   }

@@ -7,33 +7,27 @@ struct CommitState: ~Copyable {
   /// The store's identity with the budgets that are in force.
   var current: StoreIdentity
   var ledger: Ledger
-  var nextRecord: UInt64
-  var writable = WritableSegments()
+  var writable: WritableSegments
   var unfinished = UnfinishedBodies()
   var admissions = Admissions()
   /// The frame that is being encoded.
   let frame = ByteBuffer(capacity: 64 << 10)
   var checkpoint: CheckpointAccount
   var leftovers = LeftoverList()
-  var eviction: EvictionRecord
-  var compaction: CompactionRecord
-  var ghost = Ghost()
-  var segmentQueue = SegmentQueue()
-  /// The size of segments that the content and the rate of puts ask for.
-  private var segmentGrowth = CacheFormat.smallestSegment
+  var record: SpaceRecord
+  var queues = EvictionQueues()
 
   init(
     index: consuming CatalogWriter, log: consuming LogWriter, current: StoreIdentity, ledger: Ledger,
-    nextRecord: UInt64, checkpoint: CheckpointAccount, eviction: EvictionRecord, compaction: CompactionRecord
+    nextRecord: UInt64, checkpoint: CheckpointAccount, record: SpaceRecord
   ) {
     self.index = index
     self.log = log
     self.current = current
     self.ledger = ledger
-    self.nextRecord = nextRecord
+    writable = WritableSegments(nextRecord: nextRecord)
     self.checkpoint = checkpoint
-    self.eviction = eviction
-    self.compaction = compaction
+    self.record = record
     fitSegments()
   }
 
@@ -51,10 +45,8 @@ struct CommitState: ~Copyable {
     return segment
   }
 
-  mutating func takeRecordNumber() -> UInt64 {
-    defer { nextRecord += 1 }
-    return nextRecord
-  }
+  /// The number of the next record.
+  var nextRecord: UInt64 { writable.nextRecord }
 }
 
 extension CommitState {
@@ -69,7 +61,7 @@ extension CommitState {
 
   /// Bytes of the next ordinary segment.
   var segmentByteCount: Int {
-    current.segmentByteCount > 0 ? current.segmentByteCount : min(segmentGrowth, largestSegment)
+    current.segmentByteCount > 0 ? current.segmentByteCount : min(writable.growth, largestSegment)
   }
 
   private var contentSegment: Int {
@@ -79,11 +71,23 @@ extension CommitState {
   /// Enlarges the next segments as the content asks for. With `isBusy`, puts have filled the last ones fast, and each
   /// new segment costs two syncs, so the next one is four times as large.
   mutating func growSegments(isBusy: Bool) {
-    segmentGrowth = min(max(isBusy ? segmentGrowth * 4 : segmentGrowth, contentSegment), largestSegment)
+    let growth = isBusy ? writable.growth * 4 : writable.growth
+    writable.growth = min(max(growth, contentSegment), largestSegment)
   }
 
   /// Sets the size of the next segments to what the content asks for.
-  mutating func fitSegments() { segmentGrowth = contentSegment }
+  mutating func fitSegments() { writable.growth = contentSegment }
+
+  /// The largest size of a log file under the present budget.
+  var largestLogFile: Int { min(current.walFileByteCount, Sizing.walFileByteCount(budget: ledger.budget)) }
+
+  /// The size of a log file that a quiet store keeps: a quarter of the index, or a 1024th of the content, rounded up to
+  /// a power of two.
+  var restingLogFile: Int {
+    let byIndex = LogSizer.powerOfTwo(atLeast: index.keyCount * 6)
+    let byContent = LogSizer.powerOfTwo(atLeast: ledger[.segments] / 1024)
+    return min(max(byIndex, byContent), largestLogFile)
+  }
 
   /// Whether keys that come back get segments of their own. Small stores have no room for more open segments.
   var hasReturnedStreams: Bool {
@@ -122,8 +126,8 @@ extension CommitState {
     if unfinished.isEmpty { return }
     for operation in operations where operation.abortsBodies {
       abort(
-        unfinished.candidates(operation.hash).filter {
-          $0.has(url: operation.url) && (operation.removesAllStyles || $0.has(style: operation.style))
+        unfinished.candidates(operation.key.hash).filter {
+          $0.has(url: operation.key.url) && (operation.removesAllStyles || $0.has(style: operation.key.style))
         })
     }
   }

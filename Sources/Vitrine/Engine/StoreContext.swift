@@ -47,7 +47,7 @@ final class StoreContext: Sendable {
     commitLock = CommitLock(
       CommitState(
         index: loaded.index.take(), log: log, current: loaded.identity, ledger: ledger, nextRecord: firstSequence,
-        checkpoint: CheckpointAccount(loaded.checkpoint), eviction: counters.eviction, compaction: counters.compaction))
+        checkpoint: CheckpointAccount(loaded.checkpoint), record: SpaceRecord(counters)))
     upkeepLock = UpkeepLock(
       UpkeepState(
         checkpoints: loaded.checkpoint, orphans: OrphanFiles(loaded.orphans),

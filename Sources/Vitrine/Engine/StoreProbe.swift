@@ -159,43 +159,47 @@ package struct StoreProbe {
   // MARK: Steps
 
   func retireDeadSegments() throws(StoreError) {
-    try core.context.upkeepLock.withLock { upkeep throws(StoreError) in try core.retirement.retireDeadSegments(upkeep) }
+    try core.context.upkeepLock.withLock { upkeep throws(StoreError) in
+      try core.space.retirement.retireDeadSegments(upkeep)
+    }
   }
 
   func trimSealedSegments() throws(StoreError) {
-    try core.context.upkeepLock.withLock { upkeep throws(StoreError) in try core.retirement.trimSealedSegments(upkeep) }
+    try core.context.upkeepLock.withLock { upkeep throws(StoreError) in
+      try core.space.retirement.trimSealedSegments(upkeep)
+    }
   }
 
   func makeRoom(for byteCount: Int) throws(StoreError) {
     try core.context.upkeepLock.withLock { upkeep throws(StoreError) in
-      try core.reclaimer.makeRoom(for: byteCount, upkeep)
+      try core.space.reclaimer.makeRoom(for: byteCount, upkeep)
     }
   }
 
   @discardableResult
   func evict(byteCount: Int, count: Int = .max) throws(StoreError) -> Int {
     try core.context.upkeepLock.withLock { upkeep throws(StoreError) in
-      try core.evictor.evict(byteCount: byteCount, count: count, upkeep)
+      try core.space.evictor.evict(byteCount: byteCount, count: count, upkeep)
     }
   }
 
   @discardableResult
   func compactOnce(leastDead: Double, goesOn: () -> Bool) throws(StoreError) -> CompactionStep? {
     try core.context.upkeepLock.withLock { upkeep throws(StoreError) in
-      try core.compactor.compactOnce(leastDead: leastDead, upkeep, goesOn: goesOn)
+      try core.space.compactor.compactOnce(leastDead: leastDead, upkeep, goesOn: goesOn)
     }
   }
 
   /// Writes a frame of changes. Returns false if the log has no room for it.
   func record(_ changes: [Change]) throws(StoreError) -> Bool {
-    try core.context.commitLock.withLock { held throws(StoreError) in try core.commits.record(changes, held) }
+    try core.context.commitLock.withLock { held throws(StoreError) in try core.basics.commits.record(changes, held) }
   }
 
   /// Writes a checkpoint that takes the place of a frame.
   func writeCheckpointForAChange() throws(StoreError) {
     try core.context.upkeepLock.withLock { upkeep throws(StoreError) in
       try core.context.commitLock.withLock { held throws(StoreError) in
-        try core.checkpointer.writeCheckpoint(consumingSequence: true, upkeep, held)
+        try core.checkpoints.checkpointer.writeCheckpoint(consumingSequence: true, upkeep, held)
       }
     }
   }
@@ -222,7 +226,7 @@ package struct StoreProbe {
 
   /// Where the live record of a key lies.
   func location(_ hash: KeyHash, _ url: UnsafeRawBufferPointer, _ style: UnsafeRawBufferPointer) -> Location? {
-    core.context.commitLock.withLock { held in core.keyFinder.find(hash, url, style, held).location }
+    core.context.commitLock.withLock { held in core.writes.keyFinder.find(hash, url, style, held).location }
   }
 
   /// Whether a thread holds the upkeep lock, and whether one holds the commit lock.

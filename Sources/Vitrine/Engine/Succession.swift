@@ -57,7 +57,7 @@ extension CacheStore {
   /// Borrows bytes from a core that is not the first.
   @inline(never)
   func acquireLater(_ url: UnsafeRawBufferPointer, _ style: Style, _ source: Source?) -> Borrow {
-    succession.seat.withLock { $0.reader.borrow(url, style, source: source) }
+    succession.seat.withLock { $0.reads.reader.borrow(url, style, source: source) }
   }
 
   /// Ends the borrow of bytes from a core that may not be the first. If the bytes are damaged, drops their entry and
@@ -65,8 +65,8 @@ extension CacheStore {
   @inline(never)
   func releaseLater(_ borrow: Borrow) -> Bool {
     let core = owner(of: borrow)
-    if core.reader.endBorrow(borrow) { return true }
-    core.entryRemover.dropDamaged(borrow)
+    if core.reads.reader.endBorrow(borrow) { return true }
+    core.checkpoints.entryRemover.dropDamaged(borrow)
     return false
   }
 
@@ -141,8 +141,8 @@ extension CacheStore {
   /// Returns the error of a body or a drawing whose core refused it. The bytes written so far were removed with the
   /// folder, so the body does not appear in a new store. It is `aborted` there, as by a removal of everything.
   func refusal(_ error: StoreError, of core: StoreCore, _ key: CacheKey) -> StoreError {
-    guard error == .storeRemoved, core.gate.isRemoved else { return error }
-    core.forgetter.forget([key], withStyles: true)
+    guard error == .storeRemoved, core.basics.gate.isRemoved else { return error }
+    core.writes.forgetter.forget([key], withStyles: true)
     do throws(StoreError) {
       _ = try successor(of: core)
       return .aborted
@@ -160,8 +160,8 @@ extension CacheStore {
   /// `forget` has the same meaning as for a change.
   func coreInPlace(forgetting forget: (StoreCore) -> Void) throws(StoreError) -> StoreCore {
     try change(forgetting: forget) { core throws(StoreError) in
-      try core.gate.requireWritable()
-      try core.gate.requireNamedNow()
+      try core.basics.gate.requireWritable()
+      try core.basics.gate.requireNamedNow()
       return core
     }
   }
@@ -172,9 +172,9 @@ extension CacheStore {
     orBody isWantedBody: (UnfinishedBody, _ receivedByteCount: Int) -> Bool
   ) throws(StoreError) -> Int {
     try change { core in
-      core.forgetter.forget { isWanted(core, $0, $1) }
+      core.writes.forgetter.forget { isWanted(core, $0, $1) }
     } _: { core throws(StoreError) in
-      try core.remover.removeAll(
+      try core.writes.remover.removeAll(
         durability: durability, includesExpired: includesExpired, where: { isWanted(core, $0, $1) },
         orBody: isWantedBody)
     }
@@ -182,10 +182,10 @@ extension CacheStore {
 
   /// Makes gets miss the key for as long as the store stays open, for an adapter whose change was refused. This has an
   /// effect only after a failed write or sync, or if the folder is gone; otherwise the entry stays.
-  package func conceal(_ key: CacheKey) { core.forgetter.forget([key], withStyles: true) }
+  package func conceal(_ key: CacheKey) { core.writes.forgetter.forget([key], withStyles: true) }
 
   /// Makes gets miss all keys, under the conditions of `conceal(_:)`.
-  package func concealAll() { core.forgetter.forgetAll() }
+  package func concealAll() { core.writes.forgetter.forgetAll() }
 
   // MARK: Another core
 
@@ -196,15 +196,15 @@ extension CacheStore {
     return try succeeding.withLock { _ throws(StoreError) in
       let current = self.core
       if current !== core { return current }
-      guard core.gate.isRemoved else { throw .storeRemoved }
-      if core.gate.isClosed || core.gate.isClosing { throw .closed }
-      core.closer.standDown()
+      guard core.basics.gate.isRemoved else { throw .storeRemoved }
+      if core.basics.gate.isClosed || core.basics.gate.isClosing { throw .closed }
+      core.upkeep.closer.standDown()
       let next = try open(after: core)
       // Before the new core can acknowledge any change.
       hasLost.store(true, ordering: .releasing)
       succession.replace(core, by: next)
       hasSuccessor.store(true, ordering: .releasing)
-      core.closer.dismiss()
+      core.upkeep.closer.dismiss()
       return next
     }
   }

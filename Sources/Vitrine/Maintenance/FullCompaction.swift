@@ -71,7 +71,7 @@ final class FullCompaction: StorePart {
     let (end, all) = commitLock.withLock { held in
       (
         held.state.index.nextSegment,
-        held.state.index.compactable.filter(isWorthCopying).reduce(0) { $0 + $1.liveByteCount }
+        held.state.compactable.filter(isWorthCopying).reduce(0) { $0 + $1.liveByteCount }
       )
     }
     var done = 0
@@ -82,7 +82,7 @@ final class FullCompaction: StorePart {
         try gate.requireWritable()
         guard
           commitLock.withLock({ held in
-            held.state.index.compactable.contains { isWorthCopying($0) && catalog.segments.id($0.slot) < end }
+            held.state.compactable.contains { isWorthCopying($0) && catalog.segments.id($0.slot) < end }
           })
         else {
           return nil

@@ -74,7 +74,7 @@ final class Maintainer: StorePart {
   /// Compacts once if enough bytes are dead. Returns whether a segment was freed.
   private func settleOnce(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) -> Bool {
     let isWorthIt = commitLock.withLock { held in
-      let dead = held.state.index.compactable.reduce(0) { $0 + $1.deadByteCount }
+      let dead = held.state.compactable.reduce(0) { $0 + $1.deadByteCount }
       let live = held.state.index.liveByteCount
       return dead > held.state.segmentByteCount && dead > live / 50 && held.state.ledger.total > live + live / 8
     }

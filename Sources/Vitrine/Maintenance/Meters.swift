@@ -47,8 +47,8 @@ final class Meters: StorePart {
     counters.lostRemovals = lastOpen.mayHaveLostRemovals ? 1 : 0
     counters.pinned = catalog.segments.account.pinnedByteCount
     commitLock.withLock { held in
-      counters.eviction = held.state.eviction
-      counters.compaction = held.state.compaction
+      counters.eviction = held.state.record.eviction
+      counters.compaction = held.state.record.compaction
     }
     return counters
   }

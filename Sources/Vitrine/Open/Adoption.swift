@@ -21,7 +21,7 @@ struct Adoption {
       for slot in loaded.checkpoint.slots { try slot.file?.sync() }
       try folders.checkpoints.sync()
       // After a rebuild, the log itself tells that no earlier checkpoint counts.
-      if loaded.kind != .rebuilt { try checkpoints.erasePassedOver() }
+      if loaded.report.kind != .rebuilt { try checkpoints.erasePassedOver() }
     } catch {
       throw SystemCode.isNoSpace(error.code) ? .noSpace : .system(error)
     }
@@ -78,7 +78,7 @@ struct Adoption {
       var files: [LogWriter.Entry] = []
       for index in 0..<CacheFormat.walFileCount {
         let name = WALFileHeader.fileName(index)
-        let found = loaded.scan.files.first { $0.name == name }
+        let found = loaded.log.scan.files.first { $0.name == name }
         let isWhole = found.map { $0.byteCount >= CacheFormat.newWALFile } ?? false
         let file =
           try isWhole
@@ -88,7 +88,7 @@ struct Adoption {
         // A file with replayed frames stays until a checkpoint covers it; the checkpoint also puts the file's payloads
         // into segments (rule 6).
         let replayed = (isWhole ? found?.header : nil).flatMap { header in
-          isNeeded(header) && !(isEmptyTail && header.use == loaded.end.use) ? header : nil
+          isNeeded(header) && !(isEmptyTail && header.use == loaded.log.end.use) ? header : nil
         }
         // A crash while the file grew may have left it without blocks. It is cut to the length that its blocks allow: its
         // growth may have had the room of a segment that is there again, as an orphan.
@@ -110,18 +110,18 @@ struct Adoption {
       let opening = loaded.newestOpening + 1
       var log = LogWriter(
         store: loaded.identity.store, entropy: environment.entropy, files: files,
-        nextUse: newestUse + 1, opening: opening, durableSequence: loaded.durableSequence)
+        nextUse: newestUse + 1, opening: opening, durableSequence: loaded.log.durableSequence)
       // The invariant of rule 8 leaves a file free, unless an interrupted recovery has used it. That file holds only
       // the frames of that recovery, which this one makes again.
       var isTailReused = isEmptyTail
       if log.freeCount == 0, let newest = framesBehindDamage.max() {
         log.giveUp(use: newest)
       } else if log.freeCount == 0 {
-        log.giveUp(use: loaded.end.use)
+        log.giveUp(use: loaded.log.end.use)
         isTailReused = true
       }
-      var cut = loaded.end
-      if isTailReused, let tail = loaded.scan.file(use: cut.use)?.header, loaded.chain.count > 1 {
+      var cut = loaded.log.end
+      if isTailReused, let tail = loaded.log.scan.file(use: cut.use)?.header, loaded.log.chain.count > 1 {
         // The tail's header is overwritten, so the cut is the one that this header names.
         cut = WALPosition(
           use: tail.predecessor, offset: tail.predecessorCut, sequence: tail.predecessorSequence)
@@ -139,32 +139,33 @@ struct Adoption {
   /// The length to which a log file may be cut. A file whose frames this opening has not followed keeps `byteCount`: a
   /// later opening may read them.
   private func leastByteCount(_ replayed: WALFileHeader?, _ byteCount: Int) -> Int {
-    if loaded.kind == .rebuilt || loaded.scan.hasFailed { return byteCount }
+    if loaded.report.kind == .rebuilt || loaded.log.scan.hasFailed { return byteCount }
     guard let replayed else { return CacheFormat.newWALFile }
-    if loaded.distrusted != nil || replayed.use != loaded.end.use { return byteCount }
-    return max(CacheFormat.newWALFile, roundUp(loaded.end.offset, to: 4096))
+    if loaded.distrusted != nil || replayed.use != loaded.log.end.use { return byteCount }
+    return max(CacheFormat.newWALFile, roundUp(loaded.log.end.offset, to: 4096))
   }
 
   /// Whether a crash before the next checkpoint needs the frames of a file: those that were replayed, and those behind
   /// damage, which tell what must be dropped.
   private func isNeeded(_ header: WALFileHeader) -> Bool {
-    loaded.chain.contains(header.use) || framesBehindDamage.contains(header.use)
+    loaded.log.chain.contains(header.use) || framesBehindDamage.contains(header.use)
   }
 
   /// The uses of files behind damage. If all files are taken, an interrupted recovery has the newest of them.
   private var framesBehindDamage: [UInt64] {
     if loaded.distrusted == nil { return [] }
-    return loaded.scan.files.compactMap(\.header).filter { $0.use > loaded.end.use && !$0.followsDamage }.map(\.use)
+    return loaded.log.scan.files.compactMap(\.header).filter { $0.use > loaded.log.end.use && !$0.followsDamage }.map(
+      \.use)
   }
 
   /// The highest number of a use that a log header or a checkpoint names. The file of that use may be missing.
   private var newestUse: UInt64 {
-    max(loaded.scan.newestUse, loaded.checkpoint.slots.compactMap { $0.header?.position.use }.max() ?? 0)
+    max(loaded.log.scan.newestUse, loaded.checkpoint.slots.compactMap { $0.header?.position.use }.max() ?? 0)
   }
 
   /// Whether the newest file of the chain holds no frame, so that it can be reused.
   private var isEmptyTail: Bool {
-    loaded.distrusted == nil && loaded.end.offset == WALFileHeader.frameStart && loaded.chain.count > 1
+    loaded.distrusted == nil && loaded.log.end.offset == WALFileHeader.frameStart && loaded.log.chain.count > 1
   }
 
   static func ledger(_ loaded: LoadedStore, _ folders: StoreFolders, log files: [any File]? = nil) -> Ledger {
@@ -173,7 +174,7 @@ struct Adoption {
     for directory in folders.all { ledger.add((try? directory.status().allocatedByteCount) ?? 4096, to: .folders) }
     ledger.add(fixedByteCount(folders.root), to: .rootFiles)
     // An opening for writing has recreated missing log files.
-    for file in files ?? loaded.scan.files.map(\.file) {
+    for file in files ?? loaded.log.scan.files.map(\.file) {
       ledger.add((try? file.status().chargedByteCount(atMost: loaded.identity.walFileByteCount)) ?? 0, to: .log)
     }
     ledger.add(loaded.checkpoint.slots.reduce(0) { $0 + $1.chargedByteCount }, to: .checkpoints)

@@ -158,9 +158,9 @@ final class FailedSyncRecovery: StorePart {
       defer { put.release() }
       // The system may drop a clean page at any time and then reads it from the disk again, so the record is checked
       // again after the read.
-      if put.digest != view.header.digest || catalog.record(at: location, checks: true) == nil { return nil }
-      put.source = info.source
-      put.isSourceNamed = info.hasNamedSource
+      if put.payload.digest != view.header.digest || catalog.record(at: location, checks: true) == nil { return nil }
+      put.source.given = info.source
+      put.source.isNamed = info.hasNamedSource
       put.written = info.writtenMilliseconds
       if let twin {
         return try putter.place(put, sharing: twin, durability: .buffered, written: info.writtenMilliseconds)

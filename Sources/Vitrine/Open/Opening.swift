@@ -186,10 +186,13 @@ struct Opening {
       throw .system(SystemError(code: SystemError.noMemory, operation: "allocate", path: "index"))
     }
     var loaded = LoadedStore(
-      identity: identity, index: LoadedIndex(index), kind: .created,
-      end: WALPosition(use: 0, offset: WALFileHeader.frameStart, sequence: 0), scan: WALScan(files: []), chain: [],
-      durableSequence: 0, newestOpening: 0, checkpoint: CheckpointSet(), inline: [:])
-    loaded.notes.append("the making of this store was cut short: it is empty, and opening it for writing finishes it")
+      identity: identity, index: LoadedIndex(index), report: RecoveryReport(kind: .created),
+      log: LoadedLog(
+        end: WALPosition(use: 0, offset: WALFileHeader.frameStart, sequence: 0), scan: WALScan(files: []), chain: [],
+        durableSequence: 0),
+      newestOpening: 0, checkpoint: CheckpointSet(), inline: [:])
+    loaded.report.notes.append(
+      "the making of this store was cut short: it is empty, and opening it for writing finishes it")
     return core(
       loaded, StoreFolders(unfinished: root), log: nil, lockFile: nil, started, firstSequence: .max)
   }
@@ -247,12 +250,12 @@ struct Opening {
   ) throws(StoreError) -> StoreCore {
     var loaded = try loader(folders, isReadOnly: false).load(
       identity: identity, rebuilding: rebuilding && !isNew)
-    if isNew { loaded.kind = .created }
+    if isNew { loaded.report.kind = .created }
     if !isNew, identity != nil, try !hasBothCopies(root) { loaded.storeFileNeedsHealing = true }
     if loaded.newestOpening >= 1 << 27 {
       throw .unreadable(path: path, reason: "its opening numbers are used up")
     }
-    if loaded.scan.newestUse >= WALPosition.largestUse {
+    if loaded.log.scan.newestUse >= WALPosition.largestUse {
       throw .unreadable(path: path, reason: "the numbers of its log are used up")
     }
     let stored = loaded.identity
@@ -270,21 +273,21 @@ struct Opening {
     try marking(lockFile) { () throws(StoreError) in
       try adoption.secureCheckpoint(&loaded.checkpoint, hasFailed: isMarked)
     }
-    if loaded.kind == .rebuilt { try adoption.makeCheckpointRoom(&loaded.checkpoint) }
+    if loaded.report.kind == .rebuilt { try adoption.makeCheckpointRoom(&loaded.checkpoint) }
     let log = try marking(lockFile) { () throws(StoreError) in try adoption.makeLog() }
     let firstSequence = Sequence.first(ofOpening: log.opening)
     let core = core(loaded, folders, log: log, lockFile: lockFile, started, firstSequence: firstSequence)
-    try core.takeover.adopt(loaded, isChanged: loaded.identity != stored, isMarked: isMarked, lockFile: lockFile)
-    if loaded.identity.isTighter(than: stored) { core.budgets.shrinkBeforeServing(from: stored.byteBudget) }
-    core.budgets.giveUpLargeSpares()
+    try core.upkeep.takeover.adopt(loaded, isChanged: loaded.identity != stored, isMarked: isMarked, lockFile: lockFile)
+    if loaded.identity.isTighter(than: stored) { core.upkeep.budgets.shrinkBeforeServing(from: stored.byteBudget) }
+    core.upkeep.budgets.giveUpLargeSpares()
     let task = try system { () throws(SystemError) in
       try environment.background.start(
         name: "vitrine", intervalMilliseconds: Maintainer.upkeepMilliseconds
-      ) { [weak core] in core?.maintainer.maintain() }
+      ) { [weak core] in core?.upkeep.maintainer.maintain() }
     }
-    core.signal.background.withLock { $0 = task }
-    try core.leftovers.startCheckingLeftovers()
-    if core.expirer.hasDueEntries { core.signal.wake() }
+    core.basics.signal.background.withLock { $0 = task }
+    try core.upkeep.leftovers.startCheckingLeftovers()
+    if core.space.expirer.hasDueEntries { core.basics.signal.wake() }
     return core
   }
 
@@ -310,8 +313,9 @@ struct Opening {
   ) -> StoreCore {
     let elapsed = environment.clock.monotonicNanoseconds() - started
     let lastOpen = StoreStatistics.LastOpen(
-      kind: loaded.kind, milliseconds: Double(elapsed) / 1e6, replayedCount: loaded.replayedCount,
-      droppedCount: loaded.droppedCount, mayHaveLostRemovals: loaded.mayHaveLostRemovals, notes: loaded.notes)
+      kind: loaded.report.kind, milliseconds: Double(elapsed) / 1e6, replayedCount: loaded.report.replayedCount,
+      droppedCount: loaded.report.droppedCount, mayHaveLostRemovals: loaded.report.mayHaveLostRemovals,
+      notes: loaded.report.notes)
     let counters = Counters.read(from: folders.root) ?? Counters()
     let isReadOnly = log == nil
     let log = log ?? LogWriter(none: environment.entropy)

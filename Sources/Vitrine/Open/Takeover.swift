@@ -41,14 +41,14 @@ final class Takeover: StorePart {
     }
     if isMarked { try failedSyncRecovery.rewriteUnvouchedRecords() }
     let isLogFull = commitLock.withLock { held in held.state.log.freeCount == 0 }
-    if isLogFull || isMarked || isChanged || loaded.kind == .rebuilt || loaded.mayHaveLostRemovals
-      || loaded.droppedCount > 0
+    if isLogFull || isMarked || isChanged || loaded.report.kind == .rebuilt || loaded.report.mayHaveLostRemovals
+      || loaded.report.droppedCount > 0
     {
       // The checkpoint does not vouch for unchecked records.
       try checkpointer.checkpoint()
-      loaded.scan.eraseInvalidHeaders(store: identity.store)
+      loaded.log.scan.eraseInvalidHeaders(store: identity.store)
       // A header that cannot be read would make the next opening mistrust this checkpoint.
-      if loaded.kind == .rebuilt { try eraseOlderCheckpoint() }
+      if loaded.report.kind == .rebuilt { try eraseOlderCheckpoint() }
     }
     commitLock.withLock { held in if held.state.leftovers.unchecked.isEmpty { held.state.index.forgetReplayed() } }
     // Uses since the last checkpoint happened before now.

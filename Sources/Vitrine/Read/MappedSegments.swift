@@ -13,7 +13,7 @@ final class MappedSegments: StorePart {
 
   /// Unmaps segments beyond the bound.
   func trimMappings(_ upkeep: borrowing UpkeepLock.Held) {
-    _ = commitLock.withLock { held in held.state.index.unmapExcess(upkeep) }
+    _ = commitLock.withLock { held in MappingWindow.unmapExcess(of: &held.state.index, upkeep) }
   }
 
   /// Maps a pinned segment again if it is read often and no lock must be waited for. Otherwise a later read maps it.
@@ -36,7 +36,7 @@ final class MappedSegments: StorePart {
       else { return [] }
       storage.map(mapping)
       held.state.index.segments.show(mapping, slot: slot)
-      return held.state.index.unmapExcess(sparing: slot, upkeep)
+      return MappingWindow.unmapExcess(of: &held.state.index, sparing: slot, upkeep)
     }
     withExtendedLifetime(unmapped) {}
   }

@@ -19,23 +19,23 @@ final class ReadAhead: StorePart {
   ) -> HeadsAhead? {
     let heads = newHeads
     for index in operations.indices {
-      let hash = operations[index].hash
+      let hash = operations[index].key.hash
       if operations[index].removesAllStyles {
         readStyles(of: hash, heads)
         continue
       }
-      if operations[index].record != nil, Style.isOriginal(operations[index].style, tag: hash.styleTag) {
+      if operations[index].record != nil, Style.isOriginal(operations[index].key.style, tag: hash.styleTag) {
         let isLookedAt = looks < OriginalSources.mostCrowdLooks && catalog.keys.lastChange(hash) != nil
         readStyles(beside: operations[index], isLookedAt ? crowds[index]?.outdated ?? [] : nil, heads)
       } else {
-        _ = readEntry(hash, operations[index].url, operations[index].style, heads)
+        _ = readEntry(hash, operations[index].key.url, operations[index].key.style, heads)
       }
       // If segments are mapped, the put has just looked at these.
       guard let heads, let record = operations[index].record else { continue }
       if record.shared != nil || !record.others.isEmpty {
         readPayload(catalog.hasher.content(operations[index].digest), heads) { _ in false }
       }
-      if operations[index].original != nil { readOriginal(of: operations[index].url, hash, heads) }
+      if operations[index].original != nil { readOriginal(of: operations[index].key.url, hash, heads) }
     }
     return heads
   }
@@ -51,7 +51,7 @@ final class ReadAhead: StorePart {
 
   /// Reads the entries that fit the operation's hash, up to the key's own. Returns the header of that one.
   private func readEntry(of operation: PendingOperation, _ heads: HeadsAhead?) -> RecordHeader? {
-    readEntry(operation.hash, operation.url, operation.style, heads)
+    readEntry(operation.key.hash, operation.key.url, operation.key.style, heads)
   }
 
   private func readEntry(
@@ -85,7 +85,9 @@ final class ReadAhead: StorePart {
     beside original: PendingOperation, _ chosen: [(KeyHash, Location)]?, _ heads: HeadsAhead?
   ) {
     if readEntry(of: original, heads)?.digest == original.digest { return }
-    for (hash, location) in chosen ?? catalog.dependentStyles(of: original.hash) { readEntry(hash, location, heads) }
+    for (hash, location) in chosen ?? catalog.dependentStyles(of: original.key.hash) {
+      readEntry(hash, location, heads)
+    }
   }
 
   private func readEntry(_ hash: KeyHash, _ location: Location, _ heads: HeadsAhead?) {

@@ -198,8 +198,8 @@ final class Refresher: StorePart {
     if let found = try loader.newestCheckpoint(), found.identity.store != identity.store { throw .storeRemoved }
     let loaded = try loader.loadSnapshot(identity: identity, clock: environment.clock)
     // The snapshot shown so far is sound. Damage on the disk, or a store just being emptied, is no reason to show less.
-    guard loaded.kind != .rebuilt, !loaded.mayHaveLostRemovals,
-      loaded.end.sequence >= follower.tail.end.sequence
+    guard loaded.report.kind != .rebuilt, !loaded.report.mayHaveLostRemovals,
+      loaded.log.end.sequence >= follower.tail.end.sequence
     else {
       throw .unreadable(path: folders.root.path, reason: "the files hold an older or damaged snapshot")
     }

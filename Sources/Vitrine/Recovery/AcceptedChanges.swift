@@ -1,14 +1,15 @@
 // Protects the log: a frame is stored only if replay can apply it.
-extension CatalogWriter {
-  /// Returns whether ``apply(_:sequence:isChecked:)`` can make the changes of entries, unless memory is short. One
-  /// lookup for each entry that is removed, replaced or moved.
-  package func accepts(_ changes: some Collection<Change>) -> Bool {
+extension Collection<Change> {
+  /// Returns whether ``CatalogWriter/apply(_:sequence:isChecked:)`` can make these changes of entries, unless memory is
+  /// short. One lookup for each entry that is removed, replaced or moved.
+  package func fit(_ index: borrowing CatalogWriter) -> Bool {
+    let (keys, contents) = (index.keys, index.contents)
     var displaced = DisplacedLocations()
-    lazy var carried = Set(changes.compactMap(\.storedPayload))
-    for change in changes {
+    lazy var carried = Set(compactMap(\.storedPayload))
+    for change in self {
       switch change {
       case .put(let put):
-        guard segment(put.location.slot) != nil, put.displaced.map({ displaced.insert($0.location) }) ?? true,
+        guard index.segment(put.location.slot) != nil, put.displaced.map({ displaced.insert($0.location) }) ?? true,
           put.contentLocation == put.location || contents.has(put.content, put.contentLocation)
             || carried.contains(put.contentLocation)
         else { return false }

@@ -38,6 +38,13 @@ package struct CatalogWriter: ~Copyable {
 
   package func segment(_ slot: Int) -> Segment? { segments.segment(slot) }
 
+  /// Returns the header at a location: the one read ahead, or else that of ``Catalog/record(at:checks:)``.
+  @inline(__always)
+  package func lockedRecord(at location: Location, checks: Bool) -> RecordView? {
+    if let heads, let view = heads.view(at: location, in: catalog.segments.id(location.slot)) { return view }
+    return catalog.record(at: location, checks: checks)
+  }
+
   // MARK: Applying
 
   /// Makes the changes of one frame. Returns false if they contradict the state, which only damage can cause; then
@@ -208,6 +215,22 @@ package struct CatalogWriter: ~Copyable {
   package mutating func takeSegmentID() -> UInt64 {
     defer { nextSegment += 1 }
     return nextSegment
+  }
+
+  /// Removes the segments that the log has retired: their files are orphans by now.
+  mutating func dropRetired() {
+    for case let segment? in segments.all where segments[segment].state == .retired {
+      segments.remove(slot: segment.slot)
+      segments.freeSlot(segment.slot)
+    }
+  }
+
+  /// Takes over the counts of another catalog, whose tables this one has by now.
+  mutating func takeCounts(of other: borrowing CatalogWriter) {
+    keyCount = other.keyCount
+    blobCount = other.blobCount
+    logicalByteCount = other.logicalByteCount
+    nextSegment = max(nextSegment, other.nextSegment)
   }
 
   private func hasSegment(_ slot: Int) -> Bool { segment(slot).map { segments[$0].state != .retired } ?? false }

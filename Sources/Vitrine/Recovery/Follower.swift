@@ -16,7 +16,7 @@ struct Follower {
 
   /// Starts with a newly loaded catalog, which has the writer's slots.
   init(_ loaded: LoadedStore) {
-    tail = LogTail(end: loaded.end)
+    tail = LogTail(end: loaded.log.end)
     slots = loaded.index.writer.segments.all.map { segment in
       segment.flatMap { loaded.index.writer.segments[$0].state == .retired ? nil : $0.slot }
     }
@@ -24,7 +24,7 @@ struct Follower {
 
   /// Starts again with a newly loaded catalog, whose segments were given the slots of another catalog.
   mutating func begin(_ loaded: LoadedStore, slots: [Int?]) {
-    tail = LogTail(end: loaded.end)
+    tail = LogTail(end: loaded.log.end)
     self.slots = slots
     mustLoad = false
     loadCount += 1

@@ -20,12 +20,3 @@ package final class HeadsAhead {
     return head.view
   }
 }
-
-extension CatalogWriter {
-  /// Returns the header at a location: the one read ahead, or else that of ``Catalog/record(at:checks:)``.
-  @inline(__always)
-  package func lockedRecord(at location: Location, checks: Bool) -> RecordView? {
-    if let heads, let view = heads.view(at: location, in: catalog.segments.id(location.slot)) { return view }
-    return catalog.record(at: location, checks: checks)
-  }
-}

@@ -4,20 +4,12 @@ package struct LoadedStore {
   package var identity: StoreIdentity
   package let index: LoadedIndex
   package var catalog: Catalog { index.catalog }
-  package var kind: OpeningKind
-  package var notes: [String] = []
-  package var replayedCount = 0
-  package var droppedCount = 0
-  package var mayHaveLostRemovals = false
+  package var report: RecoveryReport
   /// A replay that met damage: the keys of its later frames have to be dropped.
   package var distrusted: WALReplay?
   /// The log was closed cleanly at its end, so open segments may take more records.
   package var isClean = false
-  /// The end of the log.
-  package var end: WALPosition
-  package var scan: WALScan
-  package var chain: [UInt64]
-  package var durableSequence: UInt64
+  package var log: LoadedLog
   /// The highest opening number found in any file.
   package var newestOpening: UInt64
   package var checkpoint: CheckpointSet
@@ -26,6 +18,24 @@ package struct LoadedStore {
   /// Files in `segments/` that no entry refers to.
   package var orphans: [String] = []
   package var storeFileNeedsHealing = false
+}
+
+/// The work of recovery, for statistics and for people.
+package struct RecoveryReport {
+  package var kind: OpeningKind
+  package var notes: [String] = []
+  package var replayedCount = 0
+  package var droppedCount = 0
+  package var mayHaveLostRemovals = false
+}
+
+/// The log as recovery has followed it.
+package struct LoadedLog {
+  package var end: WALPosition
+  package var scan: WALScan
+  /// The uses of log files that replay went through, in order.
+  package var chain: [UInt64]
+  package var durableSequence: UInt64
 }
 
 /// The index of a loaded store, until an engine takes it. Used by one thread at a time.

@@ -130,19 +130,21 @@ package struct Loader {
     index.writer.isReplaying = false
     if !needed.isMet(by: replay) { return nil }
     var loaded = LoadedStore(
-      identity: identity, index: index, kind: .recovered, end: replay.end, scan: scan, chain: replay.chain,
-      durableSequence: max(replay.durableSequence, header.position.sequence),
+      identity: identity, index: index, report: RecoveryReport(kind: .recovered),
+      log: LoadedLog(
+        end: replay.end, scan: scan, chain: replay.chain,
+        durableSequence: max(replay.durableSequence, header.position.sequence)),
       newestOpening: newestOpening(checkpoints, scan), checkpoint: checkpoints, inline: target.inline)
-    loaded.replayedCount = replay.changeCount
+    loaded.report.replayedCount = replay.changeCount
     if replay.isDamaged {
       loaded.distrusted = replay
-      loaded.mayHaveLostRemovals = true
-      loaded.notes.append("the log is damaged before its end; removals may be lost")
+      loaded.report.mayHaveLostRemovals = true
+      loaded.report.notes.append("the log is damaged before its end; removals may be lost")
     }
     loaded.isClean =
       header.isClean && isNewest && replay.changeCount == 0 && !replay.isDamaged
       && header.opening == loaded.newestOpening
-    if loaded.isClean { loaded.kind = .clean }
+    if loaded.isClean { loaded.report.kind = .clean }
     return loaded
   }
 
@@ -177,7 +179,7 @@ package struct Loader {
       known.insert(segment.fileName)
       try attach(segment, mappedFrom: oldest, &loaded)
     }
-    if let replay = loaded.distrusted { loaded.droppedCount += drop(replay, loaded.index) }
+    if let replay = loaded.distrusted { loaded.report.droppedCount += drop(replay, loaded.index) }
     let entries = try system { () throws(SystemError) in try folders.segments.entries() }
     for entry in entries where !known.contains(entry.name) && entry.kind == .file {
       if SegmentHeader.segment(ofFile: entry.name) != nil { loaded.orphans.append(entry.name) }
@@ -225,17 +227,17 @@ package struct Loader {
       let scan = try openLog(loaded.identity)
       var target = Replaying(index: index, inline: loaded.inline)
       index.writer.isReplaying = true
-      let replay = WALReplay.run(scan, from: loaded.end, into: &target)
+      let replay = WALReplay.run(scan, from: loaded.log.end, into: &target)
       index.writer.isReplaying = false
       loaded.inline = target.inline
-      loaded.replayedCount += replay.changeCount
-      loaded.end = replay.end
+      loaded.report.replayedCount += replay.changeCount
+      loaded.log.end = replay.end
       if replay.isDamaged || replay.frameCount == 0 { return }
       loaded.isClean = false
-      loaded.kind = .recovered
-      loaded.scan = scan
-      loaded.chain += replay.chain.filter { !loaded.chain.contains($0) }
-      loaded.durableSequence = max(loaded.durableSequence, replay.durableSequence)
+      loaded.report.kind = .recovered
+      loaded.log.scan = scan
+      loaded.log.chain += replay.chain.filter { !loaded.log.chain.contains($0) }
+      loaded.log.durableSequence = max(loaded.log.durableSequence, replay.durableSequence)
       loaded.newestOpening = max(loaded.newestOpening, scan.newestOpening)
     }
   }
@@ -280,9 +282,9 @@ package struct Loader {
     }
     if account.state == .open { index.writer.segments[segment].seal() }
     let dropped = index.writer.dropEntries(slot: segment.slot, from: mapped)
-    loaded.droppedCount += dropped
+    loaded.report.droppedCount += dropped
     loaded.isClean = false
-    if dropped > 0 { loaded.notes.append("\(segment.fileName) \(problem): \(dropped) entries dropped") }
+    if dropped > 0 { loaded.report.notes.append("\(segment.fileName) \(problem): \(dropped) entries dropped") }
   }
 }
 

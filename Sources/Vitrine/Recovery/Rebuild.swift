@@ -123,12 +123,14 @@ package struct Rebuild {
       }
     }
     var loaded = LoadedStore(
-      identity: identity, index: LoadedIndex(writer), kind: .rebuilt,
-      end: WALPosition(use: scan.newestUse, offset: WALFileHeader.frameStart, sequence: 0), scan: scan, chain: [],
-      durableSequence: 0, newestOpening: Sequence.opening(newestSequence), checkpoint: checkpoints, inline: [:])
-    loaded.mayHaveLostRemovals = true
-    loaded.notes.append("rebuilt from the segments: keys that were removed may have come back")
-    loaded.notes += leftOut.notes
+      identity: identity, index: LoadedIndex(writer), report: RecoveryReport(kind: .rebuilt),
+      log: LoadedLog(
+        end: WALPosition(use: scan.newestUse, offset: WALFileHeader.frameStart, sequence: 0), scan: scan, chain: [],
+        durableSequence: 0),
+      newestOpening: Sequence.opening(newestSequence), checkpoint: checkpoints, inline: [:])
+    loaded.report.mayHaveLostRemovals = true
+    loaded.report.notes.append("rebuilt from the segments: keys that were removed may have come back")
+    loaded.report.notes += leftOut.notes
     return loaded
   }
 

@@ -29,10 +29,11 @@ extension Loader {
         continue
       }
       let newest = try newestCheckpoint()
-      let isSuspect = loaded.mayHaveLostRemovals || loaded.droppedCount > 0 || loaded.kind == .rebuilt
-      if !isSuspect, loaded.end.sequence >= newest?.position.sequence ?? 0 { return loaded }
-      if let previous, previous == (loaded.end, newest?.generation ?? 0) { return loaded }
-      previous = (loaded.end, newest?.generation ?? 0)
+      let isSuspect =
+        loaded.report.mayHaveLostRemovals || loaded.report.droppedCount > 0 || loaded.report.kind == .rebuilt
+      if !isSuspect, loaded.log.end.sequence >= newest?.position.sequence ?? 0 { return loaded }
+      if let previous, previous == (loaded.log.end, newest?.generation ?? 0) { return loaded }
+      previous = (loaded.log.end, newest?.generation ?? 0)
       clock.sleep(milliseconds: min(attempt, 10))
     }
     throw .system(

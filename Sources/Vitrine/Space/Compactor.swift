@@ -55,12 +55,7 @@ final class Compactor: StorePart {
     step.segmentCount = commitLock.withLock { held in
       plan.slots.count { held.state.index.segment($0).map { held.state[$0].isDead } ?? true }
     }
-    commitLock.withLock { held in
-      held.state.compaction.stepCount += 1
-      held.state.compaction.recordCount += step.recordCount
-      held.state.compaction.byteCount += step.byteCount
-      held.state.compaction.segmentCount += step.segmentCount
-    }
+    commitLock.withLock { held in held.state.record.note(step) }
     try retirement.retireDeadSegments(upkeep)
     return step
   }
@@ -75,11 +70,7 @@ final class Compactor: StorePart {
     step.takesEachThatFits = true
     let target = commitLock.withLock { held in held.state[segment].stream.copies }
     try moveAway(records, to: target, &step, upkeep) { true }
-    commitLock.withLock { held in
-      held.state.compaction.stepCount += 1
-      held.state.compaction.recordCount += step.recordCount
-      held.state.compaction.byteCount += step.byteCount
-    }
+    commitLock.withLock { held in held.state.record.note(step) }
     return step
   }
 
@@ -99,7 +90,7 @@ final class Compactor: StorePart {
   private func compactionPlan(
     leastDead: Double, olderThan end: UInt64, _ held: borrowing CommitLock.Held
   ) -> CompactionPlan? {
-    let loads = held.state.index.compactable.filter {
+    let loads = held.state.compactable.filter {
       $0.deadByteCount > 0 && Double($0.deadByteCount) >= leastDead * Double($0.byteCount)
         && catalog.segments.id($0.slot) < end
     }

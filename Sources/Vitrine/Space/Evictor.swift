@@ -60,8 +60,8 @@ final class Evictor: StorePart {
   ) throws(StoreError) -> Int {
     if most <= 0 { return 0 }
     if most == .max { return try evict(byteCount: byteCount, upkeep) }
-    let before = commitLock.withLock { held in held.state.eviction.byteCount }
-    defer { most -= commitLock.withLock { held in held.state.eviction.byteCount } - before }
+    let before = commitLock.withLock { held in held.state.record.eviction.byteCount }
+    defer { most -= commitLock.withLock { held in held.state.record.eviction.byteCount } - before }
     return try evict(byteCount: min(byteCount, most), upkeep)
   }
 
@@ -155,8 +155,7 @@ final class Evictor: StorePart {
     guard try commits.record(changes.list, held) else { return .needsCheckpoint }
     // A payload that several victims shared counts once.
     let bytes = before - held.state.index.liveByteCount
-    held.state.eviction.byteCount += bytes
-    for age in ages { held.state.eviction.note(ageMilliseconds: age) }
+    held.state.record.noteEviction(byteCount: bytes, ages: ages)
     return .evicted(entries: changes.list.count, bytes: bytes)
   }
 

@@ -120,7 +120,7 @@ final class Reclaimer: StorePart {
     let size = work.size
     let (missing, dead, allowance) = commitLock.withLock { held in
       (
-        missing(held.state.ledger), held.state.index.compactable.reduce(0) { $0 + $1.deadByteCount },
+        missing(held.state.ledger), held.state.compactable.reduce(0) { $0 + $1.deadByteCount },
         size.map {
           Sizing.deadAllowance(
             budget: $0, own: held.state.ledger.present, segmentByteCount: held.state.segmentByteCount)

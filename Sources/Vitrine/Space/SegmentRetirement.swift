@@ -69,7 +69,7 @@ final class SegmentRetirement: StorePart {
       held.state[segment].isDead || held.state.writable.isSpare(segment) ? [.segmentRetired(slot: segment.slot)] : []
     } then: { held in
       held.state.writable.removeSpare(segment)
-      held.state.segmentQueue.remove(segment.id)
+      held.state.queues.segments.remove(segment.id)
       upkeep.state.retiring.add(segment)
     }
   }

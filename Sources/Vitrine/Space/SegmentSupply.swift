@@ -54,7 +54,7 @@ final class SegmentSupply: StorePart {
           let reservation = held.state.index.segments.reserve(
             in: segment, headByteCount: headByteCount, payloadByteCount: payloadByteCount, pageAligned: pageAligned)
         {
-          return .done(reservation, held.state.takeRecordNumber())
+          return .done(reservation, held.state.writable.takeRecordNumber())
         }
         return try openSpare(ofAtLeast: most, for: stream, held)
       }
@@ -113,7 +113,7 @@ final class SegmentSupply: StorePart {
           held.state[segment].seal()
           return nil
         }
-        let sequence = held.state.takeRecordNumber()
+        let sequence = held.state.writable.takeRecordNumber()
         let isSealed = try commits.record(
           [.segmentSealed(slot: segment.slot, byteCount: held.state[segment].byteCount)], held)
         if !isSealed { held.state[segment].seal() }
@@ -293,7 +293,7 @@ final class SegmentSupply: StorePart {
   /// With `isLong`, also if segments were larger under an earlier budget.
   func makeCopySpare(leastDead: Double, isLong: Bool = false, _ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
     let (isThere, byteCount) = commitLock.withLock { held in
-      let live = held.state.index.compactable.filter {
+      let live = held.state.compactable.filter {
         $0.deadByteCount > 0 && Double($0.deadByteCount) >= leastDead * Double($0.byteCount)
       }.map(\.liveByteCount).min()
       let needed = roundUp((live ?? 0) + SegmentHeader.byteCount, to: 4096)

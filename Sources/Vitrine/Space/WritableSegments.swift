@@ -1,10 +1,21 @@
-/// The open segments, at most one for each stream, and the spares to open next.
+/// The open segments, at most one for each stream, the spares to open next, and the number of the next record.
 struct WritableSegments {
   /// The streams with records in segments, in order of their raw values.
   static let streams = StreamKind.allCases.filter { $0 != .spare }
 
   private var open: [Segment?] = Array(repeating: nil, count: streams.count)
   private(set) var spares: [Segment] = []
+  private(set) var nextRecord: UInt64
+  /// The size of segments that the content and the rate of puts ask for.
+  var growth = CacheFormat.smallestSegment
+
+  init(nextRecord: UInt64) { self.nextRecord = nextRecord }
+
+  /// Returns a number for a record; none is used twice.
+  mutating func takeRecordNumber() -> UInt64 {
+    defer { nextRecord += 1 }
+    return nextRecord
+  }
 
   /// The open segment of a stream.
   subscript(stream: StreamKind) -> Segment? { open[Int(stream.rawValue)] }

@@ -77,7 +77,8 @@ final class BatchWriter: StorePart {
         if key.style == .original { originals[key.url] = .some(nil) }
         pending.append(
           PendingOperation(
-            hash: catalog.hasher.key(url, styleTag: key.style.tag), url: url, style: arena.copy(key.style.bytes),
+            key: OperationKey(
+              hash: catalog.hasher.key(url, styleTag: key.style.tag), url: url, style: arena.copy(key.style.bytes)),
             digest: Digest(high: 0, low: 0), logicalByteCount: 0, abortsBodies: true))
       case .put(let key, let bytes, let options):
         let url = arena.copy(key.url)
@@ -88,15 +89,16 @@ final class BatchWriter: StorePart {
               var put = try preparer.prepare(
                 value, url: url, style: key.style, styleBytes: style, metadata: metadata, options: options)
               defer { put.release() }
-              if key.style == .original { originals[key.url] = Source(put.digest) }
-              if put.followsOriginal, let own = originals[key.url] {
-                put.source = own
-                put.followsOriginal = false
-              } else if put.followsOriginal {
-                put.follow(putter.sourceOfOriginal(url, put.hash))
+              if key.style == .original { originals[key.url] = Source(put.payload.digest) }
+              if put.source.followsOriginal, let own = originals[key.url] {
+                put.source.given = own
+                put.source.followsOriginal = false
+              } else if put.source.followsOriginal {
+                put.source.follow(putter.sourceOfOriginal(url, put.key.hash))
               }
-              let twin = earlier[put.digest]?.first { twin in
-                guard twin.layout == put.layout, case .put(_, let other, _) = batch.operations[twin.operation] else {
+              let twin = earlier[put.payload.digest]?.first { twin in
+                guard twin.layout == put.payload.layout, case .put(_, let other, _) = batch.operations[twin.operation]
+                else {
                   return false
                 }
                 return other == bytes
@@ -108,7 +110,7 @@ final class BatchWriter: StorePart {
               }
               let placed = try putter.place(put, durability: durability)
               if let shared = placed.ownPayload(of: put) {
-                earlier[put.digest, default: []].append((index, shared, put.layout))
+                earlier[put.payload.digest, default: []].append((index, shared, put.payload.layout))
               }
               return .success(placed)
             } catch {

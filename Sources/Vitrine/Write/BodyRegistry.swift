@@ -81,7 +81,7 @@ final class BodyRegistry: StorePart {
   func takeBack(_ room: Reservation) throws(StoreError) -> (sequence: UInt64, isPassed: Bool) {
     try commitLock.withLock { held throws(StoreError) in
       try gate.requireWritable()
-      return (held.state.takeRecordNumber(), held.state[room.segment].fill.takeBack(room))
+      return (held.state.writable.takeRecordNumber(), held.state[room.segment].fill.takeBack(room))
     }
   }
 

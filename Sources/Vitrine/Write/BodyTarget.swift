@@ -13,8 +13,8 @@ struct BodyTarget: Sendable {
     let empty = UnsafeRawBufferPointer(start: nil, count: 0)
     return try prepare(preparer, empty, bare, compresses: false) { put throws(StoreError) in
       var put = put
-      put.layout = options.layout
-      put.encoding = options.layout == nil ? .plain : .bitmap
+      put.payload.layout = options.layout
+      put.payload.encoding = options.layout == nil ? .plain : .bitmap
       return try body(put)
     }
   }
@@ -47,10 +47,10 @@ struct BodyTarget: Sendable {
 extension PreparedPut {
   /// Adds the bytes, which already lie in lent room.
   mutating func carry(_ value: UnsafeRawBufferPointer, _ digest: Digest, pieces: [UInt64] = []) {
-    self.value = value
-    stored = value
-    logicalByteCount = value.count
-    self.digest = digest
-    self.pieces = pieces
+    payload.value = value
+    payload.stored = value
+    payload.logicalByteCount = value.count
+    payload.digest = digest
+    payload.pieces = pieces
   }
 }

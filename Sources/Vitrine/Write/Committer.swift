@@ -91,7 +91,7 @@ final class Committer: StorePart {
       }
       // After the index has the entry: a pass over the index that begins in between finds the entry, and a later pass
       // finds the note.
-      if let due = operations[index].due { expirations.note(operations[index].hash, due: due) }
+      if let due = operations[index].due { expirations.note(operations[index].key.hash, due: due) }
     }
   }
 
@@ -213,15 +213,15 @@ final class Committer: StorePart {
     var changes = FrameChanges(capacity: operations.count)
     var removedCount = 0
     for index in operations.indices {
-      let hash = operations[index].hash
+      let hash = operations[index].key.hash
       if operations[index].removesAllStyles {
-        originals.forEachStyle(operations[index].url, catalog.styles(of: hash), held) { hash, location, view in
+        originals.forEachStyle(operations[index].key.url, catalog.styles(of: hash), held) { hash, location, view in
           changes.remove(hash, location, from: &held.state.index)
           if view != nil { removedCount += 1 }
         }
         continue
       }
-      let (found, damaged) = keyFinder.find(hash, operations[index].url, operations[index].style, held)
+      let (found, damaged) = keyFinder.find(hash, operations[index].key.url, operations[index].key.style, held)
       for location in damaged { changes.remove(hash, location, from: &held.state.index) }
       if let put = operations[index].change(catalog.hasher) {
         changes.put(put, replacing: found, in: &held.state.index)
@@ -340,10 +340,10 @@ final class Committer: StorePart {
     guard let most = context.maximumStyles, !gate.mistrustsEarlierRecords else { return nil }
     var new: [KeyHash: Int] = [:]
     for operation in operations where operation.location != nil {
-      let url = operation.hash.ofURL
-      if Style.isOriginal(operation.style, tag: operation.hash.styleTag)
+      let url = operation.key.hash.ofURL
+      if Style.isOriginal(operation.key.style, tag: operation.key.hash.styleTag)
         || catalog.keys.styleCount(url, without: Style.original.tag) + operations.count <= most
-        || keyFinder.find(operation.hash, operation.url, operation.style, held).location != nil
+        || keyFinder.find(operation.key.hash, operation.key.url, operation.key.style, held).location != nil
       {
         continue
       }

@@ -15,7 +15,7 @@ final class Deduplicator: StorePart {
 
   /// Returns a stored blob with these bytes, or nil and the candidates that were compared and cannot be shared.
   func findShared(_ put: PreparedPut) -> (shared: Shared?, others: [Location]) {
-    let content = catalog.hasher.content(put.digest)
+    let content = catalog.hasher.content(put.payload.digest)
     var others: [Location] = []
     while true {
       guard let candidate = catalog.pinCandidate(content, skip: others.count) else { return (nil, others) }
@@ -29,17 +29,18 @@ final class Deduplicator: StorePart {
     if gate.mistrustsEarlierRecords, checker.isFromBefore(location) { return nil }
     guard let view = catalog.record(at: location, checks: true) else { return nil }
     let header = view.header
-    guard header.carriesPayload, header.digest == put.digest, header.logicalByteCount == put.logicalByteCount,
-      header.layout == put.layout, (header.encoding == .bitmap) == (put.layout != nil),
+    guard header.carriesPayload, header.digest == put.payload.digest,
+      header.logicalByteCount == put.payload.logicalByteCount,
+      header.layout == put.payload.layout, (header.encoding == .bitmap) == (put.payload.layout != nil),
       !put.isPageAligned || header.flags.contains(.pageAligned)
     else { return nil }
     guard header.encoding != .zstd, let stored = view.payload else {
       guard let value = payloads.copyToThread(view, pin) else { return nil }
       defer { ThreadContext.current.releaseValue() }
-      return equalBytes(value, put.value) ? shared(header, location) : nil
+      return equalBytes(value, put.payload.value) ? shared(header, location) : nil
     }
     // Zeros that replace a page which could not be read may equal the bytes of the put, but are not on the disk.
-    return equalBytes(stored, put.value) && !catalog.isDamaged(stored, pin) ? shared(header, location) : nil
+    return equalBytes(stored, put.payload.value) && !catalog.isDamaged(stored, pin) ? shared(header, location) : nil
   }
 
   private func shared(_ header: RecordHeader, _ location: Location) -> Shared {

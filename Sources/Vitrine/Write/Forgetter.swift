@@ -30,8 +30,9 @@ final class Forgetter: StorePart {
       let isWhole = withStyles && key.style == .original
       let url = arena.copy(key.url)
       return PendingOperation(
-        hash: catalog.hasher.key(url, styleTag: isWhole ? 0 : key.style.tag), url: url,
-        style: isWhole ? UnsafeRawBufferPointer(start: nil, count: 0) : arena.copy(key.style.bytes),
+        key: OperationKey(
+          hash: catalog.hasher.key(url, styleTag: isWhole ? 0 : key.style.tag), url: url,
+          style: isWhole ? UnsafeRawBufferPointer(start: nil, count: 0) : arena.copy(key.style.bytes)),
         digest: Digest(high: 0, low: 0), logicalByteCount: 0, removesAllStyles: isWhole)
     }
     forgetting { sequence, held in

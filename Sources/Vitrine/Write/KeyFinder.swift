@@ -13,9 +13,9 @@ final class KeyFinder: StorePart {
     _ operation: PendingOperation, _ held: borrowing CommitLock.Held
   ) -> Source? {
     let original = Style.original
-    let hash = KeyHash(url: operation.hash.bits, styleTag: original.tag)
+    let hash = KeyHash(url: operation.key.hash.bits, styleTag: original.tag)
     return original.bytes.withUnsafeBytes { style in
-      find(hash, operation.url, style, held).location.flatMap { location in
+      find(hash, operation.key.url, style, held).location.flatMap { location in
         (held.state.index.lockedRecord(at: location, checks: false)?.header.digest).map { Source($0) }
       }
     }
@@ -23,7 +23,7 @@ final class KeyFinder: StorePart {
 
   /// Returns the live record of the operation's key. No record that it reads can be removed meanwhile.
   func find(_ operation: PendingOperation, _ held: borrowing CommitLock.Held) -> Location? {
-    find(operation.hash, operation.url, operation.style, held).location
+    find(operation.key.hash, operation.key.url, operation.key.style, held).location
   }
 
   /// Returns the live record of a key, and the entries with the same hash whose records could not be read.

@@ -84,10 +84,12 @@ final class MetadataChanger: StorePart {
     return metadata.withUnsafeBytes { metadata in
       let empty = UnsafeRawBufferPointer(start: nil, count: 0)
       let put = PreparedPut(
-        hash: hash, url: url, style: styleBytes, metadata: metadata, value: empty,
-        logicalByteCount: header.logicalByteCount, stored: empty, digest: header.digest, encoding: header.encoding,
-        layout: header.layout, expiration: expiration, isSliding: isSliding, isPageAligned: false,
-        source: header.source, isSourceNamed: header.flags.contains(.namedSource))
+        key: OperationKey(hash: hash, url: url, style: styleBytes), metadata: metadata,
+        payload: PreparedPayload(
+          value: empty, logicalByteCount: header.logicalByteCount, stored: empty, digest: header.digest,
+          encoding: header.encoding, layout: header.layout),
+        source: PutSource(given: header.source, isNamed: header.flags.contains(.namedSource)), expiration: expiration,
+        isSliding: isSliding, isPageAligned: false)
       let shared = Shared(
         location: payload, origin: header.origin, storedByteCount: header.storedByteCount, encoding: header.encoding)
       do throws(StoreError) {

@@ -25,11 +25,11 @@ final class OriginalSources: StorePart {
     for index in changes.list.indices {
       guard case .put(let put) = changes.list[index] else { continue }
       while operations[next].location != put.location { next += 1 }
-      guard Style.isOriginal(operations[next].style, tag: put.hash.styleTag), put.displaced?.content != put.content
+      guard Style.isOriginal(operations[next].key.style, tag: put.hash.styleTag), put.displaced?.content != put.content
       else { continue }
       let source = Source(operations[next].digest)
       let chosen = isRight(crowds[next], put.hash) ? crowds[next]?.outdated : nil
-      forEachStyle(operations[next].url, chosen ?? catalog.dependentStyles(of: put.hash), held) {
+      forEachStyle(operations[next].key.url, chosen ?? catalog.dependentStyles(of: put.hash), held) {
         hash, location, view in
         if let header = view?.header, !isOutdated(header, source) { return }
         changes.remove(hash, location, from: &held.state.index)
@@ -78,15 +78,15 @@ final class OriginalSources: StorePart {
     // If the entries of a URL change faster than they are looked at, they are looked at under the lock.
     looks < OriginalSources.mostCrowdLooks
       && operations.indices.contains { index in
-        isOriginalsPut(operations[index]) && catalog.keys.lastChange(operations[index].hash) != nil
-          && !isRight(crowds[index], operations[index].hash)
+        isOriginalsPut(operations[index]) && catalog.keys.lastChange(operations[index].key.hash) != nil
+          && !isRight(crowds[index], operations[index].key.hash)
           // The same original again makes no entry outdated.
           && keyFinder.sourceOfOriginal(operations[index], held) != Source(operations[index].digest)
       }
   }
 
   private func isOriginalsPut(_ operation: PendingOperation) -> Bool {
-    operation.location != nil && Style.isOriginal(operation.style, tag: operation.hash.styleTag)
+    operation.location != nil && Style.isOriginal(operation.key.style, tag: operation.key.hash.styleTag)
   }
 
   /// Looks at all entries of the crowded URLs whose originals are put, and removes the outdated ones but for the last
@@ -94,13 +94,13 @@ final class OriginalSources: StorePart {
   func lookAtCrowds(_ operations: [PendingOperation]) throws(StoreError) -> Crowds {
     var crowds: Crowds = [:]
     for (index, operation) in operations.enumerated() where isOriginalsPut(operation) {
-      guard let lastChange = catalog.keys.lastChange(operation.hash) else { continue }
+      guard let lastChange = catalog.keys.lastChange(operation.key.hash) else { continue }
       let source = Source(operation.digest)
       var found: [Victim] = []
       var unread: [(KeyHash, Location)] = []
       var dependentCount = 0
       // The least recently used come first, in the order of eviction.
-      for (hash, location) in catalog.dependentStylesByAge(of: operation.hash) {
+      for (hash, location) in catalog.dependentStylesByAge(of: operation.key.hash) {
         let pinned = catalog.keys.withEntry(hash, location) { self.catalog.segments.pin($0.location.slot) }
         guard let pin = pinned else { continue }
         defer { pin.release() }
@@ -113,10 +113,10 @@ final class OriginalSources: StorePart {
           continue
         }
         dependentCount += 1
-        guard view.has(url: operation.url), isOutdated(view.header, source) else { continue }
+        guard view.has(url: operation.key.url), isOutdated(view.header, source) else { continue }
         found.append(Victim(hash: hash, stamp: catalog.keys.clock.now, location: location))
       }
-      if dependentCount == 0, unread.isEmpty { catalog.keys.noteIndependence(operation.hash, since: lastChange) }
+      if dependentCount == 0, unread.isEmpty { catalog.keys.noteIndependence(operation.key.hash, since: lastChange) }
       let kept = found.suffix(OriginalSources.mostOutdated)
       try evictor.evict(Array(found.dropLast(kept.count)))
       crowds[index] = Crowd(lastChange: lastChange, outdated: unread + kept.map { ($0.hash, $0.location) })

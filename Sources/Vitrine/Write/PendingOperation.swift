@@ -17,9 +17,7 @@ struct PlacedRecord {
 
 /// One operation of a commit: a put if it has a record, else a removal.
 struct PendingOperation {
-  let hash: KeyHash
-  let url: UnsafeRawBufferPointer
-  let style: UnsafeRawBufferPointer
+  let key: OperationKey
   let digest: Digest
   let logicalByteCount: Int
   /// For a change of an existing entry: the location that its record must still have.
@@ -46,7 +44,8 @@ struct PendingOperation {
   func ownPayload(of put: PreparedPut) -> Shared? {
     guard let record, record.shared == nil else { return nil }
     return Shared(
-      location: record.location, origin: record.sequence, storedByteCount: put.stored.count, encoding: put.encoding)
+      location: record.location, origin: record.sequence, storedByteCount: put.payload.stored.count,
+      encoding: put.payload.encoding)
   }
 }
 
@@ -60,11 +59,11 @@ extension PendingOperation {
   func change(_ hasher: KeyHasher) -> Change.Put? {
     guard let location else { return nil }
     var put = Change.Put(
-      hash: hash, location: location, headUnits: record?.headUnits ?? 0, payloadUnits: record?.payloadUnits ?? 0,
+      hash: key.hash, location: location, headUnits: record?.headUnits ?? 0, payloadUnits: record?.payloadUnits ?? 0,
       logicalByteCount: logicalByteCount, content: hasher.content(digest),
       contentLocation: record?.shared?.location ?? location, displaced: nil, expires: expires)
     put.isIndependent = isIndependent
-    put.styleMark = Style.mark(of: style)
+    put.styleMark = Style.mark(of: key.style)
     return put
   }
 

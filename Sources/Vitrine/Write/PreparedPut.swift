@@ -4,54 +4,34 @@
 /// Invariant: the buffers point into memory of the caller and into buffers of this thread. A prepared put is used up
 /// before either changes.
 struct PreparedPut {
-  let hash: KeyHash
-  let url: UnsafeRawBufferPointer
-  let style: UnsafeRawBufferPointer
+  let key: OperationKey
   let metadata: UnsafeRawBufferPointer
-  /// The bytes as given.
-  var value: UnsafeRawBufferPointer
-  var logicalByteCount: Int
-  /// The bytes as stored.
-  var stored: UnsafeRawBufferPointer
-  var digest: Digest
-  var encoding: Encoding
-  var layout: BitmapLayout?
+  var payload: PreparedPayload
+  var source = PutSource()
   let expiration: Int64
   /// True if the expiration counts from the last use.
   var isSliding = false
   let isPageAligned: Bool
-  var source: Source?
-  var isSourceNamed = false
-  /// True if the source is that of the URL's original at the time of the put, and was not looked up yet.
-  var followsOriginal = false
-  /// The source of the URL's original as it was looked up. At the commit it must still be the same.
-  private(set) var original: Source??
   /// When the entry was first put, in milliseconds since 1970; nil if that is now.
   var written: Int64?
-  /// Checksums of the pieces of `stored` if they are known already; else they are computed from it.
-  var pieces: [UInt64] = []
 
   /// Frees the thread's buffers of a large value. The put must not be used after that.
   func release() {
-    if encoding == .zstd { ThreadContext.current.releaseCompressed() }
+    if payload.encoding == .zstd { ThreadContext.current.releaseCompressed() }
   }
 
-  mutating func follow(_ source: Source?) {
-    self.source = source
-    original = .some(source)
-    followsOriginal = false
-  }
-
-  var stream: StreamKind { layout == nil ? .originals : .bitmaps }
+  var stream: StreamKind { payload.layout == nil ? .originals : .bitmaps }
 
   /// Bytes of the record's head. A reference has no piece checksums.
-  func headByteCount(isReference: Bool) -> Int { headByteCount(storedByteCount: isReference ? 0 : stored.count) }
+  func headByteCount(isReference: Bool) -> Int {
+    headByteCount(storedByteCount: isReference ? 0 : payload.stored.count)
+  }
 
   /// Bytes of the head of a record whose payload is still to come.
   func headByteCount(storedByteCount: Int) -> Int {
     RecordHeader.headByteCount(
-      url: url.count, style: style.count, metadata: metadata.count, hasLayout: layout != nil,
-      hasSource: source != nil || followsOriginal, storedByteCount: storedByteCount)
+      url: key.url.count, style: key.style.count, metadata: metadata.count, hasLayout: payload.layout != nil,
+      hasSource: source.given != nil || source.followsOriginal, storedByteCount: storedByteCount)
   }
 
   /// Encodes the record's head into a buffer.
@@ -60,18 +40,58 @@ struct PreparedPut {
     payloadOffset: Int, seed: UInt64, into buffer: ByteBuffer
   ) {
     var flags: RecordHeader.Flags = []
-    if layout != nil { flags.insert(.layout) }
-    if source != nil { flags.insert(.source) }
-    if isSourceNamed { flags.insert(.namedSource) }
+    if payload.layout != nil { flags.insert(.layout) }
+    if source.given != nil { flags.insert(.source) }
+    if source.isNamed { flags.insert(.namedSource) }
     if isSliding { flags.insert(.sliding) }
     if !isReference && storedByteCount > RecordHeader.pieceThreshold { flags.insert(.pieces) }
     if isPageAligned { flags.insert(.pageAligned) }
     let header = RecordHeader(
       kind: isReference ? .reference : .payload, encoding: encoding, flags: flags, sequence: sequence,
-      origin: origin, digest: digest, storedByteCount: storedByteCount, logicalByteCount: logicalByteCount,
-      expiration: expiration, written: written, urlByteCount: url.count, styleByteCount: style.count,
-      metadataByteCount: metadata.count, payloadOffset: payloadOffset, layout: layout, source: source)
-    header.encode(into: buffer, url: url, style: style, metadata: metadata, payload: stored, pieces: pieces, seed: seed)
+      origin: origin, digest: payload.digest, storedByteCount: storedByteCount,
+      logicalByteCount: payload.logicalByteCount, expiration: expiration, written: written,
+      urlByteCount: key.url.count, styleByteCount: key.style.count, metadataByteCount: metadata.count,
+      payloadOffset: payloadOffset, layout: payload.layout, source: source.given)
+    header.encode(
+      into: buffer, url: key.url, style: key.style, metadata: metadata, payload: payload.stored,
+      pieces: payload.pieces, seed: seed)
+  }
+}
+
+/// The key of an operation: its hash, and the bytes of URL and style, which its caller keeps.
+struct OperationKey {
+  let hash: KeyHash
+  let url: UnsafeRawBufferPointer
+  let style: UnsafeRawBufferPointer
+}
+
+/// The bytes of a put.
+struct PreparedPayload {
+  /// The bytes as given.
+  var value: UnsafeRawBufferPointer
+  var logicalByteCount: Int
+  /// The bytes as stored.
+  var stored: UnsafeRawBufferPointer
+  var digest: Digest
+  var encoding: Encoding
+  var layout: BitmapLayout?
+  /// Checksums of the pieces of `stored` if they are known already; else they are computed from it.
+  var pieces: [UInt64] = []
+}
+
+/// The source of a put: the bytes from which its value was made.
+struct PutSource {
+  var given: Source?
+  var isNamed = false
+  /// True if the source is that of the URL's original at the time of the put, and was not looked up yet.
+  var followsOriginal = false
+  /// The source of the URL's original as it was looked up. At the commit it must still be the same.
+  private(set) var original: Source??
+
+  mutating func follow(_ source: Source?) {
+    given = source
+    original = .some(source)
+    followsOriginal = false
   }
 }
 

@@ -42,17 +42,18 @@ final class PutPreparer: StorePart {
     let expiration =
       options.slidingExpirationMilliseconds ?? options.expirationMilliseconds.map { $0 == 0 ? 1 : $0 } ?? 0
     var put = PreparedPut(
-      hash: hash, url: url, style: styleBytes, metadata: metadata,
-      value: value, logicalByteCount: value.count, stored: stored, digest: digest, encoding: encoding,
-      layout: options.layout,
+      key: OperationKey(hash: hash, url: url, style: styleBytes), metadata: metadata,
+      payload: PreparedPayload(
+        value: value, logicalByteCount: value.count, stored: stored, digest: digest, encoding: encoding,
+        layout: options.layout),
       expiration: expiration, isSliding: options.slidingExpirationMilliseconds != nil,
       isPageAligned: options.isPageAligned)
     switch options.source {
-    case .automatic: put.followsOriginal = !Style.isOriginal(styleBytes, tag: style.tag)
+    case .automatic: put.source.followsOriginal = !Style.isOriginal(styleBytes, tag: style.tag)
     case .none: break
     case .named(let source):
-      put.source = source
-      put.isSourceNamed = true
+      put.source.given = source
+      put.source.isNamed = true
     }
     return put
   }

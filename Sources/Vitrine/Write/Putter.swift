@@ -70,14 +70,14 @@ final class Putter: StorePart {
     }
     let extent = try body == nil ? extentOfItsOwn(put) : 0
     let committed = try extent > 0 ? roomQueue.placing(extent, commit) : commit()
-    meters.bytesPut.wrappingAdd(put.logicalByteCount, ordering: .relaxed)
+    meters.bytesPut.wrappingAdd(put.payload.logicalByteCount, ordering: .relaxed)
     if durability == .synced { try syncer.acknowledgeSynced(committed.sequence) }
   }
 
   /// Returns the bytes of the segment that a put gets for itself; 0 if the put goes to a segment with others. Throws
   /// `tooLarge` if even an empty store has no room for it.
   private func extentOfItsOwn(_ put: PreparedPut) throws(StoreError) -> Int {
-    let byteCount = put.stored.count
+    let byteCount = put.payload.stored.count
     // No segment is smaller. A record that is larger only because of its head may be ignored here.
     if byteCount < CacheFormat.smallestSegment { return 0 }
     let extent = Segment.largestExtent(put.headByteCount(isReference: false), byteCount, put.isPageAligned)
@@ -101,7 +101,7 @@ final class Putter: StorePart {
     var put = put
     let now = environment.clock.wallMilliseconds()
     if body == nil { try gate.requireNamed(at: now) } else { try gate.requireNamedNow() }
-    if put.followsOriginal { put.follow(sourceOfOriginal(put.url, put.hash)) }
+    if put.source.followsOriginal { put.source.follow(sourceOfOriginal(put.key.url, put.key.hash)) }
     let (shared, others) = deduplicator.findShared(put)
     let written = put.written ?? now
     var room: Reservation?
@@ -118,7 +118,7 @@ final class Putter: StorePart {
     _ put: PreparedPut, sharing shared: Shared?, durability: Durability, written: Int64, in room: Reservation? = nil,
     isChange: Bool = false, commitsNext: Bool = false
   ) throws(StoreError) -> PendingOperation {
-    let payload = shared == nil ? put.stored : UnsafeRawBufferPointer(start: nil, count: 0)
+    let payload = shared == nil ? put.payload.stored : UnsafeRawBufferPointer(start: nil, count: 0)
     let reservation: Reservation
     let sequence: UInt64
     var isPassed = false
@@ -128,7 +128,7 @@ final class Putter: StorePart {
     } else {
       (reservation, sequence) = try supply.reserve(
         // The bound of a batch counts one stream for each kind of records.
-        put.stream, of: commitsNext || isChange ? put.hash : nil,
+        put.stream, of: commitsNext || isChange ? put.key.hash : nil,
         headByteCount: put.headByteCount(isReference: shared != nil), payloadByteCount: payload.count,
         pageAligned: put.isPageAligned && shared == nil)
     }
@@ -136,7 +136,8 @@ final class Putter: StorePart {
     head.removeAll()
     put.head(
       sequence: sequence, origin: shared?.origin ?? sequence,
-      storedByteCount: shared?.storedByteCount ?? put.stored.count, encoding: shared?.encoding ?? put.encoding,
+      storedByteCount: shared?.storedByteCount ?? put.payload.stored.count,
+      encoding: shared?.encoding ?? put.payload.encoding,
       isReference: shared != nil, written: written,
       payloadOffset: reservation.payloadOffset, seed: catalog.segments.seed(reservation.location), into: head)
     // A frame carries a reference even if the put is buffered. The payload may be durable, and the loss of the
@@ -151,7 +152,7 @@ final class Putter: StorePart {
     if needsSync || !commitsNext {
       commitLock.withLock { held in held.state[reservation.segment].filled(reservation, isCarried: isCarried) }
     }
-    let isTransient = shared == nil && put.encoding == .zstd
+    let isTransient = shared == nil && put.payload.encoding == .zstd
     let carried = isCarried ? CarriedRecord(head: head.bytes, payload: payload, isTransient: isTransient) : nil
     do throws(StoreError) {
       if needsSync { try syncer.sync(reservation.segment) }
@@ -162,8 +163,9 @@ final class Putter: StorePart {
       throw error
     }
     return PendingOperation(
-      hash: put.hash, url: put.url, style: put.style, digest: put.digest, logicalByteCount: put.logicalByteCount,
-      original: put.original, expires: put.expiration != 0, isIndependent: put.source == nil || put.isSourceNamed,
+      key: put.key, digest: put.payload.digest, logicalByteCount: put.payload.logicalByteCount,
+      original: put.source.original, expires: put.expiration != 0,
+      isIndependent: put.source.given == nil || put.source.isNamed,
       due: lifetimes.earliestExpiry(of: put, written: written),
       record: PlacedRecord(
         reservation: reservation, sequence: sequence, headUnits: Unit.count(head.count),

@@ -75,7 +75,7 @@ final class Remover: StorePart {
       let style = next(key.style.bytes.count)
       pending.append(
         PendingOperation(
-          hash: catalog.hasher.key(url, styleTag: key.style.tag), url: url, style: style,
+          key: OperationKey(hash: catalog.hasher.key(url, styleTag: key.style.tag), url: url, style: style),
           digest: Digest(high: 0, low: 0), logicalByteCount: 0, abortsBodies: abortsBodies))
     }
     return pending
@@ -93,10 +93,11 @@ final class Remover: StorePart {
     var earlier = 0
     let result: Result<Committed?, StoreError> = url.withUnsafeBytes { url in
       let operation = PendingOperation(
-        hash: catalog.hasher.key(url, styleTag: 0), url: url, style: UnsafeRawBufferPointer(start: nil, count: 0),
+        key: OperationKey(
+          hash: catalog.hasher.key(url, styleTag: 0), url: url, style: UnsafeRawBufferPointer(start: nil, count: 0)),
         digest: Digest(high: 0, low: 0), logicalByteCount: 0, abortsBodies: true, removesAllStyles: true)
       do throws(StoreError) {
-        earlier = try removeExcessStyles(url, operation.hash)
+        earlier = try removeExcessStyles(url, operation.key.hash)
         return .success(try committer.commit([operation], moreKeys: 0, awaitsSync: isSynced))
       } catch {
         return .failure(error)

@@ -193,7 +193,8 @@ final class StagedFiles: StorePart {
       held.state.index.segments.insert(segment, vouchedUpTo: 0, firstSequence: held.state.nextRecord)
       held.state[segment].fill.set(tail: staged.payloadOffset - roundUp(headByteCount, to: Unit.byteCount))
       if let room = held.state.index.segments.reserve(
-        in: segment, headByteCount: headByteCount, payloadByteCount: put.stored.count, pageAligned: put.isPageAligned)
+        in: segment, headByteCount: headByteCount, payloadByteCount: put.payload.stored.count,
+        pageAligned: put.isPageAligned)
       {
         held.state[segment].fill.lend(room)
         held.state.admissions.lend(room, to: body)

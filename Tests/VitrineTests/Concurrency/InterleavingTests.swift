@@ -132,10 +132,12 @@ import Testing
     let place = try #require(location(store, key))
     let sequence = try #require(core.context.catalog.record(at: place, checks: true)?.header.sequence)
     #expect(
-      try core.entryRemover.tryToRemove([RecordName(hash: hash, location: place, sequence: sequence + 1)])?.count == 0)
+      try core.checkpoints.entryRemover.tryToRemove([RecordName(hash: hash, location: place, sequence: sequence + 1)])?
+        .count == 0)
     #expect(store["a"] == noise(3000, 1))
     #expect(
-      try core.entryRemover.tryToRemove([RecordName(hash: hash, location: place, sequence: sequence)])?.count == 1)
+      try core.checkpoints.entryRemover.tryToRemove([RecordName(hash: hash, location: place, sequence: sequence)])?
+        .count == 1)
     #expect(store["a"] == nil)
     try store.close()
   }
@@ -224,7 +226,7 @@ import Testing
     let file = try #require(again.probe.log.file(use: use))
     let place = try #require(location(again, CacheKey("carried")))
     #expect(!again.core.context.catalog.segments.isVouched(place) && again.probe.log.entry(file)?.state == .free)
-    try again.core.leftovers.checkLeftovers()
+    try again.core.upkeep.leftovers.checkLeftovers()
     #expect(again.core.context.catalog.segments.isVouched(place) && again.probe.log.entry(file)?.state == .free)
     #expect(again["carried"] == noise(700, 1))
     try again.close()
@@ -241,7 +243,7 @@ import Testing
     while store.probe.checkpointByteCount(moreSegments: CatalogWriter.spareSegments + 1)
       <= store.probe.checkpointRoom
     {
-      try core.supply.makeSpares(store.probe.spares.count + 1)
+      try core.writes.supply.makeSpares(store.probe.spares.count + 1)
     }
     for number in 0..<CatalogWriter.spareSegments + 4 {
       let writer = try store.writer(for: "k")

@@ -34,7 +34,7 @@ import Testing
       }
     }
     let store = try TestWorld(fileSystem: watched, seed: 2).open("store", StoreOptions())
-    try store.core.lostRecords.findHeadless()
+    try store.core.checkpoints.lostRecords.findHeadless()
     #expect(!records.isEmpty && named.withLock { $0 } == records)
     try store.close()
   }
@@ -63,7 +63,7 @@ import Testing
       }
       Thread.detachNewThread { [hasEnded, thread] in
         thread.withLock { $0 = ObjectIdentifier(Thread.current) }
-        try? store.core.leftovers.checkLeftovers()
+        try? store.core.upkeep.leftovers.checkLeftovers()
         hasEnded.signal()
       }
       isReading.wait()
@@ -88,7 +88,7 @@ import Testing
     if checkpoints { try store.checkpoint() }
     #expect(try store.remove("k1") && store.removeMany([CacheKey("k3"), CacheKey("k4")]) == 2)
     #expect(store["k5"] == noise(Self.size, 5))
-    store.core.maintainer.maintain()
+    store.core.upkeep.maintainer.maintain()
     #expect(!store.probe.unchecked.isEmpty)
     try store.close()
     // After the close, the check changes nothing, even if it finds damage.
@@ -148,8 +148,8 @@ import Testing
     let again = try world.open("store", StoreOptions())
     #expect(again.statistics().lastOpen.kind == .recovered && again["new"] == noise(300, 50))
     for number in 0..<30 { #expect(again["k\(number)"] == noise(Self.size, UInt64(number))) }
-    again.core.maintainer.maintain()
-    try again.core.leftovers.checkLeftovers()
+    again.core.upkeep.maintainer.maintain()
+    try again.core.upkeep.leftovers.checkLeftovers()
     try again.close()
     #expect(try world.open("store", StoreOptions()).statistics().lastOpen.kind == .clean)
   }
@@ -173,7 +173,7 @@ import Testing
         early.withLock { if records.contains(offset) { $0.heads += 1 } else { $0.payloads += 1 } }
       }
     }
-    try core.leftovers.checkLeftovers()
+    try core.upkeep.leftovers.checkLeftovers()
     #expect(early.withLock { $0.payloads == 0 && $0.heads >= 1 })
     disk.onRead.withLock { $0 = nil }
     try store.close()
@@ -197,14 +197,14 @@ import Testing
           for _ in 1..<threads where isFirst {
             Thread.detachNewThread {
               haveBegun.signal()
-              try? store.core.lostRecords.findHeadless()
+              try? store.core.checkpoints.lostRecords.findHeadless()
               haveEnded.signal()
             }
             haveBegun.wait()
           }
         }
       }
-      try store.core.lostRecords.findHeadless()
+      try store.core.checkpoints.lostRecords.findHeadless()
       for _ in 1..<threads { haveEnded.wait() }
       disk.onRead.withLock { $0 = nil }
       try store.close()
@@ -226,7 +226,7 @@ import Testing
         if held.upkeep || held.commit { heldReads.withLock { $0 += 1 } }
       }
     }
-    try core.leftovers.checkLeftovers()
+    try core.upkeep.leftovers.checkLeftovers()
     #expect(heldReads.withLock { $0 } == 0 && store.probe.unchecked.isEmpty)
     disk.onRead.withLock { $0 = nil }
     try store.close()

@@ -153,7 +153,7 @@ import Testing
       names.append(RecordName(hash: hash, location: location, sequence: header.sequence))
     }
     #expect(names.count == 1)
-    #expect(try core.entryRemover.tryToRemove(names + names)?.count == 1)
+    #expect(try core.checkpoints.entryRemover.tryToRemove(names + names)?.count == 1)
     try expectItGoesOn(disk, store, Self.other)
   }
 

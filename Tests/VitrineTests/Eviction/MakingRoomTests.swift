@@ -31,7 +31,7 @@ import Testing
     try died.put(noise(1000, 1), for: "small")
     let core = died.core
     let made = try core.context.upkeepLock.withLock { upkeep throws(StoreError) in
-      try core.supply.makeSegment(byteCount: 1 << 20, upkeep)
+      try core.writes.supply.makeSegment(byteCount: 1 << 20, upkeep)
     }
     try #require(made != nil)
     try died.flush()

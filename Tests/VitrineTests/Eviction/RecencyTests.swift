@@ -227,7 +227,7 @@ import Testing
     for step in 0..<12 {
       try store.put([UInt8(step)], for: "u\(step)", options: sliding)
       truth["u\(step)"] = world.clock.wallMilliseconds()
-      core.lifetimes.noteUseTime()
+      core.basics.lifetimes.noteUseTime()
       world.clock.advance(3_600_000)
       world.background.run()
       core.context.catalog.keys.clock.set(core.context.catalog.keys.clock.now &+ 1 << 30)
@@ -238,7 +238,7 @@ import Testing
         core.context.catalog.hasher.key($0, styleTag: Style.original.tag)
       }
       let told = core.context.catalog.keys.find(hash, counts: false) { $0 }.map {
-        core.lifetimes.lastUse(stamp: $0.stamp, at: world.clock.wallMilliseconds())
+        core.basics.lifetimes.lastUse(stamp: $0.stamp, at: world.clock.wallMilliseconds())
       }
       #expect(told.map { abs($0 - time) <= 3_600_000 } == true, "\(key): told \(told ?? 0), was \(time)")
     }

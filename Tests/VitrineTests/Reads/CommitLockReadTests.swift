@@ -92,7 +92,7 @@ import Testing
     let core = store.core
     let hash = CacheKey("k1").url.withUnsafeBytes { core.context.catalog.hasher.key($0, styleTag: Style.original.tag) }
     let location = try #require(core.context.catalog.keys.find(hash, counts: false) { $0.location })
-    let heads = try #require(core.readAhead.readAhead([(hash, location)]))
+    let heads = try #require(core.checkpoints.readAhead.readAhead([(hash, location)]))
     let segment = core.context.catalog.segments.id(location.slot)
     #expect(heads.view(at: location, in: segment)?.key == CacheKey("k1"))
     #expect(heads.view(at: location, in: segment + 1) == nil)

@@ -45,7 +45,7 @@ import Testing
     let core = store.core
     #expect(store.probe.missing(200_000) > 0)
     let before = store.statistics().evictedCount
-    try core.checkpointRoom.growCheckpoints(moreKeys: 10_000)
+    try core.space.checkpointRoom.growCheckpoints(moreKeys: 10_000)
     #expect(store.probe.checkpointRoom > 200_000 && store.statistics().evictedCount > before)
     #expect(store.probe.missing(0) <= 0)
     try store.close()
@@ -58,7 +58,7 @@ import Testing
     let core = store.core
     let before = store.probe.checkpointRoom
     while store.probe.checkpointRoom == before {
-      try core.supply.makeSpares(store.probe.spares.count + 1)
+      try core.writes.supply.makeSpares(store.probe.spares.count + 1)
       try #require(store.probe.checkpointByteCount(moreSegments: 0) <= store.probe.checkpointRoom)
     }
     try store.checkpoint()

@@ -1,0 +1,14 @@
+/// The queues of a policy that takes space back by segments: their order, and the keys that probation has dropped.
+struct EvictionQueues {
+  var segments = SegmentQueue()
+  private var ghost = Ghost()
+
+  /// Notes keys that probation has dropped. `entryCount` is the number of entries of the store.
+  mutating func remember(_ dropped: [Victim], entryCount: Int) {
+    ghost.fit(entryCount: entryCount)
+    for victim in dropped { ghost.note(victim.hash) }
+  }
+
+  /// Returns whether probation has dropped the key lately, and forgets it.
+  mutating func takeReturned(_ key: KeyHash) -> Bool { ghost.take(key) }
+}

@@ -1,0 +1,99 @@
+/// The choice of the segment whose space is taken back, and of the queue for a new record.
+extension CommitState {
+  /// Segments that compaction may take apart. A segment with one large record is not among them: no part of it is dead.
+  var compactable: [SegmentLoad] {
+    index.segments.all.compactMap { segment in
+      guard let segment, case let account = index.segments[segment], account.isSettled, account.live.count > 0,
+        account.stream != .single
+      else { return nil }
+      return SegmentLoad(
+        slot: segment.slot, stream: account.stream,
+        liveByteCount: (account.live.units + account.live.boundUnits) * Unit.byteCount,
+        byteCount: account.fill.tail - SegmentHeader.byteCount)
+    }
+  }
+
+  /// The segment whose space is taken back next.
+  func nextVictim() -> (Segment, CleaningPlan.Victim)? {
+    var sparsest: (segment: Segment, deadByteCount: Int)?
+    var next: (main: Segment?, probation: Segment?)
+    var live = (all: 0, probation: 0)
+    for case let segment? in index.segments.all where index.segments[segment].live.count > 0 {
+      let account = index.segments[segment]
+      // The segment holds a single record, and only an entry in another segment uses its payload. A copy would gain
+      // nothing.
+      if account.stream == .single, account.live.count == 1 { continue }
+      let isMain = queues.segments.isMain(segment.id, account.stream)
+      let liveByteCount = account.live.units * Unit.byteCount
+      live.all += liveByteCount
+      if !isMain { live.probation += liveByteCount }
+      guard account.isSettled else { continue }
+      let byteCount = account.fill.tail - SegmentHeader.byteCount
+      let dead = byteCount - liveByteCount - account.live.boundUnits * Unit.byteCount
+      if account.stream != .single, Double(byteCount - dead) < CleaningPlan.sparseShare * Double(byteCount),
+        dead > sparsest?.deadByteCount ?? 0, byteCount - dead <= roomForCopies(account.stream.copies)
+      {
+        sparsest = (segment, dead)
+      }
+      func isNext(_ other: Segment?) -> Bool {
+        other.map { queues.segments.rank(segment.id) < queues.segments.rank($0.id) } ?? true
+      }
+      if isMain {
+        if isNext(next.main) { next.main = segment }
+      } else if isNext(next.probation) {
+        next.probation = segment
+      }
+    }
+    if let sparsest { return (sparsest.segment, victim(sparsest.segment, isSparse: true)) }
+    let takesProbation = Double(live.probation) > CleaningPlan.probationShare * Double(live.all)
+    let chosen = takesProbation ? next.probation ?? next.main : next.main ?? next.probation
+    return chosen.map { ($0, victim($0, isSparse: false)) }
+  }
+
+  private func victim(_ segment: Segment, isSparse: Bool) -> CleaningPlan.Victim {
+    let account = index.segments[segment]
+    return CleaningPlan.Victim(
+      byteCount: account.fill.tail - SegmentHeader.byteCount,
+      isMain: queues.segments.isMain(segment.id, account.stream),
+      isSparse: isSparse, isSingle: account.stream == .single)
+  }
+
+  /// Puts a segment that cannot be emptied now behind all others of its queue.
+  mutating func postpone(_ segment: Segment) {
+    let next = index.nextSegment
+    queues.segments.enqueue(segment.id, before: next)
+  }
+
+  /// Puts a segment at the end of main. The next checkpoint keeps that it belongs there, but not of a single record.
+  mutating func queueAgain(_ segment: Segment) {
+    let next = index.nextSegment
+    let stream = index.segments[segment].stream
+    if stream == .single {
+      queues.segments.enqueueInMain(single: segment.id, before: next)
+    } else {
+      queues.segments.enqueue(segment.id, before: next)
+      index.segments[segment].set(stream: stream.copies)
+    }
+  }
+
+  /// The stream for a new record of a key. An overwrite stays in probation or main as the record that it replaces. A key
+  /// that probation has dropped lately goes to main.
+  mutating func stream(_ stream: StreamKind, of key: KeyHash) -> StreamKind {
+    guard hasReturnedStreams else { return stream }
+    if let location = index.keys.location(of: key), let segment = index.segment(location.slot) {
+      return queues.segments.isMain(segment.id, index.segments[segment].stream) ? stream.returned : stream
+    }
+    return queues.takeReturned(key) ? stream.returned : stream
+  }
+}
+
+extension StreamKind {
+  /// The stream for new records of main. Copies have streams of their own: their record numbers are lower than the first
+  /// number of a segment that takes new records.
+  fileprivate var returned: StreamKind {
+    switch self {
+    case .bitmaps, .mainBitmaps, .returnedBitmaps: .returnedBitmaps
+    case .originals, .mainOriginals, .returnedOriginals, .single, .spare: .returnedOriginals
+    }
+  }
+}
