@@ -78,6 +78,16 @@ class TidyTests(unittest.TestCase):
         self.add("Sources/Vitrine/Index/Table.swift", "func read(_ file: any File) {}\n")
         self.expect(("floors", "Sources/Vitrine/Index/Table.swift", 4))
 
+    def test_member_of_an_extension_above_is_found(self):
+        self.write("Sources/Vitrine/Store/Table+Store.swift", (
+            "extension Table {\n  func read() {\n    let inner = 1\n  }\n  private var hidden: Int { 1 }\n  func contains() {}\n"
+            "  var shared: Int { 1 }\n}\n"))
+        self.write("Sources/Vitrine/Index/Tables.swift", (
+            "struct Tables {\n  func use(_ table: Table) {\n    table.read()\n    table.contains()\n    table.shared\n"
+            "    table.hidden\n    table.inner\n  }\n}\n"))
+        self.write("Sources/Vitrine/Platform/Shared.swift", "struct Shared {\n  let shared = 1\n}\n")
+        self.expect(("floors", "Sources/Vitrine/Index/Tables.swift", 3))
+
     def test_folder_on_no_floor_is_found(self):
         self.write("Sources/Vitrine/New/New.swift", "struct New {}\n")
         self.expect(("floors", "Sources/Vitrine/New/New.swift", 1))
@@ -90,13 +100,22 @@ class TidyTests(unittest.TestCase):
         self.write("Docs/Architecture.md", "## The picture\n")
         self.expect(("floors", "Docs/Architecture.md", 1))
 
-    def test_import_of_foundation_is_found(self):
-        self.add("Sources/Vitrine/Index/Table.swift", "import Foundation\n")
-        self.expect(("imports", "Sources/Vitrine/Index/Table.swift", 4))
+    def test_imports_of_other_modules_are_found(self):
+        lines = [
+            "import Foundation", "@_exported import FoundationEssentials", "@_spi(Tests) public import VitrineSimulation",
+            "internal import struct Vitrine.Log", "import Synchronization; import os", "import Glibc", "import CZstd"]
+        self.add("Sources/Vitrine/Index/Table.swift", "".join(f"{line}\n" for line in lines))
+        self.write("Sources/Vitrine/Platform/More.swift", "import Darwin\nimport Foundation\n")
+        self.expect(
+            *[("imports", "Sources/Vitrine/Index/Table.swift", line) for line in range(4, 10)],
+            ("imports", "Sources/Vitrine/Platform/More.swift", 2))
 
     def test_systems_are_told_apart_in_platform_alone(self):
-        self.add("Sources/Vitrine/Journal/Log.swift", "#if os(Linux)\n#elseif canImport(Darwin)\n  import Darwin\n#endif\n")
-        self.expect(*[("platform", "Sources/Vitrine/Journal/Log.swift", line) for line in (3, 4, 5)])
+        self.add("Sources/Vitrine/Journal/Log.swift", (
+            "#if os(Linux)\n#elseif canImport(Darwin)\n#endif\n#if arch(arm64)\n"
+            "#elseif DEBUG &&\n  targetEnvironment(simulator)\n#endif\n"
+            "#if DEBUG\n  || os (Linux)\n#endif\n#if DEBUG\nlet arch = os(1)\n#endif\n"))
+        self.expect(*[("platform", "Sources/Vitrine/Journal/Log.swift", line) for line in (3, 4, 6, 7, 10)])
 
     def test_file_calls_outside_of_platform_are_found(self):
         self.write("Sources/CVitrineSystem/files.c", "int vitrine_sync(int f) {\n  return vitrine_other(f);\n}\n")
@@ -104,9 +123,21 @@ class TidyTests(unittest.TestCase):
         self.expect(("platform", "Sources/Vitrine/Journal/Log.swift", 4))
 
     def test_errno_values_outside_of_platform_are_found(self):
-        self.add(
-            "Sources/Vitrine/Journal/Log.swift", "let a = SystemError(code: 5)\nlet b = code == 28\nlet c = EIO\nlet d = errno\n")
-        self.expect(*[("errno", "Sources/Vitrine/Journal/Log.swift", line) for line in (3, 4, 5, 6)])
+        lines = [
+            "let a = SystemError(code: 5)", "let b = code == 28", "let c = EIO", "let d = errno",
+            "let e = SystemError(code: Int32(5))",
+            "let f = code == -28", "let g = 28 == error.code", "let h = [12, 23].contains(error.code)", "let i = EHOSTDOWN"]
+        other = [
+            "let j = SystemError(code: SystemError.noSpace)", "let k = Kind.EIO", "let l = [12, 23].contains(size)",
+            "let m = barcode == 28"]
+        self.add("Sources/Vitrine/Journal/Log.swift", "".join(f"{line}\n" for line in lines + other))
+        self.expect(*[("errno", "Sources/Vitrine/Journal/Log.swift", 3 + index) for index in range(len(lines))])
+
+    def test_errno_values_among_cases_are_found(self):
+        self.add("Sources/Vitrine/Journal/Log.swift", (
+            "func tell() {\n  switch error.code {\n  case 2: break\n  case 12, 28: break\n  }\n"
+            "  switch code {\n  case 2: break\n  case 28: break\n  }\n  switch size {\n  case 28: break\n  }\n}\n"))
+        self.expect(*[("errno", "Sources/Vitrine/Journal/Log.swift", line) for line in (5, 6, 10)])
 
     def test_long_file_is_found(self):
         self.add("Sources/Vitrine/Journal/Log.swift", "\n" * 399)
