@@ -94,7 +94,7 @@ class TidyTests(unittest.TestCase):
 
     def test_floor_without_a_folder_is_found(self):
         self.write("Docs/Architecture.md", PROJECT["Docs/Architecture.md"] + "| 0 | `Gone` | |\n")
-        self.expect(("floors", "Docs/Architecture.md", 1))
+        self.expect(("floors", "Docs/Architecture.md", 1), ("cited", "Docs/Architecture.md", 10))
 
     def test_missing_table_of_floors_is_found(self):
         self.write("Docs/Architecture.md", "## The picture\n")
@@ -157,11 +157,26 @@ class TidyTests(unittest.TestCase):
     def test_citations_of_missing_things_are_found(self):
         missing = [
             "`Store/Gone.swift`", "`Docs/Gone.md`", "`GoneTests`", "`StoreTests/storeIsGone`", "`storeIsGone`", "`Store.isGone`",
+            "`Gone`", "`Store.gone`", "`Store.name`", "`localName`", "`Gone.table`", "`CLOCK`", "`Table.Gone`",
             "`make gone`", "`make test GONE=1`", "`cachectl gone`", "`cachectl get --gone`", "`--gone`", "`scripts/gone`",
             "`scripts/run --gone`", "`VITRINE_GONE=1`"]
+        self.add("Sources/Vitrine/Index/Table.swift", "func get() {\n  let localName = 1\n  localName.run()\n}\n")
         self.add("README.md", "".join(f"{one}\n" for one in missing))
         first = PROJECT["README.md"].count("\n") + 1
         self.expect(*[("cited", "README.md", first + index) for index in range(len(missing))])
+
+    def test_declared_names_may_be_cited(self):
+        self.write("Sources/Vitrine/Index/More.swift", (
+            "typealias Tables = Table\n"
+            "extension Table {\n  enum Kind {\n    case oneCase(Int), another\n  }\n  func getIt() {}\n}\n"))
+        self.add("README.md", (
+            "`Table.code` `Tables.code` `Tables.getIt()` `Table.Kind.oneCase` `Kind.another` `oneCase` `STORE` `ENOSPC` `SIGBUS` "
+            "`Index` `cachectl` `Sendable` `URLSession.shared`\n"))
+        self.expect()
+
+    def test_other_documents_are_read(self):
+        self.write("Benchmarks/Engines/README.md", "`Gone`\n")
+        self.expect(("cited", "Benchmarks/Engines/README.md", 1))
 
     def test_examples_with_missing_goals_are_found(self):
         self.add("README.md", "\n```\nmake gone   # all\n.build/release/cachectl get --gone\n```\n")
@@ -169,9 +184,12 @@ class TidyTests(unittest.TestCase):
         self.expect(("cited", "README.md", first), ("cited", "README.md", first + 1))
 
     def test_broken_links_are_found(self):
-        self.add("README.md", "[a](Docs/Gone.md) [b](Docs/Architecture.md#gone) [c](https://example.org/gone)\n")
+        self.add("README.md", (
+            "[a](Docs/Gone.md) [b](Docs/Architecture.md#gone) [c](https://example.org/gone)\n[d](Docs/Gone.md \"D\")\n"
+            "[e][E] [f][gone] [G][] `a[b][c]`\n[e]: Docs/Gone.md 'E'\n[g]: <Docs/Architecture.md#the-picture> \"G\"\n"))
         line = PROJECT["README.md"].count("\n") + 1
-        self.expect(("link", "README.md", line), ("link", "README.md", line))
+        places = sorted(f.line - line for f in self.found() if (f.rule, f.file) == ("link", "README.md"))
+        self.assertEqual(places, [0, 0, 1, 2, 3], [str(f) for f in self.found()])
 
     def test_words_are_counted_in_prose_alone(self):
         self.write("Sources/Vitrine/Store/Kind.swift", "let who = \"nobody\" // Who says what?\n// Somebody, and\n// whatever.\n")
