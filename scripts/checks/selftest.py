@@ -2,7 +2,7 @@
 import subprocess, tempfile, unittest
 from pathlib import Path
 
-from . import commits, documents, engine, language, mutantstest, sourcetext, symbols
+from . import commits, documents, engine, language, mutantstest, sourcetext, structure, symbols
 from .debts import Debts, FILE, judge, lower
 from .tree import Finding, Tree
 
@@ -49,7 +49,7 @@ class TidyTests(unittest.TestCase):
 
     def found(self):
         tree = Tree(self.folder.name)
-        return [f for module in (engine, symbols, documents) for check in module.CHECKS for f in check(tree)]
+        return [f for module in (engine, structure, symbols, documents) for check in module.CHECKS for f in check(tree)]
 
     def expect(self, *places):
         """The breaches are these, as rule, file and line."""
@@ -142,6 +142,53 @@ class TidyTests(unittest.TestCase):
     def test_long_file_is_found(self):
         self.add("Sources/Vitrine/Journal/Log.swift", "\n" * 399)
         self.expect(("length", "Sources/Vitrine/Journal/Log.swift", 401))
+
+    def test_types_with_many_properties_are_found(self):
+        def type_of(kind, name, count, member="  private let a{} = 1\n"):
+            return f"{kind} {name} {{\n{''.join(member.format(index) for index in range(count))}"
+        other = (
+            "  static let b = 1\n  var c: Int { 1 }\n  var d: Int {\n    let e = 1\n    return e\n  }\n"
+            "  func f(_ g: Int) {\n    let (h, i) = (1, 2)\n  }\n}\n")
+        self.write("Sources/Vitrine/Store/Kind.swift", (
+            type_of("final class", "Full", 12) + other + type_of("class", "Large", 13) + other
+            + type_of("struct", "Pairs", 6, "  let a{0}: Int, b{0} = [1, 2]\n") + "  var c = 1 { didSet { c = 2 } }\n}\n"
+            + type_of("actor", "Outer", 12) + type_of("struct", "Inner", 13) + "}\n}\n"
+            + type_of("struct", "StoreOptions", 20) + "}\n" + type_of("class", "Putter", 16) + "}\n"
+            + type_of("class", "Closer", 17) + "}\n"))
+        text = Tree(self.folder.name).read("Sources/Vitrine/Store/Kind.swift").splitlines()
+        places = [text.index(f"{one} {{") + 1 for one in ("class Large", "struct Pairs", "struct Inner", "class Closer")]
+        self.expect(*[("properties", "Sources/Vitrine/Store/Kind.swift", line) for line in places])
+
+    def test_types_with_state_in_many_files_are_found(self):
+        for name, member in (("State", "  var a = 1\n"), ("Locked", "  let a = Guarded(1)\n"), ("Value", "  let a = 1\n")):
+            part = "  struct Part {\n    var b = 1\n  }\n"
+            self.write(f"Sources/Vitrine/Index/{name}.swift", f"struct {name} {{\n{member}{part}}}\n")
+            for number in range(3):
+                self.write(f"Sources/Vitrine/Index/{name}{number}.swift", f"extension {name} {{\n  func c() {{}}\n}}\n")
+            self.write(f"Sources/Vitrine/Index/{name}.Part.swift", f"extension {name}.Part {{}}\n")
+        self.expect(("spread", "Sources/Vitrine/Index/Locked.swift", 1), ("spread", "Sources/Vitrine/Index/State.swift", 1))
+        for name in ("State", "Locked"):
+            Path(self.folder.name, f"Sources/Vitrine/Index/{name}2.swift").unlink()
+        self.expect()
+
+    def test_unchecked_types_without_an_invariant_are_found(self):
+        self.write("Sources/cachectl/Kind.swift", (
+            "// Invariant: of another type.\n\nfinal class A: @unchecked Sendable {}\n"
+            "/// B. Invariant: none.\n@frozen\npublic struct B:\n  @unchecked Sendable {}\n"
+            "// Invariant: a is locked.\n/// C.\nclass C: @unchecked Sendable {\n"
+            "  let a = 1\n\n  /// The invariant: not this.\n"
+            "  private class D: @unchecked\n    Sendable {}\n}\n/// E.\nextension E: @unchecked Sendable {}\n"))
+        self.expect(*[("unchecked", "Sources/cachectl/Kind.swift", line) for line in (3, 14, 18)])
+
+    def test_ways_around_the_probe_are_found(self):
+        lines = [
+            "let a = store.core.context", "let b = store?.core?.context", "let c = core!\n  .context",
+            "let d = core.writes.putter.context", "lock.withLock { held in held.state.a }", "let e = test.context",
+            "let f = core.probe"]
+        self.write("Tests/StoreTests/Some.swift", "".join(f"{line}\n" for line in lines))
+        self.write("Tests/StoreTests/LockTokenTests.swift", lines[4])
+        self.write("Tests/StoreTests/MustNotCompile/Token.swift", lines[0])
+        self.expect(*[("probes", "Tests/StoreTests/Some.swift", line) for line in (1, 2, 3, 5, 6)])
 
     def test_wide_code_is_found_and_a_wide_comment_is_not(self):
         self.add("Sources/Vitrine/Journal/Log.swift", f"let a = \"{'a' * 120}\"\n// {'b' * 130}\n")
