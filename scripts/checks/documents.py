@@ -1,22 +1,34 @@
 """Rules for documents: the files, tests, names, goals, commands and options that they cite exist."""
 import re
 
-from .sourcetext import split_swift, used
+from .declarations import names, types
+from .sourcetext import split_swift
 from .tree import Finding, line_of
 
 FENCE = re.compile(r"^(```|~~~)[\s\S]*?^\1[ \t]*$", re.MULTILINE)
 SPAN = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
-LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+TITLE = r"(?:\s+(?:\"[^\"]*\"|'[^']*'|\([^()]*\)))?"
+LINK = re.compile(rf"\[[^\]]*\]\(\s*<?([^)\s>]+)>?{TITLE}\s*\)")
+REFERENCE = re.compile(rf"^ {{0,3}}\[([^\]]+)\]:\s*<?([^\s>]+)>?{TITLE}\s*$", re.MULTILINE)
+REFERRED = re.compile(r"\[([^\]]+)\]\[([^\]]*)\]")
 FILE = re.compile(r"^[\w.@+-]+(?:/[\w.@+-]+)*\.(?:swift|c|h|md|py|mutants|supp|docc|modulemap|json)$")
 TEST = re.compile(r"^(?:(\w+)\.)?(\w+Tests)(?:/(\w+)(?:\(.*\))?)?$")
 NAME = re.compile(r"^\.?([A-Za-z]\w*(?:[./][A-Za-z]\w*)*)(\(.*\))?$")
 CAMEL = re.compile(r"[a-z0-9][A-Z]")
-ENDINGS = (".swift", ".c", ".h")
+ALIAS = re.compile(r"\btypealias\s+(\w+)(?:<[^>=]*>)?\s*=\s*(?:any\s+|some\s+)?(\w+)")
+C_NAME = re.compile(r"^(?:#define\s+(\w+)|\w[^;{}=\n]*?\b(\w+)\()", re.MULTILINE)
+# Names of others: files of a store and their first bytes, types of Swift and Foundation, headers of HTTP, fields of the kernel,
+# files that programs write.
+FOREIGN = frozenset(
+    "STORE STORE.new LOCK COUNTERS CACHEDIR.TAG VREC VFRM VITRSTOR VITR_CKP VITR_CNT VITR_SEG VITR_WAL Sendable "
+    "ContinuousClock Synchronization URLSession Age ETag Expires Range Vary Anonymous Private_Clean Private_Dirty VACUUM "
+    "XXH3_128bits_withSecret X table.md results.json".split())
+SYSTEM = re.compile(r"E[A-Z0-9]+|SIG[A-Z]+|RLIMIT_[A-Z]+|MDB_[A-Z]+")
 
 
 def is_document(name):
     """Whether the rules apply to a file. The change log may cite names that no longer exist."""
-    return name.endswith(".md") and (name.startswith("Docs/") or "/" not in name and name != "CHANGELOG.md")
+    return name.endswith(".md") and (name.startswith(("Docs/", "Benchmarks/")) or "/" not in name and name != "CHANGELOG.md")
 
 
 class Cited:
@@ -30,17 +42,29 @@ class Cited:
         self.top = {path.split("/")[0] for path in self.folders} | {
             path.split("/")[2] for path in self.folders if path.startswith("Sources/") and path.count("/") == 2}
         self.names, self.suites, self.functions = set(), set(), {}
+        self.type_files = {}  # Files that declare or extend each type, nested ones under their own names.
+        aliases = []
         for name in tree.files:
-            if not name.endswith(ENDINGS):
+            if name.endswith((".c", ".h")):
+                self.names.update(match[1] or match[2] for match in C_NAME.finditer(tree.read(name)))
+            if not name.endswith(".swift"):
                 continue
             text = tree.read(name)
-            self.names.update(used(text) if name.endswith(".swift") else re.findall(r"\w+", text))
-            if name.startswith("Tests/") and name.endswith(".swift"):
+            self.names.update(names(text))
+            for one in types(text):
+                self.type_files.setdefault(one.name.split(".")[-1], set()).add(name)
+            aliases += [(match[1], match[2], name) for match in ALIAS.finditer(split_swift(text)[0])]
+            if name.startswith("Tests/"):
                 suites = re.findall(r"\b(?:struct|class|enum|extension) (\w+)", split_swift(text)[0])
                 self.suites.update(suites)
                 for suite in suites:
                     self.functions.setdefault(suite, set()).update(re.findall(r"\bfunc `?([^`(<]+)", text))
-        self.names.update(name.rsplit("/", 1)[-1].split(".")[0] for name in self.paths)
+        for alias, meant, name in aliases:
+            self.type_files.setdefault(alias, {name}).update(self.type_files.get(meant, ()))
+        folders = {part for folder in self.folders for part in folder.split("/")}
+        manifests = "".join(tree.read(name) for name in tree.files if name.endswith("Package.swift"))
+        self.places = folders | set(re.findall(r'name: "([\w-]+)"', manifests))
+        self.names |= self.places
         makefile = tree.read("Makefile") if "Makefile" in tree.files else ""
         self.goals = set(re.findall(r"^([a-z][\w-]*):", makefile, re.MULTILINE))
         scripts = "".join(tree.read(name) for name in tree.under("scripts", ".ci", ending=""))
@@ -79,6 +103,8 @@ class Cited:
     def missing(self, text, document):
         """Why a code span or a line of an example cites something that is not there, or None."""
         words = text.split()
+        if text in FOREIGN:
+            return None
         if words and words[0] in ("make", "cachectl") or text.startswith("scripts/"):
             return self.missing_command(words)
         if text.startswith("--") and re.match(r"--[a-z][\w-]*", text):
@@ -101,9 +127,25 @@ class Cited:
         if "/" in text and re.match(r"^[\w.-]+(/[\w.-]+)*/?$", text) and text.split("/")[0] in self.top:
             return None if self.has_path(text, document) else f"there is no file {text}"
         match = NAME.match(text)
-        if match and (CAMEL.search(match[1]) or match[2] and len(match[1]) > 1):
-            gone = [name for name in re.split(r"[./]", match[1]) if name not in self.names]
-            return f"no code has the name {gone[0]}" if gone else None
+        return self.missing_name(match[1], match[2]) if match else None
+
+    def missing_name(self, path, arguments):
+        """Why no code declares a name, with the types before it, or None. A short word in lower case may be any word."""
+        first, *members = re.split(r"[./]", path)
+        if not (first[0].isupper() or CAMEL.search(path) or arguments and len(path) > 1):
+            return None
+        if first[0].isupper():
+            if first in FOREIGN or SYSTEM.fullmatch(first) or first in self.variables:
+                return None
+            if first not in self.type_files and first not in self.places:
+                return f"no type, folder or target has the name {first}"
+        elif first not in self.names:
+            return f"no code declares the name {first}"
+        for owner, name in zip([first, *members], members):
+            if name not in self.names:
+                return f"no code declares the name {name}"
+            if owner in self.type_files and not any(name in names(self.tree.read(file)) for file in self.type_files[owner]):
+                return f"no file that declares or extends {owner} declares {name}"
         return None
 
     def missing_command(self, words):
@@ -156,19 +198,34 @@ def check_citations(tree):
             reason = cited.missing(span, document)
             if reason:
                 yield Finding(document, line_of(text, offset), "cited", f"`{span}`: {reason}", "cite the present name", span)
-        for match in LINK.finditer(FENCE.sub(lambda fence: re.sub(r"[^\n]", " ", fence[0]), text)):
-            path, _, anchor = match[1].partition("#")
-            if re.match(r"\w+:", path):
-                continue
-            parts = document.split("/")[:-1]
-            for part in path.split("/") if path else []:
-                parts = parts[:-1] if part == ".." else parts + [part] if part not in ("", ".") else parts
-            target = "/".join(parts) if path else document
-            where = line_of(text, match.start())
-            if target not in cited.paths:
-                yield Finding(document, where, "link", f"there is no {target}", "link to the present file", match[1])
-            elif anchor and target.endswith(".md") and anchor not in anchors(tree.read(target)):
-                yield Finding(document, where, "link", f"{target} has no heading #{anchor}", "link to one that it has", match[1])
+        yield from check_links(cited, document, text)
+
+
+def check_links(cited, document, text):
+    """The files and headings that a document links to exist, directly and by reference."""
+    def blank(match):
+        return re.sub(r"[^\n]", " ", match[0])
+    prose = FENCE.sub(blank, text)
+    references = {match[1].lower(): match for match in REFERENCE.finditer(prose)}
+    for match in REFERRED.finditer(SPAN.sub(blank, prose)):
+        label = match[2] or match[1]
+        if label.lower() not in references:
+            yield Finding(
+                document, line_of(text, match.start()), "link", f"there is no reference [{label}]", "write its target", label)
+    for match in [*LINK.finditer(prose), *references.values()]:
+        link = match[match.re.groups]
+        path, _, anchor = link.partition("#")
+        if re.match(r"\w+:", path):
+            continue
+        parts = document.split("/")[:-1]
+        for part in path.split("/") if path else []:
+            parts = parts[:-1] if part == ".." else parts + [part] if part not in ("", ".") else parts
+        target = "/".join(parts) if path else document
+        where = line_of(text, match.start())
+        if target not in cited.paths:
+            yield Finding(document, where, "link", f"there is no {target}", "link to the present file", link)
+        elif anchor and target.endswith(".md") and anchor not in anchors(cited.tree.read(target)):
+            yield Finding(document, where, "link", f"{target} has no heading #{anchor}", "link to one that it has", link)
 
 
 CHECKS = [check_citations]

@@ -1,6 +1,7 @@
 """Rules for files of the engine: floors, the platform, length."""
-import re
+import itertools, re
 
+from .declarations import closing, members_of, types
 from .sourcetext import declared, split_swift, used
 from .tree import Finding, line_of
 
@@ -9,13 +10,29 @@ DOCUMENT = "Docs/Architecture.md"
 CALLS = "Sources/CVitrineSystem/files.c"
 LONGEST = 400
 HEADER = re.compile(r"^\| *floor *\| *folders *\| *never names *\|$", re.MULTILINE)
-# Modules of the C library, and conditions that choose between systems.
-SYSTEM = re.compile(r"^[ \t]*(#(?:else)?if\b.*\b(?:os|canImport)\(.*\).*|import (?:Glibc|Musl|Darwin)\b)", re.MULTILINE)
+# Modules that the engine imports, and those of the C library, which only Platform imports.
+MODULES = ("Synchronization", "CVitrineSystem", "CZstd")
+C_LIBRARY = ("Glibc", "Musl", "Darwin")
+IMPORT = re.compile(
+    r"(?:^|;)\s*(?:(?:@\w+(?:\([^)]*\))?|public|package|internal|fileprivate|private)\s+)*import\s+"
+    r"(?:(?:struct|class|enum|protocol|typealias|func|let|var)\s+)?(\w+)", re.MULTILINE)
+CONDITION = re.compile(r"^[ \t]*#(?:else)?if\b.*", re.MULTILINE)
+SYSTEM = re.compile(r"\b(?:os|canImport|arch|targetEnvironment)\s*\(")
+NUMBER = r"(?:\w+\s*\(\s*)?-?\s*\d"
+# Values of errno: by name, or as a number that is made or compared as a code.
 ERRNO = re.compile(
-    r"\berrno\b|\bSystemError\(code: *\d+|\bcode *[=!]= *\d+|(?<![.\w])E(?:2BIG|ACCES|AGAIN|BADF|BUSY|DQUOT|EXIST|FBIG|INTR|"
-    r"INVAL|IO|ISDIR|LOOP|MFILE|NAMETOOLONG|NFILE|NODEV|NOENT|NOMEM|NOSPC|NOTDIR|NOTEMPTY|NOTSUP|OPNOTSUPP|PERM|PIPE|"
-    r"ROFS|STALE|TIMEDOUT|XDEV)\b")
-FORBIDDEN = ("Foundation", "FoundationNetworking", "VitrineImages", "VitrineSimulation")
+    rf"\berrno\b|\bSystemError\s*\(\s*code:\s*{NUMBER}\w*|\bcode\s*(?:[=!]=|~=)\s*{NUMBER}\w*|"
+    r"\b\d\w*\s*\)?\s*(?:[=!]=|~=)\s*(?:\w+[?!]?\.)*code\b|\[[-\s\d,]*\d[-\s\d,]*\]\s*\.\s*contains\s*\([^()\n]*\bcode\b|"
+    r"(?<![.\w])(?!EOF\b)E[A-Z0-9]{2,}\b")
+CODES = re.compile(r"\bswitch\b[^{\n]*?(\.?)\bcode\s*\{")
+CODE_CASE = re.compile(r"\bcase\s+-?(\d+)[^:\n]*:")
+# Members of the standard library that an extension of the engine may have, too.
+STANDARD = frozenset(
+    "append contains count description drop dropFirst dropLast element enumerated filter find first flatMap forEach index "
+    "insert isEmpty keys last load map max merge min next prefix reduce remove removeAll removeFirst removeLast replace "
+    "reversed sort sorted split store suffix update values write zip".split())
+MEMBER_USE = re.compile(r"\.\s*`?(\w+)")
+ANY_NAME = re.compile(r"\b(?:func|let|var|case|typealias|struct|enum|class|actor|protocol|inout|for|in)\s+`?(\w+)|\b(\w+)\s*:")
 
 
 def floors(tree):
@@ -66,16 +83,65 @@ def check_floors(tree):
             yield Finding(
                 name, line, "floors", f"{symbol} of {folder_of[above]} is on a floor above {folder}",
                 f"move {symbol} down or the use up", symbol)
+    yield from members_above({name: text for name, text in texts.items() if folder_of[name] in rank}, rank)
+
+
+def members_above(texts, rank):
+    """Uses of members that extensions declare on floors above. A name that the own floor or one below has, too, is no use."""
+    floor = {name: rank[name.split("/")[2]] for name in texts}
+    lowest, members = {}, {}
+    for name, text in texts.items():
+        code = split_swift(text)[0]
+        for match in ANY_NAME.finditer(code):
+            symbol = match[1] or match[2]
+            lowest[symbol] = min(lowest.get(symbol, floor[name]), floor[name])
+        for one in types(text):
+            if one.kind == "extension":
+                for symbol in members_of(text, one) - STANDARD:
+                    members.setdefault(symbol, name)
+    for name, text in texts.items():
+        code, seen = split_swift(text)[0], set()
+        for match in MEMBER_USE.finditer(code):
+            symbol = match[1]
+            if symbol in members and symbol not in seen and lowest.get(symbol, floor[name]) > floor[name]:
+                seen.add(symbol)
+                yield Finding(
+                    name, line_of(code, match.start()), "floors",
+                    f"the member {symbol} of {members[symbol].split('/')[2]} is on a floor above {name.split('/')[2]}",
+                    f"move {symbol} down or the use up", symbol)
 
 
 def check_imports(tree):
-    """The engine imports only the standard library and its C targets."""
+    """The engine imports only the standard library and its C targets, and Platform also the C library."""
     for name in tree.under(ENGINE):
-        for match in re.finditer(r"^\s*(?:@\w+ +)*import (?:\w+ )?(\w+)", split_swift(tree.read(name))[0], re.MULTILINE):
-            if match[1] in FORBIDDEN:
-                yield Finding(
-                    name, line_of(tree.read(name), match.start(1)), "imports", f"the engine imports {match[1]}",
-                    "use the standard library or a C target", match[1])
+        code, in_platform = split_swift(tree.read(name))[0], name.startswith(f"{ENGINE}/Platform/")
+        for match in IMPORT.finditer(code):
+            if match[1] in MODULES or in_platform and match[1] in C_LIBRARY:
+                continue
+            yield Finding(
+                name, line_of(code, match.start(1)), "imports", f"the engine imports {match[1]}",
+                "go through a type of Platform" if match[1] in C_LIBRARY else "use the standard library or a C target", match[1])
+
+
+def conditions(code):
+    """Conditions of compilation, which may go on behind the line, each with its offset."""
+    for match in CONDITION.finditer(code):
+        text, end = match[0], match.end()
+        while end < len(code):
+            following = code[end + 1:].split("\n", 1)[0]
+            is_open = text.count("(") > text.count(")") or text.rstrip().endswith(("&&", "||", "!"))
+            if not is_open and not following.lstrip().startswith(("&&", "||")):
+                break
+            text, end = f"{text.rstrip()} {following.strip()}", end + 1 + len(following)
+        yield match.start(), " ".join(text.split())
+
+
+def number_cases(code):
+    """Numbers among the cases of a switch over a code. Up to 2, a code that is no property may be one of a format."""
+    for match in CODES.finditer(code):
+        for case in CODE_CASE.finditer(code, match.end(), closing(code, match.end())):
+            if match[1] or int(case[1]) > 2:
+                yield case
 
 
 def check_platform(tree):
@@ -85,16 +151,16 @@ def check_platform(tree):
         if name.startswith(f"{ENGINE}/Platform/"):
             continue
         code = split_swift(tree.read(name))[0]
-        for match in SYSTEM.finditer(code):
-            found = match[1].strip()
-            yield Finding(
-                name, line_of(code, match.start(1)), "platform", f"'{found}' outside of Platform",
-                "put the difference between systems into a file of Platform", found)
+        for offset, condition in conditions(code):
+            if SYSTEM.search(condition):
+                yield Finding(
+                    name, line_of(code, offset), "platform", f"'{condition}' outside of Platform",
+                    "put the difference between systems into a file of Platform", condition)
         for call in sorted(calls & set(used(tree.read(name)))):
             yield Finding(
                 name, used(tree.read(name))[call], "platform", f"{call} is called outside of Platform",
                 "go through Environment, or a type of Platform", call)
-        for match in ERRNO.finditer(code):
+        for match in itertools.chain(ERRNO.finditer(code), number_cases(code)):
             yield Finding(
                 name, line_of(code, match.start()), "errno", f"'{match[0]}' outside of Platform",
                 "give the value a name in Platform and use that", match[0])

@@ -2,7 +2,7 @@
 import subprocess, tempfile, unittest
 from pathlib import Path
 
-from . import commits, documents, engine, language, mutantstest, sourcetext, symbols
+from . import commits, documents, engine, language, mutantstest, sourcetext, structure, symbols
 from .debts import Debts, FILE, judge, lower
 from .tree import Finding, Tree
 
@@ -49,7 +49,7 @@ class TidyTests(unittest.TestCase):
 
     def found(self):
         tree = Tree(self.folder.name)
-        return [f for module in (engine, symbols, documents) for check in module.CHECKS for f in check(tree)]
+        return [f for module in (engine, structure, symbols, documents) for check in module.CHECKS for f in check(tree)]
 
     def expect(self, *places):
         """The breaches are these, as rule, file and line."""
@@ -78,25 +78,44 @@ class TidyTests(unittest.TestCase):
         self.add("Sources/Vitrine/Index/Table.swift", "func read(_ file: any File) {}\n")
         self.expect(("floors", "Sources/Vitrine/Index/Table.swift", 4))
 
+    def test_member_of_an_extension_above_is_found(self):
+        self.write("Sources/Vitrine/Store/Table+Store.swift", (
+            "extension Table {\n  func read() {\n    let inner = 1\n  }\n  private var hidden: Int { 1 }\n  func contains() {}\n"
+            "  var shared: Int { 1 }\n}\n"))
+        self.write("Sources/Vitrine/Index/Tables.swift", (
+            "struct Tables {\n  func use(_ table: Table) {\n    table.read()\n    table.contains()\n    table.shared\n"
+            "    table.hidden\n    table.inner\n  }\n}\n"))
+        self.write("Sources/Vitrine/Platform/Shared.swift", "struct Shared {\n  let shared = 1\n}\n")
+        self.expect(("floors", "Sources/Vitrine/Index/Tables.swift", 3))
+
     def test_folder_on_no_floor_is_found(self):
         self.write("Sources/Vitrine/New/New.swift", "struct New {}\n")
         self.expect(("floors", "Sources/Vitrine/New/New.swift", 1))
 
     def test_floor_without_a_folder_is_found(self):
         self.write("Docs/Architecture.md", PROJECT["Docs/Architecture.md"] + "| 0 | `Gone` | |\n")
-        self.expect(("floors", "Docs/Architecture.md", 1))
+        self.expect(("floors", "Docs/Architecture.md", 1), ("cited", "Docs/Architecture.md", 10))
 
     def test_missing_table_of_floors_is_found(self):
         self.write("Docs/Architecture.md", "## The picture\n")
         self.expect(("floors", "Docs/Architecture.md", 1))
 
-    def test_import_of_foundation_is_found(self):
-        self.add("Sources/Vitrine/Index/Table.swift", "import Foundation\n")
-        self.expect(("imports", "Sources/Vitrine/Index/Table.swift", 4))
+    def test_imports_of_other_modules_are_found(self):
+        lines = [
+            "import Foundation", "@_exported import FoundationEssentials", "@_spi(Tests) public import VitrineSimulation",
+            "internal import struct Vitrine.Log", "import Synchronization; import os", "import Glibc", "import CZstd"]
+        self.add("Sources/Vitrine/Index/Table.swift", "".join(f"{line}\n" for line in lines))
+        self.write("Sources/Vitrine/Platform/More.swift", "import Darwin\nimport Foundation\n")
+        self.expect(
+            *[("imports", "Sources/Vitrine/Index/Table.swift", line) for line in range(4, 10)],
+            ("imports", "Sources/Vitrine/Platform/More.swift", 2))
 
     def test_systems_are_told_apart_in_platform_alone(self):
-        self.add("Sources/Vitrine/Journal/Log.swift", "#if os(Linux)\n#elseif canImport(Darwin)\n  import Darwin\n#endif\n")
-        self.expect(*[("platform", "Sources/Vitrine/Journal/Log.swift", line) for line in (3, 4, 5)])
+        self.add("Sources/Vitrine/Journal/Log.swift", (
+            "#if os(Linux)\n#elseif canImport(Darwin)\n#endif\n#if arch(arm64)\n"
+            "#elseif DEBUG &&\n  targetEnvironment(simulator)\n#endif\n"
+            "#if DEBUG\n  || os (Linux)\n#endif\n#if DEBUG\nlet arch = os(1)\n#endif\n"))
+        self.expect(*[("platform", "Sources/Vitrine/Journal/Log.swift", line) for line in (3, 4, 6, 7, 10)])
 
     def test_file_calls_outside_of_platform_are_found(self):
         self.write("Sources/CVitrineSystem/files.c", "int vitrine_sync(int f) {\n  return vitrine_other(f);\n}\n")
@@ -104,13 +123,72 @@ class TidyTests(unittest.TestCase):
         self.expect(("platform", "Sources/Vitrine/Journal/Log.swift", 4))
 
     def test_errno_values_outside_of_platform_are_found(self):
-        self.add(
-            "Sources/Vitrine/Journal/Log.swift", "let a = SystemError(code: 5)\nlet b = code == 28\nlet c = EIO\nlet d = errno\n")
-        self.expect(*[("errno", "Sources/Vitrine/Journal/Log.swift", line) for line in (3, 4, 5, 6)])
+        lines = [
+            "let a = SystemError(code: 5)", "let b = code == 28", "let c = EIO", "let d = errno",
+            "let e = SystemError(code: Int32(5))",
+            "let f = code == -28", "let g = 28 == error.code", "let h = [12, 23].contains(error.code)", "let i = EHOSTDOWN"]
+        other = [
+            "let j = SystemError(code: SystemError.noSpace)", "let k = Kind.EIO", "let l = [12, 23].contains(size)",
+            "let m = barcode == 28"]
+        self.add("Sources/Vitrine/Journal/Log.swift", "".join(f"{line}\n" for line in lines + other))
+        self.expect(*[("errno", "Sources/Vitrine/Journal/Log.swift", 3 + index) for index in range(len(lines))])
+
+    def test_errno_values_among_cases_are_found(self):
+        self.add("Sources/Vitrine/Journal/Log.swift", (
+            "func tell() {\n  switch error.code {\n  case 2: break\n  case 12, 28: break\n  }\n"
+            "  switch code {\n  case 2: break\n  case 28: break\n  }\n  switch size {\n  case 28: break\n  }\n}\n"))
+        self.expect(*[("errno", "Sources/Vitrine/Journal/Log.swift", line) for line in (5, 6, 10)])
 
     def test_long_file_is_found(self):
         self.add("Sources/Vitrine/Journal/Log.swift", "\n" * 399)
         self.expect(("length", "Sources/Vitrine/Journal/Log.swift", 401))
+
+    def test_types_with_many_properties_are_found(self):
+        def type_of(kind, name, count, member="  private let a{} = 1\n"):
+            return f"{kind} {name} {{\n{''.join(member.format(index) for index in range(count))}"
+        other = (
+            "  static let b = 1\n  var c: Int { 1 }\n  var d: Int {\n    let e = 1\n    return e\n  }\n"
+            "  func f(_ g: Int) {\n    let (h, i) = (1, 2)\n  }\n}\n")
+        self.write("Sources/Vitrine/Store/Kind.swift", (
+            type_of("final class", "Full", 12) + other + type_of("class", "Large", 13) + other
+            + type_of("struct", "Pairs", 6, "  let a{0}: Int, b{0} = [1, 2]\n") + "  var c = 1 { didSet { c = 2 } }\n}\n"
+            + type_of("actor", "Outer", 12) + type_of("struct", "Inner", 13) + "}\n}\n"
+            + type_of("struct", "StoreOptions", 20) + "}\n" + type_of("class", "Putter", 16) + "}\n"
+            + type_of("class", "Closer", 17) + "}\n"))
+        text = Tree(self.folder.name).read("Sources/Vitrine/Store/Kind.swift").splitlines()
+        places = [text.index(f"{one} {{") + 1 for one in ("class Large", "struct Pairs", "struct Inner", "class Closer")]
+        self.expect(*[("properties", "Sources/Vitrine/Store/Kind.swift", line) for line in places])
+
+    def test_types_with_state_in_many_files_are_found(self):
+        for name, member in (("State", "  var a = 1\n"), ("Locked", "  let a = Guarded(1)\n"), ("Value", "  let a = 1\n")):
+            part = "  struct Part {\n    var b = 1\n  }\n"
+            self.write(f"Sources/Vitrine/Index/{name}.swift", f"struct {name} {{\n{member}{part}}}\n")
+            for number in range(3):
+                self.write(f"Sources/Vitrine/Index/{name}{number}.swift", f"extension {name} {{\n  func c() {{}}\n}}\n")
+            self.write(f"Sources/Vitrine/Index/{name}.Part.swift", f"extension {name}.Part {{}}\n")
+        self.expect(("spread", "Sources/Vitrine/Index/Locked.swift", 1), ("spread", "Sources/Vitrine/Index/State.swift", 1))
+        for name in ("State", "Locked"):
+            Path(self.folder.name, f"Sources/Vitrine/Index/{name}2.swift").unlink()
+        self.expect()
+
+    def test_unchecked_types_without_an_invariant_are_found(self):
+        self.write("Sources/cachectl/Kind.swift", (
+            "// Invariant: of another type.\n\nfinal class A: @unchecked Sendable {}\n"
+            "/// B. Invariant: none.\n@frozen\npublic struct B:\n  @unchecked Sendable {}\n"
+            "// Invariant: a is locked.\n/// C.\nclass C: @unchecked Sendable {\n"
+            "  let a = 1\n\n  /// The invariant: not this.\n"
+            "  private class D: @unchecked\n    Sendable {}\n}\n/// E.\nextension E: @unchecked Sendable {}\n"))
+        self.expect(*[("unchecked", "Sources/cachectl/Kind.swift", line) for line in (3, 14, 18)])
+
+    def test_ways_around_the_probe_are_found(self):
+        lines = [
+            "let a = store.core.context", "let b = store?.core?.context", "let c = core!\n  .context",
+            "let d = core.writes.putter.context", "lock.withLock { held in held.state.a }", "let e = test.context",
+            "let f = core.probe"]
+        self.write("Tests/StoreTests/Some.swift", "".join(f"{line}\n" for line in lines))
+        self.write("Tests/StoreTests/LockTokenTests.swift", lines[4])
+        self.write("Tests/StoreTests/MustNotCompile/Token.swift", lines[0])
+        self.expect(*[("probes", "Tests/StoreTests/Some.swift", line) for line in (1, 2, 3, 5, 6)])
 
     def test_wide_code_is_found_and_a_wide_comment_is_not(self):
         self.add("Sources/Vitrine/Journal/Log.swift", f"let a = \"{'a' * 120}\"\n// {'b' * 130}\n")
@@ -126,11 +204,26 @@ class TidyTests(unittest.TestCase):
     def test_citations_of_missing_things_are_found(self):
         missing = [
             "`Store/Gone.swift`", "`Docs/Gone.md`", "`GoneTests`", "`StoreTests/storeIsGone`", "`storeIsGone`", "`Store.isGone`",
+            "`Gone`", "`Store.gone`", "`Store.name`", "`localName`", "`Gone.table`", "`CLOCK`", "`Table.Gone`",
             "`make gone`", "`make test GONE=1`", "`cachectl gone`", "`cachectl get --gone`", "`--gone`", "`scripts/gone`",
             "`scripts/run --gone`", "`VITRINE_GONE=1`"]
+        self.add("Sources/Vitrine/Index/Table.swift", "func get() {\n  let localName = 1\n  localName.run()\n}\n")
         self.add("README.md", "".join(f"{one}\n" for one in missing))
         first = PROJECT["README.md"].count("\n") + 1
         self.expect(*[("cited", "README.md", first + index) for index in range(len(missing))])
+
+    def test_declared_names_may_be_cited(self):
+        self.write("Sources/Vitrine/Index/More.swift", (
+            "typealias Tables = Table\n"
+            "extension Table {\n  enum Kind {\n    case oneCase(Int), another\n  }\n  func getIt() {}\n}\n"))
+        self.add("README.md", (
+            "`Table.code` `Tables.code` `Tables.getIt()` `Table.Kind.oneCase` `Kind.another` `oneCase` `STORE` `ENOSPC` `SIGBUS` "
+            "`Index` `cachectl` `Sendable` `URLSession.shared`\n"))
+        self.expect()
+
+    def test_other_documents_are_read(self):
+        self.write("Benchmarks/Engines/README.md", "`Gone`\n")
+        self.expect(("cited", "Benchmarks/Engines/README.md", 1))
 
     def test_examples_with_missing_goals_are_found(self):
         self.add("README.md", "\n```\nmake gone   # all\n.build/release/cachectl get --gone\n```\n")
@@ -138,9 +231,12 @@ class TidyTests(unittest.TestCase):
         self.expect(("cited", "README.md", first), ("cited", "README.md", first + 1))
 
     def test_broken_links_are_found(self):
-        self.add("README.md", "[a](Docs/Gone.md) [b](Docs/Architecture.md#gone) [c](https://example.org/gone)\n")
+        self.add("README.md", (
+            "[a](Docs/Gone.md) [b](Docs/Architecture.md#gone) [c](https://example.org/gone)\n[d](Docs/Gone.md \"D\")\n"
+            "[e][E] [f][gone] [G][] `a[b][c]`\n[e]: Docs/Gone.md 'E'\n[g]: <Docs/Architecture.md#the-picture> \"G\"\n"))
         line = PROJECT["README.md"].count("\n") + 1
-        self.expect(("link", "README.md", line), ("link", "README.md", line))
+        places = sorted(f.line - line for f in self.found() if (f.rule, f.file) == ("link", "README.md"))
+        self.assertEqual(places, [0, 0, 1, 2, 3], [str(f) for f in self.found()])
 
     def test_words_are_counted_in_prose_alone(self):
         self.write("Sources/Vitrine/Store/Kind.swift", "let who = \"nobody\" // Who says what?\n// Somebody, and\n// whatever.\n")

@@ -1,5 +1,7 @@
 import Synchronization
 
+// Invariant: `start` is valid for `byteCount` bytes as long as `memory` is referenced. Only `hasFailed` changes, which
+// is atomic.
 /// A retained value: its bytes stay valid as long as the Blob is referenced, also after eviction, compaction,
 /// `removeAll()`, `close()` or a deletion of the whole folder.
 ///
@@ -27,7 +29,6 @@ public final class Blob: @unchecked Sendable {
   /// last use. The Blob itself does not expire.
   public let expirationMilliseconds: Int64?
 
-  // Invariant: `start` is valid for `byteCount` bytes as long as `memory` is referenced.
   private let start: UnsafeRawPointer
   private let memory: Memory
   private let digestOf: (@Sendable (UnsafeRawBufferPointer) -> Digest)?

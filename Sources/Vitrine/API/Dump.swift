@@ -54,13 +54,14 @@ extension CacheStore {
       byteCount: byteCount,
       { record in
         let header = record.header
+        let style = String(decoding: record.style, as: UTF8.self)
+        let url = String(decoding: record.url, as: UTF8.self)
         found.append(
           (
             record.offset,
             "\(record.offset) \(header.carriesPayload ? "record" : "reference") seq=\(header.sequence) "
               + "origin=\(header.origin) \(header.encoding) stored=\(header.storedByteCount) "
-              + "bytes=\(header.logicalByteCount) digest=\(header.digest) "
-              + "style=\(String(decoding: record.style, as: UTF8.self)) url=\(String(decoding: record.url, as: UTF8.self))"
+              + "bytes=\(header.logicalByteCount) digest=\(header.digest) style=\(style) url=\(url)"
           ))
       }, damage: { found.append(($0, "\($0) damaged: \($1.rawValue)")) })
     lines += found.sorted { $0.0 < $1.0 }.map(\.1)
@@ -109,7 +110,8 @@ extension CacheStore {
     for shard in 0..<KeyTable.shardCount {
       catalog.keys.forEach(shard: shard) { entry in
         lines.append(
-          "key \(hexadecimal(entry.hash(shard: shard).bits)) slot=\(entry.location.slot) offset=\(entry.location.offset)"
+          "key \(hexadecimal(entry.hash(shard: shard).bits)) slot=\(entry.location.slot) "
+            + "offset=\(entry.location.offset)"
             + (entry.flags.contains(.reference) ? " reference" : ""))
       }
     }

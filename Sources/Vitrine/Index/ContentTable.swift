@@ -8,6 +8,9 @@ import CVitrineSystem
 /// location to decide.
 ///
 /// Readers use ``candidates(_:_:)``; every change is made under the store's commit lock.
+///
+/// Invariant: all fields of a shard are touched only under its lock, or while one thread alone knows the table.
+/// `largeCounts` is touched only under the commit lock, or before other threads know the table.
 package final class ContentTable: @unchecked Sendable {
   package static let shardCount = 64
 

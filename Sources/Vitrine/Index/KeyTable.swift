@@ -7,6 +7,9 @@ import CVitrineSystem
 ///
 /// Readers and writers lock a shard for as long as a probe takes. The closures run under that lock: they must not
 /// call the table.
+///
+/// Invariant: all fields of a shard are touched only under its lock, or while one thread alone knows the table.
+/// Settings change only before the table serves.
 package final class KeyTable: @unchecked Sendable {
   package static let shardCount = 64
 

@@ -10,6 +10,9 @@ import Synchronization
 /// Any thread may tick. A thread takes blocks of stamps from the shared counter, of 1, 2, 4 and up to ``largestBlock``
 /// stamps, so that few hits write to memory that threads share. ``endBlocks()`` makes all blocks void; their remaining
 /// stamps are skipped, at most as many as were given.
+///
+/// Invariant: `counter` and `generation` are initialized atomics until deinit. `givesBlocks` changes only before other
+/// threads use the clock.
 package final class RecencyClock: @unchecked Sendable {
   /// An age above it means that the stamp was given after the moment of the comparison.
   package static let oldestAge = UInt32.max - 1 << 24

@@ -9,6 +9,9 @@ import Synchronization
 ///
 /// Any thread may call. Dating a stamp takes no lock: it reads a published copy of the readings, and reads it again
 /// if that has changed meanwhile.
+///
+/// Invariant: `version` is odd while `state` is being published. Otherwise `count` pairs of stamp and time in `words`
+/// are whole. `words` has `wordCount` initialized atomics until deinit.
 package final class SharedUseTimes: @unchecked Sendable {
   private struct State {
     var times = UseTimes()
@@ -20,7 +23,6 @@ package final class SharedUseTimes: @unchecked Sendable {
   private let current = Atomic<Int64>(.min)
   private let state = Guarded(State())
 
-  // Invariant: `version` is odd while `state` is being published; else `count` pairs of stamp and time are whole.
   private let version = Atomic<UInt64>(0)
   private let count = Atomic<Int>(0)
   private let words: UnsafeMutablePointer<Atomic<UInt64>>

@@ -2,6 +2,8 @@ import Synchronization
 
 /// The durability of the write-ahead log. Any thread makes frames durable while the ``LogWriter`` appends others, and
 /// concurrent calls share one sync (group commit).
+///
+/// Invariant: the fields below `monitor` are touched only with it locked. The fields above it are atomic.
 package final class WAL: @unchecked Sendable {
   /// One more than the number of the last complete frame.
   private let appended: Atomic<UInt64>

@@ -2,6 +2,8 @@ import Synchronization
 
 /// Detects steps of the wall clock since the opening, and remembers whether all entries must be noted again in the
 /// expiry index. Thread-safe.
+///
+/// Invariant: `state` is touched only under its lock, `isIncomplete` is atomic, and `clock` never changes.
 final class ExpiryWatch: @unchecked Sendable {
   /// Milliseconds. A smaller correction of the clock does not count as a step.
   static let tolerance: Int64 = 60_000

@@ -8,6 +8,8 @@
 
 /// A few threads for calls that may block, shared by all stores of the process. Threads start when a job arrives,
 /// and end after a while without one.
+///
+/// Invariant: `jobs`, `threadCount` and `waitingCount` are touched only with the monitor locked.
 final class BlockingPool: @unchecked Sendable {
   static let shared = BlockingPool()
 

@@ -34,7 +34,9 @@ package struct RawLock: @unchecked Sendable {
   @inline(__always) func tryLock() -> Bool { pthread_mutex_trylock(mutex) == 0 }
 }
 
-/// A value next to its lock. The value is reached only under the lock.
+/// A value next to its lock.
+///
+/// Invariant: `value` is touched only under the lock.
 package final class Guarded<Value>: @unchecked Sendable {
   private let lock = RawLock()
   private var value: Value
@@ -51,6 +53,8 @@ package final class Guarded<Value>: @unchecked Sendable {
 }
 
 /// A lock that can be waited on.
+///
+/// Invariant: `condition` is initialized memory of this object until deinit, and threads wait on it only with `mutex`.
 package final class Monitor: @unchecked Sendable {
   private let mutex = RawLock()
   private let condition: UnsafeMutablePointer<pthread_cond_t>

@@ -51,11 +51,16 @@ final class POSIXBackgroundWork: BackgroundWork {
   }
 }
 
+/// A thread that repeats a step.
+///
+/// Invariant: `thread` changes only in `init`. The state has a lock of its own.
 private final class POSIXBackgroundTask: BackgroundTask, @unchecked Sendable {
   private let state = ThreadState()
   private var thread: pthread_t
 
   /// State that the thread shares with its owner. It outlives the task if the step itself ends the task.
+  ///
+  /// Invariant: the fields are touched only with the monitor locked, or before the thread starts.
   private final class ThreadState: @unchecked Sendable {
     let monitor = Monitor()
     var isAwake = false

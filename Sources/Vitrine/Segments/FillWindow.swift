@@ -7,6 +7,8 @@ import Synchronization
 ///
 /// Any thread. Ranges are those of reservations, which never overlap; it is closed once there are none. Only for
 /// file systems that promise the blocks of an allocated file.
+///
+/// Invariant: `pages` changes only in `close()`, under `lock`, after the last reservation of the segment was filled.
 package final class FillWindow: @unchecked Sendable {
   /// Set only where stores are announced: a mapping needs no open file.
   private let announced: (any File)?

@@ -1,4 +1,6 @@
-/// The head of a record, read from its file, and the source of its payload. Immutable once it is read.
+/// The head of a record, read from its file, and the source of its payload.
+///
+/// Invariant: `head` changes only before a second thread has the copy: in `init`, or while `view` reads it.
 package final class RecordCopy: @unchecked Sendable {
   let head: ByteBuffer
   private let file: any File

@@ -2,6 +2,8 @@
 /// continuation. Neither does any work meanwhile.
 ///
 /// It has one outcome, which never changes. The monitor guards it, and is locked after the store's commit lock.
+///
+/// Invariant: `outcome` and `continuation` are touched only with the monitor locked. The other fields never change.
 final class RoomWaiter: @unchecked Sendable {
   enum Outcome: Sendable, Equatable {
     /// The bytes were admitted.

@@ -6,7 +6,7 @@
   import Darwin
 #endif
 
-/// The errno values of the simulated disk, so that no other file needs the C library.
+/// The errno values that the simulated disk reports, by plain names.
 package enum ErrorCode {
   package static let alreadyExists = EEXIST
   package static let badDescriptor = EBADF
