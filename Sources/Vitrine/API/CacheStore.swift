@@ -161,7 +161,8 @@ public final class CacheStore: Sendable {
     try core.reader.borrowMany(keys, sources, body)
   }
 
-  /// Returns the entry of a key without its bytes, or the reason for a miss. Does not count as use.
+  /// Returns the entry of a key without its bytes, or the reason for a miss. Does not count as use. The first lookup
+  /// since opening reads and checks the whole value.
   public func lookup(_ url: String, style: Style = .original, source: Source? = nil) -> LookupResult {
     url.utf8Span.span.bytes.withUnsafeBytes { url in read { $0.reader.lookup(url, style, source: source) } }
   }

@@ -108,7 +108,8 @@ extension CacheStore {
     try core.verifier.verify(progress: progress)
   }
 
-  /// Returns the store's contents and counters. O(segments), plus one read of a small file for a read-only opening.
+  /// Returns the store's contents and counters. O(segments), plus the cost of ``count``, plus one read of a small file
+  /// for a read-only opening.
   public func statistics() -> StoreStatistics { core.reporter.statistics() }
 
   /// Returns the number of entries and live records of each segment, by the names in ``StoreStatistics/Segment``. Reads

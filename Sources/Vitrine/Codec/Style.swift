@@ -25,7 +25,7 @@ public struct Style: Sendable {
     bytes.withUnsafeBytes { UInt16(truncatingIfNeeded: Checksum.of($0, seed: tagSeed)) }
   }
 
-  /// Four other bits of the hash behind the tag: 1 to 15. Styles with different marks differ.
+  /// Returns a second hash of a style, 1 to 15, from bits that the tag does not use.
   static func mark(of bytes: UnsafeRawBufferPointer) -> UInt64 {
     1 + (Checksum.of(bytes, seed: tagSeed) >> 16 & 0xFFFF) % 15
   }
@@ -53,8 +53,7 @@ extension Style: Hashable, Comparable, CustomStringConvertible {
   public var description: String { name }
 }
 
-/// A whole key, for batches and enumerations. Single calls take the URL and the style as two arguments, without a
-/// copy.
+/// A whole key, for batches and enumerations. Calls that take the URL and the style apart need no copy of the URL.
 public struct CacheKey: Sendable, Hashable {
   /// 0 to 65,536 bytes, never parsed.
   public var url: [UInt8]

@@ -87,8 +87,7 @@ private final class POSIXBackgroundTask: BackgroundTask, @unchecked Sendable {
 
   private static func run(_ context: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
     let state = Unmanaged<ThreadState>.fromOpaque(context).takeRetainedValue()
-    // Signals are for the embedding program's own threads, except those that a thread raises itself: blocked, they
-    // kill.
+    // Signals are for the embedding program's own threads. Faults stay unblocked: a blocked fault ends the process.
     var all = sigset_t()
     sigfillset(&all)
     for number in [SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGTRAP] { sigdelset(&all, number) }

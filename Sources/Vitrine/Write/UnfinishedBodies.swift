@@ -43,7 +43,6 @@ struct UnfinishedBodies {
 
   func isAborted(_ body: UnfinishedBody) -> Bool { entries[body.number]?.isAborted ?? false }
 
-  /// Notes how many bytes of a body have come.
   mutating func note(received byteCount: Int, of body: UnfinishedBody) {
     entries[body.number]?.receivedByteCount = byteCount
   }
