@@ -8,7 +8,7 @@ public struct Style: Sendable {
   let bytes: [UInt8]
   let tag: UInt16
 
-  /// Nil when `name` is empty, longer than 255 bytes, or has a byte outside `!` to `~`.
+  /// Creates a style. Returns nil if `name` is empty, longer than 255 bytes, or has a byte outside `!` to `~`.
   public init?(_ name: String) {
     let bytes = Array(name.utf8)
     guard Style.isValid(bytes) else { return nil }
@@ -42,7 +42,7 @@ public struct Style: Sendable {
       && original.bytes.withUnsafeBytes { equalBytes($0.baseAddress!, bytes) }
   }
 
-  /// The bytes as they came.
+  /// The unchanged image.
   public static let original = Style("original")!
 }
 
@@ -60,13 +60,14 @@ public struct CacheKey: Sendable, Hashable {
   /// The form of the image.
   public var style: Style
 
-  /// Makes a key of a URL as text. Copies its UTF-8 bytes; a URL of more than 65,536 bytes fails when the key is used.
+  /// Makes a key of a URL as text. Copies its UTF-8 bytes. A put with a URL above 65,536 bytes throws
+  /// `invalidArgument`; a get is a miss.
   public init(_ url: String, _ style: Style = .original) {
     self.init(bytes: Array(url.utf8), style)
   }
 
-  /// Makes a key of a URL as bytes, which need not be UTF-8. A URL of more than 65,536 bytes fails when the key is
-  /// used.
+  /// Makes a key of a URL as bytes, which need not be UTF-8. A put with a URL above 65,536 bytes throws
+  /// `invalidArgument`; a get is a miss.
   public init(bytes: [UInt8], _ style: Style = .original) {
     url = bytes
     self.style = style

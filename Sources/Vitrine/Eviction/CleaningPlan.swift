@@ -18,7 +18,7 @@ struct CleaningPlan {
     let uses: Int
     /// Bytes of its head and payload, as far as they are live.
     let byteCount: Int
-    /// False if its own key is gone, and other keys use its payload.
+    /// Whether its own key is left. Otherwise other keys use its payload.
     let hasKey: Bool
   }
 
@@ -28,7 +28,7 @@ struct CleaningPlan {
   let copies: [Int]
   let drops: [Int]
 
-  /// The share of the live bytes above which probation gives back space before main.
+  /// The share of the live bytes above which segments of probation are reclaimed before those of main.
   static let probationShare = 0.10
   /// The live share below which a segment is emptied for its dead bytes.
   static let sparseShare = 0.5
@@ -69,6 +69,6 @@ struct CleaningPlan {
   }
 
   /// The uses that an item keeps when it is copied or its segment is queued again. An item of probation spends all of
-  /// its uses, one of main spends one, so no segment stays for ever.
+  /// its uses, one of main spends one, so no segment stays forever.
   static func remainingUses(_ uses: Int, isMain: Bool) -> Int { isMain ? max(0, uses - 1) : 0 }
 }

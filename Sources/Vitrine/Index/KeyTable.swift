@@ -13,7 +13,7 @@ package final class KeyTable: @unchecked Sendable {
   /// All guarded by `lock`.
   struct Shard {
     var run = SlotArray(order: .url)
-    /// Nil as long as no URL has many styles.
+    /// The entries of crowded URLs; nil if there are none.
     var crowds: CrowdedURLs?
     /// Counts changes of entries of crowded URLs.
     var changes: UInt64 = 0

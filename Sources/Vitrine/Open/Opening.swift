@@ -43,7 +43,9 @@ struct Opening {
     if let count = options.maximumStylesPerURL, count < 1 {
       throw .invalidArgument("a URL may have 1 style or more, not \(count)")
     }
-    if path.isEmpty || path.utf8.contains(0) { throw .invalidArgument("the path of a store is empty or contains a zero byte") }
+    if path.isEmpty || path.utf8.contains(0) {
+      throw .invalidArgument("the path of a store is empty or contains a zero byte")
+    }
   }
 
   private func openRoot() throws(StoreError) -> any Directory {

@@ -13,7 +13,7 @@ final class POSIXClock: Clock {
 
   func wallMilliseconds() -> Int64 { POSIXClock.now() }
 
-  /// The same without an instance, for the path of a hit: no reference is counted.
+  /// Returns the wall-clock time without an instance, so a hit counts no reference.
   @inline(__always)
   static func now() -> Int64 {
     var now = timespec()

@@ -167,7 +167,7 @@ final class Evictor: StorePart {
     try evict(victims, closing: false, at: placeIfFound) { () throws(StoreError) in try checkpointer.makeLogRoom() }
   }
 
-  /// The same for a thread that holds the upkeep lock, also while the store is being closed.
+  /// Evicts entries as above, for a thread that holds the upkeep lock, also while the store is being closed.
   func evict(_ victims: [Victim], _ upkeep: borrowing UpkeepLock.Held) throws(StoreError) -> Int {
     try evict(victims, closing: true, at: placeIfFound) { () throws(StoreError) in
       try checkpointer.writeCheckpoint(upkeep)

@@ -28,7 +28,7 @@ final class FileMemory: @unchecked Sendable {
   /// Zeroing more costs more than new pages do.
   private static let largestKeptExtent = 1 << 20
 
-  /// Nil if the address space is used up.
+  /// Reserves the region. Returns nil if the address space is used up.
   init?(byteCount: Int, isReused: Bool) {
     self.byteCount = byteCount
     self.isReused = isReused
