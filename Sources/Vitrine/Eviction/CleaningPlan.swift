@@ -1,8 +1,8 @@
-/// The fate of the live records of a segment whose space is taken back. After S3-FIFO (Yang et al., SOSP 2023), with
+/// The fate of the live records of a segment whose space is reclaimed. After S3-FIFO (Yang et al., SOSP 2023), with
 /// segments in place of entries: an entry of probation that was used goes to main, and a used one of main gets another
 /// turn. `Docs/Eviction.md` has the reasons.
 struct CleaningPlan {
-  /// A segment whose space is taken back.
+  /// A segment whose space is reclaimed.
   struct Victim {
     /// Bytes written to the segment.
     let byteCount: Int
