@@ -25,7 +25,7 @@ BENCH_BUILD ?= .build-bench
 RUN ?= .run
 # A folder of pictures for `run`. Its name may have any characters.
 export PHOTOS ?=
-# The results of `bench`. Its stores are in DATA, on the disk to measure, which is that of BENCH by default.
+# Results of `bench`. Its stores are in DATA (default: on the disk of BENCH).
 BENCH ?= .bench
 DATA ?=
 QUICK ?=
@@ -58,7 +58,7 @@ help: ## Print this list
 	@echo
 	@awk -F ':[^#]*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 	@echo
-	@echo '  make run PHOTOS=~/Pictures     your own pictures instead of made ones'
+	@echo '  make run PHOTOS=~/Pictures     your own pictures instead of generated ones'
 	@echo '  make bench QUICK=1             or WORKLOADS=thumbs,churn ENGINES=raw,vitrine,lmdb DATA=/mnt/disk'
 	@echo '  make fuzz TARGET=record TIME=60'
 	@echo '  make stress SECONDS=600 LOADS="stalled giants"'
@@ -92,7 +92,7 @@ similarity: setup ## Compare drawn pictures with Pillow's, in numbers; installs 
 	@scripts/setup --python
 	@BUILD='$(BUILD)' scripts/similarity
 
-crash: setup ## Interrupt a simulated store everywhere: STATES=200000 FAULTS=24000 TIME=900, SEED of the day, PARTIAL=1 to stop with the time
+crash: setup ## Explore crashes of a simulated store: STATES=200000 FAULTS=24000 TIME=900 SEED=date; PARTIAL=1 accepts fewer states when time ends
 	@echo 'Building (release) ...'
 	@$(RELEASE) --product cachectl
 	@"$$($(RELEASE) --show-bin-path)/cachectl" crashtest --seed '$(SEED)' --states '$(STATES)' \
@@ -103,7 +103,7 @@ kill: setup ## Kill a writer on the real disk repeatedly, and check its promises
 	@$(RELEASE) --product store-process
 	@"$$($(RELEASE) --show-bin-path)/store-process" kill '$(ROUNDS)' $(if $(filter-out file,$(origin SEED)),'$(SEED)')
 
-stress: setup ## Readers beside writers that evict and compact, all checked, in numbers: SECONDS=60
+stress: setup ## Check readers while writers evict and compact; print times: SECONDS=60
 	@echo 'Building (release) ...'
 	@$(RELEASE) --product store-process
 	@"$$($(RELEASE) --show-bin-path)/store-process" stress $(LOADS) '$(SECONDS_OF_STRESS)'
@@ -169,4 +169,5 @@ docs: setup ## Make the reference of the three libraries as a web site
 clean: ## Remove everything that the goals above made
 	@rm -rf '$(BUILD)' '$(ASAN_BUILD)' '$(TSAN_BUILD)' '$(ENGINE_BUILD)' '$(FUZZ_BUILD)'
 	@rm -rf '$(COVERAGE_BUILD)' '$(DOCS_BUILD)' '$(MUTANTS_BUILD)' '$(BENCH_BUILD)' '$(BENCH)'
-	@rm -rf '$(RUN)/store' '$(RUN)/pictures' '$(RUN)/images' '$(RUN)/photos' '$(RUN)/sheet.png'
+	@rm -rf '$(RUN)/store' '$(RUN)/pictures' '$(RUN)/images' '$(RUN)/photos' '$(RUN)/sheet.png' .build-python
+	@rmdir '$(RUN)' 2>/dev/null || true

@@ -33,7 +33,7 @@ enum Operation: UInt8, CaseIterable {
   /// The power is lost at some operation of the disk, under some policy; the store continues with the resulting
   /// disk.
   case crash
-  /// The same, but the store continues without the crash; the resulting disk is inspected.
+  /// The power is lost on a copy of the disk, which is inspected. The store continues.
   case lookAtCrash
   /// The process dies: unsynced changes are still there.
   case killProcess

@@ -38,7 +38,7 @@ enum Landscape {
     var place = 0
     for y in 0..<height {
       let down = Double(y) / Double(height)
-      let sky = colour(hue: hue + down * 0.15, brightness: isPoster ? 0.9 : 0.95 - 0.35 * down)
+      let sky = color(hue: hue + down * 0.15, brightness: isPoster ? 0.9 : 0.95 - 0.35 * down)
       for x in 0..<width {
         var (r, g, b) = sky
         let dx = Double(x) - sun.x
@@ -66,7 +66,7 @@ enum Landscape {
     return (pixels, width, height)
   }
 
-  private static func colour(hue: Double, brightness: Double) -> (Int, Int, Int) {
+  private static func color(hue: Double, brightness: Double) -> (Int, Int, Int) {
     func part(_ shift: Double) -> Int { Int((0.62 + 0.3 * cos((hue + shift) * 6.283)) * brightness * 255) }
     return (part(0), part(0.33), part(0.67))
   }

@@ -3,7 +3,7 @@ import Testing
 @testable import Vitrine
 @testable import VitrineSimulation
 
-/// Rule 8: a checkpoint has its room, or does not rely on it, also if a file has a length without blocks.
+/// Rule 8: checkpoint room has allocated blocks.
 @Suite struct CheckpointBlocksTests {
   private static let paths = (0..<2).map { "\(Workload.path)/checkpoints/\($0).checkpoint" }
   private static let synced = PutOptions(durability: .synced)
@@ -12,7 +12,6 @@ import Testing
     try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment)
   }
 
-  /// Expects that the counted bytes have blocks.
   private static func expectBlocks(_ store: CacheStore) throws {
     for slot in store.probe.checkpoints.slots {
       let status = try slot.file?.status()
@@ -32,7 +31,7 @@ import Testing
     return count
   }
 
-  /// A checkpoint may need their room before anything else syncs them. The power is lost after each step of the
+  /// A checkpoint may need the new length before another sync covers it. The power is lost after each step of the
   /// growth.
   @Test func checkpointFilesThatHaveGrownKeepTheirLength() throws {
     let work = try Workload(options: StoreOptions(byteBudget: 8 << 20))
@@ -60,7 +59,7 @@ import Testing
   }
 
   /// The files of checkpoints get their blocks when they grow.
-  @Test func aCheckpointNeedsNoRoomOnTheDisk() throws {
+  @Test func checkpointSucceedsOnAFullDisk() throws {
     let work = try Workload(options: StoreOptions(byteBudget: 8 << 20))
     for number in 0..<5000 { try work.store.put([UInt8(truncatingIfNeeded: number)], for: "k\(number)") }
     work.world.disk.fillUp()
@@ -69,8 +68,8 @@ import Testing
     #expect(work.store.count == 4999)
   }
 
-  /// After a loss of power that left their length, also on a disk that is full by then.
-  @Test(arguments: [false, true]) func lengthWithoutBlocksDoesNotCount(_ isFull: Bool) throws {
+  /// Power loss keeps the length and loses the blocks. The disk may be full afterward.
+  @Test(arguments: [false, true]) func lengthWithoutBlocksIsNotRoom(_ isFull: Bool) throws {
     let work = try Workload(options: StoreOptions(byteBudget: 8 << 20))
     let count = try Self.fill(work)
     let first = work.world.disk.operationCount
@@ -115,8 +114,8 @@ import Testing
     #expect(try slot.noteRoom(12 * 4096) == 9 * 4096 && slot.room == 12 * 4096)
   }
 
-  /// An interrupted creation that finds no room afterwards leaves no store, or one that has all its room.
-  @Test func unfinishedStoreNeedsNoRoomForCheckpoints() throws {
+  /// An interrupted creation leaves no store, or a store with full checkpoint room.
+  @Test func storeFinishedOnAFullDiskHasCheckpointRoom() throws {
     let begun = SimulatedWorld()
     _ = try CacheStore.open(
       at: Workload.path, options: StoreOptions(byteBudget: 1 << 20), environment: begun.environment)

@@ -303,7 +303,7 @@ import VitrineSimulation
     store.abandon()
   }
 
-  /// The same with the first use of the log, whose header cannot be read once.
+  /// The header of the log's first use cannot be read once.
   @Test func damageOfTheFirstUseIsFoundAgain() throws {
     let work = try Workload()
     try work.put("a", Workload.bytes(500, 1), synced: true)

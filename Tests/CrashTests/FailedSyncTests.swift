@@ -120,7 +120,7 @@ import Testing
     #expect(try again.verify().isOK)
   }
 
-  /// The same if more segments were written than files stay open: their content is only in the page cache.
+  /// More segments are written than files stay open, so their content is only in the page cache.
   @Test func segmentWithoutADescriptorForItsSyncIsNotVouchedFor() throws {
     let work = try Workload(options: StoreOptions(byteBudget: 64 << 20, segmentByteCount: 65_536))
     var bytes = Workload.bytes(60_000, 1)

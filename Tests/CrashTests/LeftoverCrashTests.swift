@@ -79,7 +79,7 @@ import VitrineSimulation
     try expectItsLengthIsRight(world)
   }
 
-  /// The same if the process continues: its next checkpoint records the length.
+  /// The process continues, and its next checkpoint records the length of the cut file.
   @Test func cutIsSyncedBeforeACheckpointRecordsIt() throws {
     let work = try Workload()
     try work.put("k", Workload.bytes(9000, 1), synced: true)

@@ -28,7 +28,7 @@ import VitrineSimulation
     explore(work)
   }
 
-  @Test func halfStoredFrameDoesNotCount() throws {
+  @Test func halfStoredFrameIsNotReplayed() throws {
     let work = try Workload()
     try work.put("a", Workload.bytes(700, 1))
     let before = work.world.disk.operationCount

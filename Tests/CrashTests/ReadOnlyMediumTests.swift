@@ -17,7 +17,7 @@ import VitrineSimulation
   func readOnlyMediumIsReadWithoutAWriteAttempt(_ reads: ReadMode) throws {
     let work = try Workload()
     let bitmap = Workload.bytes(2000, 1)
-    // Only the log has synced values: the power is lost before their segment is written.
+    // The log alone has the small synced values. The segment of `large` is synced.
     try work.put("a", bitmap, synced: true)
     try work.put("text", [UInt8](repeating: 65, count: 3000), synced: true)
     try work.put("shared", bitmap, synced: true)

@@ -138,7 +138,7 @@ import VitrineSimulation
     let writer = try work.writer("k", length: isLengthKnown ? 900_000 : nil)
     if !isLengthKnown { try writer.write(Workload.bytes(80_000, 2)) }
     work.world.disk.fillUp()
-    // The same error each time: the writer has ended.
+    // Each call throws the first error: the writer has ended.
     for _ in 0..<2 { #expect(throws: StoreError.noSpace) { try writer.write(Workload.bytes(700_000, 2)) } }
     #expect(throws: StoreError.noSpace) { try writer.commit() }
     #expect(work.store.bytes("k") == Workload.bytes(500, 1))

@@ -47,7 +47,7 @@ package enum JPEGFile {
     AFkASwAAPwBOGAwJyYlOqdGD/9k=
     """)
 
-  /// The same picture, not inverted and without Adobe's marker.
+  /// The picture of ``adobeCMYK``, not inverted and without Adobe's marker.
   package static let plainCMYK = decoded(
     """
     /9j/2wBDAA0JCgsKCA0LCgsODg0PEyAVExISEyccHhcgLikxMC4pLSwzOko+MzZGNywtQFdBRkxOUlNSMj5aYVpQYEpRUk//wAAUCAAIABAE
@@ -55,7 +55,7 @@ package enum JPEGFile {
     Inv/2Q==
     """)
 
-  /// The same picture in YCCK, with Adobe's marker.
+  /// The picture of ``adobeCMYK`` in YCCK, with Adobe's marker.
   package static let ycck = decoded(
     """
     /9j/7gAOQWRvYmUAZAAAAAAC/9sAQwANCQoLCggNCwoLDg4NDxMgFRMSEhMnHB4XIC4pMTAuKS0sMzpKPjM2RjcsLUBXQUZMTlJTUjI+WmFa

@@ -34,7 +34,7 @@ import Vitrine
     let reader = try CacheStore.open(at: folder.path + "/alias/store", options: StoreOptions(isReadOnly: true))
     #expect(reader.bytes("a") == [UInt8(ascii: "1")])
     #expect(try writer.ask("close") == "done")
-    // The same with the roles exchanged.
+    // Now with the roles exchanged.
     let mine = try CacheStore.open(at: folder.path + "/alias/store")
     #expect(try writer.ask("open \(folder.store)") == "error locked \(getpid())")
     #expect(opening(folder.store) == .locked(processID: getpid()))

@@ -2,7 +2,7 @@ import Glibc
 
 /// The limit of this process's open files.
 enum FileLimit {
-  /// False when the system refuses.
+  /// Lowers the limit of open files. Returns false if the system refuses.
   static func lower(to count: Int) -> Bool {
     var limit = rlimit()
     getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)

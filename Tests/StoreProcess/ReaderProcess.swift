@@ -6,7 +6,7 @@ final class ReaderProcess {
   private let input: CInt
   private let output: CInt
 
-  /// Nil if it cannot be started.
+  /// Starts the process. Returns nil if it cannot be started.
   init?() {
     var (down, up): ([CInt], [CInt]) = ([0, 0], [0, 0])
     guard pipe(&down) == 0, pipe(&up) == 0 else { return nil }

@@ -17,7 +17,7 @@ struct SceneReport {
   var tables: [MarkdownTable] = []
   /// Notes for reading the numbers.
   var remarks: [String] = []
-  /// The same numbers for programs.
+  /// The numbers for programs.
   var values: any Encodable & Sendable
   /// Machine-independent promises that were broken.
   var failures: [String] = []

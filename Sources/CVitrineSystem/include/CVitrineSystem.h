@@ -31,7 +31,7 @@ typedef struct vitrine_digest_state vitrine_digest_state;
 vitrine_digest_state *vitrine_digest_begin(void);
 void vitrine_digest_update(vitrine_digest_state *state, const void *bytes, size_t count);
 vitrine_hash128 vitrine_digest_end(vitrine_digest_state *state);  // frees the state
-// The same state used for XXH3-64 with a seed: restart, update, read the value.
+// A digest state used for XXH3-64 with a seed: restart, update, read the value.
 void vitrine_checksum_restart(vitrine_digest_state *state, uint64_t seed);
 void vitrine_checksum_update(vitrine_digest_state *state, const void *bytes, size_t count);
 uint64_t vitrine_checksum_value(const vitrine_digest_state *state);
@@ -43,7 +43,7 @@ uint64_t vitrine_checksum_value(const vitrine_digest_state *state);
 int vitrine_allocate(int descriptor, int64_t count);
 // Fills a buffer from the kernel's generator; 0 or an errno.
 int vitrine_random(void *buffer, size_t count);
-// True where overwriting an allocated block never needs a new one (false on copy-on-write file systems).
+// Whether overwriting an allocated block never needs a new one (false on copy-on-write file systems).
 bool vitrine_promises_allocation(int descriptor);
 // Reads the process's file size limit again; call it when a file is opened.
 void vitrine_note_limits(void);
@@ -91,9 +91,9 @@ static inline vitrine_thread *vitrine_this_thread(void) {
 // Publishes `address`; returns the level for unpinning.
 int32_t vitrine_pin(uintptr_t address);
 void vitrine_unpin(int32_t level, uintptr_t address);
-// True when some thread has published an address in [low, high).
+// Whether a thread has published an address in [low, high).
 bool vitrine_is_pinned(uintptr_t low, uintptr_t high);
-// The same, without the addresses of the calling thread.
+// Whether another thread than the calling one has published an address in [low, high).
 bool vitrine_is_pinned_by_others(uintptr_t low, uintptr_t high);
 
 // A value that the thread owns; `destroy` frees it when the thread ends.

@@ -8,7 +8,7 @@ public struct Arguments: Sendable {
 
   public let command: String
   public private(set) var positionals: [Word] = []
-  /// True when `--help` or `-h` was among the words; nothing else is checked then.
+  /// Whether `--help` or `-h` was among the words. If so, nothing else is checked.
   public private(set) var wantsHelp = false
   private var values: [Option: [Word]] = [:]
 

@@ -11,7 +11,7 @@
 public struct AsyncCacheStore: Sendable {
   let store: CacheStore
 
-  /// Opens a store on a thread of the pool.
+  /// Opens a store on a thread of the pool. Costs and errors are those of ``CacheStore/open(at:options:)``.
   public static func open(
     at path: String, options: StoreOptions = StoreOptions()
   ) async throws(StoreError) -> CacheStore {
@@ -37,7 +37,8 @@ public struct AsyncCacheStore: Sendable {
     await AsyncCacheStore.read { store.get(key, source: source, body) }
   }
 
-  /// Calls `body` for each key, in order, on a thread of the pool.
+  /// Calls `body` once for each key, in order, on a thread of the pool, with nil on a miss. `sources[i]` is the source
+  /// that the entry of `keys[i]` must be made from; if it is nil or `sources` is shorter, any source matches.
   public func getMany(
     _ keys: [CacheKey], sources: [Source?] = [], _ body: @escaping @Sendable (Int, RawSpan?) -> Void
   ) async {
@@ -81,7 +82,7 @@ public struct AsyncCacheStore: Sendable {
     }
   }
 
-  /// Replaces an entry's expiry. Returns false if there is no entry.
+  /// Replaces an entry's expiry. `milliseconds`: since 1970; nil for none. Returns false if there is no entry.
   @discardableResult
   public func setExpiration(
     _ milliseconds: Int64?, for key: CacheKey, durability: Durability? = nil
@@ -132,7 +133,9 @@ public struct AsyncCacheStore: Sendable {
     }
   }
 
-  /// Removes every entry for which `predicate`, called on a thread of the pool, returns true. O(entries).
+  /// Removes every unexpired entry for which `predicate`, called on a thread of the pool, returns true. Returns the
+  /// number of entries removed. The predicate is also called for unfinished bodies and drawings
+  /// (``CacheStore/removeAll(durability:where:)``). O(entries).
   @discardableResult
   public func removeAll(
     durability: Durability? = nil, where predicate: @escaping @Sendable (EntryInfo) -> Bool

@@ -161,7 +161,8 @@ public final class CacheStore: Sendable {
     try core.reads.reader.borrowMany(keys, sources, body)
   }
 
-  /// Returns the entry of a key without its bytes, or the reason for a miss. Does not count as use.
+  /// Returns the entry of a key without its bytes, or the reason for a miss. Does not count as use. The first lookup
+  /// since opening reads and checks the whole value.
   public func lookup(_ url: String, style: Style = .original, source: Source? = nil) -> LookupResult {
     url.utf8Span.span.bytes.withUnsafeBytes { url in read { $0.reads.reader.lookup(url, style, source: source) } }
   }
@@ -183,7 +184,8 @@ public final class CacheStore: Sendable {
   }
 
   /// Returns every unexpired blob with this digest, as the entry of the record that carries its bytes. There is more
-  /// than one only if digests collide.
+  /// than one only if digests collide. Costs one lookup and the read of a head for each candidate, and no payload.
+  /// Thread-safe. Throws `closed`.
   public func entries(digest: Digest) throws(StoreError) -> [EntryInfo] {
     let core = core
     if core.basics.gate.isClosed { throw .closed }
@@ -241,6 +243,7 @@ public final class CacheStore: Sendable {
   }
 
   /// Stores many values together: after any crash, all of them or none. Writes one frame, with one sync if `synced`.
+  /// Throws the errors of ``write(_:durability:)``.
   public func putMany(
     _ entries: [(key: CacheKey, bytes: [UInt8], options: PutOptions)], durability: Durability? = nil
   ) throws(StoreError) {
@@ -251,7 +254,8 @@ public final class CacheStore: Sendable {
 
   /// Makes the changes of a batch together: after any crash, all of them or none. Writes one frame with at most one
   /// sync, with two exceptions. Values above 256 KiB are synced one by one if `synced`. A batch larger than the log
-  /// commits by a checkpoint, for which other writers wait.
+  /// commits by a checkpoint, for which other writers wait. Throws the errors of a put; then nothing has changed.
+  /// `tooLarge` also concerns the sum of the values.
   public func write(_ batch: WriteBatch, durability: Durability? = nil) throws(StoreError) {
     try change {
       $0.writes.forgetter.forget(batch.putKeys, withStyles: true)

@@ -79,7 +79,8 @@ extension CacheStore {
   ///
   /// `progress` is called after each segment's worth of bytes with the number of bytes copied and the approximate
   /// total, and may make any call on this store. If it returns false, compaction stops early and no entry is lost.
-  /// O(store), plus a write of the log's length. Reads continue; a write may wait until one segment is copied.
+  /// O(store), plus a write of the log's length. Reads continue; a write may wait until one segment is copied. Throws
+  /// `readOnly`, `noSpace` if there is no room for a copy, and the errors of ``flush()``.
   public func compact(progress: (Int, Int) -> Bool = { _, _ in true }) throws(StoreError) -> CompactionReport {
     try change { core throws(StoreError) in try core.upkeep.fullCompaction.compact(progress: progress) }
   }
@@ -96,19 +97,23 @@ extension CacheStore {
 
   /// Does all pending upkeep, for an app that is idle now: checkpoints, removal of expired entries, compaction and
   /// freeing of space. Stops early if `goesOn`, called after each segment's worth of bytes, returns false. Returns true
-  /// when no upkeep is left.
+  /// when no upkeep is left. Reads continue; a write may wait until one segment is copied. Throws `readOnly`, and the
+  /// errors of ``flush()``.
   @discardableResult
   public func idle(while goesOn: () -> Bool = { true }) throws(StoreError) -> Bool {
     try change { core throws(StoreError) in try core.upkeep.maintainer.idle(goesOn) }
   }
 
   /// Reads and checks every live byte, and changes nothing. `progress` is called with the number of bytes done and the
-  /// total. For each problem, all keys are searched for those that share the damaged bytes.
+  /// total. If there is a problem, all keys are searched for those that share the damaged bytes. O(live bytes): reads
+  /// them from the disk. Thread-safe; gets and writes continue meanwhile. Throws `closed`, and `system` if a file
+  /// cannot be opened or memory is short.
   public func verify(progress: ((Int, Int) -> Void)? = nil) throws(StoreError) -> VerificationReport {
     try core.upkeep.verifier.verify(progress: progress)
   }
 
-  /// Returns the store's contents and counters. O(segments), plus one read of a small file for a read-only opening.
+  /// Returns the store's contents and counters. O(segments), plus the cost of ``count``, plus one read of a small file
+  /// for a read-only opening.
   public func statistics() -> StoreStatistics { core.upkeep.reporter.statistics() }
 
   /// Returns the number of entries and live records of each segment, by the names in ``StoreStatistics/Segment``. Reads

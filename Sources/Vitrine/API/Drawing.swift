@@ -29,7 +29,7 @@ extension CacheStore {
 
   /// Stores a bitmap drawn by `body`, with rows at multiples of 64 bytes (see
   /// ``BitmapLayout/drawable(width:height:format:)``). Throws `invalidArgument` unless width and height are 1 to 65,535
-  /// pixels.
+  /// pixels. Otherwise as ``draw(_:layout:options:_:)``.
   public func draw<R>(
     _ key: CacheKey, width: Int, height: Int, format: PixelFormat, options: PutOptions = PutOptions(),
     _ body: (inout MutableRawSpan, BitmapLayout) throws -> R

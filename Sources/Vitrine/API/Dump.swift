@@ -1,7 +1,8 @@
 extension CacheStore {
-  /// Describes the records or frames of one file of a store, one line each. The file is a segment, a log file, a
-  /// checkpoint file or `STORE`. Reads only this file, so it needs no index and no intact store. Throws `unreadable` if
-  /// it is not a file of a store.
+  /// Describes one file of a store, in lines. The file is a segment, a log file, a checkpoint file or `STORE`. Reads
+  /// only this file, so it needs no index and no intact store. O(file): collects all lines in memory before the first
+  /// call of `line`. Thread-safe. Throws `unreadable` if it is not a file of a store, `SystemError` if it cannot be
+  /// read, and the errors of `line`.
   public static func dump<E: Error>(file path: String, line: (String) throws(E) -> Void) throws {
     try dump(file: path, environment: .posix, line: line)
   }
@@ -22,9 +23,9 @@ extension CacheStore {
     case StoreIdentity.magic: dumpIdentity(bytes, &lines)
     default:
       if let id = SegmentHeader.segment(ofFile: name) {
-        lines.append("segment \(id): its head is damaged, and without it the store it belongs to is not known")
+        lines.append("segment \(id): its header is damaged, so its store is unknown")
       } else if bytes.allSatisfy({ $0 == 0 }) {
-        lines.append("nothing has been written to it")
+        lines.append("its first 8 KiB are zeros")
       } else {
         throw StoreError.unreadable(path: path, reason: "it is no segment, log, checkpoint or STORE file")
       }

@@ -13,7 +13,6 @@ struct CheckpointAccount {
     madeMilliseconds = checkpoints.current.flatMap { checkpoints.slots[$0].header?.made }
   }
 
-  /// Begins the image of another checkpoint.
   mutating func begin() { begun += 1 }
 
   mutating func publish(_ number: Int, madeMilliseconds: Int64) {

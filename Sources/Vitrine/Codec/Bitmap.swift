@@ -54,8 +54,8 @@ public struct BitmapLayout: Sendable, Hashable {
   /// The format of each pixel.
   public let format: PixelFormat
 
-  /// Nil unless width and height are 1 to 65,535 and a row has room for its pixels. Rows are packed unless
-  /// `bytesPerRow` says otherwise.
+  /// Creates a layout. Returns nil unless width and height are 1 to 65,535 and a row has room for its pixels. Rows are
+  /// packed unless `bytesPerRow` says otherwise.
   public init?(width: Int, height: Int, bytesPerRow: Int? = nil, format: PixelFormat) {
     let limit = 1...65535
     guard limit.contains(width), limit.contains(height) else { return nil }

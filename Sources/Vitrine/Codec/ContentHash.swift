@@ -1,5 +1,5 @@
-/// The hash of a blob in the index: bits from its digest, mixed with the store's secret so that no client can aim
-/// at a place.
+/// The hash of a blob in the index: bits from its digest, mixed with the store's secret, so clients cannot choose
+/// colliding blobs.
 package struct ContentHash: Hashable, Sendable {
   package let bits: UInt64
   @inline(__always) package init(bits: UInt64) { self.bits = bits }

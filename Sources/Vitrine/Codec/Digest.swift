@@ -9,7 +9,7 @@ public struct Digest: Sendable, Hashable {
   /// The lower 64 bits.
   public let low: UInt64
 
-  /// Makes a digest of its two halves. Computes nothing.
+  /// Makes a digest of its two halves.
   public init(high: UInt64, low: UInt64) {
     self.high = high
     self.low = low
@@ -37,8 +37,8 @@ extension Digest: CustomStringConvertible {
 extension Digest {
   private static let pieceByteCount = 256 << 10
 
-  /// The digest of a range of a file, read in pieces through `buffer`. Nil when the file ends before, or when memory is
-  /// short.
+  /// The digest of a range of a file, read in pieces through `buffer`. Returns nil if the file ends before the range
+  /// does, or memory is short.
   static func reading(_ file: any File, _ range: Range<Int>, _ buffer: ByteBuffer) throws(SystemError) -> Digest? {
     let stream = DigestStream()
     var next = range.lowerBound
@@ -58,7 +58,7 @@ func hexadecimal(_ value: UInt64) -> String {
   return String(repeating: "0", count: 16 - digits.count) + digits
 }
 
-/// The digest of bytes that come in pieces. Use from one thread; call `finish()` once, at the end.
+/// The digest of bytes that come in pieces. Not thread-safe.
 struct DigestStream: ~Copyable {
   private let state: OpaquePointer?
 
@@ -68,7 +68,7 @@ struct DigestStream: ~Copyable {
     if let state { vitrine_digest_update(state, bytes.baseAddress, bytes.count) }
   }
 
-  /// Nil when memory was too short to begin.
+  /// Returns nil if memory was too short to begin.
   consuming func finish() -> Digest? {
     let state = state
     discard self

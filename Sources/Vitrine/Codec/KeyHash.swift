@@ -10,7 +10,7 @@ package struct KeyHash: Hashable, Sendable {
   /// The bits that come from the URL.
   var urlBits: UInt64 { bits & ~0xFFFF }
   @inline(__always) var styleTag: UInt16 { UInt16(truncatingIfNeeded: bits) }
-  /// The same for all styles of a URL; URLs that share it are one to the index.
+  /// The hash of the URL alone. The index does not separate URLs that share it.
   var ofURL: KeyHash { KeyHash(bits: bits & (~0 << 26)) }
   /// The ten bits between tag and style are not kept: the table returns zeros there.
   @inline(__always) package var stored: KeyHash { KeyHash(bits: bits & ~(0x3FF << 16)) }

@@ -5,7 +5,7 @@ public struct Source: Sendable, Hashable {
   let high: UInt64
   let byteCount: UInt8
 
-  /// Nil when there are not 1 to 16 bytes.
+  /// Creates a source. Returns nil unless there are 1 to 16 bytes.
   public init?(_ bytes: some Collection<UInt8>) {
     guard (1...16).contains(bytes.count) else { return nil }
     var words: (low: UInt64, high: UInt64) = (0, 0)

@@ -8,7 +8,7 @@ public struct Style: Sendable {
   let bytes: [UInt8]
   let tag: UInt16
 
-  /// Nil when `name` is empty, longer than 255 bytes, or has a byte outside `!` to `~`.
+  /// Creates a style. Returns nil if `name` is empty, longer than 255 bytes, or has a byte outside `!` to `~`.
   public init?(_ name: String) {
     let bytes = Array(name.utf8)
     guard Style.isValid(bytes) else { return nil }
@@ -25,7 +25,7 @@ public struct Style: Sendable {
     bytes.withUnsafeBytes { UInt16(truncatingIfNeeded: Checksum.of($0, seed: tagSeed)) }
   }
 
-  /// Four other bits of the hash behind the tag: 1 to 15. Styles with different marks differ.
+  /// Returns a second hash of a style, 1 to 15, from bits that the tag does not use.
   static func mark(of bytes: UnsafeRawBufferPointer) -> UInt64 {
     1 + (Checksum.of(bytes, seed: tagSeed) >> 16 & 0xFFFF) % 15
   }
@@ -42,7 +42,7 @@ public struct Style: Sendable {
       && original.bytes.withUnsafeBytes { equalBytes($0.baseAddress!, bytes) }
   }
 
-  /// The bytes as they came.
+  /// The unchanged image.
   public static let original = Style("original")!
 }
 
@@ -53,21 +53,21 @@ extension Style: Hashable, Comparable, CustomStringConvertible {
   public var description: String { name }
 }
 
-/// A whole key, for batches and enumerations. Single calls take the URL and the style as two arguments, without a
-/// copy.
+/// A whole key, for batches and enumerations. Calls that take the URL and the style apart need no copy of the URL.
 public struct CacheKey: Sendable, Hashable {
   /// 0 to 65,536 bytes, never parsed.
   public var url: [UInt8]
   /// The form of the image.
   public var style: Style
 
-  /// Makes a key of a URL as text. Copies its UTF-8 bytes; a URL of more than 65,536 bytes fails when the key is used.
+  /// Makes a key of a URL as text. Copies its UTF-8 bytes. A put with a URL above 65,536 bytes throws
+  /// `invalidArgument`; a get is a miss.
   public init(_ url: String, _ style: Style = .original) {
     self.init(bytes: Array(url.utf8), style)
   }
 
-  /// Makes a key of a URL as bytes, which need not be UTF-8. A URL of more than 65,536 bytes fails when the key is
-  /// used.
+  /// Makes a key of a URL as bytes, which need not be UTF-8. A put with a URL above 65,536 bytes throws
+  /// `invalidArgument`; a get is a miss.
   public init(bytes: [UInt8], _ style: Style = .original) {
     url = bytes
     self.style = style

@@ -1,7 +1,6 @@
 /// Reads records whole, checks them, and makes the heads of their copies. Used by one thread at a time.
 ///
-/// The same bytes are checked and copied. They are read from the file, not from the mapping, so a bad page is an
-/// error.
+/// Checks and copies the same bytes. Reads them from the file, not from the mapping, so a bad page is an error.
 final class RecordCopier {
   private let window = SegmentWindow()
   private let headBuffer = ByteBuffer()

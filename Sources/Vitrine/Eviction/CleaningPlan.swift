@@ -1,8 +1,8 @@
-/// The fate of the live records of a segment whose space is taken back. After S3-FIFO (Yang et al., SOSP 2023), with
+/// The fate of the live records of a segment whose space is reclaimed. After S3-FIFO (Yang et al., SOSP 2023), with
 /// segments in place of entries: an entry of probation that was used goes to main, and a used one of main gets another
 /// turn. `Docs/Eviction.md` has the reasons.
 struct CleaningPlan {
-  /// A segment whose space is taken back.
+  /// A segment whose space is reclaimed.
   struct Victim {
     /// Bytes written to the segment.
     let byteCount: Int
@@ -18,7 +18,7 @@ struct CleaningPlan {
     let uses: Int
     /// Bytes of its head and payload, as far as they are live.
     let byteCount: Int
-    /// False if its own key is gone, and other keys use its payload.
+    /// Whether its own key is left. Otherwise other keys use its payload.
     let hasKey: Bool
   }
 
@@ -28,7 +28,7 @@ struct CleaningPlan {
   let copies: [Int]
   let drops: [Int]
 
-  /// The share of the live bytes above which probation gives back space before main.
+  /// The share of the live bytes above which segments of probation are reclaimed before those of main.
   static let probationShare = 0.10
   /// The live share below which a segment is emptied for its dead bytes.
   static let sparseShare = 0.5
@@ -69,6 +69,6 @@ struct CleaningPlan {
   }
 
   /// The uses that an item keeps when it is copied or its segment is queued again. An item of probation spends all of
-  /// its uses, one of main spends one, so no segment stays for ever.
+  /// its uses, one of main spends one, so no segment stays forever.
   static func remainingUses(_ uses: Int, isMain: Bool) -> Int { isMain ? max(0, uses - 1) : 0 }
 }

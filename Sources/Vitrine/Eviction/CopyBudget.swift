@@ -21,7 +21,8 @@ struct CopyBudget {
     return true
   }
 
-  /// Notes the uses of a victim's live bytes. A victim of a whole segment counts a twentieth, a shorter one less.
+  /// Notes the uses of a victim's live bytes. A victim of segment size has a weight of 0.05; others in proportion, at
+  /// most 0.5.
   mutating func note(uses: Int, byteCount: Int, segmentByteCount: Int) {
     guard byteCount > 0 else { return }
     let weight = min(0.5, 0.05 * Double(byteCount) / Double(max(1, segmentByteCount)))

@@ -24,6 +24,6 @@ extension EvictionPolicy {
     }
   }
 
-  /// Whether a full store takes its space back by whole segments, by the uses of the entries in them.
+  /// Whether a full store reclaims space by whole segments, by the uses of the entries in them.
   var cleansSegments: Bool { self == .s3fifo }
 }

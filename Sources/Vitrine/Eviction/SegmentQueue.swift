@@ -1,14 +1,13 @@
-/// The order in which segments give back their space, and which of them belong to main.
+/// The order in which segments are reclaimed, and which of them belong to main.
 ///
-/// A segment comes in the order of its opening. One that is queued again comes behind all present ones, and belongs to
-/// main from then on. The order is in memory only: the next opening of the store begins with the order in which the
-/// segments were made.
+/// A segment begins in the order of its opening. A segment that is queued again goes to the end and belongs to main.
+/// The order is in memory only: the next opening of the store begins with the order in which the segments were made.
 struct SegmentQueue {
   /// A segment with a lower rank comes first.
   struct Rank: Comparable {
     /// The number of the newest segment when this one was put into the queue; its own number at first.
     let newest: UInt64
-    /// Counts the segments put into the queue by this opening.
+    /// The position among the segments queued by this opening.
     let turn: UInt64
 
     static func < (a: Rank, b: Rank) -> Bool { (a.newest, a.turn) < (b.newest, b.turn) }

@@ -21,7 +21,8 @@ final class CrowdedURLs {
 
   deinit { for var crowd in crowds.values { crowd.slots.free() } }
 
-  /// Nil for a URL that has no entries here, or none that an original may outdate.
+  /// Returns the number of the URL's last change. Returns nil if the URL has no entries here, or none that an original
+  /// may outdate.
   func lastChange(_ hash: KeyHash) -> UInt64? {
     crowds[hash.urlTag].flatMap { $0.isIndependent ? nil : $0.lastChange }
   }
@@ -59,7 +60,7 @@ final class CrowdedURLs {
     crowds[hash.urlTag]?.slots.forEach(body)
   }
 
-  /// The same with those that an original may outdate.
+  /// Calls `body` with every entry of the URL that an original may outdate.
   func forEachDependent(ofURL hash: KeyHash, _ body: (UnsafeMutablePointer<KeySlot>) -> Void) {
     guard let crowd = crowds[hash.urlTag], !crowd.isIndependent else { return }
     func visit(_ slot: UnsafeMutablePointer<KeySlot>) {

@@ -2,8 +2,8 @@ import CVitrineSystem
 
 /// Maps keys to records: open addressing in 64 shards (``SlotArray``), each behind its own lock.
 ///
-/// The place of an entry comes from the URL's hash alone, so the styles of a URL are one run of the table. A URL
-/// with very many styles has a separate table for the others (``CrowdedURLs``).
+/// The place of an entry comes from the URL's hash alone, so the styles of a URL are one run of the table. A URL keeps
+/// the styles beyond 32 in a table of its own (``CrowdedURLs``).
 ///
 /// Readers and writers lock a shard for as long as a probe takes. The closures run under that lock: they must not
 /// call the table.
@@ -16,7 +16,7 @@ package final class KeyTable: @unchecked Sendable {
   /// All guarded by `lock`.
   struct Shard {
     var run = SlotArray(order: .url)
-    /// Nil as long as no URL has many styles.
+    /// The entries of crowded URLs; nil if there are none.
     var crowds: CrowdedURLs?
     /// Counts changes of entries of crowded URLs.
     var changes: UInt64 = 0
@@ -43,7 +43,7 @@ package final class KeyTable: @unchecked Sendable {
 
   deinit {
     for index in 0..<KeyTable.shardCount {
-      // No other reference is left. The lock tells that to tools that do not see reference counts.
+      // No other reference is left. The lock shows ThreadSanitizer the order.
       shards[index].lock.lock()
       shards[index].run.free()
       shards[index].lock.unlock()
@@ -110,8 +110,8 @@ package final class KeyTable: @unchecked Sendable {
     find(hash, style: nil, counts: counts, isAsked: isAsked) { slot, _ in body(slot) }
   }
 
-  /// The same. An entry whose mark shows that it is not of the `style` does not fit. `body` also gets the stamp that the
-  /// entry has now; its slot has the one before.
+  /// Like ``find(_:counts:isAsked:_:)``, but skips entries whose mark excludes `style`. `body` gets the slot before the
+  /// lookup, and the new stamp.
   @inline(__always)
   func find<R>(
     _ hash: KeyHash, style: UnsafeRawBufferPointer?, counts: Bool, isAsked: Bool,
@@ -279,14 +279,14 @@ package final class KeyTable: @unchecked Sendable {
     withShard(hash.shard) { shard in slot(of: hash, location, shard)?.pointee.styleMark = styleMark }
   }
 
-  /// Notes that no original outdates an entry; does nothing when the entry has moved on.
+  /// Notes that no original outdates an entry; does nothing if the entry was moved or removed.
   package func setIndependent(_ hash: KeyHash, _ location: Location) {
     withShard(hash.shard) { shard in
       slot(of: hash, location, shard)?.pointee.word0 |= KeySlot.Flags.independent.rawValue << 38
     }
   }
 
-  /// False when the entry is not there.
+  /// Removes an entry. Returns false if it is absent.
   package func remove(_ hash: KeyHash, _ location: Location) -> Bool {
     withShard(hash.shard) { shard in
       if let place = shard.pointee.run.place(from: hash.urlTag, hash, where: { $0.location == location }) {

@@ -1,5 +1,5 @@
-/// The entries that a search for a key has passed: their hashes fit, but they are other keys'. A search tells them by
-/// location, since a change by another thread may shift their order in the table.
+/// Entries that a search has rejected: their hashes match, their keys differ. Identified by location, because a change
+/// by another thread may shift their order in the table.
 struct PassedEntries {
   private static let mostInList = 8
   private var list: [Location] = []

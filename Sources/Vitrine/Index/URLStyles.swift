@@ -1,4 +1,3 @@
-/// The entries of one URL, in all styles.
 extension KeyTable {
   /// Returns the first entry in the table of a crowded URL that the hash fits. An entry whose mark shows that it is not of
   /// the `style` does not fit: some styles of a crowded URL have equal tags.
@@ -18,7 +17,7 @@ extension KeyTable {
     }
   }
 
-  /// The same with the entries that an original of the URL may outdate.
+  /// Calls `body` with each entry that a new original of the URL may outdate.
   package func forEachDependentStyle(_ hash: KeyHash, _ body: (KeySlot, KeyHash) -> Void) {
     withShard(hash.shard) { shard in
       forEachInRun(hash, shard) { if !$0.flags.contains(.independent) { body($0, $0.hash(shard: hash.shard)) } }
@@ -37,13 +36,13 @@ extension KeyTable {
   }
 
   /// The number of the last change of a crowded URL: an entry that an original may outdate was entered, replaced or
-  /// moved. As long as it stays, the URL has no such entry but those that it had. Nil for a URL that has few styles, or
-  /// none that an original may outdate.
+  /// moved. While the number stays, no such entry was added. Returns nil for a URL with few styles, or with none that
+  /// an original may outdate.
   package func lastChange(_ hash: KeyHash) -> UInt64? {
     withShard(hash.shard) { $0.pointee.crowds?.lastChange(hash) }
   }
 
-  /// Notes that no original outdates any entry of a crowded URL, as of its last change of that number.
+  /// Notes that no original outdates any entry of a crowded URL, if `number` is still its last change.
   package func noteIndependence(_ hash: KeyHash, since number: UInt64) {
     withShard(hash.shard) { $0.pointee.crowds?.noteIndependence(hash, since: number) }
   }

@@ -67,9 +67,9 @@ package enum Change: Sendable, Equatable {
   package struct Move: Sendable, Equatable {
     package var from: Location
     package var to: Location
-    /// Nil if the record is no longer the one of its key.
+    /// The record's key; nil if the key has another record.
     package var key: KeyHash?
-    /// Nil if no key uses the payload, or the record has none.
+    /// The record's payload; nil if no key uses it, or the record has none.
     package var content: ContentHash?
     package var headUnits: Int
     /// The head of the copy, which differs in size if the payload begins on a page.

@@ -99,7 +99,7 @@ package struct CheckpointHeader: Sendable, Equatable {
     return p.u32(8)
   }
 
-  /// A header of which a loss of power has left a part: each sector is whole or blank, and they do not belong together.
+  /// A header torn by power loss: each sector is whole or blank, and the sectors do not match.
   struct Torn {
     /// The position in the first sector, unless that is blank.
     let position: WALPosition?
@@ -130,13 +130,13 @@ package struct CheckpointHeader: Sendable, Equatable {
     return found == 0 || found == firstChecksum(bytes)
   }
 
-  /// The checksum of the first sector, without its own place. The one at 504 comes first.
+  /// The checksum of the first sector, without its own place. Computed after the checksum at 504, which it covers.
   package static func firstChecksum(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
     Checksum.of(
       UnsafeRawBufferPointer(rebasing: bytes[0..<160]), UnsafeRawBufferPointer(rebasing: bytes[168..<512]), seed: magic)
   }
 
-  /// The checksum of the whole header. It leaves out the one at 160, which covers it.
+  /// The checksum of the whole header. Treats the checksum at 160 as zero, because that one is computed later.
   package static func checksum(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
     withUnsafeTemporaryAllocation(byteCount: 504, alignment: 8) { head in
       head.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[0..<504]))

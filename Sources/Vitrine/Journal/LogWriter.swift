@@ -8,7 +8,6 @@ package struct LogWriter: ~Copyable {
   /// A file is `taken` while upkeep erases or resizes it.
   package enum State: Sendable { case free, active, filled, taken }
 
-  /// A file and its use.
   package struct Entry {
     package fileprivate(set) var file: LogFile
     package fileprivate(set) var state = State.free
@@ -45,7 +44,7 @@ package struct LogWriter: ~Copyable {
   package private(set) var nextSequence: UInt64
   package private(set) var opening: UInt64
   private var nextUse: UInt64
-  /// The longest frame that was too long for the log.
+  /// The length of the longest frame that did not fit the log.
   package private(set) var longestRefused = 0
 
   package init(
@@ -86,8 +85,8 @@ package struct LogWriter: ~Copyable {
   /// Starts writing at the head of a free file. `cut` is the position where the log ended before. Returns false if no
   /// file is free.
   ///
-  /// The header is not yet durable on return: a first file of an opening is synced before anything else is written, and
-  /// a later one is synced with its first frames, whose number is durable already.
+  /// The header is not yet durable on return. The caller syncs the first file of an opening before anything else is
+  /// written. A later file's header is synced with its first frames.
   package mutating func rotate(cut: WALPosition, followsDamage: Bool = false) throws(SystemError) -> Bool {
     guard let next = files.firstIndex(where: { $0.state == .free }) else { return false }
     if Sequence.isNearlySpent(nextSequence) {
@@ -138,8 +137,8 @@ package struct LogWriter: ~Copyable {
     return sequence
   }
 
-  /// Uses up the numbers of `count` frames whose changes a durable checkpoint holds instead. Nothing was appended
-  /// meanwhile.
+  /// Uses up the numbers of `count` frames whose changes a durable checkpoint holds instead. The caller holds the
+  /// commit lock.
   package mutating func skipSequence(_ count: UInt64 = 1) {
     nextSequence += count
     log.note(skippedBelow: nextSequence)

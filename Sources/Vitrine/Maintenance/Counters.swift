@@ -68,7 +68,7 @@ struct Counters: Sendable, Equatable {
   /// Reads the file in a store's folder. Returns nil if it is missing or damaged.
   static func read(from root: any Directory) -> Counters? {
     guard let file = try? root.openFile(CacheFormat.countersFile, .readOnly) else { return nil }
-    // A writer may be changing the file, so a failed read is repeated.
+    // A writer may be changing the file, so a failed check is repeated.
     for _ in 0..<3 {
       guard let bytes = try? file.read(0..<encodedByteCount) else { return nil }
       if let counters = Counters(bytes) { return counters }

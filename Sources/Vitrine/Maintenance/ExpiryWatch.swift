@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Detects steps of the wall clock since the opening, and remembers whether all entries must be noted again in the
-/// expiry index. Thread-safe.
+/// Detects steps back of the wall clock. Remembers whether all entries must be noted again in the expiry index.
+/// Thread-safe.
 ///
 /// Invariant: `state` is touched only under its lock, `isIncomplete` is atomic, and `clock` never changes.
 final class ExpiryWatch: @unchecked Sendable {
@@ -33,7 +33,7 @@ final class ExpiryWatch: @unchecked Sendable {
   /// Records that the expiry index must note every entry again.
   func noteIncomplete() { isIncomplete.store(true, ordering: .relaxed) }
 
-  /// Whether the expiry index must note every entry again. If true, the caller must do it.
+  /// Clears the flag, and returns whether it was set. If so, the caller notes every entry again.
   func takeIncomplete() -> Bool {
     _ = millisecondsSinceLastStep()
     guard isIncomplete.load(ordering: .relaxed) else { return false }

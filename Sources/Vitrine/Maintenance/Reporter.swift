@@ -12,7 +12,7 @@ final class Reporter: StorePart {
     self.expirer = expirer
   }
 
-  /// Returns the contents and counters of the store. O(segments).
+  /// Returns the store's contents and counters. O(segments), plus the cost of ``CacheStore/count``.
   func statistics() -> StoreStatistics {
     let counters = meters.counters()
     let entryCount = expirer.countEntries()

@@ -1,6 +1,8 @@
 // Taking the store's lock for an opening that writes.
 extension Opening {
-  /// Number of lost races with other openings for the name `LOCK` after which an opening gives up.
+  /// Number of races for the name `LOCK` that an opening may lose to others. After that, it throws if it can neither
+  /// open nor create the file. If it has locked a file that has lost its name, it continues: its first check of the
+  /// names finds that.
   private static let mostRaces = 100
 
   /// Locks `LOCK` and writes this process's id into it. Makes the file if there is none. Waits for another opening as
@@ -31,7 +33,7 @@ extension Opening {
     }
   }
 
-  /// Opens or makes `LOCK`. Returns nil if another opening made or removed the file between the two calls.
+  /// Opens or makes `LOCK`. Returns nil if another opening made the file between the two calls.
   private func openLock(_ root: any Directory, isLastTry: Bool) throws(StoreError) -> (any File)? {
     do throws(SystemError) {
       return try root.openFile(CacheFormat.lockFile, .readWrite)

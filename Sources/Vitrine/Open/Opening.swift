@@ -26,7 +26,7 @@ struct Opening {
       throw .invalidArgument("a byte budget is at least \(CacheFormat.smallestBudget) bytes, not \(budget)")
     }
     if let budget = options.entryBudget, budget < 0 {
-      throw .invalidArgument("an entry budget is 0 for no limit, or more, not \(budget)")
+      throw .invalidArgument("an entry budget must not be negative: \(budget)")
     }
     if let count = options.segmentByteCount,
       !(CacheFormat.smallestSegment...CacheFormat.largestSegment).contains(count)
@@ -38,12 +38,14 @@ struct Opening {
       throw .invalidArgument("a compression level is 0 to 19, not \(level)")
     }
     for case let age? in [options.maximumAgeMilliseconds, options.maximumIdleMilliseconds] where age < 0 {
-      throw .invalidArgument("an age limit is 0 for none, or milliseconds, not \(age)")
+      throw .invalidArgument("an age limit must not be negative: \(age)")
     }
     if let count = options.maximumStylesPerURL, count < 1 {
       throw .invalidArgument("a URL may have 1 style or more, not \(count)")
     }
-    if path.isEmpty || path.utf8.contains(0) { throw .invalidArgument("a store needs a path") }
+    if path.isEmpty || path.utf8.contains(0) {
+      throw .invalidArgument("the path of a store is empty or contains a zero byte")
+    }
   }
 
   private func openRoot() throws(StoreError) -> any Directory {
@@ -122,7 +124,7 @@ struct Opening {
     return !checkpoints.order.isEmpty
   }
 
-  /// Opens a file. Returns nil if it is missing or not a file that a store would have.
+  /// Returns nil if the file is missing or not a file that a store would have.
   private func openIfReadable(_ name: String, _ root: any Directory) throws(StoreError) -> (any File)? {
     do throws(SystemError) {
       return try root.openFile(name, .readOnly)
@@ -191,8 +193,7 @@ struct Opening {
         end: WALPosition(use: 0, offset: WALFileHeader.frameStart, sequence: 0), scan: WALScan(files: []), chain: [],
         durableSequence: 0),
       newestOpening: 0, checkpoint: CheckpointSet(), inline: [:])
-    loaded.report.notes.append(
-      "the making of this store was cut short: it is empty, and opening it for writing finishes it")
+    loaded.report.notes.append("creation of this store was interrupted; it is empty until it is opened for writing")
     return core(
       loaded, StoreFolders(unfinished: root), log: nil, lockFile: nil, started, firstSequence: .max)
   }

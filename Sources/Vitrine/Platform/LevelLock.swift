@@ -94,7 +94,7 @@ enum LockOrder {
     #endif
   }
 
-  /// The same for a lock that was taken without waiting, which may come out of order.
+  /// Notes a lock that was taken without waiting, which may come out of order.
   @inline(__always)
   static func hasTaken(_ rank: UInt) {
     #if DEBUG

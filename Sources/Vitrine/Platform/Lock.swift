@@ -6,8 +6,7 @@
   import Darwin
 #endif
 
-/// A `pthread` mutex at a stable address. (ThreadSanitizer sees through it, unlike through
-/// `Synchronization.Mutex`.)
+/// A `pthread` mutex at a stable address. ThreadSanitizer understands it, but not `Synchronization.Mutex`.
 ///
 /// Invariant: the memory belongs to the value's single owner, which calls `destroy()` once no other code can use
 /// it.
@@ -83,7 +82,6 @@ package final class Monitor: @unchecked Sendable {
   /// Call with the lock held; it is held again on return.
   package func wait() { pthread_cond_wait(condition, mutex.mutex) }
   package func signalAll() { pthread_cond_broadcast(condition) }
-  /// Wakes one of the threads that wait.
   package func signal() { pthread_cond_signal(condition) }
 
   /// Like ``wait()``, for at most this time.

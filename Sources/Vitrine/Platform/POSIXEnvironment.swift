@@ -13,7 +13,7 @@ final class POSIXClock: Clock {
 
   func wallMilliseconds() -> Int64 { POSIXClock.now() }
 
-  /// The same without an instance, for the path of a hit: no reference is counted.
+  /// Returns the wall-clock time without an instance, so a hit counts no reference.
   @inline(__always)
   static func now() -> Int64 {
     var now = timespec()
@@ -92,8 +92,7 @@ private final class POSIXBackgroundTask: BackgroundTask, @unchecked Sendable {
 
   private static func run(_ context: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
     let state = Unmanaged<ThreadState>.fromOpaque(context).takeRetainedValue()
-    // Signals are for the embedding program's own threads, except those that a thread raises itself: blocked, they
-    // kill.
+    // Signals are for the embedding program's own threads. Faults stay unblocked: a blocked fault ends the process.
     var all = sigset_t()
     sigfillset(&all)
     for number in [SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGTRAP] { sigdelset(&all, number) }

@@ -40,8 +40,8 @@ package struct PageMemory: @unchecked Sendable {
 
   private static let largestAllocated = 8192
 
-  /// Nil if no memory is left. `isAligned`: at a page, as required in place of a file's memory. `isExact`: a small
-  /// size is not rounded up to a page, for memory with one piece for each URL.
+  /// Allocates memory. Returns nil if none is left. `isAligned`: at a page, as required in place of a file's memory.
+  /// `isExact`: a small size is not rounded up to a page, for memory with one piece for each URL.
   package init?(byteCount: Int, isAligned: Bool = true, isExact: Bool = false) {
     let isSmall = isExact && !isAligned && byteCount <= PageMemory.largestAllocated
     self.byteCount = roundUp(max(byteCount, 1), to: isSmall ? 16 : 4096)

@@ -8,7 +8,7 @@
 
 /// The few errnos that have a meaning of their own for the store.
 enum SystemCode {
-  /// Nothing was written wrongly, and a later call may succeed.
+  /// Whether resources ran short: nothing was written, and a retry may succeed.
   static func isShortage(_ code: Int32) -> Bool { code == ENOMEM || code == ENFILE || code == EMFILE }
   static func isNoSpace(_ code: Int32) -> Bool { code == ENOSPC || code == EDQUOT || code == EFBIG }
 }

@@ -31,7 +31,7 @@ final class Lifetimes: StorePart {
   }
 
   /// Returns a moment, in milliseconds since 1970, before which a new record does not expire; nil if it never expires.
-  /// A changed entry whose time of writing is in the future by now may expire earlier; that was noted when it was put.
+  /// A rewritten entry dated in the future may expire earlier; its put noted that time.
   func earliestExpiry(of put: PreparedPut, written: Int64) -> Int64? {
     var due: Int64?
     if put.expiration != 0 { due = put.isSliding ? saturatingSum(written, put.expiration) : put.expiration }
@@ -76,7 +76,7 @@ final class Lifetimes: StorePart {
     return min(now, max(written, noted ?? (gate.isReadOnly ? written : now)))
   }
 
-  /// Notes the use of an entry for which only the record could tell a hit from a miss. Call ``noteUseTime()`` first.
+  /// Notes a use that was not counted at lookup, because the record decides hit or miss. Call ``noteUseTime()`` first.
   func noteUse(_ hash: KeyHash, _ location: Location) {
     if countsHits { catalog.keys.touch(hash, location) }
   }

@@ -5,7 +5,7 @@ package struct CheckpointSet {
     package var header: CheckpointHeader?
     /// The header is all zeros: no checkpoint was written to the file, or its header was erased.
     package var isBlank = false
-    /// A loss of power has left parts of two headers, or a part of the first one. No checkpoint was published since.
+    /// Parts of two headers, or a part of the first one, that a power loss has left. No checkpoint was published since.
     var torn: CheckpointHeader.Torn?
     /// The usable bytes from its start. If the file system promises allocated blocks, bytes behind the blocks that
     /// a crash has left do not count.
@@ -13,7 +13,7 @@ package struct CheckpointSet {
     /// The bytes that the ledger counts for it.
     package var chargedByteCount: Int
 
-    /// Notes an allocation after its sync. Returns the number of bytes that the file takes more.
+    /// Notes an allocation after its sync. Returns by how many bytes the file has grown.
     mutating func noteRoom(_ allocated: Int) throws(SystemError) -> Int {
       guard let file else { return 0 }
       let before = chargedByteCount
@@ -27,7 +27,7 @@ package struct CheckpointSet {
   var room: Int { slots.map(\.room).min() ?? 0 }
   /// The version of a checkpoint that a later version of the library has written.
   package var newerVersion: UInt32?
-  /// The slot from which the catalog was loaded.
+  /// The slot of the checkpoint that was loaded or published last.
   package private(set) var current: Int?
   /// The highest generation in use, also by failed attempts.
   private var givenGeneration: UInt64 = 0
@@ -35,13 +35,12 @@ package struct CheckpointSet {
   /// Leaves a slot out: its header is not of this store.
   mutating func leaveOut(_ index: Int) { slots[index].header = nil }
 
-  /// Notes that the index was loaded from a slot.
   mutating func use(_ index: Int) { current = index }
 
   /// Notes a file made for a slot that had none.
   mutating func enter(_ file: any File, _ index: Int) { slots[index].file = file }
 
-  /// Notes an allocation after its sync. Returns the number of bytes that the file takes more.
+  /// Notes an allocation after its sync. Returns by how many bytes the file has grown.
   mutating func noteRoom(_ allocated: Int, _ index: Int) throws(SystemError) -> Int {
     try slots[index].noteRoom(allocated)
   }
@@ -55,14 +54,14 @@ package struct CheckpointSet {
     return try slots[index].noteRoom(byteCount)
   }
 
-  /// Erases the header of the slot that is not ``current``, and syncs it. From then on, if the current checkpoint cannot
-  /// be read, an opening rebuilds the index from the segments. It cannot take the older state for the present one, whose
-  /// changes the log does not have. Costs one write and one sync, or nothing if the header is blank already.
+  /// Erases the header of the slot that is not ``current``, and syncs it. From then on, if the current checkpoint
+  /// cannot be read, an opening rebuilds the index from the segments. Otherwise it could load the older state, and the
+  /// log lacks the changes since. Costs one write and one sync, or nothing if the header is blank already.
   mutating func eraseOlder() throws(SystemError) { try eraseHeader { _ in true } }
 
   /// Erases a header that was passed over for ``current``: a newer one whose body could not be read, or one that could
-  /// not be read itself. The log continues from the current checkpoint. The other one may be readable the next time, and
-  /// may hold changes that the log does not lead on from. Costs one write and one sync, or nothing.
+  /// not be read itself. The log continues from the current checkpoint. The other one may be readable the next time,
+  /// but the new log does not continue from it. Costs one write and one sync, or nothing if there is no such header.
   mutating func erasePassedOver() throws(SystemError) {
     guard let generation = current.flatMap({ slots[$0].header?.generation }) else { return }
     try eraseHeader { slot in slot.header.map { $0.generation > generation } ?? true }
@@ -92,7 +91,6 @@ package struct CheckpointSet {
     self.newerVersion = newerVersion
   }
 
-  /// A store without checkpoints.
   package init() { self.init(slots: [], newerVersion: nil) }
 
   /// Slots with a header, newest first.
@@ -102,10 +100,10 @@ package struct CheckpointSet {
     }
   }
 
-  /// Returns a generation for one attempt to write a checkpoint. No other attempt has it, even if this one fails
-  /// before its header or its process dies: blocks are bound to their generation, and blocks of an earlier attempt
-  /// lie where the next one's header may arrive first. The opening's number, which is durable and never used twice,
-  /// is in the upper bits, a counter in the lower.
+  /// Returns a generation for one attempt to write a checkpoint. No other attempt has it, even if this one fails before
+  /// its header or its process dies. Blocks are bound to their generation, and the next attempt's header may reach the
+  /// disk before its blocks replace the old ones. The opening's number, which is durable and never used twice, is in
+  /// the upper bits, a counter in the lower.
   package mutating func takeGeneration(opening: UInt64) -> UInt64 {
     let newest = slots.compactMap { $0.header?.generation }.max() ?? 0
     givenGeneration = max(givenGeneration, newest, opening << 32) + 1

@@ -119,7 +119,7 @@ package struct Loader {
     }
   }
 
-  /// Returns nil if the log lacks a part that the checkpoint needs: then the segments tell more.
+  /// Returns nil if the log lacks a part that the checkpoint needs. A rebuild then finds more.
   private func replay(
     _ index: LoadedIndex, _ header: CheckpointHeader, _ identity: StoreIdentity, _ scan: WALScan,
     _ checkpoints: CheckpointSet, isNewest: Bool, _ needed: NeededLog
@@ -187,8 +187,8 @@ package struct Loader {
     return loaded
   }
 
-  /// Leaves an open segment as it is. If there are more segments than may be mapped, maps those with numbers from
-  /// `oldest` on. Returns the length of the file.
+  /// Opens a segment's file unless it is attached. Maps it if its number is at least `oldest`. Returns the length of
+  /// the file.
   @discardableResult
   private func open(_ segment: Segment, mappedFrom oldest: UInt64, _ index: LoadedIndex) throws(SystemError) -> Int {
     if segment.isAttached { return segment.readableByteCount }
@@ -322,7 +322,7 @@ private struct Replaying: ReplayTarget {
   }
 }
 
-/// Turns the system's errors into the store's.
+/// Converts system errors to `StoreError.system`.
 func system<R>(_ body: () throws(SystemError) -> R) throws(StoreError) -> R {
   do throws(SystemError) {
     return try body()

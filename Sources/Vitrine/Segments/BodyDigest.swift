@@ -4,7 +4,7 @@ import CVitrineSystem
 /// at a time.
 final class BodyDigest {
   private var digest: DigestStream? = DigestStream()
-  /// Nil if memory was short: then the writer of the head computes the checksums.
+  /// The state of the current piece. If memory was short, it is nil, and the writer of the head computes the checksums.
   private let piece = vitrine_digest_begin()
   private var pieceFilled = 0
   private var pieces: [UInt64] = []

@@ -12,7 +12,7 @@ import Synchronization
 package final class FillWindow: @unchecked Sendable {
   /// Set only where stores are announced: a mapping needs no open file.
   private let announced: (any File)?
-  /// Nil once closed. `lock` keeps a sync from using a mapping that is being unmapped.
+  /// The mapping; nil once closed. `lock` keeps a sync from using a mapping that is being unmapped.
   private var pages: PopulatedPages?
   private let lock: RawLock
   /// Bytes filled since the last sync.

@@ -4,7 +4,7 @@ struct RecordGlance {
   private let start: UnsafeRawPointer
   let urlOffset: Int
 
-  /// Nil if `bytes` do not begin with a record of this key.
+  /// Returns nil if `bytes` do not begin with a record of this key.
   @inline(__always)
   init?(_ bytes: UnsafeRawBufferPointer, url: UnsafeRawBufferPointer, style: UnsafeRawBufferPointer) {
     guard bytes.count >= RecordHeader.fixedByteCount, let p = bytes.baseAddress, p.u32(0) == RecordHeader.magic,

@@ -23,7 +23,7 @@ package struct RecordView {
   package var url: UnsafeRawBufferPointer { range(header.urlOffset, header.urlByteCount) }
   package var style: UnsafeRawBufferPointer { range(header.styleOffset, header.styleByteCount) }
   package var metadata: UnsafeRawBufferPointer { range(header.metadataOffset, header.metadataByteCount) }
-  /// Nil in a reference, and in a copy of a head.
+  /// The stored payload; nil in a reference and in a copy of a head.
   package var payload: UnsafeRawBufferPointer? {
     guard header.carriesPayload, copy == nil else { return nil }
     return range(header.payloadOffset, header.storedByteCount)

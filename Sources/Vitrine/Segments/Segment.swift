@@ -19,7 +19,7 @@ package final class Segment: @unchecked Sendable {
 
   package let id: UInt64
   package let slot: Int
-  /// Nil if the file is missing, and until recovery has opened it.
+  /// The file; nil if it is missing, and until recovery has opened it.
   @exclusivity(unchecked) package private(set) var storage: SegmentStorage?
   /// Held from before a sync of its file until the store has noted the result.
   package let syncLock = RawLock()
@@ -43,7 +43,7 @@ package final class Segment: @unchecked Sendable {
   @inline(__always)
   func account(_ key: borrowing SegmentAccounts) -> UnsafeMutablePointer<SegmentAccount> { memory }
 
-  /// True from the frame on that retires it. Any thread.
+  /// Whether a frame has retired it. Any thread.
   package var isRetired: Bool { retired.load(ordering: .acquiring) }
 
   // MARK: The file

@@ -7,7 +7,7 @@ package enum StreamKind: UInt32, Sendable, CaseIterable {
   case mainBitmaps = 3
   /// One record too large for a segment of the ordinary size.
   case single = 4
-  /// Records of keys that were evicted lately and have come back.
+  /// Records of recently evicted keys that were put again.
   case returnedOriginals = 5
   case returnedBitmaps = 6
   /// No stream yet.
@@ -94,7 +94,7 @@ package struct SegmentHeader: Sendable, Equatable {
     return min(byteCount, largestFileByteCount, isOwn ? head!.fileByteCount : .max)
   }
 
-  /// Returns the bytes that an unreferenced segment file counts in the budget.
+  /// Returns the bytes that an unreferenced segment file is charged for in the budget.
   package static func charge(of file: any File) throws(SystemError) -> Int {
     try file.status().chargedByteCount(atMost: largestFileByteCount)
   }

@@ -72,7 +72,7 @@ package final class SegmentStorage: @unchecked Sendable {
 
   // MARK: The memory
 
-  /// Nil as long as nothing is mapped.
+  /// The current mapping; nil if the file is not mapped.
   package var mapping: Mapping? { own.load() ?? shared.withLock { $0 } }
 
   /// Maps the file again. Under the commit lock.

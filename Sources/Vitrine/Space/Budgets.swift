@@ -80,7 +80,7 @@ final class Budgets: StorePart {
 
   private func requireValid(_ identity: StoreIdentity) throws(StoreError) {
     guard identity.entryBudget >= 0 else {
-      throw .invalidArgument("an entry budget is 0 for no limit, or more, not \(identity.entryBudget)")
+      throw .invalidArgument("an entry budget must not be negative: \(identity.entryBudget)")
     }
     let least = commitLock.withLock { held in held.state.ledger.leastBudget }
     guard identity.byteBudget >= least else {

@@ -256,8 +256,8 @@ struct CompactionStep {
 /// A record whose key or payload is live.
 struct LiveRecord {
   let location: Location
-  /// Nil if the key has another record by now.
+  /// The record's key; nil if the key has another record.
   var key: KeyHash?
-  /// Nil if the record carries no payload in use.
+  /// The record's payload; nil if it carries none in use.
   var content: ContentHash?
 }

@@ -31,7 +31,7 @@ final class Evictor: StorePart {
   private static let mostMisses = 8
 
   /// Evicts entries until `byteCount` bytes of records are dead or `count` entries are removed, whichever comes first.
-  /// Expired entries go before all others. Returns the number of entries removed; 0 if nothing is left to evict.
+  /// Expired entries go before all others. Returns the number of entries removed; 0 if nothing can be evicted now.
   func evict(
     byteCount: Int, count: Int = .max, _ upkeep: borrowing UpkeepLock.Held
   ) throws(StoreError) -> Int {
@@ -166,7 +166,7 @@ final class Evictor: StorePart {
     try evict(victims, closing: false, at: placeIfFound) { () throws(StoreError) in try checkpointer.makeLogRoom() }
   }
 
-  /// The same for a thread that holds the upkeep lock, also while the store is being closed.
+  /// Evicts entries as above, for a thread that holds the upkeep lock, also while the store is being closed.
   func evict(_ victims: [Victim], _ upkeep: borrowing UpkeepLock.Held) throws(StoreError) -> Int {
     try evict(victims, closing: true, at: placeIfFound) { () throws(StoreError) in
       try checkpointer.writeCheckpoint(upkeep)

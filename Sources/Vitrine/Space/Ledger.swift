@@ -29,10 +29,9 @@ struct Ledger {
     self.account = account
   }
 
-  /// Bytes that a part takes.
   subscript(part: Part) -> Int { byteCounts[part.rawValue] }
 
-  /// Enters bytes that a part takes from now on; a negative count takes bytes back.
+  /// Enters bytes that a part takes from now on; a negative count frees bytes.
   mutating func add(_ byteCount: Int, to part: Part) { byteCounts[part.rawValue] += byteCount }
 
   mutating func set(budget: Int, logReserve: Int? = nil) {
@@ -53,8 +52,8 @@ struct Ledger {
   /// Bytes of the files other than segments, as they are now.
   var present: Int { self[.rootFiles] + self[.folders] + self[.log] + self[.checkpoints] + Ledger.headroom }
 
-  /// The smallest budget of this store. Its log and checkpoint files count as they are, so a store that has grown
-  /// has first to release room to get to the smallest budget.
+  /// The smallest budget of this store. Its log and checkpoint files count as they are, so a store that has grown must
+  /// first shrink its files to reach that.
   var leastBudget: Int {
     max(CacheFormat.smallestBudget, present + Sizing.mostOpenSegments * CacheFormat.smallestSegment)
   }
@@ -78,7 +77,7 @@ struct Ledger {
 enum Sizing {
   /// Four segments that take records, one spare for the next, one for copies.
   static let mostOpenSegments = 6
-  /// The same for a policy that takes space back by segments: six take records.
+  /// ``mostOpenSegments`` for a policy that reclaims space by segments: six take records.
   static let mostOpenSegmentsIfCleaned = 8
 
   /// Bytes of a segment: about a two-hundredth of the budget, since open segments and spares hold few live bytes.

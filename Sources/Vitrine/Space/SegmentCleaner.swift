@@ -24,7 +24,7 @@ final class SegmentCleaner: StorePart {
 
   struct Step {
     var removedCount = 0
-    /// False if no segment has changed: then another step would find the same.
+    /// Whether a segment has changed. Otherwise another step would find the same.
     var hasProgressed = false
   }
 
@@ -99,7 +99,7 @@ final class SegmentCleaner: StorePart {
     var drops = plan.drops.map { items[$0] }
     var copies: [Item] = []
     for index in plan.copies {
-      // A sparse victim gives back more than its copies take.
+      // A sparse victim frees more than its copies take.
       if victim.isSparse || upkeep.state.copyBudget.take(items[index].byteCount) {
         copies.append(items[index])
       } else {

@@ -17,10 +17,8 @@ struct WritableSegments {
     return nextRecord
   }
 
-  /// The open segment of a stream.
   subscript(stream: StreamKind) -> Segment? { open[Int(stream.rawValue)] }
 
-  /// The open segments of all streams.
   var allOpen: [Segment] { open.compactMap { $0 } }
   var hasOpen: Bool { open.contains { $0 != nil } }
 
@@ -50,8 +48,8 @@ extension CommitState {
     writable.spares.first { index.segments[$0].byteCount >= byteCount }
   }
 
-  /// Bytes of copies that find room in the open segment of a stream, or in a spare. Only one room is counted, since the
-  /// record that does not fit at the end of the first may divide them in any way.
+  /// Bytes of copies that find room in the open segment of a stream, or in a spare. Counts the larger of the two,
+  /// because a record cannot span both.
   func roomForCopies(_ stream: StreamKind) -> Int {
     let spare = writable.spares.map { index.segments[$0].byteCount - SegmentHeader.byteCount }.max() ?? 0
     return max(spare, writable[stream].map { index.segments[$0].byteCount - index.segments[$0].fill.tail } ?? 0)
@@ -64,8 +62,8 @@ extension CommitState {
     return writable.spares.filter { index.segments[$0].byteCount == ordinary }
   }
 
-  /// A spare that can be opened for a record of at most `byteCount` bytes in a segment of its own. The last spare of
-  /// the ordinary size is kept for copies. Spares made before segments grew go first.
+  /// A spare to open for a record of `byteCount` bytes, at most the ordinary segment size. The last spare of the
+  /// ordinary size is kept for copies. Spares made before segments grew go first.
   func openableSpare(ofAtLeast byteCount: Int) -> Segment? {
     let ordinary = segmentByteCount
     let small = writable.spares.first {

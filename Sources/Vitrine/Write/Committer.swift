@@ -363,6 +363,6 @@ struct Committed {
   let sequence: UInt64
   /// Number of keys that were in the index and are removed.
   let removedCount: Int
-  /// True if no record in some sealed segment is live any more, so upkeep can reclaim its space.
+  /// Whether a sealed segment has no live record now, so upkeep can reclaim it.
   let emptiesSegment: Bool
 }

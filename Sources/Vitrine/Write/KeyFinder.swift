@@ -8,7 +8,7 @@ final class KeyFinder: StorePart {
     self.checker = checker
   }
 
-  /// Returns the present source of the original that the operation's put follows.
+  /// Returns the source of the stored original of the operation's URL.
   func sourceOfOriginal(
     _ operation: PendingOperation, _ held: borrowing CommitLock.Held
   ) -> Source? {

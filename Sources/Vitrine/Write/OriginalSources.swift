@@ -80,7 +80,7 @@ final class OriginalSources: StorePart {
       && operations.indices.contains { index in
         isOriginalsPut(operations[index]) && catalog.keys.lastChange(operations[index].key.hash) != nil
           && !isRight(crowds[index], operations[index].key.hash)
-          // The same original again makes no entry outdated.
+          // A put of the same original makes no entry outdated.
           && keyFinder.sourceOfOriginal(operations[index], held) != Source(operations[index].digest)
       }
   }

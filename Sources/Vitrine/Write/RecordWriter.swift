@@ -14,7 +14,7 @@ final class RecordWriter: StorePart {
   func write(
     _ head: UnsafeRawBufferPointer, _ payload: UnsafeRawBufferPointer, to reservation: Reservation, awaitsSync: Bool
   ) throws(StoreError) {
-    // Not through the mapping if a sync of the frame follows: beside such a sync, bringing in pages is slow.
+    // If a sync follows, write with a call: populating pages during a sync is slow.
     let window = awaitsSync ? nil : reservation.window
     if !(window?.store(head, payload, at: reservation.offset) ?? false) {
       do throws(SystemError) {

@@ -24,7 +24,7 @@ final class RoomWaiter: @unchecked Sendable {
   }
 
   let byteCount: Int
-  /// Nil for a placement.
+  /// The body that waits; nil for a placement.
   let body: UnfinishedBody?
   /// The thread that sleeps, and so cannot end anything itself; nil for a task.
   let thread: ThreadContext.Token?

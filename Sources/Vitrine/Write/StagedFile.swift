@@ -46,6 +46,6 @@ struct StagedRoom {
   var allocatedByteCount = 0
   /// Bytes of entries that were evicted for the file.
   var evictedByteCount = 0
-  /// True if the file is a segment by now, and is retired like any segment.
+  /// Whether the file is a segment by now, and is retired like any segment.
   var isNamed = false
 }

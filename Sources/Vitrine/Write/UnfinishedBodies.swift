@@ -5,7 +5,7 @@ struct UnfinishedBodies {
     var receivedByteCount = 0
     /// The file in which the body grows if its length is not known.
     var staged: StagedRoom?
-    /// True if the key was removed after the body had begun, so the body must not be committed.
+    /// Whether the key was removed after the body had begun. If so, the body must not be committed.
     var isAborted = false
   }
 
@@ -43,7 +43,6 @@ struct UnfinishedBodies {
 
   func isAborted(_ body: UnfinishedBody) -> Bool { entries[body.number]?.isAborted ?? false }
 
-  /// Notes how many bytes of a body have come.
   mutating func note(received byteCount: Int, of body: UnfinishedBody) {
     entries[body.number]?.receivedByteCount = byteCount
   }

@@ -78,7 +78,7 @@ public enum LoadError: Error, Sendable, Hashable {
   case status(Int)
   /// The body is larger than the limit in bytes, by its header or by the received bytes.
   case tooLarge(limit: Int)
-  /// The same request failed recently and was not repeated. `isTransient` tells whether a later attempt may succeed.
+  /// An equal request failed recently and was not repeated. `isTransient` tells whether a later attempt may succeed.
   case failedBefore(String, isTransient: Bool = false)
   /// The picture is not stored, and the request forbids the network.
   case notCached

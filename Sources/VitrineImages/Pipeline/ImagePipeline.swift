@@ -105,8 +105,8 @@ public final class ImagePipeline: Sendable {
   /// the configured pause after the last request or after this call, so that requests made at the same moment run
   /// first.
   ///
-  /// The same key and style counts once; it is loaded into memory if one of its requests asks for that. Failures are
-  /// not reported here: a later request meets them. At most 10,000 requests wait. One call keeps its first ones.
+  /// Requests of one key and style count once; the picture is loaded into memory if one of them asks for that. Failures
+  /// are not reported here: a later request meets them. At most 10,000 requests wait. One call keeps its first ones.
   /// Across calls the oldest ones are dropped, since an app that scrolls has passed them.
   public func startPreheating(_ requests: [ImageRequest], into destination: PreheatDestination = .memory) {
     preheater.start(requests, into: destination)

@@ -9,7 +9,7 @@ struct WaitingLines {
   struct Waiter {
     var priority: Priority
     let claim: LimitedQueue.Claim
-    /// Nil while the waiter is announced but not suspended.
+    /// The suspended task; nil while the waiter is announced but not suspended.
     var continuation: Continuation?
   }
 

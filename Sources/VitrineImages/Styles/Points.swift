@@ -2,7 +2,8 @@
 public struct Points: Sendable, Hashable, Comparable {
   let thousandths: Int
 
-  /// Creates a length, rounded to a thousandth. A value that is not finite becomes -1, which no style accepts.
+  /// Creates a length, rounded to a thousandth of a point. A finite value beyond the range of `Int` thousandths becomes
+  /// the nearest end of the range. A value whose thousandths are not finite becomes -0.001, which no style accepts.
   public init(_ value: Double) {
     let scaled = (value * 1000).rounded()
     thousandths = scaled.isFinite ? Int(exactly: scaled) ?? (scaled < 0 ? .min : .max) : -1

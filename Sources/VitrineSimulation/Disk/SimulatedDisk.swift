@@ -14,7 +14,7 @@ package final class SimulatedDisk: FileSystem {
     package var capacityByteCount = 16 << 30
     /// Address space for each file that is mapped; such a file cannot grow past it.
     package var mappingByteCount = 64 << 20
-    /// False for a file system that writes every block to a new place: allocating then sets the length only.
+    /// Whether allocation provides blocks. A file system that writes every block to a new place sets the length only.
     package var promisesAllocation = true
     /// Whether disks reuse the address space of files, which is faster: see ``FileMemory``.
     package var reusesMemory = false

@@ -10,7 +10,7 @@ import Vitrine
 public struct CrashExplorer: Sendable {
   /// Each workload gets an equal share of states and faults.
   public var workloads: [CrashWorkload]
-  /// The same seed gives the same rounds.
+  /// The seed of all random choices. Equal seeds give equal rounds.
   public var seed: UInt64
   /// The number of distinct durable images to inspect, over all workloads. Disks that differ only in written bytes
   /// count as one.

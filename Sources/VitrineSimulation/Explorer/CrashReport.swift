@@ -13,10 +13,9 @@ public struct CrashReport: Sendable {
     public var states = 0
     /// Inspections: an image is inspected again if something else is expected of it.
     public var looks = 0
-    /// Moments of its first round, each after an operation of the disk, and the number of moments at which it was
-    /// cut off in all possible ways.
+    /// The number of moments of its first round. Each follows an operation of the disk.
     public var moments = 0
-    /// Moments of the first round that were cut off in all ways.
+    /// The number of these moments at which the power was lost in all possible ways.
     public var momentsCut = 0
     /// Faults that struck.
     public var faults = 0
@@ -24,9 +23,9 @@ public struct CrashReport: Sendable {
     public var calls = 0
     /// The number of these calls that failed, each in a separate run.
     public var callsStruck = 0
-    /// The number of ways in which all these calls can fail, and the number of ways that were tried.
+    /// The number of ways in which these calls can fail, over all calls.
     public var ways = 0
-    /// Ways of going wrong that were tried.
+    /// The number of these ways that were tried.
     public var waysTried = 0
     /// Whether its disk fails by its own plan, and no other faults are injected.
     public var hasOwnFaults = false
@@ -69,9 +68,9 @@ public struct CrashReport: Sendable {
   public var violations: [CrashViolation] = []
   /// The time so far.
   public var seconds = 0.0
-  /// The requested numbers.
+  /// The requested number of states.
   public var statesWanted: Int
-  /// The number of faults that was aimed at.
+  /// The requested number of faults.
   public var faultsWanted: Int
 
   /// Over all workloads.

@@ -5,7 +5,7 @@ struct CrashRound {
   let workload: CrashWorkload
   let round: Int
   let seed: UInt64
-  /// Nil if only one state is inspected.
+  /// The counts of the exploration; nil if only one state is inspected.
   let board: ExplorationBoard?
   /// Called with the place before each inspection.
   var enter: (CrashPlace) -> Void = { _ in }

@@ -6,7 +6,7 @@ struct FaultRound {
   let workload: CrashWorkload
   let round: Int
   let seed: UInt64
-  /// Nil if only one run is inspected.
+  /// The counts of the exploration; nil if only one run is inspected.
   let board: ExplorationBoard?
   /// Called with the place before each inspection.
   var enter: (CrashPlace) -> Void = { _ in }
@@ -79,7 +79,7 @@ struct FaultRound {
     return (wrong, outcome.story)
   }
 
-  /// Nil if one of them did not strike.
+  /// Returns the outcome of a run with these faults; nil if one of them did not strike.
   private func outcome(
     _ misfortunes: [Misfortune], _ promisesAllocation: Bool
   ) -> (wrong: String?, story: [String])? {

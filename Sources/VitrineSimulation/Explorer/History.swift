@@ -27,7 +27,7 @@ package final class History {
     let began: Int
     /// The time at its beginning, and how often the wall clock had been set by then.
     let clock: (wall: Int64, stepCount: Int)
-    /// Nil if it failed or never ended.
+    /// When it was acknowledged; nil if it failed or never ended.
     var acknowledged: Int?
     /// The store evicted the entries itself, to make room.
     var isEviction = false

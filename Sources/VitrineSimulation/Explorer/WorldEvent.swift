@@ -5,7 +5,7 @@ struct WorldEvent: CustomStringConvertible {
   enum Kind: String, CaseIterable {
     /// Another program takes all room, and keeps it.
     case filled
-    /// The same, but it frees the room some calls later.
+    /// Another program fills the disk, and frees the room some calls later.
     case crowded
     /// The file system refuses every change from then on.
     case frozen

@@ -30,7 +30,7 @@ struct DirectoryHistory: Sendable {
     unsynced.append(change)
   }
 
-  /// Returns the numbers without a name.
+  /// Makes all changes durable. Returns the inodes that lost their last name.
   mutating func sync() -> Set<Int> {
     guard !unsynced.isEmpty else { return [] }
     let former = Set(durable.values).union(unsynced.map(\.inode))

@@ -140,8 +140,8 @@ package struct UnsyncedChange: Sendable, Equatable {
   package let index: Int
   /// The number of the file, or of the folder that has the entry.
   package let inode: Int
-  /// True for a change of a folder's entries.
+  /// Whether it changes a folder's entries.
   package let isName: Bool
-  /// True for bytes that may arrive in part.
+  /// Whether its bytes may arrive in part.
   package let canTear: Bool
 }

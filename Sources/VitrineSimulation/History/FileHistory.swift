@@ -6,7 +6,7 @@ struct FileHistory: Sendable {
   private(set) var live = FileContent()
   /// Changes since the last sync that succeeded, oldest first.
   private(set) var unsynced: [ContentChange] = []
-  /// True while ``live`` shows bytes that no later sync will write, because their sync failed.
+  /// Whether ``live`` shows bytes that no later sync will write, because their sync failed.
   private var hasLostPages = false
 
   /// One change of content, in the three parts that a loss of power may keep or lose separately.
@@ -17,12 +17,12 @@ struct FileHistory: Sendable {
     var isStore = false
     /// The new length, if the change altered it.
     var length: Int?
-    /// True if the change dropped the bytes past the new length.
+    /// Whether the change dropped the bytes past the new length.
     var cuts = false
     var allocation: Range<Int>?
 
     var range: Range<Int> { offset..<offset + bytes.count }
-    /// False if it reaches the disk whole or not at all.
+    /// Whether a part of it may reach the disk.
     var canTear: Bool {
       let grain = isStore ? Grain.word : Grain.sector
       return bytes.count > 0 && range.lowerBound / grain != (range.upperBound - 1) / grain

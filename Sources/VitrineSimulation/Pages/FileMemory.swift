@@ -10,8 +10,8 @@ import Vitrine
 
 /// Address space for one mapped file. It takes memory only where it is touched.
 ///
-/// An explorer makes and drops thousands of disks a second, and unmapping stops all threads for a moment: so it
-/// reuses regions. Only for programs that store only inside the file, and on one thread.
+/// An explorer makes and drops thousands of disks a second, and unmapping stalls all threads, so regions are reused.
+/// Use it on one thread, and store only inside the file.
 ///
 /// Invariant: `start` stays valid for `byteCount` bytes until the last reference is released; the file and each of
 /// its mappings hold one, so a mapping outlives the file's name and handle. Behind `extent` a reused region holds
@@ -28,7 +28,7 @@ final class FileMemory: @unchecked Sendable {
   /// Zeroing more costs more than new pages do.
   private static let largestKeptExtent = 1 << 20
 
-  /// Nil if the address space is used up.
+  /// Reserves the region. Returns nil if the address space is used up.
   init?(byteCount: Int, isReused: Bool) {
     self.byteCount = byteCount
     self.isReused = isReused

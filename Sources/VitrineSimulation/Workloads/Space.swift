@@ -15,7 +15,7 @@ extension CrashWorkload {
   }
 
   static let cleaning = CrashWorkload(
-    "cleaning", summary: "puts into a full store that takes its space back by segments",
+    "cleaning", summary: "puts into a full store that reclaims space by segments",
     options: StoreOptions(byteBudget: 2 << 20, segmentByteCount: 96 << 10, policy: .s3fifo)
   ) { store, numbers in
     for number in 0..<90 {

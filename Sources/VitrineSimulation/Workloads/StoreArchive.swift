@@ -17,7 +17,7 @@ package struct StoreArchive {
     return archive
   }()
 
-  /// Nil if the bytes are no archive.
+  /// Reads an archive. Returns nil if the bytes are none.
   package init?(bytes: [UInt8]) {
     let byteCount = ZSTD_getFrameContentSize(bytes, bytes.count)
     guard byteCount <= 1 << 30 else { return nil }

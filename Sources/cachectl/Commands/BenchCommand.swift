@@ -3,7 +3,7 @@ import Vitrine
 
 enum BenchCommand: Command {
   private static let entries = Option(
-    "entries", value: "N", "measure the cost of N entries instead: memory, and opening")
+    "entries", value: "N", "measure memory and opening time of N entries instead")
   static let specification = CommandSpecification(
     name: "bench", summary: "measure a temporary store beside the bare disk",
     positionals: [.optional("STORE")],
@@ -12,8 +12,8 @@ enum BenchCommand: Command {
       "The temporary store is made at STORE, which must not exist, or in TMPDIR or /var/tmp. It takes up to 2 GiB "
         + "there and is removed afterwards, also on ^C. Choose the disk to measure.",
       "Each put is compared with bare appends (pwrite) of the same bytes, for synced puts with fdatasync, by as many "
-        + "threads. Rounds of both alternate, and medians are shown. A cost below 1 x is less time than the bare disk "
-        + "takes. A debug build refuses to measure.",
+        + "threads. Rounds of both alternate, and medians are shown. Below 1 x, the store is faster than the bare "
+        + "disk. A debug build refuses to measure.",
     ],
     examples: [
       .init("cachectl bench", "how fast is this machine?"),
@@ -33,7 +33,7 @@ enum BenchCommand: Command {
     defer { folder.remove() }
     let progress = Progress("bench")
     if let count = try arguments.count(entries) {
-      guard count > 0 else { throw arguments.fail("--entries wants at least 1") }
+      guard count > 0 else { throw arguments.fail("--entries must be at least 1") }
       let report = try ScaleBenchmark(folder: folder.path, entryCount: count) { progress.show($0) }.run()
       progress.clear()
       try output.write(arguments.has(.json) ? report.json.line : report.text)

@@ -30,7 +30,7 @@ enum CrashTestCommand: Command {
       "Workloads: \(CrashWorkload.all.map { "\($0.name) (\($0.summary))" }.joined(separator: "; ")).",
       "In each workload's first round, power is lost at every moment in all ways, and every call to the disk fails, "
         + "first in one way, then in the others, up to the workload's share of states and faults. The table shows the "
-        + "numbers of moments cut, calls struck and ways tried, each of its total.",
+        + "numbers of crash points, failed calls and failure modes, each of its total.",
       "With --json: seed, seconds, states_distinct, looks, double_crashes, recoveries, recoveries_left_out, faults, "
         + "fault_pairs, calls, calls_struck, moments, moments_cut, ways, ways_tried, rounds_left_out, "
         + "not_reached and untouched (lists of lines), violations (a number), found (a list of place, "

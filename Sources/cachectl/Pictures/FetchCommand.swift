@@ -56,7 +56,7 @@
     static func run(_ arguments: Arguments, _ output: Output) throws -> ExitStatus {
       let file = try PictureFile(self.output, arguments)
       let requests = try requests(arguments)
-      if file != nil, requests.count != 1 { throw arguments.fail("--output wants one URL and one style") }
+      if file != nil, requests.count != 1 { throw arguments.fail("--output needs one URL and one style") }
       var configuration = ImagePipeline.Configuration(
         loader: URLSessionLoader(timeoutSeconds: Double(try seconds(arguments))))
       configuration.keeps = try arguments.choice(keep, of: Keeping.byName) ?? .automatic
@@ -108,7 +108,7 @@
       let policy = try arguments.choice(.cache, of: ImageRequest.CachePolicy.byName) ?? .use
       let key = try arguments.value(key).map { try arguments.text($0, "--key") }
       let urls = try urls(arguments)
-      if key != nil, urls.count != 1 { throw arguments.fail("--key wants one URL") }
+      if key != nil, urls.count != 1 { throw arguments.fail("--key needs one URL") }
       return urls.flatMap { url in
         styles.map { ImageRequest(url, key: key, style: $0, headers: headers, cachePolicy: policy) }
       }
@@ -131,7 +131,7 @@
 
     private static func seconds(_ arguments: Arguments) throws -> Int {
       let seconds = try arguments.count(timeout) ?? 30
-      guard (1...86_400).contains(seconds) else { throw arguments.fail("--timeout wants 1 to 86400") }
+      guard (1...86_400).contains(seconds) else { throw arguments.fail("--timeout must be 1 to 86400") }
       return seconds
     }
 

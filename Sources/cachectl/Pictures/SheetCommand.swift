@@ -45,9 +45,9 @@
       let style = try arguments.style(.style)
       let prefix = arguments.value(.prefix) ?? []
       let most = try arguments.count(limit) ?? 200
-      guard most > 0 else { throw arguments.fail("--limit wants at least 1") }
+      guard most > 0 else { throw arguments.fail("--limit must be at least 1") }
       let side = try arguments.count(side) ?? 176
-      guard (64...1024).contains(side) else { throw arguments.fail("--size wants 64 to 1024") }
+      guard (64...1024).contains(side) else { throw arguments.fail("--size must be 64 to 1024") }
 
       return try Stores.read(arguments) { store in
         // Digest notes of originals that are not stored are not pictures.

@@ -2,7 +2,7 @@
 struct ReplayResults {
   let traceName: String
   let seed: UInt64
-  /// Nil if the budget was given in bytes, because then the objects need not be counted.
+  /// The sums of the trace; nil if the budget was given in bytes, because then the objects need not be counted.
   let totals: TraceTotals?
   let isComparison: Bool
   var replays: [ReplayReport] = []

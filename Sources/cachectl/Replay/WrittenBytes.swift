@@ -10,7 +10,7 @@ struct WrittenBytes: Equatable {
   let written: Int
   let cancelled: Int
 
-  /// Nil if the system does not count.
+  /// Returns the present counts; nil if the system does not count.
   static func now() -> WrittenBytes? {
     guard let file = try? Descriptor.open(Array("/proc/self/io".utf8), O_RDONLY),
       let text = try? file.readAll(limit: 1 << 16)

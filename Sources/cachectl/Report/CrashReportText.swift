@@ -7,7 +7,8 @@ enum CrashReportText {
     var text = "seed \(report.seed), \(Quantity.duration(seconds: Int(report.seconds.rounded())))\n\n"
     var table = Table([.left] + [Table.Alignment](repeating: .right, count: 10))
     table.add([
-      "workload", "rounds", "states", "looks", "moments cut", "of", "faults", "calls struck", "of", "ways tried", "of",
+      "workload", "rounds", "states", "inspections", "crash points", "of", "faults", "failed calls", "of",
+      "failure modes", "of",
     ])
     func add(_ name: String, _ counts: Int...) { table.add([name] + counts.map(Quantity.count)) }
     for workload in report.workloads {
@@ -33,10 +34,10 @@ enum CrashReportText {
     kinds.add(["two in one run", Quantity.count(report.faultPairs)])
     text += "\n" + kinds.text(indentation: "  ") + "\n"
     text += "distinct states   \(Quantity.count(report.states))\n"
-    text += "inspections       \(Quantity.count(report.looks)), by image and promises\n"
+    text += "inspections       \(Quantity.count(report.looks)) (distinct image and contract)\n"
     text += "double crashes    \(Quantity.count(report.doubleCrashes))\n"
-    text += "recoveries cut    \(Quantity.count(report.recoveries)), each after every operation; "
-    text += "\(Quantity.count(report.recoveriesLeftOut)) left out\n"
+    text += "recoveries        \(Quantity.count(report.recoveries)) interrupted, at each operation; "
+    text += "\(Quantity.count(report.recoveriesLeftOut)) skipped\n"
     text += "faults injected   \(Quantity.count(report.faults))\n"
     if report.roundsLeftOut > 0 {
       text += "rounds left out   \(Quantity.count(report.roundsLeftOut)), with threads in an unknown order\n"

@@ -95,7 +95,7 @@ struct FileIdentity: Equatable {
     node = status.st_ino
   }
 
-  /// Nil if there is no file at the path.
+  /// Returns nil if there is no file at the path.
   init?(path: String) {
     var status = stat()
     guard stat(path, &status) == 0 else { return nil }

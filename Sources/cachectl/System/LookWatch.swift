@@ -90,7 +90,7 @@ private enum Traps {
       var action = sigaction()
       action.__sigaction_handler.sa_handler = { number in
         if let lines = Traps.lines { for thread in 0..<lines.count { lines.tell(thread) } }
-        // The same signal recurs when this returns, and ends the process as usual.
+        // The signal recurs when this returns, and ends the process as usual.
         sigaction(number, Traps.former + Int(number), nil)
       }
       sigaction(number, &action, former + Int(number))

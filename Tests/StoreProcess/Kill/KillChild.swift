@@ -7,7 +7,7 @@ final class KillChild {
   private var unread: [UInt8] = []
   private var hasEnded = false
 
-  /// Nil if it cannot be started.
+  /// Starts the process. Returns nil if it cannot be started.
   init?(_ plan: KillWriter.Plan) {
     var ends: [CInt] = [0, 0]
     guard pipe(&ends) == 0 else { return nil }

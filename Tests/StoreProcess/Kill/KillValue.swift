@@ -70,7 +70,8 @@ struct KillValue: Hashable {
     return found(store, key, &made)
   }
 
-  /// The same for many inspections of the same keys: `made` caches their expected values, which are slow to make.
+  /// Finds the value of a key in many inspections of the same keys: `made` caches their expected values, which are slow
+  /// to make.
   static func found(
     _ store: CacheStore, _ key: Int, _ made: inout [Int: MadeValue]
   ) -> Result<KillValue?, KillViolation> {

@@ -143,7 +143,7 @@ import Vitrine
     pass(60)
     age.withLock { $0 = 1000 }
     #expect(try await pipeline.image(for: request).origin == .styled)
-    // The same bytes again, fresh for a shorter time.
+    // The bytes come again, fresh for a shorter time.
     age.withLock { $0 = 5 }
     request.cachePolicy = .reload
     #expect(try await pipeline.image(for: request).origin == .network)

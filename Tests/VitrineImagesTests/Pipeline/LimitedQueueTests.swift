@@ -135,7 +135,7 @@ import Testing
     try await until { queue.runningCount == 2 }
     try #require(queue.waitingCount == 0)
     let held = try await second.value
-    // The same holds for a place that another interest takes over.
+    // A place that another interest takes over delays no request either.
     let third = Task { try await queue.run(Interest(.high)) { true } }
     try await until { queue.begunWaitingCount == 1 }
     held.follow(Interest(.preheating))

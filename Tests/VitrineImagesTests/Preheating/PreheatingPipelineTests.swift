@@ -254,7 +254,7 @@ import Vitrine
 
   // MARK: All at once
 
-  /// With the narrowest limits, and with all operations that can wait for each other, no request waits for ever.
+  /// With the narrowest limits, and with all operations that can wait for each other, no request waits forever.
   @Test(.timeLimit(.minutes(60)), arguments: [1, 2, 3] as [UInt64])
   func everyRequestIsAnsweredWithTheNarrowestLimits(seed: UInt64) async throws {
     let urls = (0..<8).map { "\($0)" }

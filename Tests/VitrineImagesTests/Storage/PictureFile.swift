@@ -6,7 +6,7 @@ import VitrineImages
 struct PictureFile {
   private struct Head: Codable {
     var key: Data
-    /// Nil for an original.
+    /// The style's name; nil for an original.
     var style: String?
     /// The digest of this original, or of the original that this style was made from.
     var digest: String
@@ -48,7 +48,7 @@ struct PictureFile {
     }
   }
 
-  /// Nil if the file is missing or damaged.
+  /// Reads a file. Returns nil if it is missing or damaged.
   init?(contentsOf url: URL) {
     guard let data = try? Data(contentsOf: url), data.count >= 8 else { return nil }
     let length = data.prefix(8).reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
@@ -67,7 +67,7 @@ struct PictureFile {
     }
   }
 
-  /// Nil if the layout is invalid or does not match the bytes, or if memory is short.
+  /// The styled picture; nil if the layout is invalid or does not match the bytes, or if memory is short.
   var styled: StoredStyled? {
     let layout = head.layout.flatMap { layout in
       PixelFormat(rawValue: layout.format).flatMap {

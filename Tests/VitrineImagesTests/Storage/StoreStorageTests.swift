@@ -78,7 +78,7 @@ import Vitrine
       }
       try await come(PipelineBench.jpeg, first, isKeptBefore)
       _ = try await storage.saveStyled([pixels], madeFrom: first, for: key)
-      // The same original again changes nothing, whether it is kept or not.
+      // Another put of the same original changes nothing, whether it is kept or not.
       try await come(PipelineBench.jpeg, first, isKeptBefore)
       try await come(PipelineBench.jpeg, first, isKeptAfter)
       #expect(try await storage.styled(square, for: key) != nil)

@@ -4,7 +4,7 @@ import Testing
 @testable import Vitrine
 
 @Suite struct ThreadContextTests {
-  /// Bytes that a thread keeps for heads, contexts and the decompressed values of two levels.
+  /// The most bytes that a thread may keep.
   private static let mostKept = 16 << 20
 
   private func onNewThread<R: Sendable>(_ body: @escaping @Sendable () throws -> R) throws -> R {
@@ -26,7 +26,7 @@ import Testing
     return bytes
   }
 
-  @Test(arguments: [1, 19]) func threadKeepsLittleOfALargePut(_ level: Int) throws {
+  @Test(arguments: [1, 19]) func threadKeepsAtMost16MiBAfterALargePut(_ level: Int) throws {
     let folder = try TemporaryFolder()
     let byteCount = level == 1 ? 24 << 20 : 2 << 20
     let store = try TestWorld().open(
@@ -64,7 +64,7 @@ import Testing
     #expect(kept <= Self.mostKept)
   }
 
-  @Test func deepBorrowsKeepTwoLevels() throws {
+  @Test func nestedValuesKeepTwoBuffers() throws {
     let kept = try onNewThread {
       let context = ThreadContext.current
       for _ in 0..<12 { _ = context.value(byteCount: 3 << 20) { _ in true } }

@@ -69,7 +69,7 @@ import Testing
       isReading.wait()
     }
 
-    func letGo() {
+    func release() {
       mayGoOn.signal()
       hasEnded.wait()
     }
@@ -93,7 +93,7 @@ import Testing
     try store.close()
     // After the close, the check changes nothing, even if it finds damage.
     let closed = disk.image
-    held.letGo()
+    held.release()
     #expect(disk.image == closed)
 
     let world = TestWorld(fileSystem: MemoryDisk(closed), seed: 3)
@@ -127,7 +127,7 @@ import Testing
     try store.probe.retireDeadSegments()
     #expect(store.probe.unchecked.count < before)
     for number in 0..<4 { try store.put(noise(90_000, UInt64(20 + number)), for: "new\(number)") }
-    held.letGo()
+    held.release()
     #expect(store.probe.unchecked.isEmpty && store.count == 4)
     for number in 0..<4 { #expect(store["new\(number)"] == noise(90_000, UInt64(20 + number))) }
     try store.close()

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Vitrine
 
-/// A store with the policy `s3fifo` takes its space back by segments, and keeps the entries that are used.
+/// A store with the policy `s3fifo` reclaims space by segments, and keeps the entries that are used.
 @Suite struct SegmentedEvictionTests {
   let disk = MemoryDisk()
   let world: TestWorld

@@ -78,7 +78,7 @@ import Testing
     }
   }
 
-  /// The same bytes, split elsewhere, are another key.
+  /// Bytes of a key that are split elsewhere are another key.
   @Test func glanceSeparatesURLAndStyle() {
     let record = GoldenRecord.make()
     let both = record.url + record.style
@@ -129,7 +129,7 @@ import Testing
     let long = [UInt8](repeating: 0x61, count: 60_000)
     #expect(!glance(set(60_000, 4, at: 80), url: long))
     #expect(!glance(set(255, 2, at: 92), style: [UInt8](repeating: 0x61, count: 255)))
-    // The same bytes, split at another place, are another key's.
+    // Bytes of a key that are split elsewhere are another key.
     let joined = record.url + record.style
     #expect(!glance({ _ in }, url: Array(joined.prefix(record.url.count + 1)), style: Array(record.style.dropFirst())))
   }

@@ -11,7 +11,7 @@ struct GoldenEntry {
   }
 
   var key: CacheKey
-  /// False if the store must have no value.
+  /// Whether the store must have a value.
   var isThere = true
   var rule = Rule.none
   var count = 0
@@ -82,7 +82,7 @@ extension GoldenEntry {
     return words.joined(separator: " ")
   }
 
-  /// Nil for an invalid line.
+  /// Returns nil for an invalid line.
   init?(line: Substring) {
     let words = line.split(separator: " ").map(String.init)
     guard words.count >= 3, ["has", "gone"].contains(words[0]), let style = Style(words[2]) else { return nil }

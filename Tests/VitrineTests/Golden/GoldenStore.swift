@@ -10,7 +10,7 @@ struct GoldenStore: CustomTestStringConvertible {
     case clean
     /// Left after two deaths, with changes in the log that no checkpoint covers.
     case killed
-    /// The same after a loss of power: only the log has a synced value.
+    /// The store after a loss of power: only the log has a synced value.
     case torn
     /// The killed one with both checkpoints damaged: only removed keys may return.
     case rebuilt

@@ -22,7 +22,7 @@ import Testing
     let index: LoadedIndex
     var pending: [Change] = []
     var entries: [KeyHash: Entry] = [:]
-    /// One for each content: the choice between two equal ones is not the index's concern.
+    /// One for each content. The index may choose between equal payloads.
     var payloads: [ContentHash: Payload] = [:]
     private var next = (slot: 0, offset: 4096)
     private var contentNumber: UInt64 = 0
@@ -73,7 +73,7 @@ import Testing
       }
     }
 
-    private func letGo(_ entry: Entry) {
+    private func release(_ entry: Entry) {
       payloads[entry.content]?.count -= 1
       if payloads[entry.content]?.count == 0 { payloads[entry.content] = nil }
     }
@@ -108,14 +108,14 @@ import Testing
           Change.Put(
             hash: key, location: location, headUnits: units, payloadUnits: payloadUnits, logicalByteCount: byteCount,
             content: content, contentLocation: contentLocation, displaced: gone)))
-      if let old { letGo(old) }
+      if let old { release(old) }
       entries[key] = Entry(location: location, units: units, content: content, byteCount: byteCount)
     }
 
     private func remove(_ key: KeyHash) {
       guard let entry = entries.removeValue(forKey: key), let gone = displaced(entry) else { return }
       make(.remove(key, gone))
-      letGo(entry)
+      release(entry)
     }
 
     /// Copies a record with its key, with a payload that other keys use, or with both.

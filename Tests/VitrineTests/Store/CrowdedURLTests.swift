@@ -34,7 +34,7 @@ private func style(_ number: Int) -> Style { Style("w\(number)")! }
     for number in stride(from: 0, to: count, by: 37) {
       #expect(store.bytes("a", style: style(number)) == Array("\(number)".utf8))
     }
-    // The same original again removes nothing.
+    // Another put of the same original removes nothing.
     try store.put([1], for: "a")
     #expect(try styles(store).count == count + 1 && store.statistics().evictedCount == 0)
     try store.put([2], for: "a")

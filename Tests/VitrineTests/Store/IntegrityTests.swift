@@ -237,7 +237,7 @@ import Testing
     store.abandon()
   }
 
-  /// The same with a damaged payload, which only the keys that share it use.
+  /// The payload is damaged, and only the keys that share it use it.
   @Test func verifyNamesASharerOfADamagedPayloadBehindAForeignRecord() throws {
     let store = try spoiled("plain", .firstRead)
     let (zstd, plain) = (try entry("zstd", store), try entry("plain", store))

@@ -264,7 +264,7 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
     #expect(storeError { try reader.refresh() } == .storeRemoved)
     #expect(reader["a"] == [1])
     try other.close()
-    // The same folder, emptied and filled again.
+    // The folder is emptied and filled again.
     let follower = try world.openReadOnly(folder.store)
     for name in try FileManager.default.contentsOfDirectory(atPath: folder.store) {
       try Files.remove("\(folder.store)/\(name)")

@@ -12,7 +12,7 @@ struct ListRun {
     /// screen.
     var readyRows = 0
     var firstScreenMisses = 0
-    /// The same for every appearance of a row.
+    /// Counts of all appearances of rows.
     var appearances = 0
     var readyAppearances = 0
     var mappedAppearances = 0

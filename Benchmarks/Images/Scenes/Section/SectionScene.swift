@@ -39,7 +39,7 @@ struct SectionScene: Scene {
     /// The share of CPU time that later openings from the store save against files, both without the cost of
     /// measuring.
     var savedShare: Double
-    /// The same, including the opening and closing of the store.
+    /// The saved share, including the opening and closing of the store.
     var savedShareWhenOpenedAnew: Double
   }
 

@@ -3,7 +3,7 @@ import Foundation
 import Vitrine
 import VitrineImages
 
-/// The same pictures in a store and as JPEG files of the right size, and the cost of showing either.
+/// Pictures in a store and as JPEG files of the right size, and the cost of showing either.
 struct ShowSamples {
   let count: Int
   private let folder: URL

@@ -18,7 +18,7 @@ struct ShowScene: Scene {
     var jpegByteCount: Int
     /// A get from the store without reading the bytes.
     var get = 0.0
-    /// The same through a pipeline with an empty memory cache.
+    /// A get through a pipeline with an empty memory cache.
     var pipeline = 0.0
     var getAndRead = 0.0
     var getAndCopy = 0.0

@@ -3,7 +3,7 @@ import CacheCtlKit
 /// A trace in a file, which can be read any number of times.
 struct Trace {
   let path: [UInt8]
-  /// Nil to detect it.
+  /// The format of the trace; nil to detect it.
   let format: TraceFormat?
 
   var name: String { printable(path) }

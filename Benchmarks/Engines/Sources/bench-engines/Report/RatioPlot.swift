@@ -18,7 +18,7 @@ struct RatioPlot {
   private let low: Double
   private let high: Double
 
-  /// Nil if no row has a ratio.
+  /// Returns nil if no row has a ratio.
   init?(_ title: String, _ rows: [ResultRow]) {
     self.rows = rows.filter { $0.ratioToRaw ?? 0 > 0 && $0.spread.low > 0 }
     guard !self.rows.isEmpty else { return nil }

@@ -6,7 +6,7 @@ struct Spread: Equatable {
   let low: Double
   let high: Double
 
-  /// Nil without values.
+  /// Returns nil without values.
   init?(_ values: [Double]) {
     guard let low = values.min(), let high = values.max() else { return nil }
     self.low = low
