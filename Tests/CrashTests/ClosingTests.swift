@@ -34,7 +34,7 @@ import Testing
       let (put, isHeld, mayClose) = (semaphore(), semaphore(), semaphore())
       // The thread that holds a lock releases it: from another thread that is undefined.
       let closed = close(store) {
-        core.context.upkeepLock.withLock { _ in
+        store.probe.withUpkeepLock {
           isHeld.signal()
           mayClose.wait()
         }
@@ -98,19 +98,13 @@ import Testing
   @Test func lateDropKeepsTheNewEntry() throws {
     let work = try Workload(options: StoreOptions(byteBudget: 4 << 20))
     let (store, core) = (work.store, work.store.core)
-    func place() -> (hash: KeyHash, location: Location)? {
-      for shard in 0..<KeyTable.shardCount {
-        for entry in core.context.catalog.keys.copy(shard: shard) { return (entry.hash(shard: shard), entry.location) }
-      }
-      return nil
-    }
     try store.put(Workload.bytes(100_000, 1), for: "k")
-    let old = try #require(place())
-    let segment = core.context.catalog.segments.id(old.location.slot)
+    let old = try #require(store.probe.entries.first)
+    let segment = store.probe.segmentNumber(inSlot: old.location.slot)
     try store.put(Workload.bytes(100_000, 2), for: "k")
     work.world.background.runAll()
     try store.put(Workload.bytes(100_000, 3), for: "k", options: PutOptions(durability: .synced))
-    #expect(try #require(place()).location == old.location, "the place was not given anew")
+    #expect(try #require(store.probe.entries.first).location == old.location, "the place was not given anew")
     core.checkpoints.entryRemover.drop(old.hash, old.location, in: segment)
     #expect(store.bytes("k")?.count == 100_000)
     try store.close()
@@ -147,7 +141,7 @@ import Testing
     try store.put(Workload.bytes(9000, 1), for: "k")
     work.world.disk.plan(
       Fault(call, on: .containing(call == .write ? "/checkpoints/" : "/"), .fail(ErrorCode.inputOutput)))
-    if call == .write { store.core.basics.signal.wantsCheckpoint.store(true, ordering: .relaxed) }
+    if call == .write { store.probe.requestCheckpoint() }
     work.world.background.runAll()
     work.world.disk.removeFaults()
     #expect(throws: StoreError.self) { try store.close() }

@@ -175,41 +175,35 @@ import Testing
     let value = Workload.bytes(3000, 2)
     var doubtful: UInt64?
     let (_, world) = try afterAFailedSync("wal") { work in
-      let core = work.store.core
+      let probe = work.store.probe
       try work.put("before", Workload.bytes(700, 1))
-      let slow = work.store.probe.reserve(headByteCount: 128, payloadByteCount: 400) { $1.live.count > 0 }
+      let slow = probe.reserve(headByteCount: 128, payloadByteCount: 400) { $1.live.count > 0 }
       let segment = try #require(slow).segment
       try work.put("owner", value)
       var number = 0
-      while work.store.probe.account(segment).state == .open {
+      while probe.account(segment).state == .open {
         try work.put("k\(number)", Workload.bytes(9000, number))
         number += 1
       }
       try work.put("reference", value)
       try work.checkpoint()
       let record = try #require(place(CacheKey("reference"), in: work.store))
-      #expect(
-        core.context.catalog.segments.isVouched(record.own) && !core.context.catalog.segments.isVouched(record.payload))
-      doubtful = core.context.catalog.segments.id(record.payload.slot)
-      #expect(doubtful == segment.id && core.context.catalog.segments.id(record.own.slot) != segment.id)
+      #expect(probe.isVouched(record.own) && !probe.isVouched(record.payload))
+      doubtful = probe.segmentNumber(inSlot: record.payload.slot)
+      #expect(doubtful == segment.id && probe.segmentNumber(inSlot: record.own.slot) != segment.id)
       try work.put("unsynced", Workload.bytes(900, 3))
     }
     let store = try open(world)
     let record = try #require(place(CacheKey("reference"), in: store))
-    let segments = store.core.context.catalog.segments
-    #expect(segments.id(record.payload.slot) != doubtful && segments.isVouched(record.payload))
+    #expect(store.probe.segmentNumber(inSlot: record.payload.slot) != doubtful && store.probe.isVouched(record.payload))
     #expect(store.bytes("reference") == value && store.bytes("owner") == value)
     #expect(Accounts.check(store) == nil)
   }
 
   /// The place of a key's record, and of its payload.
   private func place(_ key: CacheKey, in store: CacheStore) -> (own: Location, payload: Location)? {
-    let catalog = store.core.context.catalog
-    let hash = key.url.withUnsafeBytes { catalog.hasher.key($0, styleTag: key.style.tag) }
-    guard let own = catalog.keys.find(hash, counts: false, { $0.location }),
-      let header = catalog.record(at: own, checks: true)?.header
-    else { return nil }
-    return header.carriesPayload ? (own, own) : catalog.payloadLocation(of: header).map { (own, $0) }
+    guard let own = store.probe.location(of: key), let header = store.probe.record(at: own)?.header else { return nil }
+    return header.carriesPayload ? (own, own) : store.probe.payloadLocation(of: header).map { (own, $0) }
   }
 
   /// A value that was put into a larger budget may exceed the present limit of a value. It is evicted, since the
@@ -247,13 +241,9 @@ import Testing
     }
     func order(_ store: CacheStore) -> [CacheKey] {
       var entries: [(UInt32, CacheKey)] = []
-      let keys = store.core.context.catalog.keys
       store.forEachEntry { entry in
-        let hash = entry.key.url.withUnsafeBytes {
-          store.core.context.catalog.hasher.key($0, styleTag: entry.key.style.tag)
-        }
-        let stamp = keys.find(hash, counts: false) { $0.stamp } ?? 0
-        entries.append((RecencyClock.age(of: stamp, at: keys.clock.now), entry.key))
+        let stamp = store.probe.slot(of: entry.key)?.stamp ?? 0
+        entries.append((RecencyClock.age(of: stamp, at: store.probe.recencyNow), entry.key))
         return true
       }
       return entries.sorted { $0.0 > $1.0 }.map(\.1)

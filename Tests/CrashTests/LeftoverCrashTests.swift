@@ -105,11 +105,8 @@ import VitrineSimulation
     let world = try afterDamage(to: Workload.bytes(9000, 2), work)
     let first = try open(world)
     let core = first.core
-    let place = try #require(
-      (0..<KeyTable.shardCount).flatMap { core.context.catalog.keys.copy(shard: $0) }.map(\.location).max {
-        $0.offset < $1.offset
-      })
-    #expect(core.context.catalog.segments.vouchedUpTo(place.slot) == place.offset)
+    let place = try #require(first.probe.entries.map(\.location).max { $0.offset < $1.offset })
+    #expect(first.probe.mark(inSlot: place.slot) == place.offset)
     // A checkpoint that a put needs, before the unchecked records were read.
     try core.checkpoints.checkpointer.prepareCheckpoint()
     try first.probe.writeCheckpointForAChange()
@@ -152,7 +149,7 @@ import VitrineSimulation
     let world = afterLosingPower(work.world)
     let store = try open(world)
     try store.checkpoint()
-    #expect(!store.probe.unchecked.isEmpty && store.core.checkpoints.checker.carriedRecords.withLock { $0.isEmpty })
+    #expect(!store.probe.unchecked.isEmpty && !store.probe.hasCarriedRecords)
     // The log's files are all used again.
     var uses: Set<UInt64> = []
     var number = 0

@@ -14,8 +14,7 @@ import VitrineSimulation
   }
 
   private func location(_ name: String, _ store: CacheStore) throws -> Location {
-    let hash = Array(name.utf8).withUnsafeBytes { store.catalog.hasher.key($0, styleTag: Style.original.tag) }
-    return try #require(store.catalog.keys.find(hash, counts: false) { $0 }).location
+    try #require(store.probe.location(of: CacheKey(name)))
   }
 
   /// A store rebuilt from the segments dropped all of a segment that the disk did not deliver at once.
@@ -289,12 +288,12 @@ import VitrineSimulation
     let work = try Workload()
     try work.put("k", Workload.bytes(700, 1), synced: true)
     let place = try location("k", work.store)
-    #expect(work.store.catalog.record(at: place, checks: true) != nil)
-    let file = "\(Workload.path)/segments/\(SegmentHeader.fileName(work.store.catalog.segments.id(place.slot)))"
+    #expect(work.store.probe.record(at: place) != nil)
+    let file = "\(Workload.path)/segments/\(SegmentHeader.fileName(work.store.probe.segmentNumber(inSlot: place.slot)))"
     // The time of its put, on which nothing else depends.
     work.world.disk.damage(file) { $0[place.offset + 72] ^= 1 }
-    #expect(work.store.catalog.record(at: place, checks: false) != nil)
-    #expect(work.store.catalog.record(at: place, checks: true) == nil)
+    #expect(work.store.probe.record(at: place, checks: false) != nil)
+    #expect(work.store.probe.record(at: place) == nil)
   }
 
   /// A process dies while it creates a store, and the next one while it continues: a reader finds no damage.
@@ -334,7 +333,7 @@ import VitrineSimulation
       let (payload, sharer) = (try location("carried", work.store), try location("sharer", work.store))
       guard sharer.slot < payload.slot else { continue }
       let world = work.world.rebooted(work.world.disk.crashStates().diskAfterProcessDeath())
-      let file = SegmentHeader.fileName(work.store.catalog.segments.id(payload.slot))
+      let file = SegmentHeader.fileName(work.store.probe.segmentNumber(inSlot: payload.slot))
       let damaged = world.disk.damage("\(Workload.path)/segments/\(file)") { content in
         for index in payload.offset..<payload.offset + 512 { content[index] = 0 }
       }

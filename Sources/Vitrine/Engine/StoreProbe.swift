@@ -2,6 +2,19 @@
 package struct StoreProbe {
   let core: StoreCore
 
+  // MARK: Opening
+
+  /// The identity at opening.
+  package var identity: StoreIdentity { core.context.identity }
+  /// The first sequence number of this opening.
+  package var firstSequence: UInt64 { core.context.firstSequence }
+  /// The folder of the log.
+  package var walFolder: any Directory { core.context.folders.wal }
+  /// The time of the store's clock, in milliseconds.
+  package var wallMilliseconds: Int64 { core.context.environment.clock.wallMilliseconds() }
+  /// The counters that the COUNTERS file has.
+  var publishedCounters: Counters { core.basics.meters.published.withLock { $0 } }
+
   // MARK: Index
 
   /// Keys in the index; some may have expired.
@@ -107,6 +120,13 @@ package struct StoreProbe {
     }
   }
 
+  /// Makes a segment and names it in the log. Returns nil if the log had no room and a checkpoint was written.
+  package func makeSegment(byteCount: Int) throws(StoreError) -> Segment? {
+    try core.context.upkeepLock.withLock { upkeep throws(StoreError) in
+      try core.writes.supply.makeSegment(byteCount: byteCount, upkeep)
+    }
+  }
+
   // MARK: Checkpoints
 
   /// Bytes of the index for which both checkpoint files have room.
@@ -120,6 +140,9 @@ package struct StoreProbe {
     core.context.commitLock.withLock { held in held.state.checkpoint.set(room: byteCount) }
   }
 
+  /// Tells the next upkeep that a checkpoint is wanted.
+  package func requestCheckpoint() { core.basics.signal.wantsCheckpoint.store(true, ordering: .relaxed) }
+
   // MARK: After a crash
 
   var unchecked: [Leftover] { core.context.commitLock.withLock { held in held.state.leftovers.unchecked } }
@@ -127,6 +150,8 @@ package struct StoreProbe {
   package var uncheckedCount: Int { unchecked.count }
   /// Whether the heads of replayed records have been read.
   var hasFoundHeadless: Bool { core.context.commitLock.withLock { held in held.state.leftovers.hasFoundHeadless } }
+  /// Whether the log carries records that no checkpoint covers yet.
+  package var hasCarriedRecords: Bool { core.checkpoints.checker.carriedRecords.withLock { !$0.isEmpty } }
   var orphans: [String] { core.context.upkeepLock.withLock { upkeep in upkeep.state.orphans.names } }
   var nextRecord: UInt64 { core.context.commitLock.withLock { held in held.state.nextRecord } }
   /// The state of a read-only opening; nil for a writer.
@@ -155,6 +180,12 @@ package struct StoreProbe {
   var waiterCount: Int { core.context.commitLock.withLock { held in held.state.admissions.waiterCount } }
   /// How often requests for room were examined so far.
   var lookCount: Int { core.context.commitLock.withLock { held in held.state.admissions.lookCount } }
+  /// Whether no request waits for room and no other thread holds room in flight.
+  package var onlyThisThreadHoldsRoom: Bool {
+    core.context.commitLock.withLock { held in
+      held.state.admissions.waiterCount == 0 && held.state.admissions.areOwn
+    }
+  }
 
   // MARK: Steps
 
@@ -232,6 +263,11 @@ package struct StoreProbe {
   /// Whether a thread holds the upkeep lock, and whether one holds the commit lock.
   var heldLocks: (upkeep: Bool, commit: Bool) {
     (core.context.upkeepLock.tryWithLock { _ in } == nil, core.context.commitLock.tryWithLock { _ in } == nil)
+  }
+
+  /// Calls `body` under the upkeep lock, so no upkeep runs meanwhile.
+  package func withUpkeepLock<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
+    try core.context.upkeepLock.withLock { _ throws(E) in try body() }
   }
 }
 

@@ -23,7 +23,7 @@ import Testing
   private func holdFirstSync(
     _ store: CacheStore, frames: Int, _ outcome: @escaping @Sendable (String) throws(SystemError) -> Void = { _ in }
   ) throws -> Guarded<Int> {
-    let wal = try #require(store.core.context.wal)
+    let wal = store.probe.wal
     let wanted = wal.appendedSequence + UInt64(frames)
     let syncs = Guarded(0)
     disk.onSync.withLock { handler in
@@ -69,7 +69,7 @@ import Testing
     #expect(await putAll(store).allSatisfy { $0 == nil })
     // The held one, and one for all frames that it may not have covered. A slow machine may see a few more.
     #expect(syncs.withLock { $0 } <= 8)
-    let wal = try #require(store.core.context.wal)
+    let wal = store.probe.wal
     #expect(wal.durableSequence >= wal.appendedSequence && store.count == Self.taskCount + 1)
     disk.onSync.withLock { $0 = nil }
     try store.close()
@@ -91,7 +91,7 @@ import Testing
   /// Closing the store ends every wait.
   @Test func waitingChangesEndWhenTheStoreIsClosed() async throws {
     let store = try open()
-    let wal = try #require(store.core.context.wal)
+    let wal = store.probe.wal
     let wanted = wal.appendedSequence + UInt64(Self.taskCount / 2)
     _ = try holdFirstSync(store, frames: Self.taskCount / 2)
     async let errors = putAll(store)
@@ -106,7 +106,7 @@ import Testing
 
   @Test func everySyncedAsyncChangeIsDurableWhenItReturns() async throws {
     let store = try world.open("store")
-    let wal = try #require(store.core.context.wal)
+    let wal = store.probe.wal
     let asynchronous = store.asynchronous
     let synced = PutOptions(durability: .synced)
     func isDurable() -> Bool { wal.durableSequence >= wal.appendedSequence }

@@ -15,10 +15,9 @@ extension InterleavingTests {
 
     /// A mark that has passed an unsynced write.
     func passed(_ store: CacheStore) -> String? {
-      let segments = store.core.context.catalog.segments
       for case let segment? in store.probe.segments {
         let offset = lowest.withLock { $0["segments/\(segment.fileName)"] } ?? .max
-        let mark = segments.vouchedUpTo(segment.slot)
+        let mark = store.probe.mark(inSlot: segment.slot)
         if mark > offset { return "\(segment.fileName) is vouched for up to \(mark), and unsynced from \(offset) on" }
       }
       return nil
@@ -41,7 +40,7 @@ extension InterleavingTests {
     beforeTheNextRecord { path, offset in
       try? store.checkpoint()
       let segment = store.probe.segments.compactMap { $0 }.first { path.hasSuffix($0.fileName) }
-      mark.withLock { $0 = segment.map { (offset, store.core.context.catalog.segments.vouchedUpTo($0.slot)) } }
+      mark.withLock { $0 = segment.map { (offset, store.probe.mark(inSlot: $0.slot)) } }
     }
     return mark
   }
@@ -124,7 +123,7 @@ extension InterleavingTests {
     try call(store)
     #expect(passed.withLock { $0 } == [])
     let place = try #require(location(store, CacheKey("a")))
-    #expect(store.core.context.catalog.segments.isVouched(place))
+    #expect(store.probe.isVouched(place))
     disk.onSync.withLock { $0 = nil }
     try store.close()
   }
@@ -136,11 +135,10 @@ extension InterleavingTests {
   @Test func markOfASegmentThatTookTheSlotDoesNotRise() throws {
     let unsynced = Unsynced()
     let store = try open(unsynced)
-    let core = store.core
     try store.put(noise(40_000, 1), for: "a")
     try store.put(noise(40_000, 2), for: "in the next segment")
     let slot = try #require(location(store, CacheKey("a"))).slot
-    let old = try #require(core.context.catalog.segments.segment(slot))
+    let old = try #require(store.probe.segment(inSlot: slot))
     let isDue = Guarded(true)
     disk.onSync.withLock { handler in
       handler = { path in
@@ -162,7 +160,7 @@ extension InterleavingTests {
       }
     }
     try store.flush()
-    #expect(location(store, CacheKey("c"))?.slot == slot && core.context.catalog.segments.segment(slot) !== old)
+    #expect(location(store, CacheKey("c"))?.slot == slot && store.probe.segment(inSlot: slot) !== old)
     #expect(unsynced.passed(store) == nil)
     disk.onSync.withLock { $0 = nil }
     try store.close()
@@ -175,7 +173,6 @@ extension InterleavingTests {
     let slot = try #require(location(died, CacheKey("a"))).slot
     died.abandon()
     let store = try TestWorld(fileSystem: MemoryDisk(disk.image), seed: 2).open("store")
-    let core = store.core
     #expect(store.probe.unchecked.contains { $0.slot == slot })
     try store.remove("a")
     try store.probe.retireDeadSegments()
@@ -189,7 +186,7 @@ extension InterleavingTests {
       store.probe.reserve(headByteCount: 128, payloadByteCount: 400) { segment, _ in segment.slot == slot })
     try store.put(noise(9000, 1), for: "behind")
     try store.checkpoint()
-    #expect(core.context.catalog.segments.vouchedUpTo(slot) <= slow.offset)
+    #expect(store.probe.mark(inSlot: slot) <= slow.offset)
     store.probe.abandon(slow)
     try store.close()
   }

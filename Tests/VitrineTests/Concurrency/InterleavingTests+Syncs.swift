@@ -46,7 +46,7 @@ extension InterleavingTests {
   /// The kernel reports a failed sync once. A caller that waited for it and tried again would get a success.
   @Test func callThatWaitsForAFailedSyncFails() throws {
     let store = try world.open("store")
-    let wal = try #require(store.core.context.wal)
+    let wal = store.probe.wal
     let syncs = Guarded(0)
     let outcome = Guarded<StoreError?>(nil)
     let done = DispatchSemaphore(value: 0)
@@ -80,7 +80,7 @@ extension InterleavingTests {
   /// A call that arrives during a sync waits for the next one: the current one may have begun before its frame.
   @Test func syncThatBeganAfterAFrameMakesItDurable() throws {
     let store = try world.open("store")
-    let wal = try #require(store.core.context.wal)
+    let wal = store.probe.wal
     let (syncs, early) = (Guarded(0), Guarded<[String]>([]))
     let second = Guarded<DispatchSemaphore?>(nil)
     disk.onSync.withLock { handler in

@@ -39,10 +39,7 @@ import Testing
     }
   }
 
-  func location(_ store: CacheStore, _ key: CacheKey) -> Location? {
-    let hash = key.url.withUnsafeBytes { store.core.context.catalog.hasher.key($0, styleTag: key.style.tag) }
-    return store.core.context.catalog.keys.find(hash, counts: false) { $0.location }
-  }
+  func location(_ store: CacheStore, _ key: CacheKey) -> Location? { store.probe.location(of: key) }
 
   // MARK: Sharing
 
@@ -128,9 +125,9 @@ import Testing
     try store.put(noise(3000, 1), for: "a")
     let core = store.core
     let key = CacheKey("a")
-    let hash = key.url.withUnsafeBytes { core.context.catalog.hasher.key($0, styleTag: key.style.tag) }
+    let hash = store.probe.hash(of: key)
     let place = try #require(location(store, key))
-    let sequence = try #require(core.context.catalog.record(at: place, checks: true)?.header.sequence)
+    let sequence = try #require(store.probe.record(at: place)?.header.sequence)
     #expect(
       try core.checkpoints.entryRemover.tryToRemove([RecordName(hash: hash, location: place, sequence: sequence + 1)])?
         .count == 0)
@@ -205,11 +202,11 @@ import Testing
     for _ in 0..<2 {
       try store.checkpoint()
       let entry = core.probe.log.entry(file)
-      #expect(!core.context.catalog.segments.isVouched(place) && entry?.state == .filled && entry?.header?.use == use)
+      #expect(!core.probe.isVouched(place) && entry?.state == .filled && entry?.header?.use == use)
     }
     store.probe.abandon(slow)
     try store.checkpoint()
-    #expect(core.context.catalog.segments.isVouched(place) && core.probe.log.entry(file)?.state == .free)
+    #expect(core.probe.isVouched(place) && core.probe.log.entry(file)?.state == .free)
     try store.close()
   }
 
@@ -225,9 +222,9 @@ import Testing
     let again = try world.open("store", StoreOptions(byteBudget: 3 << 20))
     let file = try #require(again.probe.log.file(use: use))
     let place = try #require(location(again, CacheKey("carried")))
-    #expect(!again.core.context.catalog.segments.isVouched(place) && again.probe.log.entry(file)?.state == .free)
+    #expect(!again.probe.isVouched(place) && again.probe.log.entry(file)?.state == .free)
     try again.core.upkeep.leftovers.checkLeftovers()
-    #expect(again.core.context.catalog.segments.isVouched(place) && again.probe.log.entry(file)?.state == .free)
+    #expect(again.probe.isVouched(place) && again.probe.log.entry(file)?.state == .free)
     #expect(again["carried"] == noise(700, 1))
     try again.close()
   }

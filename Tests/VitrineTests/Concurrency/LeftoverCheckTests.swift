@@ -13,10 +13,7 @@ import Testing
     let store = try TestWorld(fileSystem: disk).open("store", StoreOptions(byteBudget: 32 << 20))
     for number in 0..<count { try store.put(noise(Self.size, UInt64(number)), for: "k\(number)") }
     try store.put(noise(700, 99), for: "carried", options: PutOptions(durability: .synced))
-    var records: Set<Int> = []
-    for shard in 0..<KeyTable.shardCount {
-      store.core.context.catalog.keys.forEach(shard: shard) { records.insert($0.location.offset) }
-    }
+    let records = Set(store.probe.entries.map(\.location.offset))
     store.abandon()
     return (disk.image, records)
   }

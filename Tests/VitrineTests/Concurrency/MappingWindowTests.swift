@@ -53,8 +53,6 @@ import Testing
     }
   }
 
-  private func table(_ store: CacheStore) -> SegmentTable { store.core.context.catalog.segments }
-
   private func mapped(_ store: CacheStore) -> Int {
     let storages = store.probe.segments.compactMap { $0?.storage }
     let count = storages.count { $0.mapping != nil }
@@ -86,16 +84,10 @@ import Testing
   @Test func segmentThatIsReadOftenIsMappedAgain() throws {
     let store = try open()
     try fill(store)
-    let table = table(store)
-    let slots = (0..<Self.keyCount).map { key -> Int in
-      let hash = Array("\(key)".utf8).withUnsafeBytes {
-        store.core.context.catalog.hasher.key($0, styleTag: Style.original.tag)
-      }
-      return store.core.context.catalog.keys.find(hash, counts: false) { $0.location.slot } ?? 0
-    }
-    let key = try #require(slots.indices.first { !table.isMapped(slots[$0]) })
+    let slots = (0..<Self.keyCount).map { store.probe.location(of: CacheKey("\($0)"))?.slot ?? 0 }
+    let key = try #require(slots.indices.first { !store.probe.isMapped(slot: slots[$0]) })
     for _ in 0..<10 { #expect(store["\(key)"] == Self.value(key, 1)) }
-    #expect(table.isMapped(slots[key]))
+    #expect(store.probe.isMapped(slot: slots[key]))
     #expect(store.blob("\(key)")?.isCopy == false)
     #expect(mapped(store) <= Self.limit)
   }

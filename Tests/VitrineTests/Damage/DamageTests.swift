@@ -97,10 +97,8 @@ import Testing
     let disk = MemoryDisk()
     let store = try TestWorld(fileSystem: disk).open("store")
     for number in 0..<3 { try store.put(noise(3000, UInt64(number)), for: "k\(number)") }
-    let core = store.core
-    let hash = CacheKey("k1").url.withUnsafeBytes { core.context.catalog.hasher.key($0, styleTag: Style.original.tag) }
-    let place = try #require(core.context.catalog.keys.find(hash, counts: false) { $0.location })
-    let name = "segments/\(try #require(core.context.catalog.segments.segment(place.slot)).fileName)"
+    let place = try #require(store.probe.location(of: CacheKey("k1")))
+    let name = "segments/\(try #require(store.probe.segment(inSlot: place.slot)).fileName)"
     try store.close()
 
     var image = disk.image

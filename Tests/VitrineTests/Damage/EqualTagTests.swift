@@ -32,26 +32,16 @@ import Testing
 
   /// The places of the records of the two keys.
   private func places(_ store: CacheStore) throws -> [(name: String, offset: Int)] {
-    let core = store.core
     let locations = slots(store).map(\.location)
     return try locations.sorted { $0.bits < $1.bits }.map { location in
-      let segment = try #require(core.context.catalog.segments.segment(location.slot))
+      let segment = try #require(store.probe.segment(inSlot: location.slot))
       return ("segments/\(segment.fileName)", location.offset)
     }
   }
 
-  private func slots(_ store: CacheStore) -> [KeySlot] {
-    var (slots, passed) = ([KeySlot](), PassedEntries())
-    while let slot = store.core.context.catalog.keys.find(hash(store), besides: passed, { $0 }) {
-      slots.append(slot)
-      passed.add(slot.location)
-    }
-    return slots
-  }
+  private func slots(_ store: CacheStore) -> [KeySlot] { store.probe.slots(of: hash(store)) }
 
-  private func hash(_ store: CacheStore) -> KeyHash {
-    Self.first.url.withUnsafeBytes { store.core.context.catalog.hasher.key($0, styleTag: Self.first.style.tag) }
-  }
+  private func hash(_ store: CacheStore) -> KeyHash { store.probe.hash(of: Self.first) }
 
   /// Expects that the store still takes changes, and that the next opening finds no damage in the log.
   private func expectItGoesOn(_ disk: MemoryDisk, _ store: CacheStore, _ expected: [CacheKey: [UInt8]]) throws {
@@ -105,15 +95,10 @@ import Testing
   /// Entries with one hash may have equal stamps.
   @Test func entriesWithEqualHashAndStampAreEvictedOnceEach() throws {
     let (disk, store) = try damagedStore(.first, .mapped)
-    let core = store.core
     let hash = hash(store)
     let slots = slots(store)
     #expect(slots.count == 2)
-    for slot in slots {
-      var stamped = slot
-      stamped.stamp = 5
-      #expect(core.context.catalog.keys.replace(hash, slot.location, with: stamped))
-    }
+    for slot in slots { #expect(store.probe.plantStamp(5, hash, slot.location)) }
     #expect(try store.probe.evict(byteCount: .max, count: 3) == 3)
     #expect(store.count == 0)
     try expectItGoesOn(disk, store, [:])
@@ -149,7 +134,7 @@ import Testing
     let hash = hash(store)
     var names: [RecordName] = []
     for location in slots(store).map(\.location) {
-      guard let header = core.context.catalog.record(at: location, checks: true)?.header else { continue }
+      guard let header = store.probe.record(at: location)?.header else { continue }
       names.append(RecordName(hash: hash, location: location, sequence: header.sequence))
     }
     #expect(names.count == 1)
@@ -160,16 +145,15 @@ import Testing
   /// A frame that replay could not follow is refused, and no part of it is written.
   @Test func frameThatNamesAnEntryTwiceIsRefused() throws {
     let (disk, store) = try damagedStore(.first, .mapped)
-    let core = store.core
     let hash = hash(store)
-    let location = try #require(core.context.catalog.keys.find(hash, counts: false) { $0.location })
+    let location = try #require(store.probe.location(of: hash))
     let removal = Change.remove(hash, store.probe.displaced(at: location))
     let elsewhere = Change.remove(
       hash, store.probe.displaced(at: Location(slot: location.slot, offset: 1 << 16)))
     for changes in [[removal, removal], [elsewhere], Array(repeating: removal, count: 20)] {
-      let before = core.context.wal?.appendedSequence
+      let before = store.probe.wal.appendedSequence
       #expect(storeError { _ = try store.probe.record(changes) } != nil)
-      #expect(core.context.wal?.appendedSequence == before && core.context.catalog.keys.find(hash, location))
+      #expect(store.probe.wal.appendedSequence == before && store.probe.contains(hash, location))
     }
     #expect(try store.probe.record([removal]))
     try store.requireWell()

@@ -133,18 +133,9 @@ import Testing
 
   /// Rewrites the head of an entry's record, with a valid checksum.
   private func forge(_ url: String, in store: CacheStore, _ change: (inout RecordHeader) -> Void) throws {
-    let catalog = store.core.context.catalog
-    let key = CacheKey(url)
-    let hash = key.url.withUnsafeBytes { catalog.hasher.key($0, styleTag: key.style.tag) }
-    let place = try #require(catalog.keys.find(hash, counts: false) { $0.location })
-    let view = try #require(catalog.record(at: place, checks: true))
-    var header = view.header
-    change(&header)
-    let forged = ByteBuffer()
-    header.encode(
-      into: forged, url: view.url, style: view.style, metadata: view.metadata, payload: .init(start: nil, count: 0),
-      seed: catalog.segments.seed(place))
-    try catalog.file(place.slot)?.write(forged.bytes, at: place.offset)
+    let place = try #require(store.probe.location(of: CacheKey(url)))
+    let isPlanted = try store.probe.plantHead(at: place, change)
+    try #require(isPlanted)
   }
 
   /// The index does not know that such an entry expires: a get would note its use before the record is read, and
@@ -231,11 +222,8 @@ import Testing
     let store = try TestWorld(fileSystem: MemoryDisk()).open("store")
     try store.put([1, 2, 3], for: "a")
     try store.put([4], for: "b")
-    let core = store.core
-    let hash = CacheKey("a").url.withUnsafeBytes { core.context.catalog.hasher.key($0, styleTag: Style.original.tag) }
-    let slot = try #require(core.context.catalog.keys.find(hash, counts: false) { $0 })
-    let digest = try #require(core.context.catalog.record(at: slot.location, checks: true)).header.digest
-    core.context.catalog.contents.removeEntirely(core.context.catalog.hasher.content(digest), slot.location)
+    let place = try #require(store.probe.location(of: CacheKey("a")))
+    try #require(store.probe.plantLossOfPayload(at: place))
 
     #expect(try !store.setMetadata([7], for: CacheKey("a")))
     #expect(!store.contains("a") && store["b"] == [4])

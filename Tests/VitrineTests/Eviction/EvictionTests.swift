@@ -233,7 +233,7 @@ import Testing
     try store.flush()
     let second = try #require(single())
     #expect(second !== first && second.slot == first.slot)
-    #expect(store.core.context.catalog.segments.vouchedUpTo(second.slot) == 0)
+    #expect(store.probe.mark(inSlot: second.slot) == 0)
     try store.checkpoint()
     store.abandon()
     let again = try world.open("store")

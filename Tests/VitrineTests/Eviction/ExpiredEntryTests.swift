@@ -330,12 +330,12 @@ import Testing
   @Test func overwritesOfOneKeyKeepTheIndexOfExpiriesSmall() throws {
     let store = try open()
     for number in 0..<3000 { try store.put([UInt8(truncatingIfNeeded: number)], for: "a", options: soon(1 << 40)) }
-    #expect(store.core.context.expirations.count <= 64)
+    #expect(store.probe.expirationCount <= 64)
     for number in 0..<20_000 {
       try store.put([UInt8(truncatingIfNeeded: number)], for: "u\(number % 64)", options: soon(1 << 40))
       if number % 3 == 0 { try store.remove("u\(number % 64)") }
     }
-    #expect(store.core.context.expirations.count <= 64 * 64)
+    #expect(store.probe.expirationCount <= 64 * 64)
     try store.close()
   }
 }

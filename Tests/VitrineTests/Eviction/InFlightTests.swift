@@ -8,7 +8,6 @@ import Testing
   let clock = PatientClock()
   let disk = MemoryDisk()
   let store: CacheStore
-  private var core: StoreCore { store.core }
   private static let budget = 16 << 20
   /// More than half of the budget.
   private static let giant = 9 << 20
@@ -99,9 +98,7 @@ import Testing
     // Room for the second, and for dead space.
     #expect(store.statistics().evictedByteCount <= 2 * Self.giant)
     #expect(try store.verify().isOK)
-    #expect(
-      core.context.commitLock.withLock { held in held.state.admissions.waiterCount == 0 && held.state.admissions.areOwn
-      })
+    #expect(store.probe.onlyThisThreadHoldsRoom)
   }
 
   @Test(arguments: Kind.allCases) func giantThatWaitsTooLongEvictsNoEntry(_ kind: Kind) throws {

@@ -29,11 +29,7 @@ import Testing
   @Test func spareLargerThanASegmentIsGivenUpAtTheOpening() throws {
     let died = try world.open("store", StoreOptions(byteBudget: 2 << 20))
     try died.put(noise(1000, 1), for: "small")
-    let core = died.core
-    let made = try core.context.upkeepLock.withLock { upkeep throws(StoreError) in
-      try core.writes.supply.makeSegment(byteCount: 1 << 20, upkeep)
-    }
-    try #require(made != nil)
+    try #require(try died.probe.makeSegment(byteCount: 1 << 20) != nil)
     try died.flush()
     died.abandon()
     let store = try world.open("store", StoreOptions())
@@ -64,15 +60,10 @@ import Testing
       fileSystem: disk, clock: clock, entropy: SeededEntropy(seed: 1), background: ManualBackground())
     let store = try world.open("store", StoreOptions(byteBudget: 1 << 20, entryBudget: 4))
     for name in ["a", "b", "c", "d"] { try store.put(noise(100_000, 7), for: name) }
-    let keys = store.core.context.catalog.keys
-    let hasher = store.core.context.catalog.hasher
     // All entries are used between the choice of victims and their eviction.
     clock.hook.withLock {
       $0 = {
-        for name in ["a", "b", "c", "d", "e"] {
-          let hash = name.utf8.span.bytes.withUnsafeBytes { hasher.key($0, styleTag: Style.original.tag) }
-          _ = keys.find(hash, counts: true) { _ in }
-        }
+        for name in ["a", "b", "c", "d", "e"] { store.probe.lookUp(CacheKey(name)) }
       }
     }
     try store.put(noise(1000), for: "e")
@@ -176,7 +167,7 @@ import Testing
     try store.setBudgets(byteBudget: 2 << 20)
     let blobs = (0..<900).compactMap { store.blob("u\($0)") }
     #expect(blobs.count > 100)
-    #expect(store.core.context.catalog.segments.account.pinnedByteCount <= (2 << 20) / 8)
+    #expect(store.probe.storage.pinnedByteCount <= (2 << 20) / 8)
     withExtendedLifetime(blobs) {}
     try store.close()
   }

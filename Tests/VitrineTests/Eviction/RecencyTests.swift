@@ -230,14 +230,11 @@ import Testing
       core.basics.lifetimes.noteUseTime()
       world.clock.advance(3_600_000)
       world.background.run()
-      core.context.catalog.keys.clock.set(core.context.catalog.keys.clock.now &+ 1 << 30)
+      store.probe.setRecencyClock(store.probe.recencyNow &+ 1 << 30)
       world.background.run()
     }
     for (key, time) in truth {
-      let hash = key.utf8.span.bytes.withUnsafeBytes {
-        core.context.catalog.hasher.key($0, styleTag: Style.original.tag)
-      }
-      let told = core.context.catalog.keys.find(hash, counts: false) { $0 }.map {
+      let told = store.probe.slot(of: CacheKey(key)).map {
         core.basics.lifetimes.lastUse(stamp: $0.stamp, at: world.clock.wallMilliseconds())
       }
       #expect(told.map { abs($0 - time) <= 3_600_000 } == true, "\(key): told \(told ?? 0), was \(time)")

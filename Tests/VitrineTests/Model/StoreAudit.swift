@@ -23,7 +23,7 @@ struct StoreAudit {
     }
     let blobs = Set(model.entries.values.map { Blob(value: $0.value, layout: $0.layout) })
     #expect(statistics.blobCount >= blobs.count, comment)
-    let now = store.core.context.environment.clock.wallMilliseconds()
+    let now = store.probe.wallMilliseconds
     let live = model.entries.filter { model.live($0.key, at: now) != nil }.values
     for blob in Set(live.map { Blob(value: $0.value, layout: $0.layout) }) {
       let digest = blob.value.withUnsafeBytes { Digest(of: $0) }
@@ -34,11 +34,11 @@ struct StoreAudit {
 
   /// Live, dead and free bytes fill the segment files, and the live bytes are those of the records.
   private func compareSegments(_ statistics: StoreStatistics, _ comment: Comment) throws {
-    let catalog = store.core.context.catalog
+    let probe = store.probe
     var live: [Int: (bytes: Int, count: Int)] = [:]
     var records: [Int: Set<Location>] = [:]
     func enter(_ location: Location, _ units: (RecordHeader) -> Int) {
-      guard let header = catalog.record(at: location, checks: true)?.header else {
+      guard let header = probe.record(at: location)?.header else {
         Issue.record("no record at \(location): \(comment)")
         return
       }
@@ -46,12 +46,8 @@ struct StoreAudit {
       live[location.slot, default: (0, 0)].count += 1
       records[location.slot, default: []].insert(location)
     }
-    for shard in 0..<KeyTable.shardCount {
-      for slot in catalog.keys.copy(shard: shard) { enter(slot.location) { $0.headUnits } }
-      var blobs: [Location] = []
-      catalog.contents.forEach(shard: shard) { blobs.append(ContentTable.location(ofWord: $0)) }
-      for location in blobs { enter(location) { $0.payloadUnits } }
-    }
+    for entry in probe.entries { enter(entry.location) { $0.headUnits } }
+    for location in probe.payloadLocations { enter(location) { $0.payloadUnits } }
     let contents = store.segmentContents()
     #expect(statistics.liveByteCount == live.values.reduce(0) { $0 + $1.bytes }, comment)
     for case let segment? in store.probe.segments where store.probe.account(segment).state != .retired {

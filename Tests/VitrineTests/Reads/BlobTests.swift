@@ -146,10 +146,10 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
     let last = Guarded<Blob?>(blobs.removeLast())
     blobs.removeAll()
     #expect(store.statistics().pinnedByteCount == 65_536)
-    let account = store.core.context.catalog.segments.account
+    let storage = store.probe.storage
     try store.close()
     Thread.detachNewThread { last.withLock { $0 = nil } }
-    while account.pinnedByteCount != 0 || account.unlinkedByteCount != 0 { usleep(1000) }
+    while storage.pinnedByteCount != 0 || storage.unlinkedByteCount != 0 { usleep(1000) }
   }
 
   @Test func blobsHoldAnEighthOfTheBudgetAndCopiesBeyond() throws {

@@ -89,11 +89,10 @@ import Testing
   @Test func headOfAnotherSegmentIsNotTaken() throws {
     let world = TestWorld(fileSystem: MemoryDisk())
     let store = try coldStore(world)
-    let core = store.core
-    let hash = CacheKey("k1").url.withUnsafeBytes { core.context.catalog.hasher.key($0, styleTag: Style.original.tag) }
-    let location = try #require(core.context.catalog.keys.find(hash, counts: false) { $0.location })
-    let heads = try #require(core.checkpoints.readAhead.readAhead([(hash, location)]))
-    let segment = core.context.catalog.segments.id(location.slot)
+    let hash = store.probe.hash(of: CacheKey("k1"))
+    let location = try #require(store.probe.location(of: hash))
+    let heads = try #require(store.core.checkpoints.readAhead.readAhead([(hash, location)]))
+    let segment = store.probe.segmentNumber(inSlot: location.slot)
     #expect(heads.view(at: location, in: segment)?.key == CacheKey("k1"))
     #expect(heads.view(at: location, in: segment + 1) == nil)
     try store.close()

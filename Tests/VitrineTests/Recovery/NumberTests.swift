@@ -26,7 +26,7 @@ import Testing
   @Test func openingNumberExceedsTheCheckpointsWithoutALog() throws {
     let image = try used()
     let store = try open(without(["wal"], image))
-    #expect(Sequence.opening(store.core.context.firstSequence) > 6)
+    #expect(Sequence.opening(store.probe.firstSequence) > 6)
     try store.close()
   }
 
@@ -34,7 +34,7 @@ import Testing
     let image = try used()
     let store = try open(without(["wal", "checkpoints"], image))
     #expect(store.statistics().lastOpen.kind == .rebuilt && store.count == 6)
-    #expect(Sequence.opening(store.core.context.firstSequence) > 6)
+    #expect(Sequence.opening(store.probe.firstSequence) > 6)
     try store.close()
   }
 
@@ -44,9 +44,9 @@ import Testing
     var newest = (frame: UInt64(0), record: UInt64(0))
     for opening in 1...5 {
       let store = try TestWorld(fileSystem: disk, seed: UInt64(opening)).open("store")
-      let wal = try #require(store.core.context.wal)
+      let wal = store.probe.wal
       let first = Sequence.first(ofOpening: store.probe.log.opening)
-      #expect(first > newest.frame && first > newest.record && store.core.context.firstSequence == first)
+      #expect(first > newest.frame && first > newest.record && store.probe.firstSequence == first)
       #expect(wal.appendedSequence >= first && store.probe.nextRecord == first)
       try store.put(noise(300, UInt64(opening)), for: "\(opening)")
       #expect(wal.appendedSequence > first)
@@ -69,7 +69,7 @@ import Testing
   @Test func openingWithHalfItsNumbersUsedTakesANewOne() throws {
     let disk = MemoryDisk()
     let store = try TestWorld(fileSystem: disk).open("store")
-    let wal = try #require(store.core.context.wal)
+    let wal = store.probe.wal
     let opening = store.probe.log.opening
     // As if there had been as many changes, before a checkpoint.
     store.probe.skipSequence(1 << 35)

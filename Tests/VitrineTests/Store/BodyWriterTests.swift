@@ -348,7 +348,7 @@ import Testing
     #expect(again.statistics().lastOpen.kind == .clean)
     #expect(try again.verify().isOK)
     // Upkeep makes and removes files, so it must not run between the two measurements.
-    try again.core.context.upkeepLock.withLock { _ in
+    try again.probe.withUpkeepLock {
       // The statistics count unlinked files that upkeep still reads, and `du` does not. `du` sees blocks that the file
       // system adds at writeback before the statistics do.
       let difference =

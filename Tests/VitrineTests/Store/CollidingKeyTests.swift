@@ -7,12 +7,12 @@ import Testing
   /// Two URLs with one place and one tag in the index of a store made with ``TestWorld``'s numbers. Among 2^20
   /// URLs, of whose hashes the index keeps 38 bits, about two pairs are equal.
   private static func urls(_ store: CacheStore) throws -> ([UInt8], [UInt8]) {
-    let hasher = store.core.context.catalog.hasher
+    let probe = store.probe
     let count = 1 << 21
     // The kept part of a hash, and the number of its URL: sorting brings equal ones together.
     var hashes = [UInt64](unsafeUninitializedCapacity: count) { buffer, initialized in
       for number in 0..<count {
-        let hash = withUnsafeBytes(of: UInt64(number).littleEndian) { hasher.url($0) }
+        let hash = withUnsafeBytes(of: UInt64(number).littleEndian) { probe.urlHash($0) }
         buffer[number] = hash & ~0x3FF_FFFF | UInt64(number)
       }
       initialized = count
@@ -54,9 +54,7 @@ import Testing
 
   private func exercise(_ a: CacheKey, _ b: CacheKey, _ world: TestWorld, _ store: CacheStore) throws {
     let (x, y, z) = (noise(300, 1), noise(400, 2), noise(500, 3))
-    let hasher = store.core.context.catalog.hasher
-    func hash(_ key: CacheKey) -> KeyHash { key.url.withUnsafeBytes { hasher.key($0, styleTag: key.style.tag) } }
-    #expect(hash(a).stored == hash(b).stored && a != b)
+    #expect(store.probe.hash(of: a).stored == store.probe.hash(of: b).stored && a != b)
     try store.put(x, for: a)
     look(a, b, in: store, (x, nil), "one is there")
     #expect(try !store.setMetadata([1], for: b) && !store.remove(b))
@@ -205,11 +203,11 @@ import Testing
 
   /// Two digests with one place and one tag in the index, which keeps 30 bits of their hashes.
   private static func digests(_ store: CacheStore) throws -> (Digest, Digest) {
-    let hasher = store.core.context.catalog.hasher
+    let probe = store.probe
     var known: [ContentHash: Digest] = [:]
     for number in 0..<UInt64(1 << 20) {
       let digest = Digest(high: 1, low: number)
-      if let other = known.updateValue(digest, forKey: hasher.content(digest).stored) { return (other, digest) }
+      if let other = known.updateValue(digest, forKey: probe.contentHash(of: digest).stored) { return (other, digest) }
     }
     throw Missing()
   }

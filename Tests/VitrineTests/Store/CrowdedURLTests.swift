@@ -94,15 +94,11 @@ private func style(_ number: Int) -> Style { Style("w\(number)")! }
     }
     try store.close()
     store = try open(options)
-    let hash = "a".utf8.span.bytes.withUnsafeBytes {
-      store.core.context.catalog.hasher.key($0, styleTag: Style.original.tag)
-    }
-    #expect(store.core.context.catalog.dependentStyles(of: hash).count == 500)
+    let hash = store.probe.hash(of: CacheKey("a"))
+    #expect(store.probe.dependentStyleCount(of: hash) == 500)
     for version in 1..<5 {
       try store.put([UInt8(version)], for: "a")
-      #expect(
-        store.core.context.catalog.dependentStyles(of: hash).isEmpty
-          && store.core.context.catalog.keys.lastChange(hash) == nil)
+      #expect(store.probe.dependentStyleCount(of: hash) == 0 && store.probe.lastChange(of: hash) == nil)
     }
     #expect(try styles(store).count == 501)
     // A style that depends on the original is removed with it, also after it moved or got other metadata or a deadline.
@@ -111,7 +107,7 @@ private func style(_ number: Int) -> Style { Style("w\(number)")! }
       if number == 1 { _ = try store.compact() }
       if number == 2 { try store.setMetadata([1], for: CacheKey("a", style(1000))) }
       if number == 3 { try store.setExpiration(1 << 50, for: CacheKey("a", style(1000))) }
-      #expect(store.core.context.catalog.dependentStyles(of: hash).count == 1)
+      #expect(store.probe.dependentStyleCount(of: hash) == 1)
       try store.put([UInt8(100 + number)], for: "a")
       #expect(store.bytes("a", style: style(1000)) == nil)
       #expect(try styles(store).count == 501)
@@ -167,9 +163,9 @@ private func style(_ number: Int) -> Style { Style("w\(number)")! }
     for number in 0..<count { try store.put([UInt8(number & 255)], for: "a", style: style(number)) }
     try store.put([5], for: "b", style: style(5))
     let stored = Int(store.statistics().entryCount) - 1
-    let before = try #require(store.core.context.wal).appendedSequence
+    let before = store.probe.wal.appendedSequence
     #expect(try store.removeAllStyles("a", durability: .synced) == stored)
-    #expect(try #require(store.core.context.wal).appendedSequence - before >= 3 || budget < 2 << 20)
+    #expect(store.probe.wal.appendedSequence - before >= 3 || budget < 2 << 20)
     #expect(store.statistics().entryCount == 1 && store.bytes("b", style: style(5)) == [5])
     let after = try TestWorld(fileSystem: MemoryDisk(disk.image), seed: 4).open("store")
     #expect(after.statistics().entryCount == 1)

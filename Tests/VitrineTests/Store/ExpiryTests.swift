@@ -99,13 +99,12 @@ import Testing
     try store.put([1], for: "a")
     sweep()
     let wall = world.clock.wallMilliseconds()
-    #expect(!store.core.context.expirations.isDue(at: .max - 1), "no entry expires")
+    #expect(!store.probe.isExpirationDue(at: .max - 1), "no entry expires")
     try store.put([1], for: "b", options: PutOptions(expirationMilliseconds: wall + 1000))
-    #expect(
-      store.core.context.expirations.isDue(at: wall + 1000) && !store.core.context.expirations.isDue(at: wall + 999))
+    #expect(store.probe.isExpirationDue(at: wall + 1000) && !store.probe.isExpirationDue(at: wall + 999))
     world.clock.advance(1000)
     sweep()
-    #expect(store.probe.keyCount == 1 && !store.core.context.expirations.isDue(at: .max - 1))
+    #expect(store.probe.keyCount == 1 && !store.probe.isExpirationDue(at: .max - 1))
     try store.close()
   }
 

@@ -229,7 +229,7 @@ import Testing
     try store.put(noise(300, 2), for: "b")
     try store.put(noise(300, 2), for: "c")
     let (a, b) = (try entry("a", store), try entry("b", store))
-    #expect(store.core.context.catalog.keys.move(a.0, from: a.1, to: b.1))
+    #expect(store.probe.plantMove(a.0, from: a.1, to: b.1))
     let report = try store.verify()
     #expect(report.damaged.map(\.reason) == ["another key is there"] && report.damaged.first?.offset == b.1.offset)
     #expect(report.damaged.first?.key == nil, "b is as it should be, and c, which shares its payload")
@@ -242,7 +242,7 @@ import Testing
     let store = try spoiled("plain", .firstRead)
     let (zstd, plain) = (try entry("zstd", store), try entry("plain", store))
     try store.put(noise(50, 9), for: "plain")
-    #expect(store.core.context.catalog.keys.move(zstd.0, from: zstd.1, to: plain.1))
+    #expect(store.probe.plantMove(zstd.0, from: zstd.1, to: plain.1))
     let report = try store.verify()
     #expect(report.damaged.filter { $0.offset == plain.1.offset }.map(\.key) == [CacheKey("twin")])
     #expect(store["twin"] == nil && store["zstd"] == nil)
@@ -251,7 +251,6 @@ import Testing
 
   private func entry(_ url: String, _ store: CacheStore) throws -> (KeyHash, Location) {
     let key = CacheKey(url)
-    let hash = key.url.withUnsafeBytes { store.core.context.catalog.hasher.key($0, styleTag: key.style.tag) }
-    return (hash, try #require(store.core.context.catalog.keys.find(hash, counts: false) { $0.location }))
+    return (store.probe.hash(of: key), try #require(store.probe.location(of: key)))
   }
 }

@@ -246,7 +246,7 @@ import Testing
     let lock = folder.store + "/LOCK"
     try FileManager.default.moveItem(atPath: lock, toPath: folder.path + "/old lock")
     try Files.write(try Files.read(folder.path + "/old lock"), to: lock)
-    store.core.basics.signal.wantsCheckpoint.store(true, ordering: .relaxed)
+    store.probe.requestCheckpoint()
     world.background.run()
     #expect(try paths.map { try Files.read($0) } == before)
     try? store.close()

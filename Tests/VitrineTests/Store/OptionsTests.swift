@@ -16,7 +16,7 @@ import Testing
     try open(given).close()
     for _ in 0..<2 {
       let store = try open(StoreOptions())
-      let identity = store.core.context.identity
+      let identity = store.probe.identity
       #expect(store.byteBudget == 3 << 20 && identity.entryBudget == 77 && identity.durability == .synced)
       #expect(identity.segmentByteCount == 73_728 && identity.compressionLevel == 0)
       #expect(identity.maximumAge == 1234)
@@ -25,7 +25,7 @@ import Testing
     try open(StoreOptions(byteBudget: 5 << 20, entryBudget: 0)).close()
     let store = try open(StoreOptions())
     #expect(store.byteBudget == 5 << 20 && store.statistics().entryBudget == 0)
-    #expect(store.core.context.identity.durability == .synced)
+    #expect(store.probe.identity.durability == .synced)
     try store.close()
   }
 

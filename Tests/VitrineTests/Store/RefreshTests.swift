@@ -110,7 +110,7 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
     try writer.put([2], for: "a")
     let isWhole = try tail.follow(
       {
-        let (wal, store) = (reader.core.context.folders.wal, reader.core.context.identity.store)
+        let (wal, store) = (reader.probe.walFolder, reader.probe.identity.store)
         let scan = try WALScan.open(wal, store: store, access: .readOnly)
         while let current = scan.file(use: use),
           WALScan.header(of: current.file, store: store) == current.header
@@ -177,12 +177,12 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
   @Test(arguments: [false, true])
   func aBlobStaysWhileARefreshTakesItsSegment(_ fallsBehind: Bool) throws {
     let (writer, reader) = try open()
-    let account = reader.core.context.catalog.segments.account
+    let storage = reader.probe.storage
     try writer.put(noise(30_000, 1), for: "a")
     #expect(try reader.refresh())
     let name = try #require(writer.statistics().segments.first { $0.livePartCount > 0 }).file
     var blobs = [try #require(reader.blob("a"))]
-    #expect(!blobs[0].isCopy && account.pinnedByteCount == 65_536)
+    #expect(!blobs[0].isCopy && storage.pinnedByteCount == 65_536)
     for index in 0..<2 { try writer.put(noise(30_000, UInt64(2 + index)), for: "\(index)") }
     try writer.remove("a")
     if fallsBehind {
@@ -199,17 +199,17 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
     try expectSame(reader, writer)
     #expect(reader["a"] == nil && reader.probe.follower?.departing == [])
     #expect(bytes(blobs[0]) == noise(30_000, 1) && !blobs[0].isDamaged)
-    #expect(account.pinnedByteCount == 65_536 && account.unlinkedByteCount == 65_536)
+    #expect(storage.pinnedByteCount == 65_536 && storage.unlinkedByteCount == 65_536)
     // Blobs of segments that a refresh has added are counted with earlier ones.
     for index in 0..<3 { try writer.put(noise(50_000, UInt64(10 + index)), for: "new/\(index)") }
     #expect(try reader.refresh())
     for index in 0..<3 { blobs.append(try #require(reader.blob("new/\(index)"))) }
-    #expect(blobs.map(\.isCopy) == [false, false, true, true] && account.pinnedByteCount == 2 * 65_536)
+    #expect(blobs.map(\.isCopy) == [false, false, true, true] && storage.pinnedByteCount == 2 * 65_536)
     try reader.close()
     #expect(blobs.allSatisfy { !$0.isDamaged } && bytes(blobs[0]) == noise(30_000, 1))
     for index in 0..<3 { #expect(bytes(blobs[1 + index]) == noise(50_000, UInt64(10 + index))) }
     blobs.removeAll()
-    #expect(account.pinnedByteCount == 0 && account.unlinkedByteCount == 0)
+    #expect(storage.pinnedByteCount == 0 && storage.unlinkedByteCount == 0)
     try writer.close()
   }
 
@@ -454,10 +454,10 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
         if let blob = reader.blob(key) { blobs.append((blob, seen[key])) }
       }
     }
-    let account = reader.core.context.catalog.segments.account
-    #expect((account.pinnedByteCount > 0) == blobs.contains { !$0.blob.isCopy })
+    let storage = reader.probe.storage
+    #expect((storage.pinnedByteCount > 0) == blobs.contains { !$0.blob.isCopy })
     blobs.removeAll()
-    #expect(account.pinnedByteCount == 0)
+    #expect(storage.pinnedByteCount == 0)
     try writer.close()
   }
 
@@ -472,11 +472,7 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
   }
 
   private func slot(_ store: CacheStore, _ url: String) -> (slot: KeySlot, segment: UInt64)? {
-    let hash = Array(url.utf8).withUnsafeBytes {
-      store.core.context.catalog.hasher.key($0, styleTag: Style.original.tag)
-    }
-    let slot = store.core.context.catalog.keys.find(hash, counts: false) { $0 }
-    return slot.map { ($0, store.core.context.catalog.segments.id($0.location.slot)) }
+    store.probe.slot(of: CacheKey(url)).map { ($0, store.probe.segmentNumber(inSlot: $0.location.slot)) }
   }
 
   private func openSmallSegments(_ reads: ReadMode) throws -> (writer: CacheStore, reader: CacheStore) {
@@ -641,9 +637,9 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
     #expect(statistics.bytesOnDisk <= 4 << 20)
     let loads = reader.probe.follower?.loadCount ?? 0
     #expect(refreshes > 30 && loads < refreshes / 2, "\(loads) of \(refreshes) refreshes loaded everything")
-    let account = reader.core.context.catalog.segments.account
+    let storage = reader.probe.storage
     blobs.removeAll()
-    #expect(account.pinnedByteCount == 0)
+    #expect(storage.pinnedByteCount == 0)
     try writer.close()
   }
 

@@ -231,7 +231,7 @@ import Testing
     for number in 0..<20 { batch.put([2], for: CacheKey("a", Style("k\(number)")!), options: named([7])) }
     try store.write(batch)
     #expect(store.count == count + 21)
-    #expect(store.core.context.wal!.capacity < count * 56)
+    #expect(store.probe.wal.capacity < count * 56)
     try store.put(noise(50, 2), for: "a", options: PutOptions(durability: .synced))
     for store in [store, try afterDeath()] {
       #expect(store.count == 21 && store["a"] == noise(50, 2))

@@ -73,7 +73,7 @@ import Testing
     let store = try world.open("store")
     world.background.run()
     var file = try #require(disk.image["COUNTERS"])
-    #expect(Counters(file) == store.core.basics.meters.published.withLock { $0 })
+    #expect(Counters(file) == store.probe.publishedCounters)
     // The next write of the file corrects this byte.
     let handle = try disk.openDirectory("", create: false).openFile("COUNTERS", .readWrite)
     file[300] = 9

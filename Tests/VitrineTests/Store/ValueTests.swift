@@ -91,14 +91,10 @@ import Testing
     let key = CacheKey(url)
     return key.url.withUnsafeBytes { url in
       key.style.bytes.withUnsafeBytes { style -> RecordHeader? in
-        let core = store.core
-        let hash = core.context.catalog.hasher.key(url, styleTag: key.style.tag)
-        guard let location = store.probe.location(hash, url, style) else { return nil }
-        let header = core.context.catalog.record(at: location, checks: true)?.header
+        guard let location = store.probe.location(store.probe.hash(of: key), url, style) else { return nil }
+        let header = store.probe.record(at: location)?.header
         guard let header, !header.carriesPayload else { return header }
-        return core.context.catalog.payloadLocation(of: header).flatMap {
-          core.context.catalog.record(at: $0, checks: true)?.header
-        }
+        return store.probe.payloadLocation(of: header).flatMap { store.probe.record(at: $0)?.header }
       }
     }
   }

@@ -26,7 +26,7 @@ import Testing
   }
 
   private func frames(_ store: CacheStore, _ body: () throws -> Void) throws -> (calls: Int, all: Int) {
-    let wal = try #require(store.core.context.wal)
+    let wal = store.probe.wal
     let before = (calls.withLock { $0 }, wal.appendedSequence)
     try body()
     return (calls.withLock { $0 } - before.0, Int(wal.appendedSequence - before.1))
