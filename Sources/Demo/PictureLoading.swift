@@ -148,7 +148,8 @@ struct PictureLoading {
     for (name, pass) in [("second", again), ("third", apart)] {
       if pass.pictureCount != urls.count * styles.count || pass.requestCount > 0 || pass.decodeCount > 0 {
         outcome.failures.append(
-          "the \(name) pass has \(pass.pictureCount) pictures, \(pass.requestCount) requests, \(pass.decodeCount) decodes"
+          "the \(name) pass has \(pass.pictureCount) pictures, \(pass.requestCount) requests, \(pass.decodeCount) "
+            + "decodes"
         )
       }
     }

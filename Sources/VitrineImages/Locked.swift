@@ -1,8 +1,9 @@
 import Foundation
 
 /// A value with the lock that guards it. `Mutex` would do, but Thread Sanitizer reports false races for it.
+///
+/// Invariant: `value` is touched only with the lock held.
 package final class Locked<Value>: @unchecked Sendable {
-  // Invariant: accessed only with the lock held.
   private var value: Value
   private let lock = NSLock()
 

@@ -53,7 +53,8 @@ struct PromiseResults {
     let cores = sysconf(CInt(_SC_NPROCESSORS_ONLN))
     var lines = [
       "\(plan.seconds) s on \(cores) processors, a budget of \(plan.budget) bytes, \(plan.keyCount) keys",
-      "\(PromiseRun.Plan.readers) readers: \(lent.count + copied.count) borrowed gets, \(missCount) misses, \(blobCount) Blobs",
+      "\(PromiseRun.Plan.readers) readers: \(lent.count + copied.count) borrowed gets, \(missCount) misses, "
+        + "\(blobCount) Blobs",
       "\(PromiseRun.Plan.writers) writers: \(changeCount) changes, \(refusedCount) of them refused for want of room; "
         + "\(evictedCount) entries evicted, \(movedCount) records moved, \(compactionCount) full compactions",
       "a reader process: \(refreshCount) refreshes, \(processReadCount) reads",

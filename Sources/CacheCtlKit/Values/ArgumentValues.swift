@@ -76,7 +76,8 @@ extension Arguments {
     else {
       let formats = PixelFormat.allCases.map(\.name).joined(separator: ", ")
       throw fail(
-        "--\(option.name): '\(printable(word))' is not WIDTHxHEIGHT:FORMAT with sides of 1 to 65535 and one of \(formats)"
+        "--\(option.name): '\(printable(word))' is not WIDTHxHEIGHT:FORMAT with sides of 1 to 65535 and one of "
+          + "\(formats)"
       )
     }
     return layout

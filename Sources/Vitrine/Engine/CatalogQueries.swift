@@ -71,16 +71,14 @@ extension Catalog {
     keys.find(hash, besides: passed) { slot in (slot, segments.pin(slot.location.slot)) }
   }
 
-  /// Returns the blob after the first `skip` candidates for a hash. The pin on its segment is taken under the shard's
+  /// Returns the first blob of a hash that the search has not passed. The pin on its segment is taken under the shard's
   /// lock.
-  func pinCandidate(_ content: ContentHash, skip: Int) -> (location: Location, pin: Pin)? {
-    var left = skip
+  func pinCandidate(
+    _ content: ContentHash, besides passed: PassedEntries = PassedEntries()
+  ) -> (location: Location, pin: Pin)? {
     var found: (location: Location, pin: Pin)?
     contents.candidates(content) { location in
-      if left > 0 {
-        left -= 1
-        return true
-      }
+      if passed.contains(location) { return true }
       found = (location, segments.pin(location.slot))
       return false
     }

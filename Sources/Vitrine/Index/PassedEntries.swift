@@ -1,5 +1,5 @@
-/// Entries that a search has rejected: their hashes match, their keys differ. Identified by location, because a change
-/// by another thread may shift their order in the table.
+/// Entries or payloads that a search has passed: their hashes match. Identified by location, because a change by another
+/// thread may shift their order in the table.
 struct PassedEntries {
   private static let mostInList = 8
   private var list: [Location] = []

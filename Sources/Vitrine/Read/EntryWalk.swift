@@ -63,10 +63,10 @@ final class EntryWalk: StorePart {
   /// Returns every blob with this digest, as the entry of the record that carries it.
   func entries(digest: Digest) -> [EntryInfo] {
     var found: [EntryInfo] = []
-    var skip = 0
+    var passed = PassedEntries()
     let content = catalog.hasher.content(digest)
     while true {
-      guard let (location, pin) = catalog.pinCandidate(content, skip: skip) else { return found }
+      guard let (location, pin) = catalog.pinCandidate(content, besides: passed) else { return found }
       if let view = checker.readableRecord(location), view.header.digest == digest {
         // A payload may have outlived its own key.
         let slot = catalog.keys.withEntry(catalog.hash(of: view), location) { $0 }
@@ -77,7 +77,7 @@ final class EntryWalk: StorePart {
         }
       }
       pin.release()
-      skip += 1
+      passed.add(location)
     }
   }
 }

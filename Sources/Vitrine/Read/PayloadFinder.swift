@@ -36,9 +36,9 @@ final class PayloadFinder: StorePart {
   /// can do without. Throws if no record was found and a file cannot be opened now: the payload may be in that file.
   func pinPayload(of reference: RecordHeader, checks: Bool) throws(SystemError) -> (Location, Pin)? {
     let content = catalog.hasher.content(reference.digest)
-    var skip = 0
+    var passed = PassedEntries()
     var unavailable: SystemError?
-    while let (location, pin) = catalog.pinCandidate(content, skip: skip) {
+    while let (location, pin) = catalog.pinCandidate(content, besides: passed) {
       if !checks, let view = catalog.record(at: location, checks: true), view.header.isPayload(of: reference) {
         return (location, pin)
       }
@@ -46,8 +46,7 @@ final class PayloadFinder: StorePart {
       if case .intact(let header, _) = outcome, header.isPayload(of: reference) { return (location, pin) }
       pin.release()
       if case .unavailable(let error) = outcome { unavailable = error }
-      // If this candidate is gone by now, the others are found one position earlier, so the search begins again.
-      skip = catalog.contents.has(content, location) ? skip + 1 : 0
+      passed.add(location)
     }
     if let unavailable { throw unavailable }
     return nil

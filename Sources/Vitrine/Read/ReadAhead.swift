@@ -109,10 +109,10 @@ final class ReadAhead: StorePart {
   private func readPayload(
     _ content: ContentHash, _ heads: HeadsAhead?, until isMeant: (RecordHeader) -> Bool
   ) {
-    var skip = 0
-    while let (location, pin) = catalog.pinCandidate(content, skip: skip) {
+    var passed = PassedEntries()
+    while let (location, pin) = catalog.pinCandidate(content, besides: passed) {
       defer { pin.release() }
-      skip += 1
+      passed.add(location)
       if let header = read(location, heads)?.header, isMeant(header) { return }
     }
   }

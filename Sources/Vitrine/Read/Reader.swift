@@ -307,7 +307,7 @@ final class Reader: StorePart {
   /// own for the same reason as ``borrowSlowly(_:_:_:_:_:)``.
   @inline(never)
   private func borrowShared(_ name: PayloadName, _ slot: KeySlot, _ hash: KeyHash) -> Borrow? {
-    guard let (location, pin) = catalog.pinCandidate(catalog.hasher.content(name.digest), skip: 0) else { return nil }
+    guard let (location, pin) = catalog.pinCandidate(catalog.hasher.content(name.digest)) else { return nil }
     if slot.flags.contains(.checked) || catalog.segments.isVouched(location),
       let payload = name.payload(in: catalog.segments.bytes(at: location)), !BusErrors.haveHappened
     {

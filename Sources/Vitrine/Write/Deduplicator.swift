@@ -17,11 +17,13 @@ final class Deduplicator: StorePart {
   func findShared(_ put: PreparedPut) -> (shared: Shared?, others: [Location]) {
     let content = catalog.hasher.content(put.payload.digest)
     var others: [Location] = []
+    var passed = PassedEntries()
     while true {
-      guard let candidate = catalog.pinCandidate(content, skip: others.count) else { return (nil, others) }
+      guard let candidate = catalog.pinCandidate(content, besides: passed) else { return (nil, others) }
       defer { candidate.pin.release() }
       if let shared = compare(put, candidate.location, candidate.pin) { return (shared, []) }
       others.append(candidate.location)
+      passed.add(candidate.location)
     }
   }
 

@@ -1,8 +1,10 @@
 import CDecoderProcess
 import Foundation
 
-/// The owner's view of one decoder process. Used by one thread at a time, which ``ProcessDecoder`` ensures. When the
-/// last reference is released, the process ends, its socket is closed, and no zombie remains.
+/// The owner's view of one decoder process. When the last reference is released, the process ends, its socket is closed,
+/// and no zombie remains.
+///
+/// Invariant: ``ProcessDecoder`` lends it to one thread at a time.
 final class DecoderProcess: @unchecked Sendable {
   /// The reason for a missing picture. After all except `picture` the process is unusable.
   enum Failure: Error {

@@ -186,7 +186,9 @@ extension RecordedStore {
   private static let mostLooksAsleep = 10
 }
 
-/// A body that is called at another place of the same thread.
+/// A body that is called at another place.
+///
+/// Invariant: the thread that made it calls it, or waits until the call has ended.
 private struct Unchecked: @unchecked Sendable {
   let body: () -> Void
   init(_ body: @escaping () -> Void) { self.body = body }

@@ -75,11 +75,12 @@ package final class SimulatedBackgroundWork: BackgroundWork {
 }
 
 /// One task. Its steps never overlap, and none begins after ``stop()`` has returned.
+///
+/// Invariant: the monitor guards all variables.
 private final class SimulatedBackgroundTask: BackgroundTask, @unchecked Sendable {
   let name: String
   private let work: SimulatedBackgroundWork
   private let monitor = Monitor()
-  // Guarded by the monitor.
   private var step: (@Sendable () -> Void)?
   private var wasWoken = false
   private var runner: ThreadIdentity?

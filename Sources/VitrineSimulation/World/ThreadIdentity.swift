@@ -7,6 +7,8 @@
 #endif
 
 /// Identifies a thread.
+///
+/// Invariant: `thread` is compared and never used to reach the thread.
 struct ThreadIdentity: Equatable, @unchecked Sendable {
   private let thread: pthread_t
 

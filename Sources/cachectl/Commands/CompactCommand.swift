@@ -13,8 +13,8 @@ enum CompactCommand: Command {
       "SIGINT (Ctrl-C) or SIGTERM ends it early, after the present step: completed steps remain, and the exit status "
         + "is 3. A second one ends it at once, and that, or SIGKILL at any time, is safe too. Records that fail their "
         + "check are dropped with their entries; the exit status is 1 then.",
-      "With --json: bytes_before and bytes_after (of the folder, on the disk), records_moved, records_dropped, seconds, "
-        + "interrupted, erased (no file holds bytes of removed entries).",
+      "With --json: bytes_before and bytes_after (of the folder, on the disk), records_moved, records_dropped, "
+        + "seconds, interrupted, erased (no file holds bytes of removed entries).",
     ],
     examples: [.init("cachectl compact photos.cache", "make it as small as possible")])
 

@@ -18,9 +18,9 @@ enum CrashTestCommand: Command {
     name: "crashtest", summary: "interrupt a store everywhere, and check its state", positionals: [],
     options: [seed, states, faults, workload, time, required, some, threads, place, .json],
     notes: [
-      "Runs workloads on a simulated disk, in memory: no store of yours is touched. After each operation of the disk the "
-        + "power is lost, in all the ways that may leave different states. In each state the store is opened, and its "
-        + "content is compared with its promises. Some recoveries are interrupted too. Then the workloads run "
+      "Runs workloads on a simulated disk, in memory: no store of yours is touched. After each operation of the disk "
+        + "the power is lost, in all the ways that may leave different states. In each state the store is opened, and "
+        + "its content is compared with its promises. Some recoveries are interrupted too. Then the workloads run "
         + "again with single faults and pairs: calls that fail or lie, a disk that another program fills, a folder "
         + "that is moved away, a clock that steps, damage of the closed store.",
       "Two states are distinct if different sets of writes have reached the disk, even with equal bytes. A state is "
@@ -46,9 +46,8 @@ enum CrashTestCommand: Command {
     var explorer = CrashExplorer(seed: UInt64(try arguments.count(seed) ?? Int.random(in: 1...999_999_999)))
     if let name = arguments.value(workload).map({ String(decoding: $0, as: UTF8.self) }) {
       guard let found = CrashWorkload.all.first(where: { $0.name == name }) else {
-        throw arguments.fail(
-          "no workload '\(printable(Array(name.utf8)))': there are \(CrashWorkload.all.map(\.name).joined(separator: ", "))"
-        )
+        let names = CrashWorkload.all.map(\.name).joined(separator: ", ")
+        throw arguments.fail("no workload '\(printable(Array(name.utf8)))': there are \(names)")
       }
       explorer.workloads = [found]
     }
@@ -93,6 +92,8 @@ enum CrashTestCommand: Command {
 }
 
 /// Progress, reported by one thread at a time.
+///
+/// Invariant: the explorer never calls `show` twice at once, and `clear` comes after its last call.
 private final class ProgressLine: @unchecked Sendable {
   private let progress = Progress("crashtest")
 

@@ -16,8 +16,9 @@ enum ImportCommand: Command {
         + "Budgets and policy are kept in the store, as with put.",
       "Symbolic links and special files are skipped and named on stderr. So are files that cannot be read or stored: "
         + "the exit status is 1 then.",
-      "An exit status of 0, 1 or 4 means that every file in the store survives loss of power: closing it makes everything "
-        + "durable. With --sync, that holds for each file as soon as its line is written, also when the import is killed.",
+      "An exit status of 0, 1 or 4 means that every file in the store survives loss of power: closing it makes "
+        + "everything durable. With --sync, that holds for each file as soon as its line is written, also when the "
+        + "import is killed.",
       "If the budget holds less than the folder, the store evicts earlier files for later ones. Then a line says how "
         + "many files were not kept, and the exit status is 4, or 1 if files were skipped too.",
       "With --json, one object a line (url, bytes), written out as soon as that file's put has returned. At the end, "

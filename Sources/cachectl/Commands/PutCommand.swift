@@ -16,8 +16,8 @@ enum PutCommand: Command {
       "Without FILE, or with '-', the bytes come from stdin. A missing store is made. An existing value "
         + "of URL and style is replaced. Budgets and policy are kept in the store, for all programs, until they are "
         + "changed again; a new store begins with a tenth of the free disk, no limit of entries, and lru.",
-      "An exit status of 0 means that the value survives loss of power, with and without --sync: closing the store makes "
-        + "everything durable. With --sync the put itself has waited for the disk, before the store is closed.",
+      "An exit status of 0 means that the value survives loss of power, with and without --sync: closing the store "
+        + "makes everything durable. With --sync the put itself has waited for the disk, before the store is closed.",
       "Formats of bitmaps: " + PixelFormat.allCases.map(\.name).joined(separator: ", ") + ".",
       "The content type goes into the entry's metadata as one line, 'content-type: MIME'. Metadata of cachectl is "
         + "lines of that form, each ended by a line feed.",
@@ -44,7 +44,8 @@ enum PutCommand: Command {
     let bytes = try read(arguments.positional(2))
     if let layout = options.layout, layout.byteCount != bytes.count {
       throw arguments.fail(
-        "a bitmap of \(layout.width)x\(layout.height) \(layout.format.name) is \(layout.byteCount) bytes, not \(bytes.count)"
+        "a bitmap of \(layout.width)x\(layout.height) \(layout.format.name) is \(layout.byteCount) bytes, not "
+          + "\(bytes.count)"
       )
     }
     return try Stores.write(arguments, storeOptions) { store in

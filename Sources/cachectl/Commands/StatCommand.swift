@@ -12,11 +12,11 @@ enum StatCommand: Command {
         + "summed over its openings. The times of last use are those of the last checkpoint: accurate to about a "
         + "minute, under fifo not at all. A record counts once, whether its key, its payload or both are needed.",
       "With --json: format_version, entries, blobs, bytes_on_disk, bytes_live, bytes_dead, bytes_pinned, "
-        + "bytes_logical, budget_bytes, budget_entries (0: no limit), policy, hits, misses, write_amplification, damaged, "
-        + "lost, last_checkpoint_ms, last_open (this one, for reading), last_open_for_writing, evicted (entries, bytes, "
-        + "and ages: how long before they had last been used), compaction (steps, records_moved, bytes_moved, "
-        + "segments_freed), encodings, styles, streams, recency, sizes, segments. In classes, below or below_seconds is "
-        + "the first value above the class, null for the last; recency has a class unknown, too.",
+        + "bytes_logical, budget_bytes, budget_entries (0: no limit), policy, hits, misses, write_amplification, "
+        + "damaged, lost, last_checkpoint_ms, last_open (this one, for reading), last_open_for_writing, evicted "
+        + "(entries, bytes, and ages: how long before they had last been used), compaction (steps, records_moved, "
+        + "bytes_moved, segments_freed), encodings, styles, streams, recency, sizes, segments. In classes, below or "
+        + "below_seconds is the first value above the class, null for the last; recency has a class unknown, too.",
     ],
     examples: [.init("cachectl stat photos.cache", "how full is it?")])
 

@@ -12,8 +12,9 @@ enum PictureCommands {
   static func absence(of name: String) -> Failure? {
     guard names.contains(name) else { return nil }
     return Failure(
-      "'\(name)' is not in this build, which was made without the package trait Images; 'make build' makes one that has "
-        + "it, as does 'swift build' without --disable-default-traits (with libjpeg, libpng and libwebp: 'make setup')",
+      "'\(name)' is not in this build, which was made without the package trait Images; 'make build' makes one that "
+        + "has it, as does 'swift build' without --disable-default-traits (with libjpeg, libpng and libwebp: 'make "
+        + "setup')",
       status: .usage)
   }
 }

@@ -45,6 +45,8 @@ final class LookWatch: Sendable {
 }
 
 /// A line for each thread in memory that never moves, so that a signal handler can read it.
+///
+/// Invariant: a line has one writer, its own thread. A reader ends the process, so a torn line does no harm.
 private struct Lines: @unchecked Sendable {
   let count: Int
   private let seed: UInt64

@@ -229,4 +229,28 @@ import Testing
     #expect(try store.entries(digest: Digest(high: 2, low: 2)).isEmpty)
     try store.close()
   }
+
+  /// A blob that is removed during the search must not hide the next one, which takes its position.
+  @Test func entriesOfADigestAreFoundBesideARemoval() throws {
+    var world = TestWorld(fileSystem: MemoryDisk())
+    world.environment.digest = { _ in Digest(high: 1, low: 1) }
+    let clock = HookedClock()
+    world.environment.clock = clock
+    let store = try world.open("store")
+    let keys = ["a", "b", "c"].map { CacheKey($0) }
+    for (number, key) in keys.enumerated() {
+      try store.put(noise(300, UInt64(number)), for: key, options: PutOptions(expirationMilliseconds: 1 << 50))
+    }
+    let digest = Digest(high: 1, low: 1)
+    let first = try #require(store.entries(digest: digest).first).key
+    clock.hook.withLock {
+      $0 = {
+        clock.hook.withLock { $0 = nil }
+        _ = try? store.remove(first)
+      }
+    }
+    let found = Set(try store.entries(digest: digest).map(\.key))
+    #expect(!store.contains(first) && found.isSuperset(of: Set(keys).subtracting([first])))
+    try store.close()
+  }
 }

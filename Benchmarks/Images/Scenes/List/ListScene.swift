@@ -69,16 +69,17 @@ struct ListScene: Scene {
     var report = SceneReport(
       scene: name,
       setting: """
-        \(Quantity.count(values.rowCount)) rows with \(ListScene.avatarCount) avatars in three styles, ten of them visible, \
-        scrolled at \(Quantity.fixed(values.rowsPerSecond, places: 1)) rows a second for \(Int(values.seconds)) s; a server \
-        with \(ListScene.delayMilliseconds) ms delay and \(Figure.megabytes(ListScene.bytesPerSecond))/s; an empty store.
+        \(Quantity.count(values.rowCount)) rows with \(ListScene.avatarCount) avatars in three styles, ten of them \
+        visible, scrolled at \(Quantity.fixed(values.rowsPerSecond, places: 1)) rows a second for \
+        \(Int(values.seconds)) s; a server with \(ListScene.delayMilliseconds) ms delay and \
+        \(Figure.megabytes(ListScene.bytesPerSecond))/s; an empty store.
         """,
       tables: [shares, frames], values: values)
     report.remarks.append(
       """
-      A row is ready when its picture can be drawn in the frame in which the row first comes on the screen; the ten of the \
-      first screen, which nobody could have foreseen, count as rows that were not. Milliseconds of a frame are the work of \
-      the thread that scrolls.
+      A row is ready when its picture can be drawn in the frame in which the row first comes on the screen; the ten of \
+      the first screen, which no preheating could foresee, count as rows that were not. Milliseconds of a frame are \
+      the work of the thread that scrolls.
       """)
     for run in values.runs where run.downloadedTwice > 0 {
       report.failures.append("\(run.preheating): \(run.downloadedTwice) avatars were downloaded more than once")
