@@ -14,7 +14,7 @@ public struct StoreOptions: Sendable {
   /// The durability of changes that do not choose one. Default: `buffered`.
   public var durability: Durability?
   /// Bytes of a segment file, 64 KiB to 64 MiB, rounded up to 4 KiB. Default: 64 KiB at first, growing with the content
-  /// to a hundredth of the budget. A change applies to segments made later.
+  /// to a two-hundredth of the budget. A change applies to segments made later.
   public var segmentByteCount: Int?
   /// zstd level, 1 to 19; 0 stores everything plain. Default: 1.
   public var compressionLevel: Int?
@@ -24,7 +24,7 @@ public struct StoreOptions: Sendable {
   /// Milliseconds after its last use for which gets return an entry; 0 for no limit. Default: no limit. Excludes
   /// `fifo`, which records no use.
   public var maximumIdleMilliseconds: Int64?
-  /// The order in which entries are evicted from a full store. Default: `lru`.
+  /// The choice of the entries that a full store evicts. Default: `s3fifo`.
   public var policy: EvictionPolicy?
 
   // For this opening only.

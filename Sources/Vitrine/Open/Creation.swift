@@ -38,7 +38,7 @@ struct Creation {
       durability: options.durability ?? .buffered, compressionLevel: options.compressionLevel ?? 1)
     identity.maximumAge = options.maximumAgeMilliseconds ?? 0
     identity.maximumIdle = options.maximumIdleMilliseconds ?? 0
-    identity.policy = options.policy ?? .lru
+    identity.policy = options.policy ?? .s3fifo
 
     // All files are made before the first sync, because a file system commits new files together.
     var made: [any File] = []

@@ -7,7 +7,7 @@ enum ReplayCommand: Command {
   private static let share = Option(
     "budget-share", value: "F", "the budget as a share of the bytes of all distinct objects; a list with --compare")
   private static let policy = Option(
-    "policy", value: EvictionPolicy.allCases.map(\.name).joined(separator: "|"), "which entries go first (lru)")
+    "policy", value: EvictionPolicy.allCases.map(\.name).joined(separator: "|"), "which entries go first (s3fifo)")
   private static let compare = Option("compare", "replay with every policy, and simulate other policies")
   private static let format = Option(
     "format", value: TraceFormat.allCases.map(\.rawValue).joined(separator: "|"), "the trace's format (detected)")
@@ -115,7 +115,7 @@ enum ReplayCommand: Command {
 
   private static func policies(_ arguments: Arguments) throws -> [EvictionPolicy] {
     let chosen = try arguments.policy(policy)
-    guard arguments.has(compare) else { return [chosen ?? .lru] }
+    guard arguments.has(compare) else { return [chosen ?? .s3fifo] }
     if chosen != nil { throw arguments.fail("--compare replays with every policy, so it excludes --policy") }
     return EvictionPolicy.allCases
   }
