@@ -39,7 +39,7 @@ import VitrineSimulation
     #expect(json["requests"] as? Int == 6 && json["misses"] as? Int == 4 && json["puts"] as? Int == 4)
     #expect(json["bytes_put"] as? Int == 5301 && json["bytes_live_end"] as? Int == 5201)
     #expect(json["miss_ratio"] as? Double == 0.666667 && json["byte_miss_ratio"] as? Double == 0.509663)
-    #expect(json["policy"] as? String == "lru" && json["budget_share"] is NSNull)
+    #expect(json["policy"] as? String == "s3fifo" && json["budget_share"] is NSNull)
     #expect(try leftovers(besides: ["tiny"]).isEmpty)
   }
 

@@ -122,7 +122,7 @@ import Testing
     #expect(stat["budget_bytes"] as? Int == 10_000_000)
     #expect(stat["budget_entries"] as? Int == 7)
     #expect(((stat["styles"] as? [String: [String: Int]])?["original"])?["bytes"] == 5000)
-    #expect(stat["policy"] as? String == "lru")
+    #expect(stat["policy"] as? String == "s3fifo")
     let streams = try #require(stat["streams"] as? [String: [String: Int]])
     #expect(streams["originals"]?["entries"] == 1 && streams["originals"]?["records"] == 1)
     let recency = try #require(stat["recency"] as? [[String: Any]])

@@ -37,9 +37,9 @@ extension CacheStore {
     return core.reads.walk.keys { $0.url.starts(with: prefix) }.sorted()
   }
 
-  /// Returns the keys of all unexpired entries in the order of the policy; the next key to be evicted comes last. The
-  /// most recently used key comes first, or under `fifo` the most recently put one. Does not count as use. O(n log n)
-  /// time, and memory for all keys. Throws `closed`. Thread-safe.
+  /// Returns the keys of all unexpired entries by their last use, the most recent first; under `fifo`, by their puts.
+  /// Under `lru` and `fifo`, the last key is evicted next. Does not count as use. O(n log n) time, and memory for all
+  /// keys. Throws `closed`. Thread-safe.
   public func keysByRecency() throws(StoreError) -> [CacheKey] {
     let core = core
     if core.basics.gate.isClosed { throw .closed }

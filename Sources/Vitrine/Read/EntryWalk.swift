@@ -1,6 +1,6 @@
 /// Walks over all entries while changes go on. Each shard's entries are copied under its lock. Then their records are
 /// read one after another, each pinned while it is read. An entry put during the walk may be missed. No entry is
-/// visited twice unless it was put again.
+/// visited twice unless it was put again. An entry whose record was moved meanwhile is found again by its hash.
 final class EntryWalk: StorePart {
   let context: StoreContext
   private let lifetimes: Lifetimes
@@ -19,9 +19,13 @@ final class EntryWalk: StorePart {
     includesExpired: Bool = false, _ body: (RecordView, KeyHash, KeySlot) throws(E) -> Bool
   ) throws(E) {
     for shard in 0..<KeyTable.shardCount {
-      for entry in catalog.keys.copy(shard: shard) {
+      let entries = catalog.keys.copy(shard: shard)
+      var moved = PassedEntries()
+      for entry in entries {
         let hash = entry.hash(shard: shard)
-        let pinned = catalog.keys.withEntry(hash, entry.location) { ($0, catalog.segments.pin($0.location.slot)) }
+        let pinned =
+          catalog.keys.withEntry(hash, entry.location) { ($0, catalog.segments.pin($0.location.slot)) }
+          ?? pinMoved(hash, among: entries, shard, &moved)
         guard let (slot, pin) = pinned else { continue }
         defer { pin.release() }
         guard let view = checker.readableRecord(slot.location) else { continue }
@@ -29,6 +33,18 @@ final class EntryWalk: StorePart {
         if try !body(view, hash, slot) { return }
       }
     }
+  }
+
+  /// Finds and pins an entry that is no longer where it was copied from: another of the same hash that is not among the
+  /// `entries` of its shard, and was not found so before.
+  private func pinMoved(
+    _ hash: KeyHash, among entries: [KeySlot], _ shard: Int, _ moved: inout PassedEntries
+  ) -> (KeySlot, Pin)? {
+    if catalog.keys.location(of: hash) == nil { return nil }
+    for entry in entries where entry.hash(shard: shard) == hash { moved.add(entry.location) }
+    guard let found = catalog.pinEntry(hash, besides: moved) else { return nil }
+    moved.add(found.0.location)
+    return found
   }
 
   private func hasExpired(_ view: RecordView, _ slot: KeySlot) -> Bool {
@@ -54,7 +70,9 @@ final class EntryWalk: StorePart {
     }
     var found: [(age: UInt32, key: CacheKey)] = []
     forEachRecord { (view, _, slot) throws(Never) in
-      found.append((ages[slot.location] ?? 0, view.key))
+      // A record that was moved since has its stamp, one that was used since is the most recent.
+      let age = ages[slot.location] ?? RecencyClock.age(of: slot.stamp, at: now)
+      found.append((age > RecencyClock.oldestAge ? 0 : age, view.key))
       return true
     }
     return found.sorted { $0.age < $1.age }.map(\.key)

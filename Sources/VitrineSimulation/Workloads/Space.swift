@@ -216,18 +216,18 @@ extension CrashWorkload {
 
   static let giants = CrashWorkload(
     "giants", summary: "batches and values of more than half of the budget, one after the other",
-    options: StoreOptions(byteBudget: 3 << 19)
+    options: StoreOptions(byteBudget: 2 << 20)
   ) { store, numbers in
     for number in 0..<6 { try store.put("k\(number)", RecordedStore.bytes(20_000, number)) }
     try store.begin()
     for round in 0..<2 {
       if numbers.chance(50) {
-        let size = 800_000 / 14 + numbers.below(1000)
+        let size = 1_100_000 / 14 + numbers.below(1000)
         // Other names in each round: the history does not know which of its own keys a failed batch has evicted.
         let parts = (0..<14).map { ("part\(round)/\($0)", RecordedStore.bytes(size, 100 * round + $0)) }
         try store.batch(puts: parts, removals: ["k\(round)"], synced: numbers.chance(50))
       } else {
-        try store.put("giant\(round)", RecordedStore.bytes(800_000, 50 + round), synced: numbers.chance(50))
+        try store.put("giant\(round)", RecordedStore.bytes(1_100_000, 50 + round), synced: numbers.chance(50))
       }
       if numbers.chance(30) { store.upkeep() }
     }

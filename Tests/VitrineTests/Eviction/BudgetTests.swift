@@ -38,7 +38,8 @@ import Testing
   @Test(arguments: cases) func folderStaysInsideItsBudgetAndTheOldestAreEvicted(_ test: Case) throws {
     let folder = try TemporaryFolder()
     let store = try CacheStore.open(
-      at: folder.store, options: StoreOptions(byteBudget: test.byteBudget, entryBudget: test.entryBudget))
+      at: folder.store,
+      options: StoreOptions(byteBudget: test.byteBudget, entryBudget: test.entryBudget, policy: .lru))
     var random = SeededRandom(seed: UInt64(test.putCount))
     var order = UsageOrder()
     var blobs: [Blob] = []

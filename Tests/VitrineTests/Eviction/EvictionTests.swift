@@ -98,7 +98,7 @@ import Testing
   }
 
   @Test func largePicturesAndSmallOnesAreEvictedInOrderOfUse() throws {
-    let store = try world.open("store", StoreOptions(byteBudget: 8 << 20))
+    let store = try world.open("store", StoreOptions(byteBudget: 8 << 20, policy: .lru))
     var order = UsageOrder()
     var random = SeededRandom(seed: 9)
     for round in 0..<400 {
@@ -116,7 +116,7 @@ import Testing
   }
 
   @Test func aSmallerBudgetHoldsWhenTheCallReturns() throws {
-    let store = try world.open("store", StoreOptions(byteBudget: 8 << 20))
+    let store = try world.open("store", StoreOptions(byteBudget: 8 << 20, policy: .lru))
     var order = UsageOrder()
     for index in 0..<900 {
       try store.put(noise(7000, UInt64(index)), for: "u\(index)")

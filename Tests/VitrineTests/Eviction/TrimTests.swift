@@ -20,7 +20,7 @@ import Testing
 
   @Test(arguments: [5 << 20, 2 << 20, 1 << 20]) func leastRecentlyUsedEntriesGoUntilTheFolderIsSmall(_ size: Int) throws
   {
-    let store = try open()
+    let store = try open(8 << 20, .lru)
     try fill(store, 0..<900)
     #expect(store["u0"] == noise(7000, 0))
     let before = store.count
