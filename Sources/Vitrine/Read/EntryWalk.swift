@@ -1,6 +1,7 @@
 /// Walks over all entries while changes go on. Each shard's entries are copied under its lock. Then their records are
 /// read one after another, each pinned while it is read. An entry put during the walk may be missed. No entry is
-/// visited twice unless it was put again. An entry whose record was moved meanwhile is found again by its hash.
+/// visited twice unless it was put again. An entry whose record was moved meanwhile is found again by its hash and by
+/// the number of its record, which a copy keeps.
 final class EntryWalk: StorePart {
   let context: StoreContext
   private let lifetimes: Lifetimes
@@ -20,31 +21,43 @@ final class EntryWalk: StorePart {
   ) throws(E) {
     for shard in 0..<KeyTable.shardCount {
       let entries = catalog.keys.copy(shard: shard)
-      var moved = PassedEntries()
-      for entry in entries {
+      // The number of each record that was visited.
+      var visited = [UInt64](repeating: 0, count: entries.count)
+      for index in entries.indices {
+        let entry = entries[index]
         let hash = entry.hash(shard: shard)
         let pinned =
           catalog.keys.withEntry(hash, entry.location) { ($0, catalog.segments.pin($0.location.slot)) }
-          ?? pinMoved(hash, among: entries, shard, &moved)
+          ?? pinMoved(hash, among: entries, shard, visited)
         guard let (slot, pin) = pinned else { continue }
         defer { pin.release() }
         guard let view = checker.readableRecord(slot.location) else { continue }
+        visited[index] = view.header.sequence
         if !includesExpired, hasExpired(view, slot) { continue }
         if try !body(view, hash, slot) { return }
       }
     }
   }
 
-  /// Finds and pins an entry that is no longer where it was copied from: another of the same hash that is not among the
-  /// `entries` of its shard, and was not found so before.
+  /// Finds and pins an entry that is no longer at its place among the `entries` of its shard: one of the same hash at
+  /// another place whose record was not visited. Several entries may have the hash, such as styles of a URL.
   private func pinMoved(
-    _ hash: KeyHash, among entries: [KeySlot], _ shard: Int, _ moved: inout PassedEntries
+    _ hash: KeyHash, among entries: [KeySlot], _ shard: Int, _ visited: [UInt64]
   ) -> (KeySlot, Pin)? {
     if catalog.keys.location(of: hash) == nil { return nil }
-    for entry in entries where entry.hash(shard: shard) == hash { moved.add(entry.location) }
-    guard let found = catalog.pinEntry(hash, besides: moved) else { return nil }
-    moved.add(found.0.location)
-    return found
+    var passed = PassedEntries()
+    var records: Set<UInt64> = []
+    for index in entries.indices where entries[index].hash(shard: shard) == hash {
+      passed.add(entries[index].location)
+      records.insert(visited[index])
+    }
+    while let (slot, pin) = catalog.pinEntry(hash, besides: passed) {
+      let record = checker.readableRecord(slot.location)?.header.sequence
+      if let record, !records.contains(record) { return (slot, pin) }
+      pin.release()
+      passed.add(slot.location)
+    }
+    return nil
   }
 
   private func hasExpired(_ view: RecordView, _ slot: KeySlot) -> Bool {

@@ -5,13 +5,18 @@ import Testing
 /// Enumerations find entries whose records are moved meanwhile.
 @Suite struct MovedEntryTests {
   private static let count = 1200
+  /// Two styles with one tag, so that their entries have one hash.
+  private static let styles = ["square-63", "square-320"]
 
   /// A store of many sparse segments, in which half of the entries are left.
   private func sparseStore() throws -> CacheStore {
     let store = try TestWorld(fileSystem: MemoryDisk()).open(
       "store", StoreOptions(byteBudget: 16 << 20, segmentByteCount: 64 << 10))
-    for number in 0..<Self.count { try store.put(noise(3000, UInt64(number)), for: "k\(number)") }
-    for number in 0..<Self.count where number % 2 == 0 { try store.remove("k\(number)") }
+    let keys = (0..<Self.count / 2).flatMap { number in
+      Self.styles.map { CacheKey("k\(number)", Style($0)!) }
+    }
+    for (number, key) in keys.enumerated() { try store.put(noise(3000, UInt64(number)), for: key) }
+    for (number, key) in keys.enumerated() where number % 4 < 2 { try store.remove(key) }
     return store
   }
 
