@@ -13,8 +13,7 @@ public struct CompactionReport: Sendable {
   /// Whether `progress` stopped the compaction. The work done before stays done.
   public var isInterrupted = false
   /// Whether no file of the store holds bytes of entries that were removed, overwritten or evicted before the call.
-  /// Whether no file holds bytes of removed entries. False if compaction was stopped, or if unfinished bodies or
-  /// drawings kept a segment from being copied.
+  /// False if compaction was stopped, or if unfinished bodies or drawings kept a segment from being copied.
   public var isErased = false
   /// Makes a report of no work.
   public init() {}

@@ -91,7 +91,7 @@ extension CommitState {
 
   /// Whether keys that come back get segments of their own. Small stores have no room for more open segments.
   var hasReturnedStreams: Bool {
-    current.policy.cleansSegments && ledger.budget - ledger.own >= 2 * Sizing.mostOpenSegmentsIfCleaned * largestSegment
+    current.policy.cleansSegments && ledger.budget >= Sizing.leastSegmentsIfReturned * largestSegment
   }
 
   /// The most bytes of segments that fit after everything else is evicted: the budget, less the store's own files and

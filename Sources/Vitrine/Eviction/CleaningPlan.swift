@@ -32,6 +32,8 @@ struct CleaningPlan {
   static let probationShare = 0.10
   /// The live share below which a segment is emptied for its dead bytes.
   static let sparseShare = 0.5
+  /// The least dead share of a segment that is emptied because too many bytes of the store are dead.
+  static let leastDeadShare = 1.0 / 16
   /// The share of used bytes from which a whole segment is queued again.
   private static let queuedShare = (main: 0.5, probation: 0.7)
   /// Uses for each byte, as a multiple of the average, from which a record is copied.

@@ -1,4 +1,4 @@
-/// The queues of a policy that takes space back by segments: their order, and the keys that probation has dropped.
+/// The queues of a policy that reclaims space by segments: their order, and the keys that probation has dropped.
 struct EvictionQueues {
   var segments = SegmentQueue()
   private var ghost = Ghost()

@@ -61,8 +61,8 @@ final class Maintainer: StorePart {
   }
 
   /// Compacts once, at most a segment's worth of bytes, if the store is quiet and enough bytes are dead. Each round of
-  /// upkeep calls it. It compacts at most once a second, so compaction takes about a second for each hundredth of the
-  /// budget.
+  /// upkeep calls it. It compacts at most once a second, so compaction takes about a second for each
+  /// two-hundredth of the budget.
   func settle(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
     let now = environment.clock.monotonicNanoseconds()
     guard noteQuiet(upkeep), upkeep.state.quiet.beginStep(at: now, pause: Maintainer.stepTime) else { return }

@@ -23,12 +23,14 @@ final class EntryWalk: StorePart {
       let entries = catalog.keys.copy(shard: shard)
       // The number of each record that was visited.
       var visited = [UInt64](repeating: 0, count: entries.count)
+      // The indices by hash, once an entry was moved.
+      var indices: [KeyHash: [Int]] = [:]
       for index in entries.indices {
         let entry = entries[index]
         let hash = entry.hash(shard: shard)
         let pinned =
           catalog.keys.withEntry(hash, entry.location) { ($0, catalog.segments.pin($0.location.slot)) }
-          ?? pinMoved(hash, among: entries, shard, visited)
+          ?? pinMoved(hash, among: entries, shard, visited, &indices)
         guard let (slot, pin) = pinned else { continue }
         defer { pin.release() }
         guard let view = checker.readableRecord(slot.location) else { continue }
@@ -42,12 +44,15 @@ final class EntryWalk: StorePart {
   /// Finds and pins an entry that is no longer at its place among the `entries` of its shard: one of the same hash at
   /// another place whose record was not visited. Several entries may have the hash, such as styles of a URL.
   private func pinMoved(
-    _ hash: KeyHash, among entries: [KeySlot], _ shard: Int, _ visited: [UInt64]
+    _ hash: KeyHash, among entries: [KeySlot], _ shard: Int, _ visited: [UInt64], _ indices: inout [KeyHash: [Int]]
   ) -> (KeySlot, Pin)? {
     if catalog.keys.location(of: hash) == nil { return nil }
+    if indices.isEmpty {
+      for index in entries.indices { indices[entries[index].hash(shard: shard), default: []].append(index) }
+    }
     var passed = PassedEntries()
     var records: Set<UInt64> = []
-    for index in entries.indices where entries[index].hash(shard: shard) == hash {
+    for index in indices[hash] ?? [] {
       passed.add(entries[index].location)
       records.insert(visited[index])
     }
@@ -95,10 +100,14 @@ final class EntryWalk: StorePart {
   func entries(digest: Digest) -> [EntryInfo] {
     var found: [EntryInfo] = []
     var passed = PassedEntries()
+    // A record that is moved meanwhile keeps its number.
+    var records: Set<UInt64> = []
     let content = catalog.hasher.content(digest)
     while true {
       guard let (location, pin) = catalog.pinCandidate(content, besides: passed) else { return found }
-      if let view = checker.readableRecord(location), view.header.digest == digest {
+      if let view = checker.readableRecord(location), view.header.digest == digest,
+        records.insert(view.header.sequence).inserted
+      {
         // A payload may have outlived its own key.
         let slot = catalog.keys.withEntry(catalog.hash(of: view), location) { $0 }
         let isShared = commitLock.withLock { _ in catalog.contents.count(content, location) > 1 }

@@ -79,6 +79,8 @@ enum Sizing {
   static let mostOpenSegments = 6
   /// ``mostOpenSegments`` for a policy that reclaims space by segments: six take records.
   static let mostOpenSegmentsIfCleaned = 8
+  /// Keys that come back get segments of their own in stores of at least this many segments.
+  static let leastSegmentsIfReturned = 21
 
   /// Bytes of a segment: about a two-hundredth of the budget, since open segments and spares hold few live bytes.
   static func segmentByteCount(budget: Int) -> Int {

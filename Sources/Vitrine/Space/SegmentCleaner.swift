@@ -1,4 +1,4 @@
-/// Takes back the space of whole segments: drops the entries that the policy would soon drop, and copies the rest. It is
+/// Reclaims the space of whole segments: drops the entries that the policy would soon drop, and copies the rest. It is
 /// eviction and compaction at once, so a full store writes nearly nothing twice. ``CleaningPlan`` decides.
 final class SegmentCleaner: StorePart {
   let context: StoreContext

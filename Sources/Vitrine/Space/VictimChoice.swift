@@ -1,4 +1,4 @@
-/// The choice of the segment whose space is taken back, and of the queue for a new record.
+/// The choice of the segment whose space is reclaimed, and of the queue for a new record.
 extension CommitState {
   /// Segments that compaction may take apart. A segment with one large record is not among them: no part of it is dead.
   var compactable: [SegmentLoad] {
@@ -13,9 +13,12 @@ extension CommitState {
     }
   }
 
-  /// The segment whose space is taken back next.
+  /// The segment whose space is reclaimed next.
   func nextVictim() -> (Segment, CleaningPlan.Victim)? {
     var sparsest: (segment: Segment, deadByteCount: Int)?
+    // The segment with the most dead bytes at any live share, and the dead bytes of all segments.
+    var deadest: (segment: Segment, deadByteCount: Int)?
+    var allDead = 0
     var next: (main: Segment?, probation: Segment?)
     var live = (all: 0, probation: 0)
     for case let segment? in index.segments.all where index.segments[segment].live.count > 0 {
@@ -30,10 +33,15 @@ extension CommitState {
       guard account.isSettled else { continue }
       let byteCount = account.fill.tail - SegmentHeader.byteCount
       let dead = byteCount - liveByteCount - account.live.boundUnits * Unit.byteCount
-      if account.stream != .single, Double(byteCount - dead) < CleaningPlan.sparseShare * Double(byteCount),
-        dead > sparsest?.deadByteCount ?? 0, byteCount - dead <= roomForCopies(account.stream.copies)
-      {
-        sparsest = (segment, dead)
+      if account.stream != .single {
+        allDead += dead
+        let liveShare = Double(byteCount - dead) / Double(max(1, byteCount))
+        if dead > sparsest?.deadByteCount ?? 0, byteCount - dead <= roomForCopies(account.stream.copies) {
+          if liveShare < CleaningPlan.sparseShare { sparsest = (segment, dead) }
+          if liveShare <= 1 - CleaningPlan.leastDeadShare, dead > deadest?.deadByteCount ?? 0 {
+            deadest = (segment, dead)
+          }
+        }
       }
       func isNext(_ other: Segment?) -> Bool {
         other.map { queues.segments.rank(segment.id) < queues.segments.rank($0.id) } ?? true
@@ -45,6 +53,10 @@ extension CommitState {
       }
     }
     if let sparsest { return (sparsest.segment, victim(sparsest.segment, isSparse: true)) }
+    // Overwrites and removals leave dead bytes everywhere. They are reclaimed before live entries are dropped.
+    let allowance = Sizing.deadAllowance(
+      budget: ledger.budget, own: ledger.own, segmentByteCount: largestSegment)
+    if let deadest, allDead > allowance { return (deadest.segment, victim(deadest.segment, isSparse: true)) }
     let takesProbation = Double(live.probation) > CleaningPlan.probationShare * Double(live.all)
     let chosen = takesProbation ? next.probation ?? next.main : next.main ?? next.probation
     return chosen.map { ($0, victim($0, isSparse: false)) }

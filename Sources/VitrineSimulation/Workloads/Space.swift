@@ -2,7 +2,7 @@ import Vitrine
 
 extension CrashWorkload {
   static let eviction = CrashWorkload(
-    "eviction", summary: "puts into a full store"
+    "eviction", summary: "puts into a full store", options: StoreOptions(byteBudget: 1 << 20, policy: .lru)
   ) { store, numbers in
     for number in 0..<30 { try store.put("k\(number)", RecordedStore.bytes(20_000 + number % 7 * 3000, number)) }
     try store.begin()
