@@ -57,7 +57,7 @@ import Vitrine
     ("STORE", 8..<64, "the copy at 0 fails its check"), ("wal/0.wal", 8..<64, "log: its head fails its check"),
     ("checkpoints/0.checkpoint", 8..<64, "checkpoint: its head fails its check"),
     ("segments/0000000000000001.segment", 8..<64, "segment: its head fails its check"),
-    ("segments/0000000000000001.segment", 0..<64, "segment 1: its head is damaged"),
+    ("segments/0000000000000001.segment", 0..<64, "segment 1: its header is damaged"),
     ("segments/0000000000000001.segment", 136..<144, "128 damaged: the record's head fails its check"),
   ])
   func dumpReportsDamage(_ file: String, _ range: Range<Int>, _ expected: String) throws {
