@@ -107,7 +107,8 @@ final class Reclaimer: StorePart {
         waited += 1
         continue
       }
-      guard try reclaim(missing, &work, upkeep) else { return false }
+      // If nothing is left to evict, another thread may have removed the last entries since the look above.
+      if try !reclaim(missing, &work, upkeep), try !retirement.retireDeadSegments(upkeep) { return false }
     }
     return true
   }

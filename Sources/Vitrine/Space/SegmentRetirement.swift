@@ -44,9 +44,11 @@ final class SegmentRetirement: StorePart {
   }
 
   /// Retires and unlinks segments without live records. After a failed sync, this waits for a checkpoint: the frames
-  /// that killed the records may only look written, and another sync of them proves nothing.
-  func retireDeadSegments(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
-    guard let wal, !gate.mistrustsEarlierRecords else { return }
+  /// that killed the records may only look written, and another sync of them proves nothing. Returns whether there were
+  /// any.
+  @discardableResult
+  func retireDeadSegments(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) -> Bool {
+    guard let wal, !gate.mistrustsEarlierRecords else { return false }
     try gate.requireWritable(closing: true)
     let (dead, newestKill) = commitLock.withLock { held in
       let dead = held.state.index.segments.all.compactMap { $0 }.filter { held.state[$0].isDead }
@@ -61,6 +63,7 @@ final class SegmentRetirement: StorePart {
       for segment in dead { try retire(segment, upkeep) }
     }
     try unlinkRetired(upkeep)
+    return !dead.isEmpty
   }
 
   /// Retires a segment that is dead, or a spare that has not been opened meanwhile.

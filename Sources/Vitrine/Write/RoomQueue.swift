@@ -108,8 +108,13 @@ final class RoomQueue: StorePart {
     let now = environment.clock.monotonicNanoseconds()
     let end = wait.end ?? now &+ UInt64(RoomQueue.longestWaitMilliseconds) * 1_000_000
     wait.end = end
-    guard now < end, let holders = othersWithRoom() else { throw .noSpace }
+    guard now < end else { throw .noSpace }
     let since = wait.freeingCount
+    guard let holders = othersWithRoom() else {
+      // Others may have freed room since the refusal, for example by a removal of everything.
+      if commitLock.withLock({ held in held.state.admissions.freeingCount != since }) { return }
+      throw .noSpace
+    }
     guard let waiter = commitLock.withLock({ held in held.state.admissions.lineUpRetry(since: since) }) else { return }
     var limit = Int((end - now + 999_999) / 1_000_000)
     if holders == .borrows {
