@@ -190,7 +190,7 @@ package struct StoreProbe {
   // MARK: Steps
 
   func retireDeadSegments() throws(StoreError) {
-    try core.context.upkeepLock.withLock { upkeep throws(StoreError) in
+    _ = try core.context.upkeepLock.withLock { upkeep throws(StoreError) in
       try core.space.retirement.retireDeadSegments(upkeep)
     }
   }

@@ -2,12 +2,19 @@
 /// thread may shift their order in the table.
 struct PassedEntries {
   private static let mostInList = 8
-  private var list: [Location] = []
-  private var rest: Set<Location> = []
+  /// In the order in which they were passed.
+  private(set) var locations: [Location] = []
+  /// All of them, if there are too many to look through.
+  private var set: Set<Location> = []
 
-  func contains(_ location: Location) -> Bool { list.contains(location) || !rest.isEmpty && rest.contains(location) }
+  func contains(_ location: Location) -> Bool { set.isEmpty ? locations.contains(location) : set.contains(location) }
 
   mutating func add(_ location: Location) {
-    if list.count < PassedEntries.mostInList { list.append(location) } else { rest.insert(location) }
+    locations.append(location)
+    if !set.isEmpty {
+      set.insert(location)
+    } else if locations.count > PassedEntries.mostInList {
+      set = Set(locations)
+    }
   }
 }

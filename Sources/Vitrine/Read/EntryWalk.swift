@@ -88,7 +88,7 @@ final class EntryWalk: StorePart {
     }
     var found: [(age: UInt32, key: CacheKey)] = []
     forEachRecord { (view, _, slot) throws(Never) in
-      // A record that was moved since has its stamp, one that was used since is the most recent.
+      // A moved record keeps its stamp. An entry that was used since is the most recent.
       let age = ages[slot.location] ?? RecencyClock.age(of: slot.stamp, at: now)
       found.append((age > RecencyClock.oldestAge ? 0 : age, view.key))
       return true

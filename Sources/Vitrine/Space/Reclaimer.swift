@@ -132,7 +132,8 @@ final class Reclaimer: StorePart {
     }
     if missing <= 0 { return true }
     if identity.policy.cleansSegments, work.most > 0 {
-      let step = try cleaner.clean(most: &work.most, queuedCount: &work.queuedCount, upkeep)
+      let step = try cleaner.clean(
+        reclaimsDead: dead > allowance, most: &work.most, queuedCount: &work.queuedCount, upkeep)
       work.removedCount += step.removedCount
       if step.hasProgressed { return true }
     }

@@ -49,10 +49,11 @@ final class SegmentCleaner: StorePart {
   /// The most segments of which none can be emptied that one step tries.
   private static let mostTries = 4
 
-  /// Takes back the space of one segment, or queues it again. Expired entries go first. Evicts at most `most` bytes, or
-  /// one entry more, and subtracts the bytes evicted. `queuedCount` counts the segments queued again in one request.
+  /// Reclaims the space of one segment, or queues it again. Expired entries go first. Evicts at most `most` bytes, or
+  /// one entry more, and subtracts the bytes evicted. `queuedCount` counts the segments queued again in one request. With
+  /// `reclaimsDead`, dead bytes between live ones are reclaimed before live entries are dropped.
   func clean(
-    most: inout Int, queuedCount: inout Int, _ upkeep: borrowing UpkeepLock.Held
+    reclaimsDead: Bool, most: inout Int, queuedCount: inout Int, _ upkeep: borrowing UpkeepLock.Held
   ) throws(StoreError) -> Step {
     var step = Step()
     try gate.requireWritable(closing: true)
@@ -65,7 +66,7 @@ final class SegmentCleaner: StorePart {
       return step
     }
     for _ in 0..<SegmentCleaner.mostTries {
-      guard let (segment, victim) = try nextVictim(upkeep) else { return step }
+      guard let (segment, victim) = try nextVictim(reclaimsDead: reclaimsDead, upkeep) else { return step }
       step = try empty(segment, victim, most: &most, queuedCount: &queuedCount, upkeep)
       if step.hasProgressed { return step }
       // Its payloads are needed and find no room elsewhere, or its file cannot be opened now.
@@ -121,14 +122,14 @@ final class SegmentCleaner: StorePart {
     return step
   }
 
-  /// Chooses the segment to empty: the one with the most dead bytes if less than half of it lives, else the next in the
-  /// order of its queue. If all records are in open segments, those are sealed.
+  /// Chooses the segment to empty: the one with the most dead bytes if it is sparse, else the next in the order of its
+  /// queue. If all records are in open segments, those are sealed.
   private func nextVictim(
-    _ upkeep: borrowing UpkeepLock.Held
+    reclaimsDead: Bool, _ upkeep: borrowing UpkeepLock.Held
   ) throws(StoreError) -> (Segment, CleaningPlan.Victim)? {
-    if let found = commitLock.withLock({ held in held.state.nextVictim() }) { return found }
+    if let found = commitLock.withLock({ held in held.state.nextVictim(reclaimsDead: reclaimsDead) }) { return found }
     try retirement.sealOpenSegments(upkeep) { $0.fill.tail > SegmentHeader.byteCount }
-    return commitLock.withLock { held in held.state.nextVictim() }
+    return commitLock.withLock { held in held.state.nextVictim(reclaimsDead: reclaimsDead) }
   }
 
   private func plan(

@@ -13,12 +13,11 @@ extension CommitState {
     }
   }
 
-  /// The segment whose space is reclaimed next.
-  func nextVictim() -> (Segment, CleaningPlan.Victim)? {
+  /// The segment whose space is reclaimed next. With `reclaimsDead`, also one of which most is live comes before live
+  /// entries are dropped: overwrites and removals have left dead bytes everywhere.
+  func nextVictim(reclaimsDead: Bool) -> (Segment, CleaningPlan.Victim)? {
+    let mostLive = reclaimsDead ? 1 - CleaningPlan.leastDeadShare : CleaningPlan.sparseShare
     var sparsest: (segment: Segment, deadByteCount: Int)?
-    // The segment with the most dead bytes at any live share, and the dead bytes of all segments.
-    var deadest: (segment: Segment, deadByteCount: Int)?
-    var allDead = 0
     var next: (main: Segment?, probation: Segment?)
     var live = (all: 0, probation: 0)
     for case let segment? in index.segments.all where index.segments[segment].live.count > 0 {
@@ -33,15 +32,10 @@ extension CommitState {
       guard account.isSettled else { continue }
       let byteCount = account.fill.tail - SegmentHeader.byteCount
       let dead = byteCount - liveByteCount - account.live.boundUnits * Unit.byteCount
-      if account.stream != .single {
-        allDead += dead
-        let liveShare = Double(byteCount - dead) / Double(max(1, byteCount))
-        if dead > sparsest?.deadByteCount ?? 0, byteCount - dead <= roomForCopies(account.stream.copies) {
-          if liveShare < CleaningPlan.sparseShare { sparsest = (segment, dead) }
-          if liveShare <= 1 - CleaningPlan.leastDeadShare, dead > deadest?.deadByteCount ?? 0 {
-            deadest = (segment, dead)
-          }
-        }
+      if account.stream != .single, Double(byteCount - dead) < mostLive * Double(byteCount),
+        dead > sparsest?.deadByteCount ?? 0, byteCount - dead <= roomForCopies(account.stream.copies)
+      {
+        sparsest = (segment, dead)
       }
       func isNext(_ other: Segment?) -> Bool {
         other.map { queues.segments.rank(segment.id) < queues.segments.rank($0.id) } ?? true
@@ -53,10 +47,6 @@ extension CommitState {
       }
     }
     if let sparsest { return (sparsest.segment, victim(sparsest.segment, isSparse: true)) }
-    // Overwrites and removals leave dead bytes everywhere. They are reclaimed before live entries are dropped.
-    let allowance = Sizing.deadAllowance(
-      budget: ledger.budget, own: ledger.own, segmentByteCount: largestSegment)
-    if let deadest, allDead > allowance { return (deadest.segment, victim(deadest.segment, isSparse: true)) }
     let takesProbation = Double(live.probation) > CleaningPlan.probationShare * Double(live.all)
     let chosen = takesProbation ? next.probation ?? next.main : next.main ?? next.probation
     return chosen.map { ($0, victim($0, isSparse: false)) }

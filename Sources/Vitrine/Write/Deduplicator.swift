@@ -16,14 +16,12 @@ final class Deduplicator: StorePart {
   /// Returns a stored blob with these bytes, or nil and the candidates that were compared and cannot be shared.
   func findShared(_ put: PreparedPut) -> (shared: Shared?, others: [Location]) {
     let content = catalog.hasher.content(put.payload.digest)
-    var others: [Location] = []
-    var passed = PassedEntries()
+    var others = PassedEntries()
     while true {
-      guard let candidate = catalog.pinCandidate(content, besides: passed) else { return (nil, others) }
+      guard let candidate = catalog.pinCandidate(content, besides: others) else { return (nil, others.locations) }
       defer { candidate.pin.release() }
       if let shared = compare(put, candidate.location, candidate.pin) { return (shared, []) }
-      others.append(candidate.location)
-      passed.add(candidate.location)
+      others.add(candidate.location)
     }
   }
 
