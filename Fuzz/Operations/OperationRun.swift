@@ -23,7 +23,7 @@ final class OperationRun {
       options: StoreOptions(
         byteBudget: (1 << 20) << Int(shape & 3), entryBudget: shape & 4 == 0 ? nil : 9,
         segmentByteCount: shape & 8 == 0 ? nil : 128 << 10, compressionLevel: shape & 16 == 0 ? nil : 0,
-        policy: shape & 128 != 0 ? .s3fifo : shape & 32 == 0 ? .lru : .fifo,
+        policy: shape & 128 != 0 ? (shape & 32 == 0 ? .s3fifo : .sieve) : shape & 32 == 0 ? .lru : .fifo,
         reads: shape & 64 == 0 ? .mapped : .copied),
       isTolerant: true)
     firstMoment = recorded.firstMoment

@@ -20,10 +20,12 @@ extension Option {
     "budget", value: "SIZE", "change the store's byte budget: 500MB, 2GiB, plain bytes")
   static let entries = Option(
     "entries", value: "N", "change the store's entry budget; 0 for no limit")
+  static let keepFree = Option(
+    "keep-free", value: "SIZE", "change how many bytes of the disk the store leaves free; 0 for no minimum")
   static let policy = Option(
     "policy", value: EvictionPolicy.allCases.map(\.name).joined(separator: "|"),
-    "change which entries a full store evicts first: least recently used (lru), oldest put (fifo), or "
-      + "those that are not used again (s3fifo)")
+    "change which entries a full store evicts first: least recently used (lru), oldest put (fifo), "
+      + "those that are not used again (s3fifo), or those not used since the last sweep over the store (sieve)")
   static let sync = Option("sync", "wait until the change survives loss of power")
   static let reads = Option(
     "reads", value: ReadMode.byName.map(\.name).joined(separator: "|"),
@@ -32,9 +34,10 @@ extension Option {
 }
 
 extension Arguments {
-  /// The store options from `--budget`, `--entries` and `--policy`.
+  /// The store options from `--budget`, `--entries`, `--keep-free` and `--policy`.
   func storeOptions() throws -> StoreOptions {
     StoreOptions(
-      byteBudget: try size(.budget), entryBudget: try count(.entries), policy: try policy(.policy))
+      byteBudget: try size(.budget), entryBudget: try count(.entries), minimumFreeBytes: try size(.keepFree),
+      policy: try policy(.policy))
   }
 }

@@ -6,7 +6,7 @@ import Vitrine
 package enum Tool {
   static let commands: [any Command.Type] =
     [
-      StatCommand.self, VerifyCommand.self, CompactCommand.self, RepairCommand.self, DumpCommand.self,
+      StatCommand.self, VerifyCommand.self, CompactCommand.self, TrimCommand.self, RepairCommand.self, DumpCommand.self,
       ListCommand.self, GetCommand.self, PutCommand.self, RemoveCommand.self, ImportCommand.self, ExportCommand.self,
     ] + PictureCommands.all + [BenchCommand.self, ReplayCommand.self, CrashTestCommand.self, HelpCommand.self]
 

@@ -20,9 +20,11 @@ extension AsyncCacheStore {
 
   /// Changes the budgets. Returns when the store is within them: a smaller budget evicts and compacts first, which may
   /// take as long as copying a large part of the store.
-  public func setBudgets(byteBudget: Int? = nil, entryBudget: Int? = nil) async throws(StoreError) {
+  public func setBudgets(
+    byteBudget: Int? = nil, entryBudget: Int? = nil, minimumFreeBytes: Int? = nil
+  ) async throws(StoreError) {
     try await AsyncCacheStore.run { () throws(StoreError) in
-      try store.setBudgets(byteBudget: byteBudget, entryBudget: entryBudget)
+      try store.setBudgets(byteBudget: byteBudget, entryBudget: entryBudget, minimumFreeBytes: minimumFreeBytes)
     }
   }
 

@@ -24,13 +24,17 @@ extension CacheStore {
     try promise { core throws(StoreError) in try core.checkpoints.checkpointer.checkpoint() }
   }
 
-  /// Changes the budgets, in bytes and in entries; nil leaves a budget as it is. The new budgets are durable before
+  /// Changes the budgets, in bytes and in entries, and the free bytes that the store leaves on the disk
+  /// (``StoreOptions/minimumFreeBytes``); nil leaves each as it is. The new values are durable before
   /// they apply, and the store is within them when the call returns. A smaller budget evicts and compacts first, which
   /// may take as long as copying a large part of the store. A byte budget above ``StoreOptions/largestByteBudget`` is
   /// taken as that value. Throws `storeRemoved` if the folder was removed.
-  public func setBudgets(byteBudget: Int? = nil, entryBudget: Int? = nil) throws(StoreError) {
+  public func setBudgets(
+    byteBudget: Int? = nil, entryBudget: Int? = nil, minimumFreeBytes: Int? = nil
+  ) throws(StoreError) {
     try change { core throws(StoreError) in
-      try core.upkeep.budgets.setBudgets(byteBudget: byteBudget, entryBudget: entryBudget)
+      try core.upkeep.budgets.setBudgets(
+        byteBudget: byteBudget, entryBudget: entryBudget, minimumFreeBytes: minimumFreeBytes)
     }
   }
 
@@ -139,5 +143,11 @@ extension CacheStore {
   public var entryBudget: Int {
     let core = core
     return core.context.commitLock.withLock { held in held.state.entryBudget }
+  }
+
+  /// Bytes of the disk that the store leaves free for other programs; 0 for no minimum.
+  public var minimumFreeBytes: Int {
+    let core = core
+    return core.context.commitLock.withLock { held in held.state.current.minimumFree }
   }
 }

@@ -11,6 +11,12 @@ public struct StoreOptions: Sendable {
   public var byteBudget: Int?
   /// The largest number of entries; 0 for no limit. Default: no limit.
   public var entryBudget: Int?
+  /// Bytes of the disk that the store leaves free for other programs; 0 for no minimum. Default: no minimum.
+  ///
+  /// While fewer are free, the store evicts entries and gives room back, down to a store without entries, and a put
+  /// that needs a new segment evicts others or throws `noSpace`. The disk is looked at before each new segment and once
+  /// a second while the store is in use. A store that is idle notices nothing.
+  public var minimumFreeBytes: Int?
   /// The durability of changes that do not choose one. Default: `buffered`.
   public var durability: Durability?
   /// Bytes of a segment file, 64 KiB to 64 MiB, rounded up to 4 KiB. Default: 64 KiB at first, growing with the content
@@ -66,7 +72,8 @@ public struct StoreOptions: Sendable {
 
   /// Makes options. Nil keeps a saved option, or takes its default in a new store. The opening checks the values.
   public init(
-    byteBudget: Int? = nil, entryBudget: Int? = nil, durability: Durability? = nil, segmentByteCount: Int? = nil,
+    byteBudget: Int? = nil, entryBudget: Int? = nil, minimumFreeBytes: Int? = nil, durability: Durability? = nil,
+    segmentByteCount: Int? = nil,
     compressionLevel: Int? = nil, maximumAgeMilliseconds: Int64? = nil, maximumIdleMilliseconds: Int64? = nil,
     policy: EvictionPolicy? = nil, verification: Verification = .firstRead,
     reads: ReadMode = .mapped,
@@ -75,6 +82,7 @@ public struct StoreOptions: Sendable {
   ) {
     self.byteBudget = byteBudget
     self.entryBudget = entryBudget
+    self.minimumFreeBytes = minimumFreeBytes
     self.durability = durability
     self.segmentByteCount = segmentByteCount
     self.compressionLevel = compressionLevel

@@ -76,6 +76,10 @@ public struct StoreStatistics: Sendable {
   public var byteBudget: Int
   /// The largest number of entries; 0 for no limit.
   public var entryBudget: Int
+  /// Bytes of the disk that the store leaves free; 0 for no minimum.
+  public var minimumFreeBytes: Int
+  /// Bytes of the disk that are free for the user of this process; nil if the file system does not tell.
+  public var availableBytes: Int?
   /// The order in which eviction takes entries.
   public var policy: EvictionPolicy
   /// Number of lookups that found an entry. A read-only opening adds its own to those of the writer.

@@ -10,13 +10,17 @@ public enum EvictionPolicy: UInt8, Sendable, CaseIterable {
   /// entries that it keeps, a full store copies at most 12 % of the bytes put. Limits of entries take the entries used
   /// longest ago.
   case s3fifo = 3
+  /// Entries that were not used since the last sweep over the store, the oldest first. After SIEVE (Zhang et al., NSDI
+  /// 2024), with segments in place of entries. Suits accesses without scans. The copies are limited as under `s3fifo`.
+  case sieve = 4
 
-  /// The name in options of tools and in reports: `lru`, `fifo`, `s3fifo`.
+  /// The name in options of tools and in reports: `lru`, `fifo`, `s3fifo`, `sieve`.
   public var name: String {
     switch self {
     case .lru: "lru"
     case .fifo: "fifo"
     case .s3fifo: "s3fifo"
+    case .sieve: "sieve"
     }
   }
 

@@ -99,7 +99,7 @@ final class CommitLog: StorePart {
     guard try record(changes, held) else { return false }
     held.state.writable.open(spare, for: stream)
     let next = held.state.index.nextSegment
-    held.state.queues.segments.enqueue(spare.id, before: next)
+    held.state.queues.segments.open(spare.id, for: stream, before: next)
     signal.wake()
     return true
   }

@@ -15,7 +15,7 @@ struct CommitState: ~Copyable {
   var checkpoint: CheckpointAccount
   var leftovers = LeftoverList()
   var record: SpaceRecord
-  var queues = EvictionQueues()
+  var queues: EvictionQueues
 
   init(
     index: consuming CatalogWriter, log: consuming LogWriter, current: StoreIdentity, ledger: Ledger,
@@ -28,6 +28,7 @@ struct CommitState: ~Copyable {
     writable = WritableSegments(nextRecord: nextRecord)
     self.checkpoint = checkpoint
     self.record = record
+    queues = EvictionQueues(current.policy)
     fitSegments()
   }
 
@@ -91,7 +92,8 @@ extension CommitState {
 
   /// Whether keys that come back get segments of their own. Small stores have no room for more open segments.
   var hasReturnedStreams: Bool {
-    current.policy.cleansSegments && ledger.budget >= Sizing.leastSegmentsIfReturned * largestSegment
+    current.policy.rules.cleaning?.probationShare != nil
+      && ledger.budget >= Sizing.leastSegmentsIfReturned * largestSegment
   }
 
   /// The most bytes of segments that fit after everything else is evicted: the budget, less the store's own files and

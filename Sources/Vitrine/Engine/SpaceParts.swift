@@ -9,6 +9,7 @@ struct SpaceParts {
   let cleaner: SegmentCleaner
   let reclaimer: Reclaimer
   let checkpointRoom: CheckpointRoom
+  let diskWatch: DiskWatch
 
   init(_ context: StoreContext, _ basics: BasicParts, _ checkpoints: CheckpointParts) {
     expirer = Expirer(
@@ -31,6 +32,7 @@ struct SpaceParts {
       context, gate: basics.gate, meters: basics.meters, expirer: expirer, evictor: evictor, compactor: compactor,
       retirement: retirement)
     reclaimer = Reclaimer(context, retirement: retirement, evictor: evictor, compactor: compactor, cleaner: cleaner)
+    diskWatch = DiskWatch(context)
     checkpointRoom = CheckpointRoom(context, gate: basics.gate, reclaimer: reclaimer)
   }
 }

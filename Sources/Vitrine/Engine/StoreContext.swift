@@ -17,7 +17,7 @@ final class StoreContext: Sendable {
   /// The first sequence number of this opening. Records of earlier openings may be lost, records of this one only
   /// damaged.
   let firstSequence: UInt64
-  let evictionOrder: any EvictionOrder
+  let policyRules: any PolicyRules
   let expiry: ExpiryWatch
   let expirations: ExpiryIndex
   let upkeepLock: UpkeepLock
@@ -39,7 +39,7 @@ final class StoreContext: Sendable {
     maximumStyles = options.maximumStylesPerURL
     self.lastOpen = lastOpen
     self.firstSequence = firstSequence
-    evictionOrder = loaded.identity.policy.order
+    policyRules = loaded.identity.policy.rules
     expiry = ExpiryWatch(clock: environment.clock)
     expirations = ExpiryIndex(keys: loaded.catalog.keys, turn: Int(truncatingIfNeeded: loaded.newestOpening))
     // Before this context takes the index.
@@ -54,8 +54,8 @@ final class StoreContext: Sendable {
         quiet: QuietWatch(environment.clock.monotonicNanoseconds()), follower: follower))
     // With a maximum idle time, a use is noted only after the entry was found not to have expired, not by the lookup.
     commitLock.withLock { held in held.state.index.segments.mappedLimit = folders.resources.mappedSegments }
-    catalog.keys.stampsHits = evictionOrder.countsHits && loaded.identity.maximumIdle == 0
-    catalog.keys.countsUses = loaded.identity.policy.cleansSegments
+    catalog.keys.stampsHits = policyRules.countsHits && loaded.identity.maximumIdle == 0
+    catalog.keys.countsUses = policyRules.cleaning != nil
     catalog.keys.clock.givesBlocks = environment.clock.isShared
     folders.resources.files.storeOpened()
   }
@@ -77,7 +77,7 @@ extension StorePart {
   @inline(__always) var reads: ReadMode { context.reads }
   @inline(__always) var lastOpen: StoreStatistics.LastOpen { context.lastOpen }
   @inline(__always) var firstSequence: UInt64 { context.firstSequence }
-  @inline(__always) var evictionOrder: any EvictionOrder { context.evictionOrder }
+  @inline(__always) var policyRules: any PolicyRules { context.policyRules }
   @inline(__always) var expiry: ExpiryWatch { context.expiry }
   @inline(__always) var expirations: ExpiryIndex { context.expirations }
   @inline(__always) var upkeepLock: UpkeepLock { context.upkeepLock }

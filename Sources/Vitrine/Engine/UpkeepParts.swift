@@ -19,10 +19,10 @@ struct UpkeepParts {
     trimmer = Trimmer(
       context, gate: basics.gate, signal: basics.signal, lifetimes: basics.lifetimes, retirement: space.retirement,
       evictor: space.evictor, compactor: space.compactor, reclaimer: space.reclaimer, roomRelease: space.roomRelease,
-      supply: writes.supply)
+      supply: writes.supply, diskWatch: space.diskWatch)
     budgets = Budgets(
       context, gate: basics.gate, retirement: space.retirement, reclaimer: space.reclaimer,
-      roomRelease: space.roomRelease, trimmer: trimmer, reader: reads.reader)
+      roomRelease: space.roomRelease, trimmer: trimmer, reader: reads.reader, diskWatch: space.diskWatch)
     leftovers = LeftoverChecker(
       context, gate: basics.gate, syncer: basics.syncer, checker: checkpoints.checker,
       lostRecords: checkpoints.lostRecords, entryRemover: checkpoints.entryRemover)
@@ -43,7 +43,7 @@ struct UpkeepParts {
     maintainer = Maintainer(
       context, gate: basics.gate, signal: basics.signal, meters: basics.meters, lifetimes: basics.lifetimes,
       syncer: basics.syncer, checkpointer: checkpoints.checkpointer, retirement: space.retirement,
-      expirer: space.expirer, evictor: space.evictor, compactor: space.compactor, reclaimer: space.reclaimer,
+      expirer: space.expirer, evictor: space.evictor, compactor: space.compactor, budgets: budgets,
       roomRelease: space.roomRelease, mappedSegments: reads.mappedSegments, supply: writes.supply, leftovers: leftovers)
     reporter = Reporter(context, gate: basics.gate, meters: basics.meters, expirer: space.expirer)
     takeover = Takeover(

@@ -26,7 +26,7 @@ struct WriteParts {
     supply = SegmentSupply(
       context, gate: basics.gate, meters: basics.meters, commits: basics.commits,
       checkpointer: checkpoints.checkpointer, reclaimer: space.reclaimer, checkpointRoom: space.checkpointRoom,
-      mappedSegments: reads.mappedSegments, roomQueue: basics.roomQueue)
+      mappedSegments: reads.mappedSegments, roomQueue: basics.roomQueue, diskWatch: space.diskWatch)
     deduplicator = Deduplicator(
       context, gate: basics.gate, checker: checkpoints.checker, payloads: checkpoints.payloads)
     stagedFiles = StagedFiles(

@@ -28,20 +28,14 @@ struct CleaningPlan {
   let copies: [Int]
   let drops: [Int]
 
-  /// The share of the live bytes above which segments of probation are reclaimed before those of main.
-  static let probationShare = 0.10
   /// The live share below which a segment is emptied for its dead bytes.
   static let sparseShare = 0.5
   /// The least dead share of a segment that is emptied because too many bytes of the store are dead.
   static let leastDeadShare = 1.0 / 16
-  /// The share of used bytes from which a whole segment is queued again.
-  private static let queuedShare = (main: 0.5, probation: 0.7)
-  /// Uses for each byte, as a multiple of the average, from which a record is copied.
-  private static let copiedDensity = 1.4
 
   /// `usesPerByte`: the average of recent victims. Without `mayStay`, the segment is not queued again.
-  init(_ victim: Victim, _ items: [Item], usesPerByte: Double, mayStay: Bool = true) {
-    isQueuedAgain = mayStay && !victim.isSparse && CleaningPlan.staysWhole(victim, items, usesPerByte)
+  init(_ victim: Victim, _ items: [Item], by rules: CleaningRules, usesPerByte: Double, mayStay: Bool = true) {
+    isQueuedAgain = mayStay && !victim.isSparse && CleaningPlan.staysWhole(victim, items, rules, usesPerByte)
     if isQueuedAgain {
       (copies, drops) = ([], [])
       return
@@ -49,7 +43,7 @@ struct CleaningPlan {
     func isCopied(_ item: Item) -> Bool {
       if victim.isSparse || !item.hasKey { return true }
       return item.uses > 0 && !victim.isSingle
-        && Double(item.uses) >= CleaningPlan.copiedDensity * usesPerByte * Double(item.byteCount)
+        && Double(item.uses) >= rules.copiedDensity * usesPerByte * Double(item.byteCount)
     }
     func value(_ item: Item) -> Double {
       if !item.hasKey { return .infinity }
@@ -60,17 +54,21 @@ struct CleaningPlan {
     drops = items.indices.filter { !isCopied(items[$0]) }
   }
 
-  private static func staysWhole(_ victim: Victim, _ items: [Item], _ usesPerByte: Double) -> Bool {
+  private static func staysWhole(
+    _ victim: Victim, _ items: [Item], _ rules: CleaningRules, _ usesPerByte: Double
+  ) -> Bool {
     if victim.isSingle {
       guard let item = items.first, item.hasKey, item.uses > 0 else { return false }
       return Double(item.uses) >= usesPerByte * Double(item.byteCount)
     }
     let used = items.reduce(0) { $0 + ($1.hasKey && $1.uses > 0 ? $1.byteCount : 0) }
-    let share = victim.isMain ? queuedShare.main : queuedShare.probation
+    let share = victim.isMain ? rules.stayingShare.main : rules.stayingShare.probation
     return used > 0 && Double(used) >= share * Double(victim.byteCount)
   }
 
   /// The uses that an item keeps when it is copied or its segment is queued again. An item of probation spends all of
-  /// its uses, one of main spends one, so no segment stays forever.
-  static func remainingUses(_ uses: Int, isMain: Bool) -> Int { isMain ? max(0, uses - 1) : 0 }
+  /// its uses, one of main all or one, so no segment stays forever.
+  static func remainingUses(_ uses: Int, isMain: Bool, by rules: CleaningRules) -> Int {
+    isMain && !rules.spendsAllUses ? max(0, uses - 1) : 0
+  }
 }

@@ -1,7 +1,7 @@
 /// The bytes that may be copied to keep used entries: a share of the bytes put, saved up to one segment. So a full store
 /// writes little more than what is put.
 struct CopyBudget {
-  private static let share = 0.12
+  private static let share = 0.10
 
   private var byteCount = 0.0
   private var bytesPut = 0

@@ -1,7 +1,11 @@
 /// The queues of a policy that reclaims space by segments: their order, and the keys that probation has dropped.
 struct EvictionQueues {
-  var segments = SegmentQueue()
+  var segments: SegmentQueue
   private var ghost = Ghost()
+
+  init(_ policy: EvictionPolicy) {
+    segments = SegmentQueue(sweeps: policy.rules.cleaning?.sweeps ?? false)
+  }
 
   /// Notes keys that probation has dropped. `entryCount` is the number of entries of the store.
   mutating func remember(_ dropped: [Victim], entryCount: Int) {

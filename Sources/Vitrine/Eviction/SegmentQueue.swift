@@ -1,24 +1,37 @@
 /// The order in which segments are reclaimed, and which of them belong to main.
 ///
 /// A segment begins in the order of its opening. A segment that is queued again goes to the end and belongs to main.
+///
+/// With sweeps, it goes to the end of the next sweep instead, and so do segments of copies: kept records are met again
+/// in the order of their age, before newer ones. A sweep ends when the hand has reached the newest segment.
+///
 /// The order is in memory only: the next opening of the store begins with the order in which the segments were made.
 struct SegmentQueue {
   /// A segment with a lower rank comes first.
   struct Rank: Comparable {
+    /// The sweep in which the segment is met.
+    let sweep: UInt64
     /// The number of the newest segment when this one was put into the queue; its own number at first.
     let newest: UInt64
     /// The position among the segments queued by this opening.
     let turn: UInt64
 
-    static func < (a: Rank, b: Rank) -> Bool { (a.newest, a.turn) < (b.newest, b.turn) }
+    static func < (a: Rank, b: Rank) -> Bool { (a.sweep, a.newest, a.turn) < (b.sweep, b.newest, b.turn) }
   }
 
   private var ranks: [UInt64: Rank] = [:]
   /// Segments of a single record that belong to main. All others show it by their stream.
   private var mainSingles: Set<UInt64> = []
   private var turn: UInt64 = 0
+  private let sweeps: Bool
+  private var sweep: UInt64 = 0
 
-  func rank(_ segment: UInt64) -> Rank { ranks[segment] ?? Rank(newest: segment, turn: 0) }
+  init(sweeps: Bool) { self.sweeps = sweeps }
+
+  func rank(_ segment: UInt64) -> Rank { ranks[segment] ?? Rank(sweep: 0, newest: segment, turn: 0) }
+
+  /// Notes that a segment is reclaimed next. The first one of the next sweep begins it.
+  mutating func reach(_ segment: UInt64) { sweep = max(sweep, rank(segment).sweep) }
 
   func isMain(_ segment: UInt64, _ stream: StreamKind) -> Bool {
     switch stream {
@@ -28,10 +41,20 @@ struct SegmentQueue {
     }
   }
 
-  /// Puts a segment behind all segments below `nextSegment`.
+  /// Puts a segment that begins to take records behind all segments below `nextSegment`. With sweeps, this one ends with
+  /// new records, and the next one begins with those that were kept.
+  mutating func open(_ segment: UInt64, for stream: StreamKind, before nextSegment: UInt64) {
+    put(segment, sweep: sweeps && stream == stream.copies ? sweep + 1 : sweep, before: nextSegment)
+  }
+
+  /// Puts a segment behind all segments below `nextSegment`; with sweeps, into the next one.
   mutating func enqueue(_ segment: UInt64, before nextSegment: UInt64) {
+    put(segment, sweep: sweeps ? sweep + 1 : sweep, before: nextSegment)
+  }
+
+  private mutating func put(_ segment: UInt64, sweep: UInt64, before nextSegment: UInt64) {
     turn += 1
-    ranks[segment] = Rank(newest: max(1, nextSegment) - 1, turn: turn)
+    ranks[segment] = Rank(sweep: sweep, newest: max(1, nextSegment) - 1, turn: turn)
   }
 
   /// Puts a segment of a single record behind all segments below `nextSegment`, in main.

@@ -4,11 +4,11 @@
 /// the ages, one for their distribution, one to collect. A selection is expensive, but cheap per entry, since it
 /// yields many: it reads 16 bytes of memory for each entry of the store, three times, and yields a 64th of the
 /// entries.
-struct StampOrder: EvictionOrder {
-  let countsHits: Bool
-
+struct StampOrder: Sendable {
   private static let bucketCount = 1 << 12
 
+  /// Returns at least `count` entries to evict, the first one first; fewer if the store has fewer. The caller skips
+  /// entries that were used since.
   func next(_ count: Int, in keys: KeyTable) -> [Victim] {
     let now = keys.clock.now
     var entries = 0
@@ -47,4 +47,11 @@ struct StampOrder: EvictionOrder {
   private func forEach(_ keys: KeyTable, _ body: (KeySlot, Int) -> Void) {
     for shard in 0..<KeyTable.shardCount { keys.forEach(shard: shard) { body($0, shard) } }
   }
+}
+
+/// An entry chosen for eviction: valid only as long as it keeps its stamp. Its record may be moved.
+struct Victim: Sendable {
+  let hash: KeyHash
+  let stamp: UInt32
+  let location: Location
 }

@@ -7,7 +7,8 @@ import CVitrineSystem
 ///  40 secret (192)
 /// 232 u64 byte budget  240 u64 entry budget  248 u64 segment bytes (0: from the budget)  256 u64 WAL file bytes
 /// 264 u8 durability    265 u8 compression level   266 u8 eviction policy   267 zeros
-/// 272 u64 age limit in milliseconds   280 u64 idle limit in milliseconds   288 zeros
+/// 272 u64 age limit in milliseconds   280 u64 idle limit in milliseconds
+/// 288 u64 free bytes left on the disk  296 zeros
 /// 504 u64 checksum
 /// ```
 package struct StoreIdentity: Sendable, Equatable {
@@ -37,6 +38,8 @@ package struct StoreIdentity: Sendable, Equatable {
   /// Milliseconds since an entry was last used, 0 for no limit.
   package var maximumIdle: Int64 = 0
   package var policy = EvictionPolicy.lru
+  /// Bytes of the disk that the store leaves free, 0 for no minimum.
+  package var minimumFree = 0 { didSet { minimumFree = min(minimumFree, CacheFormat.largestBudget) } }
 
   package init(
     store: StoreID, secret: [UInt8], byteBudget: Int, entryBudget: Int, segmentByteCount: Int, walFileByteCount: Int,
@@ -81,6 +84,7 @@ package struct StoreIdentity: Sendable, Equatable {
     identity.maximumAge = Int64(clamping: p.u64(272))
     identity.maximumIdle = Int64(clamping: p.u64(280))
     identity.policy = policy
+    identity.minimumFree = Int(clamping: p.u64(288))
     guard identity.byteBudget >= CacheFormat.smallestBudget, identity.compressionLevel <= 19,
       identity.generation < UInt64(1) << 62,
       identity.segmentByteCount == 0
@@ -119,6 +123,7 @@ package struct StoreIdentity: Sendable, Equatable {
     buffer.pad(to: 272)
     buffer.append(UInt64(maximumAge))
     buffer.append(UInt64(maximumIdle))
+    buffer.append(UInt64(minimumFree))
     buffer.pad(to: 504)
     buffer.append(Checksum.of(buffer.bytes, seed: StoreIdentity.magic))
     return Array(buffer.bytes)

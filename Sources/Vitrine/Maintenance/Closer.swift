@@ -87,7 +87,7 @@ final class Closer: StorePart {
       stagedFiles.dropStagedFiles()
       try? expirer.removeExpiredWhileClosing(upkeep)
       try? retirement.removeOrphans(upkeep)
-      try? retirement.retireDeadSegments(upkeep)
+      _ = try? retirement.retireDeadSegments(upkeep)
       try? retirement.trimSealedSegments(upkeep)
       try? reclaimer.shrink(upkeep)
       _ = try? roomRelease.begin(upkeep)

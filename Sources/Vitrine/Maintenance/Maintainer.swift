@@ -12,7 +12,7 @@ final class Maintainer: StorePart {
   private let expirer: Expirer
   private let evictor: Evictor
   private let compactor: Compactor
-  private let reclaimer: Reclaimer
+  private let budgets: Budgets
   private let roomRelease: RoomRelease
   private let mappedSegments: MappedSegments
   private let supply: SegmentSupply
@@ -21,7 +21,7 @@ final class Maintainer: StorePart {
   init(
     _ context: StoreContext, gate: WriteGate, signal: UpkeepSignal, meters: Meters, lifetimes: Lifetimes,
     syncer: Syncer, checkpointer: Checkpointer, retirement: SegmentRetirement, expirer: Expirer, evictor: Evictor,
-    compactor: Compactor, reclaimer: Reclaimer, roomRelease: RoomRelease, mappedSegments: MappedSegments,
+    compactor: Compactor, budgets: Budgets, roomRelease: RoomRelease, mappedSegments: MappedSegments,
     supply: SegmentSupply, leftovers: LeftoverChecker
   ) {
     self.context = context
@@ -35,7 +35,7 @@ final class Maintainer: StorePart {
     self.expirer = expirer
     self.evictor = evictor
     self.compactor = compactor
-    self.reclaimer = reclaimer
+    self.budgets = budgets
     self.roomRelease = roomRelease
     self.mappedSegments = mappedSegments
     self.supply = supply
@@ -128,7 +128,7 @@ final class Maintainer: StorePart {
     }
     expirer.removeExpiredAhead()
     evictor.liftOldStamps()
-    round { upkeep throws(StoreError) in try reclaimer.shrink(upkeep) }
+    round { upkeep throws(StoreError) in try budgets.keep(upkeep) }
     round { upkeep throws(StoreError) in try retirement.retireDeadSegments(upkeep) }
     round { upkeep throws(StoreError) in try retirement.trimSealedSegments(upkeep) }
     if !isIdle { round { upkeep throws(StoreError) in try settle(upkeep) } }
@@ -140,7 +140,7 @@ final class Maintainer: StorePart {
   /// Whether a crash would lose the stamps of about a minute of hits. Stamps are saved in checkpoints, so one is due
   /// then.
   private func isRecencyOld(_ upkeep: borrowing UpkeepLock.Held) -> Bool {
-    guard evictionOrder.countsHits else { return false }
+    guard policyRules.countsHits else { return false }
     let since = environment.clock.monotonicNanoseconds() &- upkeep.state.quiet.lastCheckpoint.nanoseconds
     return since > Maintainer.longestForgotten && catalog.keys.lookups.hits != upkeep.state.quiet.lastCheckpoint.hits
   }

@@ -17,6 +17,7 @@ final class Reporter: StorePart {
     let counters = meters.counters()
     let entryCount = expirer.countEntries()
     let lookups = gate.isReadOnly ? catalog.keys.lookups : (hits: 0, misses: 0)
+    let available = try? folders.root.availableByteCount()
     return commitLock.withLock { held in
       var segments: [StoreStatistics.Segment] = []
       var live = 0
@@ -40,7 +41,8 @@ final class Reporter: StorePart {
         bytesOnDisk: held.state.ledger.total, liveByteCount: live, deadByteCount: dead,
         pinnedByteCount: counters.pinned, logicalByteCount: held.state.index.logicalByteCount,
         byteBudget: held.state.current.byteBudget,
-        entryBudget: held.state.current.entryBudget, policy: held.state.current.policy,
+        entryBudget: held.state.current.entryBudget, minimumFreeBytes: held.state.current.minimumFree,
+        availableBytes: available, policy: held.state.current.policy,
         hitCount: counters.hits &+ lookups.hits,
         missCount: counters.misses &+ lookups.misses,
         writeAmplification: counters.bytesPut == 0 ? 0 : Double(counters.bytesWritten) / Double(counters.bytesPut),

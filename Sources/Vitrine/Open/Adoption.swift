@@ -220,6 +220,7 @@ extension StoreIdentity {
     if let age = options.maximumAgeMilliseconds { changed.maximumAge = age }
     if let age = options.maximumIdleMilliseconds { changed.maximumIdle = age }
     if let policy = options.policy { changed.policy = policy }
+    if let byteCount = options.minimumFreeBytes { changed.minimumFree = byteCount }
     if changed != self { changed.generation += 1 }
     return changed
   }

@@ -39,6 +39,7 @@ struct Creation {
     identity.maximumAge = options.maximumAgeMilliseconds ?? 0
     identity.maximumIdle = options.maximumIdleMilliseconds ?? 0
     identity.policy = options.policy ?? .s3fifo
+    identity.minimumFree = options.minimumFreeBytes ?? 0
 
     // All files are made before the first sync, because a file system commits new files together.
     var made: [any File] = []

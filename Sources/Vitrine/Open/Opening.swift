@@ -28,6 +28,9 @@ struct Opening {
     if let budget = options.entryBudget, budget < 0 {
       throw .invalidArgument("an entry budget must not be negative: \(budget)")
     }
+    if let byteCount = options.minimumFreeBytes, byteCount < 0 {
+      throw .invalidArgument("the free bytes of the disk must not be negative: \(byteCount)")
+    }
     if let count = options.segmentByteCount,
       !(CacheFormat.smallestSegment...CacheFormat.largestSegment).contains(count)
     {

@@ -39,6 +39,7 @@ extension StoreOptions {
     options.maximumAgeMilliseconds = identity.maximumAge
     options.maximumIdleMilliseconds = identity.maximumIdle
     options.policy = identity.policy
+    options.minimumFreeBytes = identity.minimumFree
     return options
   }
 }

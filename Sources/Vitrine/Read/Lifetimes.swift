@@ -17,7 +17,7 @@ final class Lifetimes: StorePart {
     self.gate = gate
     catalog = context.catalog
     identity = context.identity
-    countsHits = context.evictionOrder.countsHits
+    countsHits = context.policyRules.countsHits
     usesSystemClock = context.usesSystemClock
   }
 
@@ -70,7 +70,7 @@ final class Lifetimes: StorePart {
   /// Returns the time of the last use for reports; nil if the policy notes no use. In a read-only opening, an entry
   /// without a noted time was put after the checkpoint that the opening has read.
   func useTime(of slot: KeySlot, written: Int64) -> Int64? {
-    guard evictionOrder.countsHits else { return nil }
+    guard policyRules.countsHits else { return nil }
     let noted = catalog.useTimes.time(of: slot.stamp, at: catalog.keys.clock)
     let now = environment.clock.wallMilliseconds()
     return min(now, max(written, noted ?? (gate.isReadOnly ? written : now)))

@@ -33,7 +33,7 @@ final class Reader: StorePart {
     self.mappedSegments = mappedSegments
     catalog = context.catalog
     verification = context.verification
-    countsHits = context.evictionOrder.countsHits
+    countsHits = context.policyRules.countsHits
     limitsAge = lifetimes.limitsAge
     blobLimit = Atomic(context.identity.byteBudget / 8)
   }

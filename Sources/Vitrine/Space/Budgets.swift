@@ -7,10 +7,11 @@ final class Budgets: StorePart {
   private let roomRelease: RoomRelease
   private let trimmer: Trimmer
   private let reader: Reader
+  private let diskWatch: DiskWatch
 
   init(
     _ context: StoreContext, gate: WriteGate, retirement: SegmentRetirement, reclaimer: Reclaimer,
-    roomRelease: RoomRelease, trimmer: Trimmer, reader: Reader
+    roomRelease: RoomRelease, trimmer: Trimmer, reader: Reader, diskWatch: DiskWatch
   ) {
     self.context = context
     self.gate = gate
@@ -19,6 +20,7 @@ final class Budgets: StorePart {
     self.roomRelease = roomRelease
     self.trimmer = trimmer
     self.reader = reader
+    self.diskWatch = diskWatch
   }
 
   /// Writes both copies of `STORE` and makes them durable.
@@ -41,13 +43,14 @@ final class Budgets: StorePart {
 
   /// Changes the budgets. The new budgets are durable before they apply, and the store is within them when this
   /// returns: a smaller budget evicts and compacts.
-  func setBudgets(byteBudget: Int?, entryBudget: Int?) throws(StoreError) {
+  func setBudgets(byteBudget: Int?, entryBudget: Int?, minimumFreeBytes: Int?) throws(StoreError) {
     try upkeepLock.withLock { upkeep throws(StoreError) in
       try gate.requireWritable()
       try gate.requireNamedNow()
       var changed = commitLock.withLock { held in held.state.current }
       if let byteBudget { changed.byteBudget = byteBudget }
       if let entryBudget { changed.entryBudget = entryBudget }
+      if let minimumFreeBytes { changed.minimumFree = minimumFreeBytes }
       // The log of a busy store may alone exceed the new budget.
       if commitLock.withLock({ held in changed.byteBudget < held.state.ledger.leastBudget }) {
         try roomRelease.release(upkeep)
@@ -65,7 +68,15 @@ final class Budgets: StorePart {
       }
       reader.blobLimit.store(changed.byteBudget / 8, ordering: .relaxed)
       try reclaimer.shrink(upkeep)
+      diskWatch.noteLeast(nil)
+      try trimmer.giveWay(upkeep)
     }
+  }
+
+  /// Brings the store within its budgets, and gives disk space back while fewer bytes are free than its minimum.
+  func keep(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
+    try reclaimer.shrink(upkeep)
+    try trimmer.giveWay(upkeep)
   }
 
   /// Trims the folder before a smaller budget holds. Segments of a larger budget may be too long to be copied within
@@ -81,6 +92,9 @@ final class Budgets: StorePart {
   private func requireValid(_ identity: StoreIdentity) throws(StoreError) {
     guard identity.entryBudget >= 0 else {
       throw .invalidArgument("an entry budget must not be negative: \(identity.entryBudget)")
+    }
+    guard identity.minimumFree >= 0 else {
+      throw .invalidArgument("the free bytes of the disk must not be negative: \(identity.minimumFree)")
     }
     let least = commitLock.withLock { held in held.state.ledger.leastBudget }
     guard identity.byteBudget >= least else {

@@ -131,9 +131,9 @@ final class Reclaimer: StorePart {
       )
     }
     if missing <= 0 { return true }
-    if identity.policy.cleansSegments, work.most > 0 {
+    if let rules = policyRules.cleaning, work.most > 0 {
       let step = try cleaner.clean(
-        reclaimsDead: dead > allowance, most: &work.most, queuedCount: &work.queuedCount, upkeep)
+        by: rules, reclaimsDead: dead > allowance, most: &work.most, queuedCount: &work.queuedCount, upkeep)
       work.removedCount += step.removedCount
       if step.hasProgressed { return true }
     }

@@ -53,7 +53,7 @@ final class SegmentCleaner: StorePart {
   /// one entry more, and subtracts the bytes evicted. `queuedCount` counts the segments queued again in one request. With
   /// `reclaimsDead`, dead bytes between live ones are reclaimed before live entries are dropped.
   func clean(
-    reclaimsDead: Bool, most: inout Int, queuedCount: inout Int, _ upkeep: borrowing UpkeepLock.Held
+    by rules: CleaningRules, reclaimsDead: Bool, most: inout Int, queuedCount: inout Int, _ upkeep: borrowing UpkeepLock.Held
   ) throws(StoreError) -> Step {
     var step = Step()
     try gate.requireWritable(closing: true)
@@ -66,8 +66,8 @@ final class SegmentCleaner: StorePart {
       return step
     }
     for _ in 0..<SegmentCleaner.mostTries {
-      guard let (segment, victim) = try nextVictim(reclaimsDead: reclaimsDead, upkeep) else { return step }
-      step = try empty(segment, victim, most: &most, queuedCount: &queuedCount, upkeep)
+      guard let (segment, victim) = try nextVictim(by: rules, reclaimsDead: reclaimsDead, upkeep) else { return step }
+      step = try empty(segment, victim, by: rules, most: &most, queuedCount: &queuedCount, upkeep)
       if step.hasProgressed { return step }
       // Its payloads are needed and find no room elsewhere, or its file cannot be opened now.
       commitLock.withLock { held in held.state.postpone(segment) }
@@ -76,8 +76,8 @@ final class SegmentCleaner: StorePart {
   }
 
   private func empty(
-    _ segment: Segment, _ victim: CleaningPlan.Victim, most: inout Int, queuedCount: inout Int,
-    _ upkeep: borrowing UpkeepLock.Held
+    _ segment: Segment, _ victim: CleaningPlan.Victim, by rules: CleaningRules, most: inout Int,
+    queuedCount: inout Int, _ upkeep: borrowing UpkeepLock.Held
   ) throws(StoreError) -> Step {
     var step = Step()
     // Without its file, neither the heads can be read nor the records copied.
@@ -90,11 +90,11 @@ final class SegmentCleaner: StorePart {
       return step
     }
     let mayStay = queuedCount < SegmentCleaner.mostQueuedAgain
-    let plan = plan(victim, items, mayStay: mayStay, segmentByteCount, upkeep)
+    let plan = plan(victim, items, by: rules, mayStay: mayStay, segmentByteCount, upkeep)
     if plan.isQueuedAgain {
       step.hasProgressed = true
       queuedCount += 1
-      queueAgain(segment, victim, items)
+      queueAgain(segment, victim, items, by: rules)
       return step
     }
     var drops = plan.drops.map { items[$0] }
@@ -107,7 +107,7 @@ final class SegmentCleaner: StorePart {
         drops.append(items[index])
       }
     }
-    let moved = try copy(copies, of: victim, segment, upkeep)
+    let moved = try copy(copies, of: victim, segment, by: rules, upkeep)
     if !moved.lacksFile, !victim.isSparse {
       // Copies that found no room are dropped.
       drops += copies.filter { $0.victim.map(isThere) ?? false }
@@ -125,15 +125,17 @@ final class SegmentCleaner: StorePart {
   /// Chooses the segment to empty: the one with the most dead bytes if it is sparse, else the next in the order of its
   /// queue. If all records are in open segments, those are sealed.
   private func nextVictim(
-    reclaimsDead: Bool, _ upkeep: borrowing UpkeepLock.Held
+    by rules: CleaningRules, reclaimsDead: Bool, _ upkeep: borrowing UpkeepLock.Held
   ) throws(StoreError) -> (Segment, CleaningPlan.Victim)? {
-    if let found = commitLock.withLock({ held in held.state.nextVictim(reclaimsDead: reclaimsDead) }) { return found }
+    if let found = commitLock.withLock({ held in held.state.nextVictim(by: rules, reclaimsDead: reclaimsDead) }) {
+      return found
+    }
     try retirement.sealOpenSegments(upkeep) { $0.fill.tail > SegmentHeader.byteCount }
-    return commitLock.withLock { held in held.state.nextVictim(reclaimsDead: reclaimsDead) }
+    return commitLock.withLock { held in held.state.nextVictim(by: rules, reclaimsDead: reclaimsDead) }
   }
 
   private func plan(
-    _ victim: CleaningPlan.Victim, _ items: [Item], mayStay: Bool, _ segmentByteCount: Int,
+    _ victim: CleaningPlan.Victim, _ items: [Item], by rules: CleaningRules, mayStay: Bool, _ segmentByteCount: Int,
     _ upkeep: borrowing UpkeepLock.Held
   ) -> CleaningPlan {
     let plain = items.map(\.plain)
@@ -142,28 +144,32 @@ final class SegmentCleaner: StorePart {
         uses: plain.reduce(0) { $0 + $1.uses }, byteCount: plain.reduce(0) { $0 + $1.byteCount },
         segmentByteCount: segmentByteCount)
     }
-    return CleaningPlan(victim, plain, usesPerByte: upkeep.state.copyBudget.usesPerByte, mayStay: mayStay)
+    return CleaningPlan(
+      victim, plain, by: rules, usesPerByte: upkeep.state.copyBudget.usesPerByte, mayStay: mayStay)
   }
 
-  private func queueAgain(_ segment: Segment, _ victim: CleaningPlan.Victim, _ items: [Item]) {
-    for item in items { spendUses(item, victim) }
+  private func queueAgain(
+    _ segment: Segment, _ victim: CleaningPlan.Victim, _ items: [Item], by rules: CleaningRules
+  ) {
+    for item in items { spendUses(item, victim, by: rules) }
     commitLock.withLock { held in held.state.queueAgain(segment) }
   }
 
   /// Copies records to main.
   private func copy(
-    _ items: [Item], of victim: CleaningPlan.Victim, _ segment: Segment, _ upkeep: borrowing UpkeepLock.Held
+    _ items: [Item], of victim: CleaningPlan.Victim, _ segment: Segment, by rules: CleaningRules,
+    _ upkeep: borrowing UpkeepLock.Held
   ) throws(StoreError) -> CompactionStep {
     if !victim.isSparse {
-      for item in items { spendUses(item, victim) }
+      for item in items { spendUses(item, victim, by: rules) }
     }
     return try compactor.moveAway(
       items.map(\.record).sorted { $0.location.bits < $1.location.bits }, from: segment, upkeep)
   }
 
-  private func spendUses(_ item: Item, _ victim: CleaningPlan.Victim) {
+  private func spendUses(_ item: Item, _ victim: CleaningPlan.Victim, by rules: CleaningRules) {
     guard let key = item.record.key, let slot = item.slot else { return }
-    let left = CleaningPlan.remainingUses(slot.uses, isMain: victim.isMain)
+    let left = CleaningPlan.remainingUses(slot.uses, isMain: victim.isMain, by: rules)
     catalog.keys.set(uses: left, key, item.record.location)
   }
 

@@ -12,10 +12,12 @@ final class SegmentSupply: StorePart {
   private let checkpointRoom: CheckpointRoom
   private let mappedSegments: MappedSegments
   private let roomQueue: RoomQueue
+  private let diskWatch: DiskWatch
 
   init(
     _ context: StoreContext, gate: WriteGate, meters: Meters, commits: CommitLog, checkpointer: Checkpointer,
-    reclaimer: Reclaimer, checkpointRoom: CheckpointRoom, mappedSegments: MappedSegments, roomQueue: RoomQueue
+    reclaimer: Reclaimer, checkpointRoom: CheckpointRoom, mappedSegments: MappedSegments, roomQueue: RoomQueue,
+    diskWatch: DiskWatch
   ) {
     self.context = context
     self.gate = gate
@@ -26,6 +28,7 @@ final class SegmentSupply: StorePart {
     self.checkpointRoom = checkpointRoom
     self.mappedSegments = mappedSegments
     self.roomQueue = roomQueue
+    self.diskWatch = diskWatch
   }
 
   private static let sparesKept = 1
@@ -218,11 +221,17 @@ final class SegmentSupply: StorePart {
     return segment
   }
 
-  /// Makes the file. If the disk is full while the budget is not, frees as many bytes first.
+  /// Makes the file. If the disk is full while the budget is not, or would have too few free bytes, frees as many bytes
+  /// first.
   private func makeFileOnFullDisk(
     _ name: String, _ header: SegmentHeader, _ byteCount: Int, evicts: Bool, _ upkeep: borrowing UpkeepLock.Held
   ) throws(StoreError) -> MadeFile {
     var hasFreed = !evicts
+    let missing = diskWatch.missing(byteCount)
+    if missing > 0 {
+      guard evicts, try reclaimer.freeOnFullDisk(missing, upkeep) else { throw .noSpace }
+      hasFreed = true
+    }
     while true {
       let failure: StoreError
       do throws(SystemError) {

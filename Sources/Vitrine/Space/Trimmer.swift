@@ -10,10 +10,12 @@ final class Trimmer: StorePart {
   private let reclaimer: Reclaimer
   private let roomRelease: RoomRelease
   private let supply: SegmentSupply
+  private let diskWatch: DiskWatch
 
   init(
     _ context: StoreContext, gate: WriteGate, signal: UpkeepSignal, lifetimes: Lifetimes, retirement: SegmentRetirement,
-    evictor: Evictor, compactor: Compactor, reclaimer: Reclaimer, roomRelease: RoomRelease, supply: SegmentSupply
+    evictor: Evictor, compactor: Compactor, reclaimer: Reclaimer, roomRelease: RoomRelease, supply: SegmentSupply,
+    diskWatch: DiskWatch
   ) {
     self.context = context
     self.gate = gate
@@ -25,6 +27,7 @@ final class Trimmer: StorePart {
     self.reclaimer = reclaimer
     self.roomRelease = roomRelease
     self.supply = supply
+    self.diskWatch = diskWatch
   }
 
   /// Brings the folder to at most `byteCount` bytes, or as near as a store without entries comes to it. First releases
@@ -37,6 +40,19 @@ final class Trimmer: StorePart {
       return try shrink(toBytes: byteCount, upkeep)
     }
   }
+
+  /// Gives disk space back while fewer bytes of the disk are free than the store's minimum. A store that has given all
+  /// it can waits until it has grown.
+  func giveWay(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
+    let missing = diskWatch.missing(0)
+    if missing <= 0 { return diskWatch.noteLeast(nil) }
+    let before = folderByteCount
+    guard diskWatch.mayGive(before) else { return }
+    defer { if diskWatch.missing(0) > 0 { diskWatch.noteLeast(folderByteCount) } }
+    _ = try shrink(toBytes: max(0, before - missing), upkeep)
+  }
+
+  private var folderByteCount: Int { commitLock.withLock { held in held.state.ledger.total } }
 
   /// Brings the folder to at most `byteCount` bytes, or as near as a store without entries comes to it. Returns the
   /// number of entries removed.
@@ -111,7 +127,7 @@ final class Trimmer: StorePart {
     var misses = 0
     defer { if removed > 0 { signal.wake() } }
     while misses < Trimmer.mostMisses {
-      let oldest = evictionOrder.next(1, in: catalog.keys)
+      let oldest = StampOrder().next(1, in: catalog.keys)
       let unused = oldest.prefix { lifetimes.lastUse(stamp: $0.stamp, at: now) < moment }
       if unused.isEmpty { break }
       let count = try evictor.evictUnused(Array(unused))

@@ -15,7 +15,7 @@ extension CommitState {
 
   /// The segment whose space is reclaimed next. With `reclaimsDead`, also one of which most is live comes before live
   /// entries are dropped: overwrites and removals have left dead bytes everywhere.
-  func nextVictim(reclaimsDead: Bool) -> (Segment, CleaningPlan.Victim)? {
+  mutating func nextVictim(by rules: CleaningRules, reclaimsDead: Bool) -> (Segment, CleaningPlan.Victim)? {
     let mostLive = reclaimsDead ? 1 - CleaningPlan.leastDeadShare : CleaningPlan.sparseShare
     var sparsest: (segment: Segment, deadByteCount: Int)?
     var next: (main: Segment?, probation: Segment?)
@@ -25,7 +25,7 @@ extension CommitState {
       // The segment holds a single record, and only an entry in another segment uses its payload. A copy would gain
       // nothing.
       if account.stream == .single, account.live.count == 1 { continue }
-      let isMain = queues.segments.isMain(segment.id, account.stream)
+      let isMain = queues.segments.isMain(segment.id, account.stream) || rules.probationShare == nil
       let liveByteCount = account.live.units * Unit.byteCount
       live.all += liveByteCount
       if !isMain { live.probation += liveByteCount }
@@ -46,17 +46,18 @@ extension CommitState {
         next.probation = segment
       }
     }
-    if let sparsest { return (sparsest.segment, victim(sparsest.segment, isSparse: true)) }
-    let takesProbation = Double(live.probation) > CleaningPlan.probationShare * Double(live.all)
-    let chosen = takesProbation ? next.probation ?? next.main : next.main ?? next.probation
-    return chosen.map { ($0, victim($0, isSparse: false)) }
+    if let sparsest { return (sparsest.segment, victim(sparsest.segment, by: rules, isSparse: true)) }
+    let takesProbation = Double(live.probation) > (rules.probationShare ?? 0) * Double(live.all)
+    guard let chosen = takesProbation ? next.probation ?? next.main : next.main ?? next.probation else { return nil }
+    queues.segments.reach(chosen.id)
+    return (chosen, victim(chosen, by: rules, isSparse: false))
   }
 
-  private func victim(_ segment: Segment, isSparse: Bool) -> CleaningPlan.Victim {
+  private func victim(_ segment: Segment, by rules: CleaningRules, isSparse: Bool) -> CleaningPlan.Victim {
     let account = index.segments[segment]
     return CleaningPlan.Victim(
       byteCount: account.fill.tail - SegmentHeader.byteCount,
-      isMain: queues.segments.isMain(segment.id, account.stream),
+      isMain: queues.segments.isMain(segment.id, account.stream) || rules.probationShare == nil,
       isSparse: isSparse, isSingle: account.stream == .single)
   }
 

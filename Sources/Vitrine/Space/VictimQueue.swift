@@ -1,12 +1,9 @@
 /// The next entries to evict, and the time when old stamps were last lifted.
 struct VictimQueue {
-  private let order: any EvictionOrder
   /// The next victims, in reverse order.
   private var queue: [Victim] = []
   /// The recency clock when old stamps were last lifted.
   private var lifted: UInt32?
-
-  init(order: any EvictionOrder) { self.order = order }
 
   /// The next victims, at most `count`, without entries used since they were queued. Empty if there are no entries, or
   /// if each was used during the search.
@@ -15,7 +12,7 @@ struct VictimQueue {
     // Victims taken from the queue are still in the table and would be found again, so the queue is filled only before
     // the first one is taken.
     for _ in 0..<2 where victims.isEmpty {
-      if queue.isEmpty { queue = order.next(count, in: keys).reversed() }
+      if queue.isEmpty { queue = StampOrder().next(count, in: keys).reversed() }
       while victims.count < count, let victim = queue.popLast() {
         if keys.location(of: victim.hash, stamp: victim.stamp) != nil { victims.append(victim) }
       }

@@ -11,11 +11,11 @@ enum PutCommand: Command {
   static let specification = CommandSpecification(
     name: "put", summary: "store one value, from a file or stdin",
     positionals: [.required("STORE"), .required("URL"), .optional("FILE")],
-    options: [.style, bitmap, type, ttl, .sync, .budget, .entries, .policy, .reads, .json],
+    options: [.style, bitmap, type, ttl, .sync, .budget, .entries, .keepFree, .policy, .reads, .json],
     notes: [
       "Without FILE, or with '-', the bytes come from stdin. A missing store is made. An existing value "
-        + "of URL and style is replaced. Budgets and policy are kept in the store, for all programs, until they are "
-        + "changed again; a new store begins with a tenth of the free disk, no limit of entries, and s3fifo.",
+        + "of URL and style is replaced. Budgets, --keep-free and policy are kept in the store, for all programs, until they "
+        + "are changed again; a new store begins with a tenth of the free disk, no other limit, and s3fifo.",
       "An exit status of 0 means that the value survives loss of power, with and without --sync: closing the store "
         + "makes everything durable. With --sync the put itself has waited for the disk, before the store is closed.",
       "Formats of bitmaps: " + PixelFormat.allCases.map(\.name).joined(separator: ", ") + ".",

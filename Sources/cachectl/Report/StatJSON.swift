@@ -16,6 +16,8 @@ enum StatJSON {
       ("bytes_logical", .int(statistics.logicalByteCount)),
       ("budget_bytes", .int(statistics.byteBudget)),
       ("budget_entries", .int(statistics.entryBudget)),
+      ("minimum_free_bytes", .int(statistics.minimumFreeBytes)),
+      ("disk_free_bytes", statistics.availableBytes.map { .int($0) } ?? .null),
       ("policy", .string(statistics.policy.name)),
       ("hits", .int(statistics.hitCount)),
       ("misses", .int(statistics.missCount)),

@@ -36,6 +36,12 @@ struct StatReport {
         + Quantity.percent(statistics.bytesOnDisk, of: statistics.byteBudget),
     ])
     let limit = statistics.entryBudget == 0 ? "" : "of \(Quantity.count(statistics.entryBudget))"
+    if statistics.minimumFreeBytes > 0 {
+      table.add([
+        "disk", statistics.availableBytes.map { Quantity.bytes($0) } ?? "-",
+        "free; the store leaves \(Quantity.bytes(statistics.minimumFreeBytes))",
+      ])
+    }
     table.add(["entries", Quantity.count(statistics.entryCount), limit])
     table.add(["blobs", Quantity.count(statistics.blobCount)])
     table.add(["live", Quantity.bytes(statistics.liveByteCount), "that entries need"])

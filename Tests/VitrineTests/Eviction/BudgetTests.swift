@@ -35,7 +35,7 @@ import Testing
     Case(name: "a halved budget", byteBudget: 32 << 20, sizes: 2000...40_000, putCount: 2500 * scale, isHalved: true),
   ]
 
-  @Test(arguments: cases, [EvictionPolicy.lru, .s3fifo])
+  @Test(arguments: cases, [EvictionPolicy.lru, .s3fifo, .sieve])
   func folderStaysInsideItsBudgetAndTheOldestAreEvicted(_ test: Case, _ policy: EvictionPolicy) throws {
     let folder = try TemporaryFolder()
     let store = try CacheStore.open(

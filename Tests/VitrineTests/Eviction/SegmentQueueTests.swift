@@ -4,15 +4,15 @@ import Testing
 
 @Suite struct SegmentQueueTests {
   @Test func segmentsComeInTheOrderOfTheirOpening() {
-    var queue = SegmentQueue()
+    var queue = SegmentQueue(sweeps: false)
     #expect(queue.rank(3) < queue.rank(4))
     // Segment 1 was kept as a spare, and is opened when the next number is 5.
-    queue.enqueue(1, before: 5)
+    queue.open(1, for: .originals, before: 5)
     #expect(queue.rank(4) < queue.rank(1) && queue.rank(1) < queue.rank(5))
   }
 
   @Test func aSegmentQueuedAgainComesLast() {
-    var queue = SegmentQueue()
+    var queue = SegmentQueue(sweeps: false)
     queue.enqueue(2, before: 9)
     queue.enqueue(1, before: 9)
     #expect(queue.rank(8) < queue.rank(2) && queue.rank(2) < queue.rank(1) && queue.rank(1) < queue.rank(9))
@@ -21,12 +21,29 @@ import Testing
   }
 
   @Test func theStreamTellsWhetherASegmentBelongsToMain() {
-    var queue = SegmentQueue()
+    var queue = SegmentQueue(sweeps: false)
     let main = StreamKind.allCases.filter { queue.isMain(7, $0) }
     #expect(main == [.mainOriginals, .mainBitmaps, .returnedOriginals, .returnedBitmaps])
     queue.enqueueInMain(single: 7, before: 9)
     #expect(queue.isMain(7, .single) && !queue.isMain(8, .single) && queue.rank(8) < queue.rank(7))
     queue.remove(7)
     #expect(!queue.isMain(7, .single))
+  }
+
+  /// Kept records come before newer ones again, so the hand meets them in the order of their age.
+  @Test func aSweepEndsWithNewSegmentsAndTheNextOneBeginsWithKeptOnes() {
+    var queue = SegmentQueue(sweeps: true)
+    for segment in 1...3 { queue.open(UInt64(segment), for: .originals, before: 4) }
+    queue.reach(1)
+    queue.enqueue(1, before: 4)
+    queue.open(4, for: .mainOriginals, before: 5)
+    queue.open(5, for: .originals, before: 6)
+    #expect(([1, 2, 3, 4, 5] as [UInt64]).sorted { queue.rank($0) < queue.rank($1) } == [2, 3, 5, 1, 4])
+    // The second sweep begins: its end is behind the kept segments, and its copies wait for the third one.
+    queue.reach(1)
+    queue.open(6, for: .originals, before: 7)
+    queue.open(7, for: .mainBitmaps, before: 8)
+    queue.enqueue(1, before: 8)
+    #expect(([1, 4, 6, 7] as [UInt64]).sorted { queue.rank($0) < queue.rank($1) } == [4, 6, 7, 1])
   }
 }

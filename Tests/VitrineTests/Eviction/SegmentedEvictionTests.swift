@@ -2,7 +2,7 @@ import Testing
 
 @testable import Vitrine
 
-/// A store with the policy `s3fifo` reclaims space by segments, and keeps the entries that are used.
+/// A store with the policy `s3fifo` or `sieve` reclaims space by segments, and keeps the entries that are used.
 @Suite struct SegmentedEvictionTests {
   let disk = MemoryDisk()
   let world: TestWorld
@@ -44,6 +44,27 @@ import Testing
     // Three times the budget.
     try put(store, "scan", 0..<5000)
     #expect(left.contains(count(store, "hot", 0..<300)))
+    try expectIntact(store)
+    try store.close()
+  }
+
+  /// An entry that was used since the last sweep stays. The hand comes back to it after it has passed newer ones that are
+  /// used; a scan does not bring it back.
+  @Test func sieveKeepsTheEntriesThatAreUsedInEachSweep() throws {
+    let store = try open(.sieve)
+    try put(store, "hot", 0..<300)
+    for round in 0..<6 {
+      use(store, "hot", 0..<300)
+      try put(store, "scan", round * 800..<round * 800 + 800)
+    }
+    #expect(count(store, "hot", 0..<300) >= 290)
+    try put(store, "more", 0..<3000)
+    #expect(count(store, "hot", 0..<300) >= 280)
+    for round in 0..<40 {
+      try put(store, "new", round * 100..<round * 100 + 100)
+      use(store, "new", round * 100..<round * 100 + 100)
+    }
+    #expect(count(store, "hot", 0..<300) == 0)
     try expectIntact(store)
     try store.close()
   }
@@ -186,7 +207,7 @@ import Testing
   }
 
   @Test func anotherPolicyTakesTheStoreOver() throws {
-    for policy in [EvictionPolicy.lru, .s3fifo, .fifo, .s3fifo] {
+    for policy in [EvictionPolicy.lru, .s3fifo, .sieve, .fifo, .s3fifo] {
       let store = try open(policy)
       #expect(store.statistics().policy == policy)
       try put(store, policy.name, 0..<2000)

@@ -17,6 +17,8 @@ final class MemoryDisk: FileSystem, @unchecked Sendable {
   let onWrite = Guarded<(@Sendable (_ path: String, _ offset: Int) -> Void)?>(nil)
   /// The bytes that reads of files have returned so far.
   let readByteCount = Guarded(0)
+  /// The size of the disk, for its free bytes; nil for a disk with 1 GiB free at all times.
+  let capacity = Guarded<Int?>(nil)
   /// Called with a file's path and the offset before a read.
   let onRead = Guarded<(@Sendable (_ path: String, _ offset: Int) -> Void)?>(nil)
 
@@ -27,6 +29,12 @@ final class MemoryDisk: FileSystem, @unchecked Sendable {
       file.replace(bytes)
       files.withLock { $0[path] = file }
     }
+  }
+
+  /// The bytes that are free; less than 0 if the disk is smaller than its files.
+  var availableByteCount: Int {
+    guard let capacity = capacity.withLock({ $0 }) else { return 1 << 30 }
+    return files.withLock { files in files.values.reduce(capacity) { $0 - $1.byteCount } }
   }
 
   /// The present content of the disk.
@@ -104,7 +112,7 @@ private final class MemoryDirectory: Directory, Sendable {
 
   func sync(from site: CallSite) {}
   func status() -> FileStatus { FileStatus(byteCount: 4096, allocatedByteCount: 4096) }
-  func availableByteCount() -> Int { 1 << 30 }
+  func availableByteCount() -> Int { max(0, disk.availableByteCount) }
   func isStillNamed() -> Bool { true }
 }
 
@@ -123,6 +131,8 @@ private final class MemoryFile: @unchecked Sendable {
     self.disk = disk
   }
   deinit { memory.free() }
+
+  var byteCount: Int { state.withLock { $0.count } }
 
   var count: Int { state.withLock { $0.count } }
   var content: [UInt8] { Array(UnsafeRawBufferPointer(start: memory.start, count: count)) }

@@ -1,0 +1,60 @@
+import Foundation
+import Testing
+import Vitrine
+
+/// `cachectl trim` evicts down to a size, a number of entries, or an age.
+@Suite struct TrimTests {
+  private let tool: Tool
+
+  init() throws {
+    tool = try Tool()
+    let store = try CacheStore.open(at: tool.folder.path + "/s", options: StoreOptions(byteBudget: 64 << 20))
+    for index in 0..<200 {
+      let bytes = (0..<2500).flatMap { part in
+        withUnsafeBytes(of: UInt64(index << 20 | part) &* 0x9E37_79B9_7F4A_7C15) { Array($0) }
+      }
+      try store.put(bytes, for: "u\(index)")
+    }
+    try store.close()
+  }
+
+  @Test func theFolderGetsAsSmallAsAskedFor() throws {
+    let outcome = try tool.run("trim", "s", "--to", "2MB", "--json")
+    #expect(outcome.status == 0, "\(outcome.text)")
+    let json = try #require(outcome.json)
+    let left = try #require(json["entries"] as? Int)
+    #expect(try #require(json["bytes_before"] as? Int) > 4_000_000)
+    #expect(try #require(json["bytes_after"] as? Int) <= 2_000_000)
+    #expect(left > 50 && json["removed"] as? Int == 200 - left)
+    #expect(try tool.run("verify", "s").status == 0)
+    #expect(try tool.run("stat", "s", "--json").json?["budget_bytes"] as? Int == 64 << 20)
+  }
+
+  @Test func countsAndAgesAreAppliedTogether() throws {
+    let outcome = try tool.run("trim", "s", "--to-entries", "30", "--unused", "3600")
+    #expect(outcome.status == 0 && outcome.text.contains("removed 170 entries, left 30"), "\(outcome.text)")
+    let all = try tool.run("trim", "s", "--unused", "0", "--json")
+    #expect(all.status == 0 && all.json?["removed"] as? Int == 30)
+    #expect(try tool.run("trim", "s", "--unused", "9223372036854775807").status == 0)
+  }
+
+  @Test func aSizeBelowAnEmptyStoreIsReported() throws {
+    let outcome = try tool.run("trim", "s", "--to", "1KB")
+    #expect(outcome.status == 1 && outcome.diagnostics.contains("too little for this store"), "\(outcome.diagnostics)")
+    #expect(try tool.run("stat", "s", "--json").json?["entries"] as? Int == 0)
+  }
+
+  @Test func aLimitIsNeededAndAMissingStoreIsNotMade() throws {
+    #expect(try tool.run("trim", "s").status == 2)
+    #expect(try tool.run("trim", "s", "--to", "much").status == 2)
+    #expect(try tool.run("trim", "missing", "--to", "1MB").status == 3)
+    #expect(!FileManager.default.fileExists(atPath: tool.folder.path + "/missing"))
+  }
+
+  @Test func theDiskMinimumIsKeptInTheStore() throws {
+    #expect(try tool.run("put", "s", "u", "--keep-free", "1MB", input: Data("x".utf8)).status == 0)
+    let stat = try #require(try tool.run("stat", "s", "--json").json)
+    #expect(stat["minimum_free_bytes"] as? Int == 1_000_000 && stat["disk_free_bytes"] as? Int ?? 0 > 0)
+    #expect(try tool.run("stat", "s").text.contains("free; the store leaves 1.0 MB"))
+  }
+}
