@@ -3,10 +3,13 @@ import Vitrine
 
 /// Opens the store of a command.
 enum Stores {
-  /// For commands that change nothing. Works while another process writes.
-  static func read<R>(_ arguments: Arguments, _ body: (CacheStore) throws -> R) throws -> R {
+  /// For commands that change nothing. Works while another process writes. With `notesUses`, gets count as uses.
+  static func read<R>(
+    _ arguments: Arguments, notesUses: Bool = false, _ body: (CacheStore) throws -> R
+  ) throws -> R {
     var options = StoreOptions()
     options.isReadOnly = true
+    options.notesUses = notesUses
     options.createsIfMissing = false
     return try open(arguments, options, body)
   }

@@ -8,7 +8,7 @@ import Vitrine
   @Test func workloadsBreakNoPromise() {
     let count = CrashWorkload.all.count
     let explorer = CrashExplorer(
-      seed: 1, states: 24 * count / Thoroughness.stride, faults: 16 * count / Thoroughness.stride)
+      seed: 1, states: 8 * count / Thoroughness.stride, faults: 6 * count / Thoroughness.stride)
     let report = explorer.run()
     #expect(report.violations.isEmpty, "\(report.violations.prefix(3))")
     #expect(report.states >= explorer.states / 2 && report.faults >= explorer.faults / 2)
@@ -31,7 +31,7 @@ import Vitrine
   @Test(arguments: ["wal", "segments"]) func aSyncLeftOutIsFoundAndFoundAgain(_ folder: String) throws {
     let broken = Self.workload(
       "broken", breaking: Fault(.syncFile, on: .containing("/\(folder)/"), isLasting: true, .pretend))
-    let explorer = CrashExplorer(workloads: [broken], seed: 3, states: 4000, faults: 0)
+    let explorer = CrashExplorer(workloads: [broken], seed: 3, states: 500, faults: 0)
     let report = explorer.run()
     let violation = try #require(report.violations.first)
     #expect(!violation.text.isEmpty && violation.story.contains { $0.contains("put") })
@@ -39,7 +39,7 @@ import Vitrine
     #expect(again.place == violation.place)
     // If no sync is omitted, nothing is wrong at that place, nor anywhere else.
     let whole = Self.workload("broken", breaking: Fault(.syncFile, on: .containing("/nowhere/"), .pretend))
-    let sound = CrashExplorer(workloads: [whole], seed: 3, states: 400 / Thoroughness.stride, faults: 0)
+    let sound = CrashExplorer(workloads: [whole], seed: 3, states: 200 / Thoroughness.stride, faults: 0)
     #expect(sound.run().violations.isEmpty)
     #expect(try sound.repeat(violation.place) == nil)
   }
@@ -123,10 +123,10 @@ import Vitrine
     #expect(last < tour.callCount + others)
   }
 
-  /// About two thousand runs, of code that other tests run under a sanitizer.
+  /// Hundreds of runs, of code that other tests run under a sanitizer.
   @Test(.enabled(if: Thoroughness.stride == 1)) func everyCallIsStruckInARun() {
     let small = CrashWorkload("small") { store, _ in try store.put("k", RecordedStore.bytes(700, 1), synced: true) }
-    let report = CrashExplorer(workloads: [small], seed: 1, states: 0, faults: 2000).run()
+    let report = CrashExplorer(workloads: [small], seed: 1, states: 0, faults: 700).run()
     #expect(report.violations.isEmpty && report.calls > 20)
     #expect(report.callsStruck == report.calls)
   }

@@ -39,10 +39,18 @@ public struct StoreOptions: Sendable {
   public var verification = Verification.firstRead
   /// How gets read bytes. Default: `mapped`.
   public var reads = ReadMode.mapped
-  /// Whether to open a snapshot of the store as another opening, in any process, has written it so far. Writes nothing;
-  /// ``CacheStore/refresh()`` moves the snapshot forward. Opening reads the newest checkpoint and the log behind it, at
-  /// most about a thirtieth of the budget, and no payload. Later gets never wait for the log. Default: false.
+  /// Whether to open a snapshot of the store as another opening, in any process, has written it so far. Writes nothing
+  /// but its uses (``notesUses``); ``CacheStore/refresh()`` moves the snapshot forward. Opening reads the newest
+  /// checkpoint and the log behind it, at most about a thirtieth of the budget, and no payload. Later gets never wait
+  /// for the log. Default: false.
   public var isReadOnly = false
+  /// Whether gets of a read-only opening count as uses for eviction, as those of the writer do. Default: true.
+  ///
+  /// They are left in a small file of the store, at each ``CacheStore/refresh()`` but at most once a second, and at
+  /// ``CacheStore/close()``. The writer takes them in within a second, or at its next opening: the last 512 keys of a
+  /// store of 1 MiB, 2,048 from 16 MiB on. Nothing is written if the process may not write to the file, or if no process
+  /// has the store open for writing after a crash.
+  public var notesUses = true
   /// Whether to create the store if there is none. Default: true. A read-only opening never creates one.
   public var createsIfMissing = true
   /// The longest wait for another opening to release the lock, in milliseconds. Default: 0, no wait.
@@ -77,7 +85,7 @@ public struct StoreOptions: Sendable {
     compressionLevel: Int? = nil, maximumAgeMilliseconds: Int64? = nil, maximumIdleMilliseconds: Int64? = nil,
     policy: EvictionPolicy? = nil, verification: Verification = .firstRead,
     reads: ReadMode = .mapped,
-    isReadOnly: Bool = false, createsIfMissing: Bool = true, waitForLockMilliseconds: Int = 0,
+    isReadOnly: Bool = false, notesUses: Bool = true, createsIfMissing: Bool = true, waitForLockMilliseconds: Int = 0,
     whenUnusable: UnusableStorePolicy = .fail, maximumStylesPerURL: Int? = nil, recreatesIfRemoved: Bool = false
   ) {
     self.byteBudget = byteBudget
@@ -92,6 +100,7 @@ public struct StoreOptions: Sendable {
     self.verification = verification
     self.reads = reads
     self.isReadOnly = isReadOnly
+    self.notesUses = notesUses
     self.createsIfMissing = createsIfMissing
     self.waitForLockMilliseconds = waitForLockMilliseconds
     self.whenUnusable = whenUnusable

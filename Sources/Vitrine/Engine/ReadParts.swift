@@ -4,6 +4,7 @@ struct ReadParts {
   let reader: Reader
   let walk: EntryWalk
   let refresher: Refresher
+  let useHints: UseHints
 
   init(_ context: StoreContext, _ basics: BasicParts, _ checkpoints: CheckpointParts) {
     mappedSegments = MappedSegments(context, gate: basics.gate)
@@ -11,8 +12,9 @@ struct ReadParts {
       context, gate: basics.gate, lifetimes: basics.lifetimes, checker: checkpoints.checker,
       payloads: checkpoints.payloads, entryRemover: checkpoints.entryRemover, mappedSegments: mappedSegments)
     walk = EntryWalk(context, lifetimes: basics.lifetimes, checker: checkpoints.checker)
+    useHints = UseHints(context, gate: basics.gate)
     refresher = Refresher(
       context, gate: basics.gate, lifetimes: basics.lifetimes, checker: checkpoints.checker,
-      mappedSegments: mappedSegments)
+      mappedSegments: mappedSegments, useHints: useHints)
   }
 }

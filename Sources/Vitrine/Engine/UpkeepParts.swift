@@ -30,7 +30,7 @@ struct UpkeepParts {
       context, gate: basics.gate, signal: basics.signal, meters: basics.meters, syncer: basics.syncer,
       checkpointer: checkpoints.checkpointer, retirement: space.retirement, expirer: space.expirer,
       reclaimer: space.reclaimer, roomRelease: space.roomRelease, stagedFiles: writes.stagedFiles,
-      forgetter: writes.forgetter, leftovers: leftovers)
+      forgetter: writes.forgetter, leftovers: leftovers, useHints: reads.useHints)
     failedSyncRecovery = FailedSyncRecovery(
       context, gate: basics.gate, preparer: basics.preparer, meters: basics.meters, checker: checkpoints.checker,
       payloads: checkpoints.payloads, checkpointRoom: space.checkpointRoom, committer: writes.committer,

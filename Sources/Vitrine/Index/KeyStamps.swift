@@ -6,6 +6,7 @@ extension KeyTable {
       guard let found = slot(of: hash, location, shard) else { return }
       found.pointee.stamp = clock.tick()
       if countsUses { found.pointee.addUse() }
+      noteUsed(hash, shard)
     }
   }
 

@@ -22,9 +22,11 @@ package final class KeyTable: @unchecked Sendable {
     var changes: UInt64 = 0
     var hits = 0
     var misses = 0
+    /// Hashes of keys used lately, if the table remembers them.
+    var used: UnsafeMutablePointer<UInt64>?
     let lock = RawLock()
     /// Keeps neighbors on separate cache lines.
-    var padding: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0, 0, 0, 0)
+    var padding: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0, 0, 0)
 
     var count: Int { run.count + (crowds?.count ?? 0) }
   }
@@ -35,6 +37,8 @@ package final class KeyTable: @unchecked Sendable {
   @exclusivity(unchecked) package var stampsHits = true
   /// Whether uses are counted too. Set before the table serves.
   @exclusivity(unchecked) package var countsUses = false
+  /// The number of used keys that each shard remembers. Set before the table serves.
+  @exclusivity(unchecked) var rememberedCount = 0
 
   package init() {
     shards = .allocate(capacity: KeyTable.shardCount)
@@ -46,6 +50,7 @@ package final class KeyTable: @unchecked Sendable {
       // No other reference is left. The lock shows ThreadSanitizer the order.
       shards[index].lock.lock()
       shards[index].run.free()
+      shards[index].used?.deallocate()
       shards[index].lock.unlock()
       shards[index].lock.destroy()
     }
@@ -128,6 +133,7 @@ package final class KeyTable: @unchecked Sendable {
         if stampsAtOnce(slot, isAsked: isAsked) {
           found.pointee.stamp = clock.tick()
           if countsUses { found.pointee.addUse() }
+          noteUsed(hash, shard)
         }
       }
       return body(slot, found.pointee.stamp)

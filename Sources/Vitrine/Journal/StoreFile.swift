@@ -157,6 +157,7 @@ package enum CacheFormat {
   package static let storeFile = "STORE"
   package static let lockFile = "LOCK"
   package static let countersFile = "COUNTERS"
+  package static let usesFile = "USES"
   package static let tagFile = "CACHEDIR.TAG"
   package static let segmentsFolder = "segments"
   package static let walFolder = "wal"

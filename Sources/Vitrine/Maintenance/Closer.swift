@@ -13,11 +13,13 @@ final class Closer: StorePart {
   private let stagedFiles: StagedFiles
   private let forgetter: Forgetter
   private let leftovers: LeftoverChecker
+  private let useHints: UseHints
 
   init(
     _ context: StoreContext, gate: WriteGate, signal: UpkeepSignal, meters: Meters, syncer: Syncer,
     checkpointer: Checkpointer, retirement: SegmentRetirement, expirer: Expirer, reclaimer: Reclaimer,
-    roomRelease: RoomRelease, stagedFiles: StagedFiles, forgetter: Forgetter, leftovers: LeftoverChecker
+    roomRelease: RoomRelease, stagedFiles: StagedFiles, forgetter: Forgetter, leftovers: LeftoverChecker,
+    useHints: UseHints
   ) {
     self.context = context
     self.gate = gate
@@ -32,6 +34,7 @@ final class Closer: StorePart {
     self.stagedFiles = stagedFiles
     self.forgetter = forgetter
     self.leftovers = leftovers
+    self.useHints = useHints
   }
 
   /// Ends all work in the folder and releases its lock, so that a store in the same folder may be opened. Only for a
@@ -63,6 +66,7 @@ final class Closer: StorePart {
   /// unchecked. Reads that have begun may finish.
   func close() throws(StoreError) {
     if gate.isForkedChild || gate.isReadOnly {
+      if !gate.isForkedChild, !gate.isClosed { useHints.leave(isLast: true) }
       _ = gate.markClosed()
       return
     }

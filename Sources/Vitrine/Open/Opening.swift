@@ -105,7 +105,7 @@ struct Opening {
   }
 
   static let ownNames: Set<String> = [
-    CacheFormat.storeFile, CacheFormat.lockFile, CacheFormat.countersFile, CacheFormat.tagFile,
+    CacheFormat.storeFile, CacheFormat.lockFile, CacheFormat.countersFile, CacheFormat.usesFile, CacheFormat.tagFile,
     CacheFormat.segmentsFolder, CacheFormat.walFolder, CacheFormat.checkpointsFolder, temporaryStoreFile,
   ]
   static let temporaryStoreFile = "STORE.new"
@@ -178,7 +178,9 @@ struct Opening {
     let folders = try openFolders(root, create: false)
     let loaded = try loader(folders, isReadOnly: true).loadSnapshot(identity: identity, clock: environment.clock)
     loaded.index.writer.forgetReplayed()
-    return core(loaded, folders, log: nil, lockFile: nil, started, firstSequence: .max)
+    let core = core(loaded, folders, log: nil, lockFile: nil, started, firstSequence: .max)
+    if options.notesUses { core.reads.useHints.begin() }
+    return core
   }
 
   /// Opens a store whose creation was interrupted, as an empty store.
@@ -282,12 +284,16 @@ struct Opening {
     let firstSequence = Sequence.first(ofOpening: log.opening)
     let core = core(loaded, folders, log: log, lockFile: lockFile, started, firstSequence: firstSequence)
     try core.upkeep.takeover.adopt(loaded, isChanged: loaded.identity != stored, isMarked: isMarked, lockFile: lockFile)
+    if !isNew { core.reads.useHints.takeIn() }
     if loaded.identity.isTighter(than: stored) { core.upkeep.budgets.shrinkBeforeServing(from: stored.byteBudget) }
     core.upkeep.budgets.giveUpLargeSpares()
     let task = try system { () throws(SystemError) in
       try environment.background.start(
         name: "vitrine", intervalMilliseconds: Maintainer.upkeepMilliseconds
-      ) { [weak core] in core?.upkeep.maintainer.maintain() }
+      ) { [weak core] in
+        core?.reads.useHints.takeIn()
+        core?.upkeep.maintainer.maintain()
+      }
     }
     core.basics.signal.background.withLock { $0 = task }
     try core.upkeep.leftovers.startCheckingLeftovers()

@@ -10,6 +10,9 @@ import CVitrineSystem
 
 func currentProcessID() -> Int32 { getpid() }
 
+/// Whether a process with this id exists.
+func isRunning(_ processID: Int32) -> Bool { processID > 0 && (kill(processID, 0) == 0 || errno == EPERM) }
+
 /// Tells a forked child from the process that made the value.
 struct ForkGuard: Sendable {
   private let generation = vitrine_fork_generation()

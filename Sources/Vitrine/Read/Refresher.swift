@@ -10,21 +10,24 @@ final class Refresher: StorePart {
   private let lifetimes: Lifetimes
   private let checker: RecordChecker
   private let mappedSegments: MappedSegments
+  private let useHints: UseHints
 
   init(
     _ context: StoreContext, gate: WriteGate, lifetimes: Lifetimes, checker: RecordChecker,
-    mappedSegments: MappedSegments
+    mappedSegments: MappedSegments, useHints: UseHints
   ) {
     self.context = context
     self.gate = gate
     self.lifetimes = lifetimes
     self.checker = checker
     self.mappedSegments = mappedSegments
+    self.useHints = useHints
   }
 
   /// Applies the changes that the writer has stored. Returns whether there was anything new.
   func refresh() throws(StoreError) -> Bool {
     if gate.isClosed { throw .closed }
+    useHints.leave(isLast: false)
     return try upkeepLock.withLock { upkeep throws(StoreError) in
       if upkeep.state.follower == nil { return false }
       if lastOpen.kind == .created { return try refreshUnfinished() }

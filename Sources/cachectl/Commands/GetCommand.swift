@@ -3,14 +3,16 @@ import Glibc
 import Vitrine
 
 enum GetCommand: Command {
+  private static let noUse = Option("no-use", "do not count as a use, so that eviction takes no notice")
   private static let output = Option("output", value: "FILE", "write to FILE instead of stdout")
 
   static let specification = CommandSpecification(
     name: "get", summary: "write one value to stdout or into a file",
-    positionals: [.required("STORE"), .required("URL")], options: [.style, output, .reads],
+    positionals: [.required("STORE"), .required("URL")], options: [.style, output, noUse, .reads],
     notes: [
       "Writes the bytes as they were put, checked against their digest. If there is no value, the exit "
-        + "status is 1, stderr says why (missing, expired, damaged or lost), and FILE is not touched."
+        + "status is 1, stderr says why (missing, expired, damaged or lost), and FILE is not touched.",
+      "The program that writes to the store counts the value as used, within a second or at its next opening.",
     ],
     examples: [
       .init("cachectl get photos.cache https://example.org/a.jpg > a.jpg", "read a picture"),
@@ -22,7 +24,7 @@ enum GetCommand: Command {
   static func run(_ arguments: Arguments, _ standardOutput: Output) throws -> ExitStatus {
     let key = CacheKey(bytes: arguments.positionals[1], try arguments.style(.style) ?? .original)
     let file = arguments.value(output)
-    return try Stores.read(arguments) { store in
+    return try Stores.read(arguments, notesUses: !arguments.has(noUse)) { store in
       var reader = Reader(store)
       let reason = try reader.get(key) { bytes in
         if let file, file != Array("-".utf8) {

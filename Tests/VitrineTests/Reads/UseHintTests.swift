@@ -1,0 +1,154 @@
+import Testing
+
+@testable import Vitrine
+
+/// Gets of a read-only opening count as uses: the writer takes them in.
+@Suite struct UseHintTests {
+  let disk = MemoryDisk()
+  let world: TestWorld
+
+  init() { world = TestWorld(fileSystem: disk) }
+
+  private func open(_ policy: EvictionPolicy = .lru, _ world: TestWorld? = nil) throws -> CacheStore {
+    let store = try (world ?? self.world).open("store", StoreOptions(byteBudget: 8 << 20, policy: policy))
+    (world ?? self.world).background.run()
+    return store
+  }
+
+  private func openReader(notesUses: Bool = true, _ world: TestWorld? = nil) throws -> CacheStore {
+    try (world ?? self.world).open("store", StoreOptions(isReadOnly: true, notesUses: notesUses))
+  }
+
+  /// Entries of 7,000 bytes that do not compress.
+  private func put(_ store: CacheStore, _ name: String, _ numbers: Range<Int>) throws {
+    for number in numbers {
+      try store.put(noise(7000, UInt64(number) &+ UInt64(name.utf8.first!) << 32), for: "\(name)\(number)")
+      if number % 50 == 0 { world.background.run() }
+    }
+  }
+
+  private func count(_ store: CacheStore, _ name: String, _ numbers: Range<Int>) -> Int {
+    numbers.count { store.contains("\(name)\($0)") }
+  }
+
+  private var uses: [UInt8] { disk.image["USES"] ?? [] }
+  private var isBlank: Bool { uses.allSatisfy { $0 == 0 } }
+
+  @Test(arguments: [EvictionPolicy.lru, .s3fifo, .sieve]) func entriesThatOnlyReadersUseStay(_ policy: EvictionPolicy) throws {
+    let store = try open(policy)
+    try put(store, "shown", 0..<100)
+    try put(store, "other", 0..<500)
+    let reader = try openReader()
+    for number in 0..<100 { #expect(reader["shown\(number)"] != nil) }
+    #expect(isBlank)
+    try reader.close()
+    #expect(!isBlank)
+    world.background.run()
+    #expect(isBlank && uses.count == 8 << 10)
+    try put(store, "scan", 0..<(policy == .lru ? 900 : 2000))
+    #expect(count(store, "shown", 0..<100) >= 90)
+    #expect(count(store, "other", 0..<500) < 200)
+    #expect(store.statistics().bytesOnDisk <= 8 << 20)
+    try store.close()
+  }
+
+  @Test func theNextWriterTakesThemIn() throws {
+    let store = try open()
+    try put(store, "k", 0..<800)
+    try store.close()
+    let reader = try openReader()
+    for number in 0..<100 { _ = reader["k\(number)"] }
+    try reader.close()
+    let again = try open()
+    try again.trim(toEntries: 150)
+    // A few keys share a place in the file.
+    #expect(count(again, "k", 0..<100) >= 85 && count(again, "k", 750..<800) == 50)
+    try again.close()
+  }
+
+  @Test func refreshesLeaveThemOnceASecondAtMost() throws {
+    let store = try open()
+    try put(store, "k", 0..<10)
+    let reader = try openReader()
+    func use(_ key: String) throws -> Bool {
+      _ = reader[key]
+      try reader.refresh()
+      defer { world.background.run() }
+      return !isBlank
+    }
+    world.clock.advance(1000)
+    #expect(try use("k1"))
+    #expect(try !use("k2"))
+    world.clock.advance(1000)
+    #expect(try use("k3"))
+    try reader.close()
+    try store.close()
+  }
+
+  @Test func looksAndChecksAreNoUses() throws {
+    let store = try open()
+    try put(store, "k", 0..<50)
+    let reader = try openReader()
+    #expect(reader.contains("k1") && reader["missing"] == nil)
+    _ = try reader.verify()
+    reader.forEachEntry { _ in true }
+    try reader.close()
+    let silent = try openReader(notesUses: false)
+    #expect(silent["k1"] != nil)
+    try silent.close()
+    #expect(isBlank)
+    try store.close()
+  }
+
+  /// The process that had the store open for writing has died.
+  @Test func aStoreAfterACrashStaysAsItIs() throws {
+    let store = try open()
+    try put(store, "k", 0..<50)
+    try store.flush()
+    var image = disk.image
+    image["LOCK"] = LockFile.contents(isMarked: false, processID: .max)
+    store.abandon()
+    let left = MemoryDisk(image)
+    let reader = try openReader(TestWorld(fileSystem: left))
+    for number in 0..<50 { #expect(reader["k\(number)"] != nil) }
+    _ = try reader.refresh()
+    try reader.close()
+    #expect(left.image == image)
+  }
+
+  @Test(arguments: [0, 100, 4096, 5000, 65536, 1 << 20]) func anyBytesInTheFileAreHarmless(_ length: Int) throws {
+    let store = try open()
+    try put(store, "k", 0..<50)
+    try store.close()
+    var image = disk.image
+    image["USES"] = noise(length)
+    let world = TestWorld(fileSystem: MemoryDisk(image), seed: 2)
+    let again = try open(.lru, world)
+    let reader = try openReader(world)
+    for number in 0..<50 {
+      let value = noise(7000, UInt64(number) &+ UInt64(UInt8(ascii: "k")) << 32)
+      #expect(again["k\(number)"] == value && reader["k\(number)"] == value)
+    }
+    try reader.close()
+    world.background.run()
+    #expect(try again.verify().isOK)
+    #expect(again.statistics().bytesOnDisk <= 8 << 20)
+    try again.close()
+  }
+
+  /// A use by a reader, taken in late, must not bring an entry back whose time has passed.
+  @Test func theTimeOfAnEntryThatExpiresStays() throws {
+    let store = try open(.s3fifo)
+    let expires = world.clock.wallMilliseconds() + 10_000
+    try store.put([1], for: "soon", options: PutOptions(expirationMilliseconds: expires))
+    let reader = try openReader()
+    #expect(reader["soon"] == [1])
+    try reader.close()
+    let key = CacheKey("soon")
+    let before = try #require(store.probe.slot(of: key))
+    world.background.run()
+    let after = try #require(store.probe.slot(of: key))
+    #expect(isBlank && after.stamp == before.stamp && after.uses == 1)
+    try store.close()
+  }
+}
