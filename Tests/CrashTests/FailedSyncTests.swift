@@ -232,7 +232,7 @@ import Testing
     var count = 0
     for crash in world.disk.crashes(mixtures: 2, seed: 1, maximumAlone: 4, after: Array(first...last)) {
       count += 1
-      guard count % Thoroughness.stride == 0 else { continue }
+      guard Thoroughness.takes(count) else { continue }
       let left = world.rebooted(crash.disk())
       let again = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: left.environment)
       for (number, bytes) in values.enumerated() { #expect(again.bytes("k\(number)") == bytes, "\(crash): k\(number)") }

@@ -74,7 +74,7 @@ import VitrineSimulation
     var count = 0
     for crash in world.disk.crashes(mixtures: 1, seed: 1, maximumAlone: 3, after: Array(first...last)) {
       count += 1
-      guard count % Thoroughness.stride == 0 else { continue }
+      guard Thoroughness.takes(count) else { continue }
       let left = world.rebooted(crash.disk())
       let again = try CacheStore.open(at: Workload.path, options: options, environment: left.environment)
       try #require(again.count == 0 && again.byteBudget == 2 << 20, "\(crash)")

@@ -7,8 +7,7 @@ import VitrineSimulation
   private func explore(_ work: Workload, at location: SourceLocation = #_sourceLocation) {
     var failures: [String] = []
     let disk = work.world.disk
-    for moment in stride(from: disk.operations.first?.index ?? 0, through: disk.operationCount, by: Thoroughness.stride)
-    {
+    for moment in (disk.operations.first?.index ?? 0)...disk.operationCount where Thoroughness.takes(moment) {
       let left = disk.crashStates(after: moment).diskAfterProcessDeath()
       let inspection = Inspection(history: work.history, moment: moment, powerLost: false)
       if let wrong = inspection.run(work.world.rebooted(left)) { failures.append("after \(moment): \(wrong)") }

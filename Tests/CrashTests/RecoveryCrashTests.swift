@@ -21,7 +21,7 @@ import Testing
       // Left without closing.
       withExtendedLifetime(again) {
         let crashes = world.disk.crashes(mixtures: 1, seed: 5, maximumAlone: 2)
-        for (number, second) in crashes.enumerated() where number % Thoroughness.stride == 0 {
+        for (number, second) in crashes.enumerated() where Thoroughness.takes(number) {
           let inspection = Inspection(history: work.history, moment: first.operationCount, powerLost: true)
           let wrong = inspection.run(world.rebooted(second.disk()))
           #expect(wrong == nil, "\(first), then \(second)")

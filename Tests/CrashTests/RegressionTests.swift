@@ -184,11 +184,11 @@ import VitrineSimulation
 
   @Test func storeWithoutItsPayloadsOpensFromTheLog() throws {
     let work = try Workload()
-    for number in 0..<(Thoroughness.stride == 1 ? 900 : 200) {
+    for number in 0..<(Thoroughness.isSanitized ? 200 : 900) {
       try work.put("k\(number)", Workload.bytes(200, number), synced: number % 100 == 0)
     }
     let states = work.world.disk.crashStates()
-    for seed in 0..<(Thoroughness.stride == 1 ? 3 : 1) {
+    for seed in 0..<(Thoroughness.isSanitized ? 1 : 3) {
       let disk = states.disk(seed == 0 ? .everythingLost : .moments(seed: UInt64(seed)))
       let wrong = Inspection(history: work.history, moment: work.world.disk.operationCount, powerLost: true)
         .run(work.world.rebooted(disk))
@@ -301,7 +301,7 @@ import VitrineSimulation
     let making = SimulatedWorld(seed: 5)
     _ = try open(making)
     let end = try #require(making.disk.operations.last { $0.name == "rename" }).index + 2
-    for moment in stride(from: 0, through: end, by: Thoroughness.stride) {
+    for moment in stride(from: Thoroughness.first, through: end, by: Thoroughness.stride) {
       let world = making.rebooted(making.disk.crashStates(after: moment).diskAfterProcessDeath())
       let first = world.disk.operationCount
       _ = try open(world)

@@ -17,7 +17,7 @@ extension RecordedStore {
     let crashes = crashes(mixtures: mixtures, seed: 7, maximumAlone: maximumAlone)
     for crash in crashes {
       count += 1
-      guard count % Thoroughness.stride == 0 else { continue }
+      guard Thoroughness.takes(count) else { continue }
       let inspection = Inspection(
         history: history, moment: crash.operationCount, powerLost: true, verification: verification)
       if let wrong = inspection.run(world.rebooted(crash.disk())) {

@@ -7,7 +7,7 @@ public enum EvictionPolicy: UInt8, Sendable, CaseIterable {
   case fifo = 2
   /// The default: entries that are not used again. New entries pass through a tenth of the store first, so a scan does
   /// not displace entries that are used often. After S3-FIFO (Yang et al., SOSP 2023), with segments in place of entries: of the
-  /// entries that it keeps, a full store copies at most 12 % of the bytes put. Limits of entries take the entries used
+  /// entries that it keeps, a full store copies at most 10 % of the bytes put. Limits of entries take the entries used
   /// longest ago.
   case s3fifo = 3
   /// Entries that were not used since the last sweep over the store, the oldest first. After SIEVE (Zhang et al., NSDI

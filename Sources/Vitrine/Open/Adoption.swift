@@ -193,7 +193,7 @@ struct Adoption {
     let names = [CacheFormat.storeFile, CacheFormat.lockFile, CacheFormat.countersFile, CacheFormat.tagFile]
     // `STORE` is the longest of these files.
     let limit = StoreIdentity.fileByteCount
-    let uses = (try? root.openFile(CacheFormat.usesFile, .readOnly)).map(UseHints.charge) ?? 0
+    let uses = (try? root.openFile(CacheFormat.usesFile, .readOnly)).map { UseHints.charge(of: $0, in: root) } ?? 0
     return names.reduce(uses) {
       $0 + ((try? root.openFile($1, .readOnly).status().chargedByteCount(atMost: limit)) ?? 0)
     }

@@ -141,8 +141,10 @@ struct Creation {
     do throws(SystemError) {
       // The files that make it a store go first, and each removal is durable before the next, so an interrupted removal
       // leaves the found store or none. The newest checkpoint goes last, because the other one is an older state.
-      for name in [CacheFormat.storeFile, Opening.temporaryStoreFile, CacheFormat.countersFile, CacheFormat.usesFile,
-        CacheFormat.tagFile] {
+      for name in [
+        CacheFormat.storeFile, Opening.temporaryStoreFile, CacheFormat.countersFile, CacheFormat.usesFile,
+        CacheFormat.tagFile,
+      ] {
         try removeIfThere(name, folders.root)
       }
       try folders.root.sync()

@@ -29,17 +29,30 @@ final class UseHints: StorePart {
     min(max(roundUp(budget / 1024, to: 4096), byteCounts.lowerBound), byteCounts.upperBound)
   }
 
-  /// The bytes that a file counts with in the budget.
-  static func charge(of file: any File) -> Int {
-    (try? file.status().chargedByteCount(atMost: byteCounts.upperBound)) ?? byteCounts.upperBound
+  /// The bytes that a file counts with in the budget. Without its blocks it is not written to, so it takes none.
+  static func charge(of file: any File, in root: any Directory) -> Int {
+    guard let status = try? file.status() else { return byteCounts.upperBound }
+    return root.promisesAllocation
+      ? min(status.allocatedByteCount, byteCounts.upperBound)
+      : status.chargedByteCount(atMost: byteCounts.upperBound)
+  }
+
+  /// The bytes of a file that may be written without taking room; nil if they are too few. A file that another program
+  /// has lengthened serves with its first bytes.
+  private func usableByteCount(_ file: any File) -> Int? {
+    guard let status = try? file.status() else { return nil }
+    let byteCount =
+      folders.root.promisesAllocation ? min(status.byteCount, status.allocatedByteCount) : status.byteCount
+    return byteCount < UseHints.byteCounts.lowerBound
+      ? nil : min(byteCount / 4096 * 4096, UseHints.byteCounts.upperBound)
   }
 
   // MARK: Reading openings
 
   /// Begins to remember uses, if the writer has made the file and this process may write to it.
   func begin() {
-    guard let file = try? folders.root.openFile(CacheFormat.usesFile, .readWrite), let status = try? file.status(),
-      case let byteCount = status.byteCount / 4096 * 4096, UseHints.byteCounts.contains(byteCount)
+    guard let file = try? folders.root.openFile(CacheFormat.usesFile, .readWrite),
+      let byteCount = usableByteCount(file)
     else { return }
     catalog.keys.rememberUses(byteCount / 8)
     state.withLock { state in (state.file, state.byteCount) = (file, byteCount) }
@@ -86,10 +99,11 @@ final class UseHints: StorePart {
 
   // MARK: The writer
 
-  /// Counts the uses that readers have left. Makes the file if it is missing and the budget has room.
-  func takeIn() {
+  /// Counts the uses that readers have left. With `makesFile`, makes the file if it is missing and the budget has room.
+  /// An opening does not, so that it takes no room.
+  func takeIn(makesFile: Bool = true) {
     upkeepLock.withLock { _ in
-      guard !gate.isClosed, (try? gate.requireWritable()) != nil, let (file, byteCount) = openOrMake(),
+      guard !gate.isClosed, (try? gate.requireWritable()) != nil, let (file, byteCount) = open(makesFile: makesFile),
         let hashes = UseHints.read(file, byteCount), hashes.contains(where: { $0 != 0 }),
         (try? file.write([UInt8](repeating: 0, count: byteCount), at: 0)) != nil
       else { return }
@@ -97,30 +111,28 @@ final class UseHints: StorePart {
     }
   }
 
-  private func openOrMake() -> (file: any File, byteCount: Int)? {
+  private func open(makesFile: Bool) -> (file: any File, byteCount: Int)? {
     if let found = state.withLock({ state in state.file.map { ($0, state.byteCount) } }) { return found }
-    guard let file = open() else { return nil }
-    grow(file)
-    // Another program may have lengthened it. The first bytes serve as well.
-    guard let length = try? file.status().byteCount, length >= UseHints.byteCounts.lowerBound else { return nil }
-    let byteCount = min(length / 4096 * 4096, UseHints.byteCounts.upperBound)
-    state.withLock { state in (state.file, state.byteCount) = (file, byteCount) }
+    guard let file = openFile(makesFile: makesFile) else { return nil }
+    if makesFile { grow(file) }
+    guard let byteCount = usableByteCount(file) else { return nil }
+    if makesFile { state.withLock { state in (state.file, state.byteCount) = (file, byteCount) } }
     return (file, byteCount)
   }
 
-  private func open() -> (any File)? {
+  private func openFile(makesFile: Bool) -> (any File)? {
     if let file = try? folders.root.openFile(CacheFormat.usesFile, .readWrite) { return file }
-    return try? folders.root.openFile(CacheFormat.usesFile, .create)
+    return makesFile ? try? folders.root.openFile(CacheFormat.usesFile, .create) : nil
   }
 
   /// Allocates a new file, or one whose creation a crash has undone in part, if the budget has room.
   private func grow(_ file: any File) {
     let byteCount = UseHints.byteCount(budget: commitLock.withLock { held in held.state.ledger.budget })
     guard let status = try? file.status(), min(status.byteCount, status.allocatedByteCount) < byteCount else { return }
-    let before = UseHints.charge(of: file)
+    let before = UseHints.charge(of: file, in: folders.root)
     guard commitLock.withLock({ held in held.state.ledger.admits(byteCount - before) }) else { return }
     try? file.allocate(byteCount: byteCount)
-    let growth = UseHints.charge(of: file) - before
+    let growth = UseHints.charge(of: file, in: folders.root) - before
     commitLock.withLock { held in held.state.ledger.add(growth, to: .rootFiles) }
   }
 }

@@ -53,7 +53,8 @@ final class SegmentCleaner: StorePart {
   /// one entry more, and subtracts the bytes evicted. `queuedCount` counts the segments queued again in one request. With
   /// `reclaimsDead`, dead bytes between live ones are reclaimed before live entries are dropped.
   func clean(
-    by rules: CleaningRules, reclaimsDead: Bool, most: inout Int, queuedCount: inout Int, _ upkeep: borrowing UpkeepLock.Held
+    by rules: CleaningRules, reclaimsDead: Bool, most: inout Int, queuedCount: inout Int,
+    _ upkeep: borrowing UpkeepLock.Held
   ) throws(StoreError) -> Step {
     var step = Step()
     try gate.requireWritable(closing: true)

@@ -14,8 +14,8 @@ enum PutCommand: Command {
     options: [.style, bitmap, type, ttl, .sync, .budget, .entries, .keepFree, .policy, .reads, .json],
     notes: [
       "Without FILE, or with '-', the bytes come from stdin. A missing store is made. An existing value "
-        + "of URL and style is replaced. Budgets, --keep-free and policy are kept in the store, for all programs, until they "
-        + "are changed again; a new store begins with a tenth of the free disk, no other limit, and s3fifo.",
+        + "of URL and style is replaced. Budgets, --keep-free and policy are kept in the store, for all programs, "
+        + "until they are changed again; a new store begins with a tenth of the free disk, no other limit, and s3fifo.",
       "An exit status of 0 means that the value survives loss of power, with and without --sync: closing the store "
         + "makes everything durable. With --sync the put itself has waited for the disk, before the store is closed.",
       "Formats of bitmaps: " + PixelFormat.allCases.map(\.name).joined(separator: ", ") + ".",

@@ -12,8 +12,8 @@ enum TrimCommand: Command {
     notes: [
       "Evicts in the order of the policy, expired entries first, as a full store does. The budgets stay, so the store "
         + "may grow again; --budget and --entries of cachectl put change them. Several options are applied together.",
-      "An empty store takes some hundred KiB, so a smaller size removes all entries, and the exit status is 1. Puts, changes of metadata and gets "
-        + "of the program that writes are uses; a policy of fifo notes puts only.",
+      "An empty store takes some hundred KiB, so a smaller size removes all entries, and the exit status is 1. "
+        + "Puts, changes of metadata and gets are uses; under fifo, only puts and changes are.",
       "With --json: removed (entries), entries, bytes_before and bytes_after (of the folder, on the disk).",
     ],
     examples: [

@@ -39,7 +39,8 @@ import Testing
   }
 
   @Test func aSparseSegmentLosesNothing() {
-    let plan = CleaningPlan(victim(isSparse: true), [item(0, 100), item(3, 100), item(0, 10)], by: rules, usesPerByte: 1)
+    let plan = CleaningPlan(
+      victim(isSparse: true), [item(0, 100), item(3, 100), item(0, 10)], by: rules, usesPerByte: 1)
     #expect(!plan.isQueuedAgain && plan.copies == [2, 1, 0] && plan.drops.isEmpty)
   }
 

@@ -11,7 +11,8 @@ import Testing
 
   private func open(_ policy: EvictionPolicy? = nil, minimum: Int? = nil) throws -> CacheStore {
     try world.open(
-      "store", StoreOptions(byteBudget: 16 << 20, minimumFreeBytes: minimum, segmentByteCount: 128 << 10, policy: policy))
+      "store",
+      StoreOptions(byteBudget: 16 << 20, minimumFreeBytes: minimum, segmentByteCount: 128 << 10, policy: policy))
   }
 
   /// Entries of 7,000 bytes that do not compress.
@@ -28,7 +29,9 @@ import Testing
     disk.capacity.withLock { $0 = ($0 ?? 0) + available - free }
   }
 
-  @Test(arguments: [EvictionPolicy.lru, .s3fifo]) func aStoreGivesWayWhileTheDiskGetsFull(_ policy: EvictionPolicy) throws {
+  @Test(arguments: [EvictionPolicy.lru, .s3fifo]) func aStoreGivesWayWhileTheDiskGetsFull(_ policy: EvictionPolicy)
+    throws
+  {
     disk.capacity.withLock { $0 = 64 << 20 }
     let store = try open(policy, minimum: 8 << 20)
     try fill(store, 0..<1000)

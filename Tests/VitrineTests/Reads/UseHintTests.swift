@@ -34,7 +34,9 @@ import Testing
   private var uses: [UInt8] { disk.image["USES"] ?? [] }
   private var isBlank: Bool { uses.allSatisfy { $0 == 0 } }
 
-  @Test(arguments: [EvictionPolicy.lru, .s3fifo, .sieve]) func entriesThatOnlyReadersUseStay(_ policy: EvictionPolicy) throws {
+  @Test(arguments: [EvictionPolicy.lru, .s3fifo, .sieve]) func entriesThatOnlyReadersUseStay(_ policy: EvictionPolicy)
+    throws
+  {
     let store = try open(policy)
     try put(store, "shown", 0..<100)
     try put(store, "other", 0..<500)
@@ -59,11 +61,26 @@ import Testing
     let reader = try openReader()
     for number in 0..<100 { _ = reader["k\(number)"] }
     try reader.close()
-    let again = try open()
+    let again = try world.open("store", StoreOptions())
     try again.trim(toEntries: 150)
     // A few keys share a place in the file.
     #expect(count(again, "k", 0..<100) >= 85 && count(again, "k", 750..<800) == 50)
     try again.close()
+  }
+
+  @Test func readersKeepTheUsesOfEachOther() throws {
+    let store = try open()
+    try put(store, "k", 0..<20)
+    for number in [3, 4] {
+      let reader = try openReader()
+      _ = reader["k\(number)"]
+      try reader.close()
+    }
+    let stamps = (0..<20).map { store.probe.slot(of: CacheKey("k\($0)"))!.stamp }
+    world.background.run()
+    let after = (0..<20).map { store.probe.slot(of: CacheKey("k\($0)"))!.stamp }
+    #expect((0..<20).filter { stamps[$0] != after[$0] } == [3, 4])
+    try store.close()
   }
 
   @Test func refreshesLeaveThemOnceASecondAtMost() throws {
