@@ -122,7 +122,9 @@ final class UseHints: StorePart {
 
   private func openFile(makesFile: Bool) -> (any File)? {
     if let file = try? folders.root.openFile(CacheFormat.usesFile, .readWrite) { return file }
-    return makesFile ? try? folders.root.openFile(CacheFormat.usesFile, .create) : nil
+    // In an emptied folder, the file would keep another store from being made.
+    guard makesFile, (try? gate.requireNamedNow()) != nil else { return nil }
+    return try? folders.root.openFile(CacheFormat.usesFile, .create)
   }
 
   /// Allocates a new file, or one whose creation a crash has undone in part, if the budget has room.

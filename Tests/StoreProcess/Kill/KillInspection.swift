@@ -132,7 +132,7 @@ struct KillInspection {
     }
     let segments = statistics.segments.map { "segments/\($0.file)" }
     let others = (0..<4).map { "wal/\($0).wal" } + (0..<2).map { "checkpoints/\($0).checkpoint" }
-    let known = Set(segments + others + ["STORE", "LOCK", "COUNTERS", "CACHEDIR.TAG"])
+    let known = Set(segments + others + ["STORE", "LOCK", "COUNTERS", "USES", "CACHEDIR.TAG"])
     return FolderTree.files(plan.store).first { !known.contains($0) }.map { "\($0) is an unknown file" }
   }
 }

@@ -6,7 +6,7 @@ import Testing
 /// A file that was lengthened from outside, with a hole behind its bytes, costs no more than its format allows.
 @Suite struct GiantFileTests {
   static let names =
-    ["STORE", "LOCK", "COUNTERS", "CACHEDIR.TAG", "segments/0000000000000001.segment"]
+    ["STORE", "LOCK", "COUNTERS", "USES", "CACHEDIR.TAG", "segments/0000000000000001.segment"]
     + (0..<4).map { "wal/\($0).wal" } + (0..<2).map { "checkpoints/\($0).checkpoint" }
 
   private let folder: TemporaryFolder
@@ -15,8 +15,10 @@ import Testing
   init() throws { folder = try TemporaryFolder() }
 
   private func prepare() throws {
-    let store = try TestWorld().open(folder.store)
+    let world = TestWorld()
+    let store = try world.open(folder.store)
     for entry in entries { try store.put(entry.bytes, for: CacheKey(entry.key)) }
+    world.background.run()
     try store.close()
   }
 
