@@ -21,11 +21,11 @@ extension Option {
   static let entries = Option(
     "entries", value: "N", "change the store's entry budget; 0 for no limit")
   static let keepFree = Option(
-    "keep-free", value: "SIZE", "change how many bytes of the disk the store leaves free; 0 for no minimum")
+    "keep-free", value: "SIZE", "change the free bytes of the disk that the store keeps; 0 for no minimum")
   static let policy = Option(
     "policy", value: EvictionPolicy.allCases.map(\.name).joined(separator: "|"),
     "change which entries a full store evicts first: least recently used (lru), oldest put (fifo), "
-      + "those that are not used again (s3fifo), or those not used since the last sweep over the store (sieve)")
+      + "entries not used again (s3fifo), or entries not used since the last sweep over the store (sieve)")
   static let sync = Option("sync", "wait until the change survives loss of power")
   static let reads = Option(
     "reads", value: ReadMode.byName.map(\.name).joined(separator: "|"),

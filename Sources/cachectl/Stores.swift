@@ -3,7 +3,7 @@ import Vitrine
 
 /// Opens the store of a command.
 enum Stores {
-  /// For commands that change nothing. Works while another process writes. With `notesUses`, gets count as uses.
+  /// For commands that change no entry. Works while another process writes. With `notesUses`, gets count as uses.
   static func read<R>(
     _ arguments: Arguments, notesUses: Bool = false, _ body: (CacheStore) throws -> R
   ) throws -> R {

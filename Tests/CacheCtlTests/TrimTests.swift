@@ -2,7 +2,7 @@ import Foundation
 import Testing
 import Vitrine
 
-/// `cachectl trim` evicts down to a size, a number of entries, or an age.
+/// `cachectl trim` evicts down to a size or a number of entries, and evicts entries that were not used for some time.
 @Suite struct TrimTests {
   private let tool: Tool
 
@@ -18,7 +18,7 @@ import Vitrine
     try store.close()
   }
 
-  @Test func theFolderGetsAsSmallAsAskedFor() throws {
+  @Test func trimToBytesShrinksTheFolderAndKeepsTheBudget() throws {
     let outcome = try tool.run("trim", "s", "--to", "2MB", "--json")
     #expect(outcome.status == 0, "\(outcome.text)")
     let json = try #require(outcome.json)
@@ -30,7 +30,7 @@ import Vitrine
     #expect(try tool.run("stat", "s", "--json").json?["budget_bytes"] as? Int == 64 << 20)
   }
 
-  @Test func countsAndAgesAreAppliedTogether() throws {
+  @Test func entryLimitAndAgeAreAppliedTogether() throws {
     let outcome = try tool.run("trim", "s", "--to-entries", "30", "--unused", "3600")
     #expect(outcome.status == 0 && outcome.text.contains("removed 170 entries, left 30"), "\(outcome.text)")
     let all = try tool.run("trim", "s", "--unused", "0", "--json")
@@ -51,7 +51,7 @@ import Vitrine
     #expect(!FileManager.default.fileExists(atPath: tool.folder.path + "/missing"))
   }
 
-  @Test func theDiskMinimumIsKeptInTheStore() throws {
+  @Test func keepFreeIsSavedInTheStore() throws {
     #expect(try tool.run("put", "s", "u", "--keep-free", "1MB", input: Data("x".utf8)).status == 0)
     let stat = try #require(try tool.run("stat", "s", "--json").json)
     #expect(stat["minimum_free_bytes"] as? Int == 1_000_000 && stat["disk_free_bytes"] as? Int ?? 0 > 0)

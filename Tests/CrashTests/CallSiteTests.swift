@@ -37,7 +37,7 @@ import Testing
       "takes 1,024 keys: CheckpointBlocksTests/checkpointFilesThatHaveGrownKeepTheirLength",
     "CheckpointRoom.swift try file.sync()": "the same",
     "UseHints.swift (try? file.write([UInt8](repeating: 0, count: byteCount), at: 0)) != nil":
-      "takes a reading opening: UseHintTests/entriesThatOnlyReadersUseStay",
+      "takes a read-only opening: UseHintTests/entriesThatOnlyReadersUseStay",
     "UseHints.swift try? target.file.write(UseHints.encoded(zip(used, found).map { $0 == 0 ? $1 : $0 }), at: 0)":
       "the same",
     "CheckpointSet.swift try file.truncate(to: byteCount)":
@@ -81,7 +81,7 @@ import Testing
     return found
   }
 
-  /// The lines that a round of a workload reaches, and those reached again after deaths and losses of power in it.
+  /// Returns the lines that one round of a workload reaches, also after process deaths and losses of power in it.
   private static func sites(of workload: CrashWorkload, round: Int) throws -> Set<String> {
     var sites: Set<String> = []
     func note(_ disk: SimulatedDisk) { for case let site? in disk.operations.map(\.site) { sites.insert("\(site)") } }
@@ -101,8 +101,8 @@ import Testing
     return sites
   }
 
-  /// The lines that rounds of all workloads reach. Ends after the round in which the last line with a workload is
-  /// reached.
+  /// Returns the lines that rounds of all workloads reach. Stops after 16 rounds, or once the only missing lines are in
+  /// `elsewhere`.
   private static func sites(_ lines: [Line]) throws -> Set<String> {
     var counted: Set<String> = []
     for round in 0..<16 {

@@ -124,7 +124,7 @@ import Vitrine
     #expect(last < tour.callCount + others)
   }
 
-  /// Hundreds of runs, of code that other tests run under a sanitizer.
+  /// Makes hundreds of runs. Under a sanitizer, other tests run the same code.
   @Test(.enabled(if: !Thoroughness.isSanitized)) func everyCallIsStruckInARun() {
     let small = CrashWorkload("small") { store, _ in try store.put("k", RecordedStore.bytes(700, 1), synced: true) }
     let report = CrashExplorer(workloads: [small], seed: 1, states: 0, faults: 700).run()

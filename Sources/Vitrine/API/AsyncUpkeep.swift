@@ -18,8 +18,8 @@ extension AsyncCacheStore {
     try await AsyncCacheStore.run { () throws(StoreError) in try store.refresh() }
   }
 
-  /// Changes the budgets. Returns when the store is within them: a smaller budget evicts and compacts first, which may
-  /// take as long as copying a large part of the store.
+  /// Changes the budgets and the minimum of free disk bytes; nil leaves each as it is. Returns when the store is within
+  /// its budgets: a smaller budget evicts and compacts first, which may take as long as copying a large part of the store.
   public func setBudgets(
     byteBudget: Int? = nil, entryBudget: Int? = nil, minimumFreeBytes: Int? = nil
   ) async throws(StoreError) {

@@ -25,10 +25,11 @@ extension CacheStore {
   }
 
   /// Changes the budgets, in bytes and in entries, and the free bytes that the store leaves on the disk
-  /// (``StoreOptions/minimumFreeBytes``); nil leaves each as it is. The new values are durable before
-  /// they apply, and the store is within them when the call returns. A smaller budget evicts and compacts first, which
-  /// may take as long as copying a large part of the store. A byte budget above ``StoreOptions/largestByteBudget`` is
-  /// taken as that value. Throws `storeRemoved` if the folder was removed.
+  /// (``StoreOptions/minimumFreeBytes``); nil leaves each as it is. The new values are durable before they apply, and
+  /// the store is within its budgets when the call returns. A smaller budget evicts and compacts first, which may take
+  /// as long as copying a large part of the store. If the disk has fewer free bytes than the minimum, the call evicts
+  /// too, but an empty store may not free enough. A number of bytes above ``StoreOptions/largestByteBudget`` is taken as
+  /// that value. Throws `storeRemoved` if the folder was removed.
   public func setBudgets(
     byteBudget: Int? = nil, entryBudget: Int? = nil, minimumFreeBytes: Int? = nil
   ) throws(StoreError) {

@@ -13,9 +13,9 @@ public struct StoreOptions: Sendable {
   public var entryBudget: Int?
   /// Bytes of the disk that the store leaves free for other programs; 0 for no minimum. Default: no minimum.
   ///
-  /// While fewer are free, the store evicts entries and gives room back, down to a store without entries, and a put
-  /// that needs a new segment evicts others or throws `noSpace`. The disk is looked at before each new segment and once
-  /// a second while the store is in use. A store that is idle notices nothing.
+  /// While fewer are free, the store evicts entries and shrinks its files, down to a store without entries. A put that
+  /// needs a new segment then evicts other entries or throws `noSpace`. An open store compares the free bytes with the
+  /// minimum before each new segment and once a second. A value above ``largestByteBudget`` is taken as that value.
   public var minimumFreeBytes: Int?
   /// The durability of changes that do not choose one. Default: `buffered`.
   public var durability: Durability?
@@ -39,17 +39,17 @@ public struct StoreOptions: Sendable {
   public var verification = Verification.firstRead
   /// How gets read bytes. Default: `mapped`.
   public var reads = ReadMode.mapped
-  /// Whether to open a snapshot of the store as another opening, in any process, has written it so far. Writes nothing
-  /// but its uses (``notesUses``); ``CacheStore/refresh()`` moves the snapshot forward. Opening reads the newest
-  /// checkpoint and the log behind it, at most about a thirtieth of the budget, and no payload. Later gets never wait
-  /// for the log. Default: false.
+  /// Whether to open a snapshot of the store as another opening, in any process, has written it so far. Writes only
+  /// its uses (``notesUses``). ``CacheStore/refresh()`` moves the snapshot forward. Opening reads the newest checkpoint
+  /// and the log behind it, at most about a thirtieth of the budget, and no payload. Later gets never wait for the log.
+  /// Default: false.
   public var isReadOnly = false
   /// Whether gets of a read-only opening count as uses for eviction, as those of the writer do. Default: true.
   ///
-  /// They are left in a small file of the store, at each ``CacheStore/refresh()`` but at most once a second, and at
-  /// ``CacheStore/close()``. The writer takes them in within a second, or at its next opening: the last 512 keys of a
-  /// store of 1 MiB, 2,048 from 16 MiB on. Nothing is written if the process may not write to the file, or if no process
-  /// has the store open for writing after a crash.
+  /// ``CacheStore/refresh()`` (at most once a second) and ``CacheStore/close()`` write the hashes of the used keys to a
+  /// small file of the store. The writer counts these uses within about a second, or at its next opening. The file holds
+  /// at most 512 keys up to a budget of 4 MiB, and 2,048 above 12 MiB. The reader writes nothing if the process may not
+  /// write to the file, or if no process has opened the store for writing since a crash.
   public var notesUses = true
   /// Whether to create the store if there is none. Default: true. A read-only opening never creates one.
   public var createsIfMissing = true

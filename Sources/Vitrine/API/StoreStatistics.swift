@@ -78,7 +78,7 @@ public struct StoreStatistics: Sendable {
   public var entryBudget: Int
   /// Bytes of the disk that the store leaves free; 0 for no minimum.
   public var minimumFreeBytes: Int
-  /// Bytes of the disk that are free for the user of this process; nil if the file system does not tell.
+  /// Bytes of the disk that are free for the user of this process; nil if the file system does not report them.
   public var availableBytes: Int?
   /// The order in which eviction takes entries.
   public var policy: EvictionPolicy

@@ -11,7 +11,8 @@ public enum EvictionPolicy: UInt8, Sendable, CaseIterable {
   /// longest ago.
   case s3fifo = 3
   /// Entries that were not used since the last sweep over the store, the oldest first. After SIEVE (Zhang et al., NSDI
-  /// 2024), with segments in place of entries. Suits accesses without scans. The copies are limited as under `s3fifo`.
+  /// 2024), with segments in place of entries. Suits accesses without scans. Copies and limits of entries are as under
+  /// `s3fifo`.
   case sieve = 4
 
   /// The name in options of tools and in reports: `lru`, `fifo`, `s3fifo`, `sieve`.

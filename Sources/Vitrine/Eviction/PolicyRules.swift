@@ -1,26 +1,26 @@
-/// The decisions of an eviction policy. A new policy is one more implementation, and a case of ``EvictionPolicy``.
+/// The decisions of an eviction policy. Each case of ``EvictionPolicy`` has an implementation.
 protocol PolicyRules: Sendable {
-  /// Whether a get changes an entry's stamp. The stamps give the order in which entries leave one by one: for limits of
-  /// entries and trims under every policy.
+  /// Whether a get changes an entry's stamp. Limits of entries and trims evict in the order of the stamps under every
+  /// policy.
   var countsHits: Bool { get }
-  /// How a full store reclaims space by whole segments; nil if entries leave one by one in the order of their stamps.
+  /// How a full store reclaims space by whole segments; nil if it evicts single entries in the order of their stamps.
   var cleaning: CleaningRules? { get }
 }
 
-/// By the last use, exactly.
+/// Evicts in the exact order of the last use.
 struct LRURules: PolicyRules {
   var countsHits: Bool { true }
   var cleaning: CleaningRules? { nil }
 }
 
-/// By the put.
+/// Evicts in the order of the puts.
 struct FIFORules: PolicyRules {
   var countsHits: Bool { false }
   var cleaning: CleaningRules? { nil }
 }
 
-/// A hand goes over one queue of segments, drops what was not used since it came by, and keeps the rest in its place.
-/// After SIEVE (Zhang et al., NSDI 2024).
+/// One queue of segments. Each sweep over it drops the records that were not used since the sweep before, and keeps the
+/// others in their order. After SIEVE (Zhang et al., NSDI 2024).
 struct SieveRules: PolicyRules {
   var countsHits: Bool { true }
   var cleaning: CleaningRules? {
@@ -50,9 +50,10 @@ struct CleaningRules: Sendable {
   let stayingShare: (main: Double, probation: Double)
   /// Uses for each byte, as a multiple of the average of recent victims, from which a used record is copied.
   let copiedDensity: Double
-  /// Whether a record of main that is kept spends all of its uses, and not one.
+  /// Whether a kept record of main spends all of its uses; false if it spends one.
   let spendsAllUses: Bool
-  /// Whether kept records come before newer segments again, in the next sweep over the queue, and not behind them.
+  /// Whether kept records go to the next sweep, where they come before newer segments; false if they go to the end of
+  /// the queue.
   let sweeps: Bool
 }
 

@@ -2,14 +2,15 @@
 ///
 /// A segment begins in the order of its opening. A segment that is queued again goes to the end and belongs to main.
 ///
-/// With sweeps, it goes to the end of the next sweep instead, and so do segments of copies: kept records are met again
-/// in the order of their age, before newer ones. A sweep ends when the hand has reached the newest segment.
+/// With sweeps, a segment that is queued again goes to the end of the next sweep, and so does a segment of copies. So
+/// kept records are reached again in the order of their age, before newer records. A sweep ends when all of its segments
+/// have been reached.
 ///
 /// The order is in memory only: the next opening of the store begins with the order in which the segments were made.
 struct SegmentQueue {
   /// A segment with a lower rank comes first.
   struct Rank: Comparable {
-    /// The sweep in which the segment is met.
+    /// The number of the sweep that reaches the segment.
     let sweep: UInt64
     /// The number of the newest segment when this one was put into the queue; its own number at first.
     let newest: UInt64
@@ -30,7 +31,7 @@ struct SegmentQueue {
 
   func rank(_ segment: UInt64) -> Rank { ranks[segment] ?? Rank(sweep: 0, newest: segment, turn: 0) }
 
-  /// Notes that a segment is reclaimed next. The first one of the next sweep begins it.
+  /// Notes that a segment is reclaimed next. The first segment of the next sweep begins that sweep.
   mutating func reach(_ segment: UInt64) { sweep = max(sweep, rank(segment).sweep) }
 
   func isMain(_ segment: UInt64, _ stream: StreamKind) -> Bool {
@@ -41,13 +42,13 @@ struct SegmentQueue {
     }
   }
 
-  /// Puts a segment that begins to take records behind all segments below `nextSegment`. With sweeps, this one ends with
-  /// new records, and the next one begins with those that were kept.
+  /// Puts a segment that begins to take records behind all segments below `nextSegment`. With sweeps, a
+  /// segment of copies goes to the next sweep, and any other segment to the present one.
   mutating func open(_ segment: UInt64, for stream: StreamKind, before nextSegment: UInt64) {
     put(segment, sweep: sweeps && stream == stream.copies ? sweep + 1 : sweep, before: nextSegment)
   }
 
-  /// Puts a segment behind all segments below `nextSegment`; with sweeps, into the next one.
+  /// Puts a segment behind all segments below `nextSegment`. With sweeps, it goes to the next sweep.
   mutating func enqueue(_ segment: UInt64, before nextSegment: UInt64) {
     put(segment, sweep: sweeps ? sweep + 1 : sweep, before: nextSegment)
   }

@@ -7,8 +7,8 @@
 struct StampOrder: Sendable {
   private static let bucketCount = 1 << 12
 
-  /// Returns at least `count` entries to evict, the first one first; fewer if the store has fewer. The caller skips
-  /// entries that were used since.
+  /// Returns at least `count` entries, the oldest first; fewer if the store has fewer. The caller skips entries that
+  /// were used after the selection.
   func next(_ count: Int, in keys: KeyTable) -> [Victim] {
     let now = keys.clock.now
     var entries = 0
@@ -49,7 +49,7 @@ struct StampOrder: Sendable {
   }
 }
 
-/// An entry chosen for eviction: valid only as long as it keeps its stamp. Its record may be moved.
+/// An entry chosen for eviction. It is valid only while the entry keeps its stamp. Its record may be moved.
 struct Victim: Sendable {
   let hash: KeyHash
   let stamp: UInt32

@@ -42,12 +42,13 @@ extension KeyTable {
   }
 }
 
-/// The keys that were used lately, for a read-only opening, which tells the writer about them.
+/// The recently used keys of a read-only opening, for the writer.
 ///
-/// Each shard remembers as many keys as it has places, one for each value of some bits of the hash: a newer key takes
-/// the place of an older one. A get writes to it under the lock of its shard, which it holds anyway.
+/// Each shard has a fixed number of places for hashes of keys. The hash selects the place, and a newer key replaces an
+/// older one there. A get stores the hash under the lock of the shard, which it holds anyway.
 extension KeyTable {
-  /// Begins to remember up to `count` keys, a multiple of ``shardCount``. Call it before the table serves.
+  /// Begins to remember up to `count` used keys. `count` is a multiple of ``shardCount``. Call it before the table
+  /// serves.
   func rememberUses(_ count: Int) {
     precondition(count > 0 && count % KeyTable.shardCount == 0 && rememberedCount == 0)
     for index in 0..<KeyTable.shardCount {
@@ -60,7 +61,7 @@ extension KeyTable {
     rememberedCount = count / KeyTable.shardCount
   }
 
-  /// Returns the remembered keys and forgets them. 0 stands for no key.
+  /// Returns the hashes of the remembered keys, in the order of their places, and forgets them. 0 stands for no key.
   func takeUsed() -> [UInt64] {
     var taken: [UInt64] = []
     taken.reserveCapacity(rememberedCount * KeyTable.shardCount)
@@ -74,7 +75,7 @@ extension KeyTable {
     return taken
   }
 
-  /// Under the lock of the key's shard.
+  /// Remembers a used key. The caller holds the lock of the key's shard.
   @inline(__always)
   func noteUsed(_ hash: KeyHash, _ shard: UnsafeMutablePointer<Shard>) {
     if rememberedCount == 0 { return }
@@ -82,8 +83,8 @@ extension KeyTable {
     shard.pointee.used?[place] = hash.bits
   }
 
-  /// Notes a use of the entry that the hash fits, if there is one. The stamp of an entry with an expiry stays, because
-  /// it may decide whether the entry has expired.
+  /// Notes a use of the entry that the hash fits, if there is one. Its stamp stays if the table does not stamp hits, or if
+  /// the entry has an expiry, because the stamp may decide whether the entry has expired.
   func touch(_ hash: KeyHash) {
     withShard(hash.shard) { shard in
       guard let found = slot(of: hash, shard, where: { _ in true }) else { return }

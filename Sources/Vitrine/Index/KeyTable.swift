@@ -22,7 +22,7 @@ package final class KeyTable: @unchecked Sendable {
     var changes: UInt64 = 0
     var hits = 0
     var misses = 0
-    /// Hashes of keys used lately, if the table remembers them.
+    /// Hashes of recently used keys; nil if the table does not remember them.
     var used: UnsafeMutablePointer<UInt64>?
     let lock = RawLock()
     /// Keeps neighbors on separate cache lines.

@@ -10,7 +10,7 @@ import CVitrineSystem
 
 func currentProcessID() -> Int32 { getpid() }
 
-/// Whether a process with this id exists.
+/// Returns whether a process with this id exists.
 func isRunning(_ processID: Int32) -> Bool { processID > 0 && (kill(processID, 0) == 0 || errno == EPERM) }
 
 /// Tells a forked child from the process that made the value.

@@ -1,10 +1,9 @@
-/// Uses of entries by read-only openings. They count too, so the pictures of a process that only reads stay in the
-/// cache.
+/// Passes the uses of entries by read-only openings to the writer, so that eviction keeps these entries.
 ///
-/// A read-only opening leaves the keys that it has used in the file `USES`, at each refresh and when it closes. The
-/// writer takes them in at its opening and in each round of upkeep. The file has a fixed size and is inside the budget.
-/// It holds hashes of keys and nothing else, so any bytes in it at most count a use of the wrong entry. Nothing is
-/// synced: a crash, or two readers at once, may lose uses.
+/// A read-only opening writes the hashes of its used keys to the file `USES`, at each refresh and when it closes. The
+/// writer reads them at its opening and before each round of background upkeep. The file takes at most 16 KiB, and the
+/// budget includes it. It holds only hashes of keys, so damaged bytes at most count a use of a wrong entry. Nothing is
+/// synced. A crash, or two readers that write at once, may lose uses.
 final class UseHints: StorePart {
   let context: StoreContext
   private let gate: WriteGate
@@ -13,7 +12,7 @@ final class UseHints: StorePart {
   private struct State {
     var file: (any File)?
     var byteCount = 0
-    /// When a reader last left its uses, in nanoseconds.
+    /// When this reader last wrote its uses, in nanoseconds of the monotonic clock.
     var left: UInt64 = 0
   }
 
@@ -24,12 +23,13 @@ final class UseHints: StorePart {
 
   private static let byteCounts = 4096...16384
 
-  /// The size of the file: 512 keys in the smallest store, 2,048 from a budget of 16 MiB on.
+  /// Returns the size of the file: 512 keys up to a budget of 4 MiB, 2,048 keys above 12 MiB.
   static func byteCount(budget: Int) -> Int {
     min(max(roundUp(budget / 1024, to: 4096), byteCounts.lowerBound), byteCounts.upperBound)
   }
 
-  /// The bytes that a file counts with in the budget. Without its blocks it is not written to, so it takes none.
+  /// Returns the bytes by which the file counts against the budget. A file without allocated blocks is not written to,
+  /// so it counts 0.
   static func charge(of file: any File, in root: any Directory) -> Int {
     guard let status = try? file.status() else { return byteCounts.upperBound }
     return root.promisesAllocation
@@ -37,8 +37,8 @@ final class UseHints: StorePart {
       : status.chargedByteCount(atMost: byteCounts.upperBound)
   }
 
-  /// The bytes of a file that may be written without taking room; nil if they are too few. A file that another program
-  /// has lengthened serves with its first bytes.
+  /// Returns how many bytes of the file may be written without an allocation; nil if fewer than 4 KiB. Of a file that
+  /// another program has lengthened, only the first 16 KiB are used.
   private func usableByteCount(_ file: any File) -> Int? {
     guard let status = try? file.status() else { return nil }
     let byteCount =
@@ -47,7 +47,7 @@ final class UseHints: StorePart {
       ? nil : min(byteCount / 4096 * 4096, UseHints.byteCounts.upperBound)
   }
 
-  // MARK: Reading openings
+  // MARK: Read-only openings
 
   /// Begins to remember uses, if the writer has made the file and this process may write to it.
   func begin() {
@@ -58,8 +58,8 @@ final class UseHints: StorePart {
     state.withLock { state in (state.file, state.byteCount) = (file, byteCount) }
   }
 
-  /// Leaves the keys used since the last time in the file, at most once a second unless `isLast`. After a crash, a store
-  /// that no process has open for writing stays as it is.
+  /// Writes the keys used since the last call to the file, at most once a second unless `isLast`. Writes nothing if the
+  /// store was not closed cleanly before this opening and the process in `LOCK` does not run.
   func leave(isLast: Bool) {
     let now = environment.clock.monotonicNanoseconds()
     let target = state.withLock { state -> (file: any File, byteCount: Int)? in
@@ -76,7 +76,7 @@ final class UseHints: StorePart {
     }
   }
 
-  /// Nanoseconds between two writes of a reader that goes on.
+  /// The least time between two writes of a reader, in nanoseconds. The write at its close does not wait.
   private static let pause: UInt64 = 1_000_000_000
 
   private var hasRunningWriter: Bool {
@@ -99,8 +99,8 @@ final class UseHints: StorePart {
 
   // MARK: The writer
 
-  /// Counts the uses that readers have left. With `makesFile`, makes the file if it is missing and the budget has room.
-  /// An opening does not, so that it takes no room.
+  /// Counts the uses that readers have written. With `makesFile`, makes the file if it is missing and the budget has
+  /// room. An opening calls it without, because an opening allocates nothing for uses.
   func takeIn(makesFile: Bool = true) {
     upkeepLock.withLock { _ in
       guard !gate.isClosed, (try? gate.requireWritable()) != nil, let (file, byteCount) = open(makesFile: makesFile),
@@ -127,7 +127,8 @@ final class UseHints: StorePart {
     return try? folders.root.openFile(CacheFormat.usesFile, .create)
   }
 
-  /// Allocates a new file, or one whose creation a crash has undone in part, if the budget has room.
+  /// Allocates the file up to the size for the budget, if the budget has room. The file is new, was made for a smaller
+  /// budget, or lost blocks in a crash.
   private func grow(_ file: any File) {
     let byteCount = UseHints.byteCount(budget: commitLock.withLock { held in held.state.ledger.budget })
     guard let status = try? file.status(), min(status.byteCount, status.allocatedByteCount) < byteCount else { return }

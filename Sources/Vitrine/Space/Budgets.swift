@@ -73,7 +73,7 @@ final class Budgets: StorePart {
     }
   }
 
-  /// Brings the store within its budgets, and gives disk space back while fewer bytes are free than its minimum.
+  /// Brings the store within its budgets, and trims it if the disk has fewer free bytes than the store's minimum.
   func keep(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
     try reclaimer.shrink(upkeep)
     try trimmer.giveWay(upkeep)

@@ -221,8 +221,8 @@ final class SegmentSupply: StorePart {
     return segment
   }
 
-  /// Makes the file. If the disk is full while the budget is not, or would have too few free bytes, frees as many bytes
-  /// first.
+  /// Makes the file. If the disk is full while the budget is not, frees as many bytes first. If the file would leave fewer
+  /// free bytes than the minimum, frees the missing bytes first.
   private func makeFileOnFullDisk(
     _ name: String, _ header: SegmentHeader, _ byteCount: Int, evicts: Bool, _ upkeep: borrowing UpkeepLock.Held
   ) throws(StoreError) -> MadeFile {

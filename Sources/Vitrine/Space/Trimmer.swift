@@ -41,8 +41,8 @@ final class Trimmer: StorePart {
     }
   }
 
-  /// Gives disk space back while fewer bytes of the disk are free than the store's minimum. A store that has given all
-  /// it can waits until it has grown.
+  /// Trims the folder by the missing bytes if the disk has fewer free bytes than the store's minimum. If the trim does
+  /// not free enough, the next call trims only after the folder has grown or the disk has had room.
   func giveWay(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
     let missing = diskWatch.missing(0)
     if missing <= 0 { return diskWatch.noteLeast(nil) }

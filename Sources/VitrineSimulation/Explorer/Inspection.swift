@@ -257,7 +257,7 @@ package struct Inspection {
   func expectInsideBudget(_ store: CacheStore, _ world: SimulatedWorld, _ usedAtFirst: Int) throws {
     let (told, budget) = (store.statistics().bytesOnDisk, store.statistics().byteBudget)
     // Files that a crash restored beyond the budget are removed by the first upkeep; until then LOCK, COUNTERS
-    // and USES may need a page each.
+    // and USES may need one page each.
     let most = usedAtFirst > budget - 3 * Page.byteCount ? usedAtFirst + 3 * Page.byteCount : budget
     let (used, peak) = (world.disk.usedByteCount, world.disk.mostUsedByteCount)
     try expect(

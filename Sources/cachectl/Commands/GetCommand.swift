@@ -3,7 +3,7 @@ import Glibc
 import Vitrine
 
 enum GetCommand: Command {
-  private static let noUse = Option("no-use", "do not count as a use, so that eviction takes no notice")
+  private static let noUse = Option("no-use", "do not count this get as a use, so it does not affect eviction")
   private static let output = Option("output", value: "FILE", "write to FILE instead of stdout")
 
   static let specification = CommandSpecification(
@@ -12,7 +12,8 @@ enum GetCommand: Command {
     notes: [
       "Writes the bytes as they were put, checked against their digest. If there is no value, the exit "
         + "status is 1, stderr says why (missing, expired, damaged or lost), and FILE is not touched.",
-      "The program that writes to the store counts the value as used, within a second or at its next opening.",
+      "The get counts as a use for eviction. A program that has the store open for writing counts it within about a "
+        + "second. Otherwise the next opening for writing counts it.",
     ],
     examples: [
       .init("cachectl get photos.cache https://example.org/a.jpg > a.jpg", "read a picture"),

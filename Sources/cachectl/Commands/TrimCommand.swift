@@ -2,23 +2,27 @@ import CacheCtlKit
 import Vitrine
 
 enum TrimCommand: Command {
-  private static let bytes = Option("to", value: "SIZE", "until the folder takes at most so much: 500MB, 2GiB")
-  private static let count = Option("to-entries", value: "N", "until at most N entries are left")
-  private static let unused = Option("unused", value: "SECONDS", "every entry that was not used for so long")
+  private static let bytes = Option("to", value: "SIZE", "evict until the folder takes at most SIZE: 500MB, 2GiB")
+  private static let count = Option("to-entries", value: "N", "evict until at most N entries are left")
+  private static let unused = Option("unused", value: "SECONDS", "evict every entry that was not used for SECONDS")
 
   static let specification = CommandSpecification(
     name: "trim", summary: "evict entries until the store is small enough",
     positionals: [.required("STORE")], options: [bytes, count, unused, .reads, .json],
     notes: [
-      "Evicts in the order of the policy, expired entries first, as a full store does. The budgets stay, so the store "
-        + "may grow again; --budget and --entries of cachectl put change them. Several options are applied together.",
-      "An empty store takes some hundred KiB, so a smaller size removes all entries, and the exit status is 1. "
-        + "Puts, changes of metadata and gets are uses; under fifo, only puts and changes are.",
-      "With --json: removed (entries), entries, bytes_before and bytes_after (of the folder, on the disk).",
+      "Evicts the entries used longest ago first, under fifo those put longest ago. With --to, s3fifo and sieve then "
+        + "evict by segments. --to and --to-entries evict expired entries before others. Several options apply in the "
+        + "order --unused, --to-entries, --to.",
+      "The budgets stay, so the store may grow again. --budget and --entries of cachectl put change them.",
+      "If the folder stays larger than SIZE, the exit status is 1. An empty store takes some hundred KiB, so a smaller "
+        + "SIZE removes all entries.",
+      "Puts, changes of metadata and gets are uses. Under fifo, only puts and changes are.",
+      "With --json: removed and entries (numbers of entries), bytes_before and bytes_after (of the folder, on the "
+        + "disk).",
     ],
     examples: [
       .init("cachectl trim photos.cache --to 200MB", "make room on the disk"),
-      .init("cachectl trim photos.cache --unused 2592000", "forget pictures that were not shown for 30 days"),
+      .init("cachectl trim photos.cache --unused 2592000", "remove pictures that were not used for 30 days"),
     ])
 
   static func run(_ arguments: Arguments, _ output: Output) throws -> ExitStatus {
@@ -42,7 +46,7 @@ enum TrimCommand: Command {
       if let byteCount {
         removed += try store.trim(toBytes: byteCount)
       } else {
-        // Removed entries take room until upkeep reclaims it.
+        // The records of removed entries stay on the disk until upkeep reclaims them.
         _ = try store.idle { true }
       }
       let after = store.statistics()

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Vitrine
 
-/// A store leaves a number of bytes of the disk free for other programs.
+/// A store keeps a minimum of free disk bytes for other programs.
 @Suite struct DiskMinimumTests {
   let disk = MemoryDisk()
   let world: TestWorld
@@ -15,7 +15,7 @@ import Testing
       StoreOptions(byteBudget: 16 << 20, minimumFreeBytes: minimum, segmentByteCount: 128 << 10, policy: policy))
   }
 
-  /// Entries of 7,000 bytes that do not compress.
+  /// Puts entries of 7,000 bytes that do not compress.
   private func fill(_ store: CacheStore, _ numbers: Range<Int>) throws {
     for index in numbers {
       try store.put(noise(7000, UInt64(index)), for: "u\(index)")
@@ -23,13 +23,13 @@ import Testing
     }
   }
 
-  /// Other programs take so many bytes that only `available` are left.
+  /// Changes the size of the disk so that `available` bytes are free.
   private func leave(_ available: Int) {
     let free = disk.availableByteCount
     disk.capacity.withLock { $0 = ($0 ?? 0) + available - free }
   }
 
-  @Test(arguments: [EvictionPolicy.lru, .s3fifo]) func aStoreGivesWayWhileTheDiskGetsFull(_ policy: EvictionPolicy)
+  @Test(arguments: [EvictionPolicy.lru, .s3fifo]) func upkeepEvictsBelowTheMinimum(_ policy: EvictionPolicy)
     throws
   {
     disk.capacity.withLock { $0 = 64 << 20 }
@@ -65,7 +65,7 @@ import Testing
     try store.close()
   }
 
-  /// A store that has given all it can writes nothing until the disk has room again.
+  /// An empty store on a disk that stays full writes no log, checkpoint or segment until the disk has room again.
   @Test func aDiskThatStaysFullEmptiesTheStoreOnce() throws {
     disk.capacity.withLock { $0 = 64 << 20 }
     let store = try open(minimum: 8 << 20)
@@ -91,7 +91,7 @@ import Testing
     try store.close()
   }
 
-  @Test func theMinimumActsAtOnceAndIsKept() throws {
+  @Test func setBudgetsAppliesAndSavesTheMinimum() throws {
     disk.capacity.withLock { $0 = 12 << 20 }
     let store = try open()
     try fill(store, 0..<1000)

@@ -30,7 +30,7 @@ import Testing
     #expect(!queue.isMain(7, .single))
   }
 
-  /// Kept records come before newer ones again, so the hand meets them in the order of their age.
+  /// Kept records come before newer ones again, so sweeps reach records in the order of their age.
   @Test func aSweepEndsWithNewSegmentsAndTheNextOneBeginsWithKeptOnes() {
     var queue = SegmentQueue(sweeps: true)
     for segment in 1...3 { queue.open(UInt64(segment), for: .originals, before: 4) }
@@ -39,7 +39,7 @@ import Testing
     queue.open(4, for: .mainOriginals, before: 5)
     queue.open(5, for: .originals, before: 6)
     #expect(([1, 2, 3, 4, 5] as [UInt64]).sorted { queue.rank($0) < queue.rank($1) } == [2, 3, 5, 1, 4])
-    // The second sweep begins: its end is behind the kept segments, and its copies wait for the third one.
+    // The second sweep begins. A new segment goes to its end, behind the kept ones. Its copies go to the third sweep.
     queue.reach(1)
     queue.open(6, for: .originals, before: 7)
     queue.open(7, for: .mainBitmaps, before: 8)

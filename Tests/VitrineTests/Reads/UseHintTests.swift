@@ -2,7 +2,7 @@ import Testing
 
 @testable import Vitrine
 
-/// Gets of a read-only opening count as uses: the writer takes them in.
+/// Gets of a read-only opening count as uses in the store of the writer.
 @Suite struct UseHintTests {
   let disk = MemoryDisk()
   let world: TestWorld
@@ -19,7 +19,7 @@ import Testing
     try (world ?? self.world).open("store", StoreOptions(isReadOnly: true, notesUses: notesUses))
   }
 
-  /// Entries of 7,000 bytes that do not compress.
+  /// Puts entries of 7,000 bytes that do not compress.
   private func put(_ store: CacheStore, _ name: String, _ numbers: Range<Int>) throws {
     for number in numbers {
       try store.put(noise(7000, UInt64(number) &+ UInt64(name.utf8.first!) << 32), for: "\(name)\(number)")
@@ -54,7 +54,7 @@ import Testing
     try store.close()
   }
 
-  @Test func theNextWriterTakesThemIn() throws {
+  @Test func theNextWriterCountsTheUsesOfReaders() throws {
     let store = try open()
     try put(store, "k", 0..<800)
     try store.close()
@@ -68,7 +68,7 @@ import Testing
     try again.close()
   }
 
-  @Test func readersKeepTheUsesOfEachOther() throws {
+  @Test func aReaderKeepsTheUsesOfAnotherReader() throws {
     let store = try open()
     try put(store, "k", 0..<20)
     for number in [3, 4] {
@@ -83,7 +83,7 @@ import Testing
     try store.close()
   }
 
-  @Test func refreshesLeaveThemOnceASecondAtMost() throws {
+  @Test func refreshWritesUsesAtMostOnceASecond() throws {
     let store = try open()
     try put(store, "k", 0..<10)
     let reader = try openReader()
@@ -102,7 +102,7 @@ import Testing
     try store.close()
   }
 
-  @Test func looksAndChecksAreNoUses() throws {
+  @Test func lookupsAndVerifyAreNoUses() throws {
     let store = try open()
     try put(store, "k", 0..<50)
     let reader = try openReader()
@@ -118,7 +118,7 @@ import Testing
   }
 
   /// The process that had the store open for writing has died.
-  @Test func aStoreAfterACrashStaysAsItIs() throws {
+  @Test func aReaderWritesNothingAfterACrash() throws {
     let store = try open()
     try put(store, "k", 0..<50)
     try store.flush()
@@ -133,7 +133,7 @@ import Testing
     #expect(left.image == image)
   }
 
-  @Test(arguments: [0, 100, 4096, 5000, 65536, 1 << 20]) func anyBytesInTheFileAreHarmless(_ length: Int) throws {
+  @Test(arguments: [0, 100, 4096, 5000, 65536, 1 << 20]) func anyBytesInTheUsesFileAreHarmless(_ length: Int) throws {
     let store = try open()
     try put(store, "k", 0..<50)
     try store.close()
@@ -153,8 +153,8 @@ import Testing
     try again.close()
   }
 
-  /// A use by a reader, taken in late, must not bring an entry back whose time has passed.
-  @Test func theTimeOfAnEntryThatExpiresStays() throws {
+  /// The writer counts a reader's use later, so the use must not revive an entry that has expired.
+  @Test func aReaderUseKeepsTheStampOfAnEntryWithAnExpiry() throws {
     let store = try open(.s3fifo)
     let expires = world.clock.wallMilliseconds() + 10_000
     try store.put([1], for: "soon", options: PutOptions(expirationMilliseconds: expires))

@@ -17,7 +17,7 @@ final class MemoryDisk: FileSystem, @unchecked Sendable {
   let onWrite = Guarded<(@Sendable (_ path: String, _ offset: Int) -> Void)?>(nil)
   /// The bytes that reads of files have returned so far.
   let readByteCount = Guarded(0)
-  /// The size of the disk, for its free bytes; nil for a disk with 1 GiB free at all times.
+  /// The size of the disk in bytes. It only determines the free bytes; if it is nil, 1 GiB is always free.
   let capacity = Guarded<Int?>(nil)
   /// Called with a file's path and the offset before a read.
   let onRead = Guarded<(@Sendable (_ path: String, _ offset: Int) -> Void)?>(nil)
@@ -31,7 +31,7 @@ final class MemoryDisk: FileSystem, @unchecked Sendable {
     }
   }
 
-  /// The bytes that are free; less than 0 if the disk is smaller than its files.
+  /// The free bytes; less than 0 if the files are larger than the disk.
   var availableByteCount: Int {
     guard let capacity = capacity.withLock({ $0 }) else { return 1 << 30 }
     return files.withLock { files in files.values.reduce(capacity) { $0 - $1.byteCount } }
