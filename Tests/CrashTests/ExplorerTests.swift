@@ -8,8 +8,8 @@ import Vitrine
   @Test func workloadsBreakNoPromise() {
     let count = CrashWorkload.all.count
     let explorer = CrashExplorer(
-      seed: 1, states: Thoroughness.isSanitized ? count : 8 * count,
-      faults: Thoroughness.isSanitized ? count : 6 * count)
+      seed: 1, states: Thoroughness.isSanitized ? count : (Thoroughness.stride == 1 ? 24 : 8) * count,
+      faults: Thoroughness.isSanitized ? count : (Thoroughness.stride == 1 ? 16 : 6) * count)
     let report = explorer.run()
     #expect(report.violations.isEmpty, "\(report.violations.prefix(3))")
     #expect(report.states >= explorer.states / 2 && report.faults >= explorer.faults / 2)

@@ -166,7 +166,7 @@ private func errors(store: CacheStore, jpeg: [UInt8], url: String, report: (Stri
 
 private func full(store: CacheStore, isQuiet: () -> Bool) throws {
   try store.setBudgets(byteBudget: 256 << 20)  // holds when this returns
-  try store.setBudgets(minimumFreeBytes: 1 << 30)  // gives way while the disk has less
+  try store.setBudgets(minimumFreeBytes: 1 << 30)  // evicts while fewer bytes of the disk are free
   try store.idle(while: { isQuiet() })  // does the work of upkeep now
   let report = try store.compact()  // the smallest folder that keeps every entry
   print(report.bytesBefore, report.bytesAfter)

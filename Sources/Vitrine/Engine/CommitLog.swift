@@ -97,8 +97,10 @@ final class CommitLog: StorePart {
     }
     changes.append(.segmentOpened(slot: spare.slot, stream: stream, firstSequence: firstSequence))
     guard try record(changes, held) else { return false }
+    let full = held.state.writable[stream]
     held.state.writable.open(spare, for: stream)
     let next = held.state.index.nextSegment
+    if let full { held.state.queues.segments.close(full.id, of: stream, before: next) }
     held.state.queues.segments.open(spare.id, for: stream, before: next)
     signal.wake()
     return true

@@ -48,6 +48,12 @@ struct SegmentQueue {
     put(segment, sweep: sweeps && stream == stream.copies ? sweep + 1 : sweep, before: nextSegment)
   }
 
+  /// Moves a full segment of copies to the end of the next sweep, because the present sweep may have kept some of its
+  /// records. Without sweeps, and for other streams, the segment stays where it is.
+  mutating func close(_ segment: UInt64, of stream: StreamKind, before nextSegment: UInt64) {
+    if sweeps, stream == stream.copies { enqueue(segment, before: nextSegment) }
+  }
+
   /// Puts a segment behind all segments below `nextSegment`. With sweeps, it goes to the next sweep.
   mutating func enqueue(_ segment: UInt64, before nextSegment: UInt64) {
     put(segment, sweep: sweeps ? sweep + 1 : sweep, before: nextSegment)

@@ -141,12 +141,11 @@ struct Creation {
     do throws(SystemError) {
       // The files that make it a store go first, and each removal is durable before the next, so an interrupted removal
       // leaves the found store or none. The newest checkpoint goes last, because the other one is an older state.
-      for name in [
-        CacheFormat.storeFile, Opening.temporaryStoreFile, CacheFormat.countersFile, CacheFormat.usesFile,
-        CacheFormat.tagFile,
-      ] {
+      for name in [CacheFormat.storeFile, Opening.temporaryStoreFile, CacheFormat.countersFile, CacheFormat.tagFile] {
         try removeIfThere(name, folders.root)
       }
+      // A store works without it, also if something else has this name.
+      try? removeIfThere(CacheFormat.usesFile, folders.root)
       try folders.root.sync()
       for index in try CheckpointSet.open(folders.checkpoints, access: .readOnly).order.reversed() {
         try folders.checkpoints.remove(CheckpointHeader.fileName(index))

@@ -32,9 +32,9 @@ final class UseHints: StorePart {
   /// so it counts 0.
   static func charge(of file: any File, in root: any Directory) -> Int {
     guard let status = try? file.status() else { return byteCounts.upperBound }
-    return root.promisesAllocation
-      ? min(status.allocatedByteCount, byteCounts.upperBound)
-      : status.chargedByteCount(atMost: byteCounts.upperBound)
+    let byteCount =
+      root.promisesAllocation ? status.allocatedByteCount : status.chargedByteCount(atMost: byteCounts.upperBound)
+    return min(byteCount, byteCounts.upperBound)
   }
 
   /// Returns how many bytes of the file may be written without an allocation; nil if fewer than 4 KiB. Of a file that

@@ -116,6 +116,7 @@ final class SegmentSupply: StorePart {
           held.state[segment].seal()
           return nil
         }
+        held.state.enqueue(single: segment)
         let sequence = held.state.writable.takeRecordNumber()
         let isSealed = try commits.record(
           [.segmentSealed(slot: segment.slot, byteCount: held.state[segment].byteCount)], held)
@@ -229,7 +230,10 @@ final class SegmentSupply: StorePart {
     var hasFreed = !evicts
     let missing = diskWatch.missing(byteCount)
     if missing > 0 {
-      guard evicts, try reclaimer.freeOnFullDisk(missing, upkeep) else { throw .noSpace }
+      let isFreed = try diskWatch.giving { () throws(StoreError) in
+        if evicts { try reclaimer.freeOnFullDisk(missing, upkeep) } else { false }
+      }
+      guard isFreed else { throw .noSpace }
       hasFreed = true
     }
     while true {

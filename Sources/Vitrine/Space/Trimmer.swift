@@ -41,15 +41,16 @@ final class Trimmer: StorePart {
     }
   }
 
-  /// Trims the folder by the missing bytes if the disk has fewer free bytes than the store's minimum. If the trim does
-  /// not free enough, the next call trims only after the folder has grown or the disk has had room.
+  /// Trims the folder by the missing bytes and a segment if the disk has fewer free bytes than the store's minimum. If
+  /// the folder does not become as small, the next call trims only after it has grown or the disk has had room.
   func giveWay(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
     let missing = diskWatch.missing(0)
     if missing <= 0 { return diskWatch.noteLeast(nil) }
     let before = folderByteCount
     guard diskWatch.mayGive(before) else { return }
-    defer { if diskWatch.missing(0) > 0 { diskWatch.noteLeast(folderByteCount) } }
-    _ = try shrink(toBytes: max(0, before - missing), upkeep)
+    let goal = max(0, before - missing - commitLock.withLock { held in held.state.segmentByteCount })
+    _ = try diskWatch.giving { () throws(StoreError) in try shrink(toBytes: goal, upkeep) }
+    if folderByteCount > goal { diskWatch.noteLeast(folderByteCount) }
   }
 
   private var folderByteCount: Int { commitLock.withLock { held in held.state.ledger.total } }

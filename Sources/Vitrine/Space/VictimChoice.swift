@@ -61,6 +61,12 @@ extension CommitState {
       isSparse: isSparse, isSingle: account.stream == .single)
   }
 
+  /// Puts a new segment of a single record behind all others.
+  mutating func enqueue(single segment: Segment) {
+    let next = index.nextSegment
+    queues.segments.open(segment.id, for: .single, before: next)
+  }
+
   /// Puts a segment that cannot be emptied now behind all others of its queue.
   mutating func postpone(_ segment: Segment) {
     let next = index.nextSegment

@@ -186,6 +186,7 @@ final class StagedFiles: StorePart {
         return false
       }
       held.state.unfinished[staged: body]?.isNamed = true
+      held.state.enqueue(single: segment)
       staged.attach(
         to: segment, held.state.index.segments, mapping: reads == .mapped ? mapping : nil, byteCount: mapping.byteCount,
         allocatedByteCount: held.state.unfinished[staged: body]?.allocatedByteCount ?? 0,

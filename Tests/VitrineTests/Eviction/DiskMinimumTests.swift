@@ -117,4 +117,49 @@ import Testing
     #expect(storeError { try store.setBudgets(minimumFreeBytes: -1) } == error)
     try store.close()
   }
+
+  /// Another program takes space while the store gives space back.
+  @Test func upkeepTrimsAgainAfterAnotherProgramHasTakenSpace() throws {
+    disk.capacity.withLock { $0 = 64 << 20 }
+    let store = try open(minimum: 8 << 20)
+    try fill(store, 0..<1000)
+    leave(7 << 20)
+    let taken = Guarded(false)
+    disk.onSync.withLock { hook in
+      hook = { [disk] _ throws(SystemError) in
+        guard
+          !taken.withLock({ taken in
+            defer { taken = true }
+            return taken
+          })
+        else { return }
+        disk.capacity.withLock { $0 = $0! - (2 << 20) }
+      }
+    }
+    world.background.run()
+    disk.onSync.withLock { $0 = nil }
+    #expect(taken.withLock { $0 } && disk.availableByteCount < 8 << 20)
+    world.clock.advance(11_000)
+    world.background.run()
+    #expect(disk.availableByteCount >= 8 << 20 && store.count > 100)
+    try store.close()
+  }
+
+  /// The blocks of removed files become free late, as with a reader that has the files open.
+  @Test func upkeepCountsBytesThatBecomeFreeLateOnce() throws {
+    disk.capacity.withLock { $0 = 64 << 20 }
+    let store = try open(minimum: 8 << 20)
+    try fill(store, 0..<1000)
+    leave(6 << 20)
+    disk.hiddenByteCount.withLock { $0 = 4 << 20 }
+    world.background.run()
+    let count = store.count
+    #expect((100..<1000).contains(count) && disk.availableByteCount < 8 << 20)
+    for _ in 0..<5 {
+      world.clock.advance(1000)
+      world.background.run()
+    }
+    #expect(store.count == count)
+    try store.close()
+  }
 }

@@ -46,4 +46,18 @@ import Testing
     queue.enqueue(1, before: 8)
     #expect(([1, 4, 6, 7] as [UInt64]).sorted { queue.rank($0) < queue.rank($1) } == [4, 6, 7, 1])
   }
+
+  /// The present sweep may have kept some records of the segment of copies that it began with.
+  @Test func aFullSegmentOfCopiesGoesToTheNextSweep() {
+    for sweeps in [true, false] {
+      var queue = SegmentQueue(sweeps: sweeps)
+      queue.open(1, for: .mainOriginals, before: 2)
+      queue.open(2, for: .originals, before: 3)
+      queue.reach(1)
+      queue.open(3, for: .originals, before: 4)
+      queue.close(1, of: .mainOriginals, before: 4)
+      queue.close(2, of: .originals, before: 4)
+      #expect((queue.rank(3) < queue.rank(1)) == sweeps && queue.rank(2) < queue.rank(3))
+    }
+  }
 }

@@ -69,6 +69,21 @@ import Testing
     try store.close()
   }
 
+  @Test func sieveKeepsANewLargeValueUntilItsTurn() throws {
+    let store = try open(.sieve)
+    for round in 0..<4 {
+      try put(store, "used", round * 1000..<round * 1000 + 1000)
+      use(store, "used", round * 1000..<round * 1000 + 1000)
+    }
+    for number in 0..<5 {
+      try store.put(noise(300_000, UInt64(number)), for: "large\(number)")
+      try put(store, "more", number * 60..<number * 60 + 60)
+    }
+    #expect((0..<5).allSatisfy { store.contains("large\($0)") })
+    try expectIntact(store)
+    try store.close()
+  }
+
   @Test func usesSurviveAReopening() throws {
     let store = try open()
     try put(store, "hot", 0..<300)

@@ -19,6 +19,8 @@ final class MemoryDisk: FileSystem, @unchecked Sendable {
   let readByteCount = Guarded(0)
   /// The size of the disk in bytes. It only determines the free bytes; if it is nil, 1 GiB is always free.
   let capacity = Guarded<Int?>(nil)
+  /// The next bytes of removed files that do not become free.
+  let hiddenByteCount = Guarded(0)
   /// Called with a file's path and the offset before a read.
   let onRead = Guarded<(@Sendable (_ path: String, _ offset: Int) -> Void)?>(nil)
 
@@ -101,9 +103,15 @@ private final class MemoryDirectory: Directory, Sendable {
   }
 
   func remove(_ name: String, from site: CallSite) throws(SystemError) {
-    guard disk.all({ $0.removeValue(forKey: full(name)) }) != nil else {
+    guard let removed = disk.all({ $0.removeValue(forKey: full(name)) }) else {
       throw SystemError(code: 2, operation: "remove", path: name)
     }
+    let hidden = disk.hiddenByteCount.withLock { hidden in
+      let count = min(hidden, removed.byteCount)
+      hidden -= count
+      return count
+    }
+    disk.capacity.withLock { if $0 != nil { $0! -= hidden } }
   }
 
   func rename(_ name: String, to newName: String, from site: CallSite) throws(SystemError) {
