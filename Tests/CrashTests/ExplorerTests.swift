@@ -7,9 +7,8 @@ import Vitrine
 @Suite struct ExplorerTests {
   @Test func workloadsBreakNoPromise() {
     let count = CrashWorkload.all.count
-    let explorer = CrashExplorer(
-      seed: 1, states: Thoroughness.isSanitized ? count : (Thoroughness.stride == 1 ? 24 : 8) * count,
-      faults: Thoroughness.isSanitized ? count : (Thoroughness.stride == 1 ? 16 : 6) * count)
+    let (states, faults) = Thoroughness.isSanitized ? (1, 1) : Thoroughness.stride == 1 ? (24, 16) : (8, 6)
+    let explorer = CrashExplorer(seed: 1, states: states * count, faults: faults * count)
     let report = explorer.run()
     #expect(report.violations.isEmpty, "\(report.violations.prefix(3))")
     #expect(report.states >= explorer.states / 2 && report.faults >= explorer.faults / 2)

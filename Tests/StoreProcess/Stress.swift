@@ -63,7 +63,6 @@ struct Stress {
   /// Whether one of the pair is missing because the writer evicted it, and not because its bytes are.
   private func mayBeEvicted(_ pair: (Int?, Int?)) -> Bool {
     let statistics = store.statistics()
-    // The writer tells the number of its evictions about every second, so it may still be 0.
     return (pair.0 == nil || pair.1 == nil) && statistics.damagedCount == 0 && statistics.lostCount == 0
   }
 

@@ -29,7 +29,8 @@ extension CacheStore {
   /// the store is within its budgets when the call returns. A smaller budget evicts and compacts first, which may take
   /// as long as copying a large part of the store. If the disk has fewer free bytes than the minimum, the call evicts
   /// too, but an empty store may not free enough. A number of bytes above ``StoreOptions/largestByteBudget`` is taken as
-  /// that value. Throws `storeRemoved` if the folder was removed.
+  /// that value. Thread-safe; gets continue meanwhile. Throws `invalidArgument` for a negative value or a byte budget that
+  /// is too small, `storeRemoved` if the folder was removed, and the errors of ``flush()``.
   public func setBudgets(
     byteBudget: Int? = nil, entryBudget: Int? = nil, minimumFreeBytes: Int? = nil
   ) throws(StoreError) {

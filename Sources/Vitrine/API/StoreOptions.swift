@@ -81,8 +81,8 @@ public struct StoreOptions: Sendable {
   /// Makes options. Nil keeps a saved option, or takes its default in a new store. The opening checks the values.
   public init(
     byteBudget: Int? = nil, entryBudget: Int? = nil, minimumFreeBytes: Int? = nil, durability: Durability? = nil,
-    segmentByteCount: Int? = nil,
-    compressionLevel: Int? = nil, maximumAgeMilliseconds: Int64? = nil, maximumIdleMilliseconds: Int64? = nil,
+    segmentByteCount: Int? = nil, compressionLevel: Int? = nil, maximumAgeMilliseconds: Int64? = nil,
+    maximumIdleMilliseconds: Int64? = nil,
     policy: EvictionPolicy? = nil, verification: Verification = .firstRead,
     reads: ReadMode = .mapped,
     isReadOnly: Bool = false, notesUses: Bool = true, createsIfMissing: Bool = true, waitForLockMilliseconds: Int = 0,

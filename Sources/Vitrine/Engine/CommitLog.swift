@@ -92,12 +92,12 @@ final class CommitLog: StorePart {
     _ spare: Segment, for stream: StreamKind, firstSequence: UInt64, _ held: borrowing CommitLock.Held
   ) throws(StoreError) -> Bool {
     var changes: [Change] = []
-    if let full = held.state.writable[stream] {
+    let full = held.state.writable[stream]
+    if let full {
       changes.append(.segmentSealed(slot: full.slot, byteCount: held.state[full].byteCount))
     }
     changes.append(.segmentOpened(slot: spare.slot, stream: stream, firstSequence: firstSequence))
     guard try record(changes, held) else { return false }
-    let full = held.state.writable[stream]
     held.state.writable.open(spare, for: stream)
     let next = held.state.index.nextSegment
     if let full { held.state.queues.segments.close(full.id, of: stream, before: next) }

@@ -4,12 +4,12 @@
 /// the ages, one for their distribution, one to collect. A selection is expensive, but cheap per entry, since it
 /// yields many: it reads 16 bytes of memory for each entry of the store, three times, and yields a 64th of the
 /// entries.
-struct StampOrder: Sendable {
+enum StampOrder {
   private static let bucketCount = 1 << 12
 
   /// Returns at least `count` entries, the oldest first; fewer if the store has fewer. The caller skips entries that
   /// were used after the selection.
-  func next(_ count: Int, in keys: KeyTable) -> [Victim] {
+  static func next(_ count: Int, in keys: KeyTable) -> [Victim] {
     let now = keys.clock.now
     var entries = 0
     var oldest: UInt32 = 0
@@ -44,7 +44,7 @@ struct StampOrder: Sendable {
     return victims.map(\.victim)
   }
 
-  private func forEach(_ keys: KeyTable, _ body: (KeySlot, Int) -> Void) {
+  private static func forEach(_ keys: KeyTable, _ body: (KeySlot, Int) -> Void) {
     for shard in 0..<KeyTable.shardCount { keys.forEach(shard: shard) { body($0, shard) } }
   }
 }

@@ -37,8 +37,8 @@ final class UseHints: StorePart {
     return min(byteCount, byteCounts.upperBound)
   }
 
-  /// Returns how many bytes of the file may be written without an allocation; nil if fewer than 4 KiB. Of a file that
-  /// another program has lengthened, only the first 16 KiB are used.
+  /// Returns the number of bytes that may be written to the file without an allocation; nil if it is below 4 KiB. Another
+  /// program may have lengthened the file. Then its first 16 KiB are used.
   private func usableByteCount(_ file: any File) -> Int? {
     guard let status = try? file.status() else { return nil }
     let byteCount =
@@ -71,7 +71,7 @@ final class UseHints: StorePart {
     let used = catalog.keys.takeUsed()
     guard used.contains(where: { $0 != 0 }), lastOpen.kind == .clean || hasRunningWriter else { return }
     upkeepLock.withLock { _ in
-      guard let found = UseHints.read(target.file, target.byteCount) else { return }
+      guard let found = UseHints.read(target.file, target.byteCount).map(UseHints.hashes) else { return }
       try? target.file.write(UseHints.encoded(zip(used, found).map { $0 == 0 ? $1 : $0 }), at: 0)
     }
   }
@@ -84,10 +84,14 @@ final class UseHints: StorePart {
     return isRunning(LockFile.read(file).processID)
   }
 
-  private static func read(_ file: any File, _ byteCount: Int) -> [UInt64]? {
+  private static func read(_ file: any File, _ byteCount: Int) -> [UInt8]? {
     guard let bytes = try? file.read(0..<byteCount), bytes.count == byteCount else { return nil }
-    return stride(from: 0, to: byteCount, by: 8).map { offset in
-      bytes[offset..<offset + 8].reversed().reduce(0) { $0 << 8 | UInt64($1) }
+    return bytes
+  }
+
+  private static func hashes(_ bytes: [UInt8]) -> [UInt64] {
+    bytes.withUnsafeBytes { bytes in
+      stride(from: 0, to: bytes.count, by: 8).map { bytes.baseAddress!.u64($0) }
     }
   }
 
@@ -104,10 +108,10 @@ final class UseHints: StorePart {
   func takeIn(makesFile: Bool = true) {
     upkeepLock.withLock { _ in
       guard !gate.isClosed, (try? gate.requireWritable()) != nil, let (file, byteCount) = open(makesFile: makesFile),
-        let hashes = UseHints.read(file, byteCount), hashes.contains(where: { $0 != 0 }),
+        let bytes = UseHints.read(file, byteCount), bytes.contains(where: { $0 != 0 }),
         (try? file.write([UInt8](repeating: 0, count: byteCount), at: 0)) != nil
       else { return }
-      for hash in hashes where hash != 0 { catalog.keys.touch(KeyHash(bits: hash)) }
+      for hash in UseHints.hashes(bytes) where hash != 0 { catalog.keys.touch(KeyHash(bits: hash)) }
     }
   }
 

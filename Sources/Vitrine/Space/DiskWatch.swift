@@ -18,8 +18,8 @@ final class DiskWatch: StorePart {
   /// Nanoseconds in which a reader releases a removed file, or the file system its blocks.
   private static let patience: UInt64 = 10_000_000_000
 
-  /// Returns how many bytes the disk lacks for the minimum if the store takes `byteCount` more; 0 or less if it lacks
-  /// none. Also 0 if there is no minimum, or if the file system does not report its free bytes. Costs one system call.
+  /// Returns the number of bytes that the disk lacks for the minimum if the store takes `byteCount` more; 0 or less if
+  /// it lacks none. Also 0 if there is no minimum, or if the file system does not report its free bytes. Costs one system call.
   func missing(_ byteCount: Int) -> Int {
     let minimum = commitLock.withLock { held in held.state.current.minimumFree }
     guard minimum > 0, let available = try? folders.root.availableByteCount() else { return 0 }
@@ -44,7 +44,8 @@ final class DiskWatch: StorePart {
     return result
   }
 
-  private var folderByteCount: Int { commitLock.withLock { held in held.state.ledger.total } }
+  /// The bytes of the folder, by the ledger.
+  var folderByteCount: Int { commitLock.withLock { held in held.state.ledger.total } }
 
   /// Returns whether trimming a folder of `byteCount` bytes may free disk space.
   func mayGive(_ byteCount: Int) -> Bool { state.withLock { byteCount > $0.leastByteCount ?? -1 } }

@@ -119,7 +119,7 @@ final class Evictor: StorePart {
           return try evict(victims, held) { catalog.keys.location(of: $0.hash, stamp: $0.stamp) }
         }
         // Under this lock no entry is removed or moved. A use from here on counts as later than the choice.
-        let chosen = StampOrder().next(guess, in: catalog.keys).prefix(guess)
+        let chosen = StampOrder.next(guess, in: catalog.keys).prefix(guess)
         return chosen.isEmpty ? .none : try evict(Array(chosen), held) { $0.location }
       }
     } catch {

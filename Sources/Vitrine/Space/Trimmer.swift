@@ -46,14 +46,13 @@ final class Trimmer: StorePart {
   func giveWay(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
     let missing = diskWatch.missing(0)
     if missing <= 0 { return diskWatch.noteLeast(nil) }
-    let before = folderByteCount
+    let before = diskWatch.folderByteCount
     guard diskWatch.mayGive(before) else { return }
     let goal = max(0, before - missing - commitLock.withLock { held in held.state.segmentByteCount })
     _ = try diskWatch.giving { () throws(StoreError) in try shrink(toBytes: goal, upkeep) }
-    if folderByteCount > goal { diskWatch.noteLeast(folderByteCount) }
+    let left = diskWatch.folderByteCount
+    if left > goal { diskWatch.noteLeast(left) }
   }
-
-  private var folderByteCount: Int { commitLock.withLock { held in held.state.ledger.total } }
 
   /// Brings the folder to at most `byteCount` bytes, or as near as a store without entries comes to it. Returns the
   /// number of entries removed.
@@ -128,7 +127,7 @@ final class Trimmer: StorePart {
     var misses = 0
     defer { if removed > 0 { signal.wake() } }
     while misses < Trimmer.mostMisses {
-      let oldest = StampOrder().next(1, in: catalog.keys)
+      let oldest = StampOrder.next(1, in: catalog.keys)
       let unused = oldest.prefix { lifetimes.lastUse(stamp: $0.stamp, at: now) < moment }
       if unused.isEmpty { break }
       let count = try evictor.evictUnused(Array(unused))

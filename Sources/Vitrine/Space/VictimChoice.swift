@@ -25,7 +25,7 @@ extension CommitState {
       // The segment holds a single record, and only an entry in another segment uses its payload. A copy would gain
       // nothing.
       if account.stream == .single, account.live.count == 1 { continue }
-      let isMain = queues.segments.isMain(segment.id, account.stream) || rules.probationShare == nil
+      let isMain = isMain(segment, by: rules)
       let liveByteCount = account.live.units * Unit.byteCount
       live.all += liveByteCount
       if !isMain { live.probation += liveByteCount }
@@ -57,8 +57,12 @@ extension CommitState {
     let account = index.segments[segment]
     return CleaningPlan.Victim(
       byteCount: account.fill.tail - SegmentHeader.byteCount,
-      isMain: queues.segments.isMain(segment.id, account.stream) || rules.probationShare == nil,
-      isSparse: isSparse, isSingle: account.stream == .single)
+      isMain: isMain(segment, by: rules), isSparse: isSparse, isSingle: account.stream == .single)
+  }
+
+  /// Without probation, all segments belong to main.
+  private func isMain(_ segment: Segment, by rules: CleaningRules) -> Bool {
+    rules.probationShare == nil || queues.segments.isMain(segment.id, index.segments[segment].stream)
   }
 
   /// Puts a new segment of a single record behind all others.

@@ -12,7 +12,7 @@ struct VictimQueue {
     // Victims taken from the queue are still in the table and would be found again, so the queue is filled only before
     // the first one is taken.
     for _ in 0..<2 where victims.isEmpty {
-      if queue.isEmpty { queue = StampOrder().next(count, in: keys).reversed() }
+      if queue.isEmpty { queue = StampOrder.next(count, in: keys).reversed() }
       while victims.count < count, let victim = queue.popLast() {
         if keys.location(of: victim.hash, stamp: victim.stamp) != nil { victims.append(victim) }
       }

@@ -23,6 +23,15 @@ import Testing
     }
   }
 
+  /// Opens a store with a minimum of 8 MiB, fills it, and leaves fewer free bytes of the disk.
+  private func openFilled(_ count: Int, leaving available: Int) throws -> CacheStore {
+    disk.capacity.withLock { $0 = 64 << 20 }
+    let store = try open(minimum: 8 << 20)
+    try fill(store, 0..<count)
+    leave(available)
+    return store
+  }
+
   /// Changes the size of the disk so that `available` bytes are free.
   private func leave(_ available: Int) {
     let free = disk.availableByteCount
@@ -67,10 +76,7 @@ import Testing
 
   /// An empty store on a disk that stays full writes no log, checkpoint or segment until the disk has room again.
   @Test func aDiskThatStaysFullEmptiesTheStoreOnce() throws {
-    disk.capacity.withLock { $0 = 64 << 20 }
-    let store = try open(minimum: 8 << 20)
-    try fill(store, 0..<500)
-    leave(1 << 20)
+    let store = try openFilled(500, leaving: 1 << 20)
     world.background.run()
     #expect(store.count == 0)
     world.clock.advance(2000)
@@ -120,10 +126,7 @@ import Testing
 
   /// Another program takes space while the store gives space back.
   @Test func upkeepTrimsAgainAfterAnotherProgramHasTakenSpace() throws {
-    disk.capacity.withLock { $0 = 64 << 20 }
-    let store = try open(minimum: 8 << 20)
-    try fill(store, 0..<1000)
-    leave(7 << 20)
+    let store = try openFilled(1000, leaving: 7 << 20)
     let taken = Guarded(false)
     disk.onSync.withLock { hook in
       hook = { [disk] _ throws(SystemError) in
@@ -147,10 +150,7 @@ import Testing
 
   /// The blocks of removed files become free late, as with a reader that has the files open.
   @Test func upkeepCountsBytesThatBecomeFreeLateOnce() throws {
-    disk.capacity.withLock { $0 = 64 << 20 }
-    let store = try open(minimum: 8 << 20)
-    try fill(store, 0..<1000)
-    leave(6 << 20)
+    let store = try openFilled(1000, leaving: 6 << 20)
     disk.hiddenByteCount.withLock { $0 = 4 << 20 }
     world.background.run()
     let count = store.count

@@ -18,7 +18,7 @@ import Testing
   }
 
   private func order(_ keys: KeyTable, _ count: Int = .max) -> [UInt32] {
-    StampOrder().next(count, in: keys).map(\.stamp)
+    StampOrder.next(count, in: keys).map(\.stamp)
   }
 
   @Test func oldestEntriesComeFirst() {
@@ -47,7 +47,7 @@ import Testing
     let lifted = order(keys)
     #expect(lifted.suffix(2) == [0x4000_0001, 0xBFFF_FFFF] && Set(lifted).count == 5)
     #expect(lifted.allSatisfy { now &- $0 < 1 << 31 + 1 << 29 + 2 })
-    #expect(StampOrder().next(9, in: keys).first?.hash == KeyHash(bits: 0).stored)
+    #expect(StampOrder.next(9, in: keys).first?.hash == KeyHash(bits: 0).stored)
   }
 
   /// Few old stamps keep their order exactly, many to within four uses. Ages stay far from a wraparound.

@@ -36,7 +36,7 @@ final class MemoryDisk: FileSystem, @unchecked Sendable {
   /// The free bytes; less than 0 if the files are larger than the disk.
   var availableByteCount: Int {
     guard let capacity = capacity.withLock({ $0 }) else { return 1 << 30 }
-    return files.withLock { files in files.values.reduce(capacity) { $0 - $1.byteCount } }
+    return files.withLock { files in files.values.reduce(capacity) { $0 - $1.count } }
   }
 
   /// The present content of the disk.
@@ -107,7 +107,7 @@ private final class MemoryDirectory: Directory, Sendable {
       throw SystemError(code: 2, operation: "remove", path: name)
     }
     let hidden = disk.hiddenByteCount.withLock { hidden in
-      let count = min(hidden, removed.byteCount)
+      let count = min(hidden, removed.count)
       hidden -= count
       return count
     }
@@ -139,8 +139,6 @@ private final class MemoryFile: @unchecked Sendable {
     self.disk = disk
   }
   deinit { memory.free() }
-
-  var byteCount: Int { state.withLock { $0.count } }
 
   var count: Int { state.withLock { $0.count } }
   var content: [UInt8] { Array(UnsafeRawBufferPointer(start: memory.start, count: count)) }
