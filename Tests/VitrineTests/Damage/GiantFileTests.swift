@@ -15,10 +15,8 @@ import Testing
   init() throws { folder = try TemporaryFolder() }
 
   private func prepare() throws {
-    let world = TestWorld()
-    let store = try world.open(folder.store)
+    let store = try TestWorld().open(folder.store)
     for entry in entries { try store.put(entry.bytes, for: CacheKey(entry.key)) }
-    world.background.run()
     try store.close()
   }
 
