@@ -36,8 +36,6 @@ import Testing
     "CheckpointRoom.swift try file.allocate(byteCount: byteCount)":
       "takes 1,024 keys: CheckpointBlocksTests/checkpointFilesThatHaveGrownKeepTheirLength",
     "CheckpointRoom.swift try file.sync()": "the same",
-    "UseHints.swift try? file.allocate(byteCount: byteCount)":
-      "takes a budget that has grown: UseHintTests/theUsesFileGrowsWithTheBudget",
     "UseHints.swift (try? file.write([UInt8](repeating: 0, count: byteCount), at: 0)) != nil":
       "takes a read-only opening: UseHintTests/entriesThatOnlyReadersUseStay",
     "UseHints.swift try? target.file.write(UseHints.encoded(zip(used, found).map { $0 == 0 ? $1 : $0 }), at: 0)":

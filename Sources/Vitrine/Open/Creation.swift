@@ -49,10 +49,6 @@ struct Creation {
     let counters = try fresh(CacheFormat.countersFile, folders.root)
     try counters.allocate(byteCount: Counters.byteCount)
     made.append(counters)
-    let uses = try fresh(CacheFormat.usesFile, folders.root)
-    let byteCount = UseHints.byteCount(budget: budget)
-    try uses.allocate(byteCount: byteCount)
-    made.append(uses)
     for index in 0..<CacheFormat.walFileCount {
       made.append(try Creation.unsyncedLogFile(WALFileHeader.fileName(index), folders.wal))
     }

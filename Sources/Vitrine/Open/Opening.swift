@@ -284,7 +284,7 @@ struct Opening {
     let firstSequence = Sequence.first(ofOpening: log.opening)
     let core = core(loaded, folders, log: log, lockFile: lockFile, started, firstSequence: firstSequence)
     try core.upkeep.takeover.adopt(loaded, isChanged: loaded.identity != stored, isMarked: isMarked, lockFile: lockFile)
-    if !isNew { core.reads.useHints.takeIn(grows: false) }
+    if !isNew { core.reads.useHints.takeIn(makesFile: false) }
     if loaded.identity.isTighter(than: stored) { core.upkeep.budgets.shrinkBeforeServing(from: stored.byteBudget) }
     core.upkeep.budgets.giveUpLargeSpares()
     let task = try system { () throws(SystemError) in

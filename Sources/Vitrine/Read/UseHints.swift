@@ -49,7 +49,7 @@ final class UseHints: StorePart {
 
   // MARK: Read-only openings
 
-  /// Begins to remember uses, if the store has the file and this process may write to it.
+  /// Begins to remember uses, if the writer has made the file and this process may write to it.
   func begin() {
     guard let file = try? folders.root.openFile(CacheFormat.usesFile, .readWrite),
       let byteCount = usableByteCount(file)
@@ -103,11 +103,11 @@ final class UseHints: StorePart {
 
   // MARK: The writer
 
-  /// Counts the uses that readers have written. With `grows`, allocates the file as the budget asks for. An opening calls
-  /// it without, because an opening allocates nothing for uses.
-  func takeIn(grows: Bool = true) {
+  /// Counts the uses that readers have written. With `makesFile`, makes the file if it is missing and the budget has
+  /// room. An opening calls it without, because an opening allocates nothing for uses.
+  func takeIn(makesFile: Bool = true) {
     upkeepLock.withLock { _ in
-      guard !gate.isClosed, (try? gate.requireWritable()) != nil, let (file, byteCount) = open(grows: grows),
+      guard !gate.isClosed, (try? gate.requireWritable()) != nil, let (file, byteCount) = open(makesFile: makesFile),
         let bytes = UseHints.read(file, byteCount), bytes.contains(where: { $0 != 0 }),
         (try? file.write([UInt8](repeating: 0, count: byteCount), at: 0)) != nil
       else { return }
@@ -115,19 +115,24 @@ final class UseHints: StorePart {
     }
   }
 
-  /// Opens the file. It was made with the store. A missing one is not made again: in a folder that another program is
-  /// emptying, it would be left alone, and the folder would look foreign.
-  private func open(grows: Bool) -> (file: any File, byteCount: Int)? {
+  private func open(makesFile: Bool) -> (file: any File, byteCount: Int)? {
     if let found = state.withLock({ state in state.file.map { ($0, state.byteCount) } }) { return found }
-    guard let file = try? folders.root.openFile(CacheFormat.usesFile, .readWrite) else { return nil }
-    if grows { grow(file) }
+    guard let file = openFile(makesFile: makesFile) else { return nil }
+    if makesFile { grow(file) }
     guard let byteCount = usableByteCount(file) else { return nil }
-    if grows { state.withLock { state in (state.file, state.byteCount) = (file, byteCount) } }
+    if makesFile { state.withLock { state in (state.file, state.byteCount) = (file, byteCount) } }
     return (file, byteCount)
   }
 
-  /// Allocates the file up to the size for the budget, if the budget has room. The file was made for a smaller budget, or
-  /// lost blocks in a crash.
+  private func openFile(makesFile: Bool) -> (any File)? {
+    if let file = try? folders.root.openFile(CacheFormat.usesFile, .readWrite) { return file }
+    // In an emptied folder, the file would keep another store from being made.
+    guard makesFile, (try? gate.requireNamedNow()) != nil else { return nil }
+    return try? folders.root.openFile(CacheFormat.usesFile, .create)
+  }
+
+  /// Allocates the file up to the size for the budget, if the budget has room. The file is new, was made for a smaller
+  /// budget, or lost blocks in a crash.
   private func grow(_ file: any File) {
     let byteCount = UseHints.byteCount(budget: commitLock.withLock { held in held.state.ledger.budget })
     guard let status = try? file.status(), min(status.byteCount, status.allocatedByteCount) < byteCount else { return }

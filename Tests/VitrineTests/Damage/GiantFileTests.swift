@@ -15,8 +15,10 @@ import Testing
   init() throws { folder = try TemporaryFolder() }
 
   private func prepare() throws {
-    let store = try TestWorld().open(folder.store)
+    let world = TestWorld()
+    let store = try world.open(folder.store)
     for entry in entries { try store.put(entry.bytes, for: CacheKey(entry.key)) }
+    world.background.run()
     try store.close()
   }
 

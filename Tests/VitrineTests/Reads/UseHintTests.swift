@@ -117,35 +117,6 @@ import Testing
     try store.close()
   }
 
-  @Test func theUsesFileGrowsWithTheBudget() throws {
-    let store = try world.open("store", StoreOptions(byteBudget: 1 << 20))
-    #expect(uses.count == 4096)
-    try store.setBudgets(byteBudget: 16 << 20)
-    try store.close()
-    let again = try world.open("store", StoreOptions())
-    world.background.run()
-    #expect(uses.count == 16384)
-    try again.close()
-  }
-
-  /// Another program deletes the file. It stays deleted, so an emptied folder stays empty.
-  @Test func aMissingUsesFileIsNotMadeAgain() throws {
-    let store = try open()
-    try put(store, "k", 0..<50)
-    try store.close()
-    var image = disk.image
-    image["USES"] = nil
-    let left = MemoryDisk(image)
-    let world = TestWorld(fileSystem: left, seed: 2)
-    let again = try open(.lru, world)
-    let reader = try openReader(world)
-    #expect(reader["k1"] != nil)
-    try reader.close()
-    world.background.run()
-    #expect(left.image["USES"] == nil && again["k1"] != nil)
-    try again.close()
-  }
-
   /// The process that had the store open for writing has died.
   @Test func aReaderWritesNothingAfterACrash() throws {
     let store = try open()

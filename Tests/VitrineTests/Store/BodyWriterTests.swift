@@ -150,6 +150,7 @@ import Testing
 
   @Test func releasedWriterLeavesNoTrace() throws {
     try store.put(noise(500), for: "u")
+    world.background.run()
     let before = store.statistics().bytesOnDisk
     for length in [nil, 90_000, 900_000] {
       try store.writer(for: "u", length: length).write(noise(90_000))
