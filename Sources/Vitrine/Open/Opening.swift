@@ -84,6 +84,10 @@ struct Opening {
     let entries = try system { () throws(SystemError) in try root.entries() }
     if entries.isEmpty { return .empty }
     let names = Set(entries.map(\.name))
+    // Upkeep may have made this file while another program was emptying the folder.
+    if names == [CacheFormat.usesFile], try openIfReadable(CacheFormat.usesFile, root).map(UseHints.isBlank) ?? false {
+      return .empty
+    }
     let folders = [CacheFormat.walFolder, CacheFormat.checkpointsFolder, CacheFormat.segmentsFolder]
     // After a loss of power during creation, the lock file may be empty or missing.
     let lock = try openIfReadable(CacheFormat.lockFile, root)

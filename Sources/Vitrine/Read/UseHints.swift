@@ -37,6 +37,12 @@ final class UseHints: StorePart {
     return min(byteCount, byteCounts.upperBound)
   }
 
+  /// Whether the file holds no hashes, and no bytes of another program.
+  static func isBlank(_ file: any File) -> Bool {
+    guard let bytes = try? file.read(0..<byteCounts.upperBound + 1) else { return false }
+    return bytes.count <= byteCounts.upperBound && bytes.allSatisfy { $0 == 0 }
+  }
+
   /// Returns the number of bytes that may be written to the file without an allocation; nil if it is below 4 KiB. Another
   /// program may have lengthened the file. Then its first 16 KiB are used.
   private func usableByteCount(_ file: any File) -> Int? {
@@ -126,7 +132,7 @@ final class UseHints: StorePart {
 
   private func openFile(makesFile: Bool) -> (any File)? {
     if let file = try? folders.root.openFile(CacheFormat.usesFile, .readWrite) { return file }
-    // In an emptied folder, the file would keep another store from being made.
+    // Not in a folder that has another store by now.
     guard makesFile, (try? gate.requireNamedNow()) != nil else { return nil }
     return try? folders.root.openFile(CacheFormat.usesFile, .create)
   }

@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import Vitrine
@@ -115,6 +116,32 @@ import Testing
     try silent.close()
     #expect(isBlank)
     try store.close()
+  }
+
+  private func folder(withUsesFile bytes: [UInt8]) throws -> TemporaryFolder {
+    let folder = try TemporaryFolder()
+    try FileManager.default.createDirectory(atPath: folder.store, withIntermediateDirectories: true)
+    try Data(bytes).write(to: URL(filePath: folder.store + "/USES"))
+    return folder
+  }
+
+  /// A round of upkeep made the file while another program was emptying the folder.
+  @Test(arguments: [0, 4096, 16384]) func aFolderWithABlankUsesFileAloneIsEmpty(_ length: Int) throws {
+    let folder = try folder(withUsesFile: [UInt8](repeating: 0, count: length))
+    let store = try CacheStore.open(at: folder.store, options: StoreOptions(byteBudget: 8 << 20))
+    try store.put([1], for: "u")
+    #expect(store["u"] == [1] && store.statistics().bytesOnDisk <= 8 << 20)
+    try store.close()
+  }
+
+  @Test(arguments: [[1], [UInt8](repeating: 0, count: 16385)]) func aForeignUsesFileIsNotTouched(_ bytes: [UInt8])
+    throws
+  {
+    let folder = try folder(withUsesFile: bytes)
+    let error = storeError { _ = try CacheStore.open(at: folder.store, options: StoreOptions(byteBudget: 8 << 20)) }
+    #expect(error == .notAStore(path: folder.store, reason: "it holds something else"))
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.store) == ["USES"])
+    #expect(try Data(contentsOf: URL(filePath: folder.store + "/USES")) == Data(bytes))
   }
 
   /// The process that had the store open for writing has died.
