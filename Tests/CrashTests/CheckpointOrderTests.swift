@@ -69,6 +69,43 @@ import VitrineSimulation
     work.store.abandon()
   }
 
+  /// Rule 6: until its header is written, the older checkpoint counts, and leads through the files before its position.
+  @Test func logFilesAreNotUsedAgainBeforeTheCheckpointIsPublished() throws {
+    let work = try Workload()
+    var number = 0
+    // Only files that the checkpoint covers could take many more frames.
+    while work.store.probe.log.freeCount > 1 || work.store.probe.log.room > 2000 {
+      try work.put("k\(number % 40)", Workload.bytes(200, number), synced: true)
+      number += 1
+    }
+    let (begun, use) = (work.world.disk.operationCount, work.store.probe.log.position.use)
+    let done = DispatchSemaphore(value: 0)
+    nonisolated(unsafe) let during = work
+    work.world.disk.planDuringSync(1, isDurable: true) {
+      Thread.detachNewThread {
+        let work = during
+        // At the first put without room, the thread waits for the checkpoint.
+        for number in 0..<40 where work.store.probe.log.position.use == use {
+          #expect(throws: Never.self) { try work.put("late\(number)", Workload.bytes(200, 1000 + number)) }
+        }
+        done.signal()
+      }
+      // Enough time for all puts, if none waited.
+      if done.wait(timeout: .now() + 0.3) == .success { done.signal() }
+    }
+    try work.store.checkpoint()
+    done.wait()
+    #expect(work.store.probe.log.position.use > use)
+    for moment in begun...work.world.disk.operationCount {
+      let states = work.world.disk.crashStates(after: moment)
+      for policy in [CrashPolicy.everythingLost, .everythingKept, .mixture(seed: UInt64(moment))] {
+        let wrong = Inspection(history: work.history, moment: moment, powerLost: true)
+          .run(work.world.rebooted(states.disk(policy)))
+        #expect(wrong == nil, "after \(moment), \(policy)")
+      }
+    }
+  }
+
   /// The log rotates for a frame only: a file with nothing but a header would be an unsynced one.
   @Test func changeWithoutEffectRotatesNoLog() throws {
     let work = try Workload()

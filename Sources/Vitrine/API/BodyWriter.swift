@@ -159,7 +159,9 @@ public final class BodyWriter: Sendable {
         return nil
       }
       if let length {
-        if let waiter = try core.writes.bodies.lend(byteCount: length, to: state.body, waits: waits) { return waiter }
+        if let waiter = try core.writes.bodies.assignRoom(byteCount: length, to: state.body, waits: waits) {
+          return waiter
+        }
         guard let room = core.context.commitLock.withLock({ held in held.state.admissions.room(of: state.body) }) else {
           throw .closed
         }

@@ -101,7 +101,7 @@ final class Drawing: Sendable {
     waits: Bool, _ body: (inout MutableRawSpan, BitmapLayout) throws -> R
   ) throws -> RoomAttempt<R> {
     core.context.commitLock.withLock { held in held.state.admissions.touch(drawing, takesOver: true) }
-    if let waiter = try core.writes.bodies.lend(byteCount: layout.byteCount, to: drawing, waits: waits) {
+    if let waiter = try core.writes.bodies.assignRoom(byteCount: layout.byteCount, to: drawing, waits: waits) {
       return .waits(waiter)
     }
     defer { core.writes.bodies.end(drawing) }

@@ -66,7 +66,7 @@ public struct WriteBatch: Sendable {
   func largestExtent(segmentByteCount: Int) -> Int {
     var sum = 0
     var room = (originals: 0, bitmaps: 0)
-    func place(_ byteCount: Int, _ room: inout Int) {
+    func add(_ byteCount: Int, _ room: inout Int) {
       if byteCount > room {
         sum += segmentByteCount
         room = segmentByteCount - SegmentHeader.byteCount
@@ -84,9 +84,9 @@ public struct WriteBatch: Sendable {
       if most > segmentByteCount {
         sum += roundUp(most, to: 4096)
       } else if options.layout == nil {
-        place(record, &room.originals)
+        add(record, &room.originals)
       } else {
-        place(record, &room.bitmaps)
+        add(record, &room.bitmaps)
       }
     }
     return sum

@@ -40,7 +40,7 @@ final class Checkpointer: StorePart {
 
   /// Frees log files for a change that found no room. Of many threads that wait here, one writes a checkpoint. The
   /// others try their changes again after any checkpoint published meanwhile.
-  func makeLogRoom() throws(StoreError) {
+  func freeLogFiles() throws(StoreError) {
     try gate.requireWritable()
     let published = commitLock.withLock { held in held.state.checkpoint.published }
     try checkpoint { held in held.state.checkpoint.published > published || held.state.log.freeCount >= 2 }

@@ -44,7 +44,7 @@ final class CommitLog: StorePart {
 
   /// Writes a frame of changes to segments and applies it. Returns false if the log has no room for it.
   func record(_ changes: [Change], _ held: borrowing CommitLock.Held) throws(StoreError) -> Bool {
-    guard try makeRoom(Frame.headerByteCount + changes.count * 128, held) else { return false }
+    guard try rotateIfFull(Frame.headerByteCount + changes.count * 128, held) else { return false }
     try requireAccepted(changes, held)
     Frame.begin(held.state.frame)
     for change in changes { change.encode(into: held.state.frame) }
@@ -55,7 +55,7 @@ final class CommitLog: StorePart {
 
   /// Makes room for a frame in the active log file or in the next one. One file stays free for the next recovery, by
   /// rule 8. If only that file is left, the result is false: a checkpoint must free other files first.
-  func makeRoom(
+  func rotateIfFull(
     _ byteCount: Int, _ held: borrowing CommitLock.Held
   ) throws(StoreError) -> Bool {
     if wal == nil { throw .readOnly }

@@ -12,7 +12,7 @@ struct ReadParts {
       context, gate: basics.gate, lifetimes: basics.lifetimes, checker: checkpoints.checker,
       payloads: checkpoints.payloads, entryRemover: checkpoints.entryRemover, mappedSegments: mappedSegments)
     walk = EntryWalk(context, lifetimes: basics.lifetimes, checker: checkpoints.checker)
-    useHints = UseHints(context, gate: basics.gate)
+    useHints = UseHints(context, gate: basics.gate, lifetimes: basics.lifetimes)
     refresher = Refresher(
       context, gate: basics.gate, lifetimes: basics.lifetimes, checker: checkpoints.checker,
       mappedSegments: mappedSegments, useHints: useHints)

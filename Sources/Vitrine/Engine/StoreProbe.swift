@@ -121,6 +121,20 @@ package struct StoreProbe {
   }
 
   /// Makes a segment and names it in the log. Returns nil if the log had no room and a checkpoint was written.
+  /// Returns the segments that the cleaner would try one after another if none could be emptied.
+  func victims(_ count: Int) -> [Segment] {
+    guard let rules = core.context.policyRules.cleaning else { return [] }
+    return core.context.commitLock.withLock { held in
+      var tried: [Segment] = []
+      while tried.count < count,
+        let next = held.state.nextVictim(by: rules, reclaimsDead: false, except: tried.map(\.id))?.0
+      {
+        tried.append(next)
+      }
+      return tried
+    }
+  }
+
   package func makeSegment(byteCount: Int) throws(StoreError) -> Segment? {
     try core.context.upkeepLock.withLock { upkeep throws(StoreError) in
       try core.writes.supply.makeSegment(byteCount: byteCount, upkeep)

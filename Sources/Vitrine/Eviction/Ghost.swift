@@ -31,7 +31,7 @@ struct Ghost {
 
   mutating func note(_ key: KeyHash) {
     guard bucketCount > 0 else { return }
-    let (first, tag) = place(key)
+    let (first, tag) = position(key)
     for way in stride(from: Ghost.ways - 1, to: 0, by: -1) { tags[first + way] = tags[first + way - 1] }
     tags[first] = tag
   }
@@ -39,14 +39,14 @@ struct Ghost {
   /// Returns whether the key is there, and forgets it.
   mutating func take(_ key: KeyHash) -> Bool {
     guard bucketCount > 0 else { return false }
-    let (first, tag) = place(key)
+    let (first, tag) = position(key)
     guard let found = (0..<Ghost.ways).first(where: { tags[first + $0] == tag }) else { return false }
     for way in found..<Ghost.ways - 1 { tags[first + way] = tags[first + way + 1] }
     tags[first + Ghost.ways - 1] = 0
     return true
   }
 
-  private func place(_ key: KeyHash) -> (first: Int, tag: UInt16) {
+  private func position(_ key: KeyHash) -> (first: Int, tag: UInt16) {
     // The finalizer of SplitMix64 (Steele, Lea and Flood, 2014): all bits of the key count in each bit of the result.
     var mixed = key.stored.bits
     mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9

@@ -10,7 +10,6 @@ import CVitrineSystem
 /// Readers use ``candidates(_:_:)``; every change is made under the store's commit lock.
 ///
 /// Invariant: all fields of a shard are touched only under its lock, or while one thread alone knows the table.
-/// `largeCounts` is touched only under the commit lock, or before other threads know the table.
 package final class ContentTable: @unchecked Sendable {
   package static let shardCount = 64
 
@@ -24,8 +23,13 @@ package final class ContentTable: @unchecked Sendable {
   }
 
   private let shards: UnsafeMutablePointer<Shard>
-  /// Counts of 4 and more. Guarded by the commit lock.
-  package private(set) var largeCounts: [Location: Int] = [:]
+  /// Counts of 4 and more.
+  private let large = Guarded<[Location: Int]>([:])
+
+  /// The blobs that 4 or more keys use, with the number of their keys.
+  package var largeCounts: [Location: Int] { large.withLock { $0 } }
+  /// The number of such blobs.
+  package var largeCountCount: Int { large.withLock { $0.count } }
 
   package init() {
     shards = .allocate(capacity: ContentTable.shardCount)
@@ -109,16 +113,17 @@ package final class ContentTable: @unchecked Sendable {
     return placeOf(hash, location, shard) != nil
   }
 
-  /// Returns the number of keys that use the blob at `location`, 0 if the table does not have it. Under the commit
-  /// lock.
+  /// Returns the number of keys that use the blob at `location`, 0 if the table does not have it.
   package func count(_ hash: ContentHash, _ location: Location) -> Int {
     let shard = shards + hash.shard
     shard.pointee.lock.lock()
     defer { shard.pointee.lock.unlock() }
     guard let place = placeOf(hash, location, shard) else { return 0 }
     let small = Int(shard.pointee.slots[place] >> 38 & 3)
-    return small > 0 ? small : largeCounts[location] ?? 4
+    return small > 0 ? small : largeCount(location)
   }
+
+  private func largeCount(_ location: Location) -> Int { large.withLock { $0[location] ?? 4 } }
 
   /// Enters a blob that `count` keys use. Returns false when memory is short.
   package func insert(_ hash: ContentHash, _ location: Location, count: Int = 1) -> Bool {
@@ -128,9 +133,9 @@ package final class ContentTable: @unchecked Sendable {
     if shard.pointee.count + 1 > shard.pointee.capacity * 85 / 100, !grow(shard, to: shard.pointee.count + 1) {
       return false
     }
-    if count > 3 { largeCounts[location] = count }
+    if count > 3 { large.withLock { $0[location] = count } }
     let word = location.bits | UInt64(count > 3 ? 0 : count) << 38 | hash.tag << 40
-    ContentTable.place(word, shard.pointee.slots, shard.pointee.capacity)
+    ContentTable.fill(word, shard.pointee.slots, shard.pointee.capacity)
     shard.pointee.count += 1
     return true
   }
@@ -155,7 +160,7 @@ package final class ContentTable: @unchecked Sendable {
     guard let place = placeOf(hash, location, shard) else { return false }
     let word = shard.pointee.slots[place]
     shard.pointee.slots[place] = word & ~Location.mask | copy.bits
-    if ContentTable.hasLargeCount(word) { largeCounts[copy] = largeCounts.removeValue(forKey: location) }
+    if ContentTable.hasLargeCount(word) { large.withLock { $0[copy] = $0.removeValue(forKey: location) } }
     return true
   }
 
@@ -166,7 +171,7 @@ package final class ContentTable: @unchecked Sendable {
     guard let place = placeOf(hash, location, shard) else { return nil }
     let word = shard.pointee.slots[place]
     let small = Int(word >> 38 & 3)
-    let count = (small > 0 ? small : largeCounts[location] ?? 4) + difference
+    let count = (small > 0 ? small : largeCount(location)) + difference
     if count <= 0 {
       remove(place, shard)
     } else {
@@ -174,9 +179,9 @@ package final class ContentTable: @unchecked Sendable {
     }
     // A dictionary access costs more than all else here, so only the few large counts pay for it.
     if count > 3 {
-      largeCounts[location] = count
+      large.withLock { $0[location] = count }
     } else if small == 0 {
-      largeCounts[location] = nil
+      large.withLock { $0[location] = nil }
     }
     return max(count, 0)
   }
@@ -201,7 +206,7 @@ package final class ContentTable: @unchecked Sendable {
     shard.pointee.count -= 1
   }
 
-  private static func place(_ word: UInt64, _ slots: UnsafeMutablePointer<UInt64>, _ capacity: Int) {
+  private static func fill(_ word: UInt64, _ slots: UnsafeMutablePointer<UInt64>, _ capacity: Int) {
     var place = home(tag(word), capacity)
     while slots[place] != 0 {
       place += 1
@@ -216,7 +221,7 @@ package final class ContentTable: @unchecked Sendable {
     let capacity = memory.byteCount / 8
     let slots = memory.start.bindMemory(to: UInt64.self, capacity: capacity)
     for place in 0..<shard.pointee.capacity where shard.pointee.slots[place] != 0 {
-      ContentTable.place(shard.pointee.slots[place], slots, capacity)
+      ContentTable.fill(shard.pointee.slots[place], slots, capacity)
     }
     shard.pointee.memory?.free()
     shard.pointee.memory = memory
@@ -246,14 +251,14 @@ package final class ContentTable: @unchecked Sendable {
     guard shard.pointee.count == 0, grow(shard, to: count * 105 / 100) else { return false }
     for _ in 0..<count {
       guard let word = next(), word != 0 else { return false }
-      ContentTable.place(word, shard.pointee.slots, shard.pointee.capacity)
+      ContentTable.fill(word, shard.pointee.slots, shard.pointee.capacity)
       shard.pointee.count += 1
     }
     return true
   }
 
   /// Sets the number of keys of a blob whose word says 4 or more.
-  package func setLargeCount(_ count: Int, of location: Location) { largeCounts[location] = count }
+  package func setLargeCount(_ count: Int, of location: Location) { large.withLock { $0[location] = count } }
 
   /// Gives every blob another location, at its place in the table. Only for a table without readers.
   package func relocate(_ body: (Location) -> Location) {
@@ -264,7 +269,7 @@ package final class ContentTable: @unchecked Sendable {
         shard.slots[place] = word & ~Location.mask | body(ContentTable.location(word)).bits
       }
     }
-    largeCounts = Dictionary(uniqueKeysWithValues: largeCounts.map { (body($0.key), $0.value) })
+    large.withLock { $0 = Dictionary(uniqueKeysWithValues: $0.map { (body($0.key), $0.value) }) }
   }
 
   /// Exchanges the entries with those of a table without readers, one shard after another.
@@ -278,7 +283,11 @@ package final class ContentTable: @unchecked Sendable {
       swap(&mine.pointee.capacity, &its.pointee.capacity)
       swap(&mine.pointee.count, &its.pointee.count)
     }
-    swap(&largeCounts, &other.largeCounts)
+    let theirs = other.largeCounts
+    large.withLock { mine in
+      other.large.withLock { $0 = mine }
+      mine = theirs
+    }
   }
 
   package func removeAll() {
@@ -291,7 +300,7 @@ package final class ContentTable: @unchecked Sendable {
       shard.pointee.count = 0
       shard.pointee.lock.unlock()
     }
-    largeCounts.removeAll()
+    large.withLock { $0.removeAll() }
   }
 
   /// Calls `body` with the word of each entry of a shard (hash as far as it is kept, location, count bits), under
@@ -321,7 +330,7 @@ package final class ContentTable: @unchecked Sendable {
     defer { shard.pointee.lock.unlock() }
     guard let place = placeOf(hash, location, shard) else { return }
     remove(place, shard)
-    largeCounts[location] = nil
+    large.withLock { $0[location] = nil }
   }
 
   package static func location(ofWord word: UInt64) -> Location { location(word) }

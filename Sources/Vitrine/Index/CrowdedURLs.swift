@@ -47,7 +47,7 @@ final class CrowdedURLs {
 
   /// Returns the first entry that the hash fits and `isMeant` accepts.
   func slot(of hash: KeyHash, where isMeant: (KeySlot) -> Bool) -> UnsafeMutablePointer<KeySlot>? {
-    guard let slots = crowds[hash.urlTag]?.slots, let place = slots.place(from: hash.styleWord, hash, where: isMeant)
+    guard let slots = crowds[hash.urlTag]?.slots, let place = slots.position(from: hash.styleWord, hash, where: isMeant)
     else { return nil }
     return slots.slots + place
   }
@@ -82,7 +82,9 @@ final class CrowdedURLs {
 
   /// Removes the first entry that the hash fits and `isMeant` accepts. Returns false if there is none.
   func remove(_ hash: KeyHash, where isMeant: (KeySlot) -> Bool) -> Bool {
-    guard let place = crowds[hash.urlTag]?.slots.place(from: hash.styleWord, hash, where: isMeant) else { return false }
+    guard let place = crowds[hash.urlTag]?.slots.position(from: hash.styleWord, hash, where: isMeant) else {
+      return false
+    }
     crowds[hash.urlTag]?.slots.remove(at: place)
     count -= 1
     if crowds[hash.urlTag]?.slots.count == 0 { free(hash) }

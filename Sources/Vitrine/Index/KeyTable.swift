@@ -87,7 +87,7 @@ package final class KeyTable: @unchecked Sendable {
   func slot(
     of hash: KeyHash, _ shard: UnsafeMutablePointer<Shard>, where isMeant: (KeySlot) -> Bool
   ) -> UnsafeMutablePointer<KeySlot>? {
-    if let place = shard.pointee.run.place(from: hash.urlTag, hash, where: isMeant) {
+    if let place = shard.pointee.run.position(from: hash.urlTag, hash, where: isMeant) {
       return shard.pointee.run.slots + place
     }
     return shard.pointee.crowds == nil ? nil : shard.pointee.crowds?.slot(of: hash, where: isMeant)
@@ -144,7 +144,7 @@ package final class KeyTable: @unchecked Sendable {
   private func firstSlot(
     of hash: KeyHash, _ style: UnsafeRawBufferPointer?, _ shard: UnsafeMutablePointer<Shard>
   ) -> UnsafeMutablePointer<KeySlot>? {
-    if let place = shard.pointee.run.place(from: hash.urlTag, hash, where: { _ in true }) {
+    if let place = shard.pointee.run.position(from: hash.urlTag, hash, where: { _ in true }) {
       return shard.pointee.run.slots + place
     }
     return shard.pointee.crowds == nil ? nil : firstInCrowd(hash, style, shard)
@@ -295,7 +295,7 @@ package final class KeyTable: @unchecked Sendable {
   /// Removes an entry. Returns false if it is absent.
   package func remove(_ hash: KeyHash, _ location: Location) -> Bool {
     withShard(hash.shard) { shard in
-      if let place = shard.pointee.run.place(from: hash.urlTag, hash, where: { $0.location == location }) {
+      if let place = shard.pointee.run.position(from: hash.urlTag, hash, where: { $0.location == location }) {
         shard.pointee.run.remove(at: place)
         return true
       }

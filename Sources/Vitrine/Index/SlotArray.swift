@@ -40,7 +40,7 @@ struct SlotArray {
 
   /// Returns the place of the first entry, from a home on, that the hash fits and `isMeant` accepts.
   @inline(__always)
-  func place(from word: UInt32, _ hash: KeyHash, where isMeant: (KeySlot) -> Bool) -> Int? {
+  func position(from word: UInt32, _ hash: KeyHash, where isMeant: (KeySlot) -> Bool) -> Int? {
     guard capacity > 0 else { return nil }
     var place = home(word)
     while !slots[place].isEmpty {
@@ -80,11 +80,11 @@ struct SlotArray {
   @inline(__always)
   mutating func insert(_ slot: KeySlot, most: Int = .max) -> Insertion {
     if count + 1 > capacity * 85 / 100, !grow(to: count + 1) { return .noMemory }
-    return place(slot, most: most) ? .done : .crowded
+    return fill(slot, most: most) ? .done : .crowded
   }
 
   @inline(__always)
-  private mutating func place(_ slot: KeySlot, most: Int) -> Bool {
+  private mutating func fill(_ slot: KeySlot, most: Int) -> Bool {
     var place = home(of: slot)
     var left = most
     while !slots[place].isEmpty {
@@ -107,7 +107,7 @@ struct SlotArray {
     grown.memory = memory
     grown.capacity = memory.byteCount / 16
     grown.slots = memory.start.bindMemory(to: KeySlot.self, capacity: grown.capacity)
-    forEach { _ = grown.place($0.pointee, most: .max) }
+    forEach { _ = grown.fill($0.pointee, most: .max) }
     self.memory?.free()
     self = grown
     return true

@@ -77,7 +77,7 @@ package struct LogWriter: ~Copyable {
   }
 
   /// Frees the file of this use, or the last file, though no checkpoint covers its frames.
-  package mutating func giveUp(use: UInt64) {
+  package mutating func free(use: UInt64) {
     let index = files.firstIndex { $0.header?.use == use } ?? files.indices.last
     if let index { files[index].state = .free }
   }

@@ -54,7 +54,7 @@ final class Closer: StorePart {
       held.state.abortAllBodies()
       // A reservation does not keep its segment alive, so segments with reservations stay.
       for case let segment? in held.state.index.segments.all
-      where held.state[segment].fill.pendingCount == 0 && held.state[segment].fill.lentCount == 0
+      where held.state[segment].fill.pendingCount == 0 && held.state[segment].fill.exemptCount == 0
         && !catalog.segments.isPinned(segment.slot)
       {
         held.state.index.segments.remove(slot: segment.slot)
@@ -127,7 +127,7 @@ final class Closer: StorePart {
   private func waitForPuts() {
     while commitLock.withLock({ held in
       held.state.index.segments.all.contains { segment in
-        segment.map { held.state[$0].fill.pendingCount > held.state[$0].fill.lentCount } ?? false
+        segment.map { held.state[$0].fill.pendingCount > held.state[$0].fill.exemptCount } ?? false
       }
     }) {
       environment.clock.sleep(milliseconds: 1)

@@ -50,6 +50,8 @@ final class FullCompaction: StorePart {
   func compact(
     erasesLog: Bool = true, progress: (Int, Int) -> Bool
   ) throws(StoreError) -> CompactionReport {
+    // Before the lock, because in a forked child it may never be released.
+    try gate.requireWritable()
     let started = environment.clock.monotonicNanoseconds()
     var report = CompactionReport()
     try upkeepLock.withLock { upkeep throws(StoreError) in
@@ -110,7 +112,7 @@ final class FullCompaction: StorePart {
       if commitLock.withLock({ held in held.state.ledger.total > report.bytesBefore }) {
         try retirement.sealOpenSegments(upkeep) { $0.stream == $0.stream.copies }
         try retirement.trimSealedSegments(upkeep)
-        try retirement.giveUpSpares(but: 0, upkeep)
+        try retirement.retireSpares(but: 0, upkeep)
         try retirement.retireDeadSegments(upkeep)
       }
       // It cuts the log, like the erasing does.

@@ -16,22 +16,39 @@ final class LogEraser: StorePart {
     if wal == nil { throw .readOnly }
     try checkpointer.writeCheckpoint(upkeep)
     try eraseFreeLogFiles()
-    do throws(SystemError) {
-      // The active file holds old frames too. All its frames precede this moment, so the next checkpoint covers it.
-      let isMoved = try commitLock.withLock { held throws(SystemError) in
-        try held.state.log.rotate(cut: held.state.log.position)
-      }
-      // The next checkpoint names the new file. No frame in it would cause a sync of its header yet.
-      if isMoved { try wal?.sync() }
-    } catch {
-      throw gate.fail(error)
-    }
+    // The active file holds old frames too. All its frames precede this moment, so the next checkpoint covers it.
+    guard try leaveActiveFile(upkeep) else { return false }
     try checkpointer.writeCheckpoint(upkeep)
     try eraseFreeLogFiles()
     // A loss of power must not bring back the names, and so the bytes, of unlinked segments.
     do throws(SystemError) { try folders.segments.sync() } catch { throw gate.fail(error) }
     return commitLock.withLock { held in !held.state.log.holdsOldFrames }
   }
+
+  /// Continues the log in an erased file. Another file stays free for the next recovery (rule 8). Changes meanwhile may
+  /// leave only that one. Then a checkpoint frees others, and false is returned if that fails repeatedly.
+  private func leaveActiveFile(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) -> Bool {
+    for _ in 0..<LogEraser.mostTries {
+      do throws(SystemError) {
+        let isMoved = try commitLock.withLock { held throws(SystemError) in
+          guard held.state.log.freeCount >= 2 else { return false }
+          return try held.state.log.rotate(cut: held.state.log.position)
+        }
+        if isMoved {
+          // The next checkpoint names the new file. No frame in it would cause a sync of its header yet.
+          try wal?.sync()
+          return true
+        }
+      } catch {
+        throw gate.fail(error)
+      }
+      try checkpointer.writeCheckpoint(upkeep)
+      try eraseFreeLogFiles()
+    }
+    return false
+  }
+
+  private static let mostTries = 8
 
   private func eraseFreeLogFiles() throws(StoreError) {
     while let taken = commitLock.withLock({ held in held.state.log.takeForErasing() }) {

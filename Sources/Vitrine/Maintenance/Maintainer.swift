@@ -63,16 +63,16 @@ final class Maintainer: StorePart {
   /// Compacts once, at most a segment's worth of bytes, if the store is quiet and enough bytes are dead. Each round of
   /// upkeep calls it. It compacts at most once a second, so compaction takes about a second for each
   /// two-hundredth of the budget.
-  func settle(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
+  func compactWhenQuiet(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
     let now = environment.clock.monotonicNanoseconds()
     guard noteQuiet(upkeep), upkeep.state.quiet.beginStep(at: now, pause: Maintainer.stepTime) else { return }
-    try retirement.giveUpSpares(but: 1, upkeep)
-    if try settleOnce(upkeep) { return }
+    try retirement.retireSpares(but: 1, upkeep)
+    if try compactIfWorthwhile(upkeep) { return }
     if upkeep.state.quiet.isQuiet(for: Maintainer.restingTime, at: now) { try roomRelease.release(upkeep) }
   }
 
   /// Compacts once if enough bytes are dead. Returns whether a segment was freed.
-  private func settleOnce(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) -> Bool {
+  private func compactIfWorthwhile(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) -> Bool {
     let isWorthIt = commitLock.withLock { held in
       let dead = held.state.compactable.reduce(0) { $0 + $1.deadByteCount }
       let live = held.state.index.liveByteCount
@@ -93,9 +93,9 @@ final class Maintainer: StorePart {
       if try expirer.expire(lookingAt: Expirer.mostLooks).mayBeMore { continue }
       let hasMade = try upkeepLock.withLock { upkeep throws(StoreError) in
         try gate.requireWritable()
-        try retirement.giveUpSpares(but: 1, upkeep)
+        try retirement.retireSpares(but: 1, upkeep)
         try retirement.trimSealedSegments(upkeep)
-        return try settleOnce(upkeep)
+        return try compactIfWorthwhile(upkeep)
       }
       if !hasMade {
         try upkeepLock.withLock { upkeep throws(StoreError) in try roomRelease.release(upkeep) }
@@ -128,21 +128,23 @@ final class Maintainer: StorePart {
     }
     expirer.removeExpiredAhead()
     evictor.liftOldStamps()
-    round { upkeep throws(StoreError) in try budgets.keep(upkeep) }
+    round { upkeep throws(StoreError) in try budgets.enforce(upkeep) }
     round { upkeep throws(StoreError) in try retirement.retireDeadSegments(upkeep) }
     round { upkeep throws(StoreError) in try retirement.trimSealedSegments(upkeep) }
-    if !isIdle { round { upkeep throws(StoreError) in try settle(upkeep) } }
+    if !isIdle { round { upkeep throws(StoreError) in try compactWhenQuiet(upkeep) } }
     try? syncer.flushGently()
     try? syncer.flush()
     round { upkeep throws(StoreError) in mappedSegments.trimMappings(upkeep) }
   }
 
-  /// Whether a crash would lose the stamps of about a minute of hits. Stamps are saved in checkpoints, so one is due
+  /// Whether a crash would lose the stamps of about a minute of hits, also of readers' hits. Stamps are saved in checkpoints, so one is due
   /// then.
   private func isRecencyOld(_ upkeep: borrowing UpkeepLock.Held) -> Bool {
     guard policyRules.countsHits else { return false }
-    let since = environment.clock.monotonicNanoseconds() &- upkeep.state.quiet.lastCheckpoint.nanoseconds
-    return since > Maintainer.longestForgotten && catalog.keys.lookups.hits != upkeep.state.quiet.lastCheckpoint.hits
+    let quiet = upkeep.state.quiet
+    let since = environment.clock.monotonicNanoseconds() &- quiet.lastCheckpoint.nanoseconds
+    return since > Maintainer.longestForgotten
+      && (quiet.hasTakenUses || catalog.keys.lookups.hits != quiet.lastCheckpoint.hits)
   }
 
   /// Nanoseconds. A round of upkeep and a checkpoint fit into the rest of the minute.

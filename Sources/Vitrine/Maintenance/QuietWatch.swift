@@ -9,6 +9,8 @@ struct QuietWatch {
   private var compactionCount = 0
   /// When the last checkpoint was published, and the number of hits until then.
   private(set) var lastCheckpoint: (nanoseconds: UInt64, hits: Int)
+  /// Whether uses of readers were counted since the last checkpoint was published.
+  private(set) var hasTakenUses = false
   /// Nanoseconds between the last two checkpoints, and bytes of frames written between them.
   private(set) var checkpointInterval: UInt64 = .max
   private(set) var frameByteCount = 0
@@ -46,7 +48,11 @@ struct QuietWatch {
     self.frameByteCount = frameByteCount - lastFrameByteCount
     lastFrameByteCount = frameByteCount
     lastCheckpoint = (now, hits)
+    hasTakenUses = false
   }
+
+  /// Notes that uses of readers were counted.
+  mutating func noteTakenUses() { hasTakenUses = true }
 
   /// Notes that a put needs spares. Returns the nanoseconds and the bytes put since the last time.
   mutating func noteSpares(at now: UInt64, bytesPut: Int) -> (nanoseconds: UInt64, bytesPut: Int) {

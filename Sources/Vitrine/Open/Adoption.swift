@@ -115,9 +115,9 @@ struct Adoption {
       // the frames of that recovery, which this one makes again.
       var isTailReused = isEmptyTail
       if log.freeCount == 0, let newest = framesBehindDamage.max() {
-        log.giveUp(use: newest)
+        log.free(use: newest)
       } else if log.freeCount == 0 {
-        log.giveUp(use: loaded.log.end.use)
+        log.free(use: loaded.log.end.use)
         isTailReused = true
       }
       var cut = loaded.log.end

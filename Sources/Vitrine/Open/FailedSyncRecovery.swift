@@ -78,7 +78,7 @@ final class FailedSyncRecovery: StorePart {
       throw error
     }
     committer.abandon(copies)
-    for entry in copied where try !rewrite(entry.1) { giveUp([entry]) }
+    for entry in copied where try !rewrite(entry.1) { dropLost([entry]) }
   }
 
   /// Commits the copies by a checkpoint. Returns false if there is no room for that checkpoint.
@@ -87,18 +87,18 @@ final class FailedSyncRecovery: StorePart {
   ) throws(StoreError) -> Bool {
     do throws(StoreError) {
       try checkpointRoom.growCheckpoints(moreKeys: copies.count)
-      giveUp(gone)
+      dropLost(gone)
       if copies.isEmpty { return true }
       return try committer.commitByCheckpoint(copies) != nil
     } catch .noSpace {
-      giveUp(gone)
+      dropLost(gone)
       return false
     }
   }
 
   /// Removes lost entries from the index. The opening's checkpoint records this. No segment whose last entries these
   /// were may be retired before it, because a replay of the log up to that point still has them.
-  private func giveUp(_ entries: [(KeyHash, Location)]) {
+  private func dropLost(_ entries: [(KeyHash, Location)]) {
     commitLock.withLock { held in
       for (hash, location) in entries where catalog.keys.find(hash, location) {
         let change = Change.remove(hash, held.state.index.displaced(at: location))

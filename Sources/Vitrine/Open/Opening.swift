@@ -235,7 +235,7 @@ struct Opening {
       if try hasSegments(root) { throw isWithoutIndex }
       return try make(root, folders, lockFile, started)
     case .store(let identity):
-      return try write(root, folders, identity, lockFile, isMarked: isMarked, started, isNew: false)
+      return try openForWriting(root, folders, identity, lockFile, isMarked: isMarked, started, isNew: false)
     }
   }
 
@@ -254,7 +254,7 @@ struct Opening {
     }
   }
 
-  private func write(
+  private func openForWriting(
     _ root: any Directory, _ folders: StoreFolders, _ identity: StoreIdentity?, _ lockFile: any File, isMarked: Bool,
     _ started: UInt64, isNew: Bool
   ) throws(StoreError) -> StoreCore {
@@ -290,7 +290,7 @@ struct Opening {
     try core.upkeep.takeover.adopt(loaded, isChanged: loaded.identity != stored, isMarked: isMarked, lockFile: lockFile)
     if !isNew { core.reads.useHints.takeIn(makesFile: false) }
     if loaded.identity.isTighter(than: stored) { core.upkeep.budgets.shrinkBeforeServing(from: stored.byteBudget) }
-    core.upkeep.budgets.giveUpLargeSpares()
+    core.upkeep.budgets.retireLargeSpares()
     let task = try system { () throws(SystemError) in
       try environment.background.start(
         name: "vitrine", intervalMilliseconds: Maintainer.upkeepMilliseconds
@@ -368,6 +368,6 @@ struct Opening {
     guard let identity = try readIdentity(root) else {
       throw .unreadable(path: path, reason: "the store just made cannot be read")
     }
-    return try making.write(root, folders, identity, lockFile, isMarked: false, started, isNew: true)
+    return try making.openForWriting(root, folders, identity, lockFile, isMarked: false, started, isNew: true)
   }
 }

@@ -69,11 +69,11 @@ final class Takeover: StorePart {
 
   /// Seals the open segments of streams that the present policy does not use.
   private func sealUnusedStreams(_ held: borrowing CommitLock.Held) throws(StoreError) {
-    for stream in [StreamKind.returnedOriginals, .returnedBitmaps] where !held.state.hasReturnedStreams {
+    for stream in StreamKind.allCases where stream.isReturned && !held.state.hasReturnedStreams {
       guard let segment = held.state.writable[stream],
         try commits.record([.segmentSealed(slot: segment.slot, byteCount: held.state[segment].byteCount)], held)
       else { continue }
-      held.state.writable.close(stream)
+      held.state.closeSegment(of: stream)
     }
   }
 

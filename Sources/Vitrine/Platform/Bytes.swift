@@ -72,7 +72,7 @@ package final class ByteBuffer: @unchecked Sendable {
   }
 
   @inline(__always)
-  private func makeRoom(_ more: Int) {
+  private func reserve(_ more: Int) {
     if count + more > capacity { grow(more) }
   }
 
@@ -87,14 +87,14 @@ package final class ByteBuffer: @unchecked Sendable {
 
   @inline(__always)
   package func append<T: FixedWidthInteger>(_ value: T) {
-    makeRoom(MemoryLayout<T>.size)
+    reserve(MemoryLayout<T>.size)
     memory.put(value, at: count)
     count += MemoryLayout<T>.size
   }
 
   package func append(_ bytes: UnsafeRawBufferPointer) {
     guard let start = bytes.baseAddress, bytes.count > 0 else { return }
-    makeRoom(bytes.count)
+    reserve(bytes.count)
     (memory + count).copyMemory(from: start, byteCount: bytes.count)
     count += bytes.count
   }
@@ -106,7 +106,7 @@ package final class ByteBuffer: @unchecked Sendable {
 
   package func pad(to length: Int) {
     guard length > count else { return }
-    makeRoom(length - count)
+    reserve(length - count)
     zeroMemory(memory + count, length - count)
     count = length
   }
@@ -120,7 +120,7 @@ package final class ByteBuffer: @unchecked Sendable {
   /// Calls `fill` with space for `length` bytes at the front.
   package func withSpace(_ length: Int, _ fill: (UnsafeMutableRawBufferPointer) -> Int) {
     count = 0
-    makeRoom(length)
+    reserve(length)
     count = fill(UnsafeMutableRawBufferPointer(start: memory, count: length))
   }
 }

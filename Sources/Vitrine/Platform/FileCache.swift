@@ -126,7 +126,7 @@ package final class CachedFile: @unchecked Sendable {
   }
 
   /// Sets whether the file stays open however many others are used.
-  package func keep(_ isKept: Bool) {
+  package func setKept(_ isKept: Bool) {
     kept.store(isKept, ordering: .relaxed)
   }
 

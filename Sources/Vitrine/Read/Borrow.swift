@@ -4,7 +4,7 @@ struct Borrow {
   @usableFromInline
   enum Outcome: UInt8 {
     /// The bytes lie in the pinned segment.
-    case lent
+    case inPlace
     /// The bytes lie in a buffer of the thread, and the pin is released.
     case copied
     case missing, expired, outdated, damaged, closed
@@ -25,7 +25,7 @@ struct Borrow {
   init(_ bytes: UnsafeRawBufferPointer, of hash: KeyHash, at location: Location, pin: Pin, isCopied: Bool = false) {
     start = bytes.baseAddress
     count = bytes.count
-    outcome = isCopied ? .copied : .lent
+    outcome = isCopied ? .copied : .inPlace
     self.pin = pin
     self.hash = hash
     self.location = location

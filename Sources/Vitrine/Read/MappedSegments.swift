@@ -34,7 +34,7 @@ final class MappedSegments: StorePart {
       guard storage.mapping == nil, held.state[segment].state != .retired,
         held.state[segment].fill.tail <= fileByteCount
       else { return [] }
-      storage.map(mapping)
+      storage.map(mapping, held.state.index.segments)
       held.state.index.segments.show(mapping, slot: slot)
       return MappingWindow.unmapExcess(of: &held.state.index, sparing: slot, upkeep)
     }

@@ -31,7 +31,7 @@ enum MappingWindow {
     index.keys.passLocks()
     index.contents.passLocks()
     // In this order, because a reader that has made a `Blob` releases its pin after that.
-    if index.catalog.segments.isPinned(segment.slot) || storage.unmap() == nil {
+    if index.catalog.segments.isPinned(segment.slot) || storage.unmap(index.segments) == nil {
       index.segments.show(mapping, slot: segment.slot)
       return nil
     }

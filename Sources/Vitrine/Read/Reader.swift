@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Finds the bytes of keys and lends them.
+/// Finds the bytes of keys and borrows them for the caller.
 ///
 /// A get finds the location and pins its segment under one lock, that of one shard. A segment is taken away only after
 /// its last entry was removed under that same lock, and after no thread has the segment pinned any more.
@@ -202,7 +202,7 @@ final class Reader: StorePart {
     var absence = Borrow.Outcome.missing
     var passed = passed
     var turns = 0
-    func giveUp(_ location: Location, in segment: UInt64) {
+    func dropDamaged(_ location: Location, in segment: UInt64) {
       // An entry that was removed meanwhile may have lost its file: that is no damage.
       if catalog.keys.find(hash, location), catalog.isStill(segment, location) { absence = .damaged }
       if !entryRemover.drop(hash, location, in: segment) { passed.add(location) }
@@ -219,7 +219,7 @@ final class Reader: StorePart {
         pass(slot, &passed, hash, noted)
       case .damaged:
         pin.release()
-        giveUp(slot.location, in: segment)
+        dropDamaged(slot.location, in: segment)
       case .expired:
         pin.release()
         return Borrow(.expired)
@@ -233,8 +233,8 @@ final class Reader: StorePart {
         pin.release()
         return Borrow(.unavailable)
       case .own(let view):
-        if let borrow = lend(view, hash, slot.location, pin) { return borrow }
-        giveUp(slot.location, in: segment)
+        if let borrow = borrow(view, hash, slot.location, pin) { return borrow }
+        dropDamaged(slot.location, in: segment)
       case .elsewhere(let header):
         pin.release()
         do throws(SystemError) {
@@ -242,7 +242,7 @@ final class Reader: StorePart {
         } catch {
           return Borrow(.unavailable)
         }
-        giveUp(slot.location, in: segment)
+        dropDamaged(slot.location, in: segment)
       }
     }
     return Borrow(absence)
@@ -295,7 +295,7 @@ final class Reader: StorePart {
   }
 
   /// Lends a checked payload. Returns nil if it cannot be read; the pin is released then.
-  private func lend(_ view: RecordView, _ hash: KeyHash, _ location: Location, _ pin: Pin) -> Borrow? {
+  private func borrow(_ view: RecordView, _ hash: KeyHash, _ location: Location, _ pin: Pin) -> Borrow? {
     if view.header.encoding != .zstd, let stored = view.payload, !catalog.isDamaged(stored, pin) {
       return Borrow(stored, of: hash, at: location, pin: pin)
     }
@@ -339,7 +339,7 @@ final class Reader: StorePart {
         pin.release()
         return nil
       }
-      return lend(view, hash, slot.location, pin)
+      return borrow(view, hash, slot.location, pin)
     } catch {
       pin.release()
       throw error
@@ -353,7 +353,7 @@ final class Reader: StorePart {
       let borrow = borrow(url, styleBytes, hash, source: source, counts: false)
       guard borrow.isFound else {
         return switch borrow.outcome {
-        case .missing, .lent, .copied: LookupResult.missing
+        case .missing, .inPlace, .copied: LookupResult.missing
         case .expired: .expired
         case .outdated: .outdated
         case .damaged: .damaged

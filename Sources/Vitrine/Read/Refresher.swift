@@ -108,7 +108,7 @@ final class Refresher: StorePart {
   ) throws(StoreError) -> Change? {
     switch change {
     case .put, .remove, .moved:
-      return change.relocated(follower.place)
+      return change.relocated(follower.ownLocation)
     case .removeAll:
       // The snapshot is loaded anew instead.
       return nil
@@ -221,10 +221,12 @@ final class Refresher: StorePart {
   ) throws(StoreError) {
     let new = loaded.catalog
     let (slots, gone) = try takeOver(loaded.index.writer.segments, held)
-    func place(_ location: Location) -> Location { Location(slot: slots[location.slot] ?? 0, offset: location.offset) }
-    new.contents.relocate(place)
+    func ownLocation(of location: Location) -> Location {
+      Location(slot: slots[location.slot] ?? 0, offset: location.offset)
+    }
+    new.contents.relocate(ownLocation)
     new.keys.relocate { slot, hash in
-      let location = place(slot.location)
+      let location = ownLocation(of: slot.location)
       // An entry that has not changed stays checked if it was checked.
       return (location, catalog.keys.withEntry(hash, location) { $0.flags.union(slot.flags) } ?? slot.flags)
     }
@@ -236,7 +238,7 @@ final class Refresher: StorePart {
     held.state.index.takeCounts(of: loaded.index.writer)
     expiry.noteIncomplete()
     checker.carriedRecords.withLock { carried in
-      carried = Dictionary(uniqueKeysWithValues: loaded.inline.map { (place($0.key), $0.value) })
+      carried = Dictionary(uniqueKeysWithValues: loaded.inline.map { (ownLocation(of: $0.key), $0.value) })
     }
     for slot in gone {
       if let segment = held.state.index.segment(slot) { held.state[segment].live = SegmentLive() }

@@ -7,6 +7,7 @@
 final class UseHints: StorePart {
   let context: StoreContext
   private let gate: WriteGate
+  private let lifetimes: Lifetimes
   private let state = Guarded(State())
 
   private struct State {
@@ -16,9 +17,10 @@ final class UseHints: StorePart {
     var left: UInt64 = 0
   }
 
-  init(_ context: StoreContext, gate: WriteGate) {
+  init(_ context: StoreContext, gate: WriteGate, lifetimes: Lifetimes) {
     self.context = context
     self.gate = gate
+    self.lifetimes = lifetimes
   }
 
   private static let byteCounts = 4096...16384
@@ -112,11 +114,14 @@ final class UseHints: StorePart {
   /// Counts the uses that readers have written. With `makesFile`, makes the file if it is missing and the budget has
   /// room. An opening calls it without, because an opening allocates nothing for uses.
   func takeIn(makesFile: Bool = true) {
-    upkeepLock.withLock { _ in
+    upkeepLock.withLock { upkeep in
       guard !gate.isClosed, (try? gate.requireWritable()) != nil, let (file, byteCount) = open(makesFile: makesFile),
         let bytes = UseHints.read(file, byteCount), bytes.contains(where: { $0 != 0 }),
         (try? file.write([UInt8](repeating: 0, count: byteCount), at: 0)) != nil
       else { return }
+      // The stamps of uses get the time of now, not that of the previous round.
+      lifetimes.noteUseTime()
+      upkeep.state.quiet.noteTakenUses()
       for hash in UseHints.hashes(bytes) where hash != 0 { catalog.keys.touch(KeyHash(bits: hash)) }
     }
   }

@@ -10,7 +10,7 @@ extension CatalogWriter {
   package func checkpointByteCount(moreKeys more: Int = 0, moreSegments: Int = CatalogWriter.spareSegments) -> Int {
     CheckpointHeader.fileByteCount(
       keys: keyCount + more, blobs: blobCount + more, segments: segments.all.count + moreSegments,
-      largeCounts: contents.largeCounts.count + more)
+      largeCounts: contents.largeCountCount + more)
   }
 
   /// Writes the body and fills the counts of `header`. O(entries), one write for each 64 KiB. `mark` returns the
@@ -63,7 +63,7 @@ extension CatalogWriter {
     header.segmentCount = segmentCount
     header.keyCount = keyCount
     header.blobCount = blobCount
-    header.largeCountCount = contents.largeCounts.count
+    header.largeCountCount = contents.largeCountCount
     header.logicalByteCount = max(0, logicalByteCount)
     header.useTimeCount = readings.count
     header.recency = keys.clock.now

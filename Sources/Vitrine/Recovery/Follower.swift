@@ -49,7 +49,7 @@ struct Follower {
     }
   }
 
-  func place(_ location: Location) -> Location? {
+  func ownLocation(of location: Location) -> Location? {
     self[location.slot].map { Location(slot: $0, offset: location.offset) }
   }
 }

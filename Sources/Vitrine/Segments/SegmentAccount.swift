@@ -161,7 +161,7 @@ package struct SegmentFill {
   /// Reservations that are neither committed nor abandoned yet.
   package private(set) var pendingCount = 0
   /// Pending reservations that are filled over a longer time: a body in pieces or a drawing.
-  package private(set) var lentCount = 0
+  package private(set) var exemptCount = 0
   /// The highest mark that ``takeMark()`` has returned.
   private var passedUpTo = 0
 
@@ -183,7 +183,7 @@ package struct SegmentFill {
     tail = reservation.endOffset
   }
 
-  /// Returns the offset up to which the segment is filled, except for reservations passed to ``lend(_:)``. Once the
+  /// Returns the offset up to which the segment is filled, except for reservations passed to ``exempt(_:)``. Once the
   /// segment was synced after this call, records below the offset are vouched for.
   package mutating func takeMark() -> Int {
     passedUpTo = max(passedUpTo, filledUpTo)
@@ -192,23 +192,23 @@ package struct SegmentFill {
 
   /// Allows the reservation to take its time: marks pass it, so no record behind it waits, and no log file (rule
   /// 6). No entry names it yet, so a mark says nothing about it.
-  package mutating func lend(_ reservation: Reservation) {
+  package mutating func exempt(_ reservation: Reservation) {
     take(reservation)
-    lentCount += 1
+    exemptCount += 1
   }
 
-  /// Revokes ``lend(_:)``: the head is about to be written, ``SegmentAccount/filled(_:isCarried:)`` follows, and no
+  /// Revokes ``exempt(_:)``: the head is about to be written, ``SegmentAccount/filled(_:isCarried:)`` follows, and no
   /// mark passes any more. It is pending for the commit too. Returns true if a mark has passed. It says that the record
   /// is durable, so the segment must be synced before a frame names the record (rule 4).
-  package mutating func takeBack(_ reservation: Reservation) -> Bool {
+  package mutating func endExemption(_ reservation: Reservation) -> Bool {
     unfilled.append(reservation.offset)
     pendingCount += 1
     return passedUpTo > reservation.offset
   }
 
-  /// The reservation of ``lend(_:)`` was committed, or is dead.
+  /// The reservation of ``exempt(_:)`` was committed, or is dead.
   package mutating func endLending() {
-    lentCount -= 1
+    exemptCount -= 1
     pendingCount -= 1
   }
 

@@ -13,6 +13,8 @@ package enum StreamKind: UInt32, Sendable, CaseIterable {
   /// No stream yet.
   case spare = 0xFF
 
+  package var isReturned: Bool { self == .returnedOriginals || self == .returnedBitmaps }
+
   package var name: String {
     switch self {
     case .originals: "originals"

@@ -46,7 +46,7 @@ package final class SegmentStorage: @unchecked Sendable {
   /// Sets whether the file stays open. If it `isUnsynced` and unmapped, it is synced before it closes: only a file
   /// or a mapping makes the system report a failed write to a later sync.
   func keepFile(_ isKept: Bool, isUnsynced: Bool) {
-    file.keep(isKept)
+    file.setKept(isKept)
     file.syncBeforeClosing(isUnsynced && mapping == nil)
   }
 
@@ -75,16 +75,15 @@ package final class SegmentStorage: @unchecked Sendable {
   /// The current mapping; nil if the file is not mapped.
   package var mapping: Mapping? { own.load() ?? shared.withLock { $0 } }
 
-  /// Maps the file again. Under the commit lock.
-  func map(_ mapping: Mapping) {
+  /// Maps the file again.
+  func map(_ mapping: Mapping, _ accounts: borrowing SegmentAccounts) {
     mapping.guardPages(isWritable: false)
     shared.withLock { $0 = mapping }
   }
 
   /// Takes the mapping of the file out, unless a Blob holds it or private memory replaces it; the caller releases
-  /// it without the commit lock. Under the commit lock; no reader has the segment pinned or can pin it for its
-  /// memory.
-  func unmap() -> Mapping? {
+  /// it after the accounts' lock. No reader has the segment pinned or can pin it for its memory.
+  func unmap(_ accounts: borrowing SegmentAccounts) -> Mapping? {
     if isPrivate || current.withLock({ $0.hold != nil }) { return nil }
     return shared.withLock { shared in
       defer { shared = nil }

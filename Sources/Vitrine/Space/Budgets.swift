@@ -44,6 +44,8 @@ final class Budgets: StorePart {
   /// Changes the budgets. The new budgets are durable before they apply, and the store is within them when this
   /// returns: a smaller budget evicts and compacts.
   func setBudgets(byteBudget: Int?, entryBudget: Int?, minimumFreeBytes: Int?) throws(StoreError) {
+    // Before the lock, because in a forked child it may never be released.
+    try gate.requireWritable()
     try upkeepLock.withLock { upkeep throws(StoreError) in
       try gate.requireWritable()
       try gate.requireNamedNow()
@@ -67,6 +69,7 @@ final class Budgets: StorePart {
         held.state.admitNext()
       }
       reader.blobLimit.store(changed.byteBudget / 8, ordering: .relaxed)
+      try retirement.sealUnusedStreams(upkeep)
       try reclaimer.shrink(upkeep)
       diskWatch.noteLeast(nil)
       try trimmer.giveWay(upkeep)
@@ -74,7 +77,7 @@ final class Budgets: StorePart {
   }
 
   /// Brings the store within its budgets, and trims it if the disk has fewer free bytes than the store's minimum.
-  func keep(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
+  func enforce(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
     // A budget that cannot be kept now, because of Blobs, does not concern the disk.
     try? reclaimer.shrink(upkeep)
     try trimmer.giveWay(upkeep)
@@ -123,7 +126,7 @@ final class Budgets: StorePart {
   /// Retires spares that are larger than segments are. A crash between the frames that make and open the segment of one
   /// large record leaves such a spare: as an ordinary segment it would take room that batches and other large records
   /// need.
-  func giveUpLargeSpares() {
-    try? upkeepLock.withLock { upkeep throws(StoreError) in try retirement.giveUpSpares(upkeep) }
+  func retireLargeSpares() {
+    try? upkeepLock.withLock { upkeep throws(StoreError) in try retirement.retireSpares(upkeep) }
   }
 }

@@ -77,7 +77,7 @@ final class Evictor: StorePart {
       if try expirer.expire(count: excess, lookingAt: Expirer.mostLooks).removedCount > 0 { continue }
       switch try evictSome(byteCount: .max, count: excess, missed: &missed, closing: false) {
       case .none: throw .noSpace
-      case .needsCheckpoint: try checkpointer.makeLogRoom()
+      case .needsCheckpoint: try checkpointer.freeLogFiles()
       case .evicted: break
       }
     }
@@ -163,7 +163,7 @@ final class Evictor: StorePart {
   /// once for each frame. Returns the number of entries evicted.
   @discardableResult
   func evict(_ victims: [Victim]) throws(StoreError) -> Int {
-    try evict(victims, closing: false, at: placeIfFound) { () throws(StoreError) in try checkpointer.makeLogRoom() }
+    try evict(victims, closing: false, at: placeIfFound) { () throws(StoreError) in try checkpointer.freeLogFiles() }
   }
 
   /// Evicts entries as above, for a thread that holds the upkeep lock, also while the store is being closed.
@@ -178,8 +178,8 @@ final class Evictor: StorePart {
   func evictUnused(_ victims: [Victim]) throws(StoreError) -> Int {
     try evict(victims, closing: false) {
       catalog.keys.location(of: $0.hash, stamp: $0.stamp)
-    } makeLogRoom: { () throws(StoreError) in
-      try checkpointer.makeLogRoom()
+    } freeLogFiles: { () throws(StoreError) in
+      try checkpointer.freeLogFiles()
     }
   }
 
@@ -189,7 +189,7 @@ final class Evictor: StorePart {
 
   private func evict(
     _ victims: [Victim], closing: Bool, at location: (Victim) -> Location?,
-    makeLogRoom: () throws(StoreError) -> Void
+    freeLogFiles: () throws(StoreError) -> Void
   ) throws(StoreError) -> Int {
     var rest = victims[...]
     var gone = 0
@@ -201,7 +201,7 @@ final class Evictor: StorePart {
         return try evict(part, held, at: location)
       }
       switch outcome {
-      case .needsCheckpoint: try makeLogRoom()
+      case .needsCheckpoint: try freeLogFiles()
       case .evicted(let count, _):
         gone += count
         rest = rest.dropFirst(part.count)

@@ -29,7 +29,7 @@ final class Reclaimer: StorePart {
     if excess > 0 { _ = try evictor.evict(byteCount: .max, count: excess, upkeep) }
     if commitLock.withLock({ held in held.state.ledger.admits(0) }) { return }
     // Spares and open segments that are larger than the present segment size go first.
-    try retirement.giveUpSpares(upkeep)
+    try retirement.retireSpares(upkeep)
     let usual = commitLock.withLock { held in held.state.largestSegment }
     try retirement.sealOpenSegments(upkeep) { $0.byteCount > usual }
     try makeRoom(for: 0, upkeep)

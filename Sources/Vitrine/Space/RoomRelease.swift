@@ -41,7 +41,7 @@ final class RoomRelease: StorePart {
     try gate.requireWritable(closing: true)
     if gate.mistrustsEarlierRecords { return false }
     commitLock.withLock { held in held.state.fitSegments() }
-    try giveUpLongSpares(upkeep)
+    try retireLongSpares(upkeep)
     try cutOpenSegments(upkeep)
     try logSizer.shrink(upkeep)
     let hasLongCheckpoint = try cutOlderCheckpoint(upkeep)
@@ -58,7 +58,7 @@ final class RoomRelease: StorePart {
 
   /// Retires all spares but one for copies, and cuts this one to the present segment size. Small spares stay, because
   /// the next opening would make them again.
-  private func giveUpLongSpares(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
+  private func retireLongSpares(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
     let (kept, others, ordinary) = commitLock.withLock { held -> (Segment?, [Segment], Int) in
       let ordinary = held.state.segmentByteCount
       let kept = held.state.spare(ofAtLeast: ordinary) ?? held.state.writable.spares.first

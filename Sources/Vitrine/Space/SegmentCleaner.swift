@@ -66,12 +66,16 @@ final class SegmentCleaner: StorePart {
       step.hasProgressed = true
       return step
     }
+    var tried: [UInt64] = []
     for _ in 0..<SegmentCleaner.mostTries {
-      guard let (segment, victim) = try nextVictim(by: rules, reclaimsDead: reclaimsDead, upkeep) else { return step }
+      guard let (segment, victim) = try nextVictim(by: rules, reclaimsDead: reclaimsDead, except: tried, upkeep) else {
+        return step
+      }
       step = try empty(segment, victim, by: rules, most: &most, queuedCount: &queuedCount, upkeep)
       if step.hasProgressed { return step }
       // Its payloads are needed and find no room elsewhere, or its file cannot be opened now.
       commitLock.withLock { held in held.state.postpone(segment) }
+      tried.append(segment.id)
     }
     return step
   }
@@ -124,15 +128,16 @@ final class SegmentCleaner: StorePart {
   }
 
   /// Chooses the segment to empty: the one with the most dead bytes if it is sparse, else the next in the order of its
-  /// queue. If all records are in open segments, those are sealed.
+  /// queue. `tried` segments are left out. If all records are in open segments, those are sealed.
   private func nextVictim(
-    by rules: CleaningRules, reclaimsDead: Bool, _ upkeep: borrowing UpkeepLock.Held
+    by rules: CleaningRules, reclaimsDead: Bool, except tried: [UInt64], _ upkeep: borrowing UpkeepLock.Held
   ) throws(StoreError) -> (Segment, CleaningPlan.Victim)? {
-    if let found = commitLock.withLock({ held in held.state.nextVictim(by: rules, reclaimsDead: reclaimsDead) }) {
-      return found
+    func next() -> (Segment, CleaningPlan.Victim)? {
+      commitLock.withLock { held in held.state.nextVictim(by: rules, reclaimsDead: reclaimsDead, except: tried) }
     }
+    if let found = next() { return found }
     try retirement.sealOpenSegments(upkeep) { $0.fill.tail > SegmentHeader.byteCount }
-    return commitLock.withLock { held in held.state.nextVictim(by: rules, reclaimsDead: reclaimsDead) }
+    return next()
   }
 
   private func plan(

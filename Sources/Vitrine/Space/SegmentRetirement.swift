@@ -17,7 +17,7 @@ final class SegmentRetirement: StorePart {
   }
 
   /// Retires spares that are larger than segments are in a full store, and all but `kept` of the others.
-  func giveUpSpares(but kept: Int = .max, _ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
+  func retireSpares(but kept: Int = .max, _ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
     let extra = commitLock.withLock { held in
       let byteCount = held.state.largestSegment
       let spares = held.state.writable.spares
@@ -29,6 +29,12 @@ final class SegmentRetirement: StorePart {
     try retireDeadSegments(upkeep)
   }
 
+  /// Seals the open segments of streams that the present budget does not use.
+  func sealUnusedStreams(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
+    if commitLock.withLock({ held in held.state.hasReturnedStreams }) { return }
+    try sealOpenSegments(upkeep) { $0.stream.isReturned }
+  }
+
   /// Seals open segments, so that their unused ends can be truncated.
   func sealOpenSegments(
     _ upkeep: borrowing UpkeepLock.Held, where isWanted: (SegmentAccount) -> Bool
@@ -38,7 +44,7 @@ final class SegmentRetirement: StorePart {
         guard let segment = held.state.writable[stream], isWanted(held.state[segment]) else { return [] }
         return [.segmentSealed(slot: segment.slot, byteCount: held.state[segment].byteCount)]
       } then: { held in
-        held.state.writable.close(stream)
+        held.state.closeSegment(of: stream)
       }
     }
   }

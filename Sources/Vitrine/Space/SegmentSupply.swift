@@ -1,3 +1,5 @@
+import Synchronization
+
 /// Makes segments and reserves room in them for records.
 ///
 /// A segment is allocated, named and durable before the first frame that names it (rule 8). It is therefore made ahead,
@@ -13,6 +15,8 @@ final class SegmentSupply: StorePart {
   private let mappedSegments: MappedSegments
   private let roomQueue: RoomQueue
   private let diskWatch: DiskWatch
+  /// Bytes of an ordinary segment at the last reservation.
+  private let ordinaryByteCount = Atomic<Int>(0)
 
   init(
     _ context: StoreContext, gate: WriteGate, meters: Meters, commits: CommitLog, checkpointer: Checkpointer,
@@ -33,6 +37,9 @@ final class SegmentSupply: StorePart {
 
   private static let sparesKept = 1
 
+  /// Bytes of an ordinary segment when room was last reserved, without a lock. They may have changed since.
+  var lastSegmentByteCount: Int { ordinaryByteCount.load(ordering: .relaxed) }
+
   /// Reserves room for a record in the stream's open segment. Returns the reservation and the record's number. With a
   /// key, the policy may choose another stream of the same kind.
   func reserve(
@@ -45,6 +52,7 @@ final class SegmentSupply: StorePart {
       let attempt = try commitLock.withLock { held throws(StoreError) -> Attempt in
         try gate.requireWritable()
         wait.freeingCount = held.state.admissions.freeingCount
+        ordinaryByteCount.store(held.state.segmentByteCount, ordering: .relaxed)
         guard most <= held.state.segmentByteCount else {
           let limit = held.state.largestValue(overhead: most - payloadByteCount)
           if payloadByteCount > limit { throw .tooLarge(byteCount: payloadByteCount, limit: limit) }
@@ -65,7 +73,7 @@ final class SegmentSupply: StorePart {
         switch attempt {
         case .done(let reservation, let sequence): return (reservation, sequence)
         case .again: break
-        case .needsCheckpoint: try checkpointer.makeLogRoom()
+        case .needsCheckpoint: try checkpointer.freeLogFiles()
         case .needsSpare: try makeSpares(SegmentSupply.sparesKept + 1)
         case .needsSingle where most <= largestSegment && hasGrown(toFit: most): break
         case .needsSingle:

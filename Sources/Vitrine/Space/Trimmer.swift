@@ -34,6 +34,8 @@ final class Trimmer: StorePart {
   /// room that holds no entries. Returns the number of entries removed.
   func trim(toBytes byteCount: Int) throws(StoreError) -> Int {
     guard byteCount >= 0 else { throw .invalidArgument("a store is trimmed to 0 bytes or more, not \(byteCount)") }
+    // Before the lock, because in a forked child it may never be released.
+    try gate.requireWritable()
     return try upkeepLock.withLock { upkeep throws(StoreError) in
       try gate.requireWritable()
       try gate.requireNamedNow()
@@ -105,6 +107,7 @@ final class Trimmer: StorePart {
   /// Leaves at most `count` entries. Returns the number of entries removed.
   func trim(toEntries count: Int) throws(StoreError) -> Int {
     guard count >= 0 else { throw .invalidArgument("a store is trimmed to 0 entries or more, not \(count)") }
+    try gate.requireWritable()
     return try upkeepLock.withLock { upkeep throws(StoreError) in
       try gate.requireWritable()
       try gate.requireNamedNow()

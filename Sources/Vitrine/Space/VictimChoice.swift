@@ -14,8 +14,10 @@ extension CommitState {
   }
 
   /// The segment whose space is reclaimed next. With `reclaimsDead`, also one of which most is live comes before live
-  /// entries are dropped: overwrites and removals have left dead bytes everywhere.
-  mutating func nextVictim(by rules: CleaningRules, reclaimsDead: Bool) -> (Segment, CleaningPlan.Victim)? {
+  /// entries are dropped: overwrites and removals have left dead bytes everywhere. `tried` segments are left out.
+  mutating func nextVictim(
+    by rules: CleaningRules, reclaimsDead: Bool, except tried: [UInt64] = []
+  ) -> (Segment, CleaningPlan.Victim)? {
     let mostLive = reclaimsDead ? 1 - CleaningPlan.leastDeadShare : CleaningPlan.sparseShare
     var sparsest: (segment: Segment, deadByteCount: Int)?
     var next: (main: Segment?, probation: Segment?)
@@ -29,7 +31,7 @@ extension CommitState {
       let liveByteCount = account.live.units * Unit.byteCount
       live.all += liveByteCount
       if !isMain { live.probation += liveByteCount }
-      guard account.isSettled else { continue }
+      guard account.isSettled, !tried.contains(segment.id) else { continue }
       let byteCount = account.fill.tail - SegmentHeader.byteCount
       let dead = byteCount - liveByteCount - account.live.boundUnits * Unit.byteCount
       if account.stream != .single, Double(byteCount - dead) < mostLive * Double(byteCount),
@@ -69,6 +71,12 @@ extension CommitState {
   mutating func enqueue(single segment: Segment) {
     let next = index.nextSegment
     queues.segments.open(segment.id, for: .single, before: next)
+  }
+
+  /// Ends the stream's open segment, which a frame has sealed.
+  mutating func closeSegment(of stream: StreamKind) {
+    if let full = writable[stream] { queues.segments.close(full.id, of: stream, before: index.nextSegment) }
+    writable.close(stream)
   }
 
   /// Puts a segment that cannot be emptied now behind all others of its queue.

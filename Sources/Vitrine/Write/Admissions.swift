@@ -143,9 +143,9 @@ struct Admissions {
   }
 
   /// Notes that the bytes admitted for a body lie in a segment from now on.
-  mutating func lend(_ room: Reservation, to body: UnfinishedBody) {
+  mutating func assign(_ room: Reservation, to body: UnfinishedBody) {
     claims[body.number]?.room = room
-    held.lend(room.segment, heldByteCount(of: body))
+    held.add(room.segment, heldByteCount(of: body))
   }
 
   /// Ends the wait of an aborted body.

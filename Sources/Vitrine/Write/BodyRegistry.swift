@@ -48,9 +48,9 @@ final class BodyRegistry: StorePart {
     if isDead { signal.wake() }
   }
 
-  /// Reserves room in a segment for a payload of known length, and lends it to a body. Returns the waiter if the body
+  /// Reserves room in a segment for a payload of known length, and assigns it to a body. Returns the waiter if the body
   /// has to wait and `waits` is false.
-  func lend(byteCount: Int, to body: UnfinishedBody, waits: Bool) throws(StoreError) -> RoomWaiter? {
+  func assignRoom(byteCount: Int, to body: UnfinishedBody, waits: Bool) throws(StoreError) -> RoomWaiter? {
     let (stream, headByteCount) = try body.target.withPut(preparer) { put in
       (put.stream, put.headByteCount(storedByteCount: byteCount))
     }
@@ -65,8 +65,8 @@ final class BodyRegistry: StorePart {
       let (reservation, _) = try supply.reserve(
         stream, of: body.hash, headByteCount: headByteCount, payloadByteCount: byteCount, pageAligned: isAligned)
       commitLock.withLock { held in
-        held.state[reservation.segment].fill.lend(reservation)
-        held.state.admissions.lend(reservation, to: body)
+        held.state[reservation.segment].fill.exempt(reservation)
+        held.state.admissions.assign(reservation, to: body)
       }
     } catch {
       roomQueue.dismiss(body, headByteCount + byteCount)
@@ -75,13 +75,13 @@ final class BodyRegistry: StorePart {
     return nil
   }
 
-  /// Takes back lent room that holds its whole payload and is about to get its head. Returns a number for the record,
+  /// Ends the writing of a payload in the room of a body, which is about to get its head. Returns a number for the record,
   /// which is as new as its commit, and whether the segment must be synced before a frame names it. The commit settles
   /// the pending count.
-  func takeBack(_ room: Reservation) throws(StoreError) -> (sequence: UInt64, isPassed: Bool) {
+  func finishPayload(in room: Reservation) throws(StoreError) -> (sequence: UInt64, isPassed: Bool) {
     try commitLock.withLock { held throws(StoreError) in
       try gate.requireWritable()
-      return (held.state.writable.takeRecordNumber(), held.state[room.segment].fill.takeBack(room))
+      return (held.state.writable.takeRecordNumber(), held.state[room.segment].fill.endExemption(room))
     }
   }
 

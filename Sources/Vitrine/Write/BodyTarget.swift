@@ -45,7 +45,7 @@ struct BodyTarget: Sendable {
 }
 
 extension PreparedPut {
-  /// Adds the bytes, which already lie in lent room.
+  /// Adds the bytes, which already lie in room assigned to the body.
   mutating func carry(_ value: UnsafeRawBufferPointer, _ digest: Digest, pieces: [UInt64] = []) {
     payload.value = value
     payload.stored = value

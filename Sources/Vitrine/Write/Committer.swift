@@ -53,7 +53,7 @@ final class Committer: StorePart {
           abandon(operations)
           return nil
         case .needsCheckpoint:
-          try checkpointer.makeLogRoom()
+          try checkpointer.freeLogFiles()
         case .needsRoomForIndex:
           try checkpointRoom.growCheckpoints(moreKeys: moreKeys)
         case .needsEviction(let new):
@@ -137,7 +137,7 @@ final class Committer: StorePart {
       // Without a change, the commit is done when all earlier frames are.
       var sequence = held.state.log.nextSequence - 1
       if !changes.isEmpty {
-        guard try commits.makeRoom(bound, held) else { return .needsCheckpoint }
+        guard try commits.rotateIfFull(bound, held) else { return .needsCheckpoint }
         try commits.requireAccepted(changes, held)
         Frame.begin(held.state.frame)
         encode(changes, of: operations, held)

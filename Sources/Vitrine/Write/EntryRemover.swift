@@ -81,6 +81,8 @@ final class EntryRemover: StorePart {
   func tryToRemove(
     _ names: some Collection<RecordName>, closing: Bool = false
   ) throws(StoreError) -> (count: Int, byteCount: Int)? {
+    // Before the lock, because in a forked child it may never be released.
+    try gate.requireWritable(closing: closing)
     let heads = readAhead.readAhead(names.lazy.map { ($0.hash, $0.location) })
     return try commits.locked(with: heads) { held throws(StoreError) in
       try gate.requireWritable(closing: closing)
@@ -111,7 +113,7 @@ final class EntryRemover: StorePart {
         return try commits.record([.remove(hash, displaced)], held) ? true : nil
       }
       if let done { return done }
-      try checkpointer.makeLogRoom()
+      try checkpointer.freeLogFiles()
     }
   }
 

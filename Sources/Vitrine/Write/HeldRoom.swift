@@ -3,7 +3,7 @@
 /// A body counts with the bytes admitted for it. A segment that is closed to others counts whole, once, as long as a
 /// body has room in it. The sums are kept up to date, so reading them costs a look at the few open segments.
 struct HeldRoom {
-  private struct Lender {
+  private struct Holding {
     let segment: Segment
     var byteCount = 0
     var bodyCount = 0
@@ -14,8 +14,8 @@ struct HeldRoom {
   /// Bytes of bodies without room in a segment.
   private var looseByteCount = 0
   /// The segments in which bodies have room, by slot.
-  private var lenders: [Int: Lender] = [:]
-  /// Slots of the lenders that were open when they were last looked at.
+  private var holdings: [Int: Holding] = [:]
+  /// Slots of these segments that were open when they were last looked at.
   private var open: [Int] = []
   private var closedByteCount = 0
 
@@ -23,31 +23,31 @@ struct HeldRoom {
   mutating func add(_ byteCount: Int) { looseByteCount += byteCount }
 
   /// Notes that the bytes admitted for a body lie in a segment from now on.
-  mutating func lend(_ segment: Segment, _ byteCount: Int) {
+  mutating func add(_ segment: Segment, _ byteCount: Int) {
     looseByteCount -= byteCount
-    if lenders[segment.slot] == nil {
-      lenders[segment.slot] = Lender(segment: segment)
+    if holdings[segment.slot] == nil {
+      holdings[segment.slot] = Holding(segment: segment)
       open.append(segment.slot)
     }
-    lenders[segment.slot]?.byteCount += byteCount
-    lenders[segment.slot]?.bodyCount += 1
+    holdings[segment.slot]?.byteCount += byteCount
+    holdings[segment.slot]?.bodyCount += 1
   }
 
   /// Ends a body with room in a segment.
   mutating func end(_ segment: Segment, _ byteCount: Int) {
-    guard var lender = lenders[segment.slot] else { return }
-    lender.byteCount -= byteCount
-    lender.bodyCount -= 1
-    lenders[segment.slot] = lender.bodyCount > 0 ? lender : nil
-    if lender.bodyCount > 0 { return }
+    guard var holding = holdings[segment.slot] else { return }
+    holding.byteCount -= byteCount
+    holding.bodyCount -= 1
+    holdings[segment.slot] = holding.bodyCount > 0 ? holding : nil
+    if holding.bodyCount > 0 { return }
     open.removeAll { $0 == segment.slot }
-    closedByteCount -= lender.closedByteCount ?? 0
+    closedByteCount -= holding.closedByteCount ?? 0
   }
 
   /// Notes that a segment was cut to its written part.
   mutating func noteLength(of segment: Segment, _ byteCount: Int) {
-    guard let counted = lenders[segment.slot]?.closedByteCount else { return }
-    lenders[segment.slot]?.closedByteCount = byteCount
+    guard let counted = holdings[segment.slot]?.closedByteCount else { return }
+    holdings[segment.slot]?.closedByteCount = byteCount
     closedByteCount += byteCount - counted
   }
 
@@ -55,13 +55,13 @@ struct HeldRoom {
   mutating func byteCounts(_ segments: borrowing SegmentAccounts) -> (all: Int, outsideOpen: Int) {
     var byteCount = 0
     open.removeAll { slot in
-      guard let lender = lenders[slot] else { return true }
-      if segments[lender.segment].state == .open {
-        byteCount += lender.byteCount
+      guard let holding = holdings[slot] else { return true }
+      if segments[holding.segment].state == .open {
+        byteCount += holding.byteCount
         return false
       }
-      lenders[slot]?.closedByteCount = segments[lender.segment].byteCount
-      closedByteCount += segments[lender.segment].byteCount
+      holdings[slot]?.closedByteCount = segments[holding.segment].byteCount
+      closedByteCount += segments[holding.segment].byteCount
       return true
     }
     let outside = looseByteCount + closedByteCount

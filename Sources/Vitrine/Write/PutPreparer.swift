@@ -1,10 +1,11 @@
-/// Checks the arguments of a put, digests its bytes, and compresses them if that saves space. Takes no lock.
+/// Checks the arguments of a put, digests its bytes, and compresses them if that saves space. Takes no lock but,
+/// for moments, those of a table's shards.
 final class PutPreparer: StorePart {
   let context: StoreContext
 
   init(_ context: StoreContext) { self.context = context }
 
-  /// Checks the arguments and does all the work of a put that needs no lock.
+  /// Checks the arguments and does all the work of a put that needs no lock of the store.
   func prepare(
     _ value: UnsafeRawBufferPointer, url: UnsafeRawBufferPointer, style: Style, styleBytes: UnsafeRawBufferPointer,
     metadata: UnsafeRawBufferPointer, options: PutOptions, compresses: Bool = true

@@ -42,6 +42,8 @@ final class Putter: StorePart {
   func put(
     _ value: UnsafeRawBufferPointer, url: UnsafeRawBufferPointer, style: Style, options: PutOptions
   ) throws(StoreError) {
+    // Before any lock, because in a forked child it may never be released.
+    try gate.requireWritable()
     let styleBytes = style.bytes.span.bytes
     let metadata = options.metadata.span.bytes
     try styleBytes.withUnsafeBytes { styleBytes throws(StoreError) in
@@ -55,9 +57,8 @@ final class Putter: StorePart {
   }
 
   /// Puts a prepared value. `body` is the unfinished body through which the bytes came; nil if the caller gave them at
-  /// once.
+  /// once. The reservation of room, or the end of the body's payload, asks whether the store may be written.
   func put(_ put: PreparedPut, durability: Durability?, body: UnfinishedBody? = nil) throws(StoreError) {
-    try gate.requireWritable()
     let durability = durability ?? identity.durability
     func commit() throws(StoreError) -> Committed {
       // Between the look and the commit, another thread may store the same bytes or remove the shared ones.
@@ -81,6 +82,7 @@ final class Putter: StorePart {
     // No segment is smaller. A record that is larger only because of its head may be ignored here.
     if byteCount < CacheFormat.smallestSegment { return 0 }
     let extent = Segment.largestExtent(put.headByteCount(isReference: false), byteCount, put.isPageAligned)
+    if extent <= supply.lastSegmentByteCount { return 0 }
     let (segment, limit) = commitLock.withLock { held in
       (held.state.segmentByteCount, held.state.largestValue(overhead: extent - byteCount))
     }
@@ -90,7 +92,7 @@ final class Putter: StorePart {
   }
 
   /// Reserves room and fills it. If the put must be durable and its frame does not carry it, syncs its segment. The
-  /// room that was lent to `body` holds the payload already.
+  /// room that was assigned to `body` holds the payload already.
   ///
   /// With `commitsNext`, the put is committed next and alone: then the commit notes that the room is filled, which
   /// spares the put an acquisition of the commit lock. A batch must not leave that to its commit: its earlier records
@@ -124,7 +126,7 @@ final class Putter: StorePart {
     var isPassed = false
     if let room {
       reservation = room
-      (sequence, isPassed) = try bodies.takeBack(room)
+      (sequence, isPassed) = try bodies.finishPayload(in: room)
     } else {
       (reservation, sequence) = try supply.reserve(
         // The bound of a batch counts one stream for each kind of records.

@@ -118,7 +118,7 @@ final class Remover: StorePart {
       let step = min(Remover.mostStylesTogether, commits.largestRemoval)
       let names = rest.prefix(step).compactMap { name($0, $1, ofURL: url) }
       guard let gone = try entryRemover.tryToRemove(names) else {
-        try checkpointer.makeLogRoom()
+        try checkpointer.freeLogFiles()
         continue
       }
       removed += gone.count
@@ -185,7 +185,7 @@ final class Remover: StorePart {
         return true
       }
       if isDone { break }
-      try checkpointer.makeLogRoom()
+      try checkpointer.freeLogFiles()
     }
     if (durability ?? identity.durability) == .synced { try syncer.acknowledgeSynced(sequence) }
     if emptiesSegment { signal.wake() }

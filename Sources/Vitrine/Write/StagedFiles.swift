@@ -136,7 +136,7 @@ final class StagedFiles: StorePart {
     for body in commitLock.withLock({ held in held.state.unfinished.all }) { drop(of: body) }
   }
 
-  /// Turns the file into a segment, with room around the payload of `put`, lent to the body. Bytes, length and name are
+  /// Turns the file into a segment, with room around the payload of `put`, assigned to the body. Bytes, length and name are
   /// durable before the first frame that names the file (rule 8).
   func name(_ staged: StagedFile, _ put: PreparedPut, mapping: Mapping, for body: UnfinishedBody) throws(StoreError) {
     try upkeepLock.withLock { upkeep throws(StoreError) in try name(staged, put, mapping: mapping, for: body, upkeep) }
@@ -197,8 +197,8 @@ final class StagedFiles: StorePart {
         in: segment, headByteCount: headByteCount, payloadByteCount: put.payload.stored.count,
         pageAligned: put.isPageAligned)
       {
-        held.state[segment].fill.lend(room)
-        held.state.admissions.lend(room, to: body)
+        held.state[segment].fill.exempt(room)
+        held.state.admissions.assign(room, to: body)
       }
       let isSealed = try commits.record([.segmentSealed(slot: slot, byteCount: held.state[segment].byteCount)], held)
       if !isSealed { held.state[segment].seal() }

@@ -81,7 +81,7 @@ struct FileContent: Sendable {
   /// Allocates the missing blocks of the pages that `range` touches.
   mutating func allocate(_ range: Range<Int>) {
     let touched = FileContent.pageRange(range)
-    makeRoom(touched.upperBound)
+    grow(toHold: touched.upperBound)
     for number in touched where pages[number] == nil {
       pages[number] = Page.zero
       allocatedPageCount += 1
@@ -120,13 +120,13 @@ struct FileContent: Sendable {
     return state
   }
 
-  private mutating func makeRoom(_ count: Int) {
+  private mutating func grow(toHold count: Int) {
     if pages.count < count { pages.append(contentsOf: repeatElement(nil, count: count - pages.count)) }
   }
 
   /// Returns the page, copied first if other contents refer to it.
   private mutating func ownPage(_ number: Int) -> Page {
-    makeRoom(number + 1)
+    grow(toHold: number + 1)
     if isKnownUniquelyReferenced(&pages[number]), let page = pages[number] { return page }
     let page: Page
     if let shared = pages[number] {

@@ -48,6 +48,29 @@ import Testing
     try store.close()
   }
 
+  /// The file of the sparsest segment may be missing, or its records may find no room.
+  @Test func aSegmentThatCannotBeEmptiedIsNotTriedAgain() throws {
+    let store = try open()
+    try put(store, "k", 0..<300)
+    for number in 0..<100 where number % 8 != 0 { try store.remove("k\(number)") }
+    let victims = store.probe.victims(8)
+    #expect(victims.count == 8 && Set(victims.map(\.id)).count == 8)
+    #expect(victims.allSatisfy { store.probe.account($0).holdsDeadRecords })
+    try store.close()
+  }
+
+  @Test func aSmallerBudgetSealsTheSegmentsOfKeysThatReturned() throws {
+    let store = try world.open("store", StoreOptions(byteBudget: 16 << 20, segmentByteCount: 128 << 10))
+    try put(store, "k", 0..<2500)
+    try put(store, "k", 0..<100)
+    func areOpen() -> Bool { store.probe.openSegments.contains { store.probe.account($0).stream.isReturned } }
+    #expect(areOpen())
+    try store.setBudgets(byteBudget: 2 << 20)
+    #expect(!areOpen())
+    try expectIntact(store)
+    try store.close()
+  }
+
   /// An entry that was used since the last sweep stays. A scan alone does not begin the next sweep. If newer entries are
   /// used too, the next sweep comes, and evicts entries that were not used again.
   @Test func sieveKeepsTheEntriesThatAreUsedInEachSweep() throws {

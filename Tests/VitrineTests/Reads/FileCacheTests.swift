@@ -47,7 +47,7 @@ import Testing
     let file = try kept.open()
     let others = try (0..<50).map { try make("\($0)") }
     #expect(try kept.open() === file)
-    kept.keep(false)
+    kept.setKept(false)
     for other in others { _ = try other.open() }
     #expect(try kept.open() !== file)
   }

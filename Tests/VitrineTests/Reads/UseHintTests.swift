@@ -69,6 +69,39 @@ import Testing
     try again.close()
   }
 
+  @Test func usesOfReadersAreSavedWithinAMinute() throws {
+    let store = try open()
+    try put(store, "k", 0..<20)
+    try store.checkpoint()
+    let reader = try openReader()
+    #expect(reader["k3"] != nil)
+    try reader.close()
+    world.background.run()
+    world.clock.advance(60_000)
+    world.background.run()
+    store.abandon()
+    let again = try world.open("store", StoreOptions())
+    try again.trim(toEntries: 1)
+    #expect(again.contains("k3"))
+    try again.close()
+  }
+
+  /// The writer takes in the uses at its opening, long after its last round of upkeep.
+  @Test func usesOfReadersDoNotSeemOlderThanTheyAre() throws {
+    let store = try open()
+    try put(store, "k", 0..<20)
+    try store.close()
+    world.clock.advance(3_600_000)
+    let moment = world.clock.wallMilliseconds() - 1000
+    let reader = try openReader()
+    #expect(reader["k3"] != nil)
+    try reader.close()
+    let again = try world.open("store", StoreOptions())
+    #expect(try again.removeUnused(since: moment) == 19)
+    #expect(again.contains("k3"))
+    try again.close()
+  }
+
   @Test func aReaderKeepsTheUsesOfAnotherReader() throws {
     let store = try open()
     try put(store, "k", 0..<20)

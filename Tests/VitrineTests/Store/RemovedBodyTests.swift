@@ -74,7 +74,7 @@ import Testing
     #expect(store.probe.unfinishedBodies.isEmpty, sourceLocation: location)
     for case let segment? in store.probe.segments {
       let fill = store.probe.account(segment).fill
-      #expect(fill.pendingCount == 0 && fill.lentCount == 0, sourceLocation: location)
+      #expect(fill.pendingCount == 0 && fill.exemptCount == 0, sourceLocation: location)
     }
   }
 

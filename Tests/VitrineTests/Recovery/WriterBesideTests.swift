@@ -4,7 +4,7 @@ import Testing
 @testable import Vitrine
 
 /// A reader that opens a store beside a writer at the worst moments.
-@Suite struct SnapshotLoadingTests {
+@Suite struct WriterBesideTests {
   let folder: TemporaryFolder
   let watch = WatchedFileSystem()
   let writer: CacheStore

@@ -3,7 +3,7 @@ import Testing
 @testable import Vitrine
 
 /// Many changes made as one step have the same effect as one by one.
-@Suite struct AdvancingTests {
+@Suite struct CatalogAdvanceTests {
   /// A writer's index, changed step by step, and the changes made since they were last taken.
   private final class Writer {
     struct Entry {
@@ -149,7 +149,7 @@ import Testing
       let (mine, its) = (CatalogState(reader.writer), CatalogState(writer.index.writer))
       try #require(
         mine == its && mine.faults == 0,
-        "\(mine.differences(from: its)); \(RandomRuns.repeating(seed, "AdvancingTests"))")
+        "\(mine.differences(from: its)); \(RandomRuns.repeating(seed, "CatalogAdvanceTests"))")
     }
     #expect(reader.counts.keys == writer.entries.count && reader.counts.blobs == writer.payloads.count)
   }
