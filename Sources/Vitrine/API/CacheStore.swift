@@ -68,9 +68,9 @@ public final class CacheStore: Sendable {
 
   /// Makes all changes durable, writes a checkpoint and closes the store.
   ///
-  /// Closing twice is harmless. Without closing, only the next opening takes longer. Running gets finish. While more
-  /// than 1 MiB of a crash's leftovers is unchecked, the log may replace the checkpoint, so that closing does not wait
-  /// for that check.
+  /// Closing twice is harmless. Without closing, only the next opening takes longer. Running gets finish. If more than
+  /// 1 MiB of records from before a crash are still unchecked, closing does not wait for their check. It may then leave
+  /// out the checkpoint, and the next opening replays the log.
   ///
   /// If no error is thrown, every acknowledged change is durable. Throws `writeFailed` after a failed write or sync,
   /// also an earlier one in the background, and `storeRemoved` if the folder was removed or replaced. The store is
@@ -82,7 +82,8 @@ public final class CacheStore: Sendable {
 
   // MARK: Reading
 
-  /// Calls `body` with the bytes of an entry, without a copy unless they are stored compressed.
+  /// Calls `body` with the bytes of an entry. Bytes that are stored compressed are decompressed first, and with
+  /// ``ReadMode/copied`` all bytes are copied out of the file first. Otherwise there is no copy.
   ///
   /// Returns nil on a miss; ``lookup(_:style:source:)`` says why. Throws only the errors of `body`. The span is valid
   /// in `body`, which may make any call on this store. Takes a few hundred nanoseconds and no lock but a shard's. The
@@ -151,8 +152,8 @@ public final class CacheStore: Sendable {
     get(key, source: source) { span in span.withUnsafeBytes { Array($0) } }
   }
 
-  /// Looks up many keys, overlapping the memory latency: several times as fast for each key as
-  /// `get(_:style:source:_:)` on large stores. Calls `body` once for each key, in order, with nil on a miss.
+  /// Looks up many keys, and overlaps their memory accesses: on large stores, several times as fast for each key as
+  /// `get(_:style:source:_:)`. Calls `body` once for each key, in order, with nil on a miss.
   /// `sources[i]` is the source that the entry of `keys[i]` must be made from; if it is nil or `sources` is shorter,
   /// any source matches.
   public func getMany<E: Error>(
@@ -161,7 +162,7 @@ public final class CacheStore: Sendable {
     try core.reads.reader.borrowMany(keys, sources, body)
   }
 
-  /// Returns the entry of a key without its bytes, or the reason for a miss. Does not count as use. The first lookup
+  /// Returns the entry of a key without its bytes, or the reason for a miss. Does not count as a use. The first lookup
   /// since opening reads and checks the whole value.
   public func lookup(_ url: String, style: Style = .original, source: Source? = nil) -> LookupResult {
     url.utf8Span.span.bytes.withUnsafeBytes { url in read { $0.reads.reader.lookup(url, style, source: source) } }

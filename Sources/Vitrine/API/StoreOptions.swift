@@ -39,10 +39,10 @@ public struct StoreOptions: Sendable {
   public var verification = Verification.firstRead
   /// How gets read bytes. Default: `mapped`.
   public var reads = ReadMode.mapped
-  /// Whether to open a snapshot of the store as another opening, in any process, has written it so far. Writes only
-  /// its uses (``notesUses``). ``CacheStore/refresh()`` moves the snapshot forward. Opening reads the newest checkpoint
-  /// and the log behind it, at most about a thirtieth of the budget, and no payload. Later gets never wait for the log.
-  /// Default: false.
+  /// Whether to open a snapshot of the store as another opening, in any process, has written it so far. A read-only
+  /// opening writes only the uses of entries (``notesUses``). ``CacheStore/refresh()`` moves the snapshot forward.
+  /// Opening reads the newest checkpoint and the log behind it, at most about a thirtieth of the budget, and no payload.
+  /// Later gets never wait for the log. Default: false.
   public var isReadOnly = false
   /// Whether gets of a read-only opening count as uses for eviction, as those of the writer do. Default: true.
   ///
@@ -115,7 +115,7 @@ public enum Verification: Sendable {
   case firstRead
   /// At every read.
   case always
-  /// Only if no checkpoint vouches for the payload.
+  /// Only if no checkpoint records that the payload is durable.
   case never
 }
 

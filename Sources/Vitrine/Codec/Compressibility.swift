@@ -1,6 +1,6 @@
 /// A cheap test for bytes that zstd would not shrink.
 enum Compressibility {
-  /// Below this nothing is saved: records come in units of 64 bytes.
+  /// The fewest bytes that are worth compressing. Records take units of 64 bytes, so compressing fewer saves nothing.
   static let smallest = 192
 
   private static let sampleByteCount = 128

@@ -21,7 +21,7 @@ public struct Digest: Sendable, Hashable {
     self.init(high: hash.high, low: hash.low)
   }
 
-  /// 32 hexadecimal digits, as ``description`` prints them; nil for anything else.
+  /// Parses 32 hexadecimal digits, as ``description`` prints them. Returns nil for any other text.
   public init?(_ text: some StringProtocol) {
     guard text.utf8.count == 32, text.utf8.allSatisfy({ $0 != UInt8(ascii: "+") && $0 != UInt8(ascii: "-") }),
       let high = UInt64(text.prefix(16), radix: 16), let low = UInt64(text.dropFirst(16), radix: 16)

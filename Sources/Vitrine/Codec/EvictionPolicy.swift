@@ -1,4 +1,4 @@
-/// Which entries a full store evicts first.
+/// The choice of the entries that a full store evicts first.
 public enum EvictionPolicy: UInt8, Sendable, CaseIterable {
   /// The entry whose last use is oldest, exactly. A put, a change of metadata and a get are uses.
   case lru = 1
@@ -6,12 +6,12 @@ public enum EvictionPolicy: UInt8, Sendable, CaseIterable {
   /// together.
   case fifo = 2
   /// The default: entries that are not used again. New entries pass through a tenth of the store first, so a scan does
-  /// not displace entries that are used often. After S3-FIFO (Yang et al., SOSP 2023), with segments in place of entries: of the
-  /// entries that it keeps, a full store copies at most 10 % of the bytes put. Limits of entries take the entries used
-  /// longest ago.
+  /// not displace entries that are used often. After S3-FIFO (Yang et al., SOSP 2023), with segments in place of
+  /// entries. To keep used entries, a full store copies at most 10 % of the bytes put; it also copies the live rest of
+  /// mostly dead segments. An entry budget evicts the entries whose last use is oldest.
   case s3fifo = 3
   /// Entries that were not used since the last sweep over the store, the oldest first. After SIEVE (Zhang et al., NSDI
-  /// 2024), with segments in place of entries. Suits accesses without scans. Copies and limits of entries are as under
+  /// 2024), with segments in place of entries. Suits accesses without scans. Copies and entry budgets are as under
   /// `s3fifo`.
   case sieve = 4
 

@@ -1,6 +1,6 @@
 import CVitrineSystem
 
-/// Hashes URLs and digests under a store's secret, so that no client can aim at a place of the tables.
+/// Hashes URLs and digests under a store's secret, so that no client can choose URLs that collide in the tables.
 ///
 /// Invariant: `secret` has 192 bytes until deinit. Safe from any thread.
 package final class KeyHasher: @unchecked Sendable {
@@ -24,7 +24,7 @@ package final class KeyHasher: @unchecked Sendable {
     vitrine_hash_key(bytes.baseAddress, bytes.count, secret).low & ~0xFFFF
   }
 
-  /// 64 bits, of which the index keeps a part.
+  /// All 64 bits of the URL's hash. The index keeps a part of them.
   package func wholeURL(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
     vitrine_hash_key(bytes.baseAddress, bytes.count, secret).low
   }

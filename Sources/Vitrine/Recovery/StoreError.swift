@@ -4,15 +4,15 @@ public enum StoreError: Error, Sendable, Equatable {
   case noSpace
   /// The value can never fit: more than 1 GiB, or more than the budget can hold.
   case tooLarge(byteCount: Int, limit: Int)
-  /// An argument outside its limits.
+  /// An argument is outside its limits.
   case invalidArgument(String)
-  /// The disk refused a write or a sync. The store gives no more durable acknowledgements; reads go on. Reopen it.
+  /// The disk refused a write or a sync. The store refuses all further changes; reads go on. Reopen the store.
   case writeFailed(SystemError)
   /// Another opening has the store for writing; the process id is 0 when it could not be read.
   case locked(processID: Int32)
   /// The folder holds other files, or none that the library recognizes.
   case notAStore(path: String, reason: String)
-  /// Written by a later version of this library.
+  /// A later version of this library wrote the store.
   case unsupportedFormat(found: UInt32, supported: UInt32)
   /// There is no store at this path, and the caller did not ask for a new one.
   case noSuchStore(path: String)
