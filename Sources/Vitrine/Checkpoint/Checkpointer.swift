@@ -56,7 +56,7 @@ final class Checkpointer: StorePart {
   }
 
   /// Writes a checkpoint. Throws `noSpace` during failed-sync recovery: the checkpoint would name records that are not
-  /// on the disk, and behind its position no frame repeats them. So if the log is full then, it gets no room.
+  /// on the disk, and no frame after its position repeats them. So a log that is full during the recovery stays full.
   func writeCheckpoint(
     isClean: Bool = false, growsLog: Bool = true, _ upkeep: borrowing UpkeepLock.Held
   ) throws(StoreError) {
@@ -97,8 +97,8 @@ final class Checkpointer: StorePart {
     }
   }
 
-  /// Erases the header of the older checkpoint durably, if it does not lead to the newest one: because no frame tells the
-  /// changes of the newest one, or because the older one could not be read.
+  /// Erases the header of the older checkpoint durably. For cases in which the older checkpoint and the log do not lead to
+  /// the state of the newest one: no frame records the changes of the newest one, or the older one could not be read.
   func eraseOlderCheckpoint(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
     do throws(SystemError) { try upkeep.state.checkpoints.eraseOlder() } catch { throw gate.fail(error) }
   }
@@ -119,7 +119,7 @@ final class Checkpointer: StorePart {
     var header: CheckpointHeader
     /// Frames below this sequence number must be durable first.
     var covered: UInt64
-    /// Number of hits counted before the image was written. It holds their stamps.
+    /// Number of hits counted before the image was written. The image holds their stamps.
     let hits: Int
     /// Segments written since their last sync, with the offset up to which each is filled. The image vouches for these
     /// bytes, so the segments are synced before it is published.
@@ -139,8 +139,8 @@ final class Checkpointer: StorePart {
       throw .noSpace
     }
     lostRecords.dropHeadless(held)
-    // An opening uses the newest log file again if it holds no frame. If it could not read this checkpoint, it would
-    // overwrite the position that the checkpoint names. So the file gets a frame, without changes.
+    // An opening reuses the newest log file if the file holds no frame. If that opening cannot read this checkpoint, the
+    // reuse would overwrite the position that the checkpoint names. So the file gets a frame without changes.
     if held.state.log.position.offset == WALFileHeader.frameStart {
       Frame.begin(held.state.frame)
       _ = try commits.append(0, held)

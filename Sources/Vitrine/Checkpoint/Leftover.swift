@@ -1,7 +1,8 @@
 // Leftovers of a crash are records for which no checkpoint vouches. Each is checked on its first read. In the
 // background all of them are checked, so that checkpoints can vouch for them (rules 4 and 7). The check holds no lock
 // of the store while it reads a record, so no call waits for that read. A segment may be compacted, evicted or retired
-// meanwhile, so entries are dropped and marks raised only in the segment that was read.
+// meanwhile, and another segment may take its slot. So entries are dropped, and the mark below which a checkpoint
+// vouches is raised, only in the segment that was read.
 
 /// The unvouched records of an earlier opening in one segment.
 struct Leftover {

@@ -1,4 +1,4 @@
-/// Checks the records of a crashed opening for which no checkpoint vouches.
+/// Checks the leftovers of a crash: records of earlier openings for which no checkpoint vouches.
 final class LeftoverChecker: StorePart {
   let context: StoreContext
   private let gate: WriteGate

@@ -6,8 +6,8 @@
 /// they are.
 ///
 /// A free file may be found with its old or with its new length. An opening cuts a free file to the blocks that a crash
-/// has left it, so a growth needs no sync. Before a cut nothing needs a sync either: an opening that cannot read the
-/// newest checkpoint finds that the log of the older one does not reach it.
+/// has left it, so a growth needs no sync. A cut needs no sync either: it takes only frames before the newest checkpoint.
+/// An opening that cannot read that checkpoint notices that frames after the older one are missing.
 final class LogSizer: StorePart {
   let context: StoreContext
   private let gate: WriteGate
@@ -17,7 +17,7 @@ final class LogSizer: StorePart {
     self.gate = gate
   }
 
-  /// The nanoseconds in which a log that is written fast fills a file.
+  /// Nanoseconds. A log that fills a file in less time is written fast.
   private static let fastTurn: UInt64 = 1_000_000_000
 
   /// Enlarges free files if the last turn of the log asks for it. If a frame was too long for the log, also continues

@@ -26,9 +26,10 @@ final class LostRecords: StorePart {
     return records
   }
 
-  /// Finds records of replayed frames whose heads are lost, because behind a checkpoint's position no frame says how
-  /// many bytes they took. Runs once for each opening, since the checkpoint makes all other heads durable. Reads only
-  /// heads, at most as many as the log has frames. Other threads that need the result wait for the reading thread.
+  /// Finds records that replayed frames name and whose heads are lost. Must run before the first checkpoint of an
+  /// opening: after that, no frame tells how many bytes such a record takes. Once for each opening is enough, since the
+  /// checkpoint makes all other heads durable. Reads only heads, at most as many as the log has frames. Other threads
+  /// that need the result wait for the reading thread.
   func findHeadless() throws(StoreError) {
     try headsLock.withLock { turn throws(StoreError) in
       let told = commitLock.withLock { held -> [Leftover]? in
@@ -92,7 +93,7 @@ final class LostRecords: StorePart {
   }
 
   /// The entries that use these payloads without carrying them. Makes one pass over the index, and reads the heads of
-  /// all entries without an own payload, which are pinned meanwhile.
+  /// all entries without a payload of their own. Each segment is pinned while a head in it is read.
   func sharers(of lostPayloads: [(ContentHash, Location)]) throws(StoreError) -> [LostEntry] {
     if lostPayloads.isEmpty { return [] }
     let lost = Dictionary(grouping: lostPayloads.map { ($0.0.bits, $0.1) }, by: { $0.0 })

@@ -24,9 +24,10 @@ package final class LogFile: @unchecked Sendable {
   }
 
   private static let largestStore = 2048
-  /// Fewer bytes between two syncs are a trickle. A small file has small folios.
+  /// The bytes of frames since the last sync from which further frames count as a burst (``write(_:at:awaitsSync:)``).
+  /// Fewer in a small file, because it has small folios.
   private var leastFilled: Int { min(64 << 10, byteCount / 32) }
-  /// Small, since a sync writes all populated pages.
+  /// Bytes of pages that are populated ahead. Few, since a sync writes all populated pages.
   private static let ahead = 16 << 10
 
   /// A store into a mapping dirties the whole folio under it, up to 1 MiB, and the next sync writes all of that;

@@ -27,8 +27,9 @@ struct Adoption {
     }
   }
 
-  /// Makes room for the checkpoint of a rebuilt index, before the log says that each opening rebuilds until then. A
-  /// missing file is made after that: with a blank one, the other checkpoint would count as the newest.
+  /// Makes room for the checkpoint of a rebuilt index. This comes before the log says that each opening rebuilds until
+  /// that checkpoint exists. A missing checkpoint file is made later: beside a blank file, the other checkpoint would
+  /// count as the newest.
   func makeCheckpointRoom(_ checkpoints: inout CheckpointSet) throws(StoreError) {
     let needed = loaded.index.writer.checkpointByteCount(moreSegments: 0)
     _ = try Adoption.mend(&checkpoints, in: folders.checkpoints, needed: needed, makesMissing: false)
@@ -36,7 +37,7 @@ struct Adoption {
 
   /// Recreates a missing checkpoint file with the room of the other one, and enlarges a file with too little room. If a
   /// store was copied without the zeros of its files and the disk is full, a file that is long enough is accepted.
-  /// Returns the bytes that the files take more.
+  /// Returns the number of bytes by which the files have grown.
   static func mend(
     _ checkpoints: inout CheckpointSet, in folder: any Directory, needed: Int, makesMissing: Bool = true
   ) throws(StoreError) -> Int {
@@ -90,8 +91,9 @@ struct Adoption {
         let replayed = (isWhole ? found?.header : nil).flatMap { header in
           isNeeded(header) && !(isEmptyTail && header.use == loaded.log.end.use) ? header : nil
         }
-        // A crash while the file grew may have left it without blocks. It is cut to the length that its blocks allow: its
-        // growth may have had the room of a segment that is there again, as an orphan.
+        // A crash while the file grew may have left its end without blocks, so the file is cut to the length that its
+        // blocks allow. Blocks for the rest might exceed the budget: the growth may have taken the room of an unlinked
+        // segment, and the crash may have brought that segment back as an orphan.
         let allocated = try file.status().allocatedByteCount
         if folders.wal.promisesAllocation, allocated < byteCount {
           let cut = max(leastByteCount(replayed, byteCount), allocated / 4096 * 4096)
@@ -151,7 +153,7 @@ struct Adoption {
     loaded.log.chain.contains(header.use) || framesBehindDamage.contains(header.use)
   }
 
-  /// The uses of files behind damage. If all files are taken, an interrupted recovery has the newest of them.
+  /// The uses of files behind damage. If no file is free, an interrupted recovery wrote the newest of them.
   private var framesBehindDamage: [UInt64] {
     if loaded.distrusted == nil { return [] }
     return loaded.log.scan.files.compactMap(\.header).filter { $0.use > loaded.log.end.use && !$0.followsDamage }.map(

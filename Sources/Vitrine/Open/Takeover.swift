@@ -47,11 +47,11 @@ final class Takeover: StorePart {
       // The checkpoint does not vouch for unchecked records.
       try checkpointer.checkpoint()
       loaded.log.scan.eraseInvalidHeaders(store: identity.store)
-      // A header that cannot be read would make the next opening mistrust this checkpoint.
+      // If the older checkpoint has an unreadable header, the next opening would mistrust this checkpoint.
       if loaded.report.kind == .rebuilt { try eraseOlderCheckpoint() }
     }
     commitLock.withLock { held in if held.state.leftovers.unchecked.isEmpty { held.state.index.forgetReplayed() } }
-    // Uses since the last checkpoint happened before now.
+    // This reading of the clock dates the replayed uses: they happened before now.
     lifetimes.noteUseTime()
     if isMarked {
       do throws(SystemError) {

@@ -1,12 +1,12 @@
 /// The catalog as a checkpoint holds it: written whole under the commit lock, read back at opening.
 extension CatalogWriter {
-  /// The checkpoint files have room for this many segments more than exist when keys are added and before a segment
-  /// is made. So a checkpoint itself never needs more room: it is the operation that frees space when log and
+  /// Before keys are added and before a segment is made, the checkpoint files get room for this many more segments than
+  /// exist. So writing a checkpoint never needs more room. It must not, because a checkpoint frees space when log and
   /// budget are full.
   package static let spareSegments = 8
 
-  /// Returns the length of a checkpoint file for the catalog, `more` keys, each of which may be the fourth that
-  /// uses some blob, and `moreSegments` segments.
+  /// Returns the length of a checkpoint file for the catalog, `more` keys and `moreSegments` segments. Each of these keys
+  /// may be the fourth that uses a blob; from four keys on, the count of a blob takes an entry of its own.
   package func checkpointByteCount(moreKeys more: Int = 0, moreSegments: Int = CatalogWriter.spareSegments) -> Int {
     CheckpointHeader.fileByteCount(
       keys: keyCount + more, blobs: blobCount + more, segments: segments.all.count + moreSegments,

@@ -6,8 +6,8 @@
 /// number of an older one is unknown, so a removal there counts for a record at the same offset of any older segment,
 /// unless the log has put that record itself.
 ///
-/// Behind a file that is missing or was cut, and after a rebuild, slots may have other segments. There the log begins
-/// anew, except that removals from segments of known numbers go on to count.
+/// After a file that is missing or was cut, and after a rebuild, slots may have other segments. From there on, earlier
+/// frames are forgotten, except that removals from segments of known numbers still count.
 ///
 /// A removal of all entries counts only in front of a cut. It removes the records of earlier openings, and those of its
 /// own opening that the log has put before it. Other records of its own opening may have been put later, by a checkpoint

@@ -4,7 +4,7 @@ struct WriterBeside {
   /// examines its blocks. The copy is faster than any writer, which writes the other file first and syncs it.
   let copiesFirst: Bool
 
-  /// A longer checkpoint is not held in memory beside the index made from it: 40 million entries.
+  /// The largest checkpoint that is copied, about 40 million entries. The copy takes memory beside the index.
   private static let mostCopied = 1 << 30
 
   func readIndex(from file: any File, _ header: CheckpointHeader) -> CatalogWriter? {
