@@ -14,7 +14,7 @@ final class RecordCopier {
     digest: (@Sendable (UnsafeRawBufferPointer) -> Digest)?
   ) -> Bool {
     header = nil
-    // The log may restore the record before the next read.
+    // A record that fails may be restored from the log before the next read, so the window must not keep its bytes.
     defer { if header == nil { window.forget() } }
     func read(_ count: Int) -> Bool {
       guard let found = try? window.bytes(of: file, at: offset, count: count, before: offset + available) else {

@@ -7,7 +7,7 @@ struct CleaningPlan {
     /// Bytes written to the segment.
     let byteCount: Int
     let isMain: Bool
-    /// It is emptied for its dead bytes, though its turn has not come.
+    /// The segment is emptied for its dead bytes, before its turn in the queue.
     let isSparse: Bool
     let isSingle: Bool
   }
@@ -22,7 +22,7 @@ struct CleaningPlan {
     let hasKey: Bool
   }
 
-  /// The segment stays, at the end of main.
+  /// The segment is not emptied, and goes to the end of main.
   let isQueuedAgain: Bool
   /// Indices of the items to copy, the most useful first, and of those to drop. Empty if the segment stays.
   let copies: [Int]

@@ -13,6 +13,6 @@ struct EvictionQueues {
     for victim in dropped { ghost.note(victim.hash) }
   }
 
-  /// Returns whether probation has dropped the key lately, and forgets it.
+  /// Returns whether probation has dropped the key recently, and forgets it.
   mutating func takeReturned(_ key: KeyHash) -> Bool { ghost.take(key) }
 }

@@ -1,6 +1,6 @@
 /// The decisions of an eviction policy. Each case of ``EvictionPolicy`` has an implementation.
 protocol PolicyRules: Sendable {
-  /// Whether a get changes an entry's stamp. Limits of entries and trims evict in the order of the stamps under every
+  /// Whether a get changes an entry's stamp. Entry budgets and trims evict in the order of the stamps under every
   /// policy.
   var countsHits: Bool { get }
   /// How a full store reclaims space by whole segments; nil if it evicts single entries in the order of their stamps.

@@ -9,8 +9,8 @@ import Synchronization
 /// Memory: a note takes 16 bytes. A shard that has grown by half drops the notes of removed entries and all but the
 /// earliest of each hash, so an entry takes at most 24 bytes.
 ///
-/// Any thread may call, unless said otherwise. A shard's lock is held for O(log notes), and for one pass over the
-/// shard's notes when it is tidied. It is taken before a lock of the key table.
+/// Any thread may call, unless said otherwise. A shard's lock is held for O(log notes), and for O(notes × log notes) when
+/// the shard is tidied. It is taken before a lock of the key table.
 package final class ExpiryIndex: @unchecked Sendable {
   package struct Note: Equatable {
     /// Milliseconds since 1970; `Int64.min` for a record that is still to be read.

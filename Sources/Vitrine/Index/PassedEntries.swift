@@ -1,5 +1,5 @@
-/// Entries or payloads that a search has passed: their hashes match. Identified by location, because a change by another
-/// thread may shift their order in the table.
+/// Entries or payloads that a search has passed: their hashes match, but they belong to other keys or digests. They are
+/// identified by location, because a change by another thread may shift their order in the table.
 struct PassedEntries {
   private static let mostInList = 8
   /// In the order in which they were passed.

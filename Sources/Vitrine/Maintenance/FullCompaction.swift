@@ -45,8 +45,8 @@ final class FullCompaction: StorePart {
     return removed
   }
 
-  /// Copies until the present segments hold no dead records, and overwrites the log's old frames. Readers that follow
-  /// the log then begin anew.
+  /// Copies live records until the present segments hold no dead records, and overwrites the log's old frames. Read-only
+  /// openings that follow the log then load a checkpoint.
   func compact(
     erasesLog: Bool = true, progress: (Int, Int) -> Bool
   ) throws(StoreError) -> CompactionReport {
@@ -115,7 +115,7 @@ final class FullCompaction: StorePart {
         try retirement.retireSpares(but: 0, upkeep)
         try retirement.retireDeadSegments(upkeep)
       }
-      // It cuts the log, like the erasing does.
+      // The release also cuts the log, so it is left out when the log must stay.
       if erasesLog { try roomRelease.release(upkeep) }
       report.bytesAfter = commitLock.withLock { held in held.state.ledger.total }
     }

@@ -3,7 +3,7 @@
 struct QuietWatch {
   private var bytesPut = 0
   private var lastPut: UInt64 = 0
-  /// The last compaction of a quiet store.
+  /// When a compaction of a quiet store last began.
   private var lastStep: UInt64 = 0
   /// Calls of `compact` that are under way.
   private var compactionCount = 0

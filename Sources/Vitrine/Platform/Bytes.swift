@@ -117,7 +117,7 @@ package final class ByteBuffer: @unchecked Sendable {
     memory.put(value, at: offset)
   }
 
-  /// Calls `fill` with space for `length` bytes at the front.
+  /// Replaces the content: calls `fill` with space for `length` bytes. `fill` returns the number of bytes that it wrote.
   package func withSpace(_ length: Int, _ fill: (UnsafeMutableRawBufferPointer) -> Int) {
     count = 0
     reserve(length)

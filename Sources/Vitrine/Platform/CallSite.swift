@@ -1,5 +1,5 @@
-/// A line of the engine's source that changes the disk. The real disk ignores it. The crash explorer counts by it,
-/// so that its report shows a loss of power before and after each such call.
+/// A line of the engine's source that changes the disk. The real disk ignores it. The crash explorer counts the operations
+/// of each line, so that its report shows a loss of power before and after each such call.
 package struct CallSite: Hashable, Sendable {
   /// For example `Vitrine/WAL.swift`.
   package let file: String
@@ -16,7 +16,8 @@ extension CallSite: CustomStringConvertible {
   package var description: String { "\(file.drop { $0 != "/" }.dropFirst()):\(line)" }
 }
 
-// The seam as callers see it. Its arguments are constants of the caller's line and cost a few instructions.
+// The calls of a file system as the engine writes them. The file and the line of the caller are default arguments:
+// constants, which cost a few instructions.
 
 extension FileSystem {
   package func openDirectory(

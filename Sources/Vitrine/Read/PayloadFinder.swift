@@ -32,8 +32,9 @@ final class PayloadFinder: StorePart {
   }
 
   /// Finds and pins the record that carries a reference's payload, by digest and by the number of the payload's first
-  /// record. `checks` is true if records must be checked through their files; a key whose payload was checked before
-  /// can do without. Throws if no record was found and a file cannot be opened now: the payload may be in that file.
+  /// record. `checks` is true if records must be checked through their files; this is not necessary for a key whose
+  /// payload was checked before. Throws if no record was found and a file cannot be opened now: the payload may be in
+  /// that file.
   func pinPayload(of reference: RecordHeader, checks: Bool) throws(SystemError) -> (Location, Pin)? {
     let content = catalog.hasher.content(reference.digest)
     var passed = PassedEntries()

@@ -66,7 +66,7 @@ final class UseHints: StorePart {
     state.withLock { state in (state.file, state.byteCount) = (file, byteCount) }
   }
 
-  /// Writes the keys used since the last call to the file, at most once a second unless `isLast`. Writes nothing if the
+  /// Writes the hashes of the keys used since the last call, at most once a second unless `isLast`. Writes nothing if the
   /// store was not closed cleanly before this opening and the process in `LOCK` does not run.
   func leave(isLast: Bool) {
     let now = environment.clock.monotonicNanoseconds()
@@ -111,8 +111,8 @@ final class UseHints: StorePart {
 
   // MARK: The writer
 
-  /// Counts the uses that readers have written. With `makesFile`, makes the file if it is missing and the budget has
-  /// room. An opening calls it without, because an opening allocates nothing for uses.
+  /// Counts the uses that readers have written. With `makesFile`, makes the file if it is missing, and allocates its
+  /// blocks if the budget has room. An opening passes false, because an opening allocates nothing for uses.
   func takeIn(makesFile: Bool = true) {
     upkeepLock.withLock { upkeep in
       guard !gate.isClosed, (try? gate.requireWritable()) != nil, let (file, byteCount) = open(makesFile: makesFile),

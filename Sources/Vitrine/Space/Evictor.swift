@@ -1,4 +1,4 @@
-/// Evicts entries in the order of the policy, each by a removal in the log, until there is room for others. Their
+/// Evicts single entries in the order of their stamps, each by a removal in the log, until there is room for others. Their
 /// records are dead then, and compaction frees the space.
 final class Evictor: StorePart {
   let context: StoreContext
@@ -159,8 +159,8 @@ final class Evictor: StorePart {
     return .evicted(entries: changes.list.count, bytes: bytes)
   }
 
-  /// Evicts entries at any place in the policy's order, if they are still where they were found. Takes the commit lock
-  /// once for each frame. Returns the number of entries evicted.
+  /// Evicts the given entries, whatever their stamps, if they are still where they were found. Takes the commit lock once
+  /// for each frame. Returns the number of entries evicted.
   @discardableResult
   func evict(_ victims: [Victim]) throws(StoreError) -> Int {
     try evict(victims, closing: false, at: placeIfFound) { () throws(StoreError) in try checkpointer.freeLogFiles() }
@@ -173,8 +173,8 @@ final class Evictor: StorePart {
     }
   }
 
-  /// Evicts entries at any place in the policy's order, unless they were used since they were found. Takes the commit
-  /// lock once for each frame. Returns the number of entries evicted.
+  /// Evicts the given entries unless they were used since they were found. Takes the commit lock once for each frame.
+  /// Returns the number of entries evicted.
   func evictUnused(_ victims: [Victim]) throws(StoreError) -> Int {
     try evict(victims, closing: false) {
       catalog.keys.location(of: $0.hash, stamp: $0.stamp)

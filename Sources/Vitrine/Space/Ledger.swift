@@ -4,7 +4,7 @@
 /// and enters the bytes taken before it releases the upkeep lock.
 struct Ledger {
   enum Part: Int, CaseIterable {
-    /// `STORE`, `LOCK`, `COUNTERS` and `CACHEDIR.TAG`.
+    /// `STORE`, `LOCK`, `COUNTERS`, `CACHEDIR.TAG` and `USES`.
     case rootFiles
     /// The folders themselves, which grow with the names in them.
     case folders

@@ -56,8 +56,8 @@ final class RoomRelease: StorePart {
 
   // MARK: Segments
 
-  /// Retires all spares but one for copies, and cuts this one to the present segment size. Small spares stay, because
-  /// the next opening would make them again.
+  /// Retires spares except one for copies, which it cuts to the present segment size. Spares of the smallest size also
+  /// stay, because the next opening would make them again.
   private func retireLongSpares(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
     let (kept, others, ordinary) = commitLock.withLock { held -> (Segment?, [Segment], Int) in
       let ordinary = held.state.segmentByteCount

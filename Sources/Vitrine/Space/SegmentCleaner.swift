@@ -46,7 +46,7 @@ final class SegmentCleaner: StorePart {
   /// The most segments that are queued again while one request for room is served. Gets may add uses as fast as the
   /// turns of segments spend them.
   private static let mostQueuedAgain = 16
-  /// The most segments of which none can be emptied that one step tries.
+  /// The most segments that one step tries to empty.
   private static let mostTries = 4
 
   /// Reclaims the space of one segment, or queues it again. Expired entries go first. Evicts at most `most` bytes, or
@@ -223,7 +223,7 @@ final class SegmentCleaner: StorePart {
   }
 
   /// Goes from record to record. A place without a record may be room of a body that was abandoned. Returns nil if this
-  /// does not find all that live.
+  /// does not find all live records.
   private func walk(_ segment: Segment) -> [Item]? {
     let end = commitLock.withLock { held in held.state[segment].fill.tail }
     var items: [Item] = []

@@ -118,7 +118,7 @@ final class Trimmer: StorePart {
     }
   }
 
-  /// Evicts all entries that were not used since `moment`, in milliseconds since 1970, in the order of the policy. An
+  /// Evicts all entries that were not used since `moment`, in milliseconds since 1970, in the order of their stamps. An
   /// entry that is used meanwhile stays. Returns the number of entries removed.
   func removeUnused(since moment: Int64) throws(StoreError) -> Int {
     try gate.requireWritable()

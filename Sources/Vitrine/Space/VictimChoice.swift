@@ -13,8 +13,9 @@ extension CommitState {
     }
   }
 
-  /// The segment whose space is reclaimed next. With `reclaimsDead`, also one of which most is live comes before live
-  /// entries are dropped: overwrites and removals have left dead bytes everywhere. `tried` segments are left out.
+  /// The segment whose space is reclaimed next, without the `tried` ones. A sparse segment comes first. With
+  /// `reclaimsDead`, overwrites and removals have left many dead bytes in all segments. Then a segment of which more than
+  /// a sixteenth is dead counts as sparse, so that no live entry is dropped.
   mutating func nextVictim(
     by rules: CleaningRules, reclaimsDead: Bool, except tried: [UInt64] = []
   ) -> (Segment, CleaningPlan.Victim)? {
@@ -85,7 +86,8 @@ extension CommitState {
     queues.segments.enqueue(segment.id, before: next)
   }
 
-  /// Puts a segment at the end of main. The next checkpoint keeps that it belongs there, but not of a single record.
+  /// Puts a segment at the end of main. The next checkpoint stores that the segment belongs to main, except for a segment
+  /// of a single record.
   mutating func queueAgain(_ segment: Segment) {
     let next = index.nextSegment
     let stream = index.segments[segment].stream
@@ -97,8 +99,8 @@ extension CommitState {
     }
   }
 
-  /// The stream for a new record of a key. An overwrite stays in probation or main as the record that it replaces. A key
-  /// that probation has dropped lately goes to main.
+  /// The stream for a new record of a key. An overwrite goes to the queue of the record that it replaces, probation or
+  /// main. A key that probation has dropped recently goes to main.
   mutating func stream(_ stream: StreamKind, of key: KeyHash) -> StreamKind {
     guard hasReturnedStreams else { return stream }
     if let location = index.keys.location(of: key), let segment = index.segment(location.slot) {
