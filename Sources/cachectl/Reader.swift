@@ -30,13 +30,13 @@ struct Reader {
 
   /// Passes the value to `body`; returns the reason if there is none.
   mutating func get(_ key: CacheKey, _ body: (RawSpan) throws -> Void) throws -> AbsenceReason? {
-    // A get that finds damage drops the entry, which then looks as if it never existed: so look it up before.
+    // A get that finds damage drops the entry, which then looks as if it never existed. So the key is looked up before.
     let before = store.lookup(key)
     if let _: Void = try store.get(key, { bytes in try body(bytes) }) { return nil }
     return try reason(key, before)
   }
 
-  /// Returns the value to be kept for a while, or the reason why there is none.
+  /// Returns the value as a `Blob`, or the reason why there is none.
   mutating func blob(_ key: CacheKey) throws -> (blob: Blob?, reason: AbsenceReason?) {
     let before = store.lookup(key)
     if let blob = store.blob(key) { return (blob, nil) }

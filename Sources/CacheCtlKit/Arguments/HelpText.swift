@@ -16,7 +16,8 @@ public enum HelpText {
       version this is. '--' ends the options, so that a URL may begin with '-'.
 
       Exit status: 0 done, 1 problem found (damage, key not there), 2 usage,
-      3 could not run (locked, not a store, I/O).
+      3 could not run (locked, not a store, I/O), 4 not kept (import, fetch: evicted
+      again, because the budget holds less).
 
       """
   }

@@ -48,7 +48,7 @@ public struct SheetLayout: Sendable, Equatable {
     )
   }
 
-  /// The upper left corner of a line of text under it.
+  /// The upper left corner of a line of text under a picture.
   public func captionPlace(_ index: Int, line: Int) -> (x: Int, y: Int) {
     let place = place(index)
     return (place.x, place.y + pictureHeight + SheetLayout.captionGap + line * Canvas.lineHeight)

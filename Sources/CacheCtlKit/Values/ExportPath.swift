@@ -3,13 +3,13 @@ import Vitrine
 /// The path to which `export` writes an entry: one file for each key, always inside the folder.
 ///
 /// The path is the style, then the URL split at its slashes, so that plain names stay as they are:
-/// `original/photos/a.jpg`. No name is ever `.`, `..`, empty or longer than 255 bytes, and the key can be read back
-/// from the path; so two keys never share a file:
+/// `original/photos/a.jpg`. No name is ever `.`, `..`, empty or longer than 255 bytes. The key can be read back from
+/// the path, so two keys never share a file:
 ///
 /// - `%XX` stands for a byte that file systems or shells reserve, and for bytes that are not UTF-8
 /// - `%e` is an empty name (two slashes in a row)
-/// - a name with an extension is a file and one without is a folder; otherwise `%d` after it marks a folder and
-///   `%f` a file, so that the URLs `a` and `a/b` do not collide
+/// - a file's name has an extension and a folder's name has none; a folder's name with an extension ends in `%d`, and a
+///   file's name without one ends in `%f`, so that the URLs `a` and `a/b` do not collide
 /// - a name of more than 240 bytes continues in folders that end in `%c`
 /// - a URL of more than 64 such names is in the folder `%l`, as one long name
 public enum ExportPath {

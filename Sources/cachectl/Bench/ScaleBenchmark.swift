@@ -79,7 +79,7 @@ struct ScaleBenchmark {
     return (idle, try medianOpening(copy))
   }
 
-  /// Returns the nanoseconds to read the larger checkpoint file, from the page cache like the openings.
+  /// Returns the nanoseconds to read the first checkpoint file, from the page cache like the openings.
   private func readCheckpoints(_ path: String) -> Double {
     var times: [Double] = []
     for _ in 0..<ScaleBenchmark.rounds {

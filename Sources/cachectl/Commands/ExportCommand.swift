@@ -11,9 +11,10 @@ enum ExportCommand: Command {
         + "leads outside FOLDER. Symbolic links inside FOLDER are not followed. A file that already exists is not "
         + "overwritten: it is named on stderr, and the exit status is 1.",
       "Two keys never share a file, and the key can be read back from the path. %XX stands for a byte that file "
-        + "systems reserve or that is not UTF-8. %e is an empty name. A name with an extension is a file, one without "
-        + "is a folder; otherwise %d after it marks the folder and %f the file. A name of more "
-        + "than 240 bytes continues in folders that end in %c; a URL of more than 64 names is in %l as one name. So "
+        + "systems reserve or that is not UTF-8. %e is an empty name. A file's name has an extension, and a folder's "
+        + "name has none; a folder's name with an extension ends in %d, and a file's name without one ends in %f. "
+        + "A name of more than 240 bytes continues in folders that end in %c; a URL of more than 64 names is in %l as "
+        + "one name. So "
         + "https://a.org/b.jpg is in original/https%3A/%e/a.org%d/b.jpg.",
       "With --json, one object a line: url, style, bytes, file, and bitmap for a bitmap. Expired and lost entries are "
         + "left out; a damaged one is named and makes the exit status 1.",
