@@ -88,7 +88,7 @@ final class DecoderProcess: @unchecked Sendable {
 
   /// Ends the process. Returns the reason for its end, such as "died by signal 11 (Segmentation fault)".
   func reason(for failure: Failure) -> String {
-    // Its end of the socket closes a moment before its exit status is available, so this waits.
+    // A process that ends closes its socket a moment before its exit status is available, so this waits.
     let ending = end(waiting: 1000, unless: { if case .closed = failure { false } else { true } }())
     switch failure {
     case .picture(let error): return "failed: \(error)"

@@ -42,7 +42,7 @@
 
     deinit { stop() }
 
-    /// Ends the reports. One that is running may still end after this call.
+    /// Ends the reports. A report that has begun may still end after this call.
     func stop() {
       wake.withLock { wake in
         if wake >= 0 { close(wake) }

@@ -6,9 +6,9 @@ import Foundation
 
 /// Loads by HTTP, with its own session that caches nothing: caching is the task of the store.
 ///
-/// Loads only `http:` and `https:` URLs, also after redirects. Headers of a request may be secret, so they are sent to
-/// the server that the request names. After a redirect to another server only headers that describe the wanted content
-/// are sent.
+/// Loads only `http:` and `https:` URLs, also after redirects. Headers of a request may be secret, so all of them are sent
+/// only to the server that the request names. After a redirect to another server, only headers that describe the wanted
+/// content are sent.
 ///
 /// On Linux, the URLSession of the toolchain (seen with Swift 6.3.1) terminates the process on some responses, and
 /// this class cannot prevent that: a connection that ends within the head, a zero byte in the head, a trailer after

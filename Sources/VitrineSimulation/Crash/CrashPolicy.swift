@@ -8,7 +8,7 @@ package enum CrashPolicy: Sendable, Hashable {
   case onlyKept(Int)
   /// One operation arrives in part, and all others whole.
   case onlyTorn(Int, seed: UInt64)
-  /// One file's content, or one folder's entries, by number.
+  /// All changes of one file's content, or of one folder's entries, are lost or kept, by the number of the file or folder.
   case inodeLost(Int)
   case inodeKept(Int)
   /// Every change of a folder's entries arrives and no content does, or the other way round.
@@ -19,11 +19,11 @@ package enum CrashPolicy: Sendable, Hashable {
   case onlyLengthsLost
   /// Files have their new lengths and bytes, and only the blocks that were written.
   case onlyBlocksLost
-  /// Each change is kept, lost or torn by itself; of one that alters bytes, length and allocation, each part by
-  /// itself. Some seeds favor keeping, some losing, some keep or lose whole files.
+  /// Each change is kept, lost or torn by itself. If it alters bytes, length and allocation, this holds for each part.
+  /// Some seeds favor keeping, some favor losing, and some keep or lose whole files.
   case mixture(seed: UInt64)
-  /// Each sector has its content of some moment since the last sync, each file and folder its length and its
-  /// entries of one such moment. The closest to a page cache over an ordered journal.
+  /// Each sector has its content of some moment since the last sync. Each file and each folder has its length or its
+  /// entries of one such moment. This policy comes closest to a page cache over an ordered journal.
   case moments(seed: UInt64)
 
   func fate(_ change: Circumstances) -> Fate {

@@ -49,7 +49,7 @@ extension DiskCore {
     offset + byteCount + count <= file.byteCount ? offset + byteCount : 0
   }
 
-  /// Returns the bytes that a write which is cut short has written: all of them, if the file has the rest already.
+  /// Returns the number of bytes that a shortened write counts as written: all, if the file has the other bytes already.
   private func writtenByteCount(
     _ file: LiveFile, _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer, at offset: Int, cutTo cut: Int
   ) -> Int {

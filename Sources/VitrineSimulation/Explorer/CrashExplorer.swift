@@ -6,7 +6,7 @@ import Vitrine
 /// changes of disk, folder and clock. It checks that the store opens, has everything it promised and nothing else,
 /// and continues to work.
 ///
-/// A round follows from seed, workload and round number, so every violation can be repeated.
+/// Seed, workload and round number determine a round, so every violation can be repeated.
 public struct CrashExplorer: Sendable {
   /// Each workload gets an equal share of states and faults.
   public var workloads: [CrashWorkload]

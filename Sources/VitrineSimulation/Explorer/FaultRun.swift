@@ -39,7 +39,8 @@ struct FaultRun {
     return unheard + (harm(store) == .none ? 0 : store.toldLosses)
   }
 
-  /// Modes take turns. Lasting errors of the disk are found only by modes that check.
+  /// Returns the verification mode of an inspection. The modes take turns. If pages are wrong, only modes that check
+  /// payloads are used.
   private func verification(_ moment: Int) -> Verification {
     let modes: [Verification] = mostHarm == .pagesAreWrong ? [.firstRead, .always] : [.firstRead, .always, .never]
     return modes[Int(mixed(seed, UInt64(moment)) % UInt64(modes.count))]
@@ -86,12 +87,13 @@ struct FaultRun {
     if takesFolder { return withoutFolder(store, disk) }
     if let wrong = whileOpen(store) { return .wrong(wrong) }
     guard let damage = damages.first else { return Finding(afterwards(store, disk)) }
-    // With another fault it would need an account of the possible harm of each.
+    // Damage beside another fault is not inspected, because that would need an account of the possible harm of each.
     return misfortunes.count == 1 ? try damage.look(store, seed: seed) : .nothingStruck
   }
 
   private func whileOpen(_ store: RecordedStore) -> String? {
-    // Misplaced bytes on the disk are still right in the memory of the writer; here they are not.
+    // On a real machine, the page cache still has the right bytes while the store is open. The simulated disk has no such
+    // cache, so wrong pages are inspected only afterwards.
     let harm = harm(store)
     if store.isClosed || harm == .pagesAreWrong { return nil }
     let found = Inspection.contents(store.store, store.history.keys)
@@ -120,7 +122,8 @@ struct FaultRun {
     for policy: CrashPolicy? in [nil, .everythingLost, .mixture(seed: seed)] {
       if let wrong = wrong(end, policy) { return wrong }
     }
-    // Later operations may have made an early promise true. The harm of another fault is reported later.
+    // Later operations may have made a broken promise true, so an earlier moment is inspected too. A fault that does harm
+    // is left out, because the store reports that harm later.
     guard mostHarm == .none, events.allSatisfy({ !$0.takesFolder }) else { return nil }
     var numbers = SplitMix64(seed: mixed(seed, UInt64(end)))
     let moments = store.moments

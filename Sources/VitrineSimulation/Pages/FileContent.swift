@@ -3,8 +3,7 @@ import Vitrine
 /// The content of a file, as a value: a length, and pages, some of which may be missing.
 ///
 /// A missing page reads as zeros and takes no disk space (a hole); ``Page/zero`` reads as zeros and takes space
-/// (allocated).
-/// Copies share their pages and cost one reference a page.
+/// (allocated). Copies share their pages and cost one reference a page.
 ///
 /// Invariant, except between ``setLengthOnly(_:)`` or ``write(_:at:)`` and ``trim()``: bytes past the length are zero
 /// and have no pages.

@@ -95,7 +95,7 @@ extension CrashWorkload {
     return workload
   }()
 
-  /// Without removals and overwriting, which the segments alone do not record.
+  /// Removes and overwrites nothing, because the segments alone do not record that.
   static let repair: CrashWorkload = {
     var workload = CrashWorkload(
       "repair", summary: "the index is lost, and rebuilt from the segments"

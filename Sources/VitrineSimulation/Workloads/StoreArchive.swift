@@ -1,8 +1,8 @@
 import CZstd
 import Vitrine
 
-/// The files of a store in one piece: for each the length of its name and its own, 4 bytes each, then its name, then
-/// its bytes; all of that compressed by zstd.
+/// The files of a store in one piece: for each file, the lengths of its name and of its content, 4 bytes each, then the
+/// name, then the content. All of that is compressed by zstd.
 package struct StoreArchive {
   package let files: [String: [UInt8]]
 
@@ -17,7 +17,7 @@ package struct StoreArchive {
     return archive
   }()
 
-  /// Reads an archive. Returns nil if the bytes are none.
+  /// Reads an archive. Returns nil if the bytes are not an archive.
   package init?(bytes: [UInt8]) {
     let byteCount = ZSTD_getFrameContentSize(bytes, bytes.count)
     guard byteCount <= 1 << 30 else { return nil }

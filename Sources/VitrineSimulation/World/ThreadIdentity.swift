@@ -19,7 +19,7 @@ struct ThreadIdentity: Equatable, @unchecked Sendable {
   }
 }
 
-/// The system's status of a thread, from its own files: Linux has them.
+/// The system's status of a thread, read from the thread's files in `/proc`, which Linux has.
 struct ThreadStatus: Sendable {
   private let path: String?
 
