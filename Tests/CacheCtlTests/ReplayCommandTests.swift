@@ -16,7 +16,7 @@ import VitrineSimulation
     try tool.write(Data(Self.tiny.utf8), to: "tiny")
   }
 
-  /// The names of what the test's folder has, without the files of the test.
+  /// The names in the test's folder, except those of the files that the test made.
   private func leftovers(besides known: Set<String>) throws -> [String] {
     try FileManager.default.contentsOfDirectory(atPath: tool.folder.path)
       .filter { !known.contains($0) && !$0.hasPrefix(".") }

@@ -1,13 +1,13 @@
 import Foundation
 import Testing
 
-/// A full disk, on real file systems: everything but putting works, across deaths too.
+/// On a full disk of a real file system, everything except puts works, also after the process was killed.
 @Suite(.serialized) struct FullFileSystemTests {
   private func opening(_ folder: String, budget: Int = 8 << 20) -> String {
     "open \(folder)/store budget=\(budget) wait=5000"
   }
 
-  /// Runs everywhere: no file of the process may become longer than the present ones.
+  /// Runs on every machine: a limit of the process keeps all files from becoming longer than the present ones.
   @Test func fileSizeLimitKeepsReadsAndRemovalsWorking() throws {
     let folder = try TestFolder()
     print("a full disk, by RLIMIT_FSIZE")
@@ -91,7 +91,7 @@ import Testing
     #expect(try process.ask("puts huge 1 6000000") == "error noSpace")
     var left = 0
     for round in 0..<5 {
-      // Killed, on a disk without a free byte.
+      // The process is killed while the disk has no free byte.
       process.kill()
       try disk.fill()
       process = try StoreProcess(launcher: disk.launcher)
@@ -117,7 +117,7 @@ import Testing
     #expect(try process.ask("close") == "done")
   }
 
-  /// A store that cannot be made leaves no file that would be taken for one.
+  /// A store that cannot be made leaves no file that would be taken for a store.
   @Test(arguments: SmallDisk.Form.mountable)
   func aStoreThatDoesNotFitIsNotMadeUntilThereIsRoom(_ form: SmallDisk.Form) throws {
     let disk = try SmallDisk(form, mebibytes: 16)

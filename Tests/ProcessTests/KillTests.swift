@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The short form of `make kill`; under a sanitizer, where a round takes half a minute, a shorter one.
+/// The short form of `make kill`. It runs fewer rounds under a sanitizer, where a round takes half a minute.
 @Suite struct KillTests {
   @Test func acknowledgedPutsOfKilledWritersSurvive() throws {
     let folder = try TestFolder()

@@ -48,7 +48,7 @@ import Vitrine
     #expect(try writer.ask("close") == "done")
   }
 
-  /// The short form of `make stress`: no time is looked at.
+  /// The short form of `make stress`. No time is measured.
   @Test(arguments: [
     ([], 4 << 20), (["stalled"], 16 << 20), (["styles"], 4 << 20), (["giants"], 16 << 20),
     (["sessions"], 4 << 20), (["large"], 4 << 20),
@@ -59,8 +59,7 @@ import Vitrine
     #expect(!FileManager.default.fileExists(atPath: folder.path + "/stress"))
   }
 
-  /// A reader, values that it holds, and one that it is borrowing, while the writer removes everything and reuses
-  /// the space.
+  /// A reader holds values and borrows one while the writer removes everything and reuses the space.
   @Test(arguments: [ReadMode.mapped, .copied])
   func readerKeepsItsValuesAcrossTheRemovalOfEverything(_ reads: ReadMode) throws {
     let writer = try StoreProcess()
@@ -77,7 +76,7 @@ import Vitrine
       return answers
     }
     #expect(answers == ["done", "done", "done", "done"])
-    // Until it is refreshed, it shows its old values, or misses those that it cannot reach any more.
+    // Until it is refreshed, the reader shows its old values. Values that it cannot reach any more are misses.
     for index in 0..<60 {
       let value = reader.bytes("old/\(index)")
       #expect(value == before[index] || value == nil && reads == .copied)

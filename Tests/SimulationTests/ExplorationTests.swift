@@ -15,7 +15,8 @@ import VitrineSimulation
     try directory.sync()
   }
 
-  /// Runs five replacements; returns the crashes that do not show the value of their moment.
+  /// Runs five replacements. Returns the crashes after which the disk shows neither the last acknowledged value nor the
+  /// value being written.
   private func violations(syncingFile: Bool, mixtures: Int = 4) throws -> [Crash] {
     let disk = SimulatedDisk()
     let values = (1...5).map { filled(UInt8($0), 1000) }
@@ -41,7 +42,7 @@ import VitrineSimulation
   @Test func aSyncLeftOutIsFound() throws {
     let found = try violations(syncingFile: false)
     #expect(!found.isEmpty)
-    // The exploration finds them also without random mixtures.
+    // The exploration finds violations without random mixtures, too.
     #expect(try !violations(syncingFile: false, mixtures: 0).isEmpty)
   }
 
