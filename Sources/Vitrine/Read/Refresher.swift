@@ -2,8 +2,8 @@
 ///
 /// Frames that the writer has stored since are applied to the same catalog, in place, so a get is the same in a store
 /// that is never refreshed. Segments are mapped before an entry names them, and unmapped after no entry names them and
-/// no reader has them pinned. Mapped bytes stay the same: a segment is never written to twice in one place, even if its
-/// file is unlinked.
+/// no reader has them pinned. Mapped bytes stay the same, also after the file is unlinked: a segment is written twice in
+/// one place only with the same bytes.
 final class Refresher: StorePart {
   let context: StoreContext
   private let gate: WriteGate
