@@ -48,7 +48,7 @@ import VitrineSimulation
   }
 
   @Test(arguments: EvictionPolicy.allCases)
-  func fullStoreStaysInItsBudgetAndReportsWhatItHolds(_ policy: EvictionPolicy) throws {
+  func fullStoreStaysInItsBudgetAndReportsItsContent(_ policy: EvictionPolicy) throws {
     let requests = TraceSamples.skewed(6000, objects: 1500, seed: 4, largest: 12_000)
     let trace = try folder.trace(TraceSamples.text(requests))
     let budget = 3 << 20

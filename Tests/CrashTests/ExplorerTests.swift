@@ -7,7 +7,7 @@ import Vitrine
 @Suite struct ExplorerTests {
   @Test func workloadsBreakNoPromise() {
     let count = CrashWorkload.all.count
-    let (states, faults) = Thoroughness.isSanitized ? (1, 1) : Thoroughness.stride == 1 ? (24, 16) : (8, 6)
+    let (states, faults) = Thoroughness.isSanitized ? (1, 1) : Thoroughness.stride == 1 ? (24, 16) : (4, 3)
     let explorer = CrashExplorer(seed: 1, states: states * count, faults: faults * count)
     let report = explorer.run()
     #expect(report.violations.isEmpty, "\(report.violations.prefix(3))")
@@ -39,7 +39,8 @@ import Vitrine
     #expect(again.place == violation.place)
     // If no sync is omitted, nothing is wrong at that place, nor anywhere else.
     let whole = Self.workload("broken", breaking: Fault(.syncFile, on: .containing("/nowhere/"), .pretend))
-    let sound = CrashExplorer(workloads: [whole], seed: 3, states: Thoroughness.isSanitized ? 20 : 200, faults: 0)
+    let states = Thoroughness.isSanitized ? 20 : Thoroughness.stride == 1 ? 200 : 80
+    let sound = CrashExplorer(workloads: [whole], seed: 3, states: states, faults: 0)
     #expect(sound.run().violations.isEmpty)
     #expect(try sound.repeat(violation.place) == nil)
   }

@@ -219,7 +219,7 @@ import VitrineSimulation
   }
 
   /// A rebuild reads the removal in the log.
-  @Test func rebuildDoesNotBringBackWhatWasRemovedWithEverything() throws {
+  @Test func rebuildDoesNotBringBackEntriesRemovedWithAll() throws {
     let work = try Workload()
     try work.put("old", Workload.bytes(500, 1), synced: true)
     try work.reopen()

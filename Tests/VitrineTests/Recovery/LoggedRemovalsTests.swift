@@ -106,7 +106,7 @@ import Testing
     #expect(isGone(copied + [.remove(key, displaced(place))], segment: 9, offset: 8192, one))
   }
 
-  @Test func aRemovalOfAllEntriesRemovesWhatWasPutBefore() {
+  @Test func aRemovalOfAllEntriesRemovesEarlierPuts() {
     let (old, new) = (Location(slot: 0, offset: 4096), Location(slot: 1, offset: 8192))
     let clearing = [put(at: old, one), .removeAll, made(1, 8), put(at: new, other)]
     #expect(isGone(clearing, segment: 3, offset: 4096) && !isGone(clearing, segment: 8, offset: 8192, other))
