@@ -34,11 +34,9 @@ final class LogEraser: StorePart {
           guard held.state.log.freeCount >= 2 else { return false }
           return try held.state.log.rotate(cut: held.state.log.position)
         }
-        if isMoved {
-          // The next checkpoint names the new file. No frame in it would cause a sync of its header yet.
-          try wal?.sync()
-          return true
-        }
+        // The next checkpoint names the new file. No frame in it would cause a sync of its header yet.
+        if isMoved { try wal?.sync() }
+        if isMoved { return true }
       } catch {
         throw gate.fail(error)
       }
