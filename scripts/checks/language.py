@@ -1,4 +1,4 @@
-"""Words that the style of this project avoids, counted by area in comments and documents."""
+"""Words that the style of this project avoids, counted by area in comments, documents and explanations of planted mistakes."""
 import re
 
 from .documents import FENCE
@@ -15,12 +15,26 @@ WORD_RULES = {
 }
 
 
+def explanations(text):
+    """The explanations in a file of planted mistakes, on their lines: its head, and the text under a name and after
+    "redundant:", "trap:" or "hang:". Names, changed lines and catchers are left out."""
+    lines, is_code = [], False
+    for line in text.split("\n"):
+        key = re.match(r"== |(?:file|catch|redundant|trap|hang): |", line)[0]
+        if key:
+            is_code = key in ("file: ", "catch: ")
+        lines.append("" if is_code or key == "== " else line[len(key):])
+    return "\n".join(lines)
+
+
 def prose(tree, name):
-    """The text of a file that people read: comments, or a document without its code. None for other files."""
+    """The text of a file that people read: comments, explanations, or a document without its code. None for other files."""
     text = tree.read(name)
     if name.endswith((".swift", ".c", ".h")):
         comments = split_swift(text)[1]
         return re.sub(r"`[^`\n]*`", lambda match: " " * len(match[0]), comments)
+    if name.endswith(".mutants"):
+        return re.sub(r"`[^`\n]*`", lambda match: " " * len(match[0]), explanations(text))
     if name.endswith(".md"):
         text = FENCE.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
         return re.sub(r"`[^`]*`", lambda match: re.sub(r"[^\n]", " ", match[0]), text)

@@ -249,6 +249,16 @@ class TidyTests(unittest.TestCase):
             ("nobody", "Sources/Vitrine"): [("Sources/Vitrine/Store/Kind.swift", 2)],
             ("what", "Sources/Vitrine"): [("Sources/Vitrine/Store/Kind.swift", 3)], ("nobody", "Docs"): [("README.md", 1)]})
 
+    def test_explanations_of_planted_mistakes_are_prose(self):
+        name = "Tests/Mutants/1-rules.mutants"
+        self.write(name, (
+            "Who says `what`?\n\n== nobody-stops\nNobody\nstops.\nfile: Who.swift\n   what()\n-  // who\n@\n+  // nobody\n"
+            "catch: Who\nredundant: It stops, whatever\nis written.\ntrap: nobody stops\nhang: for whom\n\n== what\nIt waits.\n"))
+        words, found = language.counts(Tree(self.folder.name))
+        self.assertEqual(words["Tests"], 15)
+        places = {rule: [f.line for f in some] for (rule, where), some in found.items() if where == "Tests"}
+        self.assertEqual(places, {"who": [1, 15], "nobody": [4, 14], "what": [12]})
+
     def test_known_places_and_counts_may_only_shrink(self):
         self.write(FILE, "errno Log.swift EIO\nerrno Log.swift gone\nwhat Docs 2\nwidth Docs 3\n")
         tree = Tree(self.folder.name)
