@@ -61,7 +61,7 @@ import Vitrine
   @Test func stopWaitsForARunningStep() async throws {
     let work = SimulatedBackgroundWork()
     let state = Guarded((hasBegun: false, isToEnd: false, hasEnded: false))
-    let task = try work.start(name: "upkeep", intervalMilliseconds: 1) {
+    let task = try work.start {
       state.withLock { $0.hasBegun = true }
       while !state.withLock({ $0.isToEnd }) {}
       let begin = ContinuousClock.now

@@ -38,7 +38,7 @@ import VitrineSimulation
   @Test func stepsRunOnlyOnRequestAndNotAfterTheStop() throws {
     let work = SimulatedBackgroundWork()
     let count = Guarded(0)
-    let task = try work.start(name: "upkeep", intervalMilliseconds: 1000) { count.withLock { $0 += 1 } }
+    let task = try work.start { count.withLock { $0 += 1 } }
     #expect(work.runPending() == 0)
     task.wake()
     task.wake()
@@ -56,7 +56,7 @@ import VitrineSimulation
     let work = SimulatedBackgroundWork()
     let task = Guarded<(any BackgroundTask)?>(nil)
     task.withLock {
-      $0 = try? work.start(name: "upkeep", intervalMilliseconds: 1) { task.withLock { $0 }?.wake() }
+      $0 = try? work.start { task.withLock { $0 }?.wake() }
     }
     task.withLock { $0 }?.wake()
     #expect(work.runPending(limit: 25) == 25)
@@ -68,7 +68,7 @@ import VitrineSimulation
     let work = SimulatedBackgroundWork(.inline)
     let log = Guarded<[String]>([])
     let task = Guarded<(any BackgroundTask)?>(nil)
-    let started = try work.start(name: "upkeep", intervalMilliseconds: 1) {
+    let started = try work.start {
       let round = log.withLock { log -> Int in
         log.append("begin")
         return log.count
@@ -85,7 +85,7 @@ import VitrineSimulation
   @Test func aStepIsNeverRunInsideItself() throws {
     let work = SimulatedBackgroundWork()
     let depth = Guarded((now: 0, most: 0))
-    let task = try work.start(name: "upkeep", intervalMilliseconds: 1) {
+    let task = try work.start {
       let now = depth.withLock { depth -> Int in
         depth.now += 1
         depth.most = max(depth.most, depth.now)
@@ -103,7 +103,7 @@ import VitrineSimulation
     let work = SimulatedBackgroundWork()
     let task = Guarded<(any BackgroundTask)?>(nil)
     task.withLock {
-      $0 = try? work.start(name: "upkeep", intervalMilliseconds: 1) { task.withLock { $0 }?.stop() }
+      $0 = try? work.start { task.withLock { $0 }?.stop() }
     }
     work.runAll(times: 2)
     #expect(work.taskNames.isEmpty)
@@ -112,6 +112,16 @@ import VitrineSimulation
   @Test func startsCanFail() throws {
     let work = SimulatedBackgroundWork()
     work.failStarts(with: SystemError(code: ErrorCode.noMemory, operation: "start thread", path: ""))
-    #expect(code { _ = try work.start(name: "x", intervalMilliseconds: 1) {} } == ErrorCode.noMemory)
+    #expect(code { _ = try work.start {} } == ErrorCode.noMemory)
+  }
+}
+
+extension SimulatedBackgroundWork {
+  /// Starts a task without times of its own.
+  func start(_ step: @escaping @Sendable () -> Void) throws(SystemError) -> any BackgroundTask {
+    try start(name: "upkeep", first: .whenWoken) {
+      step()
+      return .whenWoken
+    }
   }
 }

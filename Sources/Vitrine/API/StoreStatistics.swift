@@ -1,7 +1,8 @@
 /// The contents and the counters of a store. Costs O(segments), plus the cost of ``CacheStore/count``.
 ///
 /// Counters are summed over all openings for writing, except for up to a second before a crash. A read-only opening
-/// shows the counters that the writer published within the last second.
+/// shows the counters that the writer published within the last second. Under `fifo`, a writer whose upkeep sleeps
+/// publishes the lookups since then with its next change.
 public struct StoreStatistics: Sendable {
   /// One segment file.
   public struct Segment: Sendable {

@@ -58,24 +58,26 @@ final class LeftoverChecker: StorePart {
     commitLock.withLock { held in if held.state.leftovers.unchecked.isEmpty { held.state.index.forgetReplayed() } }
   }
 
-  /// Starts the check on its own thread, in parallel with upkeep.
+  /// Starts the check as a task of its own, in parallel with upkeep.
   func startCheckingLeftovers() throws(StoreError) {
     if commitLock.withLock({ held in held.state.leftovers.unchecked.isEmpty }) { return }
     let task = try system { () throws(SystemError) in
       try environment.background.start(
-        name: "vitrine leftovers", intervalMilliseconds: Maintainer.upkeepMilliseconds
-      ) { [weak self] in self?.goOnCheckingLeftovers() }
+        name: "vitrine leftovers", first: .after(milliseconds: Maintainer.upkeepMilliseconds)
+      ) { [weak self] in self?.goOnCheckingLeftovers() ?? .whenWoken }
     }
     leftoverTask.withLock { $0 = task }
     task.wake()
   }
 
-  private func goOnCheckingLeftovers() {
+  private func goOnCheckingLeftovers() -> NextStep {
     // After an error, such as a lack of descriptors, a later round tries again.
     try? checkLeftovers()
     if commitLock.withLock({ held in held.state.leftovers.unchecked.isEmpty }) || gate.isClosed {
       leftoverTask.withLock { $0 }?.end()
+      return .whenWoken
     }
+    return .after(milliseconds: Maintainer.upkeepMilliseconds)
   }
 
   /// Number of bytes in segments with unchecked records.

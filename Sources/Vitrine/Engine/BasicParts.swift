@@ -14,7 +14,7 @@ struct BasicParts {
     meters = Meters(context, counters: counters, gate: gate)
     signal = UpkeepSignal(context)
     syncer = Syncer(context, gate: gate)
-    lifetimes = Lifetimes(context, gate: gate)
+    lifetimes = Lifetimes(context, gate: gate, signal: signal)
     preparer = PutPreparer(context)
     commits = CommitLog(context, gate: gate, signal: signal, lifetimes: lifetimes)
     roomQueue = RoomQueue(context, gate: gate)

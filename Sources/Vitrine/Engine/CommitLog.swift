@@ -71,6 +71,9 @@ final class CommitLog: StorePart {
     return held.state.log.room >= byteCount
   }
 
+  /// Notes that room was reserved and will hold no record.
+  func noteAbandoned() { signal.noteActivity() }
+
   /// Runs `body` under the commit lock with the record heads that were read ahead.
   @inline(__always)
   func locked<R>(

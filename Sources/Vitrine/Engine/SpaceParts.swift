@@ -23,7 +23,8 @@ struct SpaceParts {
     roomRelease = RoomRelease(
       context, gate: basics.gate, syncer: basics.syncer, checkpointer: checkpoints.checkpointer, retirement: retirement,
       logSizer: checkpoints.logSizer)
-    recordWriter = RecordWriter(context, gate: basics.gate, meters: basics.meters)
+    recordWriter = RecordWriter(
+      context, gate: basics.gate, signal: basics.signal, meters: basics.meters)
     compactor = Compactor(
       context, gate: basics.gate, commits: basics.commits, recordWriter: recordWriter, syncer: basics.syncer,
       checker: checkpoints.checker, lostRecords: checkpoints.lostRecords, checkpointer: checkpoints.checkpointer,

@@ -28,6 +28,15 @@ final class StoreCore: Sendable {
     basics.signal.background.withLock { $0 }?.stop()
   }
 
+  /// Does one round of upkeep. Returns when the next one is due.
+  func maintain() -> NextStep {
+    if let next = upkeep.maintainer.lastLook() { return next }
+    basics.signal.stayAwake()
+    reads.useHints.takeIn()
+    upkeep.maintainer.maintain()
+    return upkeep.maintainer.nextStep()
+  }
+
   static func open(
     at path: String, options: StoreOptions, environment: Environment
   ) throws(StoreError) -> StoreCore {

@@ -19,10 +19,11 @@ struct UpkeepParts {
     trimmer = Trimmer(
       context, gate: basics.gate, signal: basics.signal, lifetimes: basics.lifetimes, retirement: space.retirement,
       evictor: space.evictor, compactor: space.compactor, reclaimer: space.reclaimer, roomRelease: space.roomRelease,
-      supply: writes.supply, diskWatch: space.diskWatch)
+      supply: writes.supply, diskWatch: space.diskWatch, useHints: reads.useHints)
     budgets = Budgets(
-      context, gate: basics.gate, retirement: space.retirement, reclaimer: space.reclaimer,
-      roomRelease: space.roomRelease, trimmer: trimmer, reader: reads.reader, diskWatch: space.diskWatch)
+      context, gate: basics.gate, signal: basics.signal, retirement: space.retirement, reclaimer: space.reclaimer,
+      roomRelease: space.roomRelease, trimmer: trimmer, reader: reads.reader, diskWatch: space.diskWatch,
+      useHints: reads.useHints)
     leftovers = LeftoverChecker(
       context, gate: basics.gate, syncer: basics.syncer, checker: checkpoints.checker,
       lostRecords: checkpoints.lostRecords, entryRemover: checkpoints.entryRemover)

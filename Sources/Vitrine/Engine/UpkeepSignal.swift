@@ -1,14 +1,40 @@
 import Synchronization
 
 /// Wakes the background task, and tells it when a checkpoint is wanted.
+///
+/// In an idle store the task sleeps without an end. The next use or change wakes it (``noteActivity()``).
 final class UpkeepSignal: StorePart {
   let context: StoreContext
   let background = Guarded<(any BackgroundTask)?>(nil)
   let wantsCheckpoint = Atomic<Bool>(false)
+  private let isAsleep = Atomic<Bool>(false)
+  /// The number of wakes, which tells upkeep about one that comes while it falls asleep.
+  let wakeCount = Atomic<Int>(0)
+  private let process = ForkGuard()
 
   init(_ context: StoreContext) {
     self.context = context
   }
 
-  func wake() { background.withLock { $0 }?.wake() }
+  func wake(afterMilliseconds delay: Int = 0) {
+    // In a forked child, the lock may never be released.
+    if process.isInChild { return }
+    // Before the task is woken: if its next look does not see this, the wake comes after that look has begun.
+    wakeCount.wrappingAdd(1, ordering: .sequentiallyConsistent)
+    background.withLock { $0 }?.wake(afterMilliseconds: delay)
+  }
+
+  /// Notes that the background task will not be called for a second or longer. Call ``SharedUseTimes/endCurrent()``
+  /// after it, so that the next use or change calls ``noteActivity()``.
+  func fallAsleep() { isAsleep.store(true, ordering: .sequentiallyConsistent) }
+
+  func stayAwake() { isAsleep.store(false, ordering: .relaxed) }
+
+  /// Lets the background task work in a second if it sleeps. Costs one load otherwise. A round right after each of many
+  /// uses would cost more than it does.
+  func noteActivity() {
+    if isAsleep.load(ordering: .relaxed), isAsleep.exchange(false, ordering: .relaxed) {
+      wake(afterMilliseconds: Maintainer.upkeepMilliseconds)
+    }
+  }
 }

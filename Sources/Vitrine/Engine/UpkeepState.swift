@@ -4,6 +4,7 @@ struct UpkeepState {
   var orphans: OrphanFiles
   var retiring = RetiringSegments()
   var quiet: QuietWatch
+  var schedule = UpkeepSchedule()
   var copyBudget = CopyBudget()
   /// How far a read-only opening has followed the writer; nil for a writer.
   var follower: Follower?

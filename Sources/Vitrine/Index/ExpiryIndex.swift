@@ -43,6 +43,9 @@ package final class ExpiryIndex: @unchecked Sendable {
 
   package var count: Int { shards.reduce(0) { $0 + $1.withLock { $0.notes.count } } }
 
+  /// No note is due before this moment; `Int64.max` if there is none.
+  package var nextDue: Int64 { earliest.load(ordering: .relaxed) }
+
   /// Returns whether a note may be due.
   package func isDue(at now: Int64) -> Bool { earliest.load(ordering: .relaxed) <= now }
 

@@ -19,8 +19,10 @@ package final class SharedUseTimes: @unchecked Sendable {
     var current: Int64?
   }
 
-  /// `Int64.min` for none.
+  /// The time for which no reading is needed; `Int64.min` for none.
   private let current = Atomic<Int64>(.min)
+  /// The time of the uses since the last reading; `Int64.min` before the first use of an opening.
+  private let latest = Atomic<Int64>(.min)
   private let state = Guarded(State())
 
   private let version = Atomic<UInt64>(0)
@@ -51,17 +53,25 @@ package final class SharedUseTimes: @unchecked Sendable {
   @inline(never)
   private func takeReading(_ time: Int64, _ clock: RecencyClock) {
     state.withLock { state in
-      // A thread may come late with a time read earlier; its use counts as one at the later time.
-      if let current = state.current, time <= current, time >= current &- UseTimes.interval { return }
+      var time = time
+      if let noted = state.current, time <= noted, time >= noted &- UseTimes.interval {
+        // A thread may come late with a time read earlier; its use counts as one at the later time.
+        if current.load(ordering: .relaxed) != .min { return }
+        time = noted
+      }
       // Otherwise a thread could give a stamp from before the reading to a use after it.
       clock.endBlocks()
       // After the clock was set back, earlier readings may be in the future.
       state.times.note(stamp: clock.now, time: min(state.current ?? time, time))
       state.current = time
       publish(state.times)
+      latest.store(time, ordering: .relaxed)
       current.store(time, ordering: .releasing)
     }
   }
+
+  /// Lets the next use take a reading, also if it happens at the time noted last.
+  func endCurrent() { state.withLock { _ in current.store(.min, ordering: .releasing) } }
 
   /// Returns a moment by which the use with `stamp` had happened; nil if no reading tells. O(log readings).
   package func time(of stamp: UInt32, at clock: RecencyClock) -> Int64? {
@@ -71,7 +81,7 @@ package final class SharedUseTimes: @unchecked Sendable {
       if before & 1 == 1 { continue }
       // Read before the readings: a use after a later reading is then dated by a later time, never by an earlier
       // one.
-      let latest = current.load(ordering: .relaxed)
+      let latest = latest.load(ordering: .relaxed)
       let count = count.load(ordering: .relaxed)
       let found = UseTimes.index(of: stamp, at: now, count: count) { UInt32(truncatingIfNeeded: word(2 * $0)) }
       let time = found < count ? Int64(bitPattern: word(2 * found + 1)) : latest
@@ -108,6 +118,7 @@ package final class SharedUseTimes: @unchecked Sendable {
     state.withLock { state in
       state = State(times: times)
       current.store(.min, ordering: .relaxed)
+      latest.store(.min, ordering: .relaxed)
       publish(times)
     }
   }

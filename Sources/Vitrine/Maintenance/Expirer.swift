@@ -71,6 +71,14 @@ final class Expirer: StorePart {
     }
   }
 
+  /// No entry expires before this moment, in milliseconds since 1970; `Int64.max` if none expires. Nil while another
+  /// thread examines entries.
+  var nextDue: Int64? {
+    var due: Int64?
+    expiryLock.tryWithLock { _ in due = expirations.nextDue }
+    return due
+  }
+
   /// Number of unexpired entries.
   func countEntries() -> Int {
     expiryLock.withLock { turn in

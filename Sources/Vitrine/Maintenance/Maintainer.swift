@@ -65,7 +65,10 @@ final class Maintainer: StorePart {
   /// two-hundredth of the budget.
   func compactWhenQuiet(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
     let now = environment.clock.monotonicNanoseconds()
-    guard noteQuiet(upkeep), upkeep.state.quiet.beginStep(at: now, pause: Maintainer.stepTime) else { return }
+    guard noteQuiet(upkeep) else { return }
+    guard upkeep.state.quiet.beginStep(at: now, pause: Maintainer.stepTime) else {
+      return upkeep.state.schedule.putOff()
+    }
     try retirement.retireSpares(but: 1, upkeep)
     if try compactIfWorthwhile(upkeep) { return }
     if upkeep.state.quiet.isQuiet(for: Maintainer.restingTime, at: now) { try roomRelease.release(upkeep) }
@@ -107,7 +110,7 @@ final class Maintainer: StorePart {
 
   static let upkeepMilliseconds = 1000
 
-  /// Does one round of upkeep. Runs every second, and soon after a wake. Write errors are kept in the store's state,
+  /// Does one round of upkeep. ``nextStep()`` tells when the next one is due. Write errors are kept in the store's state,
   /// where the next caller meets them. A lack of room is ignored, and met again by the call that needs the room. An
   /// idle round leaves compaction to its caller.
   func maintain(isIdle: Bool = false) {
@@ -137,14 +140,94 @@ final class Maintainer: StorePart {
     round { upkeep throws(StoreError) in mappedSegments.trimMappings(upkeep) }
   }
 
+  /// Returns when the next round is due. If only a use or a change makes it due, the caller's next call may be far away.
+  func nextStep() -> NextStep {
+    if gate.isClosed || gate.writesNoMore { return .whenWoken }
+    let soon = NextStep.after(milliseconds: Maintainer.upkeepMilliseconds)
+    return upkeepLock.withLock { upkeep in
+      if upkeep.state.schedule.note(mark(upkeep)) || mustPoll(upkeep) { return soon }
+      let delay = min(untilQuiet(upkeep), untilRecencyIsOld(upkeep), untilExpiry)
+      if delay <= Maintainer.upkeepMilliseconds { return soon }
+      // Uses and changes from here on are announced. Those before show at the last look.
+      signal.fallAsleep()
+      catalog.useTimes.endCurrent()
+      upkeep.state.schedule.fallAsleep(
+        until: delay == .max ? .whenWoken : .after(milliseconds: delay - Maintainer.upkeepMilliseconds))
+      return soon
+    }
+  }
+
+  /// Takes the last look before a sleep. Returns when the next round is due; nil if it is due now.
+  func lastLook() -> NextStep? {
+    upkeepLock.withLock { upkeep in
+      guard upkeep.state.schedule.isFallingAsleep else { return nil }
+      return upkeep.state.schedule.takeLastLook(mark(upkeep))
+    }
+  }
+
+  private func mark(_ upkeep: borrowing UpkeepLock.Held) -> UpkeepSchedule.Mark {
+    let (sequence, checkpointCount, byteCount) = commitLock.withLock { held in
+      (held.state.log.nextSequence, held.state.checkpoint.published, held.state.ledger.total)
+    }
+    let lookups = catalog.keys.lookups
+    return UpkeepSchedule.Mark(
+      sequence: sequence, checkpointCount: checkpointCount, lookupCount: lookups.hits &+ lookups.misses,
+      byteCount: byteCount,
+      wakeCount: signal.wakeCount.load(ordering: .sequentiallyConsistent),
+      retiringCount: upkeep.state.retiring.segments.count, orphanCount: upkeep.state.orphans.names.count)
+  }
+
+  /// Whether the store waits for something that no call announces: other threads release pins and Blobs, and other
+  /// programs fill the disk.
+  private func mustPoll(_ upkeep: borrowing UpkeepLock.Held) -> Bool {
+    let isWaiting = !upkeep.state.retiring.segments.isEmpty || !upkeep.state.orphans.names.isEmpty
+    if isWaiting || signal.wantsCheckpoint.load(ordering: .relaxed) { return true }
+    return commitLock.withLock { held in
+      held.state.current.minimumFree > 0 || held.state.ledger.missing(0) > 0
+        || held.state.index.segments.mappedCount > held.state.index.segments.mappedLimit
+        || held.state.index.segments.all.contains { segment in
+          guard let segment, case let account = held.state[segment] else { return false }
+          return account.sync.owesSync || account.sync.isBeingFlushed || account.isDead
+        }
+    }
+  }
+
+  /// Milliseconds until a store without puts counts as quiet, or as resting; `Int.max` if it does already.
+  private func untilQuiet(_ upkeep: borrowing UpkeepLock.Held) -> Int {
+    let now = environment.clock.monotonicNanoseconds()
+    for time in [Maintainer.quietTime, Maintainer.restingTime] {
+      let left = upkeep.state.quiet.timeUntilQuiet(for: time, at: now)
+      if left > 0 { return Int(left / 1_000_000) + 1 }
+    }
+    return .max
+  }
+
+  /// Milliseconds until a checkpoint must save the uses since the last one; `Int.max` if there were none.
+  private func untilRecencyIsOld(_ upkeep: borrowing UpkeepLock.Held) -> Int {
+    guard hasUnsavedUses(upkeep) else { return .max }
+    let since = environment.clock.monotonicNanoseconds() &- upkeep.state.quiet.lastCheckpoint.nanoseconds
+    return since > Maintainer.longestForgotten ? 0 : Int((Maintainer.longestForgotten - since) / 1_000_000) + 1
+  }
+
+  /// Milliseconds until an entry may expire, at most ten minutes, because the wall clock may step meanwhile; `Int.max` if
+  /// none does.
+  private var untilExpiry: Int {
+    guard let due = expirer.nextDue else { return 0 }
+    if due == .max { return .max }
+    return Int(min(max(0, saturatingSum(due, -environment.clock.wallMilliseconds())), Maintainer.longestUntilExpiry))
+  }
+
+  private static let longestUntilExpiry: Int64 = 600_000
+
   /// Whether a crash would lose the stamps of about a minute of hits, also of readers' hits. Stamps are saved in checkpoints, so one is due
   /// then.
   private func isRecencyOld(_ upkeep: borrowing UpkeepLock.Held) -> Bool {
-    guard policyRules.countsHits else { return false }
+    hasUnsavedUses(upkeep) && untilRecencyIsOld(upkeep) == 0
+  }
+
+  private func hasUnsavedUses(_ upkeep: borrowing UpkeepLock.Held) -> Bool {
     let quiet = upkeep.state.quiet
-    let since = environment.clock.monotonicNanoseconds() &- quiet.lastCheckpoint.nanoseconds
-    return since > Maintainer.longestForgotten
-      && (quiet.hasTakenUses || catalog.keys.lookups.hits != quiet.lastCheckpoint.hits)
+    return policyRules.countsHits && (quiet.hasTakenUses || catalog.keys.lookups.hits != quiet.lastCheckpoint.hits)
   }
 
   /// Nanoseconds. A round of upkeep and a checkpoint fit into the rest of the minute.
@@ -153,7 +236,7 @@ final class Maintainer: StorePart {
   private func round(_ body: (borrowing UpkeepLock.Held) throws(StoreError) -> Void) {
     upkeepLock.withLock { upkeep in
       if gate.isClosed { return }
-      try? body(upkeep)
+      do throws(StoreError) { try body(upkeep) } catch { upkeep.state.schedule.putOff() }
     }
   }
 }

@@ -29,6 +29,12 @@ struct QuietWatch {
     return now &- lastPut
   }
 
+  /// Nanoseconds until there was no put for `nanoseconds`; 0 if that is so already.
+  func timeUntilQuiet(for nanoseconds: UInt64, at now: UInt64) -> UInt64 {
+    let passed = now &- lastPut
+    return passed >= nanoseconds ? 0 : nanoseconds - passed
+  }
+
   /// Whether there was no put for `nanoseconds`, as of the last ``note(bytesPut:at:)``.
   func isQuiet(for nanoseconds: UInt64, at now: UInt64) -> Bool { now &- lastPut >= nanoseconds }
 

@@ -293,11 +293,8 @@ struct Opening {
     core.upkeep.budgets.retireLargeSpares()
     let task = try system { () throws(SystemError) in
       try environment.background.start(
-        name: "vitrine", intervalMilliseconds: Maintainer.upkeepMilliseconds
-      ) { [weak core] in
-        core?.reads.useHints.takeIn()
-        core?.upkeep.maintainer.maintain()
-      }
+        name: "vitrine", first: .after(milliseconds: Maintainer.upkeepMilliseconds)
+      ) { [weak core] in core?.maintain() ?? .whenWoken }
     }
     core.basics.signal.background.withLock { $0 = task }
     try core.upkeep.leftovers.startCheckingLeftovers()

@@ -78,19 +78,30 @@ package protocol Entropy: AnyObject, Sendable {
 
 /// Runs a store's upkeep off its callers' threads.
 package protocol BackgroundWork: AnyObject, Sendable {
-  /// Calls `step` soon after each ``BackgroundTask/wake()``, and every `intervalMilliseconds`. Calls never overlap.
-  /// No call begins once ``BackgroundTask/stop()`` has returned.
+  /// Calls `step` at the time `first`, then at the time that its last call has returned, and soon after each
+  /// ``BackgroundTask/wake()``. Calls never overlap. No call begins once ``BackgroundTask/stop()`` has returned.
   func start(
-    name: String, intervalMilliseconds: Int, step: @escaping @Sendable () -> Void
+    name: String, first: NextStep, step: @escaping @Sendable () -> NextStep
   ) throws(SystemError) -> any BackgroundTask
 }
 
+/// When a background task is called again, unless it is woken before.
+package enum NextStep: Sendable, Equatable {
+  case after(milliseconds: Int)
+  case whenWoken
+}
+
 package protocol BackgroundTask: AnyObject, Sendable {
-  func wake()
+  /// Lets the next call come after this time, if none is due earlier.
+  func wake(afterMilliseconds delay: Int)
   /// Waits for a running step (unless called from it) and ends the task.
   func stop()
   /// Ends the task without waiting: a running step finishes, and no other begins.
   func end()
+}
+
+extension BackgroundTask {
+  package func wake() { wake(afterMilliseconds: 0) }
 }
 
 extension Entropy {

@@ -42,99 +42,11 @@ final class POSIXEntropy: Entropy {
   }
 }
 
-/// One thread for each store.
+/// The upkeep of all stores of the process, on the threads of one pool.
 final class POSIXBackgroundWork: BackgroundWork {
   func start(
-    name: String, intervalMilliseconds: Int, step: @escaping @Sendable () -> Void
+    name: String, first: NextStep, step: @escaping @Sendable () -> NextStep
   ) throws(SystemError) -> any BackgroundTask {
-    try POSIXBackgroundTask(name: name, intervalMilliseconds: intervalMilliseconds, step: step)
-  }
-}
-
-/// A thread that repeats a step.
-///
-/// Invariant: `thread` changes only in `init`. The state has a lock of its own.
-private final class POSIXBackgroundTask: BackgroundTask, @unchecked Sendable {
-  private let state = ThreadState()
-  private var thread: pthread_t
-
-  /// State that the thread shares with its owner. It outlives the task if the step itself ends the task.
-  ///
-  /// Invariant: the fields are touched only with the monitor locked, or before the thread starts.
-  private final class ThreadState: @unchecked Sendable {
-    let monitor = Monitor()
-    var isAwake = false
-    var isStopped = false
-    var hasEnded = false
-    var step: (@Sendable () -> Void)?
-    var intervalMilliseconds = 0
-  }
-
-  init(name: String, intervalMilliseconds: Int, step: @escaping @Sendable () -> Void) throws(SystemError) {
-    state.step = step
-    state.intervalMilliseconds = intervalMilliseconds
-    let context = Unmanaged.passRetained(state).toOpaque()
-    #if os(Linux)
-      var created = pthread_t()
-      let result = pthread_create(&created, nil, { POSIXBackgroundTask.run($0!) }, context)
-      thread = created
-    #else
-      var created: pthread_t?
-      let result = pthread_create(&created, nil, { POSIXBackgroundTask.run($0) }, context)
-      thread = created ?? pthread_self()
-    #endif
-    if result != 0 {
-      Unmanaged<ThreadState>.fromOpaque(context).release()
-      throw SystemError(code: result, operation: "start thread", path: name)
-    }
-    pthread_detach(thread)
-  }
-
-  private static func run(_ context: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
-    let state = Unmanaged<ThreadState>.fromOpaque(context).takeRetainedValue()
-    // Signals are for the embedding program's own threads. Faults stay unblocked: a blocked fault ends the process.
-    var all = sigset_t()
-    sigfillset(&all)
-    for number in [SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGTRAP] { sigdelset(&all, number) }
-    pthread_sigmask(SIG_BLOCK, &all, nil)
-    state.monitor.lock()
-    while !state.isStopped {
-      if !state.isAwake { state.monitor.wait(milliseconds: state.intervalMilliseconds) }
-      if state.isStopped { break }
-      state.isAwake = false
-      let step = state.step
-      state.monitor.unlock()
-      step?()
-      state.monitor.lock()
-    }
-    state.hasEnded = true
-    state.step = nil
-    state.monitor.signalAll()
-    state.monitor.unlock()
-    return nil
-  }
-
-  func wake() {
-    state.monitor.lock()
-    state.isAwake = true
-    state.monitor.signalAll()
-    state.monitor.unlock()
-  }
-
-  func end() {
-    state.monitor.lock()
-    state.isStopped = true
-    state.monitor.signalAll()
-    state.monitor.unlock()
-  }
-
-  func stop() {
-    state.monitor.lock()
-    state.isStopped = true
-    state.monitor.signalAll()
-    if pthread_equal(pthread_self(), thread) == 0 {
-      while !state.hasEnded { state.monitor.wait() }
-    }
-    state.monitor.unlock()
+    try UpkeepPool.shared.start(name: name, first: first, step: step)
   }
 }

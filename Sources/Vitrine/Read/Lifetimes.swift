@@ -7,14 +7,16 @@
 final class Lifetimes: StorePart {
   let context: StoreContext
   private let gate: WriteGate
+  private let signal: UpkeepSignal
   let catalog: Catalog
   let identity: StoreIdentity
   private let countsHits: Bool
   private let usesSystemClock: Bool
 
-  init(_ context: StoreContext, gate: WriteGate) {
+  init(_ context: StoreContext, gate: WriteGate, signal: UpkeepSignal) {
     self.context = context
     self.gate = gate
+    self.signal = signal
     catalog = context.catalog
     identity = context.identity
     countsHits = context.policyRules.countsHits
@@ -82,7 +84,8 @@ final class Lifetimes: StorePart {
   }
 
   /// Notes the current time, before uses at this time get their stamps. Takes a lock once for each time that the clock
-  /// shows. Upkeep calls it at least once a second.
+  /// shows. Each round of upkeep calls it. The first
+  /// use or change after a sleep of upkeep wakes it here.
   @inline(__always)
   func noteUseTime() {
     let now = usesSystemClock ? POSIXClock.now() : environment.clock.wallMilliseconds()
@@ -93,7 +96,10 @@ final class Lifetimes: StorePart {
   }
 
   @inline(never)
-  private func takeReading(_ now: Int64) { catalog.useTimes.note(now, at: catalog.keys.clock) }
+  private func takeReading(_ now: Int64) {
+    catalog.useTimes.note(now, at: catalog.keys.clock)
+    signal.noteActivity()
+  }
 
   /// Returns how long ago a moment was, in milliseconds, at least 0.
   private func age(_ moment: Int64, _ now: Int64) -> Int64 {

@@ -207,7 +207,7 @@ package struct SegmentFill {
   }
 
   /// The reservation of ``exempt(_:)`` was committed, or is dead.
-  package mutating func endLending() {
+  package mutating func dropExemption() {
     exemptCount -= 1
     pendingCount -= 1
   }

@@ -2,25 +2,30 @@
 final class Budgets: StorePart {
   let context: StoreContext
   private let gate: WriteGate
+  private let signal: UpkeepSignal
   private let retirement: SegmentRetirement
   private let reclaimer: Reclaimer
   private let roomRelease: RoomRelease
   private let trimmer: Trimmer
   private let reader: Reader
   private let diskWatch: DiskWatch
+  private let useHints: UseHints
 
   init(
-    _ context: StoreContext, gate: WriteGate, retirement: SegmentRetirement, reclaimer: Reclaimer,
-    roomRelease: RoomRelease, trimmer: Trimmer, reader: Reader, diskWatch: DiskWatch
+    _ context: StoreContext, gate: WriteGate, signal: UpkeepSignal, retirement: SegmentRetirement,
+    reclaimer: Reclaimer, roomRelease: RoomRelease, trimmer: Trimmer, reader: Reader, diskWatch: DiskWatch,
+    useHints: UseHints
   ) {
     self.context = context
     self.gate = gate
+    self.signal = signal
     self.retirement = retirement
     self.reclaimer = reclaimer
     self.roomRelease = roomRelease
     self.trimmer = trimmer
     self.reader = reader
     self.diskWatch = diskWatch
+    self.useHints = useHints
   }
 
   /// Writes both copies of `STORE` and makes them durable.
@@ -46,6 +51,9 @@ final class Budgets: StorePart {
   func setBudgets(byteBudget: Int?, entryBudget: Int?, minimumFreeBytes: Int?) throws(StoreError) {
     // Before the lock, because in a forked child it may never be released.
     try gate.requireWritable()
+    useHints.takeIn(makesFile: false)
+    // A sleeping store may have to watch the disk from now on.
+    defer { signal.wake() }
     try upkeepLock.withLock { upkeep throws(StoreError) in
       try gate.requireWritable()
       try gate.requireNamedNow()

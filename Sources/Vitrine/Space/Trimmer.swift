@@ -11,11 +11,12 @@ final class Trimmer: StorePart {
   private let roomRelease: RoomRelease
   private let supply: SegmentSupply
   private let diskWatch: DiskWatch
+  private let useHints: UseHints
 
   init(
     _ context: StoreContext, gate: WriteGate, signal: UpkeepSignal, lifetimes: Lifetimes, retirement: SegmentRetirement,
     evictor: Evictor, compactor: Compactor, reclaimer: Reclaimer, roomRelease: RoomRelease, supply: SegmentSupply,
-    diskWatch: DiskWatch
+    diskWatch: DiskWatch, useHints: UseHints
   ) {
     self.context = context
     self.gate = gate
@@ -28,6 +29,7 @@ final class Trimmer: StorePart {
     self.roomRelease = roomRelease
     self.supply = supply
     self.diskWatch = diskWatch
+    self.useHints = useHints
   }
 
   /// Brings the folder to at most `byteCount` bytes, or as near as a store without entries comes to it. First releases
@@ -36,6 +38,7 @@ final class Trimmer: StorePart {
     guard byteCount >= 0 else { throw .invalidArgument("a store is trimmed to 0 bytes or more, not \(byteCount)") }
     // Before the lock, because in a forked child it may never be released.
     try gate.requireWritable()
+    useHints.takeIn(makesFile: false)
     return try upkeepLock.withLock { upkeep throws(StoreError) in
       try gate.requireWritable()
       try gate.requireNamedNow()
@@ -108,6 +111,7 @@ final class Trimmer: StorePart {
   func trim(toEntries count: Int) throws(StoreError) -> Int {
     guard count >= 0 else { throw .invalidArgument("a store is trimmed to 0 entries or more, not \(count)") }
     try gate.requireWritable()
+    useHints.takeIn(makesFile: false)
     return try upkeepLock.withLock { upkeep throws(StoreError) in
       try gate.requireWritable()
       try gate.requireNamedNow()
@@ -123,6 +127,7 @@ final class Trimmer: StorePart {
   func removeUnused(since moment: Int64) throws(StoreError) -> Int {
     try gate.requireWritable()
     try gate.requireNamedNow()
+    useHints.takeIn(makesFile: false)
     let now = environment.clock.wallMilliseconds()
     // Entries that are put from here on stay, also if the moment is in the future.
     let moment = min(moment, saturatingSum(now, 1))

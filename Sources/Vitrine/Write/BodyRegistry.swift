@@ -41,7 +41,7 @@ final class BodyRegistry: StorePart {
     let isDead = commitLock.withLock { held -> Bool in
       guard held.state.unfinished.end(body) else { return false }
       let segment = held.state.admissions.end(body)?.segment
-      if let segment { held.state[segment].fill.endLending() }
+      if let segment { held.state[segment].fill.dropExemption() }
       held.state.admitNext()
       return segment.map { held.state[$0].isDead } ?? false
     }

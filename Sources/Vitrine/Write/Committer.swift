@@ -101,6 +101,8 @@ final class Committer: StorePart {
       noteFilled(operations, held)
       settle(operations, held)
     }
+    // A segment of its own may be dead now.
+    commits.noteAbandoned()
   }
 
   private enum CommitOutcome {

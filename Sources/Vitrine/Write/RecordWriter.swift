@@ -2,11 +2,13 @@
 final class RecordWriter: StorePart {
   let context: StoreContext
   private let gate: WriteGate
+  private let signal: UpkeepSignal
   private let meters: Meters
 
-  init(_ context: StoreContext, gate: WriteGate, meters: Meters) {
+  init(_ context: StoreContext, gate: WriteGate, signal: UpkeepSignal, meters: Meters) {
     self.context = context
     self.gate = gate
+    self.signal = signal
     self.meters = meters
   }
 
@@ -34,5 +36,7 @@ final class RecordWriter: StorePart {
       held.state[reservation.segment].filled(reservation, isCarried: false)
       held.state[reservation.segment].fill.endReservation()
     }
+    // A segment of its own may be dead now.
+    signal.noteActivity()
   }
 }

@@ -5,7 +5,7 @@ package final class SimulatedBackgroundWork: BackgroundWork {
   package enum Mode: Sendable {
     /// Steps run in ``runPending(limit:)`` and ``runAll(times:)`` only.
     case manual
-    /// A wake runs the step before it returns, unless the step is running already; then the step runs once more
+    /// A wake for now runs the step before it returns, unless the step is running already; then the step runs once more
     /// after that. Deadlocks an engine that wakes while it holds a lock which the step takes.
     case inline
   }
@@ -29,7 +29,7 @@ package final class SimulatedBackgroundWork: BackgroundWork {
   package func failStarts(with error: SystemError?) { state.withLock { $0.failure = error } }
 
   package func start(
-    name: String, intervalMilliseconds: Int, step: @escaping @Sendable () -> Void
+    name: String, first: NextStep, step: @escaping @Sendable () -> NextStep
   ) throws(SystemError) -> any BackgroundTask {
     try state.withLock { (state) throws(SystemError) in
       if let failure = state.failure { throw failure }
@@ -81,11 +81,11 @@ private final class SimulatedBackgroundTask: BackgroundTask, @unchecked Sendable
   let name: String
   private let work: SimulatedBackgroundWork
   private let monitor = Monitor()
-  private var step: (@Sendable () -> Void)?
+  private var step: (@Sendable () -> NextStep)?
   private var wasWoken = false
   private var runner: ThreadIdentity?
 
-  init(name: String, work: SimulatedBackgroundWork, step: @escaping @Sendable () -> Void) {
+  init(name: String, work: SimulatedBackgroundWork, step: @escaping @Sendable () -> NextStep) {
     self.name = name
     self.work = work
     self.step = step
@@ -93,23 +93,23 @@ private final class SimulatedBackgroundTask: BackgroundTask, @unchecked Sendable
 
   var isPending: Bool { monitor.withLock { wasWoken && step != nil && runner == nil } }
 
-  func wake() {
+  func wake(afterMilliseconds delay: Int) {
     monitor.withLock { wasWoken = true }
-    guard work.mode == .inline else { return }
+    guard work.mode == .inline, delay == 0 else { return }
     while isPending, run() {}
   }
 
   /// Returns false if the task was stopped or its step is running.
   @discardableResult
   func run() -> Bool {
-    let claimed = monitor.withLock { () -> (@Sendable () -> Void)? in
+    let claimed = monitor.withLock { () -> (@Sendable () -> NextStep)? in
       guard runner == nil, let step else { return nil }
       runner = ThreadIdentity.current
       wasWoken = false
       return step
     }
     guard let claimed else { return false }
-    claimed()
+    _ = claimed()
     monitor.withLock {
       runner = nil
       monitor.signalAll()
@@ -118,7 +118,7 @@ private final class SimulatedBackgroundTask: BackgroundTask, @unchecked Sendable
   }
 
   func end() {
-    let ended = monitor.withLock { () -> (@Sendable () -> Void)? in
+    let ended = monitor.withLock { () -> (@Sendable () -> NextStep)? in
       let ended = step
       step = nil
       return ended
@@ -128,7 +128,7 @@ private final class SimulatedBackgroundTask: BackgroundTask, @unchecked Sendable
   }
 
   func stop() {
-    let ended = monitor.withLock { () -> (@Sendable () -> Void)? in
+    let ended = monitor.withLock { () -> (@Sendable () -> NextStep)? in
       let ended = step
       step = nil
       while let runner, runner != ThreadIdentity.current { monitor.wait() }

@@ -36,18 +36,29 @@ final class ManualBackground: BackgroundWork, @unchecked Sendable {
   let wakeCount = Guarded(0)
 
   final class Task: BackgroundTask, @unchecked Sendable {
-    fileprivate let step = Guarded<(@Sendable () -> Void)?>(nil)
+    fileprivate let step = Guarded<(@Sendable () -> NextStep)?>(nil)
+    /// When the task asked to be called again.
+    fileprivate let next = Guarded(NextStep.whenWoken)
     private let wakeCount: Guarded<Int>
     fileprivate init(_ wakeCount: Guarded<Int>) { self.wakeCount = wakeCount }
-    func wake() { wakeCount.withLock { $0 += 1 } }
+    fileprivate let wasWoken = Guarded(false)
+    func wake(afterMilliseconds delay: Int) {
+      wakeCount.withLock { $0 += 1 }
+      if delay == 0 { wasWoken.withLock { $0 = true } }
+      next.withLock { next in
+        if case .after(let earlier) = next, earlier <= delay { return }
+        next = .after(milliseconds: delay)
+      }
+    }
     func stop() { step.withLock { $0 = nil } }
     func end() { stop() }
   }
 
   func start(
-    name: String, intervalMilliseconds: Int, step: @escaping @Sendable () -> Void
+    name: String, first: NextStep, step: @escaping @Sendable () -> NextStep
   ) -> any BackgroundTask {
     let task = Task(wakeCount)
+    task.next.withLock { $0 = first }
     task.step.withLock { $0 = step }
     tasks.withLock { $0.append(task) }
     return task
@@ -55,8 +66,18 @@ final class ManualBackground: BackgroundWork, @unchecked Sendable {
 
   /// Runs one round for every open store.
   func run() {
-    for task in tasks.withLock({ $0 }) { task.step.withLock { $0 }?() }
+    for task in tasks.withLock({ $0 }) {
+      // As the pool does, with a second call for a wake in the first one.
+      for _ in 0..<2 {
+        task.wasWoken.withLock { $0 = false }
+        if let next = task.step.withLock({ $0 })?() { task.next.withLock { $0 = next } }
+        if !task.wasWoken.withLock({ $0 }) { break }
+      }
+    }
   }
+
+  /// When the store that was opened last asked for its next round.
+  var nextStep: NextStep? { tasks.withLock { $0.last }?.next.withLock { $0 } }
 }
 
 /// An environment in which nothing happens by itself: same seed, same run.
