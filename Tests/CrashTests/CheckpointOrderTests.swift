@@ -57,14 +57,7 @@ import VitrineSimulation
     try work.flush()
     done.wait()
     #expect(hasPassed.withLock { $0 })
-    for moment in begun...work.world.disk.operationCount {
-      let states = work.world.disk.crashStates(after: moment)
-      for policy in [CrashPolicy.everythingLost, .everythingKept, .mixture(seed: UInt64(moment))] {
-        let wrong = Inspection(history: work.history, moment: moment, powerLost: true)
-          .run(work.world.rebooted(states.disk(policy)))
-        #expect(wrong == nil, "after \(moment), \(policy)")
-      }
-    }
+    expectNoLoss(in: work, since: begun)
     // The pending record is never filled, and a close would wait for it.
     work.store.abandon()
   }
@@ -96,12 +89,17 @@ import VitrineSimulation
     try work.store.checkpoint()
     done.wait()
     #expect(work.store.probe.log.position.use > use)
+    expectNoLoss(in: work, since: begun)
+  }
+
+  /// Cuts the power after each operation since `begun`, in three ways.
+  private func expectNoLoss(in work: Workload, since begun: Int, at location: SourceLocation = #_sourceLocation) {
     for moment in begun...work.world.disk.operationCount {
       let states = work.world.disk.crashStates(after: moment)
       for policy in [CrashPolicy.everythingLost, .everythingKept, .mixture(seed: UInt64(moment))] {
         let wrong = Inspection(history: work.history, moment: moment, powerLost: true)
           .run(work.world.rebooted(states.disk(policy)))
-        #expect(wrong == nil, "after \(moment), \(policy)")
+        #expect(wrong == nil, "after \(moment), \(policy)", sourceLocation: location)
       }
     }
   }

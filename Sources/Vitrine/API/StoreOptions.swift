@@ -47,10 +47,10 @@ public struct StoreOptions: Sendable {
   /// Whether gets of a read-only opening count as uses for eviction, as those of the writer do. Default: true.
   ///
   /// ``CacheStore/refresh()`` (at most once a second) and ``CacheStore/close()`` write the hashes of the used keys to a
-  /// small file of the store. A writer in use counts these uses within about a second. An idle writer
-  /// counts them before it evicts on request, or about a second after its next use or change. The file holds
-  /// at most 512 keys up to a budget of 4 MiB, and 2,048 above 12 MiB. The reader writes nothing if the process may not
-  /// write to the file, or if no process has opened the store for writing since a crash.
+  /// small file of the store. A writer in use counts these uses within about a second. An idle writer counts them before
+  /// it evicts on request, or about a second after its next use or change. The file holds at most 512 keys up to a budget
+  /// of 4 MiB, and 2,048 above 12 MiB. The reader writes nothing if the process may not write to the file, or if no process
+  /// has opened the store for writing since a crash.
   public var notesUses = true
   /// Whether to create the store if there is none. Default: true. A read-only opening never creates one.
   public var createsIfMissing = true

@@ -97,8 +97,8 @@ final class Checkpointer: StorePart {
     }
   }
 
-  /// Erases the header of the older checkpoint durably. For cases in which the older checkpoint and the log do not lead to
-  /// the state of the newest one: no frame records the changes of the newest one, or the older one could not be read.
+  /// Erases the header of the older checkpoint durably, if the older checkpoint and the log do not lead to the state
+  /// of the newest one: no frame records the changes of the newest one, or the older one could not be read.
   func eraseOlderCheckpoint(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
     do throws(SystemError) { try upkeep.state.checkpoints.eraseOlder() } catch { throw gate.fail(error) }
   }

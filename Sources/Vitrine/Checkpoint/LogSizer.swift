@@ -33,7 +33,7 @@ final class LogSizer: StorePart {
       return min(LogSizer.powerOfTwo(atLeast: wanted), held.state.largestLogFile)
     }
     resize(to: byteCount, upkeep) { $0 < byteCount }
-    try moveLog(to: byteCount) { log in log.longestRefused > wal.capacity && log.activeByteCount < byteCount }
+    try moveLog { log in log.longestRefused > wal.capacity && log.activeByteCount < byteCount }
   }
 
   /// Cuts free files to the size that the content needs, and continues the log in one of them if the present file is
@@ -44,7 +44,7 @@ final class LogSizer: StorePart {
       return held.state.restingLogFile
     }
     resize(to: byteCount, upkeep) { $0 > byteCount }
-    try moveLog(to: byteCount) { log in log.activeByteCount > byteCount }
+    try moveLog { log in log.activeByteCount > byteCount }
   }
 
   /// Whether a file is longer than the content needs.
@@ -56,7 +56,9 @@ final class LogSizer: StorePart {
   }
 
   /// Continues the log in a free file, if `isWanted` and if another free file is left for the next recovery (rule 8).
-  private func moveLog(to byteCount: Int, if isWanted: (borrowing LogWriter) -> Bool) throws(StoreError) {
+  /// Returns whether the log was moved.
+  @discardableResult
+  func moveLog(if isWanted: (borrowing LogWriter) -> Bool) throws(StoreError) -> Bool {
     do throws(SystemError) {
       let isMoved = try commitLock.withLock { held throws(SystemError) in
         guard isWanted(held.state.log), held.state.log.freeCount >= 2 else { return false }
@@ -64,6 +66,7 @@ final class LogSizer: StorePart {
       }
       // A checkpoint may name the new file before a frame causes a sync of its header.
       if isMoved { try wal?.sync() }
+      return isMoved
     } catch {
       throw gate.fail(error)
     }

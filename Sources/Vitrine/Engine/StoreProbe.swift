@@ -120,7 +120,6 @@ package struct StoreProbe {
     }
   }
 
-  /// Makes a segment and names it in the log. Returns nil if the log had no room and a checkpoint was written.
   /// Returns the segments that the cleaner would try one after another if none could be emptied.
   func victims(_ count: Int) -> [Segment] {
     guard let rules = core.context.policyRules.cleaning else { return [] }
@@ -135,6 +134,7 @@ package struct StoreProbe {
     }
   }
 
+  /// Makes a segment and names it in the log. Returns nil if the log had no room and a checkpoint was written.
   package func makeSegment(byteCount: Int) throws(StoreError) -> Segment? {
     try core.context.upkeepLock.withLock { upkeep throws(StoreError) in
       try core.writes.supply.makeSegment(byteCount: byteCount, upkeep)

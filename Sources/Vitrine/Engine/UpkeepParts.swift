@@ -36,7 +36,8 @@ struct UpkeepParts {
       context, gate: basics.gate, preparer: basics.preparer, meters: basics.meters, checker: checkpoints.checker,
       payloads: checkpoints.payloads, checkpointRoom: space.checkpointRoom, committer: writes.committer,
       reader: reads.reader, putter: writes.putter)
-    logEraser = LogEraser(context, gate: basics.gate, checkpointer: checkpoints.checkpointer)
+    logEraser = LogEraser(
+      context, gate: basics.gate, checkpointer: checkpoints.checkpointer, logSizer: checkpoints.logSizer)
     fullCompaction = FullCompaction(
       context, gate: basics.gate, retirement: space.retirement, expirer: space.expirer, compactor: space.compactor,
       reclaimer: space.reclaimer, roomRelease: space.roomRelease, supply: writes.supply, leftovers: leftovers,

@@ -3,11 +3,13 @@ final class LogEraser: StorePart {
   let context: StoreContext
   private let gate: WriteGate
   private let checkpointer: Checkpointer
+  private let logSizer: LogSizer
 
-  init(_ context: StoreContext, gate: WriteGate, checkpointer: Checkpointer) {
+  init(_ context: StoreContext, gate: WriteGate, checkpointer: Checkpointer, logSizer: LogSizer) {
     self.context = context
     self.gate = gate
     self.checkpointer = checkpointer
+    self.logSizer = logSizer
   }
 
   /// Overwrites every old log file with zeros, and continues the log in an erased one. Returns false if a file must
@@ -29,17 +31,7 @@ final class LogEraser: StorePart {
   /// leave only that one. Then a checkpoint frees others, and false is returned if that fails repeatedly.
   private func leaveActiveFile(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) -> Bool {
     for _ in 0..<LogEraser.mostTries {
-      do throws(SystemError) {
-        let isMoved = try commitLock.withLock { held throws(SystemError) in
-          guard held.state.log.freeCount >= 2 else { return false }
-          return try held.state.log.rotate(cut: held.state.log.position)
-        }
-        // The next checkpoint names the new file. No frame in it would cause a sync of its header yet.
-        if isMoved { try wal?.sync() }
-        if isMoved { return true }
-      } catch {
-        throw gate.fail(error)
-      }
+      if try logSizer.moveLog(if: { _ in true }) { return true }
       try checkpointer.writeCheckpoint(upkeep)
       try eraseFreeLogFiles()
     }

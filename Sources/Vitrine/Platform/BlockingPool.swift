@@ -1,11 +1,3 @@
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
-
 /// A few threads for calls that may block, shared by all stores of the process. Threads start when a job arrives,
 /// and end after a while without one.
 ///
@@ -54,35 +46,14 @@ final class BlockingPool: @unchecked Sendable {
     monitor.lock()
     jobs.append(job)
     // A waiting thread takes one job, which may be an earlier one.
-    if jobs.count > waitingCount, threadCount < mostThreads, startThread() { threadCount += 1 }
+    if jobs.count > waitingCount, threadCount < mostThreads, DetachedThread.start({ self.work() }) == 0 {
+      threadCount += 1
+    }
     let isStranded = threadCount == 0
     monitor.signal()
     monitor.unlock()
     // Without any thread the caller runs the jobs: late is better than never.
     if isStranded { drain() }
-  }
-
-  private func startThread() -> Bool {
-    let context = Unmanaged.passRetained(self)
-    #if os(Linux)
-      var thread = pthread_t()
-      let result = pthread_create(&thread, nil, { BlockingPool.main($0) }, context.toOpaque())
-    #else
-      var created: pthread_t?
-      let result = pthread_create(&created, nil, { BlockingPool.main($0) }, context.toOpaque())
-      let thread = created ?? pthread_self()
-    #endif
-    guard result == 0 else {
-      context.release()
-      return false
-    }
-    pthread_detach(thread)
-    return true
-  }
-
-  private static func main(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-    if let context { Unmanaged<BlockingPool>.fromOpaque(context).takeRetainedValue().work() }
-    return nil
   }
 
   private func work() {

@@ -75,36 +75,17 @@ final class UpkeepPool: BackgroundWork, @unchecked Sendable {
       return nil
     }
     guard threads < mostThreads ?? max(1, tasks.count) else { return nil }
-    let code = startThread()
+    let code = DetachedThread.start { self.work() }
     if code == 0 { threads += 1 }
     return code == 0 || threads > 0 ? nil : SystemError(code: code, operation: "start thread", path: "vitrine upkeep")
   }
 
-  private func startThread() -> Int32 {
-    let context = Unmanaged.passRetained(self)
-    #if os(Linux)
-      var thread = pthread_t()
-      let code = pthread_create(&thread, nil, { UpkeepPool.main($0) }, context.toOpaque())
-    #else
-      var created: pthread_t?
-      let code = pthread_create(&created, nil, { UpkeepPool.main($0) }, context.toOpaque())
-      let thread = created ?? pthread_self()
-    #endif
-    if code == 0 { pthread_detach(thread) } else { context.release() }
-    return code
-  }
-
-  private static func main(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+  private func work() {
     // Signals are for the embedding program's own threads. Faults stay unblocked: a blocked fault ends the process.
     var all = sigset_t()
     sigfillset(&all)
     for number in [SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGTRAP] { sigdelset(&all, number) }
     pthread_sigmask(SIG_BLOCK, &all, nil)
-    if let context { Unmanaged<UpkeepPool>.fromOpaque(context).takeRetainedValue().work() }
-    return nil
-  }
-
-  private func work() {
     monitor.lock()
     while true {
       let now = UpkeepPool.now()

@@ -84,8 +84,7 @@ final class Lifetimes: StorePart {
   }
 
   /// Notes the current time, before uses at this time get their stamps. Takes a lock once for each time that the clock
-  /// shows. Each round of upkeep calls it. The first
-  /// use or change after a sleep of upkeep wakes it here.
+  /// shows. Each round of upkeep calls it. The first use or change after upkeep fell asleep wakes it here.
   @inline(__always)
   func noteUseTime() {
     let now = usesSystemClock ? POSIXClock.now() : environment.clock.wallMilliseconds()
