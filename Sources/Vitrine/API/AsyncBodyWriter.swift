@@ -11,7 +11,7 @@ public struct AsyncBodyWriter: Sendable {
     }
   }
 
-  /// The `async` form of ``BodyWriter/commit()``.
+  /// The `async` form of ``BodyWriter/commit()``. Throws the errors of the sync form.
   public func commit() async throws(StoreError) {
     try await AsyncCacheStore.change(writer.store) { () throws(StoreError) in try writer.commit() }
   }
@@ -25,6 +25,7 @@ public struct AsyncBodyWriter: Sendable {
 
 extension AsyncCacheStore {
   /// The `async` form of ``CacheStore/writer(for:length:options:)``. Calls of the writer may come from any thread.
+  /// O(1). Throws the errors of the sync form.
   public func writer(
     for key: CacheKey, length: Int? = nil, options: PutOptions = PutOptions()
   ) throws(StoreError) -> AsyncBodyWriter {

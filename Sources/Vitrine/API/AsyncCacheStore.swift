@@ -11,14 +11,14 @@
 public struct AsyncCacheStore: Sendable {
   let store: CacheStore
 
-  /// Opens a store on a thread of the pool. Costs and errors are those of ``CacheStore/open(at:options:)``.
+  /// Opens a store on a thread of the pool. Throws the errors of ``CacheStore/open(at:options:)``, and costs as much.
   public static func open(
     at path: String, options: StoreOptions = StoreOptions()
   ) async throws(StoreError) -> CacheStore {
     try await run { () throws(StoreError) in try CacheStore.open(at: path, options: options) }
   }
 
-  /// Makes all changes durable and closes the store.
+  /// Makes all changes durable and closes the store. Throws the errors of ``CacheStore/close()``.
   public func close() async throws(StoreError) {
     try await AsyncCacheStore.run { () throws(StoreError) in try store.close() }
   }
@@ -53,26 +53,28 @@ public struct AsyncCacheStore: Sendable {
 
   // MARK: Changing
 
-  /// Stores a value. If the put is `synced`, the value is durable when the call returns.
+  /// Stores a value. If the put is `synced`, the value is durable when the call returns. Throws the errors of
+  /// `CacheStore.put(_:for:options:)`.
   public func put(
     _ bytes: [UInt8], for key: CacheKey, options: PutOptions = PutOptions()
   ) async throws(StoreError) {
     try await change { () throws(StoreError) in try store.put(bytes, for: key, options: options) }
   }
 
-  /// Stores all values, or none of them.
+  /// Stores all values, or none of them. Throws the errors of ``CacheStore/putMany(_:durability:)``.
   public func putMany(
     _ entries: [(key: CacheKey, bytes: [UInt8], options: PutOptions)], durability: Durability? = nil
   ) async throws(StoreError) {
     try await change { () throws(StoreError) in try store.putMany(entries, durability: durability) }
   }
 
-  /// Makes all changes of a batch, or none of them.
+  /// Makes all changes of a batch, or none of them. Throws the errors of ``CacheStore/write(_:durability:)``.
   public func write(_ batch: WriteBatch, durability: Durability? = nil) async throws(StoreError) {
     try await change { () throws(StoreError) in try store.write(batch, durability: durability) }
   }
 
-  /// Replaces an entry's metadata. Returns false if there is no entry.
+  /// Replaces an entry's metadata. Returns false if there is no entry. Throws the errors of
+  /// ``CacheStore/setMetadata(_:for:durability:)``.
   @discardableResult
   public func setMetadata(
     _ metadata: [UInt8], for key: CacheKey, durability: Durability? = nil
@@ -82,7 +84,8 @@ public struct AsyncCacheStore: Sendable {
     }
   }
 
-  /// Replaces an entry's expiry. `milliseconds`: since 1970; nil for none. Returns false if there is no entry.
+  /// Replaces an entry's expiry. `milliseconds`: since 1970; nil for none. Returns false if there is no entry. Throws
+  /// the errors of ``CacheStore/setExpiration(_:for:durability:)``.
   @discardableResult
   public func setExpiration(
     _ milliseconds: Int64?, for key: CacheKey, durability: Durability? = nil
@@ -94,7 +97,8 @@ public struct AsyncCacheStore: Sendable {
 
   // MARK: Removing
 
-  /// Removes one entry. Returns whether there was one.
+  /// Removes one entry. Returns whether there was one. Throws the errors of
+  /// ``CacheStore/remove(_:durability:erases:)``.
   @discardableResult
   public func remove(
     _ key: CacheKey, durability: Durability? = nil, erases: Bool = false
@@ -105,19 +109,22 @@ public struct AsyncCacheStore: Sendable {
     return try await change(body)
   }
 
-  /// Removes the entries of many keys together. Returns the number of entries removed.
+  /// Removes the entries of many keys together. Returns the number of entries removed. Throws the errors of
+  /// ``CacheStore/removeMany(_:durability:erases:)``.
   @discardableResult
   public func removeMany(_ keys: [CacheKey], durability: Durability? = nil) async throws(StoreError) -> Int {
     try await change { () throws(StoreError) in try store.removeMany(keys, durability: durability) }
   }
 
-  /// Removes all styles of a URL together. Returns the number of entries removed.
+  /// Removes all styles of a URL together. Returns the number of entries removed. Throws the errors of
+  /// ``CacheStore/removeAllStyles(_:durability:erases:)``.
   @discardableResult
   public func removeAllStyles(_ url: String, durability: Durability? = nil) async throws(StoreError) -> Int {
     try await change { () throws(StoreError) in try store.removeAllStyles(url, durability: durability) }
   }
 
-  /// Removes every entry of a style. Returns the number of entries removed. O(entries).
+  /// Removes every entry of a style. Returns the number of entries removed. O(entries). Throws the errors of
+  /// ``CacheStore/removeAll(style:durability:)``.
   @discardableResult
   public func removeAll(style: Style, durability: Durability? = nil) async throws(StoreError) -> Int {
     try await change { () throws(StoreError) in
@@ -125,7 +132,8 @@ public struct AsyncCacheStore: Sendable {
     }
   }
 
-  /// Removes every entry whose URL begins with `prefix`. Returns the number of entries removed. O(entries).
+  /// Removes every entry whose URL begins with `prefix`. Returns the number of entries removed. O(entries). Throws the
+  /// errors of ``CacheStore/removeAll(style:durability:)``.
   @discardableResult
   public func removeAll(prefix: String, durability: Durability? = nil) async throws(StoreError) -> Int {
     try await change { () throws(StoreError) in
@@ -135,7 +143,8 @@ public struct AsyncCacheStore: Sendable {
 
   /// Removes every unexpired entry for which `predicate`, called on a thread of the pool, returns true. Returns the
   /// number of entries removed. The predicate is also called for unfinished bodies and drawings
-  /// (``CacheStore/removeAll(durability:where:)``). O(entries).
+  /// (``CacheStore/removeAll(durability:where:)``). O(entries). Throws the errors of
+  /// ``CacheStore/removeAll(durability:where:)``.
   @discardableResult
   public func removeAll(
     durability: Durability? = nil, where predicate: @escaping @Sendable (EntryInfo) -> Bool
@@ -145,7 +154,7 @@ public struct AsyncCacheStore: Sendable {
     }
   }
 
-  /// Removes every entry.
+  /// Removes every entry. Throws the errors of ``CacheStore/removeAll(durability:)``.
   public func removeAll(durability: Durability? = nil) async throws(StoreError) {
     try await change { () throws(StoreError) in try store.removeAll(durability: durability) }
   }

@@ -2,24 +2,27 @@ import Synchronization
 
 // The calls that concern the whole store, off the cooperative pool.
 extension AsyncCacheStore {
-  /// Makes all changes acknowledged before the call durable.
+  /// Makes all changes acknowledged before the call durable. Throws the errors of ``CacheStore/flush()``.
   public func flush() async throws(StoreError) {
     try await AsyncCacheStore.run { () throws(StoreError) in try store.flush() }
   }
 
-  /// Writes a checkpoint of the index, so that the next opening need not read the log.
+  /// Writes a checkpoint of the index, so that the next opening need not read the log. Throws the errors of
+  /// ``CacheStore/checkpoint()``.
   public func checkpoint() async throws(StoreError) {
     try await AsyncCacheStore.run { () throws(StoreError) in try store.checkpoint() }
   }
 
-  /// Moves a read-only store forward to the writer's present state. Returns whether there was any change.
+  /// Moves a read-only store forward to the writer's present state. Returns whether there was any change. Throws the
+  /// errors of ``CacheStore/refresh()``.
   @discardableResult
   public func refresh() async throws(StoreError) -> Bool {
     try await AsyncCacheStore.run { () throws(StoreError) in try store.refresh() }
   }
 
   /// Changes the budgets and the minimum of free disk bytes; nil leaves each as it is. Returns when the store is within
-  /// its budgets: a smaller budget evicts and compacts first, which may take as long as copying a large part of the store.
+  /// its budgets: a smaller budget evicts and compacts first, which may take as long as copying a large part of the
+  /// store. Throws the errors of ``CacheStore/setBudgets(byteBudget:entryBudget:minimumFreeBytes:)``.
   public func setBudgets(
     byteBudget: Int? = nil, entryBudget: Int? = nil, minimumFreeBytes: Int? = nil
   ) async throws(StoreError) {
@@ -28,27 +31,29 @@ extension AsyncCacheStore {
     }
   }
 
-  /// Removes every expired entry. Returns the number of entries removed.
+  /// Removes every expired entry. Returns the number of entries removed. Throws the errors of
+  /// ``CacheStore/removeExpired()``.
   @discardableResult
   public func removeExpired() async throws(StoreError) -> Int {
     try await AsyncCacheStore.run { () throws(StoreError) in try store.removeExpired() }
   }
 
   /// Evicts entries until the folder takes at most `byteCount` bytes of the disk (``CacheStore/trim(toBytes:)``).
-  /// Returns the number of entries removed.
+  /// Returns the number of entries removed, and throws the same errors.
   @discardableResult
   public func trim(toBytes byteCount: Int) async throws(StoreError) -> Int {
     try await AsyncCacheStore.run { () throws(StoreError) in try store.trim(toBytes: byteCount) }
   }
 
-  /// Evicts entries until at most `count` are left. Returns the number of entries removed.
+  /// Evicts entries until at most `count` are left. Returns the number of entries removed. Throws the errors of
+  /// ``CacheStore/trim(toEntries:)``.
   @discardableResult
   public func trim(toEntries count: Int) async throws(StoreError) -> Int {
     try await AsyncCacheStore.run { () throws(StoreError) in try store.trim(toEntries: count) }
   }
 
   /// Removes all entries that were neither put nor read since `moment`, in milliseconds since 1970. Returns the number
-  /// of entries removed.
+  /// of entries removed. Throws the errors of ``CacheStore/removeUnused(since:)``.
   @discardableResult
   public func removeUnused(since moment: Int64) async throws(StoreError) -> Int {
     try await AsyncCacheStore.run { () throws(StoreError) in try store.removeUnused(since: moment) }
@@ -56,7 +61,7 @@ extension AsyncCacheStore {
 
   /// Makes the folder as small as possible without removing a live entry. `progress` runs on a thread of the pool.
   /// Compaction stops early, after a segment's worth of bytes, when `progress` returns false or the task is cancelled;
-  /// the report says so.
+  /// the report says so. Throws the errors of ``CacheStore/compact(progress:)``.
   public func compact(
     progress: @escaping @Sendable (Int, Int) -> Bool = { _, _ in true }
   ) async throws(StoreError) -> CompactionReport {
@@ -66,20 +71,23 @@ extension AsyncCacheStore {
   }
 
   /// Does all pending upkeep. Stops early when the task is cancelled, or when `goesOn`, called on a thread of the pool
-  /// after each segment's worth of bytes, returns false. Returns true when no upkeep is left.
+  /// after each segment's worth of bytes, returns false. Returns true when no upkeep is left. Throws the errors of
+  /// ``CacheStore/idle(while:)``.
   @discardableResult
   public func idle(while goesOn: @escaping @Sendable () -> Bool = { true }) async throws(StoreError) -> Bool {
     try await untilCancelled { isWanted throws(StoreError) in try store.idle { isWanted() && goesOn() } }
   }
 
-  /// Reads and checks every live byte. `progress` runs on a thread of the pool.
+  /// Reads and checks every live byte. `progress` runs on a thread of the pool. Throws the errors of
+  /// ``CacheStore/verify(progress:)``.
   public func verify(
     progress: (@Sendable (Int, Int) -> Void)? = nil
   ) async throws(StoreError) -> VerificationReport {
     try await AsyncCacheStore.run { () throws(StoreError) in try store.verify(progress: progress) }
   }
 
-  /// Rebuilds the index from the segments alone (``CacheStore/repair(at:progress:)``). Reads every byte.
+  /// Rebuilds the index from the segments alone (``CacheStore/repair(at:progress:)``). Reads every byte, and throws the
+  /// same errors.
   public static func repair(
     at path: String, progress: (@Sendable (Int, Int) -> Void)? = nil
   ) async throws(StoreError) -> RepairReport {

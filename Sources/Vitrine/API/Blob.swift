@@ -67,7 +67,7 @@ public final class Blob: @unchecked Sendable {
     get { unsafe _overrideLifetime(RawSpan(_unsafeBytes: buffer), borrowing: self) }
   }
 
-  /// Calls `body` with the bytes.
+  /// Calls `body` with the bytes. Costs no copy. Rethrows errors of `body`.
   public func withBytes<R: ~Copyable, E: Error>(_ body: (RawSpan) throws(E) -> R) throws(E) -> R {
     try body(bytes)
   }

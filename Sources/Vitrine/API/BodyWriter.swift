@@ -67,14 +67,15 @@ public final class BodyWriter: Sendable {
     if waiter != nil { throw .noSpace }
   }
 
-  /// Adds a piece given as an array.
+  /// Adds a piece given as an array. Costs as much as a write of a span, and throws the same errors.
   public func write(_ bytes: [UInt8]) throws(StoreError) { try write(bytes.span.bytes) }
 
   /// Stores the value under the key, as a put of all pieces would, and ends the writer.
   ///
   /// Throws `invalidArgument` if fewer bytes came than were declared or if the writer has ended. Throws `aborted` if
-  /// the key was removed after the writer was made, alone or with others (``CacheStore/remove(_:durability:erases:)``).
-  /// Waits for the disk if `synced`, and if the file of a body of unknown length becomes a segment.
+  /// the key was removed after the writer was made, alone or with others (``CacheStore/remove(_:durability:erases:)``),
+  /// and the errors of a put. Waits for the disk if `synced`, and if the file of a body of unknown length becomes a
+  /// segment.
   public func commit() throws(StoreError) {
     try state.withLock { state throws(StoreError) in
       try ending(&state) { state throws(StoreError) in
@@ -296,14 +297,16 @@ extension CacheStore {
   /// Begins a value that arrives in pieces. See ``BodyWriter``.
   ///
   /// `length` is the length in bytes if known; for a bitmap, `options.layout` gives it. Reserves no room, and so evicts
-  /// nothing, before bytes arrive. Throws `invalidArgument` or `tooLarge` for a value that no put would accept. O(1).
+  /// nothing, before bytes arrive. Throws `invalidArgument` or `tooLarge` for a value that no put would accept, and the
+  /// errors of every change (``CacheStore``). O(1).
   public func writer(
     for key: CacheKey, length: Int? = nil, options: PutOptions = PutOptions()
   ) throws(StoreError) -> BodyWriter {
     try writer(for: key, length: length, options: options, isTiedToThread: true)
   }
 
-  /// Begins a value that arrives in pieces, for a URL and a style.
+  /// Begins a value that arrives in pieces, for a URL and a style. Throws the errors of
+  /// ``writer(for:length:options:)``. O(1).
   public func writer(
     for url: String, style: Style = .original, length: Int? = nil, options: PutOptions = PutOptions()
   ) throws(StoreError) -> BodyWriter {

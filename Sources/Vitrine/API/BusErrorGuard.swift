@@ -11,7 +11,8 @@ extension CacheStore {
   /// Signal handlers belong to the whole process: the guard covers every store, also those already open, and cannot be
   /// removed. It passes any other SIGBUS to the handler installed before. A handler that is installed later must pass
   /// signals on in the same way. Threads that block SIGBUS are not protected: the system ends the process. A forked
-  /// child keeps the guard. A second call does nothing. Thread-safe.
+  /// child keeps the guard. A second call does nothing. Thread-safe. Throws `system` if the handler cannot be
+  /// installed.
   public static func installBusErrorGuard() throws(StoreError) {
     try system { () throws(SystemError) in try BusErrors.installGuard() }
   }

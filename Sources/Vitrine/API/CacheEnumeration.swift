@@ -3,14 +3,16 @@ extension CacheStore {
   /// Calls `body` for each unexpired entry, in no order, until it returns false.
   ///
   /// Reads each record once and no payload: O(entries). Other threads and `body` itself may change the store meanwhile;
-  /// entries put meanwhile may be missed. Does not count as use. Thread-safe.
+  /// entries put meanwhile may be missed. Does not count as use. Thread-safe. Throws only the errors of `body`, which
+  /// end the walk.
   public func forEachEntry<E: Error>(
     prefix: String = "", style: Style? = nil, _ body: (EntryInfo) throws(E) -> Bool
   ) throws(E) {
     try forEachEntry(prefix: Array(prefix.utf8), style: style, body)
   }
 
-  /// Calls `body` for each unexpired entry whose URL begins with a prefix given in bytes.
+  /// Calls `body` for each unexpired entry whose URL begins with a prefix given in bytes. Throws only the errors of
+  /// `body`.
   public func forEachEntry<E: Error>(
     prefix: [UInt8], style: Style? = nil, _ body: (EntryInfo) throws(E) -> Bool
   ) throws(E) {
@@ -30,7 +32,8 @@ extension CacheStore {
     try keysInOrder(prefix: Array(prefix.utf8))
   }
 
-  /// Returns the sorted keys of all unexpired entries whose URL begins with a prefix given in bytes.
+  /// Returns the sorted keys of all unexpired entries whose URL begins with a prefix given in bytes. Costs as much as
+  /// the call with a prefix as text, and throws `closed` too.
   public func keysInOrder(prefix: [UInt8]) throws(StoreError) -> [CacheKey] {
     let core = core
     if core.basics.gate.isClosed { throw .closed }

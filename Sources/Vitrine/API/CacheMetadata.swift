@@ -1,6 +1,8 @@
 // A change of metadata or expiry writes a new key record that names the same blob, and leaves the payload alone.
 extension CacheStore {
   /// Replaces an entry's metadata by writing a small record; the payload stays. Returns false if there is no entry.
+  /// Waits for the disk if `synced`, or if a frame cannot carry the record. Throws `invalidArgument` above 65,536
+  /// bytes, `noSpace` if there is no room for the record, and the errors of every change (``CacheStore``).
   @discardableResult
   public func setMetadata(
     _ metadata: [UInt8], for key: CacheKey, durability: Durability? = nil
@@ -9,6 +11,7 @@ extension CacheStore {
   }
 
   /// Replaces an entry's expiry (milliseconds since 1970, nil for never), like ``setMetadata(_:for:durability:)``.
+  /// Throws `noSpace` if there is no room for the record, and the errors of every change (``CacheStore``).
   @discardableResult
   public func setExpiration(
     _ milliseconds: Int64?, for key: CacheKey, durability: Durability? = nil

@@ -4,7 +4,7 @@ extension CacheStore {
   ///
   /// Reads each entry's record once: O(entries + URLs). Takes 16 to 32 bytes of memory for each URL; the URLs are read
   /// once, one by one. Entries put meanwhile may stay or go. A frame holds at most 10,000 removals, so a crash may
-  /// leave some of the removals done and others not.
+  /// leave some of the removals done and others not. Throws the errors of every change (``CacheStore``).
   @discardableResult
   public func retain(
     only urls: some Swift.Sequence<String>, prefix: String = "", durability: Durability? = nil
@@ -15,7 +15,7 @@ extension CacheStore {
   }
 
   /// Removes every entry whose URL begins with `prefix` and is not the URL of one of `keys`; all styles of such a URL
-  /// stay.
+  /// stay. Costs as much as the call with URLs, and throws the same errors.
   @discardableResult
   public func retain(
     only keys: some Swift.Sequence<CacheKey>, prefix: String = "", durability: Durability? = nil
@@ -54,7 +54,7 @@ extension CacheStore {
 }
 
 extension AsyncCacheStore {
-  /// The `async` form of `CacheStore.retain(only:prefix:durability:)`.
+  /// The `async` form of `CacheStore.retain(only:prefix:durability:)`. Throws the same errors.
   @discardableResult
   public func retain(
     only urls: some Swift.Sequence<String> & Sendable, prefix: String = "", durability: Durability? = nil
@@ -64,7 +64,7 @@ extension AsyncCacheStore {
     }
   }
 
-  /// The `async` form of the call for the URLs of keys.
+  /// The `async` form of the call for the URLs of keys. Throws the same errors.
   @discardableResult
   public func retain(
     only keys: some Swift.Sequence<CacheKey> & Sendable, prefix: String = "", durability: Durability? = nil

@@ -5,8 +5,8 @@ import Synchronization
 /// Thread-safe. Reads never wait for writers. A `put` or `remove` waits for another one only while its frame is
 /// written. Calls that wait for the disk say so. At any time one opening, in any process, may have the store open for
 /// writing. Any number may have it open read-only; each of those sees a snapshot. Every change throws `closed`,
-/// `readOnly`, `storeRemoved` if the folder was removed or replaced, and `writeFailed` after a failed write or sync,
-/// until the store is reopened.
+/// `readOnly`, `storeRemoved` if the folder was removed or replaced, `writeFailed` after a failed write or sync until
+/// the store is reopened, and `system` if the system lacks descriptors or memory.
 ///
 /// ```swift
 /// let store = try CacheStore.open(at: "/var/cache/pictures")
@@ -98,7 +98,7 @@ public final class CacheStore: Sendable {
     try get(url.utf8Span.span.bytes, style: style, source: source, body)
   }
 
-  /// Calls `body` with the bytes of an entry, for a URL in bytes.
+  /// Calls `body` with the bytes of an entry, for a URL in bytes. Throws only the errors of `body`.
   @inlinable
   public func get<R: ~Copyable, E: Error>(
     _ url: borrowing RawSpan, style: Style = .original, source: Source? = nil, _ body: (RawSpan) throws(E) -> R
@@ -116,7 +116,7 @@ public final class CacheStore: Sendable {
     return nil
   }
 
-  /// Calls `body` with the bytes of a key's entry.
+  /// Calls `body` with the bytes of a key's entry. Throws only the errors of `body`.
   @inlinable
   public func get<R: ~Copyable, E: Error>(
     _ key: CacheKey, source: Source? = nil, _ body: (RawSpan) throws(E) -> R
@@ -142,20 +142,20 @@ public final class CacheStore: Sendable {
     return false
   }
 
-  /// Returns a copy of an entry's bytes, or nil on a miss.
+  /// Returns a copy of an entry's bytes, or nil on a miss. Costs a get and a copy.
   public func bytes(_ url: String, style: Style = .original, source: Source? = nil) -> [UInt8]? {
     get(url, style: style, source: source) { span in span.withUnsafeBytes { Array($0) } }
   }
 
-  /// Returns a copy of the bytes of a key's entry, or nil on a miss.
+  /// Returns a copy of the bytes of a key's entry, or nil on a miss. Costs a get and a copy.
   public func bytes(_ key: CacheKey, source: Source? = nil) -> [UInt8]? {
     get(key, source: source) { span in span.withUnsafeBytes { Array($0) } }
   }
 
   /// Looks up many keys, and overlaps their memory accesses. On large stores this takes less time for each key than
-  /// `get(_:style:source:_:)`; `cachectl bench` measures both. Calls `body` once for each key, in order, with nil on a miss.
-  /// `sources[i]` is the source that the entry of `keys[i]` must be made from; if it is nil or `sources` is shorter,
-  /// any source matches.
+  /// `get(_:style:source:_:)`; `cachectl bench` measures both. Calls `body` once for each key, in order, with nil on a
+  /// miss. `sources[i]` is the source that the entry of `keys[i]` must be made from; if it is nil or `sources` is
+  /// shorter, any source matches. Thread-safe. Throws only the errors of `body`, which end the call.
   public func getMany<E: Error>(
     _ keys: [CacheKey], sources: [Source?] = [], _ body: (Int, RawSpan?) throws(E) -> Void
   ) throws(E) {
@@ -200,29 +200,29 @@ public final class CacheStore: Sendable {
   ///
   /// Takes about the time of one `pwrite` of the bytes. A `synced` put waits for the disk and shares one sync with
   /// others that wait. Throws `noSpace` if the budget or the disk is full; then nothing has changed. Throws `tooLarge`
-  /// above 1 GiB or the size that the budget can hold, and `invalidArgument` for a URL above 64 KiB, metadata above
-  /// 65,536 bytes, or options that contradict each other or the bytes.
+  /// above 1 GiB or the size that the budget can hold, `invalidArgument` for a URL above 64 KiB, metadata above 65,536
+  /// bytes, or options that contradict each other or the bytes, and the errors of every change (``CacheStore``).
   public func put(
     _ bytes: borrowing RawSpan, for url: String, style: Style = .original, options: PutOptions = PutOptions()
   ) throws(StoreError) {
     try put(bytes, url.utf8Span.span.bytes, style, options)
   }
 
-  /// Stores a value given as an array.
+  /// Stores a value given as an array. Costs as much as a put of a span, and throws the same errors.
   public func put(
     _ bytes: [UInt8], for url: String, style: Style = .original, options: PutOptions = PutOptions()
   ) throws(StoreError) {
     try put(bytes.span.bytes, url.utf8Span.span.bytes, style, options)
   }
 
-  /// Stores a value under a whole key.
+  /// Stores a value under a whole key. Costs as much as a put under a URL, and throws the same errors.
   public func put(
     _ bytes: borrowing RawSpan, for key: CacheKey, options: PutOptions = PutOptions()
   ) throws(StoreError) {
     try put(bytes, key.url.span.bytes, key.style, options)
   }
 
-  /// Stores a value given as an array under a whole key.
+  /// Stores a value given as an array under a whole key. Costs as much as a put of a span, and throws the same errors.
   public func put(
     _ bytes: [UInt8], for key: CacheKey, options: PutOptions = PutOptions()
   ) throws(StoreError) {
@@ -276,9 +276,10 @@ public final class CacheStore: Sendable {
   /// The bytes stay in the store's files until compaction reaches them. With `erases`, they are gone when the call
   /// returns, as after ``compact(progress:)``. That erases every dead record and every old frame of the log, not only
   /// those of this key, even if there was no entry. It costs a compaction of the whole store and makes the removal
-  /// durable. It throws `system` (EBUSY) if unfinished bodies or drawings keep a segment from being copied; the entry
-  /// is removed all the same. Files that readers and Blobs hold, also in other processes, stay on the disk without a
-  /// name until they are released. The device itself may keep the blocks of unlinked files.
+  /// durable. It throws `system` (EBUSY) if unfinished bodies or drawings, or a lack of room for copies, keep a segment
+  /// from being copied; the entry is removed all the same. Files that readers and Blobs hold, also in other processes,
+  /// stay on the disk without a name until they are released. The device itself may keep the blocks of unlinked files.
+  /// Throws the errors of every change (``CacheStore``).
   @discardableResult
   public func remove(
     _ url: String, style: Style = .original, durability: Durability? = nil, erases: Bool = false
@@ -286,7 +287,7 @@ public final class CacheStore: Sendable {
     try remove(CacheKey(url, style), durability: durability, erases: erases)
   }
 
-  /// Removes the entry of a whole key.
+  /// Removes the entry of a whole key. Throws the errors of ``remove(_:style:durability:erases:)``.
   @discardableResult
   public func remove(
     _ key: CacheKey, durability: Durability? = nil, erases: Bool = false
@@ -295,7 +296,7 @@ public final class CacheStore: Sendable {
   }
 
   /// Removes the entries of many keys together. Returns the number of entries removed. Writes one frame with at most
-  /// one sync. For `erases`, see ``remove(_:style:durability:erases:)``.
+  /// one sync. For `erases`, and for the errors that the call throws, see ``remove(_:style:durability:erases:)``.
   @discardableResult
   public func removeMany(
     _ keys: [CacheKey], durability: Durability? = nil, erases: Bool = false
@@ -314,7 +315,8 @@ public final class CacheStore: Sendable {
   ///
   /// Up to 1,024 styles are removed by one frame, or by a checkpoint if the log cannot hold the frame; other writers
   /// wait for that checkpoint. Styles beyond 1,024 are removed earlier, in frames of at most 1,024, so a crash may
-  /// leave only some of them removed. For `erases`, see ``remove(_:style:durability:erases:)``.
+  /// leave only some of them removed. For `erases`, and for the errors that the call throws, see
+  /// ``remove(_:style:durability:erases:)``.
   @discardableResult
   public func removeAllStyles(
     _ url: String, durability: Durability? = nil, erases: Bool = false
@@ -322,7 +324,7 @@ public final class CacheStore: Sendable {
     try removeAllStyles(bytes: Array(url.utf8), durability: durability, erases: erases)
   }
 
-  /// Removes all styles of a URL given in bytes.
+  /// Removes all styles of a URL given in bytes. Throws the errors of ``remove(_:style:durability:erases:)``.
   @discardableResult
   public func removeAllStyles(
     bytes url: [UInt8], durability: Durability? = nil, erases: Bool = false
@@ -338,7 +340,8 @@ public final class CacheStore: Sendable {
   }
 
   /// Removes every entry of a style, expired ones included. Returns the number of entries removed. Reads each entry's
-  /// record once: O(entries).
+  /// record once: O(entries). Throws the errors of every change (``CacheStore``). A frame holds at most 10,000
+  /// removals, so some entries may be removed before an error.
   @discardableResult
   public func removeAll(style: Style, durability: Durability? = nil) throws(StoreError) -> Int {
     try removeAll(durability) { _, view, _ in
@@ -348,13 +351,13 @@ public final class CacheStore: Sendable {
     }
   }
 
-  /// Removes every entry whose URL begins with `prefix`, like ``removeAll(style:durability:)``.
+  /// Removes every entry whose URL begins with `prefix`, like ``removeAll(style:durability:)``. Throws the same errors.
   @discardableResult
   public func removeAll(prefix: String, durability: Durability? = nil) throws(StoreError) -> Int {
     try removeAll(prefix: Array(prefix.utf8), durability: durability)
   }
 
-  /// Removes every entry whose URL begins with a prefix given in bytes.
+  /// Removes every entry whose URL begins with a prefix given in bytes. Throws the same errors.
   @discardableResult
   public func removeAll(prefix: [UInt8], durability: Durability? = nil) throws(StoreError) -> Int {
     try removeAll(durability) { _, view, _ in
@@ -369,7 +372,7 @@ public final class CacheStore: Sendable {
   ///
   /// The predicate is also called for each unfinished body and drawing, with the entry that it would become. That entry
   /// has a digest of zero, and the declared length or the number of bytes received. If it returns true, the body is
-  /// aborted.
+  /// aborted. Throws the errors of ``removeAll(style:durability:)``.
   @discardableResult
   public func removeAll(
     durability: Durability? = nil, where predicate: (EntryInfo) -> Bool
@@ -382,7 +385,8 @@ public final class CacheStore: Sendable {
     }
   }
 
-  /// Removes every entry, by one frame. The space is free as soon as no get borrows it.
+  /// Removes every entry, by one frame. The space is free as soon as no get borrows it. Throws the errors of every
+  /// change (``CacheStore``).
   public func removeAll(durability: Durability? = nil) throws(StoreError) {
     try change {
       $0.writes.forgetter.forgetAll()

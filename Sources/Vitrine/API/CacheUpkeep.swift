@@ -8,14 +8,15 @@ extension CacheStore {
   /// about as much as the writer's changes since the last call, or as much as opening if the writer has begun the log
   /// anew.
   ///
-  /// Throws `storeRemoved` if the folder now holds another store or none (gets still return the old entries), and the
-  /// errors of opening. After an error the store shows its old state. Options that the writer has changed, such as an
-  /// age limit, apply from the next opening.
+  /// Throws `closed`, `storeRemoved` if the folder now holds another store or none (gets still return the old entries),
+  /// and the errors of opening. After an error the store shows its old state. Options that the writer has changed, such
+  /// as an age limit, apply from the next opening.
   @discardableResult
   public func refresh() throws(StoreError) -> Bool { try core.reads.refresher.refresh() }
 
-  /// Makes all changes acknowledged before the call durable. Waits for the disk. Throws `storeRemoved` if the folder
-  /// was removed, because then no change is durable.
+  /// Makes all changes acknowledged before the call durable. Waits for the disk. Throws `closed`, `readOnly`,
+  /// `writeFailed` after a failed write or sync, `system` if the system lacks descriptors, and `storeRemoved` if the
+  /// folder was removed, because then no change is durable.
   public func flush() throws(StoreError) { try promise { core throws(StoreError) in try core.basics.syncer.flush() } }
 
   /// Writes a checkpoint of the index, so that the next opening need not read the log. Waits for the disk. Readers do
@@ -28,9 +29,10 @@ extension CacheStore {
   /// (``StoreOptions/minimumFreeBytes``); nil leaves each as it is. The new values are durable before they apply, and
   /// the store is within its budgets when the call returns. A smaller budget evicts and compacts first, which may take
   /// as long as copying a large part of the store. If the disk has fewer free bytes than the minimum, the call evicts
-  /// too, but an empty store may not free enough. A number of bytes above ``StoreOptions/largestByteBudget`` is taken as
-  /// that value. Thread-safe; gets continue meanwhile. Throws `invalidArgument` for a negative value or a byte budget that
-  /// is too small, `storeRemoved` if the folder was removed, and the errors of ``flush()``.
+  /// too, but an empty store may not free enough. A number of bytes above ``StoreOptions/largestByteBudget`` is taken
+  /// as that value. Thread-safe; gets continue meanwhile. Throws `invalidArgument` for a negative value or a byte
+  /// budget that is too small, `noSpace` if Blobs or unfinished bodies keep the folder above the new byte budget, which
+  /// applies all the same, and the errors of ``flush()``.
   public func setBudgets(
     byteBudget: Int? = nil, entryBudget: Int? = nil, minimumFreeBytes: Int? = nil
   ) throws(StoreError) {

@@ -16,7 +16,9 @@ extension CacheStore {
   /// Rebuilds the index from the segments alone, checks every record, and writes a checkpoint.
   ///
   /// Restores every key whose record is found, so removed keys may come back too. Opens the store for writing. Reads
-  /// every byte. `progress` is called with the number of segments done and the total.
+  /// every byte. `progress` is called with the number of segments done and the total. Throws the errors of
+  /// ``open(at:options:)``, such as `locked` while another opening writes, and the errors of every change
+  /// (``CacheStore``).
   public static func repair(
     at path: String, progress: ((Int, Int) -> Void)? = nil
   ) throws(StoreError) -> RepairReport {

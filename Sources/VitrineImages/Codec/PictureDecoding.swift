@@ -10,7 +10,8 @@ public protocol PictureDecoding: Sendable {
   /// Decodes a picture, or the first frame of an animation. `size` is called once, when the header is known. It
   /// returns the smallest acceptable upright size in pixels, or nil for full size. Its errors are rethrown.
   ///
-  /// The bytes may be untrusted. The result is a whole picture or an ``ImageError``.
+  /// Throws ``ImageError``, also if the bytes are hostile: the result is a whole picture or an error. Takes time and
+  /// memory within ``limits``.
   func decode(
     _ bytes: RawSpan, sizedBy size: (ImageInfo) throws(ImageError) -> PixelSize?
   ) throws(ImageError) -> DecodedImage

@@ -56,9 +56,10 @@ public struct LoadResponse: Sendable, Hashable {
 
 /// Receives a response and its bytes.
 public protocol LoadReceiving: Sendable {
-  /// Receives the head of the response. Called once, before all bytes. An error ends the load.
+  /// Receives the head of the response. Called once, before all bytes. An error that it throws ends the load, which
+  /// throws the same error.
   func begin(_ response: LoadResponse) throws
-  /// Receives the next bytes, in order. An error ends the load.
+  /// Receives the next bytes, in order. An error that it throws ends the load, which throws the same error.
   func receive(_ bytes: Data) throws
 }
 

@@ -5,8 +5,8 @@
 /// var window = PreheatWindow()
 /// let rows = UniformGrid(itemCount: 5000, rowLength: 60)
 /// if let change = window.update(visible: offset..<offset + height, in: rows) {
-///   preheater.start(change.entered.map { request(of: $0) })
-///   preheater.stop(change.left.map { request(of: $0) })
+///   pipeline.startPreheating(change.entered.map { request(of: $0) })
+///   pipeline.stopPreheating(change.left.map { request(of: $0) })
 /// }
 /// ```
 public struct PreheatWindow: Sendable {

@@ -3,20 +3,22 @@ import Vitrine
 /// The storage of a pipeline's pictures: downloaded originals, and styled pictures. ``StoreStorage`` keeps them in a
 /// `CacheStore`. An app with its own store, such as files or a database, conforms to this protocol.
 ///
-/// Called from any thread, also concurrently. A call may take long, but must not block the thread pool of `async`
-/// code. If an entry cannot be read, it counts as missing. Throw errors only for failed changes.
+/// Called from any thread, also concurrently. A call may take long, but must not block the thread pool of `async` code.
+/// If an entry cannot be read, it counts as missing. Throw errors only for failed changes: the pipeline takes an error
+/// of a read for a missing entry.
 public protocol ImageStorage: Sendable {
-  /// Returns the original of a key, or nil if none is stored.
+  /// Returns the original of a key. Returns nil, and throws no error, if none is stored or if it cannot be read.
   func original(for key: String) async throws -> StoredOriginal?
 
   /// Stores an original, and replaces the earlier one. Pictures that styles made from a different original must become
-  /// misses.
+  /// misses. Throws if the original cannot be stored.
   func saveOriginal(_ bytes: [UInt8], metadata: [UInt8], for key: String) async throws
 
-  /// Changes the metadata of an original, but not its bytes. Does nothing if there is none.
+  /// Changes the metadata of an original, but not its bytes. Does nothing if there is none. Throws if the change fails.
   func setMetadata(_ metadata: [UInt8], ofOriginalFor key: String) async throws
 
-  /// Returns the picture of a style for a key, or nil if none is stored.
+  /// Returns the picture of a style for a key. Returns nil, and throws no error, if none is stored or if it cannot be
+  /// read.
   func styled(_ style: ImageStyle, for key: String) async throws -> StoredStyled?
 
   /// Returns the picture of a style if that needs no waiting, or else nil. May leave out encoded pictures. Called on
@@ -25,36 +27,37 @@ public protocol ImageStorage: Sendable {
 
   /// Stores pictures made from one original in one pass, all or none if possible. Returns the results of
   /// ``styled(_:for:)`` in the same order. `original` is the digest of the original's bytes. If another original is
-  /// stored now, stores nothing and returns the given pictures.
+  /// stored now, stores nothing and returns the given pictures. Throws if the pictures cannot be stored.
   func saveStyled(
     _ pictures: [StyledPicture], madeFrom original: Digest, for key: String
   ) async throws -> [StoredStyled]
 
   /// Changes the metadata of one styled picture that was made from the original with this digest, but not the picture.
-  /// Does nothing if there is none.
+  /// Does nothing if there is none. Throws if the change fails.
   func setMetadata(
     _ metadata: [UInt8], of style: ImageStyle, madeFrom original: Digest, for key: String
   ) async throws
 
   /// Stores the pixels of one styled picture without a copy: `draw` fills memory of the storage, zeroed and of
   /// `layout.byteCount` bytes. Otherwise as ``saveStyled(_:madeFrom:for:)``. Returns nil if nothing is stored, whether
-  /// or not `draw` was called.
+  /// or not `draw` was called. Throws the errors of `draw`, and an error if the picture cannot be stored.
   func drawStyled(
     _ style: ImageStyle, layout: BitmapLayout, metadata: [UInt8], madeFrom original: Digest, for key: String,
     _ draw: @escaping @Sendable (inout MutableRawSpan) throws -> Void
   ) async throws -> StoredStyled?
 
-  /// Records that an original with this digest arrived that is not stored. Pictures of a different original must
-  /// become misses.
+  /// Records that an original with this digest arrived that is not stored. Pictures of a different original must become
+  /// misses. Throws if the change fails.
   func noteOriginal(_ digest: Digest, for key: String) async throws
 
-  /// Returns a picture to show until the requested one is loaded, or nil. Must be fast.
+  /// Returns a picture to show until the requested one is loaded, or nil. Must be fast. If it throws, the pipeline
+  /// shows no placeholder.
   func placeholder(_ style: ImageStyle, for key: String) async throws -> StoredStyled?
 
-  /// Removes all entries of some keys.
+  /// Removes all entries of some keys. Throws if entries may be left.
   func remove(_ keys: [String]) async throws
 
-  /// Removes all keys except `keys`, or all keys with `prefix` except those.
+  /// Removes all keys except `keys`, or all keys with `prefix` except those. Throws if other entries may be left.
   func retain(only keys: [String], prefix: String?) async throws
 }
 
@@ -62,10 +65,11 @@ extension ImageStorage {
   /// Returns nil, for a storage that cannot return pictures immediately.
   public func styledAtHand(_ style: ImageStyle, for key: String) -> StoredStyled? { nil }
 
-  /// Returns nil, for a storage without placeholders.
+  /// Returns nil, for a storage without placeholders. Never throws.
   public func placeholder(_ style: ImageStyle, for key: String) async throws -> StoredStyled? { nil }
 
-  /// Saves the picture again, for a storage without a cheaper way.
+  /// Saves the picture again, for a storage without a cheaper way. Throws the errors of ``styled(_:for:)`` and
+  /// ``saveStyled(_:madeFrom:for:)``.
   public func setMetadata(
     _ metadata: [UInt8], of style: ImageStyle, madeFrom original: Digest, for key: String
   ) async throws {
@@ -74,7 +78,8 @@ extension ImageStorage {
       [StyledPicture(style, kept.content, metadata: metadata)], madeFrom: original, for: key)
   }
 
-  /// Draws into memory, and saves the result.
+  /// Draws into memory, and saves the result. Throws the errors of `draw` and of ``saveStyled(_:madeFrom:for:)``, and
+  /// `outOfMemory`.
   public func drawStyled(
     _ style: ImageStyle, layout: BitmapLayout, metadata: [UInt8], madeFrom original: Digest, for key: String,
     _ draw: @escaping @Sendable (inout MutableRawSpan) throws -> Void
@@ -85,7 +90,7 @@ extension ImageStorage {
   }
 
   /// Removes the key unless this original is stored. This is for a storage that does not record the originals of its
-  /// styled pictures.
+  /// styled pictures. Throws the errors of ``original(for:)`` and ``remove(_:)``.
   public func noteOriginal(_ digest: Digest, for key: String) async throws {
     if try await original(for: key)?.bytes.digest == digest { return }
     try await remove([key])

@@ -1,7 +1,7 @@
 import Vitrine
 
 extension StoreStorage {
-  /// Returns the entry of a style, which counts as a use. Reads outside the thread pool of `async` code.
+  /// Returns the entry of a style, which counts as a use. Reads outside the thread pool of `async` code. Never throws.
   public func styled(_ style: ImageStyle, for key: String) async throws -> StoredStyled? {
     guard let blob = await store.asynchronous.blob(for: CacheKey(key, style.key)) else { return nil }
     index.use(style, key)
@@ -22,7 +22,7 @@ extension StoreStorage {
 
   /// Returns the entry of the same key that looks most like `style`: see `NearestStyle`. Costs one lookup for each
   /// style of the store that has a size. The first call in a process also walks over the store's keys. The walk delays
-  /// only calls that need its result.
+  /// only calls that need its result. Never throws.
   public func placeholder(_ style: ImageStyle, for key: String) async throws -> StoredStyled? {
     await index.ready()
     for near in NearestStyle.order(index.sizedStyles, near: style) where store.contains(key, style: near.key) {

@@ -35,7 +35,7 @@ public struct StoreStorage: ImageStorage {
 
   // MARK: Originals
 
-  /// Returns the entry of the style `original`. Reads outside the thread pool of `async` code.
+  /// Returns the entry of the style `original`. Reads outside the thread pool of `async` code. Never throws.
   public func original(for key: String) async throws -> StoredOriginal? {
     guard let blob = await store.asynchronous.blob(for: CacheKey(key)) else { return nil }
     return StoredOriginal(bytes: .blob(blob), metadata: blob.metadata)

@@ -2,7 +2,8 @@ import Vitrine
 
 // Values that arrive in pieces.
 extension RecordedStore {
-  /// Writes a body in pieces of the given length; no change may be visible before its commit.
+  /// Writes a body in pieces of the given length; no change may be visible before its commit. Throws the store's
+  /// errors.
   public func write(
     _ name: String, _ bytes: [UInt8], isLengthKnown: Bool, pieces: Int = 40_000, synced: Bool = false
   ) throws {
@@ -15,7 +16,8 @@ extension RecordedStore {
     try commit(writer, name, bytes, synced: synced)
   }
 
-  /// Returns a writer for a body in pieces: end it with ``commit(_:_:_:synced:)``, or drop it.
+  /// Returns a writer for a body in pieces: end it with ``commit(_:_:_:synced:)``, or drop it. Throws the store's
+  /// errors.
   public func writer(_ name: String, length: Int?, synced: Bool = false) throws -> BodyWriter {
     try evicting { try RecordedStore.writer(store, name, length, synced) }
   }
@@ -27,7 +29,7 @@ extension RecordedStore {
       for: CacheKey(name), length: length, options: PutOptions(durability: synced ? .synced : .buffered))
   }
 
-  /// Commits a body. `bytes` are the bytes written into it.
+  /// Commits a body. `bytes` are the bytes written into it. Throws the store's errors.
   public func commit(_ writer: BodyWriter, _ name: String, _ bytes: [UInt8], synced: Bool = false) throws {
     let changes = [History.Change.put(CacheKey(name), Content(bytes))]
     func again(_ store: CacheStore) throws -> [History.Change] {
@@ -41,15 +43,16 @@ extension RecordedStore {
     try change(changes, synced: synced, again: again) { _ in try writer.commit() }
   }
 
-  /// Commits a body whose key was removed after it had begun: nothing may change. A body that was refused for lack
-  /// of space has ended.
+  /// Commits a body whose key was removed after it had begun: nothing may change. A body that was refused for lack of
+  /// space has ended. Throws the store's other errors.
   public func commitRemoved(_ writer: BodyWriter) throws {
     try attempt {
       do { try writer.commit() } catch StoreError.aborted, StoreError.noSpace {}
     }
   }
 
-  /// Begins to draw this many rows of 64 bytes, and breaks off in the middle: nothing may change.
+  /// Begins to draw this many rows of 64 bytes, and breaks off in the middle: nothing may change. Throws the store's
+  /// errors.
   public func breakOffDrawing(_ name: String, rows: Int) throws {
     struct BrokenOff: Error {}
     guard let layout = BitmapLayout(width: 16, height: rows, format: .rgba8888) else { return }
@@ -66,7 +69,8 @@ extension RecordedStore {
     }
   }
 
-  /// Draws `bytes`, in rows of 64 bytes; `meanwhile` runs in the middle of it.
+  /// Draws `bytes`, in rows of 64 bytes; `meanwhile` runs in the middle of it. Throws the store's errors, and the
+  /// errors of `meanwhile`.
   public func draw(
     _ name: String, _ bytes: [UInt8], synced: Bool = false, meanwhile: () throws -> Void = {}
   ) throws {

@@ -2,7 +2,7 @@ import Vitrine
 
 // Single entries, and several at once.
 extension RecordedStore {
-  /// Stores an entry of the URL `name`.
+  /// Stores an entry of the URL `name`. Throws the store's errors.
   public func put(
     _ name: String, _ bytes: [UInt8], style: Style = .original, synced: Bool = false, metadata: [UInt8] = []
   ) throws {
@@ -11,7 +11,7 @@ extension RecordedStore {
   }
 
   /// Stores an entry with any options. The history does not know which styles an original outdates: see
-  /// ``replace(_:_:outdating:synced:)``.
+  /// ``replace(_:_:outdating:synced:)``. Throws the store's errors.
   public func put(_ key: CacheKey, _ bytes: [UInt8], options: PutOptions) throws {
     let isSynced = (options.durability ?? self.options.durability) == .synced
     try change([.put(key, Content(bytes, options))], synced: isSynced) { store in
@@ -19,7 +19,7 @@ extension RecordedStore {
     }
   }
 
-  /// Changes the metadata of an existing entry.
+  /// Changes the metadata of an existing entry. Does nothing if there is none. Throws the store's errors.
   public func setMetadata(_ name: String, style: Style = .original, _ metadata: [UInt8], synced: Bool = false) throws {
     let key = CacheKey(name, style)
     try change(
@@ -27,7 +27,8 @@ extension RecordedStore {
       { try $0.setMetadata(metadata, for: key, durability: synced ? .synced : .buffered) })
   }
 
-  /// Lets an existing entry expire at a moment, milliseconds since 1970, or never.
+  /// Lets an existing entry expire at a moment, milliseconds since 1970, or never. Does nothing if there is none.
+  /// Throws the store's errors.
   public func setExpiration(_ name: String, _ milliseconds: Int64?, synced: Bool = false) throws {
     let key = CacheKey(name)
     try change(
@@ -60,7 +61,8 @@ extension RecordedStore {
   /// Gets an entry, which is a use of it.
   public func use(_ name: String) { _ = store.bytes(CacheKey(name)) }
 
-  /// Asks for an entry that was made from `source`; an entry with another source is dropped.
+  /// Asks for an entry that was made from `source`; an entry with another source is dropped. Throws ``Unexpected`` if
+  /// the store returns other bytes than the source demands.
   public func get(_ name: String, style: Style = .original, from source: Source) throws {
     let key = CacheKey(name, style)
     guard let content = Inspection.content(store, key) else { return }
@@ -77,7 +79,8 @@ extension RecordedStore {
     if found != nil { throw Unexpected(text: "\(name) is found under another source") }
   }
 
-  /// Stores an original with other bytes than before, which removes the named styles of its URL.
+  /// Stores an original with other bytes than before, which removes the named styles of its URL. Throws the store's
+  /// errors.
   public func replace(_ name: String, _ bytes: [UInt8], outdating styles: [Style], synced: Bool = false) throws {
     let key = CacheKey(name)
     let outdated = styles.map { History.Change.remove(CacheKey(name, $0)) }
@@ -97,7 +100,7 @@ extension RecordedStore {
     try change([.put(key, Content(bytes))] + outdated, synced: synced, again: again, put)
   }
 
-  /// Removes one entry.
+  /// Removes one entry. Throws the store's errors.
   public func remove(_ name: String, style: Style = .original, synced: Bool = false) throws {
     let key = CacheKey(name, style)
     try change([.remove(key)], synced: synced) { store in
@@ -105,19 +108,19 @@ extension RecordedStore {
     }
   }
 
-  /// Removes several together.
+  /// Removes several together. Throws the store's errors.
   public func removeMany(_ names: [String], synced: Bool = false) throws {
     try removeAll(
       synced, { names.contains($0.urlText) && $0.style == .original },
       { _ = try $0.removeMany(names.map { CacheKey($0) }, durability: $1) })
   }
 
-  /// Removes a name in all its styles.
+  /// Removes a name in all its styles. Throws the store's errors.
   public func removeAllStyles(_ name: String, synced: Bool = false) throws {
     try removeAll(synced, { $0.urlText == name }, { _ = try $0.removeAllStyles(name, durability: $1) })
   }
 
-  /// Removes all entries of a style.
+  /// Removes all entries of a style. Throws the store's errors.
   public func removeAll(style: Style, synced: Bool = false) throws {
     try removeAll(synced, { $0.style == style }, { _ = try $0.removeAll(style: style, durability: $1) })
   }
@@ -131,24 +134,24 @@ extension RecordedStore {
     }
   }
 
-  /// Removes everything.
+  /// Removes everything. Throws the store's errors.
   public func removeAll(synced: Bool = false) throws {
     try change([.removeAll], synced: synced) { store in
       try store.removeAll(durability: synced ? .synced : .buffered)
     }
   }
 
-  /// Removes all entries whose URL begins with `prefix`.
+  /// Removes all entries whose URL begins with `prefix`. Throws the store's errors.
   public func removeAll(prefix: String, synced: Bool = false) throws {
     try removeAll(synced, { $0.urlText.hasPrefix(prefix) }, { _ = try $0.removeAll(prefix: prefix, durability: $1) })
   }
 
-  /// Removes all entries that `isMeant` accepts.
+  /// Removes all entries that `isMeant` accepts. Throws the store's errors.
   public func removeAll(synced: Bool = false, where isMeant: @escaping (CacheKey) -> Bool) throws {
     try removeAll(synced, isMeant, { _ = try $0.removeAll(durability: $1) { isMeant($0.key) } })
   }
 
-  /// Removes all entries whose URL begins with `prefix`, except those of these URLs.
+  /// Removes all entries whose URL begins with `prefix`, except those of these URLs. Throws the store's errors.
   public func retain(only names: [String], prefix: String = "", synced: Bool = false) throws {
     try removeAll(
       synced, { $0.urlText.hasPrefix(prefix) && !names.contains($0.urlText) },
@@ -157,14 +160,14 @@ extension RecordedStore {
 
   // MARK: Several at once
 
-  /// Puts under many styles of one name together.
+  /// Puts under many styles of one name together. Throws the store's errors.
   public func batch(_ name: String, styles: [(Style, [UInt8])], synced: Bool = false) throws {
     var batch = WriteBatch()
     for (style, bytes) in styles { batch.put(bytes, for: CacheKey(name, style)) }
     try write(batch, styles.map { .put(CacheKey(name, $0), Content($1)) }, synced: synced)
   }
 
-  /// Puts and removals of different URLs that happen together.
+  /// Puts and removals of different URLs that happen together. Throws the store's errors.
   public func batch(puts: [(String, [UInt8])], removals: [String] = [], synced: Bool = false) throws {
     var batch = WriteBatch()
     var changes: [History.Change] = []

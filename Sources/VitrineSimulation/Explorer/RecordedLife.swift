@@ -2,7 +2,7 @@ import Vitrine
 
 // Operations on the store as a whole: upkeep, budgets, openings, readers, its clock.
 extension RecordedStore {
-  /// Flushes: all changes so far must survive a loss of power.
+  /// Flushes: all changes so far must survive a loss of power. Throws the store's errors.
   public func flush() throws {
     try attempt {
       try history.flush {
@@ -12,7 +12,7 @@ extension RecordedStore {
     }
   }
 
-  /// Writes a checkpoint; it makes the same durable as ``flush()``.
+  /// Writes a checkpoint; it makes the same durable as ``flush()``. Throws the store's errors.
   public func checkpoint() throws {
     try attempt {
       try history.flush {
@@ -32,7 +32,7 @@ extension RecordedStore {
     }
   }
 
-  /// Compacts; no visible state may change.
+  /// Compacts; no visible state may change. Throws the store's errors.
   @discardableResult
   public func compact() throws -> CompactionReport {
     var report = CompactionReport()
@@ -40,12 +40,12 @@ extension RecordedStore {
     return report
   }
 
-  /// Does all pending upkeep; no visible state may change.
+  /// Does all pending upkeep; no visible state may change. Throws the store's errors.
   public func idle() throws {
     try attempt { try evicting { _ = try store.idle() } }
   }
 
-  /// Changes the budget of bytes; a smaller one evicts.
+  /// Changes the budget of bytes; a smaller one evicts. Throws the store's errors.
   public func setByteBudget(_ byteCount: Int) throws {
     try attempt { try evicting { try store.setBudgets(byteBudget: byteCount) } }
     // If the disk failed, the store may keep the old budget, or shrink no further. Some of the bytes that it has
@@ -54,34 +54,34 @@ extension RecordedStore {
     noteBudget(isTolerant ? max(told.byteBudget, told.bytesOnDisk, world.disk.usedByteCount) : byteCount)
   }
 
-  /// Changes the budget of entries, 0 for none; a smaller one evicts.
+  /// Changes the budget of entries, 0 for none; a smaller one evicts. Throws the store's errors.
   public func setEntryBudget(_ count: Int) throws {
     history.hasOtherBudgets = true
     try attempt { try evicting { try store.setBudgets(entryBudget: count) } }
   }
 
-  /// Evicts until the folder takes at most `byteCount` bytes.
+  /// Evicts until the folder takes at most `byteCount` bytes. Throws the store's errors.
   public func trim(toBytes byteCount: Int) throws {
     try attempt { try evicting { _ = try store.trim(toBytes: byteCount) } }
   }
 
-  /// Evicts until at most `count` entries are left.
+  /// Evicts until at most `count` entries are left. Throws the store's errors.
   public func trim(toEntries count: Int) throws {
     try attempt { try evicting { _ = try store.trim(toEntries: count) } }
   }
 
-  /// Evicts the entries that were not used during the last `milliseconds`.
+  /// Evicts the entries that were not used during the last `milliseconds`. Throws the store's errors.
   public func removeUnused(forMilliseconds milliseconds: Int) throws {
     try attempt { try evicting { _ = try store.removeUnused(since: now - Int64(milliseconds)) } }
   }
 
-  /// Makes all changes so far durable; no earlier crash is explored.
+  /// Makes all changes so far durable; no earlier crash is explored. Throws the store's errors.
   public func begin() throws {
     try flush()
     markBeginning()
   }
 
-  /// Closes the store and opens it again.
+  /// Closes the store and opens it again. Throws the store's errors.
   public func reopen() throws {
     try close()
     try open()
@@ -95,7 +95,8 @@ extension RecordedStore {
 
   // MARK: Readers, clock and closing
 
-  /// Opens the store read-only beside this one, as another process would.
+  /// Opens the store read-only beside this one, as another process would. Returns nil if a fault keeps it from opening.
+  /// Throws the store's errors.
   public func reader() throws -> CacheStore? {
     var reader: CacheStore?
     try attempt {
@@ -152,9 +153,9 @@ extension RecordedStore {
   /// Milliseconds since 1970, by the store's clock.
   public var now: Int64 { world.clock.wallMilliseconds() }
 
-  /// Closes the store. Only ``reopen()`` may follow.
+  /// Closes the store. Only ``reopen()`` may follow. Throws the store's errors.
   public func close() throws {
-    // A failed store closes without an error, and without making anything durable.
+    // A store that has failed makes nothing durable when it closes.
     let isWell = isWell
     // Even if its last writes fail.
     isClosed = true
@@ -167,7 +168,7 @@ extension RecordedStore {
   }
 
   /// Damages the index of a closed store, and rebuilds it from the segments: by `cachectl repair`, or by the next
-  /// opening. Removed keys may return then, so none should have been removed.
+  /// opening. Removed keys may return then, so none should have been removed. Throws the store's errors.
   public func loseIndexAndReopen(repairs: Bool) throws {
     // A rebuild cannot return changes that are not in the segments yet.
     if try !closeWell() { return try open() }

@@ -3,9 +3,10 @@ import Vitrine
 /// A store on a simulated disk, with the history of all operations that were made through this object: the two
 /// determine the states that a crash may leave.
 ///
-/// Changes use the methods here, so that they are in the history; ``store`` is for operations that change nothing.
-/// The methods throw the store's own errors; the history then has a step that may have happened or not. Use from
-/// one thread.
+/// Changes use the methods here, so that they are in the history; ``store`` is for operations that change nothing. The
+/// methods throw the store's own errors; the history then has a step that may have happened or not. While the explorer
+/// injects faults, a change that the store refuses throws nothing, so that the workload goes on. Writes of bodies in
+/// pieces, openings and closings throw then too. Use from one thread.
 public final class RecordedStore {
   package let world: SimulatedWorld
   package let history: History
