@@ -12,7 +12,7 @@ enum Thoroughness {
   /// The first of the explored states.
   static let first: Int = {
     let day = variables["VITRINE_DAY"].flatMap { UInt($0) } ?? UInt(Date().timeIntervalSince1970 / 86_400)
-    // CI runs each sanitizer with these tests once in 14 days.
+    // CI runs each sanitizer with these tests once in 16 days.
     return Int(isSanitized ? day / 14 : day) % stride
   }()
 

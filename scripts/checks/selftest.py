@@ -159,6 +159,18 @@ class TidyTests(unittest.TestCase):
         places = [text.index(f"{one} {{") + 1 for one in ("class Large", "struct Pairs", "struct Inner", "class Closer")]
         self.expect(*[("properties", "Sources/Vitrine/Store/Kind.swift", line) for line in places])
 
+    def test_initializers_with_many_parameters_are_found(self):
+        def initializer(count, last="_ z: Int"):
+            names = "".join(f"    a{index}: [Int: Int],\n" for index in range(count - 1))
+            return f"  init(\n{names}    {last}\n  ) {{}}\n"
+        self.write("Sources/Vitrine/Store/Kind.swift", (
+            f"struct Small {{\n{initializer(10)}{initializer(10, 'f: @escaping (_ b: Int) -> Void')}}}\n"
+            f"struct Large {{\n{initializer(11)}}}\n"
+            f"extension StoreOptions {{\n{initializer(11)}}}\n"
+            f"let made = Small.init({', '.join(f'a{index}: 1' for index in range(11))})\n"))
+        line = Tree(self.folder.name).read("Sources/Vitrine/Store/Kind.swift").splitlines().index("struct Large {") + 2
+        self.expect(("initializers", "Sources/Vitrine/Store/Kind.swift", line))
+
     def test_types_with_state_in_many_files_are_found(self):
         for name, member in (("State", "  var a = 1\n"), ("Locked", "  let a = Guarded(1)\n"), ("Value", "  let a = 1\n")):
             part = "  struct Part {\n    var b = 1\n  }\n"

@@ -7,6 +7,7 @@ from .tree import Finding, area, line_of
 
 ENGINE = "Sources/Vitrine"
 MOST_PROPERTIES = 12
+MOST_PARAMETERS = 10
 MOST_FILES = 3
 # Values whose fields are those of a format, or choices and numbers that a user sees. No code keeps them right together.
 VALUES = {
@@ -15,6 +16,7 @@ VALUES = {
 # Parts that compose others, and change nothing of their own. They have a limit of their own.
 PARTS = {"StoreContext": 16, "Maintainer": 16, "Putter": 16, "Closer": 16}
 UNCHECKED = re.compile(r"@unchecked\s+Sendable\b")
+INITIALIZER = re.compile(r"\binit[?!]?\s*(?:<[^>]*>)?\s*\(")
 COMMENT = re.compile(r"^\s*//+ ?")
 INVARIANT = re.compile(r"(?:^|[.)] )Invariants?: ", re.MULTILINE)
 # A path from a store's core to the state that its parts share, and the state behind a lock.
@@ -36,6 +38,28 @@ def check_properties(tree):
                 yield Finding(
                     name, line_of(split_swift(text)[0], one.offset), "properties",
                     f"{one.name} has {count} stored properties, {most} are allowed", "group those that change together", one.name)
+
+
+def check_initializers(tree):
+    """An initializer of the engine has few parameters. Parts that use many others take them by groups."""
+    for name in tree.under(ENGINE):
+        text = tree.read(name)
+        code = split_swift(text)[0]
+        for match in INITIALIZER.finditer(code):
+            around = [one for one in types(text) if one.start <= match.start() < one.end]
+            if re.search(r"[.\w]$", code[:match.start()]) or (around and around[-1].name in VALUES):
+                continue
+            depth, count = 0, 0
+            for character in code[match.end() - 1:]:
+                depth += {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}.get(character, 0)
+                count += character == ":" and depth == 1
+                if depth == 0:
+                    break
+            if count > MOST_PARAMETERS:
+                yield Finding(
+                    name, line_of(code, match.start()), "initializers",
+                    f"an initializer has {count} parameters, {MOST_PARAMETERS} are allowed", "pass those that belong together as one",
+                    around[-1].name if around else "")
 
 
 def check_spread(tree):
@@ -94,4 +118,4 @@ def check_probes(tree):
             yield Finding(name, line_of(code, match.start()), "probes", f"'{found}' in a test", "use the store's probe", area(name))
 
 
-CHECKS = [check_properties, check_spread, check_unchecked, check_probes]
+CHECKS = [check_properties, check_initializers, check_spread, check_unchecked, check_probes]

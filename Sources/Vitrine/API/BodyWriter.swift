@@ -198,7 +198,7 @@ public final class BodyWriter: Sendable {
     } catch {
       throw core.basics.gate.writeError(error)
     }
-    core.basics.meters.bytesWritten.wrappingAdd(bytes.count, ordering: .relaxed)
+    core.basics.meters.count(bytesWritten: bytes.count)
     digest.update(bytes)
   }
 

@@ -117,7 +117,7 @@ final class Drawing: Sendable {
     var span = canvas.bytes.mutableBytes
     let result = try body(&span, layout)
     do throws(SystemError) { try canvas.commit() } catch { throw core.basics.gate.writeError(error) }
-    core.basics.meters.bytesWritten.wrappingAdd(layout.byteCount, ordering: .relaxed)
+    core.basics.meters.count(bytesWritten: layout.byteCount)
     let drawn = UnsafeRawBufferPointer(canvas.bytes)
     try drawing.target.withPut(core.basics.preparer) { put throws(StoreError) in
       var put = put

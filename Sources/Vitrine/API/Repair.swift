@@ -63,7 +63,7 @@ extension CacheStore {
     try core.upkeep.closer.close()
     // These counts include failures that the opening and the checkpoint found.
     let givenUp =
-      core.basics.meters.damagedCount.load(ordering: .relaxed) + core.basics.meters.lostCount.load(ordering: .relaxed)
+      core.basics.meters.damagedCount + core.basics.meters.lostCount
     if givenUp > 0 { report.notes.append("\(givenUp) entries were given up, whose records could not be read") }
     return report
   }

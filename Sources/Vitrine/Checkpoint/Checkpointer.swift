@@ -167,7 +167,7 @@ final class Checkpointer: StorePart {
     } catch {
       throw gate.fail(error)
     }
-    meters.bytesWritten.wrappingAdd(header.bodyWordCount * 8, ordering: .relaxed)
+    meters.count(bytesWritten: header.bodyWordCount * 8)
     return Image(
       index: index, number: held.state.checkpoint.begun, header: header, covered: header.position.sequence, hits: hits,
       marks: marks)
@@ -208,7 +208,7 @@ final class Checkpointer: StorePart {
     upkeep.state.checkpoints.publish(image.header, image.index)
     upkeep.state.quiet.noteCheckpoint(
       at: environment.clock.monotonicNanoseconds(), hits: image.hits, frameByteCount: wal?.writtenByteCount ?? 0)
-    signal.wantsCheckpoint.store(false, ordering: .relaxed)
+    signal.noteCheckpoint()
   }
 
   /// Releases log files before the checkpoint for reuse (rules 4 and 6), except files with payloads for which it does
@@ -223,7 +223,7 @@ final class Checkpointer: StorePart {
     held.state.log.release(before: image.header.position.use) { segment, end in
       ends[segment].map { $0 >= end } ?? true
     }
-    checker.carriedRecords.withLock { $0.removeAll() }
+    checker.forgetCarriedRecords()
   }
 
   /// Writes a frame of changes to segments and then calls `then`. If the log has no room, a checkpoint comes first.

@@ -8,7 +8,7 @@ final class LeftoverChecker: StorePart {
   private let entryRemover: EntryRemover
   private let leftoverLock = LeftoverLock(())
   /// The background task that checks leftovers until none are left.
-  let leftoverTask = Guarded<(any BackgroundTask)?>(nil)
+  private let task = Guarded<(any BackgroundTask)?>(nil)
 
   init(
     _ context: StoreContext, gate: WriteGate, syncer: Syncer, checker: RecordChecker, lostRecords: LostRecords,
@@ -61,20 +61,26 @@ final class LeftoverChecker: StorePart {
   /// Starts the check as a task of its own, in parallel with upkeep.
   func startCheckingLeftovers() throws(StoreError) {
     if commitLock.withLock({ held in held.state.leftovers.unchecked.isEmpty }) { return }
-    let task = try system { () throws(SystemError) in
+    let started = try system { () throws(SystemError) in
       try environment.background.start(
         name: "vitrine leftovers", first: .after(milliseconds: Maintainer.upkeepMilliseconds)
       ) { [weak self] in self?.goOnCheckingLeftovers() ?? .whenWoken }
     }
-    leftoverTask.withLock { $0 = task }
-    task.wake()
+    task.withLock { $0 = started }
+    started.wake()
   }
+
+  /// Ends the task without waiting for a running step.
+  func endTask() { task.withLock { $0 }?.end() }
+
+  /// Waits for a running step and ends the task.
+  func stopTask() { task.withLock { $0 }?.stop() }
 
   private func goOnCheckingLeftovers() -> NextStep {
     // After an error, such as a lack of descriptors, a later round tries again.
     try? checkLeftovers()
     if commitLock.withLock({ held in held.state.leftovers.unchecked.isEmpty }) || gate.isClosed {
-      leftoverTask.withLock { $0 }?.end()
+      endTask()
       return .whenWoken
     }
     return .after(milliseconds: Maintainer.upkeepMilliseconds)

@@ -66,7 +66,7 @@ final class CommitLog: StorePart {
     } catch {
       throw gate.fail(error)
     }
-    signal.wantsCheckpoint.store(true, ordering: .relaxed)
+    signal.requestCheckpoint()
     signal.wake()
     return held.state.log.room >= byteCount
   }

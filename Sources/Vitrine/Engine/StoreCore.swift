@@ -24,8 +24,14 @@ final class StoreCore: Sendable {
 
   deinit {
     if basics.gate.isForkedChild { return }
-    upkeep.leftovers.leftoverTask.withLock { $0 }?.end()
-    basics.signal.background.withLock { $0 }?.stop()
+    upkeep.leftovers.endTask()
+    basics.signal.stopTask()
+  }
+
+  /// Starts the work in the background. The last step of an opening.
+  func startUpkeep() throws(StoreError) {
+    try basics.signal.startTask { [weak self] in self?.maintain() ?? .whenWoken }
+    try upkeep.leftovers.startCheckingLeftovers()
   }
 
   /// Does one round of upkeep. Returns when the next one is due.

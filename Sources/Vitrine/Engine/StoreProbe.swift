@@ -13,7 +13,7 @@ package struct StoreProbe {
   /// The time of the store's clock, in milliseconds.
   package var wallMilliseconds: Int64 { core.context.environment.clock.wallMilliseconds() }
   /// The counters that the COUNTERS file has.
-  var publishedCounters: Counters { core.basics.meters.published.withLock { $0 } }
+  var publishedCounters: Counters { core.basics.meters.publishedCounters }
 
   // MARK: Index
 
@@ -155,7 +155,7 @@ package struct StoreProbe {
   }
 
   /// Tells the next upkeep that a checkpoint is wanted.
-  package func requestCheckpoint() { core.basics.signal.wantsCheckpoint.store(true, ordering: .relaxed) }
+  package func requestCheckpoint() { core.basics.signal.requestCheckpoint() }
 
   // MARK: After a crash
 
@@ -165,7 +165,7 @@ package struct StoreProbe {
   /// Whether the heads of replayed records have been read.
   var hasFoundHeadless: Bool { core.context.commitLock.withLock { held in held.state.leftovers.hasFoundHeadless } }
   /// Whether the log carries records that no checkpoint covers yet.
-  package var hasCarriedRecords: Bool { core.checkpoints.checker.carriedRecords.withLock { !$0.isEmpty } }
+  package var hasCarriedRecords: Bool { core.checkpoints.checker.hasCarriedRecords }
   var orphans: [String] { core.context.upkeepLock.withLock { upkeep in upkeep.state.orphans.names } }
   var nextRecord: UInt64 { core.context.commitLock.withLock { held in held.state.nextRecord } }
   /// The state of a read-only opening; nil for a writer.

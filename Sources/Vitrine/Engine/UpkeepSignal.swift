@@ -5,24 +5,45 @@ import Synchronization
 /// In an idle store the task sleeps without an end. The next use or change wakes it (``noteActivity()``).
 final class UpkeepSignal: StorePart {
   let context: StoreContext
-  let background = Guarded<(any BackgroundTask)?>(nil)
-  let wantsCheckpoint = Atomic<Bool>(false)
+  private let task = Guarded<(any BackgroundTask)?>(nil)
+  private let checkpointRequest = Atomic<Bool>(false)
   private let isAsleep = Atomic<Bool>(false)
-  /// The number of wakes, which tells upkeep about one that comes while it falls asleep.
-  let wakeCount = Atomic<Int>(0)
+  private let wakes = Atomic<Int>(0)
   private let process = ForkGuard()
 
   init(_ context: StoreContext) {
     self.context = context
   }
 
+  /// Starts the background task, which calls `round` each time it works.
+  func startTask(_ round: @escaping @Sendable () -> NextStep) throws(StoreError) {
+    let started = try system { () throws(SystemError) in
+      try environment.background.start(
+        name: "vitrine", first: .after(milliseconds: Maintainer.upkeepMilliseconds), step: round)
+    }
+    task.withLock { $0 = started }
+  }
+
+  /// Waits for a running round, unless called from it, and ends the task.
+  func stopTask() { task.withLock { $0 }?.stop() }
+
   func wake(afterMilliseconds delay: Int = 0) {
     // In a forked child, the lock may never be released.
     if process.isInChild { return }
     // Before the task is woken: if its next look does not see this, the wake comes after that look has begun.
-    wakeCount.wrappingAdd(1, ordering: .sequentiallyConsistent)
-    background.withLock { $0 }?.wake(afterMilliseconds: delay)
+    wakes.wrappingAdd(1, ordering: .sequentiallyConsistent)
+    task.withLock { $0 }?.wake(afterMilliseconds: delay)
   }
+
+  /// The number of wakes, which tells upkeep about one that comes while it falls asleep.
+  var wakeCount: Int { wakes.load(ordering: .sequentiallyConsistent) }
+
+  /// Whether a checkpoint was requested since the last one began.
+  var wantsCheckpoint: Bool { checkpointRequest.load(ordering: .relaxed) }
+
+  func requestCheckpoint() { checkpointRequest.store(true, ordering: .relaxed) }
+
+  func noteCheckpoint() { checkpointRequest.store(false, ordering: .relaxed) }
 
   /// Notes that the background task will not be called for a second or longer. Call ``SharedUseTimes/endCurrent()``
   /// after it, so that the next use or change calls ``noteActivity()``.

@@ -37,20 +37,15 @@ struct WriteParts {
       context, gate: basics.gate, preparer: basics.preparer, signal: basics.signal, roomQueue: basics.roomQueue,
       supply: supply, stagedFiles: stagedFiles)
     putter = Putter(
-      context, gate: basics.gate, committer: committer, preparer: basics.preparer, meters: basics.meters,
-      lifetimes: basics.lifetimes, recordWriter: space.recordWriter, syncer: basics.syncer,
-      checker: checkpoints.checker, roomQueue: basics.roomQueue, supply: supply, deduplicator: deduplicator,
-      bodies: bodies, reader: reads.reader)
+      context, basics, checkpoints, space, reads, committer: committer, supply: supply, deduplicator: deduplicator,
+      bodies: bodies)
     batches = BatchWriter(
       context, gate: basics.gate, preparer: basics.preparer, meters: basics.meters, syncer: basics.syncer,
       roomQueue: basics.roomQueue, committer: committer, putter: putter)
     metadata = MetadataChanger(
       context, gate: basics.gate, syncer: basics.syncer, payloads: checkpoints.payloads,
       entryRemover: checkpoints.entryRemover, committer: committer, reader: reads.reader, putter: putter)
-    remover = Remover(
-      context, gate: basics.gate, signal: basics.signal, commits: basics.commits, syncer: basics.syncer,
-      checker: checkpoints.checker, checkpointer: checkpoints.checkpointer, committer: committer,
-      entryRemover: checkpoints.entryRemover, bodies: bodies, walk: reads.walk)
+    remover = Remover(context, basics, checkpoints, reads, committer: committer, bodies: bodies)
     forgetter = Forgetter(
       context, gate: basics.gate, checker: checkpoints.checker, committer: committer, walk: reads.walk)
   }

@@ -16,31 +16,29 @@ final class Closer: StorePart {
   private let useHints: UseHints
 
   init(
-    _ context: StoreContext, gate: WriteGate, signal: UpkeepSignal, meters: Meters, syncer: Syncer,
-    checkpointer: Checkpointer, retirement: SegmentRetirement, expirer: Expirer, reclaimer: Reclaimer,
-    roomRelease: RoomRelease, stagedFiles: StagedFiles, forgetter: Forgetter, leftovers: LeftoverChecker,
-    useHints: UseHints
+    _ context: StoreContext, _ basics: BasicParts, _ checkpoints: CheckpointParts, _ space: SpaceParts,
+    _ reads: ReadParts, _ writes: WriteParts, leftovers: LeftoverChecker
   ) {
     self.context = context
-    self.gate = gate
-    self.signal = signal
-    self.meters = meters
-    self.syncer = syncer
-    self.checkpointer = checkpointer
-    self.retirement = retirement
-    self.expirer = expirer
-    self.reclaimer = reclaimer
-    self.roomRelease = roomRelease
-    self.stagedFiles = stagedFiles
-    self.forgetter = forgetter
+    gate = basics.gate
+    signal = basics.signal
+    meters = basics.meters
+    syncer = basics.syncer
+    checkpointer = checkpoints.checkpointer
+    retirement = space.retirement
+    expirer = space.expirer
+    reclaimer = space.reclaimer
+    roomRelease = space.roomRelease
+    stagedFiles = writes.stagedFiles
+    forgetter = writes.forgetter
     self.leftovers = leftovers
-    self.useHints = useHints
+    useHints = reads.useHints
   }
 
   /// Ends all work in the folder and releases its lock, so that a store in the same folder may be opened. Only for a
   /// removed store. Waits for a running round of upkeep.
   func standDown() {
-    signal.background.withLock { $0 }?.stop()
+    signal.stopTask()
     // With both locks taken, no thread is writing.
     upkeepLock.withLock { _ in commitLock.withLock { _ in gate.releaseLock() } }
   }
@@ -72,8 +70,8 @@ final class Closer: StorePart {
     }
     guard gate.markClosing() else { return }
     commitLock.withLock { held in held.state.admissions.refuseAll(.closed) }
-    leftovers.leftoverTask.withLock { $0 }?.end()
-    signal.background.withLock { $0 }?.stop()
+    leftovers.endTask()
+    signal.stopTask()
     // A put may be about to take the upkeep lock, so this wait comes before it.
     if (try? gate.requireWritable(closing: true)) != nil { waitForPuts() }
     checkFewLeftovers()
@@ -136,8 +134,8 @@ final class Closer: StorePart {
 
   /// Ends the store as the death of the process would: nothing is written.
   func abandon() {
-    leftovers.leftoverTask.withLock { $0 }?.stop()
-    signal.background.withLock { $0 }?.stop()
+    leftovers.stopTask()
+    signal.stopTask()
     if gate.markClosed() { gate.releaseLock() }
   }
 }

@@ -19,26 +19,24 @@ final class Maintainer: StorePart {
   private let leftovers: LeftoverChecker
 
   init(
-    _ context: StoreContext, gate: WriteGate, signal: UpkeepSignal, meters: Meters, lifetimes: Lifetimes,
-    syncer: Syncer, checkpointer: Checkpointer, retirement: SegmentRetirement, expirer: Expirer, evictor: Evictor,
-    compactor: Compactor, budgets: Budgets, roomRelease: RoomRelease, mappedSegments: MappedSegments,
-    supply: SegmentSupply, leftovers: LeftoverChecker
+    _ context: StoreContext, _ basics: BasicParts, _ checkpoints: CheckpointParts, _ space: SpaceParts,
+    _ reads: ReadParts, _ writes: WriteParts, budgets: Budgets, leftovers: LeftoverChecker
   ) {
     self.context = context
-    self.gate = gate
-    self.signal = signal
-    self.meters = meters
-    self.lifetimes = lifetimes
-    self.syncer = syncer
-    self.checkpointer = checkpointer
-    self.retirement = retirement
-    self.expirer = expirer
-    self.evictor = evictor
-    self.compactor = compactor
+    gate = basics.gate
+    signal = basics.signal
+    meters = basics.meters
+    lifetimes = basics.lifetimes
+    syncer = basics.syncer
+    checkpointer = checkpoints.checkpointer
+    retirement = space.retirement
+    expirer = space.expirer
+    evictor = space.evictor
+    compactor = space.compactor
     self.budgets = budgets
-    self.roomRelease = roomRelease
-    self.mappedSegments = mappedSegments
-    self.supply = supply
+    roomRelease = space.roomRelease
+    mappedSegments = reads.mappedSegments
+    supply = writes.supply
     self.leftovers = leftovers
   }
 
@@ -56,7 +54,7 @@ final class Maintainer: StorePart {
   /// Records puts since the last round. Returns whether there was none for ``quietTime``.
   func noteQuiet(_ upkeep: borrowing UpkeepLock.Held) -> Bool {
     let now = environment.clock.monotonicNanoseconds()
-    let put = meters.bytesPut.load(ordering: .relaxed)
+    let put = meters.bytesPut
     return upkeep.state.quiet.note(bytesPut: put, at: now) >= Maintainer.quietTime
   }
 
@@ -123,9 +121,9 @@ final class Maintainer: StorePart {
     if isBusy, commitLock.withLock({ held in held.state.writable.hasOpen }) { try? supply.makeSpares(2, isAhead: true) }
     round { upkeep throws(StoreError) in try retirement.removeOrphans(upkeep) }
     try? syncer.flushGently()
-    if signal.wantsCheckpoint.load(ordering: .relaxed) { try? checkpointer.prepareCheckpoint() }
+    if signal.wantsCheckpoint { try? checkpointer.prepareCheckpoint() }
     round { upkeep throws(StoreError) in
-      if signal.wantsCheckpoint.load(ordering: .relaxed) || isRecencyOld(upkeep) {
+      if signal.wantsCheckpoint || isRecencyOld(upkeep) {
         try checkpointer.writeCheckpoint(upkeep)
       }
     }
@@ -173,7 +171,7 @@ final class Maintainer: StorePart {
     return UpkeepSchedule.Mark(
       sequence: sequence, checkpointCount: checkpointCount, lookupCount: lookups.hits &+ lookups.misses,
       byteCount: byteCount,
-      wakeCount: signal.wakeCount.load(ordering: .sequentiallyConsistent),
+      wakeCount: signal.wakeCount,
       retiringCount: upkeep.state.retiring.segments.count, orphanCount: upkeep.state.orphans.names.count)
   }
 
@@ -181,7 +179,7 @@ final class Maintainer: StorePart {
   /// programs fill the disk.
   private func mustPoll(_ upkeep: borrowing UpkeepLock.Held) -> Bool {
     let isWaiting = !upkeep.state.retiring.segments.isEmpty || !upkeep.state.orphans.names.isEmpty
-    if isWaiting || signal.wantsCheckpoint.load(ordering: .relaxed) { return true }
+    if isWaiting || signal.wantsCheckpoint { return true }
     return commitLock.withLock { held in
       held.state.current.minimumFree > 0 || held.state.ledger.missing(0) > 0
         || held.state.index.segments.mappedCount > held.state.index.segments.mappedLimit

@@ -5,14 +5,13 @@ final class Meters: StorePart {
   let context: StoreContext
   private let gate: WriteGate
   private let countersFile: (any File)?
-  let bytesPut = Atomic<Int>(0)
-  let bytesWritten = Atomic<Int>(0)
-  let damagedCount = Atomic<Int>(0)
-  let lostCount = Atomic<Int>(0)
+  private let put = Atomic<Int>(0)
+  private let written = Atomic<Int>(0)
+  private let damaged = Atomic<Int>(0)
+  private let lost = Atomic<Int>(0)
   /// The counters of earlier openings, read from `COUNTERS` at opening.
   private let earlier: Counters
-  /// The present content of `COUNTERS`.
-  let published: Guarded<Counters>
+  private let published: Guarded<Counters>
 
   init(_ context: StoreContext, counters: Counters, gate: WriteGate) {
     self.context = context
@@ -23,13 +22,29 @@ final class Meters: StorePart {
       context.wal == nil ? nil : try? context.folders.root.openFile(CacheFormat.countersFile, .readWrite)
   }
 
-  func count(lost: Bool) {
-    if lost {
-      lostCount.wrappingAdd(1, ordering: .relaxed)
+  func count(lost isLost: Bool) {
+    if isLost {
+      lost.wrappingAdd(1, ordering: .relaxed)
     } else {
-      damagedCount.wrappingAdd(1, ordering: .relaxed)
+      damaged.wrappingAdd(1, ordering: .relaxed)
     }
   }
+
+  func count(bytesPut: Int) { put.wrappingAdd(bytesPut, ordering: .relaxed) }
+
+  func count(bytesWritten: Int) { written.wrappingAdd(bytesWritten, ordering: .relaxed) }
+
+  /// Bytes of payload that were put since the opening.
+  var bytesPut: Int { put.load(ordering: .relaxed) }
+
+  /// Entries that were found damaged since the opening, without those that a crash took.
+  var damagedCount: Int { damaged.load(ordering: .relaxed) }
+
+  /// Entries that a crash took and that were found missing since the opening.
+  var lostCount: Int { lost.load(ordering: .relaxed) }
+
+  /// The present content of `COUNTERS`.
+  var publishedCounters: Counters { published.withLock { $0 } }
 
   /// The present counters. A read-only opening returns those that the writer published last.
   func counters() -> Counters {
@@ -38,8 +53,8 @@ final class Meters: StorePart {
     let lookups = catalog.keys.lookups
     counters.hits &+= lookups.hits
     counters.misses &+= lookups.misses
-    counters.bytesPut &+= bytesPut.load(ordering: .relaxed)
-    counters.bytesWritten &+= bytesWritten.load(ordering: .relaxed) &+ (wal?.writtenByteCount ?? 0)
+    counters.bytesPut &+= bytesPut
+    counters.bytesWritten &+= written.load(ordering: .relaxed) &+ (wal?.writtenByteCount ?? 0)
     counters.openKind = OpeningKind.order.firstIndex(of: lastOpen.kind).map { $0 + 1 } ?? 0
     counters.openMicroseconds = Int(lastOpen.milliseconds * 1000)
     counters.replayed = lastOpen.replayedCount

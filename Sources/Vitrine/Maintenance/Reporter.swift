@@ -46,8 +46,8 @@ final class Reporter: StorePart {
         hitCount: counters.hits &+ lookups.hits,
         missCount: counters.misses &+ lookups.misses,
         writeAmplification: counters.bytesPut == 0 ? 0 : Double(counters.bytesWritten) / Double(counters.bytesPut),
-        damagedCount: meters.damagedCount.load(ordering: .relaxed),
-        lostCount: meters.lostCount.load(ordering: .relaxed),
+        damagedCount: meters.damagedCount,
+        lostCount: meters.lostCount,
         evictedCount: counters.eviction.entryCount, evictedByteCount: counters.eviction.byteCount,
         evictedByAge: counters.eviction.ages,
         compaction: .init(

@@ -2,6 +2,7 @@
 ///
 /// An opening that met a failed sync leaves a mark in `LOCK`. Pages in memory may then look written without being on
 /// the disk. Entries for which no checkpoint vouches therefore do not count until they are checked and rewritten.
+/// Only the opening uses it.
 final class FailedSyncRecovery: StorePart {
   let context: StoreContext
   private let gate: WriteGate
@@ -14,20 +15,17 @@ final class FailedSyncRecovery: StorePart {
   private let reader: Reader
   private let putter: Putter
 
-  init(
-    _ context: StoreContext, gate: WriteGate, preparer: PutPreparer, meters: Meters, checker: RecordChecker,
-    payloads: PayloadFinder, checkpointRoom: CheckpointRoom, committer: Committer, reader: Reader, putter: Putter
-  ) {
-    self.context = context
-    self.gate = gate
-    self.preparer = preparer
-    self.meters = meters
-    self.checker = checker
-    self.payloads = payloads
-    self.checkpointRoom = checkpointRoom
-    self.committer = committer
-    self.reader = reader
-    self.putter = putter
+  init(_ core: StoreCore) {
+    context = core.context
+    gate = core.basics.gate
+    preparer = core.basics.preparer
+    meters = core.basics.meters
+    checker = core.checkpoints.checker
+    payloads = core.checkpoints.payloads
+    checkpointRoom = core.space.checkpointRoom
+    committer = core.writes.committer
+    reader = core.reads.reader
+    putter = core.writes.putter
   }
 
   func rewriteUnvouchedRecords() throws(StoreError) {

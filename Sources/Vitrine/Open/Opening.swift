@@ -287,17 +287,11 @@ struct Opening {
     let log = try marking(lockFile) { () throws(StoreError) in try adoption.makeLog() }
     let firstSequence = Sequence.first(ofOpening: log.opening)
     let core = core(loaded, folders, log: log, lockFile: lockFile, started, firstSequence: firstSequence)
-    try core.upkeep.takeover.adopt(loaded, isChanged: loaded.identity != stored, isMarked: isMarked, lockFile: lockFile)
+    try Takeover(core, loaded, lockFile: lockFile, isChanged: loaded.identity != stored, isMarked: isMarked).run()
     if !isNew { core.reads.useHints.takeIn(makesFile: false) }
     if loaded.identity.isTighter(than: stored) { core.upkeep.budgets.shrinkBeforeServing(from: stored.byteBudget) }
     core.upkeep.budgets.retireLargeSpares()
-    let task = try system { () throws(SystemError) in
-      try environment.background.start(
-        name: "vitrine", first: .after(milliseconds: Maintainer.upkeepMilliseconds)
-      ) { [weak core] in core?.maintain() ?? .whenWoken }
-    }
-    core.basics.signal.background.withLock { $0 = task }
-    try core.upkeep.leftovers.startCheckingLeftovers()
+    try core.startUpkeep()
     if core.space.expirer.hasDueEntries { core.basics.signal.wake() }
     return core
   }

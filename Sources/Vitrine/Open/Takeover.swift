@@ -1,30 +1,31 @@
-/// Prepares a loaded store for its writer.
+/// Prepares a loaded store for its writer: the last step of an opening before the store serves calls.
 final class Takeover: StorePart {
   let context: StoreContext
-  private let gate: WriteGate
+  private let core: StoreCore
   private let lifetimes: Lifetimes
   private let commits: CommitLog
   private let checkpointer: Checkpointer
-  private let budgets: Budgets
-  private let failedSyncRecovery: FailedSyncRecovery
+  private let loaded: LoadedStore
+  private let lockFile: any File
+  /// True if the options of this opening change the identity of the store.
+  private let isChanged: Bool
+  /// True if a sync failed in an earlier opening.
+  private let isMarked: Bool
 
-  init(
-    _ context: StoreContext, gate: WriteGate, lifetimes: Lifetimes, commits: CommitLog, checkpointer: Checkpointer,
-    budgets: Budgets, failedSyncRecovery: FailedSyncRecovery
-  ) {
-    self.context = context
-    self.gate = gate
-    self.lifetimes = lifetimes
-    self.commits = commits
-    self.checkpointer = checkpointer
-    self.budgets = budgets
-    self.failedSyncRecovery = failedSyncRecovery
+  init(_ core: StoreCore, _ loaded: LoadedStore, lockFile: any File, isChanged: Bool, isMarked: Bool) {
+    context = core.context
+    self.core = core
+    lifetimes = core.basics.lifetimes
+    commits = core.basics.commits
+    checkpointer = core.checkpoints.checkpointer
+    self.loaded = loaded
+    self.lockFile = lockFile
+    self.isChanged = isChanged
+    self.isMarked = isMarked
   }
 
   /// Does all work that a writer needs before it serves calls. Needs no free space on the disk.
-  func adopt(
-    _ loaded: LoadedStore, isChanged: Bool, isMarked: Bool, lockFile: any File
-  ) throws(StoreError) {
+  func run() throws(StoreError) {
     if wal == nil { throw .readOnly }
     try commitLock.withLock { held throws(StoreError) in
       held.state.index.dropRetired()
@@ -34,12 +35,12 @@ final class Takeover: StorePart {
     }
     try upkeepLock.withLock { upkeep throws(StoreError) in try mendCheckpointFiles(upkeep) }
     if isChanged || loaded.storeFileNeedsHealing {
-      try budgets.write(identity)
+      try core.upkeep.budgets.write(identity)
       let fixed = Adoption.fixedByteCount(folders.root)
       commitLock.withLock { held in held.state.ledger.add(max(0, fixed - held.state.ledger[.rootFiles]), to: .rootFiles)
       }
     }
-    if isMarked { try failedSyncRecovery.rewriteUnvouchedRecords() }
+    if isMarked { try FailedSyncRecovery(core).rewriteUnvouchedRecords() }
     let isLogFull = commitLock.withLock { held in held.state.log.freeCount == 0 }
     if isLogFull || isMarked || isChanged || loaded.report.kind == .rebuilt || loaded.report.mayHaveLostRemovals
       || loaded.report.droppedCount > 0

@@ -43,7 +43,7 @@ extension Reader {
 
   private func hold(_ borrow: Borrow) -> Blob.Memory? {
     if !borrow.isCopied, borrow.count > 0, let start = borrow.start,
-      let hold = catalog.segments.storage(of: borrow.pin)?.hold(limit: blobLimit.load(ordering: .relaxed))
+      let hold = catalog.segments.storage(of: borrow.pin)?.hold(limit: mostHeldBytes)
     {
       return .segment(hold, start)
     }

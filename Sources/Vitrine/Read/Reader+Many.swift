@@ -16,7 +16,7 @@ extension Reader {
   func pinRestored(
     _ url: UnsafeRawBufferPointer, _ style: UnsafeRawBufferPointer, _ hash: KeyHash
   ) -> (KeySlot, Pin)? {
-    guard checker.carriedRecords.withLock({ !$0.isEmpty }) else { return nil }
+    guard checker.hasCarriedRecords else { return nil }
     endIfFound(borrow(url, style, hash, counts: false))
     return catalog.pinRecord(url, style, hash)
   }

@@ -17,8 +17,7 @@ final class Reader: StorePart {
   /// Whether the eviction order counts hits.
   private let countsHits: Bool
   private let limitsAge: Bool
-  /// The most bytes of segments that `Blob`s may hold: an eighth of the budget.
-  let blobLimit: Atomic<Int>
+  private let blobLimit: Atomic<Int>
 
   init(
     _ context: StoreContext, gate: WriteGate, lifetimes: Lifetimes, checker: RecordChecker, payloads: PayloadFinder,
@@ -35,8 +34,17 @@ final class Reader: StorePart {
     verification = context.verification
     countsHits = context.policyRules.countsHits
     limitsAge = lifetimes.limitsAge
-    blobLimit = Atomic(context.identity.byteBudget / 8)
+    blobLimit = Atomic(Reader.blobLimit(budget: context.identity.byteBudget))
   }
+
+  /// The most bytes of segments that `Blob`s may hold.
+  var mostHeldBytes: Int { blobLimit.load(ordering: .relaxed) }
+
+  /// Adapts that limit to a changed budget.
+  func fit(budget: Int) { blobLimit.store(Reader.blobLimit(budget: budget), ordering: .relaxed) }
+
+  /// An eighth of the budget.
+  private static func blobLimit(budget: Int) -> Int { budget / 8 }
 
   /// Finds the bytes of a key and pins them until ``endBorrow(_:)``. A hit takes one shard lock, looks once at the
   /// record, and does nothing else.

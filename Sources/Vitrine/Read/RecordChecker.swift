@@ -6,7 +6,7 @@ final class RecordChecker: StorePart {
   let context: StoreContext
   private let gate: WriteGate
   /// Records that are only in the log so far.
-  let carriedRecords: Guarded<[Location: InlineRecord]>
+  private let carriedRecords: Guarded<[Location: InlineRecord]>
 
   init(_ context: StoreContext, inline: [Location: InlineRecord], gate: WriteGate) {
     self.context = context
@@ -118,6 +118,19 @@ final class RecordChecker: StorePart {
       carriedRecords.withLock { $0[location]?.isRestored = true }
     }
   }
+
+  /// Forgets the records that only the log has. Called when no frame is left that recovery reads, or no entry.
+  func forgetCarriedRecords() { carriedRecords.withLock { $0.removeAll() } }
+
+  /// Forgets those of a segment that is gone.
+  func forgetCarriedRecords(slot: Int) {
+    carriedRecords.withLock { carried in carried = carried.filter { $0.key.slot != slot } }
+  }
+
+  /// Takes the records that the log carries after a refresh.
+  func replaceCarriedRecords(with records: [Location: InlineRecord]) { carriedRecords.withLock { $0 = records } }
+
+  var hasCarriedRecords: Bool { carriedRecords.withLock { !$0.isEmpty } }
 
   /// Whether an earlier opening wrote the record and nothing ever vouched for it: then it is lost, not damaged.
   func isFromBefore(_ location: Location) -> Bool {

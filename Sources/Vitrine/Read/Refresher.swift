@@ -188,7 +188,7 @@ final class Refresher: StorePart {
     commitLock.withLock { held in
       follower.forgetDeparted { slot in
         guard !catalog.segments.isPinned(slot) else { return false }
-        checker.carriedRecords.withLock { carried in carried = carried.filter { $0.key.slot != slot } }
+        checker.forgetCarriedRecords(slot: slot)
         held.state.index.segments.remove(slot: slot)
         held.state.index.segments.freeSlot(slot)
         return true
@@ -237,9 +237,8 @@ final class Refresher: StorePart {
     catalog.useTimes.replace(with: new.useTimes)
     held.state.index.takeCounts(of: loaded.index.writer)
     expiry.noteIncomplete()
-    checker.carriedRecords.withLock { carried in
-      carried = Dictionary(uniqueKeysWithValues: loaded.inline.map { (ownLocation(of: $0.key), $0.value) })
-    }
+    checker.replaceCarriedRecords(
+      with: Dictionary(uniqueKeysWithValues: loaded.inline.map { (ownLocation(of: $0.key), $0.value) }))
     for slot in gone {
       if let segment = held.state.index.segment(slot) { held.state[segment].live = SegmentLive() }
       depart(slot, &follower, held)

@@ -244,7 +244,7 @@ package struct SegmentAccounts: ~Copyable {
   package private(set) var mappedCount = 0
 
   /// Returns nil if there is no memory for the table.
-  package init?(store: StoreID) {
+  init?(store: StoreID) {
     guard let table = SegmentTable(store: store) else { return nil }
     self.table = table
   }

@@ -76,7 +76,7 @@ final class Budgets: StorePart {
         held.state.ledger.set(budget: changed.byteBudget, logReserve: changed.logReserve)
         held.state.admitNext()
       }
-      reader.blobLimit.store(changed.byteBudget / 8, ordering: .relaxed)
+      reader.fit(budget: changed.byteBudget)
       try retirement.sealUnusedStreams(upkeep)
       try reclaimer.shrink(upkeep)
       diskWatch.noteLeast(nil)

@@ -88,7 +88,7 @@ final class SegmentCleaner: StorePart {
     // Without its file, neither the heads can be read nor the records copied.
     guard segment.file != nil else { return step }
     let segmentByteCount = commitLock.withLock { held in held.state.largestSegment }
-    upkeep.state.copyBudget.fill(bytesPut: meters.bytesPut.load(ordering: .relaxed), most: segmentByteCount)
+    upkeep.state.copyBudget.fill(bytesPut: meters.bytesPut, most: segmentByteCount)
     let items = items(of: segment)
     if items.isEmpty {
       step.hasProgressed = commitLock.withLock { held in held.state[segment].isDead }

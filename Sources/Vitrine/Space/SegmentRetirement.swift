@@ -104,7 +104,7 @@ final class SegmentRetirement: StorePart {
         // A thread that holds this lock may pin a segment that no entry names, so the check needs the lock.
         guard !catalog.segments.isPinned(segment.slot) else { return false }
         // Records that the log carried for this slot must never be written into the slot's next segment.
-        checker.carriedRecords.withLock { $0 = $0.filter { $0.key.slot != segment.slot } }
+        checker.forgetCarriedRecords(slot: segment.slot)
         // Nor may leftovers of this segment vouch for the slot's next segment.
         held.state.leftovers.remove(slot: segment.slot)
         held.state.index.segments.remove(slot: segment.slot)

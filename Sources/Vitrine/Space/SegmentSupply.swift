@@ -165,7 +165,7 @@ final class SegmentSupply: StorePart {
   /// Enlarges the next segments if the content has grown, or if puts have filled the last spares fast.
   private func growSegments(_ upkeep: borrowing UpkeepLock.Held) {
     let (passed, put) = upkeep.state.quiet.noteSpares(
-      at: environment.clock.monotonicNanoseconds(), bytesPut: meters.bytesPut.load(ordering: .relaxed))
+      at: environment.clock.monotonicNanoseconds(), bytesPut: meters.bytesPut)
     commitLock.withLock { held in
       held.state.growSegments(isBusy: passed < SegmentSupply.fastFill && put >= held.state.segmentByteCount / 2)
     }
@@ -223,7 +223,7 @@ final class SegmentSupply: StorePart {
       held.state.index.segments.insert(segment, vouchedUpTo: 0, firstSequence: held.state.nextRecord)
       held.state.ledger.add(made.allocated, to: .segments)
       held.state.ledger.add(made.folderGrowth, to: .folders)
-      meters.bytesWritten.wrappingAdd(SegmentHeader.byteCount, ordering: .relaxed)
+      meters.count(bytesWritten: SegmentHeader.byteCount)
       return segment
     }
     if segment == nil { try checkpointer.writeCheckpoint(upkeep) } else { mappedSegments.trimMappings(upkeep) }

@@ -13,23 +13,19 @@ final class Trimmer: StorePart {
   private let diskWatch: DiskWatch
   private let useHints: UseHints
 
-  init(
-    _ context: StoreContext, gate: WriteGate, signal: UpkeepSignal, lifetimes: Lifetimes, retirement: SegmentRetirement,
-    evictor: Evictor, compactor: Compactor, reclaimer: Reclaimer, roomRelease: RoomRelease, supply: SegmentSupply,
-    diskWatch: DiskWatch, useHints: UseHints
-  ) {
+  init(_ context: StoreContext, _ basics: BasicParts, _ space: SpaceParts, _ reads: ReadParts, _ writes: WriteParts) {
     self.context = context
-    self.gate = gate
-    self.signal = signal
-    self.lifetimes = lifetimes
-    self.retirement = retirement
-    self.evictor = evictor
-    self.compactor = compactor
-    self.reclaimer = reclaimer
-    self.roomRelease = roomRelease
-    self.supply = supply
-    self.diskWatch = diskWatch
-    self.useHints = useHints
+    gate = basics.gate
+    signal = basics.signal
+    lifetimes = basics.lifetimes
+    retirement = space.retirement
+    evictor = space.evictor
+    compactor = space.compactor
+    reclaimer = space.reclaimer
+    roomRelease = space.roomRelease
+    supply = writes.supply
+    diskWatch = space.diskWatch
+    useHints = reads.useHints
   }
 
   /// Brings the folder to at most `byteCount` bytes, or as near as a store without entries comes to it. First releases

@@ -38,7 +38,7 @@ final class BatchWriter: StorePart {
     let durability = durability ?? identity.durability
     func commit() throws(StoreError) -> Committed { try placeAndCommit(batch, durability) }
     let committed = try extent > segment ? roomQueue.placing(extent, commit) : commit()
-    meters.bytesPut.wrappingAdd(total, ordering: .relaxed)
+    meters.count(bytesPut: total)
     if durability == .synced { try syncer.acknowledgeSynced(committed.sequence) }
   }
 

@@ -66,7 +66,7 @@ final class Forgetter: StorePart {
   func forgetAll() {
     forgetting { sequence, held in
       _ = held.state.index.apply([.removeAll], sequence: sequence, isChecked: true)
-      checker.carriedRecords.withLock { $0.removeAll() }
+      checker.forgetCarriedRecords()
     }
   }
 

@@ -19,24 +19,23 @@ final class Putter: StorePart {
   private let reader: Reader
 
   init(
-    _ context: StoreContext, gate: WriteGate, committer: Committer, preparer: PutPreparer, meters: Meters,
-    lifetimes: Lifetimes, recordWriter: RecordWriter, syncer: Syncer, checker: RecordChecker, roomQueue: RoomQueue,
-    supply: SegmentSupply, deduplicator: Deduplicator, bodies: BodyRegistry, reader: Reader
+    _ context: StoreContext, _ basics: BasicParts, _ checkpoints: CheckpointParts, _ space: SpaceParts,
+    _ reads: ReadParts, committer: Committer, supply: SegmentSupply, deduplicator: Deduplicator, bodies: BodyRegistry
   ) {
     self.context = context
-    self.gate = gate
+    gate = basics.gate
     self.committer = committer
-    self.preparer = preparer
-    self.meters = meters
-    self.lifetimes = lifetimes
-    self.recordWriter = recordWriter
-    self.syncer = syncer
-    self.checker = checker
-    self.roomQueue = roomQueue
+    preparer = basics.preparer
+    meters = basics.meters
+    lifetimes = basics.lifetimes
+    recordWriter = space.recordWriter
+    syncer = basics.syncer
+    checker = checkpoints.checker
+    roomQueue = basics.roomQueue
     self.supply = supply
     self.deduplicator = deduplicator
     self.bodies = bodies
-    self.reader = reader
+    reader = reads.reader
   }
 
   func put(
@@ -71,7 +70,7 @@ final class Putter: StorePart {
     }
     let extent = try body == nil ? extentOfItsOwn(put) : 0
     let committed = try extent > 0 ? roomQueue.placing(extent, commit) : commit()
-    meters.bytesPut.wrappingAdd(put.payload.logicalByteCount, ordering: .relaxed)
+    meters.count(bytesPut: put.payload.logicalByteCount)
     if durability == .synced { try syncer.acknowledgeSynced(committed.sequence) }
   }
 

@@ -27,7 +27,7 @@ final class RecordWriter: StorePart {
         throw gate.writeError(error)
       }
     }
-    meters.bytesWritten.wrappingAdd(head.count + payload.count, ordering: .relaxed)
+    meters.count(bytesWritten: head.count + payload.count)
   }
 
   /// Ends a reservation that no frame will name: it is dead space.

@@ -13,21 +13,20 @@ final class Remover: StorePart {
   private let walk: EntryWalk
 
   init(
-    _ context: StoreContext, gate: WriteGate, signal: UpkeepSignal, commits: CommitLog, syncer: Syncer,
-    checker: RecordChecker, checkpointer: Checkpointer, committer: Committer, entryRemover: EntryRemover,
-    bodies: BodyRegistry, walk: EntryWalk
+    _ context: StoreContext, _ basics: BasicParts, _ checkpoints: CheckpointParts, _ reads: ReadParts,
+    committer: Committer, bodies: BodyRegistry
   ) {
     self.context = context
-    self.gate = gate
-    self.signal = signal
-    self.commits = commits
-    self.syncer = syncer
-    self.checker = checker
-    self.checkpointer = checkpointer
+    gate = basics.gate
+    signal = basics.signal
+    commits = basics.commits
+    syncer = basics.syncer
+    checker = checkpoints.checker
+    checkpointer = checkpoints.checkpointer
     self.committer = committer
-    self.entryRemover = entryRemover
+    entryRemover = checkpoints.entryRemover
     self.bodies = bodies
-    self.walk = walk
+    walk = reads.walk
   }
 
   /// Removes the entries of many keys in one frame, and returns how many there were. `abortsBodies` is true if the
@@ -179,7 +178,7 @@ final class Remover: StorePart {
         // The records that the log carries are of no more use, and their locations will be used again.
         held.state.writable.closeAll()
         held.state.abortAllBodies()
-        checker.carriedRecords.withLock { $0.removeAll() }
+        checker.forgetCarriedRecords()
         sequence = held.state.log.nextSequence - 1
         emptiesSegment = held.state.index.takeHasEmptiedSegments()
         return true

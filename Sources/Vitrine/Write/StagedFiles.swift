@@ -164,7 +164,7 @@ final class StagedFiles: StorePart {
     } catch {
       throw gate.writeError(error)
     }
-    meters.bytesWritten.wrappingAdd(SegmentHeader.byteCount, ordering: .relaxed)
+    meters.count(bytesWritten: SegmentHeader.byteCount)
     while try !enter(staged, put, mapping, body) { try checkpointer.writeCheckpoint(upkeep) }
     mappedSegments.trimMappings(upkeep)
   }

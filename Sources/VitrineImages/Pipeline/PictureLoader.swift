@@ -135,7 +135,7 @@ final class PictureLoader: Sendable {
     // The stored styled picture cannot be shown, or only another style of the original is stored.
     guard let bytes = original.bytes else { throw UnusableOriginal(digest: original.digest) }
     do {
-      return try await make(Making(request, family, original, bytes, version, interest))
+      return try await make(PictureOrder(request, family, original, bytes, version, interest))
     } catch let error as ImageError where original.isNew && error.condemnsPicture {
       // The answer is not a picture, such as a login page of the network.
       guard var kept = try await originals.standIn(for: request, besides: useless) else { throw error }

@@ -45,24 +45,37 @@ import Testing
 
   @Test(arguments: [
     // Without a token there is no way to the state.
-    "func run() { lock.state.pointee.append(1) }",
-    "func add(_ held: borrowing Lock.Held) {}\nfunc run() { add() }",
+    ("func run() { lock.state.pointee.append(1) }", "'state' is inaccessible"),
+    ("func add(_ held: borrowing Lock.Held) {}\nfunc run() { add() }", "missing argument"),
     // No other file makes a token.
-    "func run() { _ = Lock.Held(pointer: .allocate(capacity: 1)) }",
+    (
+      "func run() { _ = Lock.Held(pointer: .allocate(capacity: 1)) }",
+      "initializer is inaccessible due to 'fileprivate' protection level"
+    ),
     // A borrowed token cannot be kept, returned or copied.
-    "final class Keeper { var held: Lock.Held?\n  func keep(_ token: borrowing Lock.Held) { held = token } }",
-    "func run() -> Lock.Held { lock.withLock { held in held } }",
-    "func run() { lock.withLock { held in let copy = held; let other = held; _ = copy; _ = other } }",
+    (
+      "final class Keeper { var held: Lock.Held?\n  func keep(_ token: borrowing Lock.Held) { held = token } }",
+      "is consuming"
+    ),
+    ("func run() -> Lock.Held { lock.withLock { held in held } }", "conform to 'Copyable'"),
+    (
+      "func run() { lock.withLock { held in let copy = held; let other = held; _ = copy; _ = other } }",
+      "'held' is borrowed and cannot be consumed"
+    ),
     // The token of one level is none of another one.
-    """
-    enum Other: LockLevel { static var rank: UInt { 1 } }
-    func add(_ held: borrowing LevelLock<Other, [Int]>.Held) {}
-    func run() { lock.withLock { held in add(held) } }
-    """,
+    (
+      """
+      enum Other: LockLevel { static var rank: UInt { 1 } }
+      func add(_ held: borrowing LevelLock<Other, [Int]>.Held) {}
+      func run() { lock.withLock { held in add(held) } }
+      """,
+      "cannot convert"
+    ),
   ])
-  func codeWithoutTheLockDoesNotCompile(_ code: String) throws {
-    let errors = try errors(of: code)
-    #expect(errors?.contains("error:") == true)
-    #expect(errors?.contains("snippet.swift") == true, "the snippet is at fault: \(errors ?? "")")
+  func codeWithoutTheLockDoesNotCompile(_ code: String, _ reason: String) throws {
+    let errors = try errors(of: code)?.split(separator: "\n").filter {
+      $0.contains("error:") && $0.contains("snippet.swift:")
+    }
+    #expect(errors?.contains { $0.contains(reason) } == true, "the compiler says: \(errors ?? [])")
   }
 }

@@ -3,31 +3,31 @@ import Vitrine
 extension PictureLoader {
   /// Stores a downloaded original, or tells the storage that it arrived. Returns nil if the key has changed, so that
   /// pictures made from the original must not be stored. Call it only inside `writes`, with the claim on the key.
-  func keepOriginal(_ making: Making, madeByteCount: Int) async throws -> UInt64? {
-    let original = making.original
-    guard versions.admits(original.digest, of: making.key, begunAt: making.version) else { return nil }
+  func keepOriginal(_ order: PictureOrder, madeByteCount: Int) async throws -> UInt64? {
+    let original = order.original
+    guard versions.admits(original.digest, of: order.key, begunAt: order.version) else { return nil }
     if let arrival = original.arrival {
       let keeping = configuration.keeps
       let keeps = keeping.keepsOriginal(
-        making.bytes.count, madeOf: keeping.keepsStyled ? madeByteCount : 0,
-        isPreheating: making.request.priority == .preheating)
+        order.bytes.count, madeOf: keeping.keepsStyled ? madeByteCount : 0,
+        isPreheating: order.request.priority == .preheating)
       // Stores the original once for all styles of one download. Any of the styles may be the one that makes it worth
       // storing.
       let before = arrival.keeping.withLock { $0 }
-      if keeps, before != .kept, try await hasKept(making) {
+      if keeps, before != .kept, try await hasKept(order) {
         arrival.keeping.withLock { $0 = .kept }
       } else if before == .unknownToStorage {
-        try await configuration.storage.trying { try await $0.noteOriginal(original.digest, for: making.key) }
+        try await configuration.storage.trying { try await $0.noteOriginal(original.digest, for: order.key) }
         arrival.keeping.withLock { $0 = .noted }
       }
     }
-    return versions.settle(original.digest, of: making.key, begunAt: making.version)
+    return versions.settle(original.digest, of: order.key, begunAt: order.version)
   }
 
-  private func hasKept(_ making: Making) async throws -> Bool {
-    let metadata = making.original.record?.metadata ?? []
+  private func hasKept(_ order: PictureOrder) async throws -> Bool {
+    let metadata = order.original.record?.metadata ?? []
     let kept: Void? = try await configuration.storage.trying {
-      try await $0.saveOriginal(making.bytes.array, metadata: metadata, for: making.key)
+      try await $0.saveOriginal(order.bytes.array, metadata: metadata, for: order.key)
     }
     return kept != nil
   }
@@ -86,17 +86,17 @@ extension PictureLoader {
   }
 
   /// Removes the stored pictures of a key after the server sent a new original that must not be stored.
-  func forgetOlder(_ making: Making) async throws {
-    guard let arrival = making.original.arrival else { return }
-    try await writes.run(making.key, making.interest) {
+  func forgetOlder(_ order: PictureOrder) async throws {
+    guard let arrival = order.original.arrival else { return }
+    try await writes.run(order.key, order.interest) {
       // Removes once for all styles of one download, and never a picture that an app saved in the meantime.
       let isFirst = arrival.keeping.withLock { keeping in
         defer { keeping = .noted }
         return keeping == .unknownToStorage
       }
-      guard isFirst, versions.admits(making.original.digest, of: making.key, begunAt: making.version) else { return }
-      try await configuration.storage.trying { try await $0.remove([making.key]) }
-      versions.advance(making.key)
+      guard isFirst, versions.admits(order.original.digest, of: order.key, begunAt: order.version) else { return }
+      try await configuration.storage.trying { try await $0.remove([order.key]) }
+      versions.advance(order.key)
     }
   }
 

@@ -1,7 +1,7 @@
 import Vitrine
 
 /// A picture to be made from an original.
-struct Making: Sendable {
+struct PictureOrder: Sendable {
   let request: ImageRequest
   /// The styles to draw, including the request's own.
   let family: [ImageStyle]
@@ -55,55 +55,55 @@ struct UnusableOriginal: Error {
 }
 
 extension PictureLoader {
-  func make(_ making: Making) async throws -> Loaded {
+  func make(_ order: PictureOrder) async throws -> Loaded {
     // An original that waits for its decoding for preheating takes no place from a request.
-    making.original.arrival?.follow(making.interest)
-    let style = making.request.style
+    order.original.arrival?.follow(order.interest)
+    let style = order.request.style
     // A whole family is drawn only if the storage can keep it.
-    let family = configuration.storage == nil || making.isNoStore ? [style] : making.family
+    let family = configuration.storage == nil || order.isNoStore ? [style] : order.family
     var (drawn, count): (Drawn?, Int) = (nil, 0)
     do {
-      (drawn, count) = try await self.drawn(making, family)
+      (drawn, count) = try await self.drawn(order, family)
     } catch let error as ImageError where family.count > 1 && !error.condemnsPicture && !error.isDamage {
       // The style of the request that started the drawing failed. The other requests draw their own styles.
     }
-    if drawn?.bitmaps[style] == nil { (drawn, count) = try await self.drawn(making, [style]) }
+    if drawn?.bitmaps[style] == nil { (drawn, count) = try await self.drawn(order, [style]) }
     guard let drawn, let bitmap = drawn.bitmaps[style] else {
       throw ImageError.invalidArgument("no picture of the style '\(style)' was drawn")
     }
     var loaded = Loaded(
-      response: ImageResponse(bitmap, making.original.isNew ? .network : .original),
-      freshUntil: making.original.record?.freshUntil, version: drawn.version)
-    loaded.vary = making.original.record?.vary ?? [:]
-    loaded.response.requestCount = making.original.requestCount
-    loaded.response.receivedByteCount = making.original.receivedByteCount
+      response: ImageResponse(bitmap, order.original.isNew ? .network : .original),
+      freshUntil: order.original.record?.freshUntil, version: drawn.version)
+    loaded.vary = order.original.record?.vary ?? [:]
+    loaded.response.requestCount = order.original.requestCount
+    loaded.response.receivedByteCount = order.original.receivedByteCount
     loaded.response.decodeCount = count
     return loaded
   }
 
   /// Returns the drawing, and the number of decodings for this call; 0 if another call decoded the picture.
-  private func drawn(_ making: Making, _ family: [ImageStyle]) async throws -> (Drawn, decodeCount: Int) {
+  private func drawn(_ order: PictureOrder, _ family: [ImageStyle]) async throws -> (Drawn, decodeCount: Int) {
     let drawing = Drawing(
-      key: KeyText(making.key), family: family, original: making.original.digest, version: making.version,
-      isNoStore: making.isNoStore)
+      key: KeyText(order.key), family: family, original: order.original.digest, version: order.version,
+      isNoStore: order.isNoStore)
     let isOwn = Locked(false)
-    let drawn = try await drawings.value(for: drawing, interest: making.interest) { [self] interest in
+    let drawn = try await drawings.value(for: drawing, interest: order.interest) { [self] interest in
       isOwn.withLock { $0 = true }
-      let making = Making(making.request, family, making.original, making.bytes, making.version, interest)
-      let (picture, count) = try await decoded(making)
-      let (bitmaps, version) = try await draw(making, picture.image)
+      let order = PictureOrder(order.request, family, order.original, order.bytes, order.version, interest)
+      let (picture, count) = try await decoded(order)
+      let (bitmaps, version) = try await draw(order, picture.image)
       // Holds the picture's place until here. A new original must stay findable until it is stored: see ``Arrivals``.
-      withExtendedLifetime((picture, making.original.arrival)) {}
+      withExtendedLifetime((picture, order.original.arrival)) {}
       return Drawn(bitmaps: bitmaps, version: version, decodeCount: count)
     }
     return (drawn, isOwn.withLock { $0 } ? drawn.decodeCount : 0)
   }
 
-  private func decoded(_ making: Making) async throws -> (picture: Decodes.Picture, count: Int) {
-    let (original, request) = (making.original, making.request)
+  private func decoded(_ order: PictureOrder) async throws -> (picture: Decodes.Picture, count: Int) {
+    let (original, request) = (order.original, order.request)
     do {
       return try await decodes.picture(
-        making.bytes, original.digest, of: making.key, for: making.family, making.interest)
+        order.bytes, original.digest, of: order.key, for: order.family, order.interest)
     } catch let error as ImageError {
       if original.isNew {
         // The failure is remembered, so the next requests do not download these bytes again.
@@ -113,9 +113,9 @@ extension PictureLoader {
         throw error
       }
       guard error.isDamage else { throw error }
-      try await writes.run(making.key, making.interest) {
-        guard versions.admits(original.digest, of: making.key, begunAt: making.version) else { return }
-        try await configuration.storage.trying { try await $0.remove([making.key]) }
+      try await writes.run(order.key, order.interest) {
+        guard versions.admits(original.digest, of: order.key, begunAt: order.version) else { return }
+        try await configuration.storage.trying { try await $0.remove([order.key]) }
       }
       throw request.cachePolicy == .cacheOnly ? error : UnusableOriginal(digest: original.digest)
     }
@@ -126,35 +126,36 @@ extension PictureLoader {
   private typealias Bitmaps = [ImageStyle: Bitmap]
 
   /// Returns the bitmaps, mapped from the storage if it keeps them, and their version.
-  private func draw(_ making: Making, _ image: DecodedImage) async throws -> (Bitmaps, version: UInt64?) {
-    if configuration.storage == nil || making.isNoStore {
-      let style = making.request.style
+  private func draw(_ order: PictureOrder, _ image: DecodedImage) async throws -> (Bitmaps, version: UInt64?) {
+    if configuration.storage == nil || order.isNoStore {
+      let style = order.request.style
       let bitmap = try await rendered([style], image)[0].bitmap
-      if making.isNoStore {
-        try await forgetOlder(making)
+      if order.isNoStore {
+        try await forgetOlder(order)
         return ([style: bitmap], nil)
       }
-      return ([style: bitmap], versions.settle(making.original.digest, of: making.key, begunAt: making.version))
+      return ([style: bitmap], versions.settle(order.original.digest, of: order.key, begunAt: order.version))
     }
-    let isSingle = making.family.count == 1 && making.request.style.size != nil
+    let isSingle = order.family.count == 1 && order.request.style.size != nil
     if isSingle, configuration.styledForm == .pixels, configuration.keeps.keepsStyled {
-      return try await drawIntoStorage(making, image)
+      return try await drawIntoStorage(order, image)
     }
-    return try await drawAndKeep(making, image)
+    return try await drawAndKeep(order, image)
   }
 
   /// Draws a single style into the room reserved for it in the storage. If that fails, draws it into memory.
-  private func drawIntoStorage(_ making: Making, _ image: DecodedImage) async throws -> (Bitmaps, version: UInt64?) {
-    let style = making.request.style
+  private func drawIntoStorage(_ order: PictureOrder, _ image: DecodedImage) async throws -> (Bitmaps, version: UInt64?)
+  {
+    let style = order.request.style
     let renderer = try StyleRenderer(style, picture: image.info.size, orientation: image.orientation)
-    let (stored, version) = try await writes.run(making.key, making.interest) {
+    let (stored, version) = try await writes.run(order.key, order.interest) {
       () -> (StoredStyled?, UInt64?) in
-      guard let version = try await keepOriginal(making, madeByteCount: renderer.layout.byteCount) else {
+      guard let version = try await keepOriginal(order, madeByteCount: renderer.layout.byteCount) else {
         return (nil, nil)
       }
       let stored = try await configuration.storage.trying {
         try await $0.drawStyled(
-          style, layout: renderer.layout, metadata: making.metadata, madeFrom: making.original.digest, for: making.key
+          style, layout: renderer.layout, metadata: order.metadata, madeFrom: order.original.digest, for: order.key
         ) { memory in
           try image.withRows { rows in try renderer.draw(rows, into: &memory) }
         }
@@ -165,20 +166,20 @@ extension PictureLoader {
     return ([style: try await rendered([style], image)[0].bitmap], version)
   }
 
-  private func drawAndKeep(_ making: Making, _ image: DecodedImage) async throws -> (Bitmaps, version: UInt64?) {
-    let style = making.request.style
-    let others = making.family.filter { $0 != style }
+  private func drawAndKeep(_ order: PictureOrder, _ image: DecodedImage) async throws -> (Bitmaps, version: UInt64?) {
+    let style = order.request.style
+    let others = order.family.filter { $0 != style }
     let drawn = try await rendered([style] + others, image)
     let made = drawn.filter { $0.style != .original }
     let keepsStyled = configuration.keeps.keepsStyled && !made.isEmpty
-    let pictures = keepsStyled ? try await pictures(made, making.metadata) : []
+    let pictures = keepsStyled ? try await pictures(made, order.metadata) : []
     let madeByteCount = made.reduce(0) { $0 + $1.bitmap.layout.byteCount }
-    let (stored, version) = try await writes.run(making.key, making.interest) {
+    let (stored, version) = try await writes.run(order.key, order.interest) {
       () -> ([StoredStyled], UInt64?) in
-      guard let version = try await keepOriginal(making, madeByteCount: madeByteCount) else { return ([], nil) }
+      guard let version = try await keepOriginal(order, madeByteCount: madeByteCount) else { return ([], nil) }
       if pictures.isEmpty { return ([], version) }
       let stored = try await configuration.storage.trying {
-        try await $0.saveStyled(pictures, madeFrom: making.original.digest, for: making.key)
+        try await $0.saveStyled(pictures, madeFrom: order.original.digest, for: order.key)
       }
       return (stored ?? [], version)
     }
