@@ -66,35 +66,57 @@ import VitrineSimulation
   @Test func logFilesAreNotUsedAgainBeforeTheCheckpointIsPublished() throws {
     let work = try Workload()
     var number = 0
-    // Only files that the checkpoint covers could take many more frames.
+    // One file is free, and the checkpoint covers all others.
     while work.store.probe.log.freeCount > 1 || work.store.probe.log.room > 2000 {
-      try work.put("k\(number % 40)", Workload.bytes(200, number), synced: true)
+      // No frame carries these payloads: a file with such a frame would wait for the marks of the checkpoint.
+      try work.put("k\(number)", Workload.bytes(200, number))
+      // Only the log has these removals: an index that is rebuilt from the segments lacks them.
+      if number % 10 == 0 {
+        try work.put("gone\(number)", Workload.bytes(200, 1000 + number))
+        try work.remove("gone\(number)", synced: true)
+      }
       number += 1
     }
-    let (begun, use) = (work.world.disk.operationCount, work.store.probe.log.position.use)
+    try work.flush()
+    // The checkpoint has a segment to sync, so its first sync comes before it writes its header.
+    try work.put("unsynced", Workload.bytes(200, number))
+    let (use, reached) = (work.store.probe.log.position.use, Guarded(0))
     let done = DispatchSemaphore(value: 0)
     nonisolated(unsafe) let during = work
+    let keys = number
     work.world.disk.planDuringSync(1, isDurable: true) {
       Thread.detachNewThread {
         let work = during
-        // At the first put without room, the thread waits for the checkpoint.
-        for number in 0..<40 where work.store.probe.log.position.use == use {
-          #expect(throws: Never.self) { try work.put("late\(number)", Workload.bytes(200, 1000 + number)) }
+        // At the first removal without room, the thread waits for the checkpoint.
+        for number in 0..<keys where work.store.probe.log.position.use < use + 2 {
+          #expect(throws: Never.self) { try work.remove("k\(number)") }
         }
         done.signal()
       }
-      // Enough time for all puts, if none waited.
-      if done.wait(timeout: .now() + 0.3) == .success { done.signal() }
+      // Until all removals are done, or one waits: the log does not grow in as many looks.
+      let log = { during.store.probe.log.position }
+      var (place, looks) = (log(), 0)
+      while looks < 30 {
+        if done.wait(timeout: .now() + 0.02) == .success {
+          done.signal()
+          break
+        }
+        looks = log() == place ? looks + 1 : 0
+        place = log()
+      }
+      reached.withLock { $0 = during.world.disk.operationCount }
     }
     try work.store.checkpoint()
     done.wait()
-    #expect(work.store.probe.log.position.use > use)
-    expectNoLoss(in: work, since: begun)
+    #expect(work.store.probe.log.position.use == use + 2)
+    expectNoLoss(in: work, since: reached.withLock { $0 } - 3, until: reached.withLock { $0 } + 12)
   }
 
-  /// Cuts the power after each operation since `begun`, in three ways.
-  private func expectNoLoss(in work: Workload, since begun: Int, at location: SourceLocation = #_sourceLocation) {
-    for moment in begun...work.world.disk.operationCount {
+  /// Cuts the power after each operation from `begun` to `end`, in three ways.
+  private func expectNoLoss(
+    in work: Workload, since begun: Int, until end: Int = .max, at location: SourceLocation = #_sourceLocation
+  ) {
+    for moment in begun...min(end, work.world.disk.operationCount) {
       let states = work.world.disk.crashStates(after: moment)
       for policy in [CrashPolicy.everythingLost, .everythingKept, .mixture(seed: UInt64(moment))] {
         let wrong = Inspection(history: work.history, moment: moment, powerLost: true)
@@ -131,14 +153,16 @@ import VitrineSimulation
     try work.close()
     let header = try #require(work.world.disk.operations.last { $0.isCheckpointHeader })
     let world = work.world.rebooted(work.world.disk.crashStates(after: header.index).diskAfterProcessDeath())
-    // In the first attempt's blocks the segment is open; before the next one it was sealed and cut to its length.
-    try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment).close()
+    // In the first attempt's blocks, the key has its earlier value. Both headers have the same counts.
+    let next = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment)
+    try next.put(Workload.bytes(3000, 9), for: "k", options: PutOptions(durability: .synced))
+    try next.close()
     try forEachState(of: world) { world, policy in
       let store = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment)
       try store.put(Workload.bytes(2000, 2), for: "after", options: PutOptions(durability: .synced))
       let last = world.rebooted(world.disk.crashStates().disk(.everythingLost))
       let again = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: last.environment)
-      #expect(again.bytes("k") == Workload.bytes(3000, 1), "\(policy)")
+      #expect(again.bytes("k") == Workload.bytes(3000, 9), "\(policy)")
       #expect(again.bytes("after") == Workload.bytes(2000, 2), "\(policy)")
     }
   }
