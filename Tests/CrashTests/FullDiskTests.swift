@@ -40,6 +40,26 @@ import VitrineSimulation
     #expect(Accounts.check(work.store) == nil)
   }
 
+  /// A disk without room for the checkpoints is refused by the creation, and not by a later change.
+  @Test func createdStoreHasRoomForItsCheckpoints() throws {
+    var created = 0
+    for blocks in 0..<100 {
+      var options = SimulatedDisk.Options()
+      options.capacityByteCount = blocks * 4096
+      let world = SimulatedWorld(disk: SimulatedDisk(options))
+      guard
+        let store = try? CacheStore.open(
+          at: Workload.path, options: StoreOptions(byteBudget: 4 << 20), environment: world.environment)
+      else { continue }
+      created += 1
+      world.disk.fillUp()
+      for _ in 0..<3 { try store.checkpoint() }
+      #expect(try !store.remove("nothing"))
+      try store.close()
+    }
+    #expect((20..<90).contains(created))
+  }
+
   @Test func aFullDiskIsCompactedIntoTheSpare() throws {
     let work = try Workload(options: StoreOptions(byteBudget: 4 << 20))
     for number in 0..<200 { try work.put("k\(number)", Workload.bytes(9000, number)) }

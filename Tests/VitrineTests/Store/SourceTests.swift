@@ -50,6 +50,18 @@ import Testing
     }
   }
 
+  /// The frame of such a put has a removal for each style. The log files end at any place within it.
+  @Test func frameOfANewOriginalHasRoomForTheRemovalOfManyStyles() throws {
+    try store.put(noise(300, 300), for: "a")
+    for version in 0..<300 {
+      for style in 0..<24 { try store.put([UInt8(style)], for: "a", style: Style("w\(style)")!) }
+      for filler in 0..<version % 5 { try store.put([1], for: "filler\(filler)") }
+      try store.put(noise(300, UInt64(version)), for: "a")
+      #expect(store.bytes("a", style: Style("w0")!) == nil)
+    }
+    #expect(store.count == 1 + 4 && store.bytes("a") == noise(300, 299))
+  }
+
   @Test func newOriginalRemovesStylesOfTheOldOne() throws {
     try store.put(noise(900, 1), for: "a")
     try store.put([1], for: "a", style: square)
