@@ -159,6 +159,8 @@ import Testing
   /// The log carries the payload; its file has to exist, with its length.
   @Test func aBodyThatHasOutgrownTheSegmentsHasItsFile() throws {
     let work = try Workload(options: StoreOptions(byteBudget: 256 << 20, segmentByteCount: 65_536))
+    // A small log would not carry it.
+    try work.store.growLog()
     let writer = try work.store.writer(for: "a", options: SyncedChangeTests.synced)
     try writer.write(Workload.bytes(100_000, 23))
     try writer.commit()
