@@ -28,7 +28,7 @@ final class StoreCore: Sendable {
     basics.signal.stopTask()
   }
 
-  /// Starts the work in the background. The last step of an opening.
+  /// Starts the work in the background, at the end of an opening. Throws `system` if no thread can be started.
   func startUpkeep() throws(StoreError) {
     try basics.signal.startTask { [weak self] in self?.maintain() ?? .whenWoken }
     try upkeep.leftovers.startCheckingLeftovers()

@@ -217,8 +217,8 @@ final class Maintainer: StorePart {
 
   private static let longestUntilExpiry: Int64 = 600_000
 
-  /// Whether a crash would lose the stamps of about a minute of hits, also of readers' hits. Stamps are saved in checkpoints, so one is due
-  /// then.
+  /// Whether a crash would lose the stamps of about a minute of hits, also of readers' hits. Stamps are saved in
+  /// checkpoints, so one is due then.
   private func isRecencyOld(_ upkeep: borrowing UpkeepLock.Held) -> Bool {
     hasUnsavedUses(upkeep) && untilRecencyIsOld(upkeep) == 0
   }

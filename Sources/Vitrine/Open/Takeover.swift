@@ -1,4 +1,4 @@
-/// Prepares a loaded store for its writer: the last step of an opening before the store serves calls.
+/// Prepares a loaded store for its writer. Only the opening uses it.
 final class Takeover: StorePart {
   let context: StoreContext
   private let core: StoreCore

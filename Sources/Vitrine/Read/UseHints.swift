@@ -1,9 +1,9 @@
 /// Passes the uses of entries by read-only openings to the writer, so that eviction keeps these entries.
 ///
 /// A read-only opening writes the hashes of its used keys to the file `USES`, at each refresh and when it closes. The
-/// writer reads them at its opening, before each round of background upkeep, and before evictions on request. The file takes at most 16 KiB, and the
-/// budget includes it. It holds only hashes of keys, so damaged bytes at most count a use of a wrong entry. Nothing is
-/// synced. A crash, or two readers that write at once, may lose uses.
+/// writer reads them at its opening, before each round of background upkeep, and before evictions on request. The file
+/// takes at most 16 KiB, and the budget includes it. It holds only hashes of keys, so damaged bytes at most count a use
+/// of a wrong entry. Nothing is synced. A crash, or two readers that write at once, may lose uses.
 final class UseHints: StorePart {
   let context: StoreContext
   private let gate: WriteGate

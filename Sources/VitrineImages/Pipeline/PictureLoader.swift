@@ -135,7 +135,9 @@ final class PictureLoader: Sendable {
     // The stored styled picture cannot be shown, or only another style of the original is stored.
     guard let bytes = original.bytes else { throw UnusableOriginal(digest: original.digest) }
     do {
-      return try await make(PictureOrder(request, family, original, bytes, version, interest))
+      return try await make(
+        PictureOrder(
+          request: request, family: family, original: original, bytes: bytes, version: version, interest: interest))
     } catch let error as ImageError where original.isNew && error.condemnsPicture {
       // The answer is not a picture, such as a login page of the network.
       guard var kept = try await originals.standIn(for: request, besides: useless) else { throw error }

@@ -12,18 +12,6 @@ struct PictureOrder: Sendable {
   let version: UInt64
   let interest: Interest
 
-  init(
-    _ request: ImageRequest, _ family: [ImageStyle], _ original: Originals.Found, _ bytes: StoredBytes,
-    _ version: UInt64, _ interest: Interest
-  ) {
-    self.request = request
-    self.family = family
-    self.original = original
-    self.bytes = bytes
-    self.version = version
-    self.interest = interest
-  }
-
   var key: String { request.key }
   var isNoStore: Bool { original.record?.isNoStore == true }
 
@@ -89,7 +77,9 @@ extension PictureLoader {
     let isOwn = Locked(false)
     let drawn = try await drawings.value(for: drawing, interest: order.interest) { [self] interest in
       isOwn.withLock { $0 = true }
-      let order = PictureOrder(order.request, family, order.original, order.bytes, order.version, interest)
+      let order = PictureOrder(
+        request: order.request, family: family, original: order.original, bytes: order.bytes, version: order.version,
+        interest: interest)
       let (picture, count) = try await decoded(order)
       let (bitmaps, version) = try await draw(order, picture.image)
       // Holds the picture's place until here. A new original must stay findable until it is stored: see ``Arrivals``.
