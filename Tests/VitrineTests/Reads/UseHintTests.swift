@@ -69,6 +69,22 @@ import Testing
     try again.close()
   }
 
+  /// Puts evict before the first round of upkeep.
+  @Test func anOpeningCountsTheUsesOfReaders() throws {
+    let store = try open()
+    try put(store, "k", 0..<1000)
+    try store.close()
+    let oldest = (0..<1000).filter { store.contains("k\($0)") }.first ?? 0
+    let reader = try openReader()
+    for number in oldest..<oldest + 100 { _ = reader["k\(number)"] }
+    try reader.close()
+    let again = try world.open("store", StoreOptions())
+    for number in 0..<400 { try again.put(noise(7000, UInt64(number)), for: "new\(number)") }
+    #expect(count(again, "k", oldest..<oldest + 100) >= 85)
+    #expect(count(again, "k", oldest + 100..<oldest + 300) == 0)
+    try again.close()
+  }
+
   @Test func usesOfReadersAreSavedWithinAMinute() throws {
     let store = try open()
     try put(store, "k", 0..<20)
@@ -100,6 +116,21 @@ import Testing
     #expect(try again.removeUnused(since: moment) == 19)
     #expect(again.contains("k3"))
     try again.close()
+  }
+
+  /// A removal takes in the uses, long after the last round of upkeep.
+  @Test func usesOfReadersAreDatedByTheCallThatTakesThemIn() throws {
+    let store = try open()
+    try put(store, "k", 0..<20)
+    world.background.run()
+    world.clock.advance(3_600_000)
+    let moment = world.clock.wallMilliseconds() - 1000
+    let reader = try openReader()
+    #expect(reader["k3"] != nil)
+    try reader.close()
+    #expect(try store.removeUnused(since: moment) == 19)
+    #expect(store.contains("k3"))
+    try store.close()
   }
 
   @Test func aReaderKeepsTheUsesOfAnotherReader() throws {

@@ -188,9 +188,39 @@ import Testing
     let store = try open(StoreOptions(byteBudget: 8 << 20, minimumFreeBytes: 1 << 20))
     for _ in 0..<20 {
       world.background.run()
+      #expect(world.background.nextStep == .after(milliseconds: 1000))
       world.clock.advance(1000)
     }
-    #expect(world.background.nextStep == .after(milliseconds: 1000))
+    try store.close()
+  }
+
+  @Test func aUseSoonAfterACheckpointIsSaved() throws {
+    let store = try open()
+    for number in 0..<20 { try store.put([UInt8](repeating: 1, count: 500), for: "k\(number)") }
+    try runUntilAsleep()
+    try store.checkpoint()
+    let generation = store.probe.checkpoints.current
+    #expect(store["k3"] != nil)
+    #expect(try runUntilAsleep() <= 60_000)
+    #expect(store.probe.checkpoints.current != generation)
+    try store.close()
+  }
+
+  /// Another program sets the clock of the machine back.
+  @Test func aUseAtTheTimeOfTheLastRoundWakesUpkeep() throws {
+    let store = try open()
+    for number in 0..<20 { try store.put([UInt8](repeating: 1, count: 500), for: "k\(number)") }
+    try runUntilAsleep()
+    #expect(store["missing"] == nil)
+    for _ in 0..<20 where world.background.nextStep != .whenWoken {
+      world.background.run()
+      world.clock.advance(1000)
+      world.clock.step(-1000)
+    }
+    #expect(world.background.nextStep == .whenWoken)
+    let before = wakes
+    #expect(store["k3"] != nil)
+    #expect(wakes == before + 1)
     try store.close()
   }
 }
