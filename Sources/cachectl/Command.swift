@@ -22,6 +22,10 @@ extension Option {
     "entries", value: "N", "change the store's entry budget; 0 for no limit")
   static let keepFree = Option(
     "keep-free", value: "SIZE", "change the free bytes of the disk that the store keeps; 0 for no minimum")
+  static let styleBudget = Option(
+    "style-budget", value: "STYLE=LIMIT[,LIMIT]", isRepeatable: true,
+    "change the budgets of styles: a number of entries (square-60=250), bytes (original=40MB), or both (a=250,4MB); "
+      + "replaces those of all styles, and 'none' removes them")
   static let policy = Option(
     "policy", value: EvictionPolicy.allCases.map(\.name).joined(separator: "|"),
     "change which entries a full store evicts first: least recently used (lru), oldest put (fifo), "
@@ -34,10 +38,10 @@ extension Option {
 }
 
 extension Arguments {
-  /// The store options from `--budget`, `--entries`, `--keep-free` and `--policy`.
+  /// The store options from `--budget`, `--entries`, `--keep-free`, `--style-budget` and `--policy`.
   func storeOptions() throws -> StoreOptions {
     StoreOptions(
       byteBudget: try size(.budget), entryBudget: try count(.entries), minimumFreeBytes: try size(.keepFree),
-      policy: try policy(.policy))
+      policy: try policy(.policy), styleBudgets: try styleBudgets(.styleBudget))
   }
 }

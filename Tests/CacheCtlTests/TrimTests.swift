@@ -51,6 +51,26 @@ import Vitrine
     #expect(!FileManager.default.fileExists(atPath: tool.folder.path + "/missing"))
   }
 
+  @Test func budgetsOfStylesAreSavedInTheStore() throws {
+    let limits = ["--style-budget", "original=150", "--style-budget=a=b=10,1MB"]
+    #expect(try tool.run(["put", "s", "u"] + limits, input: Data("x".utf8)).status == 0)
+    let stat = try #require(try tool.run("stat", "s", "--json").json)
+    let budgets = try #require(stat["style_budgets"] as? [String: [String: Any]])
+    #expect(stat["entries"] as? Int == 150 && budgets["original"]?["entries"] as? Int == 150)
+    #expect(budgets["original"]?["budget_entries"] as? Int == 150 && budgets["original"]?["budget_bytes"] is NSNull)
+    #expect(budgets["a=b"]?["budget_bytes"] as? Int == 1_000_000 && budgets["a=b"]?["entries"] as? Int == 0)
+    let text = try tool.run("stat", "s").text
+    #expect(text.contains("style budget") && text.contains("of 150") && text.contains("of 1.0 MB"), "\(text)")
+    #expect(try tool.run(["put", "s", "u", "--style-budget", "none"], input: Data("x".utf8)).status == 0)
+    #expect(try (tool.run("stat", "s", "--json").json?["style_budgets"] as? [String: Any])?.isEmpty == true)
+  }
+
+  @Test(arguments: ["a", "a=", "=5", "a=5,6", "a=1MB,2MB", "a=5,", "a=-1", "a=0", "a b=5"])
+  func anInvalidBudgetOfAStyleIsRefused(_ text: String) throws {
+    let outcome = try tool.run(["put", "s", "u", "--style-budget", text], input: Data("x".utf8))
+    #expect(outcome.status == 2 && outcome.diagnostics.contains("budget"), "\(outcome.status) \(outcome.diagnostics)")
+  }
+
   @Test func keepFreeIsSavedInTheStore() throws {
     #expect(try tool.run("put", "s", "u", "--keep-free", "1MB", input: Data("x".utf8)).status == 0)
     let stat = try #require(try tool.run("stat", "s", "--json").json)

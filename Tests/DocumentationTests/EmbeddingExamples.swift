@@ -167,6 +167,8 @@ private func errors(store: CacheStore, jpeg: [UInt8], url: String, report: (Stri
 private func full(store: CacheStore, isQuiet: () -> Bool) throws {
   try store.setBudgets(byteBudget: 256 << 20)  // holds when this returns
   try store.setBudgets(minimumFreeBytes: 1 << 30)  // evicts while fewer bytes of the disk are free
+  try store.setStyleBudget(StyleBudget(count: 250), for: Style("square-60")!)  // at most 250 of these avatars
+  try store.setStyleBudget(StyleBudget(byteCount: 40 << 20), for: .original)
   try store.idle(while: { isQuiet() })  // does the work of upkeep now
   let report = try store.compact()  // the smallest folder that keeps every entry
   print(report.bytesBefore, report.bytesAfter)

@@ -37,6 +37,40 @@ extension Arguments {
     return count
   }
 
+  /// Parses `STYLE=LIMIT[,LIMIT]` for each time that the option is given, or `none`.
+  public func styleBudgets(_ option: Option) throws(UsageError) -> [Style: StyleBudget]? {
+    let words = values(option)
+    if words.isEmpty { return nil }
+    if words == [Array("none".utf8)] { return [:] }
+    var budgets: [Style: StyleBudget] = [:]
+    for word in words {
+      guard let (style, budget) = styleBudget(String(decoding: word, as: UTF8.self)) else {
+        throw fail(
+          "--\(option.name): '\(printable(word))' is not STYLE=LIMIT with a number of entries (250), bytes with a unit "
+            + "(40MB), or both (250,40MB)")
+      }
+      if budgets.updateValue(budget, forKey: style) != nil {
+        throw fail("--\(option.name): style \(style) is given twice")
+      }
+    }
+    return budgets
+  }
+
+  private func styleBudget(_ text: String) -> (Style, StyleBudget)? {
+    guard let equals = text.lastIndex(of: "="), let style = Style(String(text[..<equals])) else { return nil }
+    var budget = StyleBudget()
+    for limit in text[text.index(after: equals)...].split(separator: ",", omittingEmptySubsequences: false) {
+      if let count = Int(limit), limit.allSatisfy(\.isNumber), budget.count == nil {
+        budget.count = count
+      } else if let size = Size.parse(String(limit)), !limit.allSatisfy(\.isNumber), budget.byteCount == nil {
+        budget.byteCount = size
+      } else {
+        return nil
+      }
+    }
+    return (style, budget)
+  }
+
   public func policy(_ option: Option) throws(UsageError) -> EvictionPolicy? {
     guard let word = value(option) else { return nil }
     guard let policy = EvictionPolicy(name: String(decoding: word, as: UTF8.self)) else {

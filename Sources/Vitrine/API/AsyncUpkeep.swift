@@ -31,6 +31,12 @@ extension AsyncCacheStore {
     }
   }
 
+  /// Sets the budget of a style; nil removes it. Returns when the style is within its budget. Throws the errors of
+  /// ``CacheStore/setStyleBudget(_:for:)``.
+  public func setStyleBudget(_ budget: StyleBudget?, for style: Style) async throws(StoreError) {
+    try await AsyncCacheStore.run { () throws(StoreError) in try store.setStyleBudget(budget, for: style) }
+  }
+
   /// Removes every expired entry. Returns the number of entries removed. Throws the errors of
   /// ``CacheStore/removeExpired()``.
   @discardableResult

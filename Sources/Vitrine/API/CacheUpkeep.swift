@@ -42,6 +42,17 @@ extension CacheStore {
     }
   }
 
+  /// Sets the budget of a style; nil removes it. The budget is durable before it applies, and the style is within it when
+  /// the call returns.
+  ///
+  /// If the style had none, the call counts its entries: it reads the heads of all of them, and writers wait up to the
+  /// time for a sixty-fourth of these. The other limits are those of ``StoreOptions/styleBudgets``. Thread-safe; gets
+  /// continue meanwhile. Throws `invalidArgument` if the budget has no limit or one below 1, or if too many styles have
+  /// budgets, and the errors of ``flush()``.
+  public func setStyleBudget(_ budget: StyleBudget?, for style: Style) throws(StoreError) {
+    try change { core throws(StoreError) in try core.upkeep.budgets.setStyleBudget(budget, for: style) }
+  }
+
   /// Evicts entries, in the order of the policy, until the folder takes at most `byteCount` bytes of the disk. Returns
   /// the number of entries removed. The budgets stay: the store may grow again at once.
   ///
@@ -147,6 +158,13 @@ extension CacheStore {
   public var entryBudget: Int {
     let core = core
     return core.context.commitLock.withLock { held in held.state.entryBudget }
+  }
+
+  /// The styles that have a budget, with their entries, in the order of their names. Does not tell a style whose entries
+  /// are being counted.
+  public var styleBudgets: [StyleUse] {
+    let core = core
+    return core.context.commitLock.withLock { held in held.state.styleUses }
   }
 
   /// Bytes of the disk that the store leaves free for other programs; 0 for no minimum.

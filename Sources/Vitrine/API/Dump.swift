@@ -125,7 +125,8 @@ extension CacheStore {
         lines.append(
           "store \(hexadecimal(identity.store.high))\(hexadecimal(identity.store.low)) format=\(identity.version) "
             + "generation=\(identity.generation) budget=\(identity.byteBudget) entries=\(identity.entryBudget) "
-            + "free=\(identity.minimumFree) segment=\(identity.segmentByteCount) log=\(identity.walFileByteCount) "
+            + "styles=\(identity.styleBudgets.list.count) free=\(identity.minimumFree) "
+            + "segment=\(identity.segmentByteCount) log=\(identity.walFileByteCount) "
             + "durability=\(identity.durability) level=\(identity.compressionLevel)")
       case .newer(let version): lines.append("a store of format \(version), which this version does not know")
       case .damaged: lines.append("the copy at \(offset) fails its check")

@@ -65,6 +65,12 @@ public struct StoreOptions: Sendable {
   /// URL than this keeps all of its own. A URL that has more styles at opening keeps them until the next put of a new
   /// style. Such a put reads the stamps of all styles of its URL.
   public var maximumStylesPerURL: Int?
+  /// The budgets of styles, in place of all those saved in the store. Default: the saved ones; none in a new store.
+  ///
+  /// At most 12 styles have budgets, and their names have at most 207 bytes together, less 13 for each style. A style
+  /// whose budget is new is counted at opening, which reads the heads of all its entries. Evicts the entries beyond a
+  /// smaller budget.
+  public var styleBudgets: [Style: StyleBudget]?
   /// Whether the store is recreated if its folder is deleted, moved or replaced while it is open. Default: false; then
   /// every change throws `storeRemoved`. No effect on a read-only opening.
   ///
@@ -87,7 +93,8 @@ public struct StoreOptions: Sendable {
     policy: EvictionPolicy? = nil, verification: Verification = .firstRead,
     reads: ReadMode = .mapped,
     isReadOnly: Bool = false, notesUses: Bool = true, createsIfMissing: Bool = true, waitForLockMilliseconds: Int = 0,
-    whenUnusable: UnusableStorePolicy = .fail, maximumStylesPerURL: Int? = nil, recreatesIfRemoved: Bool = false
+    whenUnusable: UnusableStorePolicy = .fail, maximumStylesPerURL: Int? = nil,
+    styleBudgets: [Style: StyleBudget]? = nil, recreatesIfRemoved: Bool = false
   ) {
     self.byteBudget = byteBudget
     self.entryBudget = entryBudget
@@ -106,6 +113,7 @@ public struct StoreOptions: Sendable {
     self.waitForLockMilliseconds = waitForLockMilliseconds
     self.whenUnusable = whenUnusable
     self.maximumStylesPerURL = maximumStylesPerURL
+    self.styleBudgets = styleBudgets
     self.recreatesIfRemoved = recreatesIfRemoved
   }
 }

@@ -77,6 +77,8 @@ public struct StoreStatistics: Sendable {
   public var byteBudget: Int
   /// The largest number of entries; 0 for no limit.
   public var entryBudget: Int
+  /// The styles that have a budget, with their entries.
+  public var styles: [StyleUse]
   /// Bytes of the disk that the store leaves free; 0 for no minimum.
   public var minimumFreeBytes: Int
   /// Bytes of the disk that are free for the user of this process; nil if the file system does not report them.

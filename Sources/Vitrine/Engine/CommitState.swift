@@ -54,6 +54,20 @@ extension CommitState {
   /// The largest number of entries; 0 means no limit.
   var entryBudget: Int { current.entryBudget }
 
+  /// Counts the entries of the styles that have a budget now.
+  mutating func trackStyles() {
+    index.styles.track(current.styleBudgets.tags, isEmpty: index.keyCount == 0)
+  }
+
+  /// The styles that have a budget, without those that are not counted yet.
+  var styleUses: [StyleUse] {
+    current.styleBudgets.list.compactMap { entry in
+      index.styles[entry.style.tag].map {
+        StyleUse(style: entry.style, budget: entry.budget, entryCount: $0.entryCount, byteCount: $0.byteCount)
+      }
+    }
+  }
+
   /// Bytes of an ordinary segment when the store is full. Limits follow it, so they do not depend on the content.
   var largestSegment: Int {
     if current.segmentByteCount > 0 { return current.segmentByteCount }

@@ -3,7 +3,7 @@
 typealias LeftoverLock = LevelLock<LeftoverLevel, Void>
 typealias UpkeepLock = LevelLock<UpkeepLevel, UpkeepState>
 typealias HeadsLock = LevelLock<HeadsLevel, Void>
-typealias EvictionLock = LevelLock<EvictionLevel, VictimQueue>
+typealias EvictionLock = LevelLock<EvictionLevel, VictimQueues>
 typealias ExpiryLock = LevelLock<ExpiryLevel, Void>
 typealias SyncLock = LevelLock<SyncLevel, Void>
 typealias CommitLock = LevelLock<CommitLevel, CommitState>

@@ -15,10 +15,7 @@ struct UpkeepParts {
     _ reads: ReadParts, _ writes: WriteParts
   ) {
     trimmer = Trimmer(context, basics, space, reads, writes)
-    budgets = Budgets(
-      context, gate: basics.gate, signal: basics.signal, retirement: space.retirement, reclaimer: space.reclaimer,
-      roomRelease: space.roomRelease, trimmer: trimmer, reader: reads.reader, diskWatch: space.diskWatch,
-      useHints: reads.useHints)
+    budgets = Budgets(context, basics, space, reads, trimmer: trimmer)
     leftovers = LeftoverChecker(
       context, gate: basics.gate, syncer: basics.syncer, checker: checkpoints.checker,
       lostRecords: checkpoints.lostRecords, entryRemover: checkpoints.entryRemover)

@@ -19,10 +19,12 @@ struct WriteParts {
   ) {
     keyFinder = KeyFinder(context, checker: checkpoints.checker)
     originals = OriginalSources(context, evictor: space.evictor, keyFinder: keyFinder)
+    let limits = EntryLimits(
+      context, gate: basics.gate, evictor: space.evictor, styleLimiter: space.styleLimiter, keyFinder: keyFinder)
     committer = Committer(
       context, gate: basics.gate, commits: basics.commits, checker: checkpoints.checker,
-      checkpointer: checkpoints.checkpointer, readAhead: checkpoints.readAhead, evictor: space.evictor,
-      checkpointRoom: space.checkpointRoom, keyFinder: keyFinder, originals: originals)
+      checkpointer: checkpoints.checkpointer, readAhead: checkpoints.readAhead,
+      checkpointRoom: space.checkpointRoom, keyFinder: keyFinder, limits: limits, originals: originals)
     supply = SegmentSupply(
       context, gate: basics.gate, meters: basics.meters, commits: basics.commits,
       checkpointer: checkpoints.checkpointer, reclaimer: space.reclaimer, checkpointRoom: space.checkpointRoom,

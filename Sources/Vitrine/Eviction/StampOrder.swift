@@ -6,22 +6,24 @@
 /// entries.
 enum StampOrder {
   private static let bucketCount = 1 << 12
+  private static let mostOfStyle = 1 << 12
 
-  /// Returns at least `count` entries, the oldest first; fewer if the store has fewer. The caller skips entries that
-  /// were used after the selection.
-  static func next(_ count: Int, in keys: KeyTable) -> [Victim] {
+  /// Returns at least `count` entries, the oldest first; fewer if the store has fewer. With a tag, entries of that style
+  /// alone. The caller skips entries that were used after the selection. O(entries).
+  static func next(_ count: Int, ofStyle tag: UInt16? = nil, in keys: KeyTable) -> [Victim] {
     let now = keys.clock.now
     var entries = 0
     var oldest: UInt32 = 0
-    forEach(keys) { slot, _ in
+    forEach(keys, tag) { slot, _ in
       entries += 1
       oldest = max(oldest, RecencyClock.age(of: slot.stamp, at: now))
     }
     if entries == 0 { return [] }
-    let wanted = min(entries, max(count, entries / 64))
+    // A pass costs as much for a style of few entries, so it finds more of them.
+    let wanted = min(entries, max(count, entries / 64, tag == nil ? 0 : StampOrder.mostOfStyle))
     let width = oldest / UInt32(StampOrder.bucketCount) + 1
     var buckets = [Int](repeating: 0, count: StampOrder.bucketCount)
-    forEach(keys) { slot, _ in
+    forEach(keys, tag) { slot, _ in
       let bucket = Int(RecencyClock.age(of: slot.stamp, at: now) / width)
       // Entries put meanwhile are young.
       buckets[min(bucket, StampOrder.bucketCount - 1)] += 1
@@ -35,7 +37,7 @@ enum StampOrder {
     let youngest = UInt32(least) * width
     var victims: [(age: UInt32, victim: Victim)] = []
     victims.reserveCapacity(found)
-    forEach(keys) { slot, shard in
+    forEach(keys, tag) { slot, shard in
       let age = RecencyClock.age(of: slot.stamp, at: now)
       guard age >= youngest else { return }
       victims.append((age, Victim(hash: slot.hash(shard: shard), stamp: slot.stamp, location: slot.location)))
@@ -44,8 +46,12 @@ enum StampOrder {
     return victims.map(\.victim)
   }
 
-  private static func forEach(_ keys: KeyTable, _ body: (KeySlot, Int) -> Void) {
-    for shard in 0..<KeyTable.shardCount { keys.forEach(shard: shard) { body($0, shard) } }
+  private static func forEach(_ keys: KeyTable, _ tag: UInt16?, _ body: (KeySlot, Int) -> Void) {
+    for shard in 0..<KeyTable.shardCount {
+      keys.forEach(shard: shard) { slot in
+        if tag == nil || slot.styleTag == tag { body(slot, shard) }
+      }
+    }
   }
 }
 

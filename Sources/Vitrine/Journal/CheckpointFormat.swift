@@ -6,7 +6,7 @@
 ///  72 u64 next record number   80 u64 keys   88 u64 blobs   96 u64 segments   104 u64 large counts
 /// 112 u64 logical bytes        120 u64 body words   128 i64 made   136 u64 next segment id
 /// 144 u64 recency clock        152 u64 use times   160 u64 checksum of 0-159 and 168-511
-/// 168 zeros   504 u64 checksum of 0-159, 168-503 and 512-1023   512 a copy of STORE
+/// 168 u64 styles with sums, for each of them: u64 tag, u64 entries, u64 bytes   zeros   504 u64 checksum of 0-159, 168-503 and 512-1023   512 a copy of STORE
 /// ```
 /// Two sectors hold the head, so a loss of power may leave one of them old. The checksum at 160 tells that from damage.
 ///
@@ -24,6 +24,15 @@ package struct CheckpointHeader: Sendable, Equatable {
   static let blockHeaderByteCount = 16
   static let wordsPerBlock = (blockByteCount - blockHeaderByteCount) / 8
   static let segmentWords = 9
+  /// The most styles whose entries are counted apart.
+  package static let mostStyleSums = 12
+
+  /// The entries and bytes of a style that has a budget.
+  package struct StyleSum: Sendable, Equatable {
+    package let tag: UInt16
+    package let entryCount: Int
+    package let byteCount: Int
+  }
 
   package var version: UInt32 = CacheFormat.version
   package var isClean: Bool
@@ -42,6 +51,8 @@ package struct CheckpointHeader: Sendable, Equatable {
   package var recency: UInt32 = 0
   package var made: Int64
   package var nextSegment: UInt64
+  /// At most ``mostStyleSums``. An earlier release leaves them out.
+  package var styleSums: [StyleSum] = []
   package var identity: StoreIdentity
 
   package init(
@@ -77,6 +88,8 @@ package struct CheckpointHeader: Sendable, Equatable {
     bodyWordCount = Int(clamping: p.u64(120))
     recency = UInt32(truncatingIfNeeded: p.u64(144))
     useTimeCount = Int(clamping: p.u64(152))
+    guard let styleSums = CheckpointHeader.styleSums(bytes) else { return nil }
+    self.styleSums = styleSums
     let most = 1 << 40
     guard keyCount < most, blobCount < most, segmentCount <= SegmentTable.slotLimit, largeCountCount < most,
       useTimeCount <= CacheFormat.mostUseTimes, logicalByteCount < 1 << 60, bodyWordCount < most,
@@ -88,6 +101,20 @@ package struct CheckpointHeader: Sendable, Equatable {
         keys: keyCount, blobs: blobCount, segments: segmentCount, largeCounts: largeCountCount, useTimes: useTimeCount)
         == bodyWordCount
     else { return nil }
+  }
+
+  private static func styleSums(_ bytes: UnsafeRawBufferPointer) -> [StyleSum]? {
+    let p = bytes.baseAddress!
+    guard p.u64(168) <= mostStyleSums else { return nil }
+    var sums: [StyleSum] = []
+    for index in 0..<Int(p.u64(168)) {
+      let place = 176 + index * 24
+      guard let tag = UInt16(exactly: p.u64(place)), p.u64(place + 8) < 1 << 40, p.u64(place + 16) < 1 << 60 else {
+        return nil
+      }
+      sums.append(StyleSum(tag: tag, entryCount: Int(p.u64(place + 8)), byteCount: Int(p.u64(place + 16))))
+    }
+    return sums
   }
 
   /// Returns the version of an intact header that this library does not know; nil for a known version or a damaged
@@ -156,6 +183,11 @@ package struct CheckpointHeader: Sendable, Equatable {
       UInt64(logicalByteCount), UInt64(bodyWordCount), UInt64(bitPattern: made), nextSegment,
       UInt64(recency), UInt64(useTimeCount),
     ] { buffer.append(value) }
+    buffer.pad(to: 168)
+    buffer.append(UInt64(styleSums.count))
+    for sum in styleSums {
+      for value in [UInt64(sum.tag), UInt64(sum.entryCount), UInt64(sum.byteCount)] { buffer.append(value) }
+    }
     buffer.pad(to: 512)
     buffer.append(identity.encoded())
     buffer.set(CheckpointHeader.checksum(buffer.bytes), at: 504)

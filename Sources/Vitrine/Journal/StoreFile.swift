@@ -8,7 +8,7 @@ import CVitrineSystem
 /// 232 u64 byte budget  240 u64 entry budget  248 u64 segment bytes (0: from the budget)  256 u64 WAL file bytes
 /// 264 u8 durability    265 u8 compression level   266 u8 eviction policy   267 zeros
 /// 272 u64 age limit in milliseconds   280 u64 idle limit in milliseconds
-/// 288 u64 free bytes left on the disk  296 zeros
+/// 288 u64 free bytes left on the disk  296 the budgets of styles (``StyleBudgets``), zeros behind them
 /// 504 u64 checksum
 /// ```
 package struct StoreIdentity: Sendable, Equatable {
@@ -40,6 +40,7 @@ package struct StoreIdentity: Sendable, Equatable {
   package var policy = EvictionPolicy.lru
   /// Bytes of the disk that the store leaves free, 0 for no minimum.
   package var minimumFree = 0 { didSet { minimumFree = min(minimumFree, CacheFormat.largestBudget) } }
+  package var styleBudgets = StyleBudgets()
 
   package init(
     store: StoreID, secret: [UInt8], byteBudget: Int, entryBudget: Int, segmentByteCount: Int, walFileByteCount: Int,
@@ -71,7 +72,8 @@ package struct StoreIdentity: Sendable, Equatable {
     // A later version may have its checksum elsewhere; its number alone says to leave the store untouched.
     if isWhole, p.u32(8) > CacheFormat.version { return .newer(p.u32(8)) }
     guard isWhole, p.u32(8) > 0, let durability = Durability(rawValue: p.u8(264)),
-      let policy = EvictionPolicy(rawValue: p.u8(266))
+      let policy = EvictionPolicy(rawValue: p.u8(266)),
+      let styleBudgets = StyleBudgets(UnsafeRawBufferPointer(start: p + 296, count: StyleBudgets.mostBytes))
     else { return .damaged }
     var identity = StoreIdentity(
       store: StoreID(low: p.u64(16), high: p.u64(24)),
@@ -85,6 +87,7 @@ package struct StoreIdentity: Sendable, Equatable {
     identity.maximumIdle = Int64(clamping: p.u64(280))
     identity.policy = policy
     identity.minimumFree = Int(clamping: p.u64(288))
+    identity.styleBudgets = styleBudgets
     guard identity.byteBudget >= CacheFormat.smallestBudget, identity.compressionLevel <= 19,
       identity.generation < UInt64(1) << 62,
       identity.segmentByteCount == 0
@@ -124,6 +127,7 @@ package struct StoreIdentity: Sendable, Equatable {
     buffer.append(UInt64(maximumAge))
     buffer.append(UInt64(maximumIdle))
     buffer.append(UInt64(minimumFree))
+    styleBudgets.encode(into: buffer)
     buffer.pad(to: 504)
     buffer.append(Checksum.of(buffer.bytes, seed: StoreIdentity.magic))
     return Array(buffer.bytes)

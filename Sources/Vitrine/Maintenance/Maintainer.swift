@@ -130,6 +130,7 @@ final class Maintainer: StorePart {
     expirer.removeExpiredAhead()
     evictor.liftOldStamps()
     round { upkeep throws(StoreError) in try budgets.enforce(upkeep) }
+    budgets.enforceStyles()
     round { upkeep throws(StoreError) in try retirement.retireDeadSegments(upkeep) }
     round { upkeep throws(StoreError) in try retirement.trimSealedSegments(upkeep) }
     if !isIdle { round { upkeep throws(StoreError) in try compactWhenQuiet(upkeep) } }

@@ -226,6 +226,7 @@ extension StoreIdentity {
     if let age = options.maximumIdleMilliseconds { changed.maximumIdle = age }
     if let policy = options.policy { changed.policy = policy }
     if let byteCount = options.minimumFreeBytes { changed.minimumFree = byteCount }
+    if let budgets = options.styleBudgets { changed.styleBudgets = StyleBudgets(budgets) }
     if changed != self { changed.generation += 1 }
     return changed
   }

@@ -40,6 +40,7 @@ struct Creation {
     identity.maximumIdle = options.maximumIdleMilliseconds ?? 0
     identity.policy = options.policy ?? .s3fifo
     identity.minimumFree = options.minimumFreeBytes ?? 0
+    identity.styleBudgets = StyleBudgets(options.styleBudgets ?? [:])
 
     // All files are made before the first sync, because a file system commits new files together.
     var made: [any File] = []

@@ -46,6 +46,7 @@ struct Opening {
     if let count = options.maximumStylesPerURL, count < 1 {
       throw .invalidArgument("a URL may have 1 style or more, not \(count)")
     }
+    if let problem = options.styleBudgets.flatMap({ StyleBudgets.problem(of: $0) }) { throw .invalidArgument(problem) }
     if path.isEmpty || path.utf8.contains(0) {
       throw .invalidArgument("the path of a store is empty or contains a zero byte")
     }
@@ -290,6 +291,7 @@ struct Opening {
     try Takeover(core, loaded, lockFile: lockFile, isChanged: loaded.identity != stored, isMarked: isMarked).run()
     if !isNew { core.reads.useHints.takeIn(makesFile: false) }
     if loaded.identity.isTighter(than: stored) { core.upkeep.budgets.shrinkBeforeServing(from: stored.byteBudget) }
+    core.upkeep.budgets.enforceStyles()
     core.upkeep.budgets.retireLargeSpares()
     try core.startUpkeep()
     if core.space.expirer.hasDueEntries { core.basics.signal.wake() }

@@ -40,6 +40,7 @@ extension StoreOptions {
     options.maximumIdleMilliseconds = identity.maximumIdle
     options.policy = identity.policy
     options.minimumFreeBytes = identity.minimumFree
+    options.styleBudgets = identity.styleBudgets.byStyle
     return options
   }
 }

@@ -29,6 +29,7 @@ final class Takeover: StorePart {
     if wal == nil { throw .readOnly }
     try commitLock.withLock { held throws(StoreError) in
       held.state.index.dropRetired()
+      held.state.trackStyles()
       // A segment number is never used twice, not even one that only an orphan file carries.
       for case let id? in loaded.orphans.map(SegmentHeader.segment(ofFile:)) { held.state.index.noteSegment(id) }
       try takeSegments(isClean: loaded.isClean, held)

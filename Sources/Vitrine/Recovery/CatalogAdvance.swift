@@ -26,9 +26,9 @@ extension CatalogWriter {
     for change in changes {
       if case .moved(let move) = change {
         release(move)
-      } else if var displaced = change.displaced {
+      } else if let hash = change.key, var displaced = change.displaced {
         if let copy = copies[displaced.contentLocation] { displaced.contentLocation = copy }
-        release(displaced, sequence: 0)
+        release(displaced, of: hash, sequence: 0)
       }
     }
     return true

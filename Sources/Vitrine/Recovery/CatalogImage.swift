@@ -69,6 +69,10 @@ extension CatalogWriter {
     header.recency = keys.clock.now
     header.bodyWordCount = writer.wordCount
     header.nextSegment = nextSegment
+    header.styleSums = styles.saved.map {
+      CheckpointHeader.StyleSum(
+        tag: $0.tag, entryCount: max(0, $0.sum.entryCount), byteCount: max(0, $0.sum.byteCount))
+    }
   }
 
   /// Reads the catalog of a checkpoint; nil if any of it is damaged or contradicts itself. If the file is too short
@@ -135,6 +139,11 @@ extension CatalogWriter {
     keys.clock.set(header.recency)
     logicalByteCount = header.logicalByteCount
     nextSegment = header.nextSegment
+    styles = StyleSums(
+      saved: header.styleSums.map {
+        ($0.tag, StyleSums.Sum(entryCount: $0.entryCount, byteCount: $0.byteCount))
+      })
+    styles.track(header.identity.styleBudgets.tags, isEmpty: keyCount == 0)
     return keyCount == header.keyCount && blobCount == header.blobCount
   }
 

@@ -10,6 +10,8 @@ package struct CatalogWriter: ~Copyable {
   package internal(set) var blobCount = 0
   /// The sum of the bytes that gets return, each key counted.
   package internal(set) var logicalByteCount = 0
+  /// The entries of styles that have a budget.
+  package internal(set) var styles = StyleSums()
   package internal(set) var nextSegment: UInt64 = 1
   /// See ``takeHasEmptiedSegments()``.
   private var hasEmptiedSegments = false
@@ -24,6 +26,7 @@ package struct CatalogWriter: ~Copyable {
     guard let segments = SegmentAccounts(store: identity.store) else { return nil }
     catalog = Catalog(segments: segments.table, hasher: KeyHasher(secret: identity.secret))
     self.segments = segments
+    styles.track(identity.styleBudgets.tags, isEmpty: true)
   }
 
   var keys: KeyTable { catalog.keys }
@@ -77,7 +80,7 @@ package struct CatalogWriter: ~Copyable {
     case .remove(let hash, let displaced):
       guard keys.remove(hash, displaced.location) else { return false }
       keyCount -= 1
-      release(displaced, sequence: sequence)
+      release(displaced, of: hash, sequence: sequence)
       return true
     case .removeAll:
       keys.removeAll()
@@ -85,6 +88,7 @@ package struct CatalogWriter: ~Copyable {
       keyCount = 0
       blobCount = 0
       logicalByteCount = 0
+      styles.removeAll()
       for case let segment? in segments.all {
         if segments[segment].live.count > 0, segments[segment].state == .sealed { hasEmptiedSegments = true }
         segments[segment].live.killAll(sequence: sequence)
@@ -152,7 +156,7 @@ package struct CatalogWriter: ~Copyable {
     slot.styleMark = put.styleMark
     slot.stamp = keys.clock.tick()
     if let displaced = put.displaced, keys.replace(put.hash, displaced.location, with: slot) {
-      release(displaced, sequence: sequence)
+      release(displaced, of: put.hash, sequence: sequence)
     } else {
       guard keys.insert(slot, put.hash) else { return false }
       keyCount += 1
@@ -167,11 +171,13 @@ package struct CatalogWriter: ~Copyable {
     segments.addLive(put.location.slot, units: put.headUnits)
     segments.raiseTail(put.location.slot, to: put.endOffset)
     logicalByteCount += put.logicalByteCount
+    styles.add(put.hash, byteCount: put.logicalByteCount)
   }
 
   /// Releases a removed entry. If its record is unreadable and the blob unknown, that blob stays.
-  mutating func release(_ displaced: Change.Displaced, sequence: UInt64) {
+  mutating func release(_ displaced: Change.Displaced, of hash: KeyHash, sequence: UInt64) {
     logicalByteCount -= displaced.logicalByteCount
+    styles.remove(hash, byteCount: displaced.logicalByteCount)
     takeLive(displaced.location.slot, units: displaced.headUnits, sequence: sequence)
     if contents.release(displaced.content, displaced.contentLocation) == 0 {
       takeLive(displaced.contentLocation.slot, units: displaced.payloadUnits, sequence: sequence)
@@ -205,6 +211,7 @@ package struct CatalogWriter: ~Copyable {
     }
     keyCount += 1
     self.logicalByteCount += logicalByteCount
+    styles.add(hash, byteCount: logicalByteCount)
     segments.addLive(location.slot, units: headUnits)
   }
 
@@ -230,6 +237,7 @@ package struct CatalogWriter: ~Copyable {
     keyCount = other.keyCount
     blobCount = other.blobCount
     logicalByteCount = other.logicalByteCount
+    styles = other.styles
     nextSegment = max(nextSegment, other.nextSegment)
   }
 
@@ -279,7 +287,9 @@ package struct CatalogWriter: ~Copyable {
 
   /// Removes an entry whose record cannot be read now. Its record counts as live until its segment is removed.
   package mutating func dropUnread(_ hash: KeyHash, _ location: Location) {
-    if keys.remove(hash, location) { keyCount -= 1 }
+    guard keys.remove(hash, location) else { return }
+    keyCount -= 1
+    styles.forget(hash)
   }
 
   /// Removes every entry whose record lay in `slot` at or behind offset `from`. Returns the number of removed keys.
@@ -290,6 +300,7 @@ package struct CatalogWriter: ~Copyable {
       where entry.location.slot == slot && entry.location.offset >= offset {
         if keys.remove(entry.hash(shard: shard), entry.location) {
           keyCount -= 1
+          styles.forget(entry.hash(shard: shard))
           dropped += 1
           takeLive(slot, units: 0, sequence: 0)
         }

@@ -10,22 +10,20 @@ final class Budgets: StorePart {
   private let reader: Reader
   private let diskWatch: DiskWatch
   private let useHints: UseHints
+  private let styleLimiter: StyleLimiter
 
-  init(
-    _ context: StoreContext, gate: WriteGate, signal: UpkeepSignal, retirement: SegmentRetirement,
-    reclaimer: Reclaimer, roomRelease: RoomRelease, trimmer: Trimmer, reader: Reader, diskWatch: DiskWatch,
-    useHints: UseHints
-  ) {
+  init(_ context: StoreContext, _ basics: BasicParts, _ space: SpaceParts, _ reads: ReadParts, trimmer: Trimmer) {
     self.context = context
-    self.gate = gate
-    self.signal = signal
-    self.retirement = retirement
-    self.reclaimer = reclaimer
-    self.roomRelease = roomRelease
+    gate = basics.gate
+    signal = basics.signal
+    retirement = space.retirement
+    reclaimer = space.reclaimer
+    roomRelease = space.roomRelease
     self.trimmer = trimmer
-    self.reader = reader
-    self.diskWatch = diskWatch
-    self.useHints = useHints
+    reader = reads.reader
+    diskWatch = space.diskWatch
+    useHints = reads.useHints
+    styleLimiter = space.styleLimiter
   }
 
   /// Writes both copies of `STORE` and makes them durable.
@@ -49,6 +47,28 @@ final class Budgets: StorePart {
   /// Changes the budgets. The new budgets are durable before they apply, and the store is within them when this
   /// returns: a smaller budget evicts and compacts.
   func setBudgets(byteBudget: Int?, entryBudget: Int?, minimumFreeBytes: Int?) throws(StoreError) {
+    try change { identity in
+      if let byteBudget { identity.byteBudget = byteBudget }
+      if let entryBudget { identity.entryBudget = entryBudget }
+      if let minimumFreeBytes { identity.minimumFree = minimumFreeBytes }
+    }
+  }
+
+  /// Sets or removes the budget of a style. As ``setBudgets(byteBudget:entryBudget:minimumFreeBytes:)``, but entries of
+  /// other styles stay.
+  func setStyleBudget(_ budget: StyleBudget?, for style: Style) throws(StoreError) {
+    var problem: String?
+    try change { identity in
+      var budgets = identity.styleBudgets.byStyle
+      budgets[style] = budget
+      problem = StyleBudgets.problem(of: budgets)
+      if problem == nil { identity.styleBudgets = StyleBudgets(budgets) }
+    }
+    if let problem { throw .invalidArgument(problem) }
+    try styleLimiter.enforce()
+  }
+
+  private func change(_ body: (inout StoreIdentity) -> Void) throws(StoreError) {
     // Before the lock, because in a forked child it may never be released.
     try gate.requireWritable()
     useHints.takeIn(makesFile: false)
@@ -58,9 +78,7 @@ final class Budgets: StorePart {
       try gate.requireWritable()
       try gate.requireNamedNow()
       var changed = commitLock.withLock { held in held.state.current }
-      if let byteBudget { changed.byteBudget = byteBudget }
-      if let entryBudget { changed.entryBudget = entryBudget }
-      if let minimumFreeBytes { changed.minimumFree = minimumFreeBytes }
+      body(&changed)
       // The log of a busy store may alone exceed the new budget.
       if commitLock.withLock({ held in changed.byteBudget < held.state.ledger.leastBudget }) {
         try roomRelease.release(upkeep)
@@ -73,6 +91,7 @@ final class Budgets: StorePart {
       try gate.requireNamed()
       commitLock.withLock { held in
         held.state.current = changed
+        held.state.trackStyles()
         held.state.ledger.set(budget: changed.byteBudget, logReserve: changed.logReserve)
         held.state.admitNext()
       }
@@ -130,6 +149,9 @@ final class Budgets: StorePart {
       try reclaimer.shrink(upkeep)
     }
   }
+
+  /// Counts the styles whose budget is new, and evicts entries beyond it. As in upkeep, errors are ignored here.
+  func enforceStyles() { try? styleLimiter.enforce() }
 
   /// Retires spares that are larger than segments are. A crash between the frames that make and open the segment of one
   /// large record leaves such a spare: as an ordinary segment it would take room that batches and other large records

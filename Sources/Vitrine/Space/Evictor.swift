@@ -19,7 +19,7 @@ final class Evictor: StorePart {
     self.checkpointer = checkpointer
     self.readAhead = readAhead
     self.expirer = expirer
-    evictionLock = EvictionLock(VictimQueue())
+    evictionLock = EvictionLock(VictimQueues())
   }
 
   /// The largest number of removals in one frame, so that other threads do not wait long for it and any log has room
@@ -106,7 +106,7 @@ final class Evictor: StorePart {
       1, commitLock.withLock { held in held.state.index.liveByteCount / max(1, held.state.index.keyCount) })
     let guess = min(count, max(1, min(byteCount / average, mostEvictions)))
     let insists = missed >= Evictor.mostMisses
-    let victims = insists ? [] : queue.state.next(guess, in: catalog.keys)
+    let victims = insists ? [] : queue.state.all.next(guess, in: catalog.keys)
     let heads = readAhead.readAhead(
       victims.lazy.compactMap { victim in
         self.catalog.keys.location(of: victim.hash, stamp: victim.stamp).map { (victim.hash, $0) }
@@ -123,16 +123,67 @@ final class Evictor: StorePart {
         return chosen.isEmpty ? .none : try evict(Array(chosen), held) { $0.location }
       }
     } catch {
-      queue.state.putBack(victims[...])
+      queue.state.all.putBack(victims[...])
       throw error
     }
     switch outcome {
-    case .needsCheckpoint: queue.state.putBack(victims[...])
+    case .needsCheckpoint: queue.state.all.putBack(victims[...])
     case .evicted(entries: 0, _): missed += 1
     case .evicted: missed = 0
     case .none: break
     }
     return outcome
+  }
+
+  /// Evicts the least recently used entries of a style, until at least `count` entries and at least `byteCount` bytes of
+  /// values are gone, but at most one frame of removals. Returns the number of entries evicted; 0 if there are none.
+  func evict(style tag: UInt16, count: Int, byteCount: Int) throws(StoreError) -> Int {
+    var missed = 0
+    while true {
+      let outcome = try evictionLock.withLock { queues throws(StoreError) in
+        try evictSome(of: tag, count, byteCount, insists: missed >= Evictor.mostMisses, queues)
+      }
+      switch outcome {
+      case .none: return 0
+      case .needsCheckpoint: try checkpointer.freeLogFiles()
+      case .evicted(entries: 0, _): missed += 1
+      case .evicted(let entries, _): return entries
+      }
+    }
+  }
+
+  private func evictSome(
+    of tag: UInt16, _ count: Int, _ byteCount: Int, insists: Bool, _ queues: borrowing EvictionLock.Held
+  ) throws(StoreError) -> Eviction {
+    let guess = byteCount > 0 ? mostEvictions : min(count, mostEvictions)
+    let victims = insists ? [] : queues.state.next(guess, ofStyle: tag, in: catalog.keys)
+    if victims.isEmpty, !insists { return .none }
+    let heads = readAhead.readAhead(
+      victims.lazy.compactMap { victim in
+        self.catalog.keys.location(of: victim.hash, stamp: victim.stamp).map { (victim.hash, $0) }
+      })
+    var left = victims[...]
+    // Victims that are not reached, or not removed, come first the next time.
+    var hasFrame = false
+    defer { queues.state.putBack(hasFrame ? left : victims[...], ofStyle: tag) }
+    return try commits.locked(with: heads) { held throws(StoreError) in
+      try gate.requireWritable()
+      let chosen =
+        insists ? Array(StampOrder.next(guess, ofStyle: tag, in: catalog.keys).prefix(guess)) : victims
+      if chosen.isEmpty { return .none }
+      var freed = (count: 0, byteCount: 0)
+      let outcome = try evict(chosen, held) { victim in
+        if freed.count >= count, freed.byteCount >= byteCount { return nil }
+        if !insists { left = left.dropFirst() }
+        let location = insists ? victim.location : catalog.keys.location(of: victim.hash, stamp: victim.stamp)
+        guard let location else { return nil }
+        freed.count += 1
+        freed.byteCount += held.state.index.lockedRecord(at: location, checks: false)?.header.logicalByteCount ?? 0
+        return location
+      }
+      if case .evicted = outcome { hasFrame = true }
+      return outcome
+    }
   }
 
   /// Removes the victims that `location` still finds, in one frame.

@@ -7,14 +7,14 @@ final class Committer: StorePart {
   private let checker: RecordChecker
   private let checkpointer: Checkpointer
   private let readAhead: ReadAhead
-  private let evictor: Evictor
   private let checkpointRoom: CheckpointRoom
   private let keyFinder: KeyFinder
+  private let limits: EntryLimits
   private let originals: OriginalSources
 
   init(
     _ context: StoreContext, gate: WriteGate, commits: CommitLog, checker: RecordChecker, checkpointer: Checkpointer,
-    readAhead: ReadAhead, evictor: Evictor, checkpointRoom: CheckpointRoom, keyFinder: KeyFinder,
+    readAhead: ReadAhead, checkpointRoom: CheckpointRoom, keyFinder: KeyFinder, limits: EntryLimits,
     originals: OriginalSources
   ) {
     self.context = context
@@ -23,9 +23,9 @@ final class Committer: StorePart {
     self.checker = checker
     self.checkpointer = checkpointer
     self.readAhead = readAhead
-    self.evictor = evictor
     self.checkpointRoom = checkpointRoom
     self.keyFinder = keyFinder
+    self.limits = limits
     self.originals = originals
   }
 
@@ -56,13 +56,11 @@ final class Committer: StorePart {
           try checkpointer.freeLogFiles()
         case .needsRoomForIndex:
           try checkpointRoom.growCheckpoints(moreKeys: moreKeys)
-        case .needsEviction(let new):
-          try evictor.evictEntries(toAdmit: new)
+        case .needsEviction(let excess):
+          if try !limits.evict(excess) { looks += 1 }
         case .needsLook:
           crowds = try originals.lookAtCrowds(operations)
           looks += 1
-        case .needsStyleEviction(let url, let count):
-          if try evictor.evictStyles(of: url, count) == 0 { looks += 1 }
         case .exceedsLog:
           if let committed = try commitByCheckpoint(operations, crowds) { return committed }
         }
@@ -110,12 +108,9 @@ final class Committer: StorePart {
     case placeAgain
     case needsCheckpoint
     case needsRoomForIndex
-    /// The number of new entries that need room.
-    case needsEviction(Int)
+    case needsEviction(EntryLimits.Excess)
     /// The entries of a URL whose original is put must be looked at.
     case needsLook
-    /// The URL, and the number of its styles that must be evicted.
-    case needsStyleEviction(KeyHash, Int)
     case exceedsLog
   }
 
@@ -198,12 +193,9 @@ final class Committer: StorePart {
     }
     guard puts > 0 else { return nil }
     if !isStillRight(operations, held) { return .placeAgain }
-    let new = try newEntries(operations, puts, held)
-    if held.state.entryBudget > 0, held.state.index.keyCount + new > held.state.entryBudget {
-      return .needsEviction(new)
-    }
-    if looks < OriginalSources.mostCrowdLooks, let excess = excessStyles(operations, held) {
-      return .needsStyleEviction(excess.url, excess.count)
+    let limitsStyles = looks < OriginalSources.mostCrowdLooks
+    if let excess = try limits.excess(of: operations, puts: puts, limitsStylesOfURL: limitsStyles, held) {
+      return .needsEviction(excess)
     }
     return held.state.index.checkpointByteCount(moreKeys: puts) <= held.state.checkpoint.room ? nil : .needsRoomForIndex
   }
@@ -316,47 +308,6 @@ final class Committer: StorePart {
       return false
     }
     return isShared
-  }
-
-  /// Returns how many puts are of keys that are not in the index; 0 if the entry budget suffices in any case. Throws
-  /// `noSpace` if they exceed the budget by themselves.
-  private func newEntries(
-    _ operations: [PendingOperation], _ puts: Int, _ held: borrowing CommitLock.Held
-  ) throws(StoreError) -> Int {
-    let entryBudget = held.state.entryBudget
-    guard entryBudget > 0, held.state.index.keyCount + puts > entryBudget else { return 0 }
-    var new = 0
-    for operation in operations {
-      if operation.record != nil, keyFinder.find(operation, held) == nil { new += 1 }
-    }
-    if new > entryBudget { throw .noSpace }
-    return new
-  }
-
-  /// Returns a URL's hash, and how many of its styles must be evicted before the operations are committed; nil if none
-  /// must.
-  func excessStyles(
-    _ operations: [PendingOperation], _ held: borrowing CommitLock.Held
-  ) -> (url: KeyHash, count: Int)? {
-    // An entry that is only written anew does not evict another one.
-    guard let most = context.maximumStyles, !gate.mistrustsEarlierRecords else { return nil }
-    var new: [KeyHash: Int] = [:]
-    for operation in operations where operation.location != nil {
-      let url = operation.key.hash.ofURL
-      if Style.isOriginal(operation.key.style, tag: operation.key.hash.styleTag)
-        || catalog.keys.styleCount(url, without: Style.original.tag) + operations.count <= most
-        || keyFinder.find(operation.key.hash, operation.key.url, operation.key.style, held).location != nil
-      {
-        continue
-      }
-      new[url, default: 0] += 1
-    }
-    for (url, new) in new {
-      let count = catalog.keys.styleCount(url, without: Style.original.tag)
-      // A batch with more styles than the limit keeps all of its own.
-      if count > 0, count + new > most { return (url, min(count, count + new - most)) }
-    }
-    return nil
   }
 }
 

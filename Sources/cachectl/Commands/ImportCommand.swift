@@ -9,7 +9,7 @@ enum ImportCommand: Command {
   static let specification = CommandSpecification(
     name: "import", summary: "store every file of a folder",
     positionals: [.required("STORE"), .required("FOLDER")],
-    options: [urlPrefix, .budget, .entries, .keepFree, .policy, .sync, .reads, .json],
+    options: [urlPrefix, .budget, .entries, .keepFree, .styleBudget, .policy, .sync, .reads, .json],
     notes: [
       "The URL of a file is the prefix and its path within FOLDER, byte for byte. The content type comes from the "
         + "file's first bytes, or else from its name, and is stored as by put. A missing store is made. "

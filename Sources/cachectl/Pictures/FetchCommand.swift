@@ -22,7 +22,8 @@
       name: "fetch", summary: "load pictures by HTTP, in styles, through the store",
       positionals: [.required("STORE"), .several("URL")],
       options: [
-        style, output, key, .cache, header, keep, timeout, .budget, .entries, .keepFree, .policy, .reads, .json,
+        style, output, key, .cache, header, keep, timeout, .budget, .entries, .keepFree, .styleBudget, .policy, .reads,
+        .json,
       ],
       notes: [
         "A picture in the requested style comes from the store. If it is missing, it is drawn from the original in the "

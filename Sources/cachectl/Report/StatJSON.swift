@@ -31,6 +31,7 @@ enum StatJSON {
       ("compaction", compaction(statistics.compaction)),
       ("encodings", sums(tally.encodings)),
       ("styles", sums(tally.styles)),
+      ("style_budgets", .object(statistics.styles.map { ($0.style.name, styleUse($0)) })),
       (
         "streams",
         .object(StreamTally.byName(statistics.segments, contents).map { name, tally in (name, stream(tally)) })
@@ -49,6 +50,13 @@ enum StatJSON {
       ("entries_dropped", .int(open.droppedCount)),
       ("may_have_lost_removals", .bool(open.mayHaveLostRemovals)),
       ("notes", .array(open.notes.map { .string($0) })),
+    ])
+  }
+
+  private static func styleUse(_ use: StyleUse) -> JSON {
+    .object([
+      ("entries", .int(use.entryCount)), ("budget_entries", use.budget.count.map { .int($0) } ?? .null),
+      ("bytes", .int(use.byteCount)), ("budget_bytes", use.budget.byteCount.map { .int($0) } ?? .null),
     ])
   }
 

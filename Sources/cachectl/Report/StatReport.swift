@@ -22,7 +22,7 @@ struct StatReport {
 
   func text(path: String) -> String {
     ([printable(Array(path.utf8)) + "\n", overview, opening]
-      + [encodings, styles, streams, recency, sizes, evictionAges, segments].filter { !$0.isEmpty })
+      + [encodings, styles, styleBudgets, streams, recency, sizes, evictionAges, segments].filter { !$0.isEmpty })
       .joined(separator: "\n")
   }
 
@@ -123,6 +123,20 @@ struct StatReport {
       ])
     }
     return table.text(indentation: "  ") + rest(sorted.count - StatReport.mostStyles)
+  }
+
+  private var styleBudgets: String {
+    if statistics.styles.isEmpty { return "" }
+    var table = Table([.left, .right, .left, .right, .left])
+    table.add(["style budget", "entries", "", "bytes", ""])
+    for use in statistics.styles {
+      table.add([
+        use.style.name.shortened(to: 30), Quantity.count(use.entryCount),
+        use.budget.count.map { "of \(Quantity.count($0))" } ?? "", Quantity.bytes(use.byteCount),
+        use.budget.byteCount.map { "of \(Quantity.bytes($0))" } ?? "",
+      ])
+    }
+    return table.text(indentation: "  ")
   }
 
   private var streams: String {

@@ -1,0 +1,124 @@
+/// Compares the entries that a commit adds with the budget of entries, with the limit of styles of a URL, and with the
+/// budgets of styles.
+final class EntryLimits: StorePart {
+  let context: StoreContext
+  private let gate: WriteGate
+  private let evictor: Evictor
+  private let styleLimiter: StyleLimiter
+  private let keyFinder: KeyFinder
+
+  init(
+    _ context: StoreContext, gate: WriteGate, evictor: Evictor, styleLimiter: StyleLimiter, keyFinder: KeyFinder
+  ) {
+    self.context = context
+    self.gate = gate
+    self.evictor = evictor
+    self.styleLimiter = styleLimiter
+    self.keyFinder = keyFinder
+  }
+
+  /// The entries that must be evicted before a commit.
+  enum Excess {
+    /// The number of new entries that need room.
+    case entries(Int)
+    /// The URL, and the number of its styles.
+    case styles(KeyHash, Int)
+    case style(StyleLimiter.Excess)
+  }
+
+  /// Returns the first limit that the operations exceed; nil if there is none. `puts` of the operations are puts. Throws
+  /// `noSpace` or `tooLarge` if they exceed a budget by themselves.
+  func excess(
+    of operations: [PendingOperation], puts: Int, limitsStylesOfURL: Bool, _ held: borrowing CommitLock.Held
+  ) throws(StoreError) -> Excess? {
+    let new = try newEntries(operations, puts, held)
+    // Comes first: the entries of the style that must go make room among all entries.
+    if !held.state.index.styles.isEmpty, let excess = try excessOfStyle(operations, held) { return .style(excess) }
+    if held.state.entryBudget > 0, held.state.index.keyCount + new > held.state.entryBudget { return .entries(new) }
+    if limitsStylesOfURL, let excess = excessStyles(operations, held) { return .styles(excess.url, excess.count) }
+    return nil
+  }
+
+  /// Evicts what a commit found to be too much. Returns false if a limit of styles of a URL cannot be kept.
+  func evict(_ excess: Excess) throws(StoreError) -> Bool {
+    switch excess {
+    case .entries(let new): try evictor.evictEntries(toAdmit: new)
+    case .styles(let url, let count): return try evictor.evictStyles(of: url, count) > 0
+    case .style(let excess): try styleLimiter.evict(excess)
+    }
+    return true
+  }
+
+  /// Returns how many puts are of keys that are not in the index; 0 if the entry budget suffices in any case. Throws
+  /// `noSpace` if they exceed the budget by themselves.
+  private func newEntries(
+    _ operations: [PendingOperation], _ puts: Int, _ held: borrowing CommitLock.Held
+  ) throws(StoreError) -> Int {
+    let entryBudget = held.state.entryBudget
+    guard entryBudget > 0, held.state.index.keyCount + puts > entryBudget else { return 0 }
+    var new = 0
+    for operation in operations {
+      if operation.record != nil, keyFinder.find(operation, held) == nil { new += 1 }
+    }
+    if new > entryBudget { throw .noSpace }
+    return new
+  }
+
+  /// Returns a URL's hash, and how many of its styles must be evicted before the operations are committed; nil if none
+  /// must.
+  private func excessStyles(
+    _ operations: [PendingOperation], _ held: borrowing CommitLock.Held
+  ) -> (url: KeyHash, count: Int)? {
+    // An entry that is only written anew does not evict another one.
+    guard let most = context.maximumStyles, !gate.mistrustsEarlierRecords else { return nil }
+    var new: [KeyHash: Int] = [:]
+    for operation in operations where operation.location != nil {
+      let url = operation.key.hash.ofURL
+      if Style.isOriginal(operation.key.style, tag: operation.key.hash.styleTag)
+        || catalog.keys.styleCount(url, without: Style.original.tag) + operations.count <= most
+        || keyFinder.find(operation.key.hash, operation.key.url, operation.key.style, held).location != nil
+      {
+        continue
+      }
+      new[url, default: 0] += 1
+    }
+    for (url, new) in new {
+      let count = catalog.keys.styleCount(url, without: Style.original.tag)
+      // A batch with more styles than the limit keeps all of its own.
+      if count > 0, count + new > most { return (url, min(count, count + new - most)) }
+    }
+    return nil
+  }
+
+  /// Returns the excess of a style with a budget. The entries that the operations replace count no more.
+  private func excessOfStyle(
+    _ operations: [PendingOperation], _ held: borrowing CommitLock.Held
+  ) throws(StoreError) -> StyleLimiter.Excess? {
+    // An entry that is only written anew does not evict another one.
+    if gate.mistrustsEarlierRecords { return nil }
+    for entry in held.state.current.styleBudgets.list {
+      let (tag, budget) = (entry.style.tag, entry.budget)
+      guard held.state.index.styles[tag] != nil else { continue }
+      var puts = (count: 0, byteCount: 0)
+      var replaced = (count: 0, byteCount: 0)
+      for operation in operations where operation.record != nil && operation.key.hash.styleTag == tag {
+        puts.count += 1
+        puts.byteCount += operation.logicalByteCount
+        guard let found = keyFinder.find(operation, held) else { continue }
+        replaced.count += 1
+        replaced.byteCount +=
+          held.state.index.lockedRecord(at: found, checks: false)?.header.logicalByteCount ?? 0
+      }
+      if puts.count == 0 { continue }
+      if let limit = budget.byteCount, puts.byteCount > limit {
+        throw operations.count == 1 ? .tooLarge(byteCount: puts.byteCount, limit: limit) : .noSpace
+      }
+      if puts.count > budget.count ?? .max { throw .noSpace }
+      let excess = StyleLimiter.excess(
+        tag, budget, adding: puts.count - replaced.count, byteCount: puts.byteCount - replaced.byteCount,
+        to: held.state.index.styles)
+      if let excess { return excess }
+    }
+    return nil
+  }
+}
