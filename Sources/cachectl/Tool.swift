@@ -7,7 +7,8 @@ package enum Tool {
   static let commands: [any Command.Type] =
     [
       StatCommand.self, VerifyCommand.self, CompactCommand.self, TrimCommand.self, RepairCommand.self, DumpCommand.self,
-      ListCommand.self, GetCommand.self, PutCommand.self, RemoveCommand.self, ImportCommand.self, ExportCommand.self,
+      ListCommand.self, GetCommand.self, PutCommand.self, PinCommand.self, RemoveCommand.self,
+      ImportCommand.self, ExportCommand.self,
     ] + PictureCommands.all + [BenchCommand.self, ReplayCommand.self, CrashTestCommand.self, HelpCommand.self]
 
   package static func run() -> ExitStatus {

@@ -119,6 +119,7 @@ private func metadata(store: CacheStore, url: String, validator: [UInt8], later:
   let key = CacheKey(url)
   _ = try store.setMetadata(validator, for: key)  // false: there is no such entry
   _ = try store.setExpiration(later, for: key)
+  _ = try store.pin(key)  // eviction leaves it until unpin(key)
 }
 
 private func removing(store: CacheStore, url: String, square: Style) throws {

@@ -84,6 +84,20 @@ public struct AsyncCacheStore: Sendable {
     }
   }
 
+  /// Pins an entry, so eviction leaves it. Returns false if there is no entry. Throws the errors of
+  /// ``CacheStore/pin(_:durability:)``.
+  @discardableResult
+  public func pin(_ key: CacheKey, durability: Durability? = nil) async throws(StoreError) -> Bool {
+    try await change { () throws(StoreError) in try store.pin(key, durability: durability) }
+  }
+
+  /// Ends the pin of an entry. Returns false if there is no entry. Throws the errors of
+  /// ``CacheStore/unpin(_:durability:)``.
+  @discardableResult
+  public func unpin(_ key: CacheKey, durability: Durability? = nil) async throws(StoreError) -> Bool {
+    try await change { () throws(StoreError) in try store.unpin(key, durability: durability) }
+  }
+
   /// Replaces an entry's expiry. `milliseconds`: since 1970; nil for none. Returns false if there is no entry. Throws
   /// the errors of ``CacheStore/setExpiration(_:for:durability:)``.
   @discardableResult

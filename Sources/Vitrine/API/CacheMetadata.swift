@@ -19,6 +19,25 @@ extension CacheStore {
     try change(key, .init(expiration: .some(milliseconds)), durability)
   }
 
+  /// Pins an entry: eviction and trims leave it, whatever its uses. Returns false if there is no entry.
+  ///
+  /// The pin is kept in the store. Later puts of the key keep it, unless their options say otherwise. Removals and expiry
+  /// remove pinned entries as others, and a new original removes those made from the old one. A second pin of an entry
+  /// has no effect. Writes a small record, like ``setMetadata(_:for:durability:)``.
+  ///
+  /// Pinned entries may take a quarter of the byte budget, by the bytes that gets return, and a quarter of the entry
+  /// budget. Throws `noSpace` beyond that, and the errors of ``setMetadata(_:for:durability:)``.
+  @discardableResult
+  public func pin(_ key: CacheKey, durability: Durability? = nil) throws(StoreError) -> Bool {
+    try change(key, .init(isPinned: true), durability)
+  }
+
+  /// Ends the pin of an entry. Returns false if there is no entry. Costs and throws as ``pin(_:durability:)``.
+  @discardableResult
+  public func unpin(_ key: CacheKey, durability: Durability? = nil) throws(StoreError) -> Bool {
+    try change(key, .init(isPinned: false), durability)
+  }
+
   private func change(
     _ key: CacheKey, _ head: HeadChange, _ durability: Durability?
   ) throws(StoreError) -> Bool {

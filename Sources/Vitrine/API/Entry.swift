@@ -15,13 +15,16 @@ public struct PutOptions: Sendable {
   public var slidingExpirationMilliseconds: Int64?
   /// The source that the value was made from. Default: the URL's original, if it is stored.
   public var source = SourceOption.automatic
+  /// Whether eviction must leave the entry (``CacheStore/pin(_:durability:)``); nil if that is as for the entry that the
+  /// put replaces, and false for a new one.
+  public var isPinned: Bool?
 
   /// Makes options for a put. The put checks them and throws ``StoreError/invalidArgument(_:)`` if they contradict each
   /// other.
   public init(
     metadata: [UInt8] = [], expirationMilliseconds: Int64? = nil, durability: Durability? = nil,
     layout: BitmapLayout? = nil, isPageAligned: Bool = false, slidingExpirationMilliseconds: Int64? = nil,
-    source: SourceOption = .automatic
+    source: SourceOption = .automatic, isPinned: Bool? = nil
   ) {
     self.metadata = metadata
     self.expirationMilliseconds = expirationMilliseconds
@@ -30,6 +33,7 @@ public struct PutOptions: Sendable {
     self.isPageAligned = isPageAligned
     self.slidingExpirationMilliseconds = slidingExpirationMilliseconds
     self.source = source
+    self.isPinned = isPinned
   }
 }
 
@@ -66,6 +70,8 @@ public struct EntryInfo: Sendable, Hashable {
   public let lastUsedMilliseconds: Int64?
   /// Whether another record carries the payload of this key.
   public let isShared: Bool
+  /// Whether eviction must leave the entry.
+  public let isPinned: Bool
 }
 
 /// The entry of a key, or the reason for a miss.

@@ -79,6 +79,8 @@ public struct StoreStatistics: Sendable {
   public var entryBudget: Int
   /// The styles that have a budget, with their entries.
   public var styles: [StyleUse]
+  /// The pinned entries; nil while they are being counted.
+  public var pins: PinUse?
   /// Bytes of the disk that the store leaves free; 0 for no minimum.
   public var minimumFreeBytes: Int
   /// Bytes of the disk that are free for the user of this process; nil if the file system does not report them.

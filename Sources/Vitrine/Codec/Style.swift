@@ -25,9 +25,9 @@ public struct Style: Sendable {
     bytes.withUnsafeBytes { UInt16(truncatingIfNeeded: Checksum.of($0, seed: tagSeed)) }
   }
 
-  /// Returns a second hash of a style, 1 to 15, from bits that the tag does not use.
+  /// Returns a second hash of a style, 1 to 7, from bits that the tag does not use.
   static func mark(of bytes: UnsafeRawBufferPointer) -> UInt64 {
-    1 + (Checksum.of(bytes, seed: tagSeed) >> 16 & 0xFFFF) % 15
+    1 + (Checksum.of(bytes, seed: tagSeed) >> 16 & 0xFFFF) % 7
   }
 
   private static let tagSeed: UInt64 = 0x5354_594C

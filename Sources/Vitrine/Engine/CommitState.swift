@@ -56,13 +56,23 @@ extension CommitState {
 
   /// Counts the entries of the styles that have a budget now.
   mutating func trackStyles() {
-    index.styles.track(current.styleBudgets.tags, isEmpty: index.keyCount == 0)
+    index.sums.track(current.styleBudgets.tags, isEmpty: index.keyCount == 0)
+  }
+
+  /// The pinned entries; nil while they are being counted.
+  var pinUse: PinUse? {
+    index.sums[.pinned].map { sum in
+      let most = PinUse.most(of: current)
+      return PinUse(
+        entryCount: sum.entryCount, byteCount: sum.byteCount,
+        mostEntries: most.entryCount == .max ? nil : most.entryCount, mostBytes: most.byteCount)
+    }
   }
 
   /// The styles that have a budget, without those that are not counted yet.
   var styleUses: [StyleUse] {
     current.styleBudgets.list.compactMap { entry in
-      index.styles[entry.style.tag].map {
+      index.sums[.style(entry.style.tag)].map {
         StyleUse(style: entry.style, budget: entry.budget, entryCount: $0.entryCount, byteCount: $0.byteCount)
       }
     }

@@ -2,7 +2,7 @@
 struct SpaceParts {
   let expirer: Expirer
   let evictor: Evictor
-  let styleLimiter: StyleLimiter
+  let groupLimiter: GroupLimiter
   let retirement: SegmentRetirement
   let roomRelease: RoomRelease
   let recordWriter: RecordWriter
@@ -19,7 +19,7 @@ struct SpaceParts {
     evictor = Evictor(
       context, gate: basics.gate, commits: basics.commits, checkpointer: checkpoints.checkpointer,
       readAhead: checkpoints.readAhead, expirer: expirer)
-    styleLimiter = StyleLimiter(context, gate: basics.gate, evictor: evictor)
+    groupLimiter = GroupLimiter(context, gate: basics.gate, evictor: evictor)
     retirement = SegmentRetirement(
       context, gate: basics.gate, checker: checkpoints.checker, checkpointer: checkpoints.checkpointer)
     roomRelease = RoomRelease(

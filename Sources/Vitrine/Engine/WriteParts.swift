@@ -20,7 +20,7 @@ struct WriteParts {
     keyFinder = KeyFinder(context, checker: checkpoints.checker)
     originals = OriginalSources(context, evictor: space.evictor, keyFinder: keyFinder)
     let limits = EntryLimits(
-      context, gate: basics.gate, evictor: space.evictor, styleLimiter: space.styleLimiter, keyFinder: keyFinder)
+      context, gate: basics.gate, evictor: space.evictor, groupLimiter: space.groupLimiter, keyFinder: keyFinder)
     committer = Committer(
       context, gate: basics.gate, commits: basics.commits, checker: checkpoints.checker,
       checkpointer: checkpoints.checkpointer, readAhead: checkpoints.readAhead,

@@ -20,6 +20,8 @@ struct CleaningPlan {
     let byteCount: Int
     /// Whether its own key is left. Otherwise other keys use its payload.
     let hasKey: Bool
+    /// A pinned record is never dropped.
+    var isPinned = false
   }
 
   /// The segment is not emptied, and goes to the end of main.
@@ -41,12 +43,12 @@ struct CleaningPlan {
       return
     }
     func isCopied(_ item: Item) -> Bool {
-      if victim.isSparse || !item.hasKey { return true }
+      if victim.isSparse || !item.hasKey || item.isPinned { return true }
       return item.uses > 0 && !victim.isSingle
         && Double(item.uses) >= rules.copiedDensity * usesPerByte * Double(item.byteCount)
     }
     func value(_ item: Item) -> Double {
-      if !item.hasKey { return .infinity }
+      if !item.hasKey || item.isPinned { return .infinity }
       return Double(item.uses + (victim.isSparse ? 1 : 0)) / Double(max(1, item.byteCount))
     }
     copies = items.indices.filter { isCopied(items[$0]) }
@@ -58,10 +60,12 @@ struct CleaningPlan {
     _ victim: Victim, _ items: [Item], _ rules: CleaningRules, _ usesPerByte: Double
   ) -> Bool {
     if victim.isSingle {
-      guard let item = items.first, item.hasKey, item.uses > 0 else { return false }
+      guard let item = items.first, item.hasKey else { return false }
+      if item.isPinned { return true }
+      if item.uses == 0 { return false }
       return Double(item.uses) >= usesPerByte * Double(item.byteCount)
     }
-    let used = items.reduce(0) { $0 + ($1.hasKey && $1.uses > 0 ? $1.byteCount : 0) }
+    let used = items.reduce(0) { $0 + ($1.hasKey && ($1.uses > 0 || $1.isPinned) ? $1.byteCount : 0) }
     let share = victim.isMain ? rules.stayingShare.main : rules.stayingShare.probation
     return used > 0 && Double(used) >= share * Double(victim.byteCount)
   }

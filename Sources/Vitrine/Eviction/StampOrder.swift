@@ -9,7 +9,7 @@ enum StampOrder {
   private static let mostOfStyle = 1 << 12
 
   /// Returns at least `count` entries, the oldest first; fewer if the store has fewer. With a tag, entries of that style
-  /// alone. The caller skips entries that were used after the selection. O(entries).
+  /// alone. Leaves out pinned entries. The caller skips entries that were used after the selection. O(entries).
   static func next(_ count: Int, ofStyle tag: UInt16? = nil, in keys: KeyTable) -> [Victim] {
     let now = keys.clock.now
     var entries = 0
@@ -49,6 +49,7 @@ enum StampOrder {
   private static func forEach(_ keys: KeyTable, _ tag: UInt16?, _ body: (KeySlot, Int) -> Void) {
     for shard in 0..<KeyTable.shardCount {
       keys.forEach(shard: shard) { slot in
+        if slot.flags.contains(.pinned) { return }
         if tag == nil || slot.styleTag == tag { body(slot, shard) }
       }
     }

@@ -1,6 +1,6 @@
 /// An entry of the key table: 16 bytes.
 ///
-/// `word0`: location (38 bits), flags (6), style mark (4), style tag (16). `word1`: URL tag (32), stamp (32) of its last
+/// `word0`: location (38 bits), flags (7), style mark (3), style tag (16). `word1`: URL tag (32), stamp (32) of its last
 /// use, or of its put where the policy does not count uses. A `word0` of zero is an empty place.
 package struct KeySlot: Sendable {
   package var word0: UInt64
@@ -20,8 +20,10 @@ package struct KeySlot: Sendable {
     /// No original outdates the entry: its record has no source, or one that its put has named. Known of records that
     /// this opening has written or looked at.
     package static let independent = Flags(rawValue: 32)
+    /// Eviction leaves the entry.
+    package static let pinned = Flags(rawValue: 64)
     /// Those that a checkpoint keeps.
-    static let kept: Flags = [.reference, .recency, .expires]
+    static let kept: Flags = [.reference, .recency, .expires, .pinned]
   }
 
   @inline(__always) package init(_ hash: KeyHash, _ location: Location, _ flags: Flags) {
@@ -33,7 +35,7 @@ package struct KeySlot: Sendable {
     self.word1 = word1
   }
   @inline(__always) package var location: Location { Location(bits: word0 & Location.mask) }
-  @inline(__always) package var flags: Flags { Flags(rawValue: word0 >> 38 & 0x3F) }
+  @inline(__always) package var flags: Flags { Flags(rawValue: word0 >> 38 & 0x7F) }
   /// The entry without the flags that hold for this opening only.
   package var kept: KeySlot {
     KeySlot(word0: word0 & ~(0x3FF << 38) | flags.intersection(.kept).rawValue << 38, word1: word1)
@@ -46,8 +48,8 @@ package struct KeySlot: Sendable {
   /// The mark of the style (``Style/mark(of:)``); 0 if unknown. Checkpoints do not keep it: a lookup that meets the entry
   /// and means another notes it again.
   @inline(__always) var styleMark: UInt64 {
-    get { word0 >> 44 & 0xF }
-    set { word0 = word0 & ~(0xF << 44) | newValue << 44 }
+    get { word0 >> 45 & 7 }
+    set { word0 = word0 & ~(7 << 45) | newValue << 45 }
   }
   @inline(__always) mutating func addUse() { if word0 >> 40 & 3 != 3 { word0 += 1 << 40 } }
   @inline(__always) var isEmpty: Bool { word0 == 0 }

@@ -171,6 +171,11 @@ package final class KeyTable: @unchecked Sendable {
     withShard(hash.shard) { shard in slot(of: hash, location, shard).map { body($0.pointee) } }
   }
 
+  /// Whether an entry that the hash fits is pinned.
+  func hasPinned(_ hash: KeyHash) -> Bool {
+    withShard(hash.shard) { shard in slot(of: hash, shard) { $0.flags.contains(.pinned) } != nil }
+  }
+
   /// Returns the location of an entry that the hash fits.
   func location(of hash: KeyHash) -> Location? {
     withShard(hash.shard) { shard in slot(of: hash, shard) { _ in true }?.pointee.location }

@@ -25,6 +25,8 @@ package enum Change: Sendable, Equatable {
     package var displaced: Displaced?
     /// The record has an expiry.
     package var expires: Bool
+    /// Eviction leaves the entry.
+    package var isPinned = false
     /// No original outdates its entry. Known where the record is written, and not told by the log.
     package var isIndependent = false
     /// The mark of its style (``Style/mark(of:)``); 0 if unknown, since the log does not tell it either.
@@ -59,7 +61,7 @@ package enum Change: Sendable, Equatable {
     package static func == (a: Put, b: Put) -> Bool {
       a.hash == b.hash && a.location == b.location && a.units == b.units && a.logicalByteCount == b.logicalByteCount
         && a.content == b.content && a.contentLocation == b.contentLocation && a.displaced == b.displaced
-        && a.inlineRange == b.inlineRange && a.expires == b.expires
+        && a.inlineRange == b.inlineRange && a.expires == b.expires && a.isPinned == b.isPinned
     }
   }
 
@@ -136,7 +138,7 @@ package enum Change: Sendable, Equatable {
     switch self {
     case .put(let put):
       let inlineByteCount = record.map { $0.head.count + $0.payload.count } ?? 0
-      let flags: UInt8 = (put.displaced == nil ? 0 : 1) | (put.expires ? 2 : 0)
+      let flags: UInt8 = (put.displaced == nil ? 0 : 1) | (put.expires ? 2 : 0) | (put.isPinned ? 4 : 0)
       Change.begin(.put, flags: flags, number: UInt32(inlineByteCount), buffer)
       buffer.append(put.hash.bits)
       buffer.append(put.location.bits)
@@ -208,7 +210,7 @@ package enum Change: Sendable, Equatable {
     let slot = Int(number)
     switch kind {
     case .put:
-      guard flags <= 3 else { return nil }
+      guard flags <= 7 else { return nil }
       return decodePut(&reader, flags: flags, inlineByteCount: slot)
     case .remove:
       guard let hash = reader.next(UInt64.self), let displaced = decodeDisplaced(&reader) else { return nil }
@@ -254,6 +256,7 @@ package enum Change: Sendable, Equatable {
       hash: KeyHash(bits: hash), location: place, headUnits: head, payloadUnits: payload, logicalByteCount: logical,
       content: ContentHash(bits: content), contentLocation: contentLocation, displaced: nil,
       expires: flags & 2 != 0)
+    put.isPinned = flags & 4 != 0
     if flags & 1 != 0 {
       guard let displaced = decodeDisplaced(&reader) else { return nil }
       put.displaced = displaced

@@ -6,7 +6,7 @@
 ///  72 u64 next record number   80 u64 keys   88 u64 blobs   96 u64 segments   104 u64 large counts
 /// 112 u64 logical bytes        120 u64 body words   128 i64 made   136 u64 next segment id
 /// 144 u64 recency clock        152 u64 use times   160 u64 checksum of 0-159 and 168-511
-/// 168 u64 styles with sums, for each of them: u64 tag, u64 entries, u64 bytes   zeros   504 u64 checksum of 0-159, 168-503 and 512-1023   512 a copy of STORE
+/// 168 u64 groups with sums (``EntrySum``), for each: u64 number, u64 entries, u64 bytes   zeros   504 u64 checksum of 0-159, 168-503 and 512-1023   512 a copy of STORE
 /// ```
 /// Two sectors hold the head, so a loss of power may leave one of them old. The checksum at 160 tells that from damage.
 ///
@@ -24,12 +24,13 @@ package struct CheckpointHeader: Sendable, Equatable {
   static let blockHeaderByteCount = 16
   static let wordsPerBlock = (blockByteCount - blockHeaderByteCount) / 8
   static let segmentWords = 9
-  /// The most styles whose entries are counted apart.
-  package static let mostStyleSums = 12
+  /// The most groups of entries that are counted apart: 12 styles, and the pinned entries.
+  package static let mostEntrySums = 13
 
-  /// The entries and bytes of a style that has a budget.
-  package struct StyleSum: Sendable, Equatable {
-    package let tag: UInt16
+  /// The entries and bytes of a style that has a budget, or of all pinned entries.
+  package struct EntrySum: Sendable, Equatable {
+    /// The tag of the style, or 65,536 for the pinned entries.
+    package let group: Int
     package let entryCount: Int
     package let byteCount: Int
   }
@@ -51,8 +52,8 @@ package struct CheckpointHeader: Sendable, Equatable {
   package var recency: UInt32 = 0
   package var made: Int64
   package var nextSegment: UInt64
-  /// At most ``mostStyleSums``. An earlier release leaves them out.
-  package var styleSums: [StyleSum] = []
+  /// At most ``mostEntrySums``. An earlier release leaves them out.
+  package var entrySums: [EntrySum] = []
   package var identity: StoreIdentity
 
   package init(
@@ -88,8 +89,8 @@ package struct CheckpointHeader: Sendable, Equatable {
     bodyWordCount = Int(clamping: p.u64(120))
     recency = UInt32(truncatingIfNeeded: p.u64(144))
     useTimeCount = Int(clamping: p.u64(152))
-    guard let styleSums = CheckpointHeader.styleSums(bytes) else { return nil }
-    self.styleSums = styleSums
+    guard let entrySums = CheckpointHeader.entrySums(bytes) else { return nil }
+    self.entrySums = entrySums
     let most = 1 << 40
     guard keyCount < most, blobCount < most, segmentCount <= SegmentTable.slotLimit, largeCountCount < most,
       useTimeCount <= CacheFormat.mostUseTimes, logicalByteCount < 1 << 60, bodyWordCount < most,
@@ -103,16 +104,17 @@ package struct CheckpointHeader: Sendable, Equatable {
     else { return nil }
   }
 
-  private static func styleSums(_ bytes: UnsafeRawBufferPointer) -> [StyleSum]? {
+  private static func entrySums(_ bytes: UnsafeRawBufferPointer) -> [EntrySum]? {
     let p = bytes.baseAddress!
-    guard p.u64(168) <= mostStyleSums else { return nil }
-    var sums: [StyleSum] = []
+    guard p.u64(168) <= mostEntrySums else { return nil }
+    var sums: [EntrySum] = []
     for index in 0..<Int(p.u64(168)) {
       let place = 176 + index * 24
-      guard let tag = UInt16(exactly: p.u64(place)), p.u64(place + 8) < 1 << 40, p.u64(place + 16) < 1 << 60 else {
+      guard p.u64(place) <= 1 << 16, p.u64(place + 8) < 1 << 40, p.u64(place + 16) < 1 << 60 else {
         return nil
       }
-      sums.append(StyleSum(tag: tag, entryCount: Int(p.u64(place + 8)), byteCount: Int(p.u64(place + 16))))
+      sums.append(
+        EntrySum(group: Int(p.u64(place)), entryCount: Int(p.u64(place + 8)), byteCount: Int(p.u64(place + 16))))
     }
     return sums
   }
@@ -184,9 +186,9 @@ package struct CheckpointHeader: Sendable, Equatable {
       UInt64(recency), UInt64(useTimeCount),
     ] { buffer.append(value) }
     buffer.pad(to: 168)
-    buffer.append(UInt64(styleSums.count))
-    for sum in styleSums {
-      for value in [UInt64(sum.tag), UInt64(sum.entryCount), UInt64(sum.byteCount)] { buffer.append(value) }
+    buffer.append(UInt64(entrySums.count))
+    for sum in entrySums {
+      for value in [UInt64(sum.group), UInt64(sum.entryCount), UInt64(sum.byteCount)] { buffer.append(value) }
     }
     buffer.pad(to: 512)
     buffer.append(identity.encoded())

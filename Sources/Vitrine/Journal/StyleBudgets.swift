@@ -16,7 +16,7 @@ package struct StyleBudgets: Sendable, Equatable {
   /// The bytes that the list may take in the identity.
   static let mostBytes = 208
   /// The checkpoint has room for the sums of this many styles.
-  package static let most = CheckpointHeader.mostStyleSums
+  package static let most = CheckpointHeader.mostEntrySums - 1
   private static let fixedBytes = 13
 
   package init() {}

@@ -41,7 +41,7 @@ final class Reporter: StorePart {
         bytesOnDisk: held.state.ledger.total, liveByteCount: live, deadByteCount: dead,
         pinnedByteCount: counters.pinned, logicalByteCount: held.state.index.logicalByteCount,
         byteBudget: held.state.current.byteBudget,
-        entryBudget: held.state.current.entryBudget, styles: held.state.styleUses,
+        entryBudget: held.state.current.entryBudget, styles: held.state.styleUses, pins: held.state.pinUse,
         minimumFreeBytes: held.state.current.minimumFree,
         availableBytes: available, policy: held.state.current.policy,
         hitCount: counters.hits &+ lookups.hits,

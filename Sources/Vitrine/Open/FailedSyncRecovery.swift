@@ -143,7 +143,7 @@ final class FailedSyncRecovery: StorePart {
     let options = PutOptions(
       metadata: info.metadata, expirationMilliseconds: info.expirationMilliseconds, layout: info.layout,
       isPageAligned: isPageAligned,
-      slidingExpirationMilliseconds: info.slidingExpirationMilliseconds, source: .none)
+      slidingExpirationMilliseconds: info.slidingExpirationMilliseconds, source: .none, isPinned: info.isPinned)
     let twin = copiedPayloads[payload]
     let borrow = reader.borrow(url, style, hash, counts: false)
     guard borrow.isFound else { return nil }

@@ -280,6 +280,9 @@ struct Opening {
         throw .invalidArgument("this store's byte budget is at least \(least) bytes, not \(loaded.identity.byteBudget)")
       }
     }
+    if loaded.identity.isTighter(than: stored), let problem = loaded.index.writer.sums.problem(of: loaded.identity) {
+      throw .invalidArgument(problem)
+    }
     let adoption = Adoption(loaded: loaded, folders: folders, environment: environment)
     try marking(lockFile) { () throws(StoreError) in
       try adoption.secureCheckpoint(&loaded.checkpoint, hasFailed: isMarked)

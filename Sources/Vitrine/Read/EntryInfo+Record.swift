@@ -8,7 +8,8 @@ extension EntryInfo {
       expirationMilliseconds: header.expiration == 0 || header.flags.contains(.sliding) ? nil : header.expiration,
       slidingExpirationMilliseconds: header.flags.contains(.sliding) ? header.expiration : nil,
       source: header.source, hasNamedSource: header.flags.contains(.namedSource),
-      lastUsedMilliseconds: lastUse, isShared: !header.carriesPayload)
+      lastUsedMilliseconds: lastUse, isShared: !header.carriesPayload,
+      isPinned: header.flags.contains(.pinned))
   }
 }
 

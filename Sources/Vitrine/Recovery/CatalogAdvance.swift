@@ -21,17 +21,36 @@ extension CatalogWriter {
       case .remove, .removeAll, .segmentMade, .segmentRetired: break
       }
     }
+    let pinned = pinnedLocations(changes)
     guard enter(NetChange(of: changes)) else { return false }
     let copies = lastCopies(changes)
     for change in changes {
       if case .moved(let move) = change {
         release(move)
       } else if let hash = change.key, var displaced = change.displaced {
+        let location = displaced.location
         if let copy = copies[displaced.contentLocation] { displaced.contentLocation = copy }
-        release(displaced, of: hash, sequence: 0)
+        release(displaced, of: hash, isPinned: pinned.contains(location), sequence: 0)
       }
     }
     return true
+  }
+
+  /// Returns the locations of pinned entries, before or between the changes, that the changes displace or move.
+  private func pinnedLocations(_ changes: [Change]) -> Set<Location> {
+    var pinned: Set<Location> = []
+    for change in changes {
+      if let hash = change.key, let location = change.displaced?.location, isPinned(hash, location) {
+        pinned.insert(location)
+      }
+      switch change {
+      case .put(let put): if put.isPinned { pinned.insert(put.location) }
+      case .moved(let move):
+        if pinned.contains(move.from) || move.key.map({ isPinned($0, move.from) }) ?? false { pinned.insert(move.to) }
+      default: break
+      }
+    }
+    return pinned
   }
 
   /// Enters the copy of a record; the original stays for now. The copied payload takes over the count of keys that

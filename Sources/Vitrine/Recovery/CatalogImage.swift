@@ -69,9 +69,9 @@ extension CatalogWriter {
     header.recency = keys.clock.now
     header.bodyWordCount = writer.wordCount
     header.nextSegment = nextSegment
-    header.styleSums = styles.saved.map {
-      CheckpointHeader.StyleSum(
-        tag: $0.tag, entryCount: max(0, $0.sum.entryCount), byteCount: max(0, $0.sum.byteCount))
+    header.entrySums = sums.saved.map {
+      CheckpointHeader.EntrySum(
+        group: $0.group.number, entryCount: max(0, $0.sum.entryCount), byteCount: max(0, $0.sum.byteCount))
     }
   }
 
@@ -139,11 +139,13 @@ extension CatalogWriter {
     keys.clock.set(header.recency)
     logicalByteCount = header.logicalByteCount
     nextSegment = header.nextSegment
-    styles = StyleSums(
-      saved: header.styleSums.map {
-        ($0.tag, StyleSums.Sum(entryCount: $0.entryCount, byteCount: $0.byteCount))
+    sums = EntrySums(
+      saved: header.entrySums.compactMap { saved in
+        EntrySums.Group(saved.group).map {
+          ($0, EntrySums.Sum(entryCount: saved.entryCount, byteCount: saved.byteCount))
+        }
       })
-    styles.track(header.identity.styleBudgets.tags, isEmpty: keyCount == 0)
+    sums.track(header.identity.styleBudgets.tags, isEmpty: keyCount == 0)
     return keyCount == header.keyCount && blobCount == header.blobCount
   }
 

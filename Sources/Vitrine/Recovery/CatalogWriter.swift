@@ -10,8 +10,8 @@ package struct CatalogWriter: ~Copyable {
   package internal(set) var blobCount = 0
   /// The sum of the bytes that gets return, each key counted.
   package internal(set) var logicalByteCount = 0
-  /// The entries of styles that have a budget.
-  package internal(set) var styles = StyleSums()
+  /// The entries of styles that have a budget, and the pinned entries.
+  package internal(set) var sums = EntrySums()
   package internal(set) var nextSegment: UInt64 = 1
   /// See ``takeHasEmptiedSegments()``.
   private var hasEmptiedSegments = false
@@ -26,7 +26,7 @@ package struct CatalogWriter: ~Copyable {
     guard let segments = SegmentAccounts(store: identity.store) else { return nil }
     catalog = Catalog(segments: segments.table, hasher: KeyHasher(secret: identity.secret))
     self.segments = segments
-    styles.track(identity.styleBudgets.tags, isEmpty: true)
+    sums.track(identity.styleBudgets.tags, isEmpty: true)
   }
 
   var keys: KeyTable { catalog.keys }
@@ -78,9 +78,10 @@ package struct CatalogWriter: ~Copyable {
     case .put(let put):
       return enter(put, sequence: sequence, isChecked: isChecked)
     case .remove(let hash, let displaced):
+      let isPinned = isPinned(hash, displaced.location)
       guard keys.remove(hash, displaced.location) else { return false }
       keyCount -= 1
-      release(displaced, of: hash, sequence: sequence)
+      release(displaced, of: hash, isPinned: isPinned, sequence: sequence)
       return true
     case .removeAll:
       keys.removeAll()
@@ -88,7 +89,7 @@ package struct CatalogWriter: ~Copyable {
       keyCount = 0
       blobCount = 0
       logicalByteCount = 0
-      styles.removeAll()
+      sums.removeAll()
       for case let segment? in segments.all {
         if segments[segment].live.count > 0, segments[segment].state == .sealed { hasEmptiedSegments = true }
         segments[segment].live.killAll(sequence: sequence)
@@ -155,8 +156,9 @@ package struct CatalogWriter: ~Copyable {
     var slot = KeySlot(put.hash, put.location, flags)
     slot.styleMark = put.styleMark
     slot.stamp = keys.clock.tick()
+    let isPinned = put.displaced.map { self.isPinned(put.hash, $0.location) } ?? false
     if let displaced = put.displaced, keys.replace(put.hash, displaced.location, with: slot) {
-      release(displaced, of: put.hash, sequence: sequence)
+      release(displaced, of: put.hash, isPinned: isPinned, sequence: sequence)
     } else {
       guard keys.insert(slot, put.hash) else { return false }
       keyCount += 1
@@ -166,18 +168,23 @@ package struct CatalogWriter: ~Copyable {
     return true
   }
 
+  /// Whether the entry at a location is pinned. Costs nothing in a store without pinned entries.
+  func isPinned(_ hash: KeyHash, _ location: Location) -> Bool {
+    sums.hasPins && keys.withEntry(hash, location) { $0.flags.contains(.pinned) } ?? false
+  }
+
   /// Accounts for an entry, except for its payload, which ``claim(_:)`` has entered.
   mutating func account(_ put: Change.Put) {
     segments.addLive(put.location.slot, units: put.headUnits)
     segments.raiseTail(put.location.slot, to: put.endOffset)
     logicalByteCount += put.logicalByteCount
-    styles.add(put.hash, byteCount: put.logicalByteCount)
+    sums.add(put.hash, byteCount: put.logicalByteCount, isPinned: put.isPinned)
   }
 
   /// Releases a removed entry. If its record is unreadable and the blob unknown, that blob stays.
-  mutating func release(_ displaced: Change.Displaced, of hash: KeyHash, sequence: UInt64) {
+  mutating func release(_ displaced: Change.Displaced, of hash: KeyHash, isPinned: Bool, sequence: UInt64) {
     logicalByteCount -= displaced.logicalByteCount
-    styles.remove(hash, byteCount: displaced.logicalByteCount)
+    sums.remove(hash, byteCount: displaced.logicalByteCount, isPinned: isPinned)
     takeLive(displaced.location.slot, units: displaced.headUnits, sequence: sequence)
     if contents.release(displaced.content, displaced.contentLocation) == 0 {
       takeLive(displaced.contentLocation.slot, units: displaced.payloadUnits, sequence: sequence)
@@ -198,10 +205,11 @@ package struct CatalogWriter: ~Copyable {
   /// Enters a key that a scan of the segments found, and its blob if the key is the first to use it.
   mutating func enter(
     _ hash: KeyHash, location: Location, headUnits: Int, logicalByteCount: Int, content: ContentHash,
-    payload: (location: Location, units: Int), expires: Bool, stamp: UInt32
+    payload: (location: Location, units: Int), expires: Bool, isPinned: Bool, stamp: UInt32
   ) {
     var flags: KeySlot.Flags = payload.location == location ? [] : .reference
     if expires { flags.formUnion(.expires) }
+    if isPinned { flags.formUnion(.pinned) }
     var slot = KeySlot(hash, location, flags)
     slot.stamp = stamp
     guard keys.insert(slot, hash) else { return }
@@ -211,7 +219,7 @@ package struct CatalogWriter: ~Copyable {
     }
     keyCount += 1
     self.logicalByteCount += logicalByteCount
-    styles.add(hash, byteCount: logicalByteCount)
+    sums.add(hash, byteCount: logicalByteCount, isPinned: isPinned)
     segments.addLive(location.slot, units: headUnits)
   }
 
@@ -237,7 +245,7 @@ package struct CatalogWriter: ~Copyable {
     keyCount = other.keyCount
     blobCount = other.blobCount
     logicalByteCount = other.logicalByteCount
-    styles = other.styles
+    sums = other.sums
     nextSegment = max(nextSegment, other.nextSegment)
   }
 
@@ -289,7 +297,7 @@ package struct CatalogWriter: ~Copyable {
   package mutating func dropUnread(_ hash: KeyHash, _ location: Location) {
     guard keys.remove(hash, location) else { return }
     keyCount -= 1
-    styles.forget(hash)
+    sums.forget(hash)
   }
 
   /// Removes every entry whose record lay in `slot` at or behind offset `from`. Returns the number of removed keys.
@@ -300,7 +308,7 @@ package struct CatalogWriter: ~Copyable {
       where entry.location.slot == slot && entry.location.offset >= offset {
         if keys.remove(entry.hash(shard: shard), entry.location) {
           keyCount -= 1
-          styles.forget(entry.hash(shard: shard))
+          sums.forget(entry.hash(shard: shard))
           dropped += 1
           takeLive(slot, units: 0, sequence: 0)
         }
@@ -332,6 +340,7 @@ extension Change.Put {
     var flags: KeySlot.Flags = contentLocation == location ? [] : .reference
     if expires { flags.formUnion(.expires) }
     if isIndependent { flags.formUnion(.independent) }
+    if isPinned { flags.formUnion(.pinned) }
     return flags
   }
 }

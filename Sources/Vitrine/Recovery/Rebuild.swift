@@ -166,6 +166,7 @@ package struct Rebuild {
     writer.enter(
       hash, location: record.location, headUnits: header.headUnits, logicalByteCount: header.logicalByteCount,
       content: writer.catalog.hasher.content(header.digest), payload: payload, expires: header.expiration != 0,
+      isPinned: header.flags.contains(.pinned),
       stamp: stamp)
     return true
   }

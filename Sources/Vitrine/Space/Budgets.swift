@@ -10,7 +10,7 @@ final class Budgets: StorePart {
   private let reader: Reader
   private let diskWatch: DiskWatch
   private let useHints: UseHints
-  private let styleLimiter: StyleLimiter
+  private let groupLimiter: GroupLimiter
 
   init(_ context: StoreContext, _ basics: BasicParts, _ space: SpaceParts, _ reads: ReadParts, trimmer: Trimmer) {
     self.context = context
@@ -23,7 +23,7 @@ final class Budgets: StorePart {
     reader = reads.reader
     diskWatch = space.diskWatch
     useHints = reads.useHints
-    styleLimiter = space.styleLimiter
+    groupLimiter = space.groupLimiter
   }
 
   /// Writes both copies of `STORE` and makes them durable.
@@ -65,7 +65,7 @@ final class Budgets: StorePart {
       if problem == nil { identity.styleBudgets = StyleBudgets(budgets) }
     }
     if let problem { throw .invalidArgument(problem) }
-    try styleLimiter.enforce()
+    try groupLimiter.enforce()
   }
 
   private func change(_ body: (inout StoreIdentity) -> Void) throws(StoreError) {
@@ -127,6 +127,9 @@ final class Budgets: StorePart {
     guard identity.minimumFree >= 0 else {
       throw .invalidArgument("the free bytes of the disk must not be negative: \(identity.minimumFree)")
     }
+    if let problem = commitLock.withLock({ held in held.state.index.sums.problem(of: identity) }) {
+      throw .invalidArgument(problem)
+    }
     let least = commitLock.withLock { held in held.state.ledger.leastBudget }
     guard identity.byteBudget >= least else {
       throw .invalidArgument("this store's byte budget is at least \(least) bytes, not \(identity.byteBudget)")
@@ -151,7 +154,7 @@ final class Budgets: StorePart {
   }
 
   /// Counts the styles whose budget is new, and evicts entries beyond it. As in upkeep, errors are ignored here.
-  func enforceStyles() { try? styleLimiter.enforce() }
+  func enforceStyles() { try? groupLimiter.enforce() }
 
   /// Retires spares that are larger than segments are. A crash between the frames that make and open the segment of one
   /// large record leaves such a spare: as an ordinary segment it would take room that batches and other large records

@@ -273,7 +273,7 @@ final class Evictor: StorePart {
     let now = catalog.keys.clock.now
     var found: [(age: UInt32, victim: Victim)] = []
     catalog.keys.forEachStyle(url) { slot, hash in
-      if hash.styleTag == Style.original.tag { return }
+      if hash.styleTag == Style.original.tag || slot.flags.contains(.pinned) { return }
       let victim = Victim(hash: hash, stamp: slot.stamp, location: slot.location)
       found.append((RecencyClock.age(of: slot.stamp, at: now), victim))
     }

@@ -35,8 +35,9 @@ final class SegmentCleaner: StorePart {
     let byteCount: Int
 
     var plain: CleaningPlan.Item {
-      CleaningPlan.Item(uses: slot?.uses ?? 0, byteCount: byteCount, hasKey: slot != nil)
+      CleaningPlan.Item(uses: slot?.uses ?? 0, byteCount: byteCount, hasKey: slot != nil, isPinned: isPinned)
     }
+    var isPinned: Bool { slot?.flags.contains(.pinned) ?? false }
     var victim: Victim? {
       guard let slot, let key = record.key else { return nil }
       return Victim(hash: key, stamp: slot.stamp, location: record.location)
@@ -106,7 +107,7 @@ final class SegmentCleaner: StorePart {
     var copies: [Item] = []
     for index in plan.copies {
       // A sparse victim frees more than its copies take.
-      if victim.isSparse || upkeep.state.copyBudget.take(items[index].byteCount) {
+      if victim.isSparse || items[index].isPinned || upkeep.state.copyBudget.take(items[index].byteCount) {
         copies.append(items[index])
       } else {
         drops.append(items[index])
@@ -115,7 +116,7 @@ final class SegmentCleaner: StorePart {
     let moved = try copy(copies, of: victim, segment, by: rules, upkeep)
     if !moved.lacksFile, !victim.isSparse {
       // Copies that found no room are dropped.
-      drops += copies.filter { $0.victim.map(isThere) ?? false }
+      drops += copies.filter { !$0.isPinned && $0.victim.map(isThere) ?? false }
     }
     if most < .max { drops = drops.filter { $0.victim == nil } + fitting(drops.filter { $0.victim != nil }, &most) }
     let dropped = drops.compactMap(\.victim)

@@ -89,7 +89,7 @@ final class Committer: StorePart {
       }
       // After the index has the entry: a pass over the index that begins in between finds the entry, and a later pass
       // finds the note.
-      if let due = operations[index].due { expirations.note(operations[index].key.hash, due: due) }
+      if let due = operations[index].expiry.due { expirations.note(operations[index].key.hash, due: due) }
     }
   }
 
@@ -266,6 +266,11 @@ final class Committer: StorePart {
       if let expected = operations[index].expected, keyFinder.find(operations[index], held) != expected {
         return false
       }
+      if !operations[index].pin.isGiven, operations[index].pin.isPinned || held.state.index.sums.hasPins,
+        isPinned(operations[index], held) != operations[index].pin.isPinned
+      {
+        return false
+      }
       if let original = operations[index].original,
         keyFinder.sourceOfOriginal(operations[index], held) != original
       {
@@ -284,6 +289,10 @@ final class Committer: StorePart {
       }
     }
     return true
+  }
+
+  private func isPinned(_ operation: PendingOperation, _ held: borrowing CommitLock.Held) -> Bool {
+    keyFinder.find(operation, held).map { held.state.index.isPinned(operation.key.hash, $0) } ?? false
   }
 
   private func recordNumbers(_ operations: [PendingOperation]) -> [Location: UInt64] {

@@ -1,19 +1,19 @@
-/// Compares the entries that a commit adds with the budget of entries, with the limit of styles of a URL, and with the
-/// budgets of styles.
+/// Compares the entries that a commit adds with the budget of entries, with the limit of styles of a URL, with the
+/// budgets of styles, and with the room for pinned entries.
 final class EntryLimits: StorePart {
   let context: StoreContext
   private let gate: WriteGate
   private let evictor: Evictor
-  private let styleLimiter: StyleLimiter
+  private let groupLimiter: GroupLimiter
   private let keyFinder: KeyFinder
 
   init(
-    _ context: StoreContext, gate: WriteGate, evictor: Evictor, styleLimiter: StyleLimiter, keyFinder: KeyFinder
+    _ context: StoreContext, gate: WriteGate, evictor: Evictor, groupLimiter: GroupLimiter, keyFinder: KeyFinder
   ) {
     self.context = context
     self.gate = gate
     self.evictor = evictor
-    self.styleLimiter = styleLimiter
+    self.groupLimiter = groupLimiter
     self.keyFinder = keyFinder
   }
 
@@ -23,7 +23,7 @@ final class EntryLimits: StorePart {
     case entries(Int)
     /// The URL, and the number of its styles.
     case styles(KeyHash, Int)
-    case style(StyleLimiter.Excess)
+    case style(GroupLimiter.Excess)
   }
 
   /// Returns the first limit that the operations exceed; nil if there is none. `puts` of the operations are puts. Throws
@@ -33,18 +33,20 @@ final class EntryLimits: StorePart {
   ) throws(StoreError) -> Excess? {
     let new = try newEntries(operations, puts, held)
     // Comes first: the entries of the style that must go make room among all entries.
-    if !held.state.index.styles.isEmpty, let excess = try excessOfStyle(operations, held) { return .style(excess) }
+    if !held.state.index.sums.isEmpty, let excess = try excessOfStyle(operations, held) { return .style(excess) }
+    try requireRoomForPins(operations, held)
     if held.state.entryBudget > 0, held.state.index.keyCount + new > held.state.entryBudget { return .entries(new) }
     if limitsStylesOfURL, let excess = excessStyles(operations, held) { return .styles(excess.url, excess.count) }
     return nil
   }
 
-  /// Evicts what a commit found to be too much. Returns false if a limit of styles of a URL cannot be kept.
+  /// Evicts what a commit found to be too much. Returns false if a limit of styles of a URL cannot be kept. Throws
+  /// `noSpace` if all entries of a style are pinned.
   func evict(_ excess: Excess) throws(StoreError) -> Bool {
     switch excess {
     case .entries(let new): try evictor.evictEntries(toAdmit: new)
     case .styles(let url, let count): return try evictor.evictStyles(of: url, count) > 0
-    case .style(let excess): try styleLimiter.evict(excess)
+    case .style(let excess): if try groupLimiter.evict(excess) == 0 { throw .noSpace }
     }
     return true
   }
@@ -93,12 +95,12 @@ final class EntryLimits: StorePart {
   /// Returns the excess of a style with a budget. The entries that the operations replace count no more.
   private func excessOfStyle(
     _ operations: [PendingOperation], _ held: borrowing CommitLock.Held
-  ) throws(StoreError) -> StyleLimiter.Excess? {
+  ) throws(StoreError) -> GroupLimiter.Excess? {
     // An entry that is only written anew does not evict another one.
     if gate.mistrustsEarlierRecords { return nil }
     for entry in held.state.current.styleBudgets.list {
       let (tag, budget) = (entry.style.tag, entry.budget)
-      guard held.state.index.styles[tag] != nil else { continue }
+      guard held.state.index.sums[.style(tag)] != nil else { continue }
       var puts = (count: 0, byteCount: 0)
       var replaced = (count: 0, byteCount: 0)
       for operation in operations where operation.record != nil && operation.key.hash.styleTag == tag {
@@ -114,11 +116,33 @@ final class EntryLimits: StorePart {
         throw operations.count == 1 ? .tooLarge(byteCount: puts.byteCount, limit: limit) : .noSpace
       }
       if puts.count > budget.count ?? .max { throw .noSpace }
-      let excess = StyleLimiter.excess(
+      let excess = GroupLimiter.excess(
         tag, budget, adding: puts.count - replaced.count, byteCount: puts.byteCount - replaced.byteCount,
-        to: held.state.index.styles)
+        to: held.state.index.sums)
       if let excess { return excess }
     }
     return nil
+  }
+
+  /// Throws `noSpace` if the pinned entries would take more than their share of a budget.
+  private func requireRoomForPins(
+    _ operations: [PendingOperation], _ held: borrowing CommitLock.Held
+  ) throws(StoreError) {
+    guard operations.contains(where: \.pin.isPinned), !gate.mistrustsEarlierRecords,
+      var sum = held.state.index.sums[.pinned]
+    else { return }
+    let before = sum
+    for operation in operations where operation.pin.isPinned {
+      sum.entryCount += 1
+      sum.byteCount += operation.logicalByteCount
+      guard let found = keyFinder.find(operation, held), held.state.index.isPinned(operation.key.hash, found) else {
+        continue
+      }
+      sum.entryCount -= 1
+      sum.byteCount -= held.state.index.lockedRecord(at: found, checks: false)?.header.logicalByteCount ?? 0
+    }
+    let most = PinUse.most(of: held.state.current)
+    let isMore = sum.entryCount > before.entryCount || sum.byteCount > before.byteCount
+    if isMore, sum.entryCount > most.entryCount || sum.byteCount > most.byteCount { throw .noSpace }
   }
 }

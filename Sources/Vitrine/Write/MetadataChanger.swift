@@ -74,6 +74,10 @@ final class MetadataChanger: StorePart {
       entryRemover.drop(hash, slot.location)
       return nil
     }
+    // A pin that is there already is as durable as the log is up to here.
+    if change.isPinned == slot.flags.contains(.pinned), change.metadata == nil, change.expiration == nil {
+      return .success((wal?.appendedSequence ?? 1) - 1)
+    }
     let metadata = change.metadata ?? Array(view.metadata)
     var expiration = header.expiration
     var isSliding = header.flags.contains(.sliding)
@@ -89,7 +93,8 @@ final class MetadataChanger: StorePart {
           value: empty, logicalByteCount: header.logicalByteCount, stored: empty, digest: header.digest,
           encoding: header.encoding, layout: header.layout),
         source: PutSource(given: header.source, isNamed: header.flags.contains(.namedSource)), expiration: expiration,
-        isSliding: isSliding, isPageAligned: false)
+        isSliding: isSliding, isPageAligned: false,
+        isPinned: change.isPinned ?? slot.flags.contains(.pinned))
       let shared = Shared(
         location: payload, origin: header.origin, storedByteCount: header.storedByteCount, encoding: header.encoding)
       do throws(StoreError) {
@@ -116,4 +121,5 @@ struct HeadChange {
   var metadata: [UInt8]?
   /// `.some(nil)` makes the entry last forever.
   var expiration: Int64??
+  var isPinned: Bool?
 }

@@ -24,12 +24,10 @@ struct PendingOperation {
   var expected: Location?
   /// For a put that follows its URL's original: the source that the original must still give.
   var original: Source??
-  /// True if the record says when the entry expires.
-  var expires = false
+  var expiry = Expiry()
+  var pin = PinChange()
   /// True if the record's source, if any, does not come from the original of its URL.
   var isIndependent = false
-  /// The earliest time at which the entry may expire, in milliseconds since 1970; nil for never.
-  var due: Int64?
   /// The body or drawing from which the bytes came. It must not have been aborted.
   var body: UnfinishedBody?
   /// True if bodies of the key that were begun before must not be committed any more.
@@ -38,6 +36,20 @@ struct PendingOperation {
   var record: PlacedRecord?
   /// True for a removal of every style of the URL.
   var removesAllStyles = false
+
+  struct Expiry {
+    /// True if the record says when the entry expires.
+    var isInRecord = false
+    /// The earliest time at which the entry may expire, in milliseconds since 1970; nil for never.
+    var due: Int64?
+  }
+
+  struct PinChange {
+    /// True if eviction must leave the entry.
+    var isPinned = false
+    /// True if the operation itself says whether the entry is pinned. Otherwise the entry that it replaces does.
+    var isGiven = false
+  }
 
   /// Returns the payload stored for `put`, for other operations of the same commit to share; nil if it shares one
   /// itself.
@@ -61,8 +73,9 @@ extension PendingOperation {
     var put = Change.Put(
       hash: key.hash, location: location, headUnits: record?.headUnits ?? 0, payloadUnits: record?.payloadUnits ?? 0,
       logicalByteCount: logicalByteCount, content: hasher.content(digest),
-      contentLocation: record?.shared?.location ?? location, displaced: nil, expires: expires)
+      contentLocation: record?.shared?.location ?? location, displaced: nil, expires: expiry.isInRecord)
     put.isIndependent = isIndependent
+    put.isPinned = pin.isPinned
     put.styleMark = Style.mark(of: key.style)
     return put
   }

@@ -12,6 +12,8 @@ struct PreparedPut {
   /// True if the expiration counts from the last use.
   var isSliding = false
   let isPageAligned: Bool
+  /// Whether the entry is pinned; nil if it is pinned as the entry that it replaces.
+  var isPinned: Bool?
   /// When the entry was first put, in milliseconds since 1970; nil if that is now.
   var written: Int64?
 
@@ -46,6 +48,7 @@ struct PreparedPut {
     if isSliding { flags.insert(.sliding) }
     if !isReference && storedByteCount > RecordHeader.pieceThreshold { flags.insert(.pieces) }
     if isPageAligned { flags.insert(.pageAligned) }
+    if isPinned == true { flags.insert(.pinned) }
     let header = RecordHeader(
       kind: isReference ? .reference : .payload, encoding: encoding, flags: flags, sequence: sequence,
       origin: origin, digest: payload.digest, storedByteCount: storedByteCount,

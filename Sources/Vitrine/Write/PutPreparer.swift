@@ -49,6 +49,7 @@ final class PutPreparer: StorePart {
         layout: options.layout),
       expiration: expiration, isSliding: options.slidingExpirationMilliseconds != nil,
       isPageAligned: options.isPageAligned)
+    put.isPinned = options.isPinned
     switch options.source {
     case .automatic: put.source.followsOriginal = !Style.isOriginal(styleBytes, tag: style.tag)
     case .none: break

@@ -119,6 +119,9 @@ final class Putter: StorePart {
     _ put: PreparedPut, sharing shared: Shared?, durability: Durability, written: Int64, in room: Reservation? = nil,
     isChange: Bool = false, commitsNext: Bool = false
   ) throws(StoreError) -> PendingOperation {
+    var put = put
+    let setsPin = put.isPinned != nil
+    put.isPinned = put.isPinned ?? isPinned(put.key)
     let payload = shared == nil ? put.payload.stored : UnsafeRawBufferPointer(start: nil, count: 0)
     let reservation: Reservation
     let sequence: UInt64
@@ -165,9 +168,10 @@ final class Putter: StorePart {
     }
     return PendingOperation(
       key: put.key, digest: put.payload.digest, logicalByteCount: put.payload.logicalByteCount,
-      original: put.source.original, expires: put.expiration != 0,
+      original: put.source.original,
+      expiry: .init(isInRecord: put.expiration != 0, due: lifetimes.earliestExpiry(of: put, written: written)),
+      pin: .init(isPinned: put.isPinned == true, isGiven: setsPin),
       isIndependent: put.source.given == nil || put.source.isNamed,
-      due: lifetimes.earliestExpiry(of: put, written: written),
       record: PlacedRecord(
         reservation: reservation, sequence: sequence, headUnits: Unit.count(head.count),
         payloadUnits: Unit.count(payload.count), shared: shared, carried: carried))
@@ -177,6 +181,16 @@ final class Putter: StorePart {
   var largestInline: Int {
     let capacity = wal?.capacity ?? 0
     return min(256 << 10, max(capacity / 8, min(capacity / 4, 4000)))
+  }
+
+  /// Whether the key has a pinned entry. Costs a look at the index if no entry with this hash is pinned.
+  private func isPinned(_ key: OperationKey) -> Bool {
+    guard catalog.keys.hasPinned(key.hash),
+      let (slot, pin) = catalog.pinRecord(key.url, key.style, key.hash)
+        ?? reader.pinRestored(key.url, key.style, key.hash)
+    else { return false }
+    pin.release()
+    return slot.flags.contains(.pinned)
   }
 
   /// Returns the source that an entry of this URL gets by default now. If the record is only in the log so far, it is

@@ -31,6 +31,7 @@ extension EntryInfo {
       layout: options.layout, byteCount: byteCount, storedByteCount: byteCount, metadata: options.metadata,
       writtenMilliseconds: now, expirationMilliseconds: options.expirationMilliseconds,
       slidingExpirationMilliseconds: options.slidingExpirationMilliseconds, source: named,
-      hasNamedSource: named != nil, lastUsedMilliseconds: nil, isShared: false)
+      hasNamedSource: named != nil, lastUsedMilliseconds: nil, isShared: false,
+      isPinned: options.isPinned ?? false)
   }
 }

@@ -6,11 +6,11 @@ enum ListCommand: Command {
     name: "ls", summary: "list the keys, in order", positionals: [.required("STORE")],
     options: [.prefix, Option("style", value: "S", "only keys of this style"), .reads, .json],
     notes: [
-      "With --json, one object a line: url, style, bytes, stored_bytes, encoding, digest, shared, content_type, "
-        + "written_ms and expires_ms (milliseconds since 1970), bitmap. A URL that is not UTF-8 also has url_base64, "
+      "With --json, one object a line: url, style, bytes, stored_bytes, encoding, digest, shared, pinned, "
+        + "content_type, written_ms and expires_ms (milliseconds since 1970), bitmap. A URL that is not UTF-8 also has url_base64, "
         + "its bytes; its url has U+FFFD for invalid bytes. Without --json such bytes, and control characters, "
         + "are shown as \\xNN.",
-      "Entries that have expired are not listed.",
+      "Entries that have expired are not listed. A * behind the size marks a pinned entry.",
     ],
     examples: [.init("cachectl ls photos.cache --prefix https://example.org/", "list the entries of a site")])
 
@@ -45,15 +45,15 @@ enum ListCommand: Command {
 
   private static func row(_ entry: EntryInfo) -> String {
     row(
-      Quantity.bytes(entry.byteCount), "\(entry.encoding)",
+      Quantity.bytes(entry.byteCount) + (entry.isPinned ? "*" : " "), "\(entry.encoding)",
       Time.text(milliseconds: entry.writtenMilliseconds), entry.key
     )
   }
 
   /// Columns of fixed width, since rows are written one by one; the URL is last and may have any length.
   private static func row(_ size: String, _ kind: String, _ written: String, _ key: CacheKey) -> String {
-    let left = String(repeating: " ", count: max(0, 9 - size.count)) + size
-    return "\(left)  \(kind.padded(to: 7))  \(written.padded(to: 16))  \(key.style.name.padded(to: 14))  "
+    let left = String(repeating: " ", count: max(0, 10 - size.count)) + size
+    return "\(left) \(kind.padded(to: 7))  \(written.padded(to: 16))  \(key.style.name.padded(to: 14))  "
       + printable(key.url) + "\n"
   }
 
@@ -62,7 +62,7 @@ enum ListCommand: Command {
     members += [
       ("bytes", .int(entry.byteCount)), ("stored_bytes", .int(entry.storedByteCount)),
       ("encoding", .string("\(entry.encoding)")), ("digest", .string("\(entry.digest)")),
-      ("shared", .bool(entry.isShared)),
+      ("shared", .bool(entry.isShared)), ("pinned", .bool(entry.isPinned)),
       ("content_type", .optional(EntryMetadata.contentType(in: entry.metadata))),
       ("written_ms", .int(Int(entry.writtenMilliseconds))),
       ("expires_ms", .optional(entry.expirationMilliseconds)),

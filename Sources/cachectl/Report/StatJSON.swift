@@ -31,6 +31,7 @@ enum StatJSON {
       ("compaction", compaction(statistics.compaction)),
       ("encodings", sums(tally.encodings)),
       ("styles", sums(tally.styles)),
+      ("pins", statistics.pins.map(pinUse) ?? .null),
       ("style_budgets", .object(statistics.styles.map { ($0.style.name, styleUse($0)) })),
       (
         "streams",
@@ -50,6 +51,13 @@ enum StatJSON {
       ("entries_dropped", .int(open.droppedCount)),
       ("may_have_lost_removals", .bool(open.mayHaveLostRemovals)),
       ("notes", .array(open.notes.map { .string($0) })),
+    ])
+  }
+
+  private static func pinUse(_ pins: PinUse) -> JSON {
+    .object([
+      ("entries", .int(pins.entryCount)), ("most_entries", pins.mostEntries.map { .int($0) } ?? .null),
+      ("bytes", .int(pins.byteCount)), ("most_bytes", .int(pins.mostBytes)),
     ])
   }
 

@@ -43,11 +43,18 @@ struct StatReport {
       ])
     }
     table.add(["entries", Quantity.count(statistics.entryCount), limit])
+    if let pins = statistics.pins, pins.entryCount > 0 {
+      table.add([
+        "pinned", Quantity.count(pins.entryCount),
+        "\(pins.entryCount == 1 ? "entry" : "entries"), \(Quantity.bytes(pins.byteCount)) of at most "
+          + Quantity.bytes(pins.mostBytes),
+      ])
+    }
     table.add(["blobs", Quantity.count(statistics.blobCount)])
     table.add(["live", Quantity.bytes(statistics.liveByteCount), "that entries need"])
     table.add(["dead", Quantity.bytes(statistics.deadByteCount), "that no entry needs any more"])
     if statistics.pinnedByteCount > 0 {
-      table.add(["pinned", Quantity.bytes(statistics.pinnedByteCount), "of segments that the writer's blobs hold"])
+      table.add(["held", Quantity.bytes(statistics.pinnedByteCount), "of segments that the writer's blobs hold"])
     }
     table.add(["logical", Quantity.bytes(statistics.logicalByteCount), "that gets would return"])
     let lookups = statistics.hitCount + statistics.missCount

@@ -10,6 +10,7 @@ import Testing
       let byteCount: Int
       let style: Style
       var order: Int
+      var isPinned = false
     }
 
     let budgets: [Style: StyleBudget]
@@ -34,11 +35,12 @@ import Testing
           return others.count + 1 <= budget.count ?? .max
             && others.reduce(byteCount) { $0 + $1.byteCount } <= budget.byteCount ?? .max
         }
-        while !isWithin() { evict { $0.style == key.style } }
+        while !isWithin() { if !evict(where: { $0.style == key.style }) { return false } }
       }
       if entries[key] == nil { while entries.count + 1 > entryBudget { evict { _ in true } } }
       clock += 1
-      entries[key] = Entry(byteCount: byteCount, style: key.style, order: clock)
+      let isPinned = entries[key]?.isPinned ?? false
+      entries[key] = Entry(byteCount: byteCount, style: key.style, order: clock, isPinned: isPinned)
       return true
     }
 
@@ -50,9 +52,23 @@ import Testing
     mutating func remove(_ key: CacheKey) { entries[key] = nil }
     mutating func removeAll() { entries = [:] }
 
-    private mutating func evict(where isWanted: (Entry) -> Bool) {
-      let oldest = entries.filter { isWanted($0.value) }.min { $0.value.order < $1.value.order }
-      if let oldest { entries[oldest.key] = nil }
+    /// Returns whether the entry is pinned, or not, as wanted.
+    mutating func set(isPinned: Bool, _ key: CacheKey) -> Bool {
+      guard let entry = entries[key] else { return false }
+      if entry.isPinned == isPinned { return true }
+      if isPinned, entries.values.filter(\.isPinned).count + 1 > entryBudget / 4 { return false }
+      clock += 1
+      entries[key]!.isPinned = isPinned
+      entries[key]!.order = clock
+      return true
+    }
+
+    @discardableResult
+    private mutating func evict(where isWanted: (Entry) -> Bool) -> Bool {
+      let candidates = entries.filter { !$0.value.isPinned && isWanted($0.value) }
+      guard let oldest = candidates.min(by: { $0.value.order < $1.value.order }) else { return false }
+      entries[oldest.key] = nil
+      return true
     }
 
     var uses: [StyleUse] {
@@ -87,7 +103,11 @@ import Testing
         let byteCount = 1 + Int(random.next() % (random.next() % 50 == 0 ? 25_000 : 3000))
         let error = storeError { try store.put(noise(byteCount, random.next()), for: key) }
         #expect((error == nil) == model.put(key, byteCount), "step \(step): \(error.map { "\($0)" } ?? "stored")")
-      case 450..<900:
+      case 450..<500:
+        let isPinned = random.next() % 2 == 0
+        let isSet = (try? isPinned ? store.pin(key) : store.unpin(key)) ?? false
+        #expect(isSet == model.set(isPinned: isPinned, key), "step \(step)")
+      case 500..<900:
         let bytes = store.bytes(key)
         #expect(bytes?.count == model.entries[key]?.byteCount, "step \(step)")
         if bytes != nil { model.get(key) }
@@ -108,6 +128,7 @@ import Testing
     }
     for (key, entry) in model.entries { #expect(store.bytes(key)?.count == entry.byteCount) }
     #expect(store.count == model.entries.count)
+    #expect(store.statistics().pins?.entryCount == model.entries.values.filter(\.isPinned).count)
     try store.close()
   }
 }

@@ -24,8 +24,14 @@ enum GoldenChange {
     return put
   }
 
+  static var pinned: Change.Put {
+    var put = put()
+    put.isPinned = true
+    return put
+  }
+
   static let all: [Change] = [
-    .put(put()), .put(put(displacing: displaced)), .put(expiring), .remove(hash, displaced), .removeAll,
+    .put(put()), .put(put(displacing: displaced)), .put(expiring), .put(pinned), .remove(hash, displaced), .removeAll,
     .segmentMade(slot: 4, id: 0x55, byteCount: 0x10000),
     .segmentOpened(slot: 4, stream: .single, firstSequence: 3 << 36 | 8),
     .segmentSealed(slot: 4, byteCount: 0x2000), .segmentRetired(slot: 4), .moved(move(hash, content)),
@@ -69,6 +75,10 @@ enum GoldenChange {
     """,
     """
     01020000000000008897a6b5c4d3e2f14900c000000000000200000005000000
+    230100000000000011223344556677880200800000000000
+    """,
+    """
+    01040000000000008897a6b5c4d3e2f14900c000000000000200000005000000
     230100000000000011223344556677880200800000000000
     """,
     """
@@ -140,7 +150,7 @@ enum GoldenChange {
 
   @Test func unknownKindsFlagsAndReservedBytesAreRefused() {
     let put = GoldenChange.encode(.put(GoldenChange.put()))
-    for (index, value) in [(0, 0), (0, 9), (0, 10), (0, 255), (1, 4), (1, 255), (2, 1), (3, 1)]
+    for (index, value) in [(0, 0), (0, 9), (0, 10), (0, 255), (1, 8), (1, 255), (2, 1), (3, 1)]
       as [(Int, UInt8)]
     {
       var bytes = put

@@ -135,7 +135,7 @@ struct GoldenRecord: CustomTestStringConvertible {
           $0.source = Source(noise(count))
         } == taken)
     }
-    #expect(!isTaken { $0.flags = RecordHeader.Flags(rawValue: 64) })
+    #expect(!isTaken { $0.flags = RecordHeader.Flags(rawValue: 128) })
   }
 
   @Test func aReferenceIsReadBackWithoutAPayload() throws {

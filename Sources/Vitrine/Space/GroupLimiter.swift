@@ -1,5 +1,5 @@
-/// Counts the entries of styles that have a budget, and evicts those beyond it.
-final class StyleLimiter: StorePart {
+/// Counts the entries of styles that have a budget and the pinned entries, and evicts those beyond a budget.
+final class GroupLimiter: StorePart {
   let context: StoreContext
   private let gate: WriteGate
   private let evictor: Evictor
@@ -20,9 +20,9 @@ final class StyleLimiter: StorePart {
   /// Returns the excess of a style after `entryCount` entries with `byteCount` bytes were added; nil if there is none.
   static func excess(
     _ tag: UInt16, _ budget: StyleBudget, adding entryCount: Int = 0, byteCount: Int = 0,
-    to styles: borrowing StyleSums
+    to sums: borrowing EntrySums
   ) -> Excess? {
-    guard let sum = styles[tag] else { return nil }
+    guard let sum = sums[.style(tag)] else { return nil }
     var excess = Excess(tag: tag)
     excess.entryCount = max(0, sum.entryCount + entryCount - (budget.count ?? .max))
     excess.byteCount = max(0, sum.byteCount + byteCount - (budget.byteCount ?? .max))
@@ -35,32 +35,32 @@ final class StyleLimiter: StorePart {
     try evictor.evict(style: excess.tag, count: excess.entryCount, byteCount: excess.byteCount)
   }
 
-  /// Counts the styles whose budget is new, or whose sums were lost. Reads the heads of their entries, under the commit
-  /// lock for the entries of one shard at a time.
-  func countStyles() {
-    for tag in commitLock.withLock({ held in held.state.index.styles.uncounted }) {
+  /// Counts the styles whose budget is new, and groups whose sums were lost. Reads the heads of their entries, under the
+  /// commit lock for the entries of one shard at a time.
+  func countGroups() {
+    for group in commitLock.withLock({ held in held.state.index.sums.uncounted }) {
       for shard in 0..<KeyTable.shardCount {
-        commitLock.withLock { held in count(tag, shard: shard, held) }
+        commitLock.withLock { held in count(group, shard: shard, held) }
       }
     }
   }
 
-  private func count(_ tag: UInt16, shard: Int, _ held: borrowing CommitLock.Held) {
-    if held.state.index.styles.isCounted(tag, shard: shard) { return }
+  private func count(_ group: EntrySums.Group, shard: Int, _ held: borrowing CommitLock.Held) {
+    if held.state.index.sums.isCounted(group, shard: shard) { return }
     var entryCount = 0
     var byteCount = 0
-    for entry in catalog.keys.copy(shard: shard) where entry.styleTag == tag {
+    for entry in catalog.keys.copy(shard: shard) where group.contains(entry) {
       entryCount += 1
       byteCount += held.state.index.lockedRecord(at: entry.location, checks: false)?.header.logicalByteCount ?? 0
     }
-    held.state.index.styles.count(tag, shard: shard, entryCount: entryCount, byteCount: byteCount)
+    held.state.index.sums.count(group, shard: shard, entryCount: entryCount, byteCount: byteCount)
   }
 
   /// Evicts entries until every style is within its budget.
   func enforce() throws(StoreError) {
     // An entry that is only written anew evicts no other one.
     if gate.mistrustsEarlierRecords { return }
-    countStyles()
+    countGroups()
     for entry in commitLock.withLock({ held in held.state.current.styleBudgets.list }) {
       var excess = excess(entry)
       while let present = excess {
@@ -72,7 +72,7 @@ final class StyleLimiter: StorePart {
 
   private func excess(_ entry: StyleBudgets.Entry) -> Excess? {
     commitLock.withLock { held in
-      StyleLimiter.excess(entry.style.tag, entry.budget, to: held.state.index.styles)
+      GroupLimiter.excess(entry.style.tag, entry.budget, to: held.state.index.sums)
     }
   }
 }

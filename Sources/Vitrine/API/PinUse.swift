@@ -1,0 +1,33 @@
+/// The pinned entries of a store.
+public struct PinUse: Sendable, Hashable {
+  /// The number of pinned entries.
+  public var entryCount: Int
+  /// The sum of the bytes that gets of these entries return.
+  public var byteCount: Int
+  /// The most entries that may be pinned: a quarter of the entry budget, at least 1; nil if entries have no budget.
+  public var mostEntries: Int?
+  /// The most bytes that pinned entries may have together: a quarter of the byte budget.
+  public var mostBytes: Int
+}
+
+extension PinUse {
+  /// The largest sums of pinned entries in a store with these budgets.
+  static func most(of identity: StoreIdentity) -> (entryCount: Int, byteCount: Int) {
+    (identity.entryBudget == 0 ? .max : max(1, identity.entryBudget / 4), identity.byteBudget / 4)
+  }
+}
+
+extension EntrySums {
+  /// Returns the reason why pinned entries do not allow these budgets; nil if they do.
+  func problem(of identity: StoreIdentity) -> String? {
+    guard let sum = self[.pinned], sum.entryCount > 0 else { return nil }
+    let most = PinUse.most(of: identity)
+    if sum.byteCount > most.byteCount {
+      return "pinned entries have \(sum.byteCount) bytes, more than a quarter of a budget of \(identity.byteBudget)"
+    }
+    if sum.entryCount > most.entryCount {
+      return "\(sum.entryCount) entries are pinned, more than a quarter of a budget of \(identity.entryBudget) entries"
+    }
+    return nil
+  }
+}
