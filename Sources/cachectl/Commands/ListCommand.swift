@@ -7,9 +7,9 @@ enum ListCommand: Command {
     options: [.prefix, Option("style", value: "S", "only keys of this style"), .reads, .json],
     notes: [
       "With --json, one object a line: url, style, bytes, stored_bytes, encoding, digest, shared, pinned, "
-        + "content_type, written_ms and expires_ms (milliseconds since 1970), bitmap. A URL that is not UTF-8 also has url_base64, "
-        + "its bytes; its url has U+FFFD for invalid bytes. Without --json such bytes, and control characters, "
-        + "are shown as \\xNN.",
+        + "content_type, written_ms and expires_ms (milliseconds since 1970), bitmap. A URL that is not UTF-8 also has "
+        + "url_base64, its bytes; its url has U+FFFD for invalid bytes. Without --json such bytes, and control "
+        + "characters, are shown as \\xNN.",
       "Entries that have expired are not listed. A * behind the size marks a pinned entry.",
     ],
     examples: [.init("cachectl ls photos.cache --prefix https://example.org/", "list the entries of a site")])
