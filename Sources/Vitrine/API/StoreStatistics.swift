@@ -27,6 +27,16 @@ public struct StoreStatistics: Sendable {
     public var isOpen: Bool
   }
 
+  /// The lookups of some time.
+  public struct Lookups: Sendable, Hashable {
+    /// Number of lookups that found an entry.
+    public var hitCount: Int
+    /// Number of lookups that found no entry.
+    public var missCount: Int
+    /// Hits divided by lookups; 0 without lookups.
+    public var hitRatio: Double { hitCount + missCount == 0 ? 0 : Double(hitCount) / Double(hitCount + missCount) }
+  }
+
   /// The work of compaction.
   public struct Compaction: Sendable, Equatable {
     /// Number of rounds of copying.
@@ -91,6 +101,10 @@ public struct StoreStatistics: Sendable {
   public var hitCount: Int
   /// Number of lookups that found no entry, counted like ``hitCount``.
   public var missCount: Int
+  /// The lookups of the writer in the last minute, up to its last publication; nil if they are not known.
+  public var lastMinute: Lookups?
+  /// The lookups of the writer in the last hour, as ``lastMinute``. In a younger store, those since it was made.
+  public var lastHour: Lookups?
   /// Bytes written to the disk for each byte put; 0 before the first put.
   public var writeAmplification: Double
   /// Number of entries that failed their check since opening.

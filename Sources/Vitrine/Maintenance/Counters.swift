@@ -3,7 +3,8 @@
 // them. A file that fails its check is ignored.
 //
 // 512 bytes: magic, the fields below as u64 in order, zeros, and in the last eight bytes a checksum of all the rest.
-// New fields are appended. A reader that does not know them ignores them, and old files have zeros there.
+// New fields are appended. A reader that does not know them ignores them, and old files have zeros there. Behind the
+// counters, at byte 512, stands the history of lookups (``LookupHistory``).
 
 /// The counters of a store, summed over all openings for writing.
 struct Counters: Sendable, Equatable {
@@ -22,6 +23,8 @@ struct Counters: Sendable, Equatable {
   var pinned = 0
   var eviction = EvictionRecord()
   var compaction = CompactionRecord()
+  /// Empty if it was lost.
+  var history = LookupHistory()
 
   static let byteCount = 4096
   static let encodedByteCount = 512
@@ -51,17 +54,19 @@ struct Counters: Sendable, Equatable {
       for (index, field) in Counters.fields.enumerated() {
         self[keyPath: field] = Int(min(start.u64(8 + index * 8), Counters.most))
       }
+      history = LookupHistory(UnsafeRawBufferPointer(rebasing: bytes[Counters.encodedByteCount...])) ?? LookupHistory()
       return true
     }
     if !isRead { return nil }
   }
 
   func encoded() -> [UInt8] {
-    let buffer = ByteBuffer(capacity: Counters.encodedByteCount)
+    let buffer = ByteBuffer(capacity: Counters.byteCount)
     buffer.append(Counters.magic)
     for field in Counters.fields { buffer.append(UInt64(clamping: self[keyPath: field])) }
     while buffer.count < Counters.checksumOffset { buffer.append(UInt64(0)) }
     buffer.append(Checksum.of(buffer.bytes, seed: Counters.magic))
+    history.encode(into: buffer)
     return Array(buffer.bytes)
   }
 
@@ -70,10 +75,17 @@ struct Counters: Sendable, Equatable {
     guard let file = try? root.openFile(CacheFormat.countersFile, .readOnly) else { return nil }
     // A writer may be changing the file, so a failed check is repeated.
     for _ in 0..<3 {
-      guard let bytes = try? file.read(0..<encodedByteCount) else { return nil }
+      guard let bytes = try? file.read(0..<byteCount) else { return nil }
       if let counters = Counters(bytes) { return counters }
     }
     return nil
+  }
+
+  /// Whether all counters are equal. Their histories may differ.
+  func hasSameCounts(as other: Counters) -> Bool {
+    var other = other
+    other.history = history
+    return other == self
   }
 
   /// The last opening for writing; nil if none is recorded.

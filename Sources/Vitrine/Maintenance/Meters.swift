@@ -17,6 +17,10 @@ final class Meters: StorePart {
     self.context = context
     self.gate = gate
     earlier = counters
+    var counters = counters
+    // The lookups of this opening count from here on.
+    counters.history.note(
+      .init(time: context.environment.clock.wallMilliseconds(), hits: counters.hits, misses: counters.misses))
     published = Guarded(counters)
     countersFile =
       context.wal == nil ? nil : try? context.folders.root.openFile(CacheFormat.countersFile, .readWrite)
@@ -50,6 +54,7 @@ final class Meters: StorePart {
   func counters() -> Counters {
     if gate.isReadOnly { return Counters.read(from: folders.root) ?? earlier }
     var counters = earlier
+    counters.history = published.withLock { $0.history }
     let lookups = catalog.keys.lookups
     counters.hits &+= lookups.hits
     counters.misses &+= lookups.misses
@@ -65,6 +70,8 @@ final class Meters: StorePart {
       counters.eviction = held.state.record.eviction
       counters.compaction = held.state.record.compaction
     }
+    counters.history.note(
+      .init(time: environment.clock.wallMilliseconds(), hits: counters.hits, misses: counters.misses))
     return counters
   }
 
@@ -72,7 +79,9 @@ final class Meters: StorePart {
   func publishCounters() {
     let counters = counters()
     published.withLock { published in
-      guard counters != published, let countersFile, (try? countersFile.write(counters.encoded(), at: 0)) != nil else {
+      guard !counters.hasSameCounts(as: published), let countersFile,
+        (try? countersFile.write(counters.encoded(), at: 0)) != nil
+      else {
         return
       }
       published = counters

@@ -17,6 +17,7 @@ final class Reporter: StorePart {
     let counters = meters.counters()
     let entryCount = expirer.countEntries()
     let lookups = gate.isReadOnly ? catalog.keys.lookups : (hits: 0, misses: 0)
+    let now = environment.clock.wallMilliseconds()
     let available = try? folders.root.availableByteCount()
     return commitLock.withLock { held in
       var segments: [StoreStatistics.Segment] = []
@@ -45,7 +46,8 @@ final class Reporter: StorePart {
         minimumFreeBytes: held.state.current.minimumFree,
         availableBytes: available, policy: held.state.current.policy,
         hitCount: counters.hits &+ lookups.hits,
-        missCount: counters.misses &+ lookups.misses,
+        missCount: counters.misses &+ lookups.misses, lastMinute: counters.history.lastMinute(at: now),
+        lastHour: counters.history.lastHour(at: now),
         writeAmplification: counters.bytesPut == 0 ? 0 : Double(counters.bytesWritten) / Double(counters.bytesPut),
         damagedCount: meters.damagedCount,
         lostCount: meters.lostCount,

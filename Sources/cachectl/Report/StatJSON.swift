@@ -5,7 +5,11 @@ import Vitrine
 enum StatJSON {
   static func report(_ statistics: StoreStatistics, _ tally: EntryTally, _ contents: [String: SegmentContents]) -> JSON
   {
-    .object([
+    .object(sizes(statistics) + work(statistics) + content(statistics, tally, contents))
+  }
+
+  private static func sizes(_ statistics: StoreStatistics) -> [(String, JSON)] {
+    [
       ("format_version", .int(Int(statistics.formatVersion))),
       ("entries", .int(statistics.entryCount)),
       ("blobs", .int(statistics.blobCount)),
@@ -19,8 +23,15 @@ enum StatJSON {
       ("minimum_free_bytes", .int(statistics.minimumFreeBytes)),
       ("disk_free_bytes", statistics.availableBytes.map { .int($0) } ?? .null),
       ("policy", .string(statistics.policy.name)),
+    ]
+  }
+
+  private static func work(_ statistics: StoreStatistics) -> [(String, JSON)] {
+    [
       ("hits", .int(statistics.hitCount)),
       ("misses", .int(statistics.missCount)),
+      ("last_minute", statistics.lastMinute.map(recent) ?? .null),
+      ("last_hour", statistics.lastHour.map(recent) ?? .null),
       ("write_amplification", .rounded(statistics.writeAmplification, places: 3)),
       ("damaged", .int(statistics.damagedCount)),
       ("lost", .int(statistics.lostCount)),
@@ -29,18 +40,25 @@ enum StatJSON {
       ("last_open_for_writing", statistics.lastOpenForWriting.map(lastOpen) ?? .null),
       ("evicted", evicted(statistics)),
       ("compaction", compaction(statistics.compaction)),
+    ]
+  }
+
+  private static func content(
+    _ statistics: StoreStatistics, _ tally: EntryTally, _ contents: [String: SegmentContents]
+  ) -> [(String, JSON)] {
+    let streams = StreamTally.byName(statistics.segments, contents).map { name, tally in
+      (name, stream(tally, StreamTally.queue(of: name, statistics.policy)))
+    }
+    return [
       ("encodings", sums(tally.encodings)),
       ("styles", sums(tally.styles)),
       ("pins", statistics.pins.map(pinUse) ?? .null),
       ("style_budgets", .object(statistics.styles.map { ($0.style.name, styleUse($0)) })),
-      (
-        "streams",
-        .object(StreamTally.byName(statistics.segments, contents).map { name, tally in (name, stream(tally)) })
-      ),
+      ("streams", .object(streams)),
       ("recency", .array(tally.recency.classes.map(ageClass) + [unknownAge(tally.recency.unknown)])),
       ("sizes", .array(tally.sizes.classes.map(sizeClass))),
       ("segments", .array(statistics.segments.map { segment($0, contents[$0.file] ?? SegmentContents()) })),
-    ])
+    ]
   }
 
   private static func lastOpen(_ open: StoreStatistics.LastOpen) -> JSON {
@@ -52,6 +70,10 @@ enum StatJSON {
       ("may_have_lost_removals", .bool(open.mayHaveLostRemovals)),
       ("notes", .array(open.notes.map { .string($0) })),
     ])
+  }
+
+  private static func recent(_ lookups: StoreStatistics.Lookups) -> JSON {
+    .object([("hits", .int(lookups.hitCount)), ("misses", .int(lookups.missCount))])
   }
 
   private static func pinUse(_ pins: PinUse) -> JSON {
@@ -101,9 +123,9 @@ enum StatJSON {
     ])
   }
 
-  private static func stream(_ tally: StreamTally) -> JSON {
+  private static func stream(_ tally: StreamTally, _ queue: String) -> JSON {
     .object([
-      ("segments", .int(tally.segmentCount)), ("entries", .int(tally.entryCount)),
+      ("queue", .string(queue)), ("segments", .int(tally.segmentCount)), ("entries", .int(tally.entryCount)),
       ("records", .int(tally.recordCount)), ("bytes", .int(tally.byteCount)), ("live", .int(tally.liveByteCount)),
       ("dead", .int(tally.deadByteCount)),
     ])

@@ -62,6 +62,14 @@ struct StatReport {
       "hits", Quantity.percent(statistics.hitCount, of: lookups),
       "of \(Quantity.count(lookups, "lookup", "lookups"))",
     ])
+    for (name, recent) in [("last minute", statistics.lastMinute), ("last hour", statistics.lastHour)] {
+      guard let recent, recent.hitCount + recent.missCount > 0 else { continue }
+      let count = recent.hitCount + recent.missCount
+      table.add([
+        "", Quantity.percent(recent.hitCount, of: count),
+        "of \(Quantity.count(count, "lookup", "lookups")) in the \(name)",
+      ])
+    }
     let amplification = statistics.writeAmplification
     table.add([
       "written", amplification == 0 ? "-" : Quantity.fixed(amplification, places: 2),
@@ -149,11 +157,12 @@ struct StatReport {
   private var streams: String {
     let streams = StreamTally.byName(statistics.segments, contents)
     guard !streams.isEmpty else { return "" }
-    var table = Table([.left, .right, .right, .right, .right, .right])
-    table.add(["stream", "segments", "entries", "bytes", "live", "dead"])
+    var table = Table([.left, .left, .right, .right, .right, .right, .right])
+    table.add(["stream", "queue", "segments", "entries", "bytes", "live", "dead"])
     for (name, tally) in streams {
       table.add([
-        name, Quantity.count(tally.segmentCount), Quantity.count(tally.entryCount), Quantity.bytes(tally.byteCount),
+        name, StreamTally.queue(of: name, statistics.policy), Quantity.count(tally.segmentCount),
+        Quantity.count(tally.entryCount), Quantity.bytes(tally.byteCount),
         Quantity.bytes(tally.liveByteCount), Quantity.bytes(tally.deadByteCount),
       ])
     }

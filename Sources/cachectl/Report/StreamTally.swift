@@ -21,6 +21,18 @@ struct StreamTally {
     return tallies.map { (name: $0.key, tally: $0.value) }.sorted { $0.name < $1.name }
   }
 
+  /// Returns the queue of the policy to which the segments of a stream belong.
+  static func queue(of stream: String, _ policy: EvictionPolicy) -> String {
+    switch (policy, stream) {
+    case (_, "spare"): "none"
+    case (.s3fifo, "single"): "both"
+    case (.s3fifo, "originals"), (.s3fifo, "bitmaps"): "probation"
+    case (.s3fifo, _): "main"
+    case (.sieve, _): "sweep"
+    case (.lru, _), (.fifo, _): "order"
+    }
+  }
+
   private mutating func add(_ segment: StoreStatistics.Segment, _ contents: SegmentContents) {
     segmentCount += 1
     entryCount += contents.entryCount
