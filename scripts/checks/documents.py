@@ -20,7 +20,7 @@ C_NAME = re.compile(r"^(?:#define\s+(\w+)|\w[^;{}=\n]*?\b(\w+)\()", re.MULTILINE
 # Names of others: files of a store and their first bytes, types of Swift and Foundation, headers of HTTP, fields of the kernel,
 # files that programs write.
 FOREIGN = frozenset(
-    "STORE STORE.new LOCK COUNTERS USES CACHEDIR.TAG VREC VFRM VITRSTOR VITR_CKP VITR_CNT VITR_SEG VITR_WAL Sendable "
+    "STORE STORE.new LOCK COUNTERS USES CACHEDIR.TAG VREC VFRM VITRSTOR VITR_CKP VITR_CNT VITR_HST VITR_SEG VITR_WAL Sendable "
     "ContinuousClock Synchronization URLSession Age ETag Expires Range Vary Anonymous Private_Clean Private_Dirty VACUUM "
     "XXH3_128bits_withSecret X table.md results.json".split())
 SYSTEM = re.compile(r"E[A-Z0-9]+|SIG[A-Z]+|RLIMIT_[A-Z]+|MDB_[A-Z]+")

@@ -25,8 +25,8 @@ extension CacheStore {
   /// remove pinned entries as others, and a new original removes those made from the old one. A second pin of an entry
   /// has no effect. Writes a small record, like ``setMetadata(_:for:durability:)``.
   ///
-  /// Pinned entries may take a quarter of the byte budget, by the bytes that gets return, and a quarter of the entry
-  /// budget. Throws `noSpace` beyond that, and the errors of ``setMetadata(_:for:durability:)``.
+  /// Pinned entries may take a quarter of the byte budget, by their values, URLs, metadata and about 150 bytes for each,
+  /// and a quarter of the entry budget. Throws `noSpace` beyond that, and the errors of ``setMetadata(_:for:durability:)``.
   @discardableResult
   public func pin(_ key: CacheKey, durability: Durability? = nil) throws(StoreError) -> Bool {
     try change(key, .init(isPinned: true), durability)

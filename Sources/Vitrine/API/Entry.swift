@@ -15,8 +15,8 @@ public struct PutOptions: Sendable {
   public var slidingExpirationMilliseconds: Int64?
   /// The source that the value was made from. Default: the URL's original, if it is stored.
   public var source = SourceOption.automatic
-  /// Whether eviction must leave the entry (``CacheStore/pin(_:durability:)``); nil if that is as for the entry that the
-  /// put replaces, and false for a new one.
+  /// Whether eviction must leave the entry (``CacheStore/pin(_:durability:)``); nil keeps the pin of the entry that the put
+  /// replaces. A new entry is then not pinned.
   public var isPinned: Bool?
 
   /// Makes options for a put. The put checks them and throws ``StoreError/invalidArgument(_:)`` if they contradict each

@@ -1,10 +1,11 @@
-/// The pinned entries of a store.
+/// The pinned entries of a store (``CacheStore/pin(_:durability:)``).
 public struct PinUse: Sendable, Hashable {
   /// The number of pinned entries.
   public var entryCount: Int
-  /// The sum of the bytes that gets of these entries return.
+  /// The bytes that gets of these entries return, and those of the heads of their records: about 150 bytes for each
+  /// entry, URL and metadata.
   public var byteCount: Int
-  /// The most entries that may be pinned: a quarter of the entry budget, at least 1; nil if entries have no budget.
+  /// The most entries that may be pinned: a quarter of the entry budget; nil if entries have no budget.
   public var mostEntries: Int?
   /// The most bytes that pinned entries may have together: a quarter of the byte budget.
   public var mostBytes: Int
@@ -13,7 +14,7 @@ public struct PinUse: Sendable, Hashable {
 extension PinUse {
   /// The largest sums of pinned entries in a store with these budgets.
   static func most(of identity: StoreIdentity) -> (entryCount: Int, byteCount: Int) {
-    (identity.entryBudget == 0 ? .max : max(1, identity.entryBudget / 4), identity.byteBudget / 4)
+    (identity.entryBudget == 0 ? .max : identity.entryBudget / 4, identity.byteBudget / 4)
   }
 }
 

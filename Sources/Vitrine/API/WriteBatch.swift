@@ -6,6 +6,15 @@ public struct WriteBatch: Sendable {
     case put(CacheKey, [UInt8], PutOptions)
     case remove(CacheKey)
 
+    /// The operation, with the pin that earlier ones of the same batch have set.
+    func pinned(after isPinned: Bool?) -> Operation {
+      guard let isPinned, case .put(let key, let bytes, var options) = self, options.isPinned == nil else {
+        return self
+      }
+      options.isPinned = isPinned
+      return .put(key, bytes, options)
+    }
+
     var key: CacheKey {
       switch self {
       case .put(let key, _, _), .remove(let key): key
@@ -36,11 +45,17 @@ public struct WriteBatch: Sendable {
     for (index, operation) in operations.enumerated() { last[operation.key] = index }
     guard last.count < operations.count else { return self }
     var batch = WriteBatch()
+    // A put without a pin of its own is pinned as the operations before it have left the key.
+    var pins: [CacheKey: Bool] = [:]
     for (index, operation) in operations.enumerated() {
       if last[operation.key] == index {
-        batch.operations.append(operation)
-      } else if case .remove(let key) = operation {
-        batch.removedBefore.insert(key)
+        batch.operations.append(operation.pinned(after: pins[operation.key]))
+      }
+      switch operation {
+      case .remove(let key):
+        pins[key] = false
+        if last[key] != index { batch.removedBefore.insert(key) }
+      case .put(let key, _, let options): pins[key] = options.isPinned ?? pins[key]
       }
     }
     return batch

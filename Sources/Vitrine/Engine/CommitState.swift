@@ -139,7 +139,9 @@ extension CommitState {
   }
 
   var roomLimits: Admissions.Limits {
-    let (room, retained) = (roomBesideOpen, ledger.account.pinnedByteCount)
+    // Neither the segments that Blobs hold nor pinned entries make room.
+    let retained = ledger.account.pinnedByteCount + (index.sums[.pinned]?.byteCount ?? 0)
+    let room = roomBesideOpen
     let each = retained == 0 ? .max : max(room - retained, largestSegment)
     return Admissions.Limits(bodies: ledger.budget / 8, all: room, each: each)
   }

@@ -15,16 +15,23 @@ struct Counters: Sendable, Equatable {
   /// The kind of the writer's last opening: its index in ``OpeningKind/order`` plus one, or 0 if there was no opening.
   var openKind = 0
   var openMicroseconds = 0
-  var replayed = 0
-  var dropped = 0
-  /// 1 if removals may have been lost, else 0.
-  var lostRemovals = 0
+  var recovery = Recovery()
   /// Bytes of the segments that Blobs hold at present.
   var pinned = 0
   var eviction = EvictionRecord()
   var compaction = CompactionRecord()
   /// Empty if it was lost.
   var history = LookupHistory()
+
+  /// What the last opening for writing found.
+  struct Recovery: Sendable, Equatable {
+    /// Changes from the log.
+    var replayed = 0
+    /// Entries that were lost.
+    var dropped = 0
+    /// 1 if removals may have been lost, else 0.
+    var lostRemovals = 0
+  }
 
   static let byteCount = 4096
   static let encodedByteCount = 512
@@ -35,8 +42,9 @@ struct Counters: Sendable, Equatable {
 
   private static let fields: [WritableKeyPath<Counters, Int> & Sendable] =
     [
-      \.hits, \.misses, \.bytesPut, \.bytesWritten, \.openKind, \.openMicroseconds, \.replayed, \.dropped,
-      \.lostRemovals, \.pinned, \.eviction.entryCount, \.eviction.byteCount,
+      \.hits, \.misses, \.bytesPut, \.bytesWritten, \.openKind, \.openMicroseconds, \.recovery.replayed,
+      \.recovery.dropped,
+      \.recovery.lostRemovals, \.pinned, \.eviction.entryCount, \.eviction.byteCount,
     ] + (0..<EvictionRecord.bucketCount).map { \.eviction.ages[$0] } + [
       \.compaction.stepCount, \.compaction.recordCount, \.compaction.byteCount, \.compaction.segmentCount,
     ]
@@ -92,8 +100,9 @@ struct Counters: Sendable, Equatable {
   var lastOpen: StoreStatistics.LastOpen? {
     guard OpeningKind.order.indices.contains(openKind - 1) else { return nil }
     return StoreStatistics.LastOpen(
-      kind: OpeningKind.order[openKind - 1], milliseconds: Double(openMicroseconds) / 1000, replayedCount: replayed,
-      droppedCount: dropped, mayHaveLostRemovals: lostRemovals != 0, notes: [])
+      kind: OpeningKind.order[openKind - 1], milliseconds: Double(openMicroseconds) / 1000,
+      replayedCount: recovery.replayed,
+      droppedCount: recovery.dropped, mayHaveLostRemovals: recovery.lostRemovals != 0, notes: [])
   }
 }
 

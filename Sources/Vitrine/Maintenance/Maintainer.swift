@@ -183,6 +183,7 @@ final class Maintainer: StorePart {
     if isWaiting || signal.wantsCheckpoint { return true }
     return commitLock.withLock { held in
       held.state.current.minimumFree > 0 || held.state.ledger.missing(0) > 0
+        || !held.state.index.sums.uncounted.isEmpty
         || held.state.index.segments.mappedCount > held.state.index.segments.mappedLimit
         || held.state.index.segments.all.contains { segment in
           guard let segment, case let account = held.state[segment] else { return false }

@@ -62,9 +62,9 @@ final class Meters: StorePart {
     counters.bytesWritten &+= written.load(ordering: .relaxed) &+ (wal?.writtenByteCount ?? 0)
     counters.openKind = OpeningKind.order.firstIndex(of: lastOpen.kind).map { $0 + 1 } ?? 0
     counters.openMicroseconds = Int(lastOpen.milliseconds * 1000)
-    counters.replayed = lastOpen.replayedCount
-    counters.dropped = lastOpen.droppedCount
-    counters.lostRemovals = lastOpen.mayHaveLostRemovals ? 1 : 0
+    counters.recovery.replayed = lastOpen.replayedCount
+    counters.recovery.dropped = lastOpen.droppedCount
+    counters.recovery.lostRemovals = lastOpen.mayHaveLostRemovals ? 1 : 0
     counters.pinned = catalog.segments.account.pinnedByteCount
     commitLock.withLock { held in
       counters.eviction = held.state.record.eviction

@@ -137,7 +137,8 @@ final class FailedSyncRecovery: StorePart {
     guard let isPageAligned = catalog.record(at: payload, checks: true)?.header.flags.contains(.pageAligned) else {
       return nil
     }
-    let info = EntryInfo(view, lastUse: nil)
+    let isPinned = catalog.keys.withEntry(hash, location) { $0.flags.contains(.pinned) } ?? false
+    let info = EntryInfo(view, lastUse: nil, isPinned: isPinned)
     let url = arena.copy(Array(view.url))
     let style = arena.copy(info.key.style.bytes)
     let options = PutOptions(

@@ -1,5 +1,6 @@
 extension EntryInfo {
-  init(_ view: RecordView, lastUse: Int64?) {
+  /// The index tells whether the entry is pinned, and not its record.
+  init(_ view: RecordView, lastUse: Int64?, isPinned: Bool) {
     let header = view.header
     self.init(
       key: view.key, digest: header.digest, encoding: header.encoding, layout: header.layout,
@@ -9,7 +10,7 @@ extension EntryInfo {
       slidingExpirationMilliseconds: header.flags.contains(.sliding) ? header.expiration : nil,
       source: header.source, hasNamedSource: header.flags.contains(.namedSource),
       lastUsedMilliseconds: lastUse, isShared: !header.carriesPayload,
-      isPinned: header.flags.contains(.pinned))
+      isPinned: isPinned)
   }
 }
 

@@ -113,7 +113,9 @@ final class EntryWalk: StorePart {
         let isShared = commitLock.withLock { _ in catalog.contents.count(content, location) > 1 }
         if isShared || !(slot.map { hasExpired(view, $0) } ?? false) {
           found.append(
-            EntryInfo(view, lastUse: slot.flatMap { lifetimes.useTime(of: $0, written: view.header.written) }))
+            EntryInfo(
+              view, lastUse: slot.flatMap { lifetimes.useTime(of: $0, written: view.header.written) },
+              isPinned: slot?.flags.contains(.pinned) ?? false))
         }
       }
       pin.release()

@@ -391,6 +391,7 @@ final class Reader: StorePart {
 
   /// Returns an entry, from its record and its index slot.
   func info(_ view: RecordView, _ slot: KeySlot) -> EntryInfo {
-    EntryInfo(view, lastUse: lifetimes.useTime(of: slot, written: view.header.written))
+    EntryInfo(
+      view, lastUse: lifetimes.useTime(of: slot, written: view.header.written), isPinned: slot.flags.contains(.pinned))
   }
 }

@@ -8,6 +8,7 @@ extension CatalogWriter {
   /// state; removed entries are released at the end. There is no `removeAll` among the changes, and no location is
   /// used twice: a slot that the writer gives to a new segment is another one here.
   mutating func advance(by changes: [Change]) -> Bool {
+    let pinned = pinnedLocations(changes)
     for change in changes {
       switch change {
       case .put(let put):
@@ -16,12 +17,14 @@ extension CatalogWriter {
         account(put)
       case .moved(let move):
         guard claim(move) else { return false }
+        if let key = move.key, pinned.contains(move.to) {
+          sums.changeHead(ofPinned: key, from: move.headUnits, to: move.copiedHeadUnits)
+        }
       case .segmentOpened, .segmentSealed:
         guard apply(CollectionOfOne(change), sequence: 0, isChecked: false) else { return false }
       case .remove, .removeAll, .segmentMade, .segmentRetired: break
       }
     }
-    let pinned = pinnedLocations(changes)
     guard enter(NetChange(of: changes)) else { return false }
     let copies = lastCopies(changes)
     for change in changes {

@@ -102,12 +102,15 @@ extension CatalogWriter {
       segments[segment].live = SegmentLive(units: Int(liveUnits), count: Int(liveCount))
       segments.insert(segment, vouchedUpTo: Int(vouched), firstSequence: first)
     }
+    var counted = EntrySums.Counts(of: header.identity.styleBudgets.tags)
     for shard in 0..<KeyTable.shardCount {
       guard let count = body.next(), count <= header.keyCount else { return false }
       let isWhole = keys.fill(shard: shard, count: Int(count)) {
         guard let word0 = body.next(), let word1 = body.next() else { return nil }
         let slot = KeySlot(word0: word0, word1: word1).kept
-        return names(slot.location) ? slot : nil
+        guard names(slot.location) else { return nil }
+        counted.note(slot)
+        return slot
       }
       guard isWhole else { return false }
       keyCount += Int(count)
@@ -146,6 +149,7 @@ extension CatalogWriter {
         }
       })
     sums.track(header.identity.styleBudgets.tags, isEmpty: keyCount == 0)
+    sums.compare(with: counted)
     return keyCount == header.keyCount && blobCount == header.blobCount
   }
 

@@ -127,6 +127,7 @@ package struct CatalogWriter: ~Copyable {
     guard segments.reaches(move.to.slot, end) else { return false }
     if let key = move.key {
       guard keys.move(key, from: move.from, to: move.to) else { return false }
+      if isPinned(key, move.to) { sums.changeHead(ofPinned: key, from: move.headUnits, to: move.copiedHeadUnits) }
       takeLive(move.from.slot, units: move.headUnits, sequence: sequence)
       segments.addLive(move.to.slot, units: move.copiedHeadUnits)
     }
@@ -178,13 +179,17 @@ package struct CatalogWriter: ~Copyable {
     segments.addLive(put.location.slot, units: put.headUnits)
     segments.raiseTail(put.location.slot, to: put.endOffset)
     logicalByteCount += put.logicalByteCount
-    sums.add(put.hash, byteCount: put.logicalByteCount, isPinned: put.isPinned)
+    sums.add(
+      put.hash, EntrySums.Size(logicalByteCount: put.logicalByteCount, headUnits: put.headUnits), isPinned: put.isPinned
+    )
   }
 
   /// Releases a removed entry. If its record is unreadable and the blob unknown, that blob stays.
   mutating func release(_ displaced: Change.Displaced, of hash: KeyHash, isPinned: Bool, sequence: UInt64) {
     logicalByteCount -= displaced.logicalByteCount
-    sums.remove(hash, byteCount: displaced.logicalByteCount, isPinned: isPinned)
+    sums.remove(hash, displaced.size, isPinned: isPinned)
+    // Its record was damaged, and the log has not told its size.
+    if displaced.headUnits == 0 { sums.forget(hash) }
     takeLive(displaced.location.slot, units: displaced.headUnits, sequence: sequence)
     if contents.release(displaced.content, displaced.contentLocation) == 0 {
       takeLive(displaced.contentLocation.slot, units: displaced.payloadUnits, sequence: sequence)
@@ -219,7 +224,7 @@ package struct CatalogWriter: ~Copyable {
     }
     keyCount += 1
     self.logicalByteCount += logicalByteCount
-    sums.add(hash, byteCount: logicalByteCount, isPinned: isPinned)
+    sums.add(hash, EntrySums.Size(logicalByteCount: logicalByteCount, headUnits: headUnits), isPinned: isPinned)
     segments.addLive(location.slot, units: headUnits)
   }
 
@@ -329,6 +334,11 @@ package struct CatalogWriter: ~Copyable {
     }
     return dropped
   }
+}
+
+extension Change.Displaced {
+  /// Its size, as it was counted.
+  var size: EntrySums.Size { EntrySums.Size(logicalByteCount: logicalByteCount, headUnits: headUnits) }
 }
 
 extension Change.Put {

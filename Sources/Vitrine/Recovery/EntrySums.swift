@@ -26,6 +26,22 @@ package struct EntrySums: Equatable, Sendable {
     }
   }
 
+  /// The size of an entry.
+  package struct Size {
+    let logicalByteCount: Int
+    let headUnits: Int
+
+    package init(logicalByteCount: Int, headUnits: Int) {
+      self.logicalByteCount = logicalByteCount
+      self.headUnits = headUnits
+    }
+
+    /// The bytes of a value count for its style. A pin also keeps the head of the record in the folder.
+    func byteCount(in group: Group) -> Int {
+      group == .pinned ? logicalByteCount + headUnits * Unit.byteCount : logicalByteCount
+    }
+  }
+
   package struct Sum: Equatable, Sendable {
     package var entryCount = 0
     package var byteCount = 0
@@ -42,9 +58,34 @@ package struct EntrySums: Equatable, Sendable {
     package var isCounted: Bool { counted == .max }
   }
 
+  /// Numbers of entries, counted in the index.
+  package struct Counts {
+    private(set) var entryCounts: [Group: Int]
+
+    init(of tags: [UInt16]) {
+      entryCounts = [.pinned: 0]
+      for tag in tags { entryCounts[.style(tag)] = 0 }
+    }
+
+    @inline(__always)
+    mutating func note(_ slot: KeySlot) {
+      if slot.flags.contains(.pinned) { entryCounts[.pinned]! += 1 }
+      if entryCounts.count > 1 { entryCounts[.style(slot.styleTag)]? += 1 }
+    }
+  }
+
   private var sums: [Group: Sum] = [:]
 
   package init() {}
+
+  /// Leaves groups to be counted whose sums do not have these numbers of entries: an earlier release did not keep them,
+  /// or the checkpoint was written while they were being counted.
+  package mutating func compare(with counts: Counts) {
+    for (group, count) in counts.entryCounts {
+      if let sum = sums[group], sum.isCounted, sum.entryCount == count { continue }
+      sums[group] = count > 0 ? Sum() : group == .pinned ? nil : Sum(counted: .max)
+    }
+  }
 
   /// Takes over the saved sums of groups that were counted.
   package init(saved: [(group: Group, sum: Sum)]) {
@@ -83,31 +124,36 @@ package struct EntrySums: Equatable, Sendable {
   }
 
   @inline(__always)
-  package mutating func add(_ hash: KeyHash, byteCount: Int, isPinned: Bool) {
+  package mutating func add(_ hash: KeyHash, _ size: Size, isPinned: Bool) {
     if sums.isEmpty && !isPinned { return }
     if isPinned, sums[.pinned] == nil { sums[.pinned] = Sum(counted: .max) }
-    change(hash, entryCount: 1, byteCount: byteCount, isPinned: isPinned)
+    change(hash, entryCount: 1, size, isPinned: isPinned)
   }
 
   @inline(__always)
-  package mutating func remove(_ hash: KeyHash, byteCount: Int, isPinned: Bool) {
+  package mutating func remove(_ hash: KeyHash, _ size: Size, isPinned: Bool) {
     if sums.isEmpty { return }
-    change(hash, entryCount: -1, byteCount: -byteCount, isPinned: isPinned)
+    change(hash, entryCount: -1, size, isPinned: isPinned)
   }
 
-  private mutating func change(_ hash: KeyHash, entryCount: Int, byteCount: Int, isPinned: Bool) {
-    change(.style(hash.styleTag), shard: hash.shard, entryCount: entryCount, byteCount: byteCount)
+  private mutating func change(_ hash: KeyHash, entryCount: Int, _ size: Size, isPinned: Bool) {
+    let style = Group.style(hash.styleTag)
+    change(style, shard: hash.shard, entryCount: entryCount, byteCount: entryCount * size.byteCount(in: style))
     guard isPinned else { return }
-    change(.pinned, shard: hash.shard, entryCount: entryCount, byteCount: byteCount)
+    change(.pinned, shard: hash.shard, entryCount: entryCount, byteCount: entryCount * size.byteCount(in: .pinned))
     if sums[.pinned]?.entryCount == 0, sums[.pinned]?.isCounted == true { sums[.pinned] = nil }
   }
 
   private mutating func change(_ group: Group, shard: Int, entryCount: Int, byteCount: Int) {
     guard let sum = sums[group], sum.counted & bit(shard) != 0 else { return }
     sums[group]!.entryCount += entryCount
-    sums[group]!.byteCount += byteCount
-    // The size of an entry with a damaged record is unknown when the entry is removed.
-    if sum.isCounted, sum.entryCount + entryCount == 0 { sums[group]!.byteCount = 0 }
+    // A size that was unknown when its entry was counted may be known when the entry is removed.
+    sums[group]!.byteCount = max(0, sum.byteCount + byteCount)
+  }
+
+  /// Notes that the head of a pinned record has another size in its copy.
+  package mutating func changeHead(ofPinned hash: KeyHash, from units: Int, to copied: Int) {
+    change(.pinned, shard: hash.shard, entryCount: 0, byteCount: (copied - units) * Unit.byteCount)
   }
 
   /// Notes that an entry of unknown size is gone. Its groups must be counted again.

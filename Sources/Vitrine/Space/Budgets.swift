@@ -127,7 +127,10 @@ final class Budgets: StorePart {
     guard identity.minimumFree >= 0 else {
       throw .invalidArgument("the free bytes of the disk must not be negative: \(identity.minimumFree)")
     }
-    if let problem = commitLock.withLock({ held in held.state.index.sums.problem(of: identity) }) {
+    let problem = commitLock.withLock { held in
+      identity.isTighter(than: held.state.current) ? held.state.index.sums.problem(of: identity) : nil
+    }
+    if let problem {
       throw .invalidArgument(problem)
     }
     let least = commitLock.withLock { held in held.state.ledger.leastBudget }

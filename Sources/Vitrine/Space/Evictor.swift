@@ -30,6 +30,9 @@ final class Evictor: StorePart {
   /// chosen and removed under one lock. Otherwise a small store that is read all the time would never evict.
   private static let mostMisses = 8
 
+  /// The same for the entries of a style, which are fewer.
+  private static let mostMissesOfStyle = 2
+
   /// Evicts entries until `byteCount` bytes of records are dead or `count` entries are removed, whichever comes first.
   /// Expired entries go before all others. Returns the number of entries removed; 0 if nothing can be evicted now.
   func evict(
@@ -141,7 +144,7 @@ final class Evictor: StorePart {
     var missed = 0
     while true {
       let outcome = try evictionLock.withLock { queues throws(StoreError) in
-        try evictSome(of: tag, count, byteCount, insists: missed >= Evictor.mostMisses, queues)
+        try evictSome(of: tag, count, byteCount, insists: missed >= Evictor.mostMissesOfStyle, queues)
       }
       switch outcome {
       case .none: return 0
@@ -157,7 +160,8 @@ final class Evictor: StorePart {
   ) throws(StoreError) -> Eviction {
     let guess = byteCount > 0 ? mostEvictions : min(count, mostEvictions)
     let victims = insists ? [] : queues.state.next(guess, ofStyle: tag, in: catalog.keys)
-    if victims.isEmpty, !insists { return .none }
+    // There are none, or all of them were used during the search.
+    if victims.isEmpty, !insists { return .evicted(entries: 0, bytes: 0) }
     let heads = readAhead.readAhead(
       victims.lazy.compactMap { victim in
         self.catalog.keys.location(of: victim.hash, stamp: victim.stamp).map { (victim.hash, $0) }

@@ -3,6 +3,8 @@ final class GroupLimiter: StorePart {
   let context: StoreContext
   private let gate: WriteGate
   private let evictor: Evictor
+  /// Excesses that could not be evicted, because the entries of the style are pinned; with the pinned entries of then.
+  private let fruitless = Guarded<[UInt16: (excess: Excess, pinnedCount: Int)]>([:])
 
   init(_ context: StoreContext, gate: WriteGate, evictor: Evictor) {
     self.context = context
@@ -11,7 +13,7 @@ final class GroupLimiter: StorePart {
   }
 
   /// What the entries of a style take beyond its budget.
-  struct Excess {
+  struct Excess: Equatable {
     let tag: UInt16
     var entryCount = 0
     var byteCount = 0
@@ -24,8 +26,8 @@ final class GroupLimiter: StorePart {
   ) -> Excess? {
     guard let sum = sums[.style(tag)] else { return nil }
     var excess = Excess(tag: tag)
-    excess.entryCount = max(0, sum.entryCount + entryCount - (budget.count ?? .max))
-    excess.byteCount = max(0, sum.byteCount + byteCount - (budget.byteCount ?? .max))
+    if let most = budget.count { excess.entryCount = max(0, sum.entryCount + entryCount - most) }
+    if let most = budget.byteCount { excess.byteCount = max(0, sum.byteCount + byteCount - most) }
     return excess.entryCount > 0 || excess.byteCount > 0 ? excess : nil
   }
 
@@ -51,7 +53,8 @@ final class GroupLimiter: StorePart {
     var byteCount = 0
     for entry in catalog.keys.copy(shard: shard) where group.contains(entry) {
       entryCount += 1
-      byteCount += held.state.index.lockedRecord(at: entry.location, checks: false)?.header.logicalByteCount ?? 0
+      // As a removal will find the size, also if the log alone has the record.
+      byteCount += held.state.index.displaced(at: entry.location).size.byteCount(in: group)
     }
     held.state.index.sums.count(group, shard: shard, entryCount: entryCount, byteCount: byteCount)
   }
@@ -62,17 +65,21 @@ final class GroupLimiter: StorePart {
     if gate.mistrustsEarlierRecords { return }
     countGroups()
     for entry in commitLock.withLock({ held in held.state.current.styleBudgets.list }) {
-      var excess = excess(entry)
-      while let present = excess {
-        if try evict(present) == 0 { break }
-        excess = self.excess(entry)
+      while let (excess, pinnedCount) = excess(entry), !isFruitless(excess, pinnedCount) {
+        if try evict(excess) == 0 { fruitless.withLock { $0[excess.tag] = (excess, pinnedCount) } }
       }
     }
   }
 
-  private func excess(_ entry: StyleBudgets.Entry) -> Excess? {
+  private func excess(_ entry: StyleBudgets.Entry) -> (Excess, pinnedCount: Int)? {
     commitLock.withLock { held in
-      GroupLimiter.excess(entry.style.tag, entry.budget, to: held.state.index.sums)
+      GroupLimiter.excess(entry.style.tag, entry.budget, to: held.state.index.sums).map {
+        ($0, held.state.index.sums[.pinned]?.entryCount ?? 0)
+      }
     }
+  }
+
+  private func isFruitless(_ excess: Excess, _ pinnedCount: Int) -> Bool {
+    fruitless.withLock { $0[excess.tag].map { $0.excess == excess && $0.pinnedCount == pinnedCount } ?? false }
   }
 }

@@ -62,12 +62,10 @@ final class Reclaimer: StorePart {
   /// Frees `byteCount` bytes on a full disk by evicting entries. Returns false if not as many can be freed.
   func freeOnFullDisk(_ byteCount: Int, _ upkeep: borrowing UpkeepLock.Held) throws(StoreError) -> Bool {
     let (goal, most) = commitLock.withLock { held in
-      (
-        held.state.ledger.total - byteCount,
-        held.state.index.segments.all.reduce(0) {
-          $0 + ($1.map { held.state[$0].state == .sealed ? held.state[$0].allocatedByteCount : 0 } ?? 0)
-        }
-      )
+      let sealed = held.state.index.segments.all.reduce(0) {
+        $0 + ($1.map { held.state[$0].state == .sealed ? held.state[$0].allocatedByteCount : 0 } ?? 0)
+      }
+      return (held.state.ledger.total - byteCount, sealed - (held.state.index.sums[.pinned]?.byteCount ?? 0))
     }
     // A few entries would not make room on a disk that other programs have filled, so they stay.
     if most < byteCount { return false }

@@ -96,6 +96,9 @@ final class SegmentCleaner: StorePart {
       return step
     }
     let mayStay = queuedCount < SegmentCleaner.mostQueuedAgain
+    // Pinned records that were copied here would be copied again and again. The segment stays.
+    let pinnedByteCount = items.reduce(0) { $0 + ($1.isPinned ? $1.byteCount : 0) }
+    if !mayStay, !victim.isSparse, 2 * pinnedByteCount >= victim.byteCount { return step }
     let plan = plan(victim, items, by: rules, mayStay: mayStay, segmentByteCount, upkeep)
     if plan.isQueuedAgain {
       step.hasProgressed = true

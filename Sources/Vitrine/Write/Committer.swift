@@ -193,8 +193,7 @@ final class Committer: StorePart {
     }
     guard puts > 0 else { return nil }
     if !isStillRight(operations, held) { return .placeAgain }
-    let limitsStyles = looks < OriginalSources.mostCrowdLooks
-    if let excess = try limits.excess(of: operations, puts: puts, limitsStylesOfURL: limitsStyles, held) {
+    if let excess = try limits.excess(of: operations, puts: puts, tries: looks, held) {
       return .needsEviction(excess)
     }
     return held.state.index.checkpointByteCount(moreKeys: puts) <= held.state.checkpoint.room ? nil : .needsRoomForIndex
@@ -217,7 +216,9 @@ final class Committer: StorePart {
       }
       let (found, damaged) = keyFinder.find(hash, operations[index].key.url, operations[index].key.style, held)
       for location in damaged { changes.remove(hash, location, from: &held.state.index) }
-      if let put = operations[index].change(catalog.hasher) {
+      if var put = operations[index].change(catalog.hasher) {
+        let wasPinned = found.map { held.state.index.isPinned(hash, $0) } ?? false
+        put.isPinned = operations[index].pin.isPinned(replacing: wasPinned)
         changes.put(put, replacing: found, in: &held.state.index)
       } else if let found {
         changes.remove(hash, found, from: &held.state.index)
@@ -266,11 +267,6 @@ final class Committer: StorePart {
       if let expected = operations[index].expected, keyFinder.find(operations[index], held) != expected {
         return false
       }
-      if !operations[index].pin.isGiven, operations[index].pin.isPinned || held.state.index.sums.hasPins,
-        isPinned(operations[index], held) != operations[index].pin.isPinned
-      {
-        return false
-      }
       if let original = operations[index].original,
         keyFinder.sourceOfOriginal(operations[index], held) != original
       {
@@ -289,10 +285,6 @@ final class Committer: StorePart {
       }
     }
     return true
-  }
-
-  private func isPinned(_ operation: PendingOperation, _ held: borrowing CommitLock.Held) -> Bool {
-    keyFinder.find(operation, held).map { held.state.index.isPinned(operation.key.hash, $0) } ?? false
   }
 
   private func recordNumbers(_ operations: [PendingOperation]) -> [Location: UInt64] {

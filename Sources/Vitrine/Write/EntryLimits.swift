@@ -26,27 +26,35 @@ final class EntryLimits: StorePart {
     case style(GroupLimiter.Excess)
   }
 
-  /// Returns the first limit that the operations exceed; nil if there is none. `puts` of the operations are puts. Throws
-  /// `noSpace` or `tooLarge` if they exceed a budget by themselves.
+  /// Returns the first limit that the operations exceed; nil if there is none. `puts` of the operations are puts, and
+  /// `tries` evictions for them were in vain. Throws `noSpace` or `tooLarge` if they exceed a budget by themselves.
   func excess(
-    of operations: [PendingOperation], puts: Int, limitsStylesOfURL: Bool, _ held: borrowing CommitLock.Held
+    of operations: [PendingOperation], puts: Int, tries: Int, _ held: borrowing CommitLock.Held
   ) throws(StoreError) -> Excess? {
     let new = try newEntries(operations, puts, held)
     // Comes first: the entries of the style that must go make room among all entries.
-    if !held.state.index.sums.isEmpty, let excess = try excessOfStyle(operations, held) { return .style(excess) }
     try requireRoomForPins(operations, held)
+    if !held.state.index.sums.isEmpty, let excess = try excessOfStyle(operations, held) {
+      if tries >= EntryLimits.mostTries { throw .noSpace }
+      return .style(excess)
+    }
     if held.state.entryBudget > 0, held.state.index.keyCount + new > held.state.entryBudget { return .entries(new) }
-    if limitsStylesOfURL, let excess = excessStyles(operations, held) { return .styles(excess.url, excess.count) }
+    if tries < OriginalSources.mostCrowdLooks, let excess = excessStyles(operations, held) {
+      return .styles(excess.url, excess.count)
+    }
     return nil
   }
 
-  /// Evicts what a commit found to be too much. Returns false if a limit of styles of a URL cannot be kept. Throws
-  /// `noSpace` if all entries of a style are pinned.
+  /// Evictions in vain after which a commit beyond the budget of a style gets `noSpace`: the entries of the style are
+  /// pinned. An entry that another thread has evicted is no reason.
+  private static let mostTries = 2
+
+  /// Evicts what a commit found to be too much. Returns false if there was nothing to evict.
   func evict(_ excess: Excess) throws(StoreError) -> Bool {
     switch excess {
     case .entries(let new): try evictor.evictEntries(toAdmit: new)
     case .styles(let url, let count): return try evictor.evictStyles(of: url, count) > 0
-    case .style(let excess): if try groupLimiter.evict(excess) == 0 { throw .noSpace }
+    case .style(let excess): return try groupLimiter.evict(excess) > 0
     }
     return true
   }
@@ -108,10 +116,9 @@ final class EntryLimits: StorePart {
         puts.byteCount += operation.logicalByteCount
         guard let found = keyFinder.find(operation, held) else { continue }
         replaced.count += 1
-        replaced.byteCount +=
-          held.state.index.lockedRecord(at: found, checks: false)?.header.logicalByteCount ?? 0
+        replaced.byteCount += held.state.index.displaced(at: found).logicalByteCount
       }
-      if puts.count == 0 { continue }
+      if puts.count <= replaced.count, puts.byteCount <= replaced.byteCount { continue }
       if let limit = budget.byteCount, puts.byteCount > limit {
         throw operations.count == 1 ? .tooLarge(byteCount: puts.byteCount, limit: limit) : .noSpace
       }
@@ -128,18 +135,21 @@ final class EntryLimits: StorePart {
   private func requireRoomForPins(
     _ operations: [PendingOperation], _ held: borrowing CommitLock.Held
   ) throws(StoreError) {
-    guard operations.contains(where: \.pin.isPinned), !gate.mistrustsEarlierRecords,
-      var sum = held.state.index.sums[.pinned]
+    guard held.state.index.sums.hasPins || operations.contains(where: { $0.pin.isGiven && $0.pin.isPinned }),
+      !gate.mistrustsEarlierRecords, var sum = held.state.index.sums[.pinned]
     else { return }
     let before = sum
-    for operation in operations where operation.pin.isPinned {
+    for operation in operations {
+      guard let record = operation.record else { continue }
+      let found = keyFinder.find(operation, held)
+      let wasPinned = found.map { held.state.index.isPinned(operation.key.hash, $0) } ?? false
+      guard operation.pin.isPinned(replacing: wasPinned) else { continue }
+      let size = EntrySums.Size(logicalByteCount: operation.logicalByteCount, headUnits: record.headUnits)
       sum.entryCount += 1
-      sum.byteCount += operation.logicalByteCount
-      guard let found = keyFinder.find(operation, held), held.state.index.isPinned(operation.key.hash, found) else {
-        continue
-      }
+      sum.byteCount += size.byteCount(in: .pinned)
+      guard wasPinned, let found else { continue }
       sum.entryCount -= 1
-      sum.byteCount -= held.state.index.lockedRecord(at: found, checks: false)?.header.logicalByteCount ?? 0
+      sum.byteCount -= held.state.index.displaced(at: found).size.byteCount(in: .pinned)
     }
     let most = PinUse.most(of: held.state.current)
     let isMore = sum.entryCount > before.entryCount || sum.byteCount > before.byteCount

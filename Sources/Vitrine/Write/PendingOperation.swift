@@ -45,10 +45,13 @@ struct PendingOperation {
   }
 
   struct PinChange {
-    /// True if eviction must leave the entry.
+    /// Whether the head of the record says that the entry is pinned.
     var isPinned = false
-    /// True if the operation itself says whether the entry is pinned. Otherwise the entry that it replaces does.
+    /// True if the operation itself says so. Otherwise the entry is pinned as the one that it replaces. The head has the
+    /// state of that one when the record was placed, and index and log have its state at the commit.
     var isGiven = false
+
+    func isPinned(replacing wasPinned: Bool) -> Bool { isGiven ? isPinned : wasPinned }
   }
 
   /// Returns the payload stored for `put`, for other operations of the same commit to share; nil if it shares one
@@ -75,7 +78,6 @@ extension PendingOperation {
       logicalByteCount: logicalByteCount, content: hasher.content(digest),
       contentLocation: record?.shared?.location ?? location, displaced: nil, expires: expiry.isInRecord)
     put.isIndependent = isIndependent
-    put.isPinned = pin.isPinned
     put.styleMark = Style.mark(of: key.style)
     return put
   }

@@ -65,11 +65,23 @@ import Testing
     try store.close()
   }
 
+  /// More victims are chosen than a frame removes.
+  @Test func manyEntriesLeaveInTheirOrder() throws {
+    let store = try open([small: StyleBudget(byteCount: 600_000)])
+    for number in 0..<700 {
+      try put(store, small, number..<number + 1)
+      if number >= 600 { #expect(!store.contains("u\(number - 600)", style: small)) }
+    }
+    #expect(numbers(store, small, 0..<700) == Array(100..<700))
+    try store.close()
+  }
+
   @Test func anOverwriteEvictsNoOtherEntry() throws {
     let store = try open([small: StyleBudget(byteCount: 100_000, count: 100)])
     try put(store, small, 0..<100)
-    try put(store, small, 0..<100)
-    for number in 0..<100 { try store.put(noise(900), for: "u\(number)", style: small) }
+    // The entry that is written anew is not the oldest one.
+    for number in (0..<100).reversed() { try put(store, small, number..<number + 1) }
+    for number in (0..<100).reversed() { try store.put(noise(900), for: "u\(number)", style: small) }
     #expect(numbers(store, small, 0..<100) == Array(0..<100))
     #expect(store.styleBudgets.first?.byteCount == 90_000)
     try store.close()
@@ -211,11 +223,11 @@ import Testing
     let keys = (0..<64).map { KeyHash(bits: UInt64($0) << 58 | 7) }
     var sums = EntrySums()
     sums.track([7, 8], isEmpty: false)
-    sums.add(keys[3], byteCount: 100, isPinned: false)
+    sums.add(keys[3], EntrySums.Size(logicalByteCount: 100, headUnits: 2), isPinned: false)
     #expect(sums.uncounted == [.style(7), .style(8)] && sums[.style(7)] == nil && sums.saved.isEmpty)
     for shard in 0..<64 { sums.count(.style(7), shard: shard, entryCount: 2, byteCount: 10) }
-    sums.add(keys[3], byteCount: 100, isPinned: false)
-    sums.remove(keys[4], byteCount: 5, isPinned: false)
+    sums.add(keys[3], EntrySums.Size(logicalByteCount: 100, headUnits: 2), isPinned: false)
+    sums.remove(keys[4], EntrySums.Size(logicalByteCount: 5, headUnits: 2), isPinned: false)
     // A shard is counted once.
     sums.count(.style(7), shard: 3, entryCount: 2, byteCount: 10)
     #expect(sums.uncounted == [.style(8)] && sums[.style(7)]?.entryCount == 128 && sums[.style(7)]?.byteCount == 735)
@@ -255,6 +267,11 @@ import Testing
       let read = header.encoded().withUnsafeBytes { CheckpointHeader($0) }
       #expect(read == (count > CheckpointHeader.mostEntrySums ? nil : header), "\(count)")
     }
+    header.entrySums = []
+    var forged = header.encoded()
+    for index in 168..<176 { forged[index] = 0xFF }
+    GoldenCheckpoint.sign(&forged)
+    #expect(forged.withUnsafeBytes { CheckpointHeader($0) } == nil)
   }
 
   @Test func aReaderTellsTheUseOfStyles() throws {
@@ -269,6 +286,26 @@ import Testing
     #expect(reader.styleBudgets == store.styleBudgets && reader.statistics().styles.map(\.entryCount) == [29])
     try reader.close()
     try store.close()
+  }
+
+  /// The records of synced puts are in the log alone.
+  @Test func entriesThatTheLogAloneHasAreCounted() throws {
+    let store = try open()
+    for number in 0..<10 {
+      try store.put(
+        noise(1000, UInt64(number)), for: "u\(number)", style: small, options: PutOptions(durability: .synced))
+    }
+    try store.setStyleBudget(StyleBudget(count: 250), for: small)
+    var image = disk.image
+    for name in image.keys where name.hasPrefix("segments/") {
+      image[name] = [UInt8](repeating: 0, count: image[name]!.count)
+    }
+    store.abandon()
+    let again = try open(nil, nil, TestWorld(fileSystem: MemoryDisk(image), seed: 2))
+    #expect(again.styleBudgets.map(\.byteCount) == [10_000] && numbers(again, small, 0..<10).count == 10)
+    for number in 0..<10 { try again.put(noise(10), for: "u\(number)", style: small) }
+    #expect(again.styleBudgets.map(\.byteCount) == [100])
+    try again.close()
   }
 
   @Test func invalidBudgetsAreRefused() throws {
@@ -300,8 +337,9 @@ import Testing
   @Test func aStoreThatIsRecreatedKeepsTheBudgets() throws {
     let folder = try TemporaryFolder()
     let options = StoreOptions(
-      byteBudget: 8 << 20, styleBudgets: [small: StyleBudget(count: 3)], recreatesIfRemoved: true)
+      byteBudget: 8 << 20, recreatesIfRemoved: true)
     let store = try CacheStore.open(at: folder.store, options: options)
+    try store.setStyleBudget(StyleBudget(count: 3), for: small)
     try put(store, small, 0..<5)
     try FileManager.default.moveItem(atPath: folder.store, toPath: folder.path + "/gone")
     // Buffered puts look for the folder once in a while only.

@@ -11,9 +11,9 @@ import Testing
     counters.bytesWritten = 0x0404
     counters.openKind = 3
     counters.openMicroseconds = 0x0606
-    counters.replayed = 0x0707
-    counters.dropped = 0x0808
-    counters.lostRemovals = 1
+    counters.recovery.replayed = 0x0707
+    counters.recovery.dropped = 0x0808
+    counters.recovery.lostRemovals = 1
     counters.pinned = 0x0A0A
     counters.eviction.entryCount = 0x0B0B
     counters.eviction.byteCount = 0x0C0C
