@@ -205,4 +205,42 @@ import VitrineSimulation
       at: Workload.path, options: StoreOptions(createsIfMissing: false), environment: last.environment)
     #expect(again.bytes("a") == [1])
   }
+
+  /// A process makes a missing checkpoint file anew, and dies before the name of the file is durable. The next process
+  /// writes its checkpoint there.
+  @Test func nameOfACheckpointThatADeadProcessMadeIsMadeDurable() throws {
+    let work = try Workload()
+    try work.put("a", Workload.bytes(500, 1), synced: true)
+    let missing = "\(Workload.path)/checkpoints/\(1 - work.newestCheckpoint).checkpoint"
+    let making = work.world.rebooted(work.world.disk.crashStates().diskAfterProcessDeath())
+    #expect(making.disk.remove(missing))
+    let begun = making.disk.operationCount
+    let first = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: making.environment)
+    first.abandon()
+    let made = try #require(
+      making.disk.lastOperations(since: begun).first { "\($0)".contains(missing) && $0.name == "sync" })
+    let world = making.rebooted(making.disk.crashStates(after: made.index + 1).diskAfterProcessDeath())
+    let store = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment)
+    var number = 0
+    func turn(_ count: Int) throws {
+      let use = store.probe.log.position.use
+      while store.probe.log.position.use < use + UInt64(count) {
+        try store.put(Workload.bytes(3000, number), for: "k", options: PutOptions(durability: .synced))
+        number += 1
+      }
+    }
+    try store.put(Workload.bytes(500, 2), for: "gone", options: PutOptions(durability: .synced))
+    try store.remove("gone", durability: .synced)
+    try turn(1)
+    try store.checkpoint()
+    // The files of the log before the checkpoint are used again.
+    try turn(2)
+    store.abandon()
+    let left = world.rebooted(world.disk.crashStates().disk(.everythingLost))
+    let again = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: left.environment)
+    let lastOpen = again.statistics().lastOpen
+    #expect(lastOpen.kind == .recovered && !lastOpen.mayHaveLostRemovals && !again.contains("gone"))
+    #expect(again.bytes("a") == Workload.bytes(500, 1) && again.bytes("k") == Workload.bytes(3000, number - 1))
+    again.abandon()
+  }
 }

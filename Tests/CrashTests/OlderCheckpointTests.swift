@@ -121,6 +121,7 @@ import VitrineSimulation
     store.abandon()
     let world = work.world.rebooted(work.world.disk.crashStates().disk(.everythingLost))
     #expect(world.disk.damage("\(Workload.path)/checkpoints/\(newest).checkpoint") { $0[place] ^= 1 })
+    #expect(world.disk.damage("\(Workload.path)/wal/1.wal") { bytes in for index in 0..<512 { bytes[index] = 0 } })
     let cut = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment)
     #expect(cut.bytes("a") == Workload.bytes(40, 10))
     cut.abandon()

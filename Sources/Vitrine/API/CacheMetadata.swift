@@ -23,7 +23,8 @@ extension CacheStore {
   ///
   /// The pin is kept in the store. Later puts of the key keep it, unless their options say otherwise. Removals and expiry
   /// remove pinned entries as others, and a new original removes those made from the old one. A second pin of an entry
-  /// has no effect. Writes a small record, like ``setMetadata(_:for:durability:)``.
+  /// has no effect, but a synced one makes the entry durable. Writes a small record, like
+  /// ``setMetadata(_:for:durability:)``.
   ///
   /// Pinned entries may take a quarter of the byte budget, by their values, URLs, metadata and about 150 bytes for each,
   /// and a quarter of the entry budget. Throws `noSpace` beyond that, and the errors of ``setMetadata(_:for:durability:)``.

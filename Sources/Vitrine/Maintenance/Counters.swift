@@ -38,7 +38,7 @@ struct Counters: Sendable, Equatable {
   private static let checksumOffset = 504
   private static let magic: UInt64 = 0x544E_435F_5254_4956  // "VITR_CNT"
   /// The largest value read from a file. Real counts stay far below it, and sums of such values do not overflow.
-  private static let most: UInt64 = 1 << 56
+  static let most: UInt64 = 1 << 56
 
   private static let fields: [WritableKeyPath<Counters, Int> & Sendable] =
     [

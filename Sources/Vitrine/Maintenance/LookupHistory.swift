@@ -47,7 +47,15 @@ struct LookupHistory: Sendable, Equatable {
         index += 1
       }
     }
-    if samples.count > LookupHistory.mostSamples { samples.removeFirst(samples.count - LookupHistory.mostSamples) }
+    while samples.count > LookupHistory.mostSamples { samples.remove(at: closest) }
+  }
+
+  /// The sample, except for the ends, whose neighbors lie nearest to each other.
+  private var closest: Int {
+    (1..<samples.count - 1).min {
+      samples[$0 + 1].time - samples[$0 - 1].time < samples[$1 + 1].time - samples[$1 - 1].time
+    }
+      ?? 0
   }
 
   /// Returns the lookups since a moment, up to the last sample; nil without a sample.
@@ -77,7 +85,8 @@ struct LookupHistory: Sendable, Equatable {
     for index in 0..<Int(start.u64(8)) {
       let place = 16 + index * 24
       let sample = Sample(
-        time: start.i64(place), hits: Int(clamping: start.u64(place + 8)), misses: Int(clamping: start.u64(place + 16)))
+        time: start.i64(place), hits: Int(min(start.u64(place + 8), Counters.most)),
+        misses: Int(min(start.u64(place + 16), Counters.most)))
       guard sample.time >= 0, samples.last?.time ?? 0 <= sample.time else { return nil }
       samples.append(sample)
     }

@@ -114,9 +114,10 @@ final class EntryLimits: StorePart {
       for operation in operations where operation.record != nil && operation.key.hash.styleTag == tag {
         puts.count += 1
         puts.byteCount += operation.logicalByteCount
-        guard let found = keyFinder.find(operation, held) else { continue }
-        replaced.count += 1
-        replaced.byteCount += held.state.index.displaced(at: found).logicalByteCount
+        for location in replacedEntries(operation, held) {
+          replaced.count += 1
+          replaced.byteCount += held.state.index.displaced(at: location).logicalByteCount
+        }
       }
       if puts.count <= replaced.count, puts.byteCount <= replaced.byteCount { continue }
       if let limit = budget.byteCount, puts.byteCount > limit {
@@ -141,18 +142,25 @@ final class EntryLimits: StorePart {
     let before = sum
     for operation in operations {
       guard let record = operation.record else { continue }
-      let found = keyFinder.find(operation, held)
-      let wasPinned = found.map { held.state.index.isPinned(operation.key.hash, $0) } ?? false
+      let pinned = replacedEntries(operation, held).filter { held.state.index.isPinned(operation.key.hash, $0) }
+      for location in pinned {
+        sum.entryCount -= 1
+        sum.byteCount -= held.state.index.displaced(at: location).size.byteCount(in: .pinned)
+      }
+      let wasPinned = keyFinder.find(operation, held).map { pinned.contains($0) } ?? false
       guard operation.pin.isPinned(replacing: wasPinned) else { continue }
       let size = EntrySums.Size(logicalByteCount: operation.logicalByteCount, headUnits: record.headUnits)
       sum.entryCount += 1
       sum.byteCount += size.byteCount(in: .pinned)
-      guard wasPinned, let found else { continue }
-      sum.entryCount -= 1
-      sum.byteCount -= held.state.index.displaced(at: found).size.byteCount(in: .pinned)
     }
     let most = PinUse.most(of: held.state.current)
     let isMore = sum.entryCount > before.entryCount || sum.byteCount > before.byteCount
     if isMore, sum.entryCount > most.entryCount || sum.byteCount > most.byteCount { throw .noSpace }
+  }
+
+  /// The entries that a commit of the operation removes: that of its key, and those of its hash that cannot be read.
+  private func replacedEntries(_ operation: PendingOperation, _ held: borrowing CommitLock.Held) -> [Location] {
+    let (found, damaged) = keyFinder.find(operation.key.hash, operation.key.url, operation.key.style, held)
+    return damaged + (found.map { [$0] } ?? [])
   }
 }

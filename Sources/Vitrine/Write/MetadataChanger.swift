@@ -74,9 +74,11 @@ final class MetadataChanger: StorePart {
       entryRemover.drop(hash, slot.location)
       return nil
     }
-    // A pin that is there already is as durable as the log is up to here.
-    if change.isPinned == slot.flags.contains(.pinned), change.metadata == nil, change.expiration == nil {
-      return .success((wal?.appendedSequence ?? 1) - 1)
+    // A synced pin also promises that the entry is durable, which it may not be.
+    if durability == .buffered, change.isPinned == slot.flags.contains(.pinned), change.metadata == nil,
+      change.expiration == nil
+    {
+      return .success(0)
     }
     let metadata = change.metadata ?? Array(view.metadata)
     var expiration = header.expiration

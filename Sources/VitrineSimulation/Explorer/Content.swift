@@ -21,6 +21,7 @@ package struct Content: Equatable, Sendable {
   package var metadata: [UInt8] = []
   package var layout: BitmapLayout?
   package var expiry: Expiry?
+  var isPinned = false
   /// Requested when the entry was put. A reader cannot tell whether it was granted.
   private var isPageAligned = false
   /// The caller's own source; the store's automatic one is unknown here.
@@ -32,18 +33,20 @@ package struct Content: Equatable, Sendable {
     self.layout = layout
   }
 
-  /// The content that a put with these options stores.
+  /// The content that a put with these options stores if the key has no pinned entry.
   package init(_ bytes: [UInt8], _ options: PutOptions) {
     self.init(bytes, metadata: options.metadata, layout: options.layout)
     expiry = Content.expiry(options.expirationMilliseconds, options.slidingExpirationMilliseconds)
     if case .named(let source) = options.source { namedSource = source }
     isPageAligned = options.isPageAligned
+    isPinned = options.isPinned ?? false
   }
 
   init(_ bytes: [UInt8], _ entry: EntryInfo) {
     self.init(bytes, metadata: entry.metadata, layout: entry.layout)
     expiry = Content.expiry(entry.expirationMilliseconds, entry.slidingExpirationMilliseconds)
     if entry.hasNamedSource { namedSource = entry.source }
+    isPinned = entry.isPinned
   }
 
   private static func expiry(_ fixed: Int64?, _ idle: Int64?) -> Expiry? {
@@ -55,6 +58,7 @@ package struct Content: Equatable, Sendable {
     var options = PutOptions(metadata: metadata, source: namedSource.map { .named($0) } ?? SourceOption.none)
     options.layout = layout
     options.isPageAligned = isPageAligned
+    options.isPinned = isPinned
     switch expiry {
     case .at(let moment): options.expirationMilliseconds = moment
     case .afterIdle(let limit): options.slidingExpirationMilliseconds = limit
@@ -75,7 +79,8 @@ package struct Content: Equatable, Sendable {
 
   /// By one comparison of memory: megabytes are compared for each crash, also in debug builds.
   package static func == (a: Content, b: Content) -> Bool {
-    a.layout == b.layout && a.expiry == b.expiry && a.namedSource == b.namedSource && same(a.bytes, b.bytes)
+    a.layout == b.layout && a.expiry == b.expiry && a.namedSource == b.namedSource
+      && a.isPinned == b.isPinned && same(a.bytes, b.bytes)
       && same(a.metadata, b.metadata)
   }
 

@@ -27,6 +27,15 @@ extension RecordedStore {
       { try $0.setMetadata(metadata, for: key, durability: synced ? .synced : .buffered) })
   }
 
+  /// Pins an existing entry, or ends its pin. Does nothing if there is none. Throws the store's errors.
+  public func pin(_ name: String, style: Style = .original, isOn: Bool = true, synced: Bool = false) throws {
+    let key = CacheKey(name, style)
+    let durability = synced ? Durability.synced : .buffered
+    try change(
+      key, synced: synced, { $0.isPinned = isOn },
+      { try isOn ? $0.pin(key, durability: durability) : $0.unpin(key, durability: durability) })
+  }
+
   /// Lets an existing entry expire at a moment, milliseconds since 1970, or never. Does nothing if there is none.
   /// Throws the store's errors.
   public func setExpiration(_ name: String, _ milliseconds: Int64?, synced: Bool = false) throws {

@@ -2,7 +2,7 @@ extension CrashWorkload {
   /// The workloads of the explorer: all operations of a store.
   public static let all: [CrashWorkload] = [
     making, puts, extremes, sharing, removals, batches, largeBatch, metadata, sources, crowd, bodies, drawings,
-    eviction, cleaning, entries, filling, compaction, logTurns, bursts, trims, budgets, largeBudgets,
+    eviction, cleaning, entries, limits, filling, compaction, logTurns, bursts, trims, budgets, largeBudgets,
     giants, reopening, threads, readers, ages, shortSessions, repair, mending, upgrade, failedSyncs, fullDisk,
   ]
 }

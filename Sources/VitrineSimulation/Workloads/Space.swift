@@ -53,6 +53,39 @@ extension CrashWorkload {
     try store.put("last", RecordedStore.bytes(80, 90), synced: true)
   }
 
+  static let limits = CrashWorkload(
+    "limits", summary: "puts beyond the budget of a style, and beside pinned entries",
+    options: StoreOptions(
+      byteBudget: 1 << 20, entryBudget: 14, policy: .lru,
+      styleBudgets: Style("small").map { [$0: StyleBudget(byteCount: 9000, count: 4)] } ?? [:])
+  ) { store, numbers in
+    guard let small = Style("small") else { return }
+    func put(_ number: Int) throws {
+      let isSmall = numbers.chance(60)
+      let name = "\(isSmall ? "s" : "o")\(numbers.below(isSmall ? 7 : 14))"
+      // At most three entries are pinned, two of them of the style.
+      let mayBePinned = ["s0", "s1", "o0"].contains(name)
+      try store.put(
+        CacheKey(name, isSmall ? small : .original), RecordedStore.bytes(200 + numbers.below(2800), number),
+        options: PutOptions(
+          durability: numbers.chance(50) ? .synced : .buffered, isPinned: mayBePinned && numbers.chance(50)))
+    }
+    for number in 0..<25 { try put(number) }
+    try store.begin()
+    for number in 25..<37 {
+      try put(number)
+      switch numbers.below(10) {
+      case 0: try store.pin("s0", style: small, isOn: numbers.chance(50), synced: numbers.chance(50))
+      case 1: try store.pin("o0", isOn: numbers.chance(50), synced: numbers.chance(50))
+      case 2: store.upkeep()
+      case 3: try store.checkpoint()
+      default: break
+      }
+    }
+    if numbers.chance(40) { try store.reopen() }
+    try store.put("last", RecordedStore.bytes(80, 90), synced: true)
+  }
+
   static let filling = CrashWorkload(
     "filling", summary: "a large segment, which takes small values through a mapping once much is written",
     options: StoreOptions(byteBudget: 4 << 20, segmentByteCount: 512 << 10)

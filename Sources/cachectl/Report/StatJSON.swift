@@ -46,15 +46,18 @@ enum StatJSON {
   private static func content(
     _ statistics: StoreStatistics, _ tally: EntryTally, _ contents: [String: SegmentContents]
   ) -> [(String, JSON)] {
-    let streams = StreamTally.byName(statistics.segments, contents).map { name, tally in
-      (name, stream(tally, StreamTally.queue(of: name, statistics.policy)))
-    }
+    let tallies = StreamTally.byName(statistics.segments, contents)
+    let queues = Dictionary(grouping: tallies) { StreamTally.queue(of: $0.name, statistics.policy) }
     return [
       ("encodings", sums(tally.encodings)),
       ("styles", sums(tally.styles)),
       ("pins", statistics.pins.map(pinUse) ?? .null),
       ("style_budgets", .object(statistics.styles.map { ($0.style.name, styleUse($0)) })),
-      ("streams", .object(streams)),
+      ("streams", .object(tallies.map { ($0.name, stream($0.tally)) })),
+      (
+        "queues",
+        .object(queues.sorted { $0.key < $1.key }.map { ($0.key, stream(StreamTally(sumOf: $0.value.map(\.tally)))) })
+      ),
       ("recency", .array(tally.recency.classes.map(ageClass) + [unknownAge(tally.recency.unknown)])),
       ("sizes", .array(tally.sizes.classes.map(sizeClass))),
       ("segments", .array(statistics.segments.map { segment($0, contents[$0.file] ?? SegmentContents()) })),
@@ -123,9 +126,9 @@ enum StatJSON {
     ])
   }
 
-  private static func stream(_ tally: StreamTally, _ queue: String) -> JSON {
+  private static func stream(_ tally: StreamTally) -> JSON {
     .object([
-      ("queue", .string(queue)), ("segments", .int(tally.segmentCount)), ("entries", .int(tally.entryCount)),
+      ("segments", .int(tally.segmentCount)), ("entries", .int(tally.entryCount)),
       ("records", .int(tally.recordCount)), ("bytes", .int(tally.byteCount)), ("live", .int(tally.liveByteCount)),
       ("dead", .int(tally.deadByteCount)),
     ])

@@ -22,7 +22,9 @@ struct StatReport {
 
   func text(path: String) -> String {
     ([printable(Array(path.utf8)) + "\n", overview, opening]
-      + [encodings, styles, styleBudgets, streams, recency, sizes, evictionAges, segments].filter { !$0.isEmpty })
+      + [encodings, styles, styleBudgets, streams, recency, sizes, evictionAges, segments].filter {
+        !$0.isEmpty
+      })
       .joined(separator: "\n")
   }
 

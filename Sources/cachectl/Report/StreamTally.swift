@@ -33,6 +33,19 @@ struct StreamTally {
     }
   }
 
+  init() {}
+
+  init(sumOf tallies: [StreamTally]) {
+    for tally in tallies {
+      segmentCount += tally.segmentCount
+      entryCount += tally.entryCount
+      recordCount += tally.recordCount
+      byteCount += tally.byteCount
+      liveByteCount += tally.liveByteCount
+      deadByteCount += tally.deadByteCount
+    }
+  }
+
   private mutating func add(_ segment: StoreStatistics.Segment, _ contents: SegmentContents) {
     segmentCount += 1
     entryCount += contents.entryCount

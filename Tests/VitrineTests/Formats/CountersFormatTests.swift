@@ -64,6 +64,15 @@ import Testing
     }
   }
 
+  @Test func countsOfAHistoryAreClampedWithoutOverflow() throws {
+    var absurd = counters
+    absurd.history.note(.init(time: 0, hits: 0, misses: 0))
+    absurd.history.note(.init(time: 1000, hits: .max, misses: .max))
+    let read = try #require(Counters(absurd.encoded()))
+    let recent = try #require(read.history.lastMinute(at: 1000))
+    #expect(recent == StoreStatistics.Lookups(hitCount: 1 << 56, missCount: 1 << 56) && recent.hitRatio == 0.5)
+  }
+
   @Test func aHistoryOfTooManySamplesIsEmpty() {
     var bytes = counters.encoded()
     for value: UInt64 in [85, 1 << 20, .max] {

@@ -24,6 +24,14 @@ import Testing
     #expect(abs(minute.hitRatio - 0.75) < 0.05 && abs(hour.hitRatio - 0.75) < 0.03)
   }
 
+  /// Pairs of gaps above a minute cannot be thinned, so there are more of them than room.
+  @Test func irregularLookupsOfAnHourAreTold() {
+    var history = LookupHistory()
+    for number in 0...400 { history.note(.init(time: Int64(number) * 33_000, hits: number, misses: 0)) }
+    #expect(history.samples.count <= 84)
+    #expect((109...113).contains(history.lastHour(at: 400 * 33_000)?.hitCount ?? 0))
+  }
+
   @Test func anIdleTimeHasNoLookups() {
     var (history, now) = history(seconds: 600)
     #expect(history.lastMinute(at: now + 66_000)?.hitCount == 0)
