@@ -41,11 +41,12 @@ final class Committer: StorePart {
     for index in operations.indices { bound += operations[index].largestEncoding }
     var crowds: Crowds = [:]
     var looks = 0
+    var evictionsInVain = 0
     do throws(StoreError) {
       while true {
         switch try commitOnce(
           operations, bound, readAhead.readAhead(operations, crowds, looks: looks), crowds, looks: looks,
-          awaitsSync: awaitsSync)
+          evictionsInVain: evictionsInVain, awaitsSync: awaitsSync)
         {
         case .done(let committed):
           return committed
@@ -57,7 +58,8 @@ final class Committer: StorePart {
         case .needsRoomForIndex:
           try checkpointRoom.growCheckpoints(moreKeys: moreKeys)
         case .needsEviction(let excess):
-          if try !limits.evict(excess) { looks += 1 }
+          if try limits.evict(excess) { continue }
+          if case .style = excess { evictionsInVain += 1 } else { looks += 1 }
         case .needsLook:
           crowds = try originals.lookAtCrowds(operations)
           looks += 1
@@ -116,13 +118,13 @@ final class Committer: StorePart {
 
   private func commitOnce(
     _ operations: [PendingOperation], _ bound: Int, _ heads: HeadsAhead?, _ crowds: Crowds, looks: Int,
-    awaitsSync: Bool
+    evictionsInVain: Int, awaitsSync: Bool
   ) throws(StoreError) -> CommitOutcome {
     try commits.locked(with: heads) { held throws(StoreError) in
       noteFilled(operations, held)
       try gate.requireWritable()
       guard let wal else { throw .readOnly }
-      if let outcome = try obstacle(operations, looks, held) { return outcome }
+      if let outcome = try obstacle(operations, looks, evictionsInVain, held) { return outcome }
       if originals.needsLook(operations, crowds, looks: looks, held) { return .needsLook }
       let (changes, removedCount) = changes(of: operations, crowds, held)
       // Each operation has its share in `bound` already. Every further change is a removal, which takes 56 bytes.
@@ -170,7 +172,7 @@ final class Committer: StorePart {
     try commits.locked(with: readAhead.readAhead(operations)) { held throws(StoreError) in
       try gate.requireWritable()
       guard wal != nil else { throw .readOnly }
-      if try obstacle(operations, OriginalSources.mostCrowdLooks, held) != nil { return nil }
+      if try obstacle(operations, OriginalSources.mostCrowdLooks, 0, held) != nil { return nil }
       let (changes, removedCount) = changes(of: operations, crowds, held)
       try commits.requireAccepted(changes, held)
       try commits.apply(changes, sequence: held.state.log.nextSequence, held)
@@ -184,7 +186,7 @@ final class Committer: StorePart {
 
   /// Returns the reason why the operations cannot be committed now; nil if there is none.
   private func obstacle(
-    _ operations: [PendingOperation], _ looks: Int, _ held: borrowing CommitLock.Held
+    _ operations: [PendingOperation], _ looks: Int, _ evictionsInVain: Int, _ held: borrowing CommitLock.Held
   ) throws(StoreError) -> CommitOutcome? {
     var puts = 0
     for index in operations.indices {
@@ -193,7 +195,10 @@ final class Committer: StorePart {
     }
     guard puts > 0 else { return nil }
     if !isStillRight(operations, held) { return .placeAgain }
-    if let excess = try limits.excess(of: operations, puts: puts, tries: looks, held) {
+    if let excess = try limits.excess(
+      of: operations, puts: puts, limitsStylesOfURL: looks < OriginalSources.mostCrowdLooks,
+      evictionsInVain: evictionsInVain, held)
+    {
       return .needsEviction(excess)
     }
     return held.state.index.checkpointByteCount(moreKeys: puts) <= held.state.checkpoint.room ? nil : .needsRoomForIndex

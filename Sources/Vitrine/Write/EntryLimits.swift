@@ -27,19 +27,21 @@ final class EntryLimits: StorePart {
   }
 
   /// Returns the first limit that the operations exceed; nil if there is none. `puts` of the operations are puts, and
-  /// `tries` evictions for them were in vain. Throws `noSpace` or `tooLarge` if they exceed a budget by themselves.
+  /// `evictionsInVain` evictions for the budget of a style found no entry. Throws `noSpace` or `tooLarge` if the
+  /// operations exceed a budget by themselves.
   func excess(
-    of operations: [PendingOperation], puts: Int, tries: Int, _ held: borrowing CommitLock.Held
+    of operations: [PendingOperation], puts: Int, limitsStylesOfURL: Bool, evictionsInVain: Int,
+    _ held: borrowing CommitLock.Held
   ) throws(StoreError) -> Excess? {
     let new = try newEntries(operations, puts, held)
-    // Comes first: the entries of the style that must go make room among all entries.
     try requireRoomForPins(operations, held)
+    // Comes before the others: the entries of the style that must go make room among all entries.
     if !held.state.index.sums.isEmpty, let excess = try excessOfStyle(operations, held) {
-      if tries >= EntryLimits.mostTries { throw .noSpace }
+      if evictionsInVain >= EntryLimits.mostEvictionsInVain { throw .noSpace }
       return .style(excess)
     }
     if held.state.entryBudget > 0, held.state.index.keyCount + new > held.state.entryBudget { return .entries(new) }
-    if tries < OriginalSources.mostCrowdLooks, let excess = excessStyles(operations, held) {
+    if limitsStylesOfURL, let excess = excessStyles(operations, held) {
       return .styles(excess.url, excess.count)
     }
     return nil
@@ -47,7 +49,7 @@ final class EntryLimits: StorePart {
 
   /// Evictions in vain after which a commit beyond the budget of a style gets `noSpace`: the entries of the style are
   /// pinned. An entry that another thread has evicted is no reason.
-  private static let mostTries = 2
+  private static let mostEvictionsInVain = 2
 
   /// Evicts what a commit found to be too much. Returns false if there was nothing to evict.
   func evict(_ excess: Excess) throws(StoreError) -> Bool {
