@@ -57,8 +57,8 @@ extension CacheStore {
   /// the number of entries removed. The budgets stay: the store may grow again at once.
   ///
   /// Expired entries go first. Room that holds no entries is released before. A store without entries takes some
-  /// hundred KiB, so a smaller size removes all entries but pinned ones. Unfinished bodies and borrowed bytes keep their room, and the
-  /// folder may stay larger by it. O(entries), plus two to five checkpoints, a removal in the log for each removed
+  /// hundred KiB, so a smaller size removes all entries but pinned ones. Unfinished bodies and borrowed bytes keep their
+  /// room, and the folder may stay larger by it. O(entries), plus two to five checkpoints, a removal in the log for each removed
   /// entry, and copies of at most a few times the bytes that stay. Thread-safe; gets continue meanwhile, and puts may
   /// wait until one segment is copied. Throws `readOnly`, `invalidArgument` for a negative size, and the errors of
   /// ``flush()``.

@@ -89,7 +89,7 @@ public struct StoreStatistics: Sendable {
   public var entryBudget: Int
   /// The styles that have a budget, with their entries.
   public var styles: [StyleUse]
-  /// The pinned entries; nil while they are being counted.
+  /// The pinned entries; nil while they are being counted, and in a read-only opening that has met a damaged record.
   public var pins: PinUse?
   /// Bytes of the disk that the store leaves free; 0 for no minimum.
   public var minimumFreeBytes: Int

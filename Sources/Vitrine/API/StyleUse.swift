@@ -1,4 +1,4 @@
-/// The budget of a style, and what its entries take.
+/// The budget of a style, and the sums of its entries.
 public struct StyleUse: Sendable, Hashable {
   /// The style.
   public var style: Style

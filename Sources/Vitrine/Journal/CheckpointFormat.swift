@@ -6,7 +6,8 @@
 ///  72 u64 next record number   80 u64 keys   88 u64 blobs   96 u64 segments   104 u64 large counts
 /// 112 u64 logical bytes        120 u64 body words   128 i64 made   136 u64 next segment id
 /// 144 u64 recency clock        152 u64 use times   160 u64 checksum of 0-159 and 168-511
-/// 168 u64 groups with sums (``EntrySum``), for each: u64 number, u64 entries, u64 bytes   zeros   504 u64 checksum of 0-159, 168-503 and 512-1023   512 a copy of STORE
+/// 168 u64 groups with sums (``EntrySum``), for each: u64 number, u64 entries, u64 bytes   zeros
+/// 504 u64 checksum of 0-159, 168-503 and 512-1023   512 a copy of STORE
 /// ```
 /// Two sectors hold the head, so a loss of power may leave one of them old. The checksum at 160 tells that from damage.
 ///

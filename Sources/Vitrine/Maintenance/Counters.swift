@@ -23,7 +23,7 @@ struct Counters: Sendable, Equatable {
   /// Empty if it was lost.
   var history = LookupHistory()
 
-  /// What the last opening for writing found.
+  /// The findings of the last opening for writing.
   struct Recovery: Sendable, Equatable {
     /// Changes from the log.
     var replayed = 0
@@ -43,8 +43,7 @@ struct Counters: Sendable, Equatable {
   private static let fields: [WritableKeyPath<Counters, Int> & Sendable] =
     [
       \.hits, \.misses, \.bytesPut, \.bytesWritten, \.openKind, \.openMicroseconds, \.recovery.replayed,
-      \.recovery.dropped,
-      \.recovery.lostRemovals, \.pinned, \.eviction.entryCount, \.eviction.byteCount,
+      \.recovery.dropped, \.recovery.lostRemovals, \.pinned, \.eviction.entryCount, \.eviction.byteCount,
     ] + (0..<EvictionRecord.bucketCount).map { \.eviction.ages[$0] } + [
       \.compaction.stepCount, \.compaction.recordCount, \.compaction.byteCount, \.compaction.segmentCount,
     ]
@@ -101,8 +100,8 @@ struct Counters: Sendable, Equatable {
     guard OpeningKind.order.indices.contains(openKind - 1) else { return nil }
     return StoreStatistics.LastOpen(
       kind: OpeningKind.order[openKind - 1], milliseconds: Double(openMicroseconds) / 1000,
-      replayedCount: recovery.replayed,
-      droppedCount: recovery.dropped, mayHaveLostRemovals: recovery.lostRemovals != 0, notes: [])
+      replayedCount: recovery.replayed, droppedCount: recovery.dropped, mayHaveLostRemovals: recovery.lostRemovals != 0,
+      notes: [])
   }
 }
 

@@ -57,18 +57,16 @@ final class Budgets: StorePart {
   /// Sets or removes the budget of a style. As ``setBudgets(byteBudget:entryBudget:minimumFreeBytes:)``, but entries of
   /// other styles stay.
   func setStyleBudget(_ budget: StyleBudget?, for style: Style) throws(StoreError) {
-    var problem: String?
-    try change { identity in
+    try change { identity throws(StoreError) in
       var budgets = identity.styleBudgets.byStyle
       budgets[style] = budget
-      problem = StyleBudgets.problem(of: budgets)
-      if problem == nil { identity.styleBudgets = StyleBudgets(budgets) }
+      if let problem = StyleBudgets.problem(of: budgets) { throw .invalidArgument(problem) }
+      identity.styleBudgets = StyleBudgets(budgets)
     }
-    if let problem { throw .invalidArgument(problem) }
     try groupLimiter.enforce()
   }
 
-  private func change(_ body: (inout StoreIdentity) -> Void) throws(StoreError) {
+  private func change(_ body: (inout StoreIdentity) throws(StoreError) -> Void) throws(StoreError) {
     // Before the lock, because in a forked child it may never be released.
     try gate.requireWritable()
     useHints.takeIn(makesFile: false)
@@ -78,7 +76,7 @@ final class Budgets: StorePart {
       try gate.requireWritable()
       try gate.requireNamedNow()
       var changed = commitLock.withLock { held in held.state.current }
-      body(&changed)
+      try body(&changed)
       // The log of a busy store may alone exceed the new budget.
       if commitLock.withLock({ held in changed.byteBudget < held.state.ledger.leastBudget }) {
         try roomRelease.release(upkeep)

@@ -12,7 +12,7 @@ final class GroupLimiter: StorePart {
     self.evictor = evictor
   }
 
-  /// What the entries of a style take beyond its budget.
+  /// The entries and bytes of a style beyond its budget.
   struct Excess: Equatable {
     let tag: UInt16
     var entryCount = 0

@@ -51,7 +51,7 @@ final class EntryLimits: StorePart {
   /// pinned. An entry that another thread has evicted is no reason.
   private static let mostEvictionsInVain = 2
 
-  /// Evicts what a commit found to be too much. Returns false if there was nothing to evict.
+  /// Evicts entries for an excess that a commit has found. Returns false if there was nothing to evict.
   func evict(_ excess: Excess) throws(StoreError) -> Bool {
     switch excess {
     case .entries(let new): try evictor.evictEntries(toAdmit: new)
@@ -116,7 +116,7 @@ final class EntryLimits: StorePart {
       for operation in operations where operation.record != nil && operation.key.hash.styleTag == tag {
         puts.count += 1
         puts.byteCount += operation.logicalByteCount
-        for location in replacedEntries(operation, held) {
+        for location in replacedEntries(operation, held).all {
           replaced.count += 1
           replaced.byteCount += held.state.index.displaced(at: location).logicalByteCount
         }
@@ -144,12 +144,13 @@ final class EntryLimits: StorePart {
     let before = sum
     for operation in operations {
       guard let record = operation.record else { continue }
-      let pinned = replacedEntries(operation, held).filter { held.state.index.isPinned(operation.key.hash, $0) }
+      let replaced = replacedEntries(operation, held)
+      let pinned = replaced.all.filter { held.state.index.isPinned(operation.key.hash, $0) }
       for location in pinned {
         sum.entryCount -= 1
         sum.byteCount -= held.state.index.displaced(at: location).size.byteCount(in: .pinned)
       }
-      let wasPinned = keyFinder.find(operation, held).map { pinned.contains($0) } ?? false
+      let wasPinned = replaced.ofKey.map { pinned.contains($0) } ?? false
       guard operation.pin.isPinned(replacing: wasPinned) else { continue }
       let size = EntrySums.Size(logicalByteCount: operation.logicalByteCount, headUnits: record.headUnits)
       sum.entryCount += 1
@@ -161,8 +162,10 @@ final class EntryLimits: StorePart {
   }
 
   /// The entries that a commit of the operation removes: that of its key, and those of its hash that cannot be read.
-  private func replacedEntries(_ operation: PendingOperation, _ held: borrowing CommitLock.Held) -> [Location] {
+  private func replacedEntries(
+    _ operation: PendingOperation, _ held: borrowing CommitLock.Held
+  ) -> (ofKey: Location?, all: [Location]) {
     let (found, damaged) = keyFinder.find(operation.key.hash, operation.key.url, operation.key.style, held)
-    return damaged + (found.map { [$0] } ?? [])
+    return (found, damaged + (found.map { [$0] } ?? []))
   }
 }

@@ -11,7 +11,7 @@ enum PinCommand: Command {
       "A pinned entry is not evicted, whatever its uses. Later puts of its key keep the pin. rm and expiry remove "
         + "pinned entries as others.",
       "Pinned entries take at most a quarter of the byte budget, by their values and heads, and a quarter of the "
-        + "entry budget. cachectl stat shows what they take, and ls marks them.",
+        + "entry budget. cachectl stat shows their number and bytes, and ls marks them.",
       "If a URL has no entry, it is named on stderr, and the exit status is 1. With --json: pinned (number of URLs), "
         + "missing (array of URLs).",
     ],
