@@ -12,6 +12,7 @@ let package = Package(
     .library(name: "Vitrine", targets: ["Vitrine"]),
     .library(name: "VitrineImages", targets: ["VitrineImages"]),
     .library(name: "VitrineSimulation", targets: ["VitrineSimulation"]),
+    .library(name: "VitrineServer", targets: ["VitrineServer"]),
     .executable(name: "cachectl", targets: ["cachectl"]),
     .executable(name: "vitrine-decoder", targets: ["vitrine-decoder"]),
     // For the packages in Benchmarks/ and Fuzz/.
@@ -23,7 +24,8 @@ let package = Package(
     .trait(
       name: "Images",
       description: "VitrineImages and the commands of cachectl for pictures; needs libjpeg, libpng, libwebp"),
-    .default(enabledTraits: ["Images"]),
+    .trait(name: "Server", description: "VitrineServer and 'cachectl serve'; needs libevent"),
+    .default(enabledTraits: ["Images", "Server"]),
   ],
   targets: [
     .systemLibrary(
@@ -51,6 +53,10 @@ let package = Package(
       swiftSettings: engineSettings),
     // The program that `ProcessDecoder` starts.
     .executableTarget(name: "vitrine-decoder", dependencies: ["VitrineImages"]),
+    // For the event loops of the server.
+    .systemLibrary(
+      name: "CEvent", pkgConfig: "libevent_core", providers: [.apt(["libevent-dev"]), .brew(["libevent"])]),
+    .target(name: "VitrineServer", dependencies: ["Vitrine", "CEvent"]),
     .target(
       name: "VitrineSimulation", dependencies: ["Vitrine", "CZstd"],
       resources: [.embedInCode("Workloads/v1-torn.archive")]),
@@ -61,6 +67,7 @@ let package = Package(
       dependencies: [
         "Vitrine", "VitrineSimulation", "CacheCtlKit", "CZstd", "CZlib",
         .target(name: "VitrineImages", condition: .when(traits: ["Images"])),
+        .target(name: "VitrineServer", condition: .when(traits: ["Server"])),
       ],
       path: "Sources/cachectl", exclude: ["Main"]),
     .executableTarget(name: "cachectl", dependencies: ["CacheCtlTool"], path: "Sources/cachectl/Main"),
@@ -103,6 +110,7 @@ let package = Package(
         "Vitrine", "VitrineImages", "VitrineSimulation", "LocalServer", "PictureFiles", "FolderRemoval",
         "vitrine-decoder", "decoder-faults", "CSQLite",
       ]),
+    .testTarget(name: "VitrineServerTests", dependencies: ["Vitrine", "VitrineServer", "FolderRemoval"]),
     .testTarget(name: "SimulationTests", dependencies: ["Vitrine", "VitrineSimulation"]),
     .testTarget(name: "DocumentationTests", dependencies: ["Vitrine", "VitrineImages", "VitrineSimulation"]),
     .executableTarget(

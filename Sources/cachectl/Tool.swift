@@ -9,7 +9,8 @@ package enum Tool {
       StatCommand.self, VerifyCommand.self, CompactCommand.self, TrimCommand.self, RepairCommand.self, DumpCommand.self,
       ListCommand.self, GetCommand.self, PutCommand.self, PinCommand.self, RemoveCommand.self,
       ImportCommand.self, ExportCommand.self,
-    ] + PictureCommands.all + [BenchCommand.self, ReplayCommand.self, CrashTestCommand.self, HelpCommand.self]
+    ] + PictureCommands.all + ServerCommands.all
+    + [BenchCommand.self, ReplayCommand.self, CrashTestCommand.self, HelpCommand.self]
 
   package static func run() -> ExitStatus {
     StandardStreams.prepare()
@@ -44,7 +45,7 @@ package enum Tool {
       return .done
     case let word:
       guard let command = commands.first(where: { $0.specification.name == word }) else {
-        if let absence = PictureCommands.absence(of: word) { throw absence }
+        if let absence = PictureCommands.absence(of: word) ?? ServerCommands.absence(of: word) { throw absence }
         throw UsageError(
           first.first == UInt8(ascii: "-")
             ? "unknown option \(printable(first))" : "no command '\(printable(first))'")

@@ -1,0 +1,28 @@
+import Synchronization
+
+/// Gives accepted connections to the loops in turn, as long as there are not too many. Thread-safe.
+final class Distributor: Sendable {
+  private let loops: [EventLoop]
+  private let most: Int
+  private let makeSession: EventLoop.SessionMaker
+  private let turn = Atomic<Int>(0)
+
+  init(_ loops: [EventLoop], most: Int, _ makeSession: @escaping EventLoop.SessionMaker) {
+    self.loops = loops
+    self.most = most
+    self.makeSession = makeSession
+  }
+
+  /// Takes over a socket. Called on the thread of the first loop.
+  func place(_ socket: Int32) {
+    let count = loops.reduce(0) { $0 + $1.connectionCount.load(ordering: .relaxed) }
+    guard count < most else {
+      loops[0].counters.add(.rejectedConnections)
+      Socket.send("ERROR Too many open connections\r\n", to: socket)
+      Socket.close(socket)
+      return
+    }
+    let number = turn.wrappingAdd(1, ordering: .relaxed).newValue
+    loops[Int(UInt(bitPattern: number) % UInt(loops.count))].adopt(socket, makeSession)
+  }
+}

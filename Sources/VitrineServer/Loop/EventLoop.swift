@@ -1,0 +1,163 @@
+import CEvent
+import Synchronization
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Darwin
+#endif
+
+/// One event loop of libevent, with its connections, on a thread of its own.
+///
+/// Invariant: but for the mailbox and the counters, which any thread may use, everything is used on the loop's thread, or
+/// before it has begun and after it has ended.
+final class EventLoop: @unchecked Sendable {
+  let counters = Counters()
+  let limits: ConnectionLimits
+  private let base: OpaquePointer
+  private let wakeSockets: (read: Int32, write: Int32)
+  private var wakeEvent: Event?
+  private var timer: Event?
+  private let mailbox = Mutex<[Message]>([])
+  private var thread: LoopThread?
+  private var connections: [ObjectIdentifier: Connection] = [:]
+  private var listeners: [Listener] = []
+  private var deadlineCount = 0
+  private var isStopping = false
+  /// The number of open connections.
+  let connectionCount = Atomic<Int>(0)
+  /// Requests are read into this memory, whichever connection they belong to.
+  let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 64)
+
+  private enum Message {
+    case adopt(Int32, SessionMaker)
+    case listen([Int32], Distributor)
+    case stop
+  }
+
+  /// Makes the session of a new connection.
+  typealias SessionMaker = @Sendable (EventLoop, ResponseQueue) -> MemcachedSession
+
+  init(_ limits: ConnectionLimits) throws(ServerError) {
+    guard let base = event_base_new() else { throw .noResources("libevent finds no way to wait for events") }
+    var pair: [Int32] = [0, 0]
+    guard pipe(&pair) == 0 else {
+      event_base_free(base)
+      throw .noResources(String(cString: strerror(errno)))
+    }
+    self.base = base
+    self.limits = limits
+    wakeSockets = (pair[0], pair[1])
+    _ = Socket.prepare(pair[0])
+    _ = Socket.prepare(pair[1])
+  }
+
+  deinit {
+    scratch.deallocate()
+    wakeEvent?.free()
+    timer?.free()
+    event_base_free(base)
+    Socket.close(wakeSockets.read)
+    Socket.close(wakeSockets.write)
+  }
+
+  // MARK: Any thread
+
+  func start() throws(ServerError) {
+    thread = try LoopThread { [self] in run() }
+  }
+
+  /// Takes over an accepted socket.
+  func adopt(_ socket: Int32, _ session: @escaping SessionMaker) {
+    connectionCount.wrappingAdd(1, ordering: .relaxed)
+    post(.adopt(socket, session))
+  }
+
+  /// Accepts the connections of listening sockets.
+  func listen(_ sockets: [Int32], _ distributor: Distributor) { post(.listen(sockets, distributor)) }
+
+  /// Sends queued answers, closes all connections, and ends the thread.
+  func stop() {
+    post(.stop)
+    thread?.join()
+    thread = nil
+  }
+
+  private func post(_ message: Message) {
+    let isFirst = mailbox.withLock { messages in
+      messages.append(message)
+      return messages.count == 1
+    }
+    guard isFirst else { return }
+    var byte: UInt8 = 1
+    _ = write(wakeSockets.write, &byte, 1)
+  }
+
+  // MARK: The loop's thread
+
+  private func run() {
+    wakeEvent = Event(base, wakeSockets.read, [.read, .persistent], self) { loop, _ in loop.readMailbox() }
+    wakeEvent?.add()
+    while !isStopping, event_base_loop(base, EVLOOP_NO_EXIT_ON_EMPTY) == 0 {}
+    for listener in listeners { listener.end() }
+    listeners = []
+    for connection in connections.values { connection.end() }
+    for case .adopt(let socket, _) in mailbox.withLock({ $0 }) { Socket.close(socket) }
+  }
+
+  private func readMailbox() {
+    while case .bytes = Socket.read(wakeSockets.read, scratch) {}
+    let messages = mailbox.withLock { messages in
+      defer { messages = [] }
+      return messages
+    }
+    for message in messages {
+      switch message {
+      case .adopt(let socket, let session):
+        let connection = Connection(socket, self, session)
+        connections[ObjectIdentifier(connection)] = connection
+        connection.begin()
+      case .listen(let sockets, let distributor):
+        for socket in sockets { listeners.append(Listener(socket, self) { distributor.place($0) }) }
+      case .stop:
+        isStopping = true
+        event_base_loopbreak(base)
+      }
+    }
+  }
+
+  /// Makes an event of the loop.
+  func event<Target: AnyObject>(
+    _ descriptor: Int32, _ kinds: Event.Kinds, _ target: Target, _ body: @escaping (Target, Event.Kinds) -> Void
+  ) -> Event? {
+    Event(base, descriptor, kinds, target, body)
+  }
+
+  /// Forgets a connection that has ended.
+  func remove(_ connection: Connection) {
+    if connections.removeValue(forKey: ObjectIdentifier(connection)) != nil {
+      connectionCount.wrappingSubtract(1, ordering: .relaxed)
+    }
+  }
+
+  // MARK: Deadlines
+
+  /// Looks at deadlines each second, as long as there are any. An idle loop is never woken.
+  func noteDeadline(_ change: Int) {
+    deadlineCount += change
+    guard deadlineCount > 0, change > 0 else { return }
+    if timer == nil { timer = Event(base, -1, [], self) { loop, _ in loop.checkDeadlines() } }
+    timer?.add(milliseconds: 1000)
+  }
+
+  private func checkDeadlines() {
+    let now = Time.monotonicNanoseconds()
+    for connection in connections.values where connection.deadline.map({ $0 <= now }) ?? false {
+      counters.add(.timeouts)
+      connection.end()
+    }
+    if deadlineCount > 0 { timer?.add(milliseconds: 1000) }
+  }
+}

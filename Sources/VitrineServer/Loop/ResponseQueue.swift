@@ -1,0 +1,195 @@
+import Vitrine
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Darwin
+#endif
+
+/// Answers that wait to be sent, in their order. Values are sent from the store's memory, which they keep, and never copied.
+///
+/// Used by one thread.
+final class ResponseQueue {
+  private enum Part {
+    case text(byteCount: Int)
+    case value(Blob)
+
+    var byteCount: Int {
+      switch self {
+      case .text(let byteCount): byteCount
+      case .value(let blob): blob.byteCount
+      }
+    }
+  }
+
+  /// The bytes of all text parts, one after another.
+  private var text: [UInt8] = []
+  private var parts: [Part] = []
+  /// Parts that were sent whole.
+  private var sentParts = 0
+  /// Bytes of `text` in front of the first part that was not sent whole.
+  private var sentText = 0
+  /// Bytes of that part that were sent.
+  private var sentBytes = 0
+  /// Bytes of values that wait.
+  private var valueByteCount = 0
+
+  /// Bounds of one answer's part of the queue. A caller stops when ``isFull``, and goes on when the queue was sent.
+  private static let mostParts = 128
+  private static let mostTextBytes = 64 << 10
+  private static let mostValueBytes = 8 << 20
+  private static let mostVectors = 64
+
+  var isEmpty: Bool { parts.isEmpty }
+  var isFull: Bool {
+    parts.count >= ResponseQueue.mostParts || text.count >= ResponseQueue.mostTextBytes
+      || valueByteCount >= ResponseQueue.mostValueBytes
+  }
+
+  // MARK: Appending
+
+  func append(_ string: StaticString) {
+    append(UnsafeRawBufferPointer(start: string.utf8Start, count: string.utf8CodeUnitCount))
+  }
+
+  func append(_ string: String) {
+    text.append(contentsOf: string.utf8)
+    note(textByteCount: string.utf8.count)
+  }
+
+  func append(_ bytes: UnsafeRawBufferPointer) {
+    text.append(contentsOf: bytes)
+    note(textByteCount: bytes.count)
+  }
+
+  func append(byte: UInt8) {
+    text.append(byte)
+    note(textByteCount: 1)
+  }
+
+  /// Appends a number in decimal digits.
+  func append(number: UInt64) {
+    withUnsafeTemporaryAllocation(byteCount: 20, alignment: 1) { digits in
+      var (start, left) = (20, number)
+      repeat {
+        start -= 1
+        digits[start] = UInt8(0x30 + left % 10)
+        left /= 10
+      } while left > 0
+      append(UnsafeRawBufferPointer(rebasing: digits[start...]))
+    }
+  }
+
+  func append(number: Int) { append(number: UInt64(max(0, number))) }
+
+  func append(_ blob: Blob) {
+    guard blob.byteCount > 0 else { return }
+    parts.append(.value(blob))
+    valueByteCount += blob.byteCount
+  }
+
+  private func note(textByteCount count: Int) {
+    guard count > 0 else { return }
+    if case .text(let before)? = parts.last, parts.count > sentParts {
+      parts[parts.count - 1] = .text(byteCount: before + count)
+    } else {
+      parts.append(.text(byteCount: count))
+    }
+  }
+
+  // MARK: Sending
+
+  enum Sending: Equatable {
+    case done
+    /// The socket takes no more at present.
+    case blocked
+    case failed
+  }
+
+  /// Sends as much as a socket takes. `count` is called with the bytes of each system call.
+  func send(to socket: Int32, _ count: (Int) -> Void) -> Sending {
+    while sentParts < parts.count {
+      let sent = sendOnce(to: socket)
+      if sent < 0 {
+        if errno == EINTR { continue }
+        return errno == EAGAIN || errno == EWOULDBLOCK ? .blocked : .failed
+      }
+      count(sent)
+      advance(by: sent)
+    }
+    removeAll()
+    return .done
+  }
+
+  /// The bytes of all answers. For tests and for callers without a socket; empties the queue.
+  func takeBytes() -> [UInt8] {
+    var bytes: [UInt8] = []
+    var offset = 0
+    for part in parts {
+      switch part {
+      case .text(let count):
+        bytes += text[offset..<offset + count]
+        offset += count
+      case .value(let blob): blob.withBytes { $0.withUnsafeBytes { bytes += $0 } }
+      }
+    }
+    removeAll()
+    return bytes
+  }
+
+  private func sendOnce(to socket: Int32) -> Int {
+    withUnsafeTemporaryAllocation(of: iovec.self, capacity: ResponseQueue.mostVectors) { vectors in
+      text.withUnsafeMutableBytes { text in
+        var (count, offset) = (0, sentText)
+        for part in parts[sentParts...].prefix(ResponseQueue.mostVectors) {
+          // The queue refers to the Blob, so its bytes stay valid beyond the closure.
+          switch part {
+          case .text(let byteCount):
+            vectors[count] = iovec(iov_base: text.baseAddress! + offset, iov_len: byteCount)
+            offset += byteCount
+          case .value(let blob):
+            let start = blob.withBytes { $0.withUnsafeBytes { $0.baseAddress! } }
+            vectors[count] = iovec(iov_base: UnsafeMutableRawPointer(mutating: start), iov_len: blob.byteCount)
+          }
+          count += 1
+        }
+        vectors[0].iov_base += sentBytes
+        vectors[0].iov_len -= sentBytes
+        var message = msghdr()
+        message.msg_iov = vectors.baseAddress
+        message.msg_iovlen = numericCast(count)
+        return sendmsg(socket, &message, Socket.noSignal)
+      }
+    }
+  }
+
+  private func advance(by count: Int) {
+    var left = count
+    while left > 0 {
+      let part = parts[sentParts]
+      let rest = part.byteCount - sentBytes
+      if left < rest {
+        sentBytes += left
+        return
+      }
+      left -= rest
+      sentBytes = 0
+      switch part {
+      case .text(let byteCount): sentText += byteCount
+      case .value(let blob):
+        valueByteCount -= blob.byteCount
+        // The memory of a sent value is let go.
+        parts[sentParts] = .text(byteCount: 0)
+      }
+      sentParts += 1
+    }
+  }
+
+  private func removeAll() {
+    text.removeAll(keepingCapacity: text.capacity <= 2 * ResponseQueue.mostTextBytes)
+    parts.removeAll(keepingCapacity: true)
+    (sentParts, sentText, sentBytes, valueByteCount) = (0, 0, 0, 0)
+  }
+}

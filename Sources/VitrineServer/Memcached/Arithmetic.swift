@@ -1,0 +1,74 @@
+import Vitrine
+
+/// A change of an item whose value is a number in decimal digits.
+struct Arithmetic {
+  var isIncrement = true
+  var delta: UInt64 = 1
+  /// The number that the item must have.
+  var unique: UInt64?
+  /// The expiry of an item that is made with ``initial`` if there is none.
+  var vivified: ExpiryTime?
+  var initial: UInt64 = 0
+  /// Another expiry for the item.
+  var expiry: ExpiryTime?
+
+  struct Result {
+    let number: UInt64
+    let unique: UInt64
+    let expirationMilliseconds: Int64?
+  }
+
+  /// Increments wrap around at 64 bits, and decrements end at 0.
+  fileprivate func apply(to number: UInt64) -> UInt64 {
+    if isIncrement { return number &+ delta }
+    return delta > number ? 0 : number - delta
+  }
+}
+
+extension ItemStore {
+  /// Makes an arithmetic change. The item keeps its flags, and its expiry unless the change has another.
+  func apply(_ change: Arithmetic, _ key: CacheKey) -> (StorageOutcome, Arithmetic.Result?) {
+    var result: Arithmetic.Result?
+    let outcome = exclusively(key) { () -> StorageOutcome in
+      self.outcome { () throws(StoreError) -> StorageOutcome in
+        guard let item = item(key) else {
+          guard let expiry = change.vivified else { return .notFound }
+          result = try put(change.initial, ItemRecord(unique: takeUnique()), expiry, key)
+          return .stored(result!.unique)
+        }
+        if let unique = change.unique, item.record.unique != unique { return .exists }
+        guard let number = ItemStore.number(item.blob) else { return .notANumber }
+        var record = item.record
+        record.unique = takeUnique()
+        let expiry = change.expiry ?? item.blob.expirationMilliseconds.map { .at($0) } ?? .never
+        result = try put(change.apply(to: number), record, expiry, key)
+        return .stored(record.unique)
+      }
+    }
+    return (outcome, result)
+  }
+
+  private func put(
+    _ number: UInt64, _ record: ItemRecord, _ expiry: ExpiryTime, _ key: CacheKey
+  ) throws(StoreError) -> Arithmetic.Result {
+    if expiry == .past {
+      try store.remove(key)
+    } else {
+      try store.put(
+        Array(String(number).utf8), for: key,
+        options: PutOptions(metadata: record.metadata, expirationMilliseconds: expiry.milliseconds))
+    }
+    return Arithmetic.Result(number: number, unique: record.unique, expirationMilliseconds: expiry.milliseconds)
+  }
+
+  /// The number that a value spells. Blanks may follow.
+  private static func number(_ blob: Blob) -> UInt64? {
+    guard (1...20).contains(blob.byteCount) else { return nil }
+    return blob.withBytes { bytes in
+      bytes.withUnsafeBytes { bytes in
+        let end = bytes.lastIndex { $0 != Byte.blank }.map { $0 + 1 } ?? 0
+        return UnsafeRawBufferPointer(rebasing: bytes[..<end]).unsignedNumber
+      }
+    }
+  }
+}

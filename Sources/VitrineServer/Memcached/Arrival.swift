@@ -1,0 +1,56 @@
+import Vitrine
+
+/// A value that arrives in pieces, with the line end behind it.
+struct Arrival {
+  enum Purpose {
+    case storage(StorageRequest, StorageAnswer)
+    case authentication
+  }
+
+  let purpose: Purpose
+  /// The length of the value.
+  let byteCount: Int
+  private(set) var value: ArrivedValue
+  /// The first error of the store. The rest of the value is skipped.
+  private(set) var failure: StoreError?
+  /// Bytes of the value that have not arrived.
+  private var left: Int
+  /// The line end.
+  private var end: (UInt8?, UInt8?) = (nil, nil)
+
+  init(_ purpose: Purpose, _ value: ArrivedValue, byteCount: Int) {
+    self.purpose = purpose
+    self.value = value
+    self.byteCount = byteCount
+    left = byteCount
+    if case .bytes = value { self.value = .bytes([]) }
+  }
+
+  var isWhole: Bool { end.1 != nil }
+  var endsLine: Bool { end.0 == Byte.carriageReturn && end.1 == Byte.lineFeed }
+
+  /// Takes bytes of the value, and returns their number.
+  mutating func take(_ input: UnsafeRawBufferPointer) -> Int {
+    var taken = min(left, input.count)
+    if taken > 0 { append(UnsafeRawBufferPointer(rebasing: input[..<taken])) }
+    left -= taken
+    while left == 0, taken < input.count, end.1 == nil {
+      if end.0 == nil { end.0 = input[taken] } else { end.1 = input[taken] }
+      taken += 1
+    }
+    return taken
+  }
+
+  private mutating func append(_ bytes: UnsafeRawBufferPointer) {
+    switch value {
+    case .bytes(var collected):
+      value = .bytes([])
+      if collected.isEmpty { collected.reserveCapacity(min(left, 64 << 10)) }
+      collected.append(contentsOf: bytes)
+      value = .bytes(collected)
+    case .body(let body, _):
+      guard failure == nil else { return }
+      do throws(StoreError) { try body.write(RawSpan(_unsafeBytes: bytes)) } catch { failure = error }
+    }
+  }
+}

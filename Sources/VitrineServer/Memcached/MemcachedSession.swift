@@ -1,0 +1,277 @@
+import Vitrine
+
+/// The memcached protocol on one connection: takes the bytes of requests, and queues answers. It knows no socket.
+///
+/// Used by one thread.
+final class MemcachedSession {
+  let items: ItemStore
+  let counters: Counters
+  let server: any ServerReports
+  private let credentials: Credentials?
+  private var state: State
+  /// The client has asked for the end, or sent something that no client sends.
+  private(set) var isEnding = false
+  let output: ResponseQueue
+
+  private enum State {
+    /// A request line comes next.
+    case line
+    /// The keys of a retrieval come next.
+    case keys(Retrieval)
+    /// The value of a request comes next.
+    case value(Arrival)
+    /// These bytes of a refused value are skipped.
+    case skipped(Int)
+  }
+
+  /// A longer line is refused, unless it is a retrieval.
+  static let longestLine = 2048
+
+  init(
+    _ items: ItemStore, counters: Counters, server: any ServerReports, credentials: Credentials?, output: ResponseQueue
+  ) {
+    self.items = items
+    self.counters = counters
+    self.server = server
+    self.credentials = credentials
+    self.output = output
+    isAuthenticated = credentials == nil
+    state = .line
+  }
+
+  /// Whether the client may send other requests than its credentials.
+  private(set) var isAuthenticated: Bool
+  private var attempts = 0
+
+  /// The length of the value that is arriving, 0 if none is.
+  var valueByteCount: Int {
+    switch state {
+    case .value(let arrival): arrival.byteCount
+    case .skipped(let left): left
+    case .line, .keys: 0
+    }
+  }
+
+  /// Whether a request has arrived in part.
+  var isWithinRequest: Bool { if case .line = state { false } else { true } }
+
+  /// Processes whole requests until the input ends or the queue is full. Returns the number of bytes that were taken. The
+  /// caller gives the others again, with more behind them.
+  func consume(_ input: UnsafeRawBufferPointer) -> Int {
+    var taken = 0
+    while !isEnding, !output.isFull {
+      let rest = UnsafeRawBufferPointer(rebasing: input[taken...])
+      let count: Int
+      switch state {
+      case .line: count = takeLine(rest)
+      case .keys(let retrieval): count = take(retrieval, rest)
+      case .value(let arrival): count = take(arrival, rest)
+      case .skipped(let left):
+        count = min(left, rest.count)
+        state = count == left ? .line : .skipped(left - count)
+        if count == 0 { return taken }
+      }
+      if count == 0 { return taken }
+      taken += count
+    }
+    return taken
+  }
+
+  // MARK: Lines
+
+  private func takeLine(_ input: UnsafeRawBufferPointer) -> Int {
+    if input.isEmpty { return 0 }
+    items.flushIfDue()
+    let end = input.firstIndex(of: Byte.lineFeed)
+    if end == nil, input.count < MemcachedSession.longestLine { return 0 }
+    if isAuthenticated, let (retrieval, length) = Retrieval.begin(input, now: Time.milliseconds()) {
+      // The keys of a line that has arrived whole are checked before the first is answered.
+      if let end, !Retrieval.hasKeys(input[length..<end]) {
+        return refuse(line: end + 1, "CLIENT_ERROR bad command line format\r\n")
+      }
+      state = .keys(retrieval)
+      return length
+    }
+    guard let end, end < MemcachedSession.longestLine else {
+      refuse("CLIENT_ERROR line too long\r\n")
+      isEnding = true
+      return 0
+    }
+    let length = end > 0 && input[end - 1] == Byte.carriageReturn ? end - 1 : end
+    run(RequestWords(UnsafeRawBufferPointer(rebasing: input[..<length])))
+    return end + 1
+  }
+
+  private func refuse(line count: Int, _ text: StaticString) -> Int {
+    refuse(text)
+    return count
+  }
+
+  /// Queues an error.
+  func refuse(_ text: StaticString) {
+    counters.add(.requestErrors)
+    output.append(text)
+  }
+
+  private func run(_ words: RequestWords) {
+    guard let command = words.word(0) else { return refuse("ERROR\r\n") }
+    guard isAuthenticated else { return beginAuthentication(words) }
+    if command.count == 2, command[0] == UInt8(ascii: "m") {
+      counters.add(.metaCommands)
+      return runMeta(command[1], words)
+    }
+    guard let known = TextCommand(command) else {
+      // A browser or a script that takes the server for a web server is not kept waiting, and cannot go on.
+      if TextCommand.isOfAnotherProtocol(command) {
+        counters.add(.requestErrors)
+        isEnding = true
+      } else {
+        refuse("ERROR\r\n")
+      }
+      return
+    }
+    switch known {
+    case .set, .add, .replace, .append, .prepend, .cas: beginStorage(known, words)
+    case .delete: delete(words)
+    case .incr, .decr: change(words, isIncrement: known == .incr)
+    case .touch: touch(words)
+    case .flushAll: flushAll(words)
+    case .stats: stats(words)
+    case .version: output.append("VERSION \(CacheStore.version)\r\n")
+    case .verbosity: verbosity(words)
+    case .quit: isEnding = true
+    case .get, .gets: refuse("ERROR\r\n")
+    case .gat, .gats: refuse(words.count < 3 ? "ERROR\r\n" : "CLIENT_ERROR invalid exptime argument\r\n")
+    }
+  }
+
+  // MARK: Keys
+
+  private func take(_ retrieval: Retrieval, _ input: UnsafeRawBufferPointer) -> Int {
+    var retrieval = retrieval
+    let (count, isDone) = retrieval.answer(input, self)
+    state = isDone ? .line : .keys(retrieval)
+    return count
+  }
+
+  /// Skips the rest of a line whose keys cannot be read.
+  func skipLine(_ input: UnsafeRawBufferPointer) -> Int {
+    input.firstIndex(of: Byte.lineFeed).map { $0 + 1 } ?? input.count
+  }
+
+  // MARK: Values
+
+  /// Waits for the value of a request.
+  func expect(_ arrival: Arrival) { state = .value(arrival) }
+
+  /// Skips a value and its line end.
+  func skip(valueOf byteCount: Int) { state = .skipped(byteCount + 2) }
+
+  private func take(_ arrival: Arrival, _ input: UnsafeRawBufferPointer) -> Int {
+    var arrival = arrival
+    // The state must not refer to the value while it grows.
+    state = .line
+    let count = arrival.take(input)
+    guard arrival.isWhole else {
+      state = .value(arrival)
+      return count
+    }
+    finish(arrival)
+    return count
+  }
+
+  private func finish(_ arrival: Arrival) {
+    guard arrival.endsLine else {
+      refuse("CLIENT_ERROR bad data chunk\r\n")
+      return
+    }
+    switch arrival.purpose {
+    case .storage(let request, let answer):
+      let outcome = arrival.failure.map { .failed($0) } ?? items.store(arrival.value, request)
+      finish(outcome, request, answer)
+    case .authentication: authenticate(arrival)
+    }
+  }
+
+  private func finish(_ outcome: StorageOutcome, _ request: StorageRequest, _ answer: StorageAnswer) {
+    counters.add(.sets)
+    if case .stored = outcome { counters.add(.stored) }
+    if case .compare = request.verb {
+      switch outcome {
+      case .stored: counters.add(.compareHits)
+      case .exists: counters.add(.compareMismatches)
+      default: counters.add(.compareMisses)
+      }
+    }
+    if case .failed(let error) = outcome, error != .aborted, request.verb == .set { items.removeOutdated(request) }
+    answer.append(outcome, to: self)
+  }
+
+  // MARK: Credentials
+
+  private func beginAuthentication(_ words: RequestWords) {
+    guard words.count == 5, words[0].isEqual("set"), let count = words[4].unsignedNumber, count <= 1024 else {
+      return refuseCredentials("CLIENT_ERROR unauthenticated\r\n")
+    }
+    expect(Arrival(.authentication, .bytes([]), byteCount: Int(count)))
+  }
+
+  private func authenticate(_ arrival: Arrival) {
+    if case .bytes(let bytes) = arrival.value, credentials?.allow(bytes) == true {
+      isAuthenticated = true
+      output.append("STORED\r\n")
+    } else {
+      refuseCredentials("CLIENT_ERROR authentication failure\r\n")
+    }
+  }
+
+  /// A client may try again a few times.
+  private func refuseCredentials(_ text: StaticString) {
+    counters.add(.authenticationErrors)
+    refuse(text)
+    attempts += 1
+    if attempts == MemcachedSession.mostAttempts { isEnding = true }
+  }
+
+  private static let mostAttempts = 10
+}
+
+/// The commands of the classic protocol.
+enum TextCommand: CaseIterable {
+  case get, gets, gat, gats, set, add, replace, append, prepend, cas, delete, incr, decr, touch, flushAll, stats,
+    version
+  case verbosity, quit
+
+  var name: StaticString {
+    switch self {
+    case .get: "get"
+    case .gets: "gets"
+    case .gat: "gat"
+    case .gats: "gats"
+    case .set: "set"
+    case .add: "add"
+    case .replace: "replace"
+    case .append: "append"
+    case .prepend: "prepend"
+    case .cas: "cas"
+    case .delete: "delete"
+    case .incr: "incr"
+    case .decr: "decr"
+    case .touch: "touch"
+    case .flushAll: "flush_all"
+    case .stats: "stats"
+    case .version: "version"
+    case .verbosity: "verbosity"
+    case .quit: "quit"
+    }
+  }
+
+  init?(_ word: UnsafeRawBufferPointer) {
+    guard let found = TextCommand.allCases.first(where: { word.isEqual($0.name) }) else { return nil }
+    self = found
+  }
+
+  static func isOfAnotherProtocol(_ word: UnsafeRawBufferPointer) -> Bool {
+    (["GET", "PUT", "POST", "HEAD", "DELETE", "OPTIONS"] as [StaticString]).contains { word.isEqual($0) }
+  }
+}

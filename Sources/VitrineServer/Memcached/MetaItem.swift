@@ -1,0 +1,127 @@
+import Vitrine
+
+/// An item as `mg` returns it.
+struct MetaItem {
+  /// The value, if it was asked for.
+  let blob: Blob?
+  let byteCount: Int
+  /// The properties before the request.
+  let record: ItemRecord
+  /// In milliseconds since 1970; nil if the item does not expire.
+  fileprivate(set) var expirationMilliseconds: Int64?
+  /// Seconds since the last use that the store has noted, or since the item was stored.
+  let idleSeconds: Int64
+  /// Whether a client has fetched the item since it was stored.
+  let wasUsed: Bool
+  /// The client is told to renew the item.
+  fileprivate(set) var hasWon = false
+
+  fileprivate init(_ properties: ItemProperties, blob: Blob?, wasUsed: Bool) {
+    let used = max(properties.info.writtenMilliseconds, properties.info.lastUsedMilliseconds ?? 0)
+    self.blob = blob
+    byteCount = blob?.byteCount ?? properties.info.byteCount
+    record = properties.record
+    expirationMilliseconds = properties.info.expirationMilliseconds
+    idleSeconds = max(0, (Time.milliseconds() - used) / 1000)
+    self.wasUsed = wasUsed
+  }
+
+  fileprivate init(_ item: Item) {
+    blob = item.blob
+    byteCount = item.blob.byteCount
+    record = item.record
+    expirationMilliseconds = item.blob.expirationMilliseconds
+    idleSeconds = 0
+    wasUsed = false
+  }
+
+  /// Whether a client is to renew the item, and no other was told so.
+  fileprivate func isDue(_ renewal: Int64?) -> Bool {
+    if record.isTokenSent { return false }
+    if record.isStale { return true }
+    guard let renewal, let expirationMilliseconds else { return false }
+    return expirationMilliseconds < renewal
+  }
+}
+
+extension ItemStore {
+  /// Returns an item, and makes the changes that the flags ask for. Nil if there is none.
+  func get(_ flags: MetaFlags) -> MetaItem? {
+    let isChange = flags.expiry != nil || flags.vivified != nil || flags.renewal != nil
+    var found = isChange ? exclusively(flags.key) { change(flags) } : find(flags)
+    // A stale item without a token is rare, so only then a get without changes excludes others.
+    if !isChange, found?.isDue(nil) == true { found = exclusively(flags.key) { find(flags).map { renew($0, flags) } } }
+    if found != nil, !flags.has("u") { marks.note(flags.key) }
+    return found
+  }
+
+  /// Marks an item as stale: it is still returned, and the next client that gets it is told to renew it.
+  func invalidate(_ key: CacheKey, unique: UInt64?, expiry: ExpiryTime?) -> StorageOutcome {
+    exclusively(key) {
+      guard let present = properties(key) else { return .notFound }
+      if let unique, present.record.unique != unique { return .exists }
+      if expiry == .past { return outcome { () throws(StoreError) in try store.remove(key) ? .stored(0) : .notFound } }
+      if let expiry {
+        let outcome = outcome { () throws(StoreError) in
+          try store.setExpiration(expiry.milliseconds, for: key) ? .stored(0) : .notFound
+        }
+        guard outcome == .stored(0) else { return outcome }
+      }
+      var record = present.record
+      record.isStale = true
+      record.isTokenSent = false
+      record.unique = takeUnique()
+      return set(record, key)
+    }
+  }
+
+  private func find(_ flags: MetaFlags) -> MetaItem? {
+    let wantsHistory = flags.has("h") || flags.has("l")
+    if flags.has("h") { marks.watch() }
+    guard flags.has("v") else {
+      return properties(flags.key).map { MetaItem($0, blob: nil, wasUsed: marks.has(flags.key)) }
+    }
+    let before = wantsHistory ? properties(flags.key) : nil
+    guard let item = item(flags.key) else { return nil }
+    return before.map { MetaItem($0, blob: item.blob, wasUsed: marks.has(flags.key)) } ?? MetaItem(item)
+  }
+
+  private func change(_ flags: MetaFlags) -> MetaItem? {
+    guard var item = find(flags) else { return vivify(flags) }
+    if let expiry = flags.expiry {
+      _ = outcome { () throws(StoreError) in
+        let isFound =
+          expiry == .past ? try store.remove(flags.key) : try store.setExpiration(expiry.milliseconds, for: flags.key)
+        return isFound ? .stored(0) : .notFound
+      }
+      if flags.asksFirst("T", before: "t") { item.expirationMilliseconds = expiry.milliseconds }
+    }
+    return renew(item, flags)
+  }
+
+  /// Tells the client to renew the item if it is due.
+  private func renew(_ item: MetaItem, _ flags: MetaFlags) -> MetaItem {
+    guard item.isDue(flags.renewal) else { return item }
+    var (item, record) = (item, item.record)
+    record.isTokenSent = true
+    _ = set(record, flags.key)
+    item.hasWon = true
+    return item
+  }
+
+  /// Makes an empty item, which the client is told to fill.
+  private func vivify(_ flags: MetaFlags) -> MetaItem? {
+    guard let expiry = flags.vivified, expiry != .past else { return nil }
+    var record = ItemRecord(unique: takeUnique())
+    record.isTokenSent = true
+    let outcome = outcome { () throws(StoreError) in
+      try store.put(
+        [], for: flags.key,
+        options: PutOptions(metadata: record.metadata, expirationMilliseconds: expiry.milliseconds))
+      return .stored(record.unique)
+    }
+    guard case .stored = outcome, var item = find(flags) else { return nil }
+    item.hasWon = true
+    return item
+  }
+}

@@ -1,0 +1,107 @@
+import Vitrine
+
+/// A request for the values of keys: `get`, `gets`, `gat` or `gats`. Its line may be of any length, and its keys are answered
+/// as they arrive.
+struct Retrieval {
+  private let hasUnique: Bool
+  private let expiry: ExpiryTime?
+  private var isFirst = true
+
+  private init(hasUnique: Bool, expiry: ExpiryTime?) {
+    self.hasUnique = hasUnique
+    self.expiry = expiry
+  }
+
+  /// Reads the begin of a line. Returns the bytes in front of the first key; nil for another command.
+  static func begin(_ input: UnsafeRawBufferPointer, now: Int64) -> (Retrieval, byteCount: Int)? {
+    guard input.count > 4, input[0] == UInt8(ascii: "g") else { return nil }
+    if matches(input, "get ") { return (Retrieval(hasUnique: false, expiry: nil), 4) }
+    if matches(input, "gets ") { return (Retrieval(hasUnique: true, expiry: nil), 5) }
+    let isWithUnique = matches(input, "gats ")
+    guard isWithUnique || matches(input, "gat ") else { return nil }
+    var start = isWithUnique ? 5 : 4
+    while start < input.count, input[start] == Byte.blank { start += 1 }
+    var end = start
+    while end < input.count, input[end] > Byte.blank { end += 1 }
+    guard end < input.count, let seconds = UnsafeRawBufferPointer(rebasing: input[start..<end]).signedNumber else {
+      return nil
+    }
+    return (Retrieval(hasUnique: isWithUnique, expiry: ExpiryTime(seconds: seconds, now: now)), end)
+  }
+
+  private static func matches(_ input: UnsafeRawBufferPointer, _ name: StaticString) -> Bool {
+    input.count >= name.utf8CodeUnitCount
+      && UnsafeRawBufferPointer(rebasing: input[..<name.utf8CodeUnitCount]).isEqual(name)
+  }
+
+  /// Whether all words are keys.
+  static func hasKeys(_ line: Slice<UnsafeRawBufferPointer>) -> Bool {
+    var length = 0
+    for byte in line {
+      length = byte == Byte.blank || byte == Byte.carriageReturn ? 0 : length + 1
+      if length > ItemKey.longest { return false }
+    }
+    return true
+  }
+
+  /// Answers keys until the line ends, the input ends, or the queue is full. Returns the bytes that were taken.
+  mutating func answer(_ input: UnsafeRawBufferPointer, _ session: MemcachedSession) -> (Int, isDone: Bool) {
+    var taken = 0
+    while !session.output.isFull {
+      var start = taken
+      while start < input.count, input[start] == Byte.blank { start += 1 }
+      if start == input.count { return (start, false) }
+      if input[start] == Byte.lineFeed || (input[start] == Byte.carriageReturn && start + 1 < input.count) {
+        return (finish(input, start, session), true)
+      }
+      var end = start
+      while end < input.count, input[end] > Byte.blank { end += 1 }
+      let word = UnsafeRawBufferPointer(rebasing: input[start..<end])
+      if end == input.count, word.count <= ItemKey.longest { return (start, false) }
+      guard let key = ItemKey.key(word) else {
+        session.refuse("CLIENT_ERROR bad command line format\r\n")
+        // If the line has not arrived to its end, its other words are taken for requests, as other servers do.
+        return (session.skipLine(UnsafeRawBufferPointer(rebasing: input[end...])) + end, true)
+      }
+      isFirst = false
+      answer(key, word, session)
+      taken = end
+    }
+    return (taken, false)
+  }
+
+  /// Ends the answer at a line end. A carriage return within the line ends it, too.
+  private func finish(_ input: UnsafeRawBufferPointer, _ place: Int, _ session: MemcachedSession) -> Int {
+    let isPair = input[place] == Byte.carriageReturn && input[place + 1] == Byte.lineFeed
+    if isFirst { session.refuse("ERROR\r\n") } else { session.output.append("END\r\n") }
+    return place + (isPair ? 2 : 1)
+  }
+
+  private func answer(_ key: CacheKey, _ word: UnsafeRawBufferPointer, _ session: MemcachedSession) {
+    let (counters, output) = (session.counters, session.output)
+    guard let item = session.items.item(key) else {
+      counters.add(.getMisses)
+      if expiry != nil { counters.add(.touchMisses) }
+      return
+    }
+    counters.add(.getHits)
+    session.items.marks.note(key)
+    if let expiry {
+      counters.add(.touchHits)
+      _ = session.items.touch(key, expiry)
+    }
+    output.append("VALUE ")
+    output.append(word)
+    output.append(byte: Byte.blank)
+    output.append(number: UInt64(item.record.flags))
+    output.append(byte: Byte.blank)
+    output.append(number: item.blob.byteCount)
+    if hasUnique {
+      output.append(byte: Byte.blank)
+      output.append(number: item.record.unique)
+    }
+    output.append("\r\n")
+    output.append(item.blob)
+    output.append("\r\n")
+  }
+}

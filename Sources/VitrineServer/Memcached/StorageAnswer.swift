@@ -1,0 +1,51 @@
+import Vitrine
+
+/// The answer to a request that stores a value.
+enum StorageAnswer {
+  case text(isQuiet: Bool)
+  case meta(MetaFlags)
+
+  func append(_ outcome: StorageOutcome, to session: MemcachedSession) {
+    if case .failed(let error) = outcome, error != .aborted { return session.refuse(error, isQuiet: isSilent) }
+    switch self {
+    case .text(let isQuiet): if !isQuiet { session.output.append(StorageAnswer.text(of: outcome)) }
+    case .meta(let flags): flags.append(outcome, to: session)
+    }
+  }
+
+  /// Whether also errors are not sent: the client reads no answer.
+  private var isSilent: Bool { if case .text(true) = self { true } else { false } }
+
+  static func text(of outcome: StorageOutcome) -> StaticString {
+    switch outcome {
+    case .stored: "STORED\r\n"
+    // A removal that came between the request and its end counts.
+    case .notStored, .notANumber, .failed: "NOT_STORED\r\n"
+    case .exists: "EXISTS\r\n"
+    case .notFound: "NOT_FOUND\r\n"
+    }
+  }
+}
+
+extension MemcachedSession {
+  /// Counts the error of a store, and queues it unless the client reads no answer.
+  func refuse(_ error: StoreError, isQuiet: Bool = false) {
+    switch error {
+    case .noSpace: counters.add(.noRoom)
+    case .tooLarge: counters.add(.tooLarge)
+    default: break
+    }
+    if isQuiet { return counters.add(.requestErrors) }
+    switch error {
+    case .noSpace: refuse("SERVER_ERROR out of memory storing object\r\n")
+    case .tooLarge: refuse("SERVER_ERROR object too large for cache\r\n")
+    default:
+      counters.add(.requestErrors)
+      output.append("SERVER_ERROR \(MemcachedSession.oneLine(error.description))\r\n")
+    }
+  }
+
+  private static func oneLine(_ text: String) -> String {
+    String(text.unicodeScalars.prefix(300).map { $0.value < 0x20 ? " " : Character($0) })
+  }
+}

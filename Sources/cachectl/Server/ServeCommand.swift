@@ -1,0 +1,136 @@
+#if Server
+  import CacheCtlKit
+  import Glibc
+  import Vitrine
+  import VitrineServer
+
+  enum ServeCommand: Command {
+    private static let listen = Option(
+      "listen", value: "ADDRESS", isRepeatable: true,
+      "HOST:PORT, [IPv6]:PORT, or a port of this machine; *:PORT for all addresses (127.0.0.1:11211)")
+    private static let unix = Option(
+      "unix", value: "PATH", isRepeatable: true, "a socket at PATH, for this machine only")
+    private static let unixMode = Option("unix-mode", value: "MODE", "the permissions of these sockets in octal (700)")
+    private static let threads = Option(
+      "threads", value: "N", "event loops, each with a thread (one for each processor)")
+    private static let connections = Option(
+      "max-connections", value: "N", "connections at a time; others are told so and closed (1024)")
+    private static let largest = Option("max-value", value: "SIZE", "the longest value that clients may store (64MiB)")
+    private static let idle = Option(
+      "idle", value: "SECONDS", "close connections without requests after this time (never)")
+    private static let stalled = Option(
+      "stalled", value: "SECONDS", "close clients that take no answer or do not end a request after this time (30)")
+    private static let auth = Option(
+      "auth", value: "FILE", "lines of NAME:PASSWORD, of which clients must send one first")
+    private static let noFlush = Option("no-flush", "refuse flush_all")
+
+    static let specification = CommandSpecification(
+      name: "serve", summary: "serve a store to other programs by the memcached protocol",
+      positionals: [.required("STORE")],
+      options: [
+        listen, unix, unixMode, threads, connections, largest, idle, stalled, auth, noFlush, .budget, .entries,
+        .keepFree, .styleBudget, .policy, .reads,
+      ],
+      notes: [
+        "Clients, proxies and libraries for memcached work unchanged. A key is a URL in the style 'original'; text "
+          + "behind the last '#' names another style. Values are sent from the mapped segments without a copy. After a "
+          + "restart, also one by SIGKILL, the values are there, except for those that eviction took.",
+        "A missing store is made. Budgets and policy are kept in it, as with put. The server has the store for writing "
+          + "as long as it runs; stat, ls and other commands that read work beside it.",
+        "SIGTERM and SIGINT end the server: it closes its connections and the store, and exits with status 0. Sockets "
+          + "of systemd (LISTEN_FDS) are used in place of --listen, and systemd is told when the server is ready "
+          + "(NOTIFY_SOCKET).",
+        "Without --auth, each program that reaches an address may read, change and remove all entries. There is no "
+          + "encryption; put a proxy with TLS in front of other addresses than this machine's.",
+      ],
+      examples: [
+        .init("cachectl serve photos.cache", "at 127.0.0.1:11211, for programs on this machine"),
+        .init("cachectl serve photos.cache --unix /run/photos.sock --budget 20GB", "at a socket of the file system"),
+        .init("cachectl serve photos.cache --listen '*:11211' --auth users --threads 4", "for other machines"),
+      ])
+
+    static func run(_ arguments: Arguments, _ output: Output) throws -> ExitStatus {
+      let serverOptions = try options(arguments)
+      let storeOptions = try arguments.storeOptions()
+      DescriptorLimit.raise()
+      // Before the store starts its threads, which inherit the mask.
+      let signals = TerminationSignals.block()
+      return try Stores.write(arguments, storeOptions) { store in
+        let server: CacheServer
+        do throws(ServerError) {
+          server = try CacheServer(store, serverOptions)
+        } catch {
+          if case .invalidOption(let reason) = error { throw arguments.fail(reason) }
+          throw Failure(error.description)
+        }
+        let places =
+          server.addresses.map(\.description) + (serverOptions.inheritedSockets.isEmpty ? [] : ["given sockets"])
+        let budget = Quantity.bytes(store.byteBudget)
+        try output.write("serving \(store.path) at \(places.joined(separator: ", ")), with a budget of \(budget)\n")
+        try output.flush()
+        ServiceManager.notifyReady()
+        signals.wait()
+        ServiceManager.notifyStopping()
+        server.stop()
+        return .done
+      }
+    }
+
+    private static func options(_ arguments: Arguments) throws -> ServerOptions {
+      var options = ServerOptions()
+      options.inheritedSockets = ServiceManager.inheritedSockets()
+      let mode = try arguments.value(unixMode).map { word -> UInt16 in
+        guard let mode = UInt16(String(decoding: word, as: UTF8.self), radix: 8), mode <= 0o777 else {
+          throw arguments.fail("--unix-mode: '\(printable(word))' is no octal number up to 777")
+        }
+        return mode
+      }
+      var addresses: [ServerAddress] = []
+      for word in arguments.values(listen) {
+        guard let address = ServerAddress(tcp: try arguments.text(word, "--listen")) else {
+          throw arguments.fail(
+            "--listen: '\(printable(word))' is no address; try 127.0.0.1:11211, [::1]:11211 or 11211")
+        }
+        addresses.append(address)
+      }
+      for word in arguments.values(unix) {
+        addresses.append(.unix(path: try arguments.text(word, "--unix"), mode: mode ?? 0o700))
+      }
+      if mode != nil, arguments.values(unix).isEmpty { throw arguments.fail("--unix-mode needs --unix") }
+      if !addresses.isEmpty || !options.inheritedSockets.isEmpty { options.addresses = addresses }
+      if let count = try arguments.count(threads) {
+        if count == 0 { throw arguments.fail("--threads is 1 or more") }
+        options.threadCount = count
+      }
+      if let count = try arguments.count(connections) { options.maximumConnections = count }
+      if let size = try arguments.size(largest) { options.largestValue = size }
+      if let seconds = try arguments.count(idle) { options.idleMilliseconds = try milliseconds(seconds, arguments) }
+      if let seconds = try arguments.count(stalled) {
+        options.stalledMilliseconds = try milliseconds(seconds, arguments)
+      }
+      options.allowsFlush = !arguments.has(noFlush)
+      if let file = arguments.value(auth) { options.credentials = try credentials(file, arguments) }
+      return options
+    }
+
+    private static func milliseconds(_ seconds: Int, _ arguments: Arguments) throws -> Int {
+      guard seconds <= 1_000_000_000 else { throw arguments.fail("\(seconds) seconds are too many") }
+      return seconds * 1000
+    }
+
+    private static func credentials(_ file: Arguments.Word, _ arguments: Arguments) throws -> Credentials {
+      let path = try arguments.text(file, "--auth")
+      guard let credentials = try text(of: path).flatMap({ Credentials(file: $0) }) else {
+        throw Failure("\(path): each line must be NAME:PASSWORD")
+      }
+      return credentials
+    }
+
+    /// Returns nil for a file that is no text of a reasonable length.
+    private static func text(of path: String) throws -> String? {
+      try Descriptor.open(Array(path.utf8), O_RDONLY).readAll(limit: 1 << 20).flatMap {
+        String(validating: $0, as: UTF8.self)
+      }
+    }
+  }
+#endif

@@ -1,0 +1,76 @@
+import FolderRemoval
+import Foundation
+import Vitrine
+
+@testable import VitrineServer
+
+/// A store in a folder of its own, with sessions that have no socket.
+final class Conversation {
+  let folder: String
+  let store: CacheStore
+  let items: ItemStore
+  let counters = Counters()
+  let reports = StubReports()
+  private(set) var session: MemcachedSession
+  private var output = ResponseQueue()
+  private let credentials: Credentials?
+  private var waiting: [UInt8] = []
+
+  init(largestValue: Int = 1 << 20, byteBudget: Int = 64 << 20, credentials: Credentials? = nil) throws {
+    folder = NSTemporaryDirectory() + "vitrine-server-\(UUID().uuidString)"
+    store = try CacheStore.open(at: folder, options: StoreOptions(byteBudget: byteBudget))
+    items = ItemStore(store, largestValue: largestValue)
+    self.credentials = credentials
+    session = MemcachedSession(
+      items, counters: counters, server: reports, credentials: credentials, output: output)
+  }
+
+  deinit {
+    try? store.close()
+    try? FileManager.default.removeFolderInUse(atPath: folder)
+  }
+
+  /// Begins a new connection.
+  func reconnect() {
+    output = ResponseQueue()
+    waiting = []
+    session = MemcachedSession(
+      items, counters: counters, server: reports, credentials: credentials, output: output)
+  }
+
+  /// Sends bytes in pieces, and returns the answers.
+  @discardableResult
+  func send(_ bytes: [UInt8], pieces: Int = .max) -> [UInt8] {
+    var answer: [UInt8] = []
+    var offset = 0
+    while offset < bytes.count, !session.isEnding {
+      let end = min(bytes.count, offset + min(pieces, bytes.count))
+      waiting += bytes[offset..<end]
+      offset = end
+      var taken: Int
+      repeat {
+        taken = waiting.withUnsafeBytes { session.consume($0) }
+        waiting.removeFirst(taken)
+        answer += output.takeBytes()
+      } while taken > 0 && !session.isEnding
+    }
+    return answer
+  }
+
+  @discardableResult
+  func send(_ text: String, pieces: Int = .max) -> String {
+    String(decoding: send(Array(text.utf8), pieces: pieces), as: UTF8.self)
+  }
+
+  /// Bytes that were sent and not taken.
+  var waitingByteCount: Int { waiting.count }
+}
+
+final class StubReports: ServerReports {
+  let allowsFlush: Bool
+  init(allowsFlush: Bool = true) { self.allowsFlush = allowsFlush }
+  func statistics(of group: String?) -> [(name: String, value: String)]? {
+    group == nil ? [("pid", "1")] : group == "settings" ? [] : nil
+  }
+  func resetStatistics() {}
+}
