@@ -57,9 +57,12 @@ final class Conversation {
     return answer
   }
 
+  /// Sends a text, and returns the answers. Times that are left (`t29999`) are rounded up to thousands of seconds, so they do not
+  /// depend on the speed of the machine.
   @discardableResult
   func send(_ text: String, pieces: Int = .max) -> String {
     String(decoding: send(Array(text.utf8), pieces: pieces), as: UTF8.self)
+      .replacing(#/ t([0-9]+)/#) { match in " t\((Int(match.1)! + 999) / 1000 * 1000)" }
   }
 
   /// Bytes that were sent and not taken.

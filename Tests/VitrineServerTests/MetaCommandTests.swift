@@ -6,9 +6,9 @@ import Vitrine
 struct MetaCommandTests {
   @Test func flagsAskForProperties() throws {
     let client = try Conversation()
-    #expect(client.send("ms a 2 F7 T100\r\nhi\r\n") == "HD\r\n")
+    #expect(client.send("ms a 2 F7 T100000\r\nhi\r\n") == "HD\r\n")
     #expect(client.send("mg a\r\n") == "HD\r\n")
-    #expect(client.send("mg a s f t v\r\n") == "VA 2 s2 f7 t100\r\nhi\r\n")
+    #expect(client.send("mg a s f t v\r\n") == "VA 2 s2 f7 t100000\r\nhi\r\n")
     #expect(client.send("mg a k Oxyz v\r\n") == "VA 2 ka Oxyz\r\nhi\r\n")
     #expect(client.send("mg none k Oxyz v\r\n") == "EN knone Oxyz\r\n")
     #expect(client.send("mg none v q\r\nmn\r\n") == "MN\r\n")
@@ -54,31 +54,31 @@ struct MetaCommandTests {
 
   @Test func oneClientRenewsAVivifiedItem() throws {
     let client = try Conversation()
-    #expect(client.send("mg a s v N30 t\r\n") == "VA 0 s0 t30 W\r\n\r\n")
-    #expect(client.send("mg a s v N30\r\n") == "VA 0 s0 Z\r\n\r\n")
-    #expect(client.send("ms a 2 T90\r\nok\r\nmg a v N30\r\n") == "HD\r\nVA 2\r\nok\r\n")
+    #expect(client.send("mg a s v N30000 t\r\n") == "VA 0 s0 t30000 W\r\n\r\n")
+    #expect(client.send("mg a s v N30000\r\n") == "VA 0 s0 Z\r\n\r\n")
+    #expect(client.send("ms a 2 T90000\r\nok\r\nmg a v N30000\r\n") == "HD\r\nVA 2\r\nok\r\n")
   }
 
   @Test func oneClientRenewsAnItemThatExpiresSoon() throws {
     let client = try Conversation()
-    client.send("ms a 2 T60\r\nok\r\n")
-    #expect(client.send("mg a v R30\r\n") == "VA 2\r\nok\r\n")
-    #expect(client.send("mg a v R100\r\n") == "VA 2 W\r\nok\r\n")
-    #expect(client.send("mg a v R100\r\nmg a v\r\n") == "VA 2 Z\r\nok\r\nVA 2 Z\r\nok\r\n")
+    client.send("ms a 2 T60000\r\nok\r\n")
+    #expect(client.send("mg a v R30000\r\n") == "VA 2\r\nok\r\n")
+    #expect(client.send("mg a v R100000\r\n") == "VA 2 W\r\nok\r\n")
+    #expect(client.send("mg a v R100000\r\nmg a v\r\n") == "VA 2 Z\r\nok\r\nVA 2 Z\r\nok\r\n")
   }
 
   @Test func anInvalidatedItemIsServedAsStaleUntilItIsStoredAgain() throws {
     let client = try Conversation()
     client.send("ms a 2\r\nok\r\n")
     let first = try #require(client.unique(of: "a"))
-    #expect(client.send("md a I T30\r\n") == "HD\r\n")
-    #expect(client.send("mg a t v\r\n") == "VA 2 t30 X W\r\nok\r\n")
+    #expect(client.send("md a I T30000\r\n") == "HD\r\n")
+    #expect(client.send("mg a t v\r\n") == "VA 2 t30000 X W\r\nok\r\n")
     #expect(client.send("mg a v\r\n") == "VA 2 Z X\r\nok\r\n")
     // A client with an old number stores a value that stays stale, and does not prolong it.
-    #expect(client.send("ms a 3 I T90 C\(first)\r\nold\r\n") == "HD\r\n")
-    #expect(client.send("mg a t v\r\n") == "VA 3 t30 Z X\r\nold\r\n")
+    #expect(client.send("ms a 3 I T90000 C\(first)\r\nold\r\n") == "HD\r\n")
+    #expect(client.send("mg a t v\r\n") == "VA 3 t30000 Z X\r\nold\r\n")
     let newest = try #require(client.unique(of: "a"))
-    #expect(client.send("ms a 3 T90 C\(newest)\r\nnew\r\nmg a v\r\n") == "HD\r\nVA 3\r\nnew\r\n")
+    #expect(client.send("ms a 3 T90000 C\(newest)\r\nnew\r\nmg a v\r\n") == "HD\r\nVA 3\r\nnew\r\n")
     #expect(client.send("md none I\r\nmd a C1\r\nmd a\r\nmd a q\r\nmn\r\n") == "NF\r\nEX\r\nHD\r\nMN\r\n")
   }
 
@@ -93,11 +93,11 @@ struct MetaCommandTests {
   @Test func arithmeticVivifiesAndCompares() throws {
     let client = try Conversation()
     #expect(client.send("ma n\r\nma n q\r\nmn\r\n") == "NF\r\nMN\r\n")
-    #expect(client.send("ma n N90 J13 v t\r\n") == "VA 2 t90\r\n13\r\n")
-    #expect(client.send("ma n N90 J13 D30 v\r\n") == "VA 2\r\n43\r\n")
+    #expect(client.send("ma n N90000 J13 v t\r\n") == "VA 2 t90000\r\n13\r\n")
+    #expect(client.send("ma n N90000 J13 D30 v\r\n") == "VA 2\r\n43\r\n")
     #expect(client.send("ma n MD D50 v\r\n") == "VA 1\r\n0\r\n")
     #expect(client.send("ma n C5 v\r\n") == "EX\r\n")
-    #expect(client.send("ma n T300 t q\r\nma n M+ D7 v t\r\n") == "VA 1 t300\r\n8\r\n")
+    #expect(client.send("ma n T300000 t q\r\nma n M+ D7 v t\r\n") == "VA 1 t300000\r\n8\r\n")
     #expect(client.send("ma n MX\r\n") == "CLIENT_ERROR invalid mode for ma M token\r\n")
     #expect(client.send("ma n Dx\r\n") == "CLIENT_ERROR invalid numeric delta value\r\n")
   }

@@ -72,10 +72,10 @@ struct TextCommandTests {
     let client = try Conversation()
     #expect(client.send("set a 0 -1 1\r\nx\r\n") == "STORED\r\n")
     #expect(client.send("get a\r\n") == "END\r\n")
-    #expect(client.send("set a 0 100 1\r\nx\r\nmg a t\r\n").hasSuffix("HD t100\r\n"))
-    #expect(client.send("touch a 300\r\nmg a t\r\n") == "TOUCHED\r\nHD t300\r\n")
+    #expect(client.send("set a 0 100000 1\r\nx\r\nmg a t\r\n").hasSuffix("HD t100000\r\n"))
+    #expect(client.send("touch a 300000\r\nmg a t\r\n") == "TOUCHED\r\nHD t300000\r\n")
     #expect(client.send("gat 0 a\r\nmg a t\r\n") == "VALUE a 0 1\r\nx\r\nEND\r\nHD t-1\r\n")
-    #expect(client.send("touch b 300\r\n") == "NOT_FOUND\r\n")
+    #expect(client.send("touch b 300000\r\n") == "NOT_FOUND\r\n")
     #expect(client.send("touch a -1\r\nget a\r\n") == "TOUCHED\r\nEND\r\n")
   }
 
@@ -105,7 +105,7 @@ struct TextCommandTests {
     client.send("set a 0 0 1\r\nx\r\n")
     #expect(client.send("flush_all\r\nget a\r\n") == "OK\r\nEND\r\n")
     client.send("set a 0 0 1\r\nx\r\n")
-    #expect(client.send("flush_all 100\r\nget a\r\n") == "OK\r\nVALUE a 0 1\r\nx\r\nEND\r\n")
+    #expect(client.send("flush_all 100000\r\nget a\r\n") == "OK\r\nVALUE a 0 1\r\nx\r\nEND\r\n")
     client.items.flush(at: 1)
     #expect(client.send("get a\r\n") == "END\r\n")
     #expect(client.send("flush_all x\r\n") == "CLIENT_ERROR invalid exptime argument\r\n")
