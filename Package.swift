@@ -110,7 +110,8 @@ let package = Package(
         "Vitrine", "VitrineImages", "VitrineSimulation", "LocalServer", "PictureFiles", "FolderRemoval",
         "vitrine-decoder", "decoder-faults", "CSQLite",
       ]),
-    .testTarget(name: "VitrineServerTests", dependencies: ["Vitrine", "VitrineServer", "FolderRemoval"]),
+    .testTarget(
+      name: "VitrineServerTests", dependencies: ["Vitrine", "VitrineServer", "FolderRemoval", "cachectl"]),
     .testTarget(name: "SimulationTests", dependencies: ["Vitrine", "VitrineSimulation"]),
     .testTarget(name: "DocumentationTests", dependencies: ["Vitrine", "VitrineImages", "VitrineSimulation"]),
     .executableTarget(
