@@ -28,6 +28,24 @@ struct MetaCommandTests {
     #expect(client.send("mg\r\nmx a\r\n") == "CLIENT_ERROR bad command line format\r\nERROR\r\n")
   }
 
+  @Test func numbersAtTheirLimitsAreErrorsOrCount() throws {
+    let client = try Conversation()
+    client.send("ms a 1 T60000\r\nx\r\n")
+    #expect(client.send("mg a R-9999999999999999\r\nmg a R9223372036854775807\r\n") == "HD\r\nHD W\r\n")
+    for flag in ["T9223372036854775807", "T-9223372036854775807", "N-9223372036854775807"] {
+      client.send("ms b 1 \(flag)\r\nx\r\nmg b \(flag) v\r\nma b \(flag)\r\nmd b I \(flag)\r\n")
+    }
+    #expect(client.send("mn\r\n") == "MN\r\n")
+  }
+
+  @Test func flagsCountInTheirOrder() throws {
+    let client = try Conversation()
+    client.send("ms a 1 T10000\r\nx\r\n")
+    #expect(client.send("mg a t T300000 t\r\n") == "CLIENT_ERROR duplicate flag\r\n")
+    #expect(client.send("mg a t T300000\r\nmg a T10000 t\r\n") == "HD t10000\r\nHD t10000\r\n")
+    #expect(client.send("mg a T300000 R30000\r\nmg a R400000 T10000\r\n") == "HD\r\nHD W\r\n")
+  }
+
   @Test func encodedKeysMayHaveAnyBytes() throws {
     let client = try Conversation()
     // The bytes 00 20 0a ff.

@@ -92,6 +92,23 @@ struct ServerTests {
     #expect(server.store.contains("k") == false)
   }
 
+  @Test func deadlinesHoldBesideClientsThatAreBusy() throws {
+    let server = try TestServer {
+      $0.stalledMilliseconds = 500
+      $0.threadCount = 1
+    }
+    let (stalled, busy) = (try server.client(), try server.client())
+    try stalled.send("set k 0 0 10\r\nabc")
+    // Requests in two pieces begin and end a deadline each.
+    repeat {
+      try busy.send("m")
+      Thread.sleep(forTimeInterval: 0.01)
+      try busy.send("n\r\n")
+      #expect(try busy.line() == "MN")
+    } while try busy.statistic("idle_kicks") == 0
+    #expect(stalled.isEnded())
+  }
+
   @Test func connectionsBeyondTheLimitAreToldSo() throws {
     let server = try TestServer { $0.maximumConnections = 2 }
     let first = try server.client()

@@ -130,6 +130,63 @@ struct TextCommandTests {
     #expect(client.send("verbosity\r\nverbosity 1\r\n") == "ERROR\r\nOK\r\n")
   }
 
+  @Test func aRequestWithoutAnswersIsSilentAboutErrors() throws {
+    let client = try Conversation(largestValue: 10)
+    client.send("set t 0 0 2\r\nhi\r\n")
+    let requests = [
+      "set a x 0 1 noreply", "incr t 1 noreply", "incr t x noreply", "touch none 1 noreply", "touch t x noreply",
+      "flush_all x noreply", "delete \(String(repeating: "k", count: 251)) noreply", "verbosity 1 noreply",
+      "set t 0 0 1 noreply\r\nx\r\n" + "add t 0 0 1 noreply\r\nx", "set a 0 0 1 noreply\r\nxyz",
+    ]
+    // The last one leaves its line end behind, which is an empty request.
+    let answer = client.send(requests.joined(separator: "\r\n") + "\r\nversion\r\n")
+    #expect(answer == "ERROR\r\nVERSION \(CacheStore.version)\r\n")
+  }
+
+  @Test func onlyALineEndEndsALine() throws {
+    let client = try Conversation()
+    client.send("set a 0 0 1\r\nx\r\n")
+    #expect(client.send("get a\rflush_all\r\n") == "CLIENT_ERROR bad command line format\r\n")
+    #expect(client.send("get a\tb\r\n") == "CLIENT_ERROR bad command line format\r\n")
+    let long = "get " + String(repeating: "none ", count: 500)
+    #expect(
+      client.send(long + String(repeating: "k", count: 300), pieces: 100) == "CLIENT_ERROR bad command line format\r\n")
+    #expect(client.send(" flush_all\r\nget a\r\n") == "VALUE a 0 1\r\nx\r\nEND\r\n")
+    // The two bytes of the line end arrive apart.
+    #expect(client.send(long + "a\r") == "VALUE a 0 1\r\nx\r\n")
+    #expect(client.send("\nmn\r\n") == "END\r\nMN\r\n")
+  }
+
+  @Test func anExpiredValueIsNotKeptInMemory() throws {
+    let client = try Conversation(largestValue: 1 << 30)
+    client.send("set a 0 -1 500000000\r\n")
+    for _ in 0..<50 { client.send([UInt8](repeating: 1, count: 100_000)) }
+    #expect(client.items.memory.take(1 << 28) != nil)
+    client.reconnect()
+    #expect(client.send("get a\r\n") == "END\r\n")
+  }
+
+  @Test func valuesThatArriveShareTheMemory() throws {
+    let client = try Conversation(largestValue: 1 << 20)
+    var shares: [MemoryShare] = []
+    while let share = client.items.memory.take(1 << 20) { shares.append(share) }
+    #expect(shares.count == 256)
+    #expect(client.send("set a 0 0 3\r\nabc\r\n") == "SERVER_ERROR out of memory storing object\r\n")
+    shares = []
+    #expect(client.send("set a 0 0 3\r\nabc\r\n") == "STORED\r\n")
+    #expect(client.items.memory.take(1 << 30) != nil)
+  }
+
+  @Test func aChangedItemKeepsItsSlidingExpiry() throws {
+    let client = try Conversation()
+    let options = PutOptions(slidingExpirationMilliseconds: 3_600_000)
+    try client.store.put(Array("7".utf8), for: CacheKey("n"), options: options)
+    client.send("incr n 1\r\nappend n 0 0 1\r\n1\r\n")
+    guard case .found(let info) = client.store.lookup("n") else { throw Failure() }
+    #expect(info.slidingExpirationMilliseconds == 3_600_000)
+    #expect(client.store.bytes("n") == Array("81".utf8))
+  }
+
   @Test func aRequestOfAnotherProtocolEndsTheConnection() throws {
     let client = try Conversation()
     #expect(client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n") == "")

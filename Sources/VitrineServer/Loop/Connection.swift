@@ -4,8 +4,8 @@ struct ConnectionLimits: Sendable {
   var stalledNanoseconds: UInt64
   /// Nanoseconds between two requests; nil for no limit.
   var idleNanoseconds: UInt64?
-  /// Bytes a second at least that a long value must arrive with, beyond the time above.
-  static let leastBytesPerSecond: UInt64 = 4096
+  /// Bytes that give a request or an answer a second more.
+  static let bytesPerSecond: UInt64 = 4096
 }
 
 /// A client's socket with its session. Used on the thread of its loop.
@@ -18,8 +18,6 @@ final class Connection {
   private var writeEvent: Event?
   /// Bytes that were received and not taken.
   private var waiting: [UInt8] = []
-  /// The client sends no more.
-  private var hasEnded = false
   private var isClosed = false
   /// The moment, of the monotonic clock, at which the connection ends unless it makes progress.
   private(set) var deadline: UInt64? {
@@ -27,7 +25,10 @@ final class Connection {
       if (oldValue == nil) != (deadline == nil) { loop.noteDeadline(deadline == nil ? -1 : 1) }
     }
   }
-  private var requestBegin: UInt64?
+  /// The present request, or the answers that wait: their begin, and the bytes since then.
+  private var begin: UInt64?
+  private var byteCount: UInt64 = 0
+  private var requestCount = 0
 
   /// Rounds of reading before other connections get their turn.
   private static let mostRounds = 4
@@ -39,7 +40,7 @@ final class Connection {
     session = makeSession(loop, output)
   }
 
-  func begin() {
+  func start() {
     loop.counters.add(.connections)
     readEvent = loop.event(socket, [.read, .persistent], self) { connection, _ in connection.read() }
     writeEvent = loop.event(socket, [.write, .persistent], self) { connection, _ in connection.resume() }
@@ -59,6 +60,13 @@ final class Connection {
     loop.remove(self)
   }
 
+  /// Sends the answers that wait, as far as the socket takes them at once, and closes it.
+  func finish() {
+    if isClosed { return }
+    if output.send(to: socket, { loop.counters.add(.bytesSent, $0) }) == .done { Socket.endSending(socket) }
+    end()
+  }
+
   // MARK: Events
 
   private func read() {
@@ -69,6 +77,7 @@ final class Connection {
       switch Socket.receive(socket, UnsafeMutableRawBufferPointer(rebasing: scratch[kept...])) {
       case .bytes(let count):
         loop.counters.add(.bytesRead, count)
+        byteCount += UInt64(count)
         let received = UnsafeRawBufferPointer(rebasing: scratch[..<(kept + count)])
         waiting.removeAll(keepingCapacity: waiting.capacity <= 4096)
         guard process(received) else { return }
@@ -87,7 +96,7 @@ final class Connection {
     while true {
       taken += session.consume(UnsafeRawBufferPointer(rebasing: received[taken...]))
       let wasFull = output.isFull
-      switch output.send(to: socket, { loop.counters.add(.bytesSent, $0) }) {
+      switch send() {
       case .done: break
       case .failed:
         end()
@@ -116,7 +125,7 @@ final class Connection {
 
   /// The socket takes bytes again.
   private func resume() {
-    switch output.send(to: socket, { loop.counters.add(.bytesSent, $0) }) {
+    switch send() {
     case .failed: return end()
     case .blocked: return setDeadline()
     case .done: break
@@ -130,25 +139,41 @@ final class Connection {
     setDeadline()
   }
 
+  private func send() -> ResponseQueue.Sending {
+    let wasWaiting = isWaiting
+    let result = output.send(to: socket) { count in
+      loop.counters.add(.bytesSent, count)
+      byteCount += UInt64(count)
+    }
+    isWaiting = result == .blocked
+    // Answers that begin to wait have a time of their own.
+    if isWaiting != wasWaiting { begin = nil }
+    return result
+  }
+
   // MARK: Deadlines
 
-  /// A client that takes no answer, or does not end its request, is closed.
+  /// Whether answers wait for the socket.
+  private var isWaiting = false
+
+  /// A client that takes no answer, or does not end its request, is closed. Each request, and each queue of answers, has its own
+  /// time, which grows with the bytes that have moved.
   private func setDeadline() {
     if isClosed { return }
-    let isBusy = !output.isEmpty || session.isWithinRequest || !waiting.isEmpty
-    guard isBusy else {
-      requestBegin = nil
+    if session.requestCount != requestCount {
+      requestCount = session.requestCount
+      if !isWaiting { begin = nil }
+    }
+    guard isWaiting || session.isWithinRequest || !waiting.isEmpty else {
+      begin = nil
       deadline = loop.limits.idleNanoseconds.map { Time.monotonicNanoseconds() + $0 }
       return
     }
-    let now = Time.monotonicNanoseconds()
-    // Progress in sending counts: the client reads. A request has a time for itself, however often bytes of it arrive.
-    if !output.isEmpty {
-      deadline = now + loop.limits.stalledNanoseconds
-    } else {
-      if requestBegin == nil { requestBegin = now }
-      let allowance = UInt64(session.valueByteCount) / ConnectionLimits.leastBytesPerSecond * 1_000_000_000
-      deadline = requestBegin! + loop.limits.stalledNanoseconds + allowance
+    if begin == nil {
+      begin = Time.monotonicNanoseconds()
+      byteCount = 0
     }
+    let more = byteCount / ConnectionLimits.bytesPerSecond * 1_000_000_000
+    deadline = begin! + loop.limits.stalledNanoseconds + more
   }
 }

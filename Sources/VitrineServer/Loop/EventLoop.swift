@@ -24,7 +24,9 @@ final class EventLoop: @unchecked Sendable {
   private var thread: LoopThread?
   private var connections: [ObjectIdentifier: Connection] = [:]
   private var listeners: [Listener] = []
+  /// The number of connections with a deadline.
   private var deadlineCount = 0
+  private var isTimerPending = false
   private var isStopping = false
   /// The number of open connections.
   let connectionCount = Atomic<Int>(0)
@@ -52,6 +54,8 @@ final class EventLoop: @unchecked Sendable {
     wakeSockets = (pair[0], pair[1])
     _ = Socket.prepare(pair[0])
     _ = Socket.prepare(pair[1])
+    wakeEvent = Event(base, pair[0], [.read, .persistent], self) { loop, _ in loop.readMailbox() }
+    guard wakeEvent != nil else { throw .noResources("no memory for events") }
   }
 
   deinit {
@@ -98,13 +102,16 @@ final class EventLoop: @unchecked Sendable {
   // MARK: The loop's thread
 
   private func run() {
-    wakeEvent = Event(base, wakeSockets.read, [.read, .persistent], self) { loop, _ in loop.readMailbox() }
     wakeEvent?.add()
     while !isStopping, event_base_loop(base, EVLOOP_NO_EXIT_ON_EMPTY) == 0 {}
     for listener in listeners { listener.end() }
     listeners = []
-    for connection in connections.values { connection.end() }
-    for case .adopt(let socket, _) in mailbox.withLock({ $0 }) { Socket.close(socket) }
+    for connection in connections.values { connection.finish() }
+    let left = mailbox.withLock { messages in
+      defer { messages = [] }
+      return messages
+    }
+    for case .adopt(let socket, _) in left { Socket.close(socket) }
   }
 
   private func readMailbox() {
@@ -118,7 +125,7 @@ final class EventLoop: @unchecked Sendable {
       case .adopt(let socket, let session):
         let connection = Connection(socket, self, session)
         connections[ObjectIdentifier(connection)] = connection
-        connection.begin()
+        connection.start()
       case .listen(let sockets, let distributor):
         for socket in sockets { listeners.append(Listener(socket, self) { distributor.place($0) }) }
       case .stop:
@@ -147,17 +154,19 @@ final class EventLoop: @unchecked Sendable {
   /// Looks at deadlines each second, as long as there are any. An idle loop is never woken.
   func noteDeadline(_ change: Int) {
     deadlineCount += change
-    guard deadlineCount > 0, change > 0 else { return }
+    guard deadlineCount > 0, !isTimerPending else { return }
+    isTimerPending = true
     if timer == nil { timer = Event(base, -1, [], self) { loop, _ in loop.checkDeadlines() } }
     timer?.add(milliseconds: 1000)
   }
 
   private func checkDeadlines() {
+    isTimerPending = false
     let now = Time.monotonicNanoseconds()
     for connection in connections.values where connection.deadline.map({ $0 <= now }) ?? false {
       counters.add(.timeouts)
       connection.end()
     }
-    if deadlineCount > 0 { timer?.add(milliseconds: 1000) }
+    noteDeadline(0)
   }
 }

@@ -14,12 +14,12 @@ import Vitrine
 final class ResponseQueue {
   private enum Part {
     case text(byteCount: Int)
-    case value(Blob)
+    case value(Blob, MemoryShare?)
 
     var byteCount: Int {
       switch self {
       case .text(let byteCount): byteCount
-      case .value(let blob): blob.byteCount
+      case .value(let blob, _): blob.byteCount
       }
     }
   }
@@ -84,9 +84,10 @@ final class ResponseQueue {
 
   func append(number: Int) { append(number: UInt64(max(0, number))) }
 
-  func append(_ blob: Blob) {
+  /// Appends a value. The share of memory is held until the value was sent.
+  func append(_ blob: Blob, _ share: MemoryShare? = nil) {
     guard blob.byteCount > 0 else { return }
-    parts.append(.value(blob))
+    parts.append(.value(blob, share))
     valueByteCount += blob.byteCount
   }
 
@@ -132,7 +133,7 @@ final class ResponseQueue {
       case .text(let count):
         bytes += text[offset..<offset + count]
         offset += count
-      case .value(let blob): blob.withBytes { $0.withUnsafeBytes { bytes += $0 } }
+      case .value(let blob, _): blob.withBytes { $0.withUnsafeBytes { bytes += $0 } }
       }
     }
     removeAll()
@@ -149,7 +150,7 @@ final class ResponseQueue {
           case .text(let byteCount):
             vectors[count] = iovec(iov_base: text.baseAddress! + offset, iov_len: byteCount)
             offset += byteCount
-          case .value(let blob):
+          case .value(let blob, _):
             let start = blob.withBytes { $0.withUnsafeBytes { $0.baseAddress! } }
             vectors[count] = iovec(iov_base: UnsafeMutableRawPointer(mutating: start), iov_len: blob.byteCount)
           }
@@ -178,7 +179,7 @@ final class ResponseQueue {
       sentBytes = 0
       switch part {
       case .text(let byteCount): sentText += byteCount
-      case .value(let blob):
+      case .value(let blob, _):
         valueByteCount -= blob.byteCount
         // The memory of a sent value is let go.
         parts[sentParts] = .text(byteCount: 0)

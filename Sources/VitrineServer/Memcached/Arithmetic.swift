@@ -33,15 +33,21 @@ extension ItemStore {
       self.outcome { () throws(StoreError) -> StorageOutcome in
         guard let item = item(key) else {
           guard let expiry = change.vivified else { return .notFound }
-          result = try put(change.initial, ItemRecord(unique: takeUnique()), expiry, key)
+          let record = ItemRecord(unique: takeUnique())
+          let options = PutOptions(metadata: record.metadata, expirationMilliseconds: expiry.milliseconds)
+          result = try put(change.initial, record, options, isPast: expiry == .past, key)
           return .stored(result!.unique)
         }
         if let unique = change.unique, item.record.unique != unique { return .exists }
         guard let number = ItemStore.number(item.blob) else { return .notANumber }
         var record = item.record
         record.unique = takeUnique()
-        let expiry = change.expiry ?? item.blob.expirationMilliseconds.map { .at($0) } ?? .never
-        result = try put(change.apply(to: number), record, expiry, key)
+        var options = keptOptions(key, record)
+        if let expiry = change.expiry {
+          options.expirationMilliseconds = expiry.milliseconds
+          options.slidingExpirationMilliseconds = nil
+        }
+        result = try put(change.apply(to: number), record, options, isPast: change.expiry == .past, key)
         return .stored(record.unique)
       }
     }
@@ -49,16 +55,15 @@ extension ItemStore {
   }
 
   private func put(
-    _ number: UInt64, _ record: ItemRecord, _ expiry: ExpiryTime, _ key: CacheKey
+    _ number: UInt64, _ record: ItemRecord, _ options: PutOptions, isPast: Bool, _ key: CacheKey
   ) throws(StoreError) -> Arithmetic.Result {
-    if expiry == .past {
+    if isPast {
       try store.remove(key)
     } else {
-      try store.put(
-        Array(String(number).utf8), for: key,
-        options: PutOptions(metadata: record.metadata, expirationMilliseconds: expiry.milliseconds))
+      try store.put(Array(String(number).utf8), for: key, options: options)
     }
-    return Arithmetic.Result(number: number, unique: record.unique, expirationMilliseconds: expiry.milliseconds)
+    return Arithmetic.Result(
+      number: number, unique: record.unique, expirationMilliseconds: options.expirationMilliseconds)
   }
 
   /// The number that a value spells. Blanks may follow.

@@ -8,8 +8,6 @@ struct Arrival {
   }
 
   let purpose: Purpose
-  /// The length of the value.
-  let byteCount: Int
   private(set) var value: ArrivedValue
   /// The first error of the store. The rest of the value is skipped.
   private(set) var failure: StoreError?
@@ -21,9 +19,7 @@ struct Arrival {
   init(_ purpose: Purpose, _ value: ArrivedValue, byteCount: Int) {
     self.purpose = purpose
     self.value = value
-    self.byteCount = byteCount
     left = byteCount
-    if case .bytes = value { self.value = .bytes([]) }
   }
 
   var isWhole: Bool { end.1 != nil }
@@ -43,12 +39,13 @@ struct Arrival {
 
   private mutating func append(_ bytes: UnsafeRawBufferPointer) {
     switch value {
-    case .bytes(var collected):
-      value = .bytes([])
-      if collected.isEmpty { collected.reserveCapacity(min(left, 64 << 10)) }
+    case .bytes(var collected, let share):
+      value = .nothing
+      if collected.isEmpty { collected.reserveCapacity(min(left, 1 << 20)) }
       collected.append(contentsOf: bytes)
-      value = .bytes(collected)
-    case .body(let body, _):
+      value = .bytes(collected, share)
+    case .nothing: break
+    case .body(let body, _, _):
       guard failure == nil else { return }
       do throws(StoreError) { try body.write(RawSpan(_unsafeBytes: bytes)) } catch { failure = error }
     }

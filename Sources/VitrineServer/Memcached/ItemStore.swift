@@ -8,6 +8,10 @@ final class ItemStore: Sendable {
   let store: CacheStore
   /// The longest value that clients may store.
   let largestValue: Int
+  /// The memory of values that are collected, or sent from copies.
+  let memory: MemoryBudget
+  /// The bytes of values that go to the store while they arrive.
+  let bodies: MemoryBudget
   /// Items that were fetched since they were stored.
   let marks = UseMarks()
   private let stripes: [Stripe]
@@ -21,8 +25,11 @@ final class ItemStore: Sendable {
 
   private static let stripeCount = 256
 
-  init(_ store: CacheStore, largestValue: Int) {
+  init(_ store: CacheStore, largestValue: Int, memoryByteCount: Int = 256 << 20) {
     self.store = store
+    memory = MemoryBudget(memoryByteCount)
+    // Below the eighth of the budget at which the store lets values wait.
+    bodies = MemoryBudget(store.byteBudget / 10)
     self.largestValue = largestValue
     stripes = (0..<ItemStore.stripeCount).map { _ in Stripe() }
     // Numbers rise by one for each change, and time by more: a number is not used again after a restart.
@@ -41,6 +48,17 @@ final class ItemStore: Sendable {
 
   /// Returns the item of a key. Counts as a use.
   func item(_ key: CacheKey) -> Item? { store.blob(key).map(Item.init) }
+
+  /// Returns the item of a key, and gives it another expiry.
+  func item(_ key: CacheKey, touching expiry: ExpiryTime) -> Item? {
+    exclusively(key) {
+      guard let item = item(key), case .stored = touchWithin(key, expiry) else { return nil }
+      return item
+    }
+  }
+
+  /// Returns a share of the memory that a value takes while it is sent. Nil if too much is in use.
+  func share(of blob: Blob) -> MemoryShare? { blob.isCopy ? memory.take(blob.byteCount) : MemoryShare.empty }
 
   /// Returns the properties of an item, without a use.
   func properties(_ key: CacheKey) -> ItemProperties? {
@@ -63,12 +81,14 @@ final class ItemStore: Sendable {
 
   /// Gives an item another expiry. Returns `notFound` if there is no item.
   func touch(_ key: CacheKey, _ expiry: ExpiryTime) -> StorageOutcome {
-    exclusively(key) {
-      outcome { () throws(StoreError) in
-        let isFound =
-          expiry == .past ? try store.remove(key) : try store.setExpiration(expiry.milliseconds, for: key)
-        return isFound ? .stored(0) : .notFound
-      }
+    exclusively(key) { touchWithin(key, expiry) }
+  }
+
+  /// Gives an item another expiry, within ``exclusively(_:_:)``.
+  func touchWithin(_ key: CacheKey, _ expiry: ExpiryTime) -> StorageOutcome {
+    outcome { () throws(StoreError) in
+      let isFound = expiry == .past ? try store.remove(key) : try store.setExpiration(expiry.milliseconds, for: key)
+      return isFound ? .stored(0) : .notFound
     }
   }
 
@@ -86,6 +106,15 @@ final class ItemStore: Sendable {
 
   // MARK: Removing everything
 
+  /// Removes all items now.
+  func flush() -> StorageOutcome {
+    flushMoment.store(.max, ordering: .relaxed)
+    return outcome { () throws(StoreError) in
+      try store.removeAll()
+      return .stored(0)
+    }
+  }
+
   /// Removes all items at a moment, in milliseconds since 1970. Of two moments, the later call counts.
   func flush(at moment: Int64) { flushMoment.store(moment, ordering: .relaxed) }
 
@@ -101,10 +130,7 @@ final class ItemStore: Sendable {
     guard Time.milliseconds() >= moment,
       flushMoment.compareExchange(expected: moment, desired: .max, ordering: .relaxed).exchanged
     else { return }
-    _ = outcome { () throws(StoreError) in
-      try store.removeAll()
-      return .stored(0)
-    }
+    _ = flush()
   }
 }
 

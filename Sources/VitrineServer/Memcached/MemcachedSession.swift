@@ -18,6 +18,8 @@ final class MemcachedSession {
     case line
     /// The keys of a retrieval come next.
     case keys(Retrieval)
+    /// The rest of a refused line is skipped.
+    case lineEnd
     /// The value of a request comes next.
     case value(Arrival)
     /// These bytes of a refused value are skipped.
@@ -43,14 +45,8 @@ final class MemcachedSession {
   private(set) var isAuthenticated: Bool
   private var attempts = 0
 
-  /// The length of the value that is arriving, 0 if none is.
-  var valueByteCount: Int {
-    switch state {
-    case .value(let arrival): arrival.byteCount
-    case .skipped(let left): left
-    case .line, .keys: 0
-    }
-  }
+  /// The number of requests that were processed, or whose value is arriving.
+  private(set) var requestCount = 0
 
   /// Whether a request has arrived in part.
   var isWithinRequest: Bool { if case .line = state { false } else { true } }
@@ -65,6 +61,7 @@ final class MemcachedSession {
       switch state {
       case .line: count = takeLine(rest)
       case .keys(let retrieval): count = take(retrieval, rest)
+      case .lineEnd: count = skipLine(rest)
       case .value(let arrival): count = take(arrival, rest)
       case .skipped(let left):
         count = min(left, rest.count)
@@ -108,12 +105,13 @@ final class MemcachedSession {
   }
 
   /// Queues an error.
-  func refuse(_ text: StaticString) {
+  func refuse(_ text: StaticString, isQuiet: Bool = false) {
     counters.add(.requestErrors)
-    output.append(text)
+    if !isQuiet { output.append(text) }
   }
 
   private func run(_ words: RequestWords) {
+    requestCount += 1
     guard let command = words.word(0) else { return refuse("ERROR\r\n") }
     guard isAuthenticated else { return beginAuthentication(words) }
     if command.count == 2, command[0] == UInt8(ascii: "m") {
@@ -150,13 +148,15 @@ final class MemcachedSession {
   private func take(_ retrieval: Retrieval, _ input: UnsafeRawBufferPointer) -> Int {
     var retrieval = retrieval
     let (count, isDone) = retrieval.answer(input, self)
-    state = isDone ? .line : .keys(retrieval)
+    if isDone { requestCount += 1 }
+    state = isDone ? retrieval.isRefused ? .lineEnd : .line : .keys(retrieval)
     return count
   }
 
-  /// Skips the rest of a line whose keys cannot be read.
-  func skipLine(_ input: UnsafeRawBufferPointer) -> Int {
-    input.firstIndex(of: Byte.lineFeed).map { $0 + 1 } ?? input.count
+  private func skipLine(_ input: UnsafeRawBufferPointer) -> Int {
+    guard let end = input.firstIndex(of: Byte.lineFeed) else { return input.count }
+    state = .line
+    return end + 1
   }
 
   // MARK: Values
@@ -181,12 +181,10 @@ final class MemcachedSession {
   }
 
   private func finish(_ arrival: Arrival) {
-    guard arrival.endsLine else {
-      refuse("CLIENT_ERROR bad data chunk\r\n")
-      return
-    }
+    requestCount += 1
     switch arrival.purpose {
     case .storage(let request, let answer):
+      guard arrival.endsLine else { return answer.isSilent ? () : refuse("CLIENT_ERROR bad data chunk\r\n") }
       let outcome = arrival.failure.map { .failed($0) } ?? items.store(arrival.value, request)
       finish(outcome, request, answer)
     case .authentication: authenticate(arrival)
@@ -203,7 +201,6 @@ final class MemcachedSession {
       default: counters.add(.compareMisses)
       }
     }
-    if case .failed(let error) = outcome, error != .aborted, request.verb == .set { items.removeOutdated(request) }
     answer.append(outcome, to: self)
   }
 
@@ -213,11 +210,11 @@ final class MemcachedSession {
     guard words.count == 5, words[0].isEqual("set"), let count = words[4].unsignedNumber, count <= 1024 else {
       return refuseCredentials("CLIENT_ERROR unauthenticated\r\n")
     }
-    expect(Arrival(.authentication, .bytes([]), byteCount: Int(count)))
+    expect(Arrival(.authentication, .bytes([], nil), byteCount: Int(count)))
   }
 
   private func authenticate(_ arrival: Arrival) {
-    if case .bytes(let bytes) = arrival.value, credentials?.allow(bytes) == true {
+    if arrival.endsLine, case .bytes(let bytes, _) = arrival.value, credentials?.allow(bytes) == true {
       isAuthenticated = true
       output.append("STORED\r\n")
     } else {

@@ -40,7 +40,7 @@ extension MemcachedSession {
     }
     append(flags, answer)
     if let blob = answer.blob {
-      output.append(blob)
+      output.append(blob, answer.share)
       output.append("\r\n")
     }
   }
@@ -107,7 +107,7 @@ extension MemcachedSession {
     case UInt8(ascii: "P"), UInt8(ascii: "p"): request.verb = .prepend
     default: throw MetaFlags.Refusal(text: "CLIENT_ERROR invalid mode for ms M token\r\n")
     }
-    request.unique = flags.unique
+    request.unique = flags.unique == 0 ? nil : flags.unique
     request.acceptsStale = flags.invalidates
     request.vivified = flags.vivified
     return request
@@ -136,7 +136,7 @@ extension MemcachedSession {
     default: throw MetaFlags.Refusal(text: "CLIENT_ERROR invalid mode for ma M token\r\n")
     }
     change.delta = flags.delta
-    change.unique = flags.unique
+    change.unique = flags.unique == 0 ? nil : flags.unique
     change.vivified = flags.vivified
     change.initial = flags.initial
     change.expiry = flags.expiry

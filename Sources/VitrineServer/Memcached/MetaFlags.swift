@@ -69,7 +69,7 @@ struct MetaFlags {
     case UInt8(ascii: "C"): unique = try MetaFlags.required(token.unsignedNumber)
     case UInt8(ascii: "T"): expiry = try MetaFlags.moment(token, now)
     case UInt8(ascii: "N"): vivified = try MetaFlags.moment(token, now)
-    case UInt8(ascii: "R"): renewal = now + min(try MetaFlags.required(token.signedNumber), 1 << 40) * 1000
+    case UInt8(ascii: "R"): renewal = now + max(0, min(try MetaFlags.required(token.signedNumber), 1 << 40)) * 1000
     case UInt8(ascii: "D"):
       guard let number = token.unsignedNumber else {
         throw Refusal(text: "CLIENT_ERROR invalid numeric delta value\r\n")
@@ -122,7 +122,7 @@ struct MetaFlags {
       case UInt8(ascii: "k"):
         output.append(" k")
         keyText.withUnsafeBytes { output.append($0) }
-      case UInt8(ascii: "b"): if has("k") { output.append(" b") }
+        if isEncoded { output.append(" b") }
       default: value(letter)
       }
     }

@@ -15,6 +15,8 @@ struct MetaItem {
   let wasUsed: Bool
   /// The client is told to renew the item.
   fileprivate(set) var hasWon = false
+  /// The memory of the value while it is sent.
+  fileprivate(set) var share: MemoryShare?
 
   fileprivate init(_ properties: ItemProperties, blob: Blob?, wasUsed: Bool) {
     let used = max(properties.info.writtenMilliseconds, properties.info.lastUsedMilliseconds ?? 0)
@@ -51,6 +53,11 @@ extension ItemStore {
     var found = isChange ? exclusively(flags.key) { change(flags) } : find(flags)
     // A stale item without a token is rare, so only then a get without changes excludes others.
     if !isChange, found?.isDue(nil) == true { found = exclusively(flags.key) { find(flags).map { renew($0, flags) } } }
+    if let blob = found?.blob {
+      // The copy of a value that finds no memory is a miss.
+      guard let share = share(of: blob) else { return nil }
+      found?.share = share
+    }
     if found != nil, !flags.has("u") { marks.note(flags.key) }
     return found
   }
@@ -61,17 +68,14 @@ extension ItemStore {
       guard let present = properties(key) else { return .notFound }
       if let unique, present.record.unique != unique { return .exists }
       if expiry == .past { return outcome { () throws(StoreError) in try store.remove(key) ? .stored(0) : .notFound } }
-      if let expiry {
-        let outcome = outcome { () throws(StoreError) in
-          try store.setExpiration(expiry.milliseconds, for: key) ? .stored(0) : .notFound
-        }
-        guard outcome == .stored(0) else { return outcome }
-      }
       var record = present.record
       record.isStale = true
       record.isTokenSent = false
       record.unique = takeUnique()
-      return set(record, key)
+      let outcome = set(record, key)
+      guard let expiry, case .stored = outcome else { return outcome }
+      let touched = touchWithin(key, expiry)
+      return touched == .stored(0) ? outcome : touched
     }
   }
 
@@ -89,12 +93,13 @@ extension ItemStore {
   private func change(_ flags: MetaFlags) -> MetaItem? {
     guard var item = find(flags) else { return vivify(flags) }
     if let expiry = flags.expiry {
-      _ = outcome { () throws(StoreError) in
-        let isFound =
-          expiry == .past ? try store.remove(flags.key) : try store.setExpiration(expiry.milliseconds, for: flags.key)
-        return isFound ? .stored(0) : .notFound
-      }
-      if flags.asksFirst("T", before: "t") { item.expirationMilliseconds = expiry.milliseconds }
+      _ = touchWithin(flags.key, expiry)
+      // Flags count in their order.
+      let before = item.expirationMilliseconds
+      item.expirationMilliseconds = flags.asksFirst("R", before: "T") ? before : expiry.milliseconds
+      item = renew(item, flags)
+      item.expirationMilliseconds = flags.asksFirst("t", before: "T") ? before : expiry.milliseconds
+      return item
     }
     return renew(item, flags)
   }
@@ -104,8 +109,8 @@ extension ItemStore {
     guard item.isDue(flags.renewal) else { return item }
     var (item, record) = (item, item.record)
     record.isTokenSent = true
-    _ = set(record, flags.key)
-    item.hasWon = true
+    // Without the mark, other clients would be told so, too.
+    if case .stored = set(record, flags.key) { item.hasWon = true }
     return item
   }
 

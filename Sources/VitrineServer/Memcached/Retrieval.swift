@@ -6,6 +6,8 @@ struct Retrieval {
   private let hasUnique: Bool
   private let expiry: ExpiryTime?
   private var isFirst = true
+  /// A word is no key. The rest of the line is skipped.
+  private(set) var isRefused = false
 
   private init(hasUnique: Bool, expiry: ExpiryTime?) {
     self.hasUnique = hasUnique
@@ -37,8 +39,9 @@ struct Retrieval {
   /// Whether all words are keys.
   static func hasKeys(_ line: Slice<UnsafeRawBufferPointer>) -> Bool {
     var length = 0
-    for byte in line {
-      length = byte == Byte.blank || byte == Byte.carriageReturn ? 0 : length + 1
+    for byte in line.last == Byte.carriageReturn ? line.dropLast() : line {
+      if byte < Byte.blank || byte == 0x7F { return false }
+      length = byte == Byte.blank ? 0 : length + 1
       if length > ItemKey.longest { return false }
     }
     return true
@@ -51,8 +54,11 @@ struct Retrieval {
       var start = taken
       while start < input.count, input[start] == Byte.blank { start += 1 }
       if start == input.count { return (start, false) }
-      if input[start] == Byte.lineFeed || (input[start] == Byte.carriageReturn && start + 1 < input.count) {
-        return (finish(input, start, session), true)
+      if input[start] == Byte.lineFeed { return (finish(start + 1, session), true) }
+      if input[start] == Byte.carriageReturn {
+        // The line end may not have arrived whole.
+        if start + 1 == input.count { return (start, false) }
+        if input[start + 1] == Byte.lineFeed { return (finish(start + 2, session), true) }
       }
       var end = start
       while end < input.count, input[end] > Byte.blank { end += 1 }
@@ -60,8 +66,8 @@ struct Retrieval {
       if end == input.count, word.count <= ItemKey.longest { return (start, false) }
       guard let key = ItemKey.key(word) else {
         session.refuse("CLIENT_ERROR bad command line format\r\n")
-        // If the line has not arrived to its end, its other words are taken for requests, as other servers do.
-        return (session.skipLine(UnsafeRawBufferPointer(rebasing: input[end...])) + end, true)
+        isRefused = true
+        return (end, true)
       }
       isFirst = false
       answer(key, word, session)
@@ -70,26 +76,25 @@ struct Retrieval {
     return (taken, false)
   }
 
-  /// Ends the answer at a line end. A carriage return within the line ends it, too.
-  private func finish(_ input: UnsafeRawBufferPointer, _ place: Int, _ session: MemcachedSession) -> Int {
-    let isPair = input[place] == Byte.carriageReturn && input[place + 1] == Byte.lineFeed
+  /// Ends the answer behind the line end.
+  private func finish(_ end: Int, _ session: MemcachedSession) -> Int {
     if isFirst { session.refuse("ERROR\r\n") } else { session.output.append("END\r\n") }
-    return place + (isPair ? 2 : 1)
+    return end
   }
 
   private func answer(_ key: CacheKey, _ word: UnsafeRawBufferPointer, _ session: MemcachedSession) {
     let (counters, output) = (session.counters, session.output)
-    guard let item = session.items.item(key) else {
+    session.items.flushIfDue()
+    let found = expiry.map { session.items.item(key, touching: $0) } ?? session.items.item(key)
+    // The copy of a value that finds no memory is a miss.
+    guard let item = found, let share = session.items.share(of: item.blob) else {
       counters.add(.getMisses)
       if expiry != nil { counters.add(.touchMisses) }
       return
     }
     counters.add(.getHits)
     session.items.marks.note(key)
-    if let expiry {
-      counters.add(.touchHits)
-      _ = session.items.touch(key, expiry)
-    }
+    if expiry != nil { counters.add(.touchHits) }
     output.append("VALUE ")
     output.append(word)
     output.append(byte: Byte.blank)
@@ -101,7 +106,7 @@ struct Retrieval {
       output.append(number: item.record.unique)
     }
     output.append("\r\n")
-    output.append(item.blob)
+    output.append(item.blob, share)
     output.append("\r\n")
   }
 }

@@ -14,7 +14,7 @@ enum StorageAnswer {
   }
 
   /// Whether also errors are not sent: the client reads no answer.
-  private var isSilent: Bool { if case .text(true) = self { true } else { false } }
+  var isSilent: Bool { if case .text(true) = self { true } else { false } }
 
   static func text(of outcome: StorageOutcome) -> StaticString {
     switch outcome {

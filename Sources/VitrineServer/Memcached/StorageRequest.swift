@@ -35,17 +35,48 @@ struct StorageRequest {
 
 /// The value of a request, as it arrived.
 enum ArrivedValue {
-  case bytes([UInt8])
+  /// Collected in memory, of which it holds a share.
+  case bytes([UInt8], MemoryShare?)
   /// A long value goes to the store while it arrives. Its properties were given before.
-  case body(BodyWriter, unique: UInt64)
+  case body(BodyWriter, unique: UInt64, MemoryShare)
+  /// The value is not kept: it has expired.
+  case nothing
 }
 
 extension ItemStore {
-  /// Stores a value if the condition of the request holds.
+  /// Longer values go to the store while they arrive, but for those whose place or properties follow from the present item.
+  static let collectedByteCount = 1 << 20
+  private static let longestJoined = 8 << 20
+
+  /// Prepares for the value of a request. Throws `tooLarge` for one that is not accepted, and `noSpace` if other values that are
+  /// arriving leave no room.
+  func begin(_ request: StorageRequest) throws(StoreError) -> ArrivedValue {
+    let isJoined = request.verb == .append || request.verb == .prepend || request.acceptsStale
+    let most = isJoined ? min(largestValue, ItemStore.longestJoined) : largestValue
+    if request.byteCount > most { throw .tooLarge(byteCount: request.byteCount, limit: most) }
+    if request.expiry == .past, !isJoined { return .nothing }
+    if isJoined || request.byteCount <= ItemStore.collectedByteCount {
+      guard let share = memory.take(request.byteCount) else { throw .noSpace }
+      return .bytes([], share)
+    }
+    // The store admits unfinished values of an eighth of its budget, and lets others wait. A loop must not wait.
+    guard let share = bodies.take(request.byteCount) else { throw .noSpace }
+    let unique = takeUnique()
+    let record = ItemRecord(flags: request.flags, unique: unique)
+    let options = PutOptions(metadata: record.metadata, expirationMilliseconds: request.expiry.milliseconds)
+    return .body(
+      try store.writer(for: request.key, length: request.byteCount, options: options), unique: unique, share)
+  }
+
+  /// Stores a value if the condition of the request holds. If a `set` fails, the old item is removed: no client then takes it for
+  /// the new one.
   func store(_ value: ArrivedValue, _ request: StorageRequest) -> StorageOutcome {
     exclusively(request.key) {
       switch request.verb {
-      case .set: return put(value, request)
+      case .set:
+        let outcome = put(value, request)
+        if case .failed(let error) = outcome, error != .aborted { _ = try? store.remove(request.key) }
+        return outcome
       case .add: return store.contains(request.key) ? .notStored : put(value, request)
       case .replace: return store.contains(request.key) ? put(value, request) : .notStored
       case .compare(let unique): return compare(unique, value, request)
@@ -54,42 +85,23 @@ extension ItemStore {
     }
   }
 
-  /// Removes the item of a request whose value cannot be stored. No client then takes an old value for the new one.
-  func removeOutdated(_ request: StorageRequest) { _ = delete(request.key) }
-
-  /// Begins a value that goes to the store while it arrives. Returns nil if it must be collected in memory.
-  func begin(_ request: StorageRequest) throws(StoreError) -> ArrivedValue? {
-    guard request.byteCount > ItemStore.collectedByteCount, request.expiry != .past else { return nil }
-    switch request.verb {
-    case .append, .prepend: return nil
-    case .set, .add, .replace, .compare:
-      let unique = takeUnique()
-      let record = ItemRecord(flags: request.flags, unique: unique)
-      let options = PutOptions(metadata: record.metadata, expirationMilliseconds: request.expiry.milliseconds)
-      return .body(try store.writer(for: request.key, length: request.byteCount, options: options), unique: unique)
-    }
-  }
-
-  /// Longer values go to the store while they arrive, but for those of `append` and `prepend`.
-  static let collectedByteCount = 1 << 20
-
   private func compare(_ unique: UInt64, _ value: ArrivedValue, _ request: StorageRequest) -> StorageOutcome {
     guard let present = properties(request.key) else { return .notFound }
     if present.record.unique == unique { return put(value, request) }
     guard request.acceptsStale, unique < present.record.unique else { return .exists }
-    // A client that lost its token renews the value. It stays stale until the owner of the newest number has stored its own.
-    let outcome = put(value, request)
-    guard case .stored(let number) = outcome else { return outcome }
-    var record = ItemRecord(flags: request.flags, unique: number)
-    record.isStale = true
-    record.isTokenSent = present.record.isTokenSent
-    _ = self.outcome { () throws(StoreError) in
-      try store.setExpiration(present.info.expirationMilliseconds, for: request.key) ? .stored(0) : .notFound
+    // A client that lost its token renews the value. It stays stale, and expires as before, until the client with the newest number
+    // has stored its own.
+    var stale = request
+    stale.expiry = present.info.expirationMilliseconds.map { .at($0) } ?? .never
+    return put(value, stale) { record in
+      record.isStale = true
+      record.isTokenSent = present.record.isTokenSent
     }
-    return set(record, request.key)
   }
 
-  private func put(_ value: ArrivedValue, _ request: StorageRequest) -> StorageOutcome {
+  private func put(
+    _ value: ArrivedValue, _ request: StorageRequest, _ change: (inout ItemRecord) -> Void = { _ in }
+  ) -> StorageOutcome {
     marks.forget(request.key)
     return outcome { () throws(StoreError) in
       if request.expiry == .past {
@@ -97,27 +109,27 @@ extension ItemStore {
         return .stored(takeUnique())
       }
       switch value {
-      case .bytes(let bytes):
-        let unique = takeUnique()
-        let record = ItemRecord(flags: request.flags, unique: unique)
+      case .bytes(let bytes, _):
+        var record = ItemRecord(flags: request.flags, unique: takeUnique())
+        change(&record)
         try store.put(
           bytes, for: request.key,
           options: PutOptions(metadata: record.metadata, expirationMilliseconds: request.expiry.milliseconds))
-        return .stored(unique)
-      case .body(let body, let unique):
+        return .stored(record.unique)
+      case .body(let body, let unique, _):
         try body.commit()
         return .stored(unique)
+      case .nothing: return .notStored
       }
     }
   }
 
   /// Appends or prepends. The item keeps its flags and its expiry.
   private func join(_ value: ArrivedValue, _ request: StorageRequest) -> StorageOutcome {
-    guard case .bytes(let bytes) = value else { return .failed(.invalidArgument("no value to append")) }
+    guard case .bytes(let bytes, _) = value else { return .notStored }
     guard let item = item(request.key) else {
       guard let expiry = request.vivified else { return .notStored }
-      var vivified = StorageRequest(.set, request.key, byteCount: bytes.count)
-      vivified.flags = request.flags
+      var vivified = request
       vivified.expiry = expiry
       return put(value, vivified)
     }
@@ -126,8 +138,7 @@ extension ItemStore {
     if total > largestValue { return .failed(.tooLarge(byteCount: total, limit: largestValue)) }
     var record = item.record
     record.unique = takeUnique()
-    let options = PutOptions(
-      metadata: record.metadata, expirationMilliseconds: item.blob.expirationMilliseconds)
+    let options = keptOptions(request.key, record)
     return outcome { () throws(StoreError) in
       let body = try store.writer(for: request.key, length: total, options: options)
       if request.verb == .prepend { try body.write(bytes) }
@@ -136,5 +147,13 @@ extension ItemStore {
       try body.commit()
       return .stored(record.unique)
     }
+  }
+
+  /// The options of a put that keeps the expiry of an item.
+  func keptOptions(_ key: CacheKey, _ record: ItemRecord) -> PutOptions {
+    let info = properties(key)?.info
+    return PutOptions(
+      metadata: record.metadata, expirationMilliseconds: info?.expirationMilliseconds,
+      slidingExpirationMilliseconds: info?.slidingExpirationMilliseconds)
   }
 }

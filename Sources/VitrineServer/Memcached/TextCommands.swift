@@ -12,12 +12,12 @@ extension MemcachedSession {
   func beginStorage(_ command: TextCommand, _ words: RequestWords) {
     let leastCount = command == .cas ? 6 : 5
     guard words.count == leastCount || words.count == leastCount + 1 else { return refuse("ERROR\r\n") }
+    let isQuiet = isQuiet(words, at: leastCount)
     guard words[1].count <= ItemKey.longest, let flags = words[2].unsigned32, let seconds = words[3].signedNumber,
-      let byteCount = words[4].signedNumber
-    else { return refuse(MemcachedSession.badFormat) }
-    guard byteCount >= 0, byteCount < Int64(Int32.max - 2) else { return refuse(MemcachedSession.badFormat) }
+      let byteCount = words[4].signedNumber, byteCount >= 0, byteCount < Int64(Int32.max - 2)
+    else { return refuse(MemcachedSession.badFormat, isQuiet: isQuiet) }
     guard let key = ItemKey.key(words[1]) else {
-      refuse(MemcachedSession.badFormat)
+      refuse(MemcachedSession.badFormat, isQuiet: isQuiet)
       return skip(valueOf: Int(byteCount))
     }
     var verb = StorageRequest.Verb.set
@@ -27,33 +27,27 @@ extension MemcachedSession {
     case .append: verb = .append
     case .prepend: verb = .prepend
     case .cas:
-      guard let unique = words[5].unsignedNumber else { return refuse(MemcachedSession.badFormat) }
+      guard let unique = words[5].unsignedNumber else { return refuse(MemcachedSession.badFormat, isQuiet: isQuiet) }
       verb = .compare(unique)
     default: break
     }
     var request = StorageRequest(verb, key, byteCount: Int(byteCount))
     request.flags = flags
     request.expiry = ExpiryTime(seconds: seconds, now: Time.milliseconds())
-    expectValue(request, .text(isQuiet: isQuiet(words, at: leastCount)))
+    expectValue(request, .text(isQuiet: isQuiet))
   }
 
   /// Waits for the value of a request, or refuses the request and skips its value.
   func expectValue(_ request: StorageRequest, _ answer: StorageAnswer) {
-    let isJoined = request.verb == .append || request.verb == .prepend
-    let most = isJoined ? min(items.largestValue, MemcachedSession.longestJoined) : items.largestValue
     do throws(StoreError) {
-      if request.byteCount > most { throw .tooLarge(byteCount: request.byteCount, limit: most) }
-      let value = try items.begin(request) ?? .bytes([])
-      expect(Arrival(.storage(request, answer), value, byteCount: request.byteCount))
+      expect(Arrival(.storage(request, answer), try items.begin(request), byteCount: request.byteCount))
     } catch {
       answer.append(.failed(error), to: self)
-      if request.verb == .set { items.removeOutdated(request) }
+      // No client then takes the old value for the new one.
+      if request.verb == .set { _ = items.delete(request.key) }
       skip(valueOf: request.byteCount)
     }
   }
-
-  /// A piece that is appended or prepended is collected in memory.
-  private static let longestJoined = 8 << 20
 
   // MARK: Changes
 
@@ -63,10 +57,8 @@ extension MemcachedSession {
     let hasZero = words.word(2)?.isEqual("0") ?? false
     let isQuiet = isQuiet(words, at: words.count - 1)
     guard words.count == 2 || (words.count == 3 && (hasZero || isQuiet)) || (words.count == 4 && hasZero && isQuiet)
-    else {
-      return isQuiet ? () : refuse("CLIENT_ERROR bad command line format.  Usage: delete <key> [noreply]\r\n")
-    }
-    guard let key = ItemKey.key(words[1]) else { return refuse(MemcachedSession.badFormat) }
+    else { return refuse("CLIENT_ERROR bad command line format.  Usage: delete <key> [noreply]\r\n", isQuiet: isQuiet) }
+    guard let key = ItemKey.key(words[1]) else { return refuse(MemcachedSession.badFormat, isQuiet: isQuiet) }
     let outcome = items.delete(key)
     counters.add(outcome == .notFound ? .deleteMisses : .deleteHits)
     if case .failed(let error) = outcome { return refuse(error, isQuiet: isQuiet) }
@@ -76,19 +68,19 @@ extension MemcachedSession {
   /// `incr KEY NUMBER [noreply]`
   func change(_ words: RequestWords, isIncrement: Bool) {
     guard words.count == 3 || words.count == 4 else { return refuse("ERROR\r\n") }
-    guard let key = ItemKey.key(words[1]) else { return refuse(MemcachedSession.badFormat) }
+    let isQuiet = isQuiet(words, at: 3)
+    guard let key = ItemKey.key(words[1]) else { return refuse(MemcachedSession.badFormat, isQuiet: isQuiet) }
     guard let delta = words[2].unsignedNumber else {
-      return refuse("CLIENT_ERROR invalid numeric delta argument\r\n")
+      return refuse("CLIENT_ERROR invalid numeric delta argument\r\n", isQuiet: isQuiet)
     }
     var change = Arithmetic()
     change.isIncrement = isIncrement
     change.delta = delta
     let (outcome, result) = items.apply(change, key)
     count(outcome, isIncrement: isIncrement)
-    let isQuiet = isQuiet(words, at: 3)
     if case .failed(let error) = outcome { return refuse(error, isQuiet: isQuiet) }
-    if outcome == .notANumber, !isQuiet {
-      return refuse("CLIENT_ERROR cannot increment or decrement non-numeric value\r\n")
+    if outcome == .notANumber {
+      return refuse("CLIENT_ERROR cannot increment or decrement non-numeric value\r\n", isQuiet: isQuiet)
     }
     if isQuiet { return }
     guard let result else { return output.append("NOT_FOUND\r\n") }
@@ -108,11 +100,13 @@ extension MemcachedSession {
   /// `touch KEY EXPTIME [noreply]`
   func touch(_ words: RequestWords) {
     guard words.count == 3 || words.count == 4 else { return refuse("ERROR\r\n") }
-    guard let key = ItemKey.key(words[1]) else { return refuse(MemcachedSession.badFormat) }
-    guard let seconds = words[2].signedNumber else { return refuse("CLIENT_ERROR invalid exptime argument\r\n") }
+    let isQuiet = isQuiet(words, at: 3)
+    guard let key = ItemKey.key(words[1]) else { return refuse(MemcachedSession.badFormat, isQuiet: isQuiet) }
+    guard let seconds = words[2].signedNumber else {
+      return refuse("CLIENT_ERROR invalid exptime argument\r\n", isQuiet: isQuiet)
+    }
     let outcome = items.touch(key, ExpiryTime(seconds: seconds, now: Time.milliseconds()))
     counters.add(outcome == .notFound ? .touchMisses : .touchHits)
-    let isQuiet = isQuiet(words, at: 3)
     if case .failed(let error) = outcome { return refuse(error, isQuiet: isQuiet) }
     if !isQuiet { output.append(outcome == .notFound ? "NOT_FOUND\r\n" : "TOUCHED\r\n") }
   }
@@ -123,15 +117,20 @@ extension MemcachedSession {
   func flushAll(_ words: RequestWords) {
     guard words.count <= 3 else { return refuse("ERROR\r\n") }
     let isQuiet = isQuiet(words, at: words.count - 1)
-    var expiry = ExpiryTime.past
+    var seconds: Int64 = 0
     if let delay = words.word(1), !delay.isEqual("noreply") {
-      guard let seconds = delay.signedNumber else { return refuse("CLIENT_ERROR invalid exptime argument\r\n") }
-      if seconds > 0 { expiry = ExpiryTime(seconds: seconds, now: Time.milliseconds()) }
+      guard let number = delay.signedNumber, number <= Int64(Int32.max) else {
+        return refuse("CLIENT_ERROR invalid exptime argument\r\n", isQuiet: isQuiet)
+      }
+      seconds = number
     }
-    guard server.allowsFlush else { return refuse("CLIENT_ERROR flush_all not allowed\r\n") }
+    guard server.allowsFlush else { return refuse("CLIENT_ERROR flush_all not allowed\r\n", isQuiet: isQuiet) }
     counters.add(.flushes)
-    items.flush(at: expiry.milliseconds ?? .min)
-    items.flushIfDue()
+    if seconds > 0, case .at(let moment) = ExpiryTime(seconds: seconds, now: Time.milliseconds()) {
+      items.flush(at: moment)
+    } else if case .failed(let error) = items.flush() {
+      return refuse(error, isQuiet: isQuiet)
+    }
     if !isQuiet { output.append("OK\r\n") }
   }
 

@@ -35,7 +35,8 @@ enum Socket {
     while let address = next?.pointee {
       next = address.ai_next
       do throws(ServerError) {
-        sockets.append(try listen(address, "\(host):\(port)"))
+        guard let made = try listen(address, "\(host):\(port)") else { continue }
+        sockets.append(made)
       } catch {
         for socket in sockets { Socket.close(socket) }
         throw error
@@ -43,11 +44,14 @@ enum Socket {
       // A free port differs from address to address.
       if port == 0 { break }
     }
+    if sockets.isEmpty { throw .address("\(host):\(port)", "this machine has no such address") }
     return sockets
   }
 
-  private static func listen(_ address: addrinfo, _ name: String) throws(ServerError) -> Int32 {
+  /// Returns nil for a family of addresses that this machine does not have.
+  private static func listen(_ address: addrinfo, _ name: String) throws(ServerError) -> Int32? {
     let made = socket(address.ai_family, address.ai_socktype, address.ai_protocol)
+    if made < 0, errno == EAFNOSUPPORT { return nil }
     guard made >= 0 else { throw .address(name, message()) }
     var one: Int32 = 1
     setsockopt(made, SOL_SOCKET, SO_REUSEADDR, &one, socklen_t(MemoryLayout<Int32>.size))
@@ -82,6 +86,7 @@ enum Socket {
     }
     guard isDone, chmod(path, mode_t(mode)) == 0, prepare(made), beginListening(made) else {
       let reason = message()
+      if isDone { unlink(path) }
       Socket.close(made)
       throw .address(path, reason)
     }
@@ -106,6 +111,12 @@ enum Socket {
     #else
       Darwin.listen(socket, 1024) == 0
     #endif
+  }
+
+  static func isListening(_ socket: Int32) -> Bool {
+    var listens: Int32 = 0
+    var length = socklen_t(MemoryLayout<Int32>.size)
+    return getsockopt(socket, SOL_SOCKET, SO_ACCEPTCONN, &listens, &length) == 0 && listens != 0
   }
 
   /// Prepares a socket that was made elsewhere, such as by the program that started this one.
@@ -153,6 +164,8 @@ enum Socket {
         // Answers are complete when they are sent. For a socket of a path, this fails without harm.
         var one: Int32 = 1
         setsockopt(accepted, Int32(IPPROTO_TCP), TCP_NODELAY, &one, socklen_t(MemoryLayout<Int32>.size))
+        // A client whose machine has vanished does not keep its connection for ever.
+        setsockopt(accepted, SOL_SOCKET, SO_KEEPALIVE, &one, socklen_t(MemoryLayout<Int32>.size))
         return .socket(accepted)
       }
       switch errno {
@@ -200,6 +213,9 @@ enum Socket {
     #endif
     return count > 0 ? .bytes(count) : count == 0 ? .ended : .blocked
   }
+
+  /// Tells the client that no more answers come.
+  static func endSending(_ socket: Int32) { _ = shutdown(socket, Int32(SHUT_WR)) }
 
   /// Sends a text to a client that is not served, if the socket takes it at once.
   static func send(_ text: StaticString, to socket: Int32) {

@@ -18,8 +18,13 @@ struct BoundSockets {
   }
 
   /// Takes over sockets that listen already.
-  mutating func take(_ inherited: [Int32]) {
-    for socket in inherited where Socket.prepare(socket) { sockets.append(socket) }
+  mutating func take(_ inherited: [Int32]) throws(ServerError) {
+    for socket in inherited {
+      guard Socket.isListening(socket), Socket.prepare(socket) else {
+        throw .address("descriptor \(socket)", "it is no listening socket")
+      }
+      sockets.append(socket)
+    }
   }
 
   func close() {

@@ -36,6 +36,7 @@ public final class CacheServer: Sendable {
     var bound = BoundSockets()
     do throws(ServerError) {
       for address in options.addresses { try bound.listen(address) }
+      try bound.take(options.inheritedSockets)
       for _ in 0..<(options.threadCount > 0 ? options.threadCount : Processors.count) {
         loops.append(try EventLoop(limits))
       }
@@ -45,11 +46,10 @@ public final class CacheServer: Sendable {
       bound.close()
       throw error
     }
-    bound.take(options.inheritedSockets)
     self.loops = loops
     addresses = bound.addresses
     paths = bound.paths
-    let items = ItemStore(store, largestValue: options.largestValue)
+    let items = ItemStore(store, largestValue: options.largestValue, memoryByteCount: options.memoryByteCount)
     let reports = Reports(store, options, loops)
     let credentials = options.credentials
     let distributor = Distributor(loops, most: options.maximumConnections) { loop, output in
@@ -60,7 +60,7 @@ public final class CacheServer: Sendable {
 
   deinit { stop() }
 
-  /// Accepts no more connections, sends the answers that wait, closes all connections, and ends the threads. The sockets of paths
+  /// Accepts no more connections, sends the answers that wait as far as the clients take them at once, closes all connections, and ends the threads. The sockets of paths
   /// are removed. Further calls do nothing. Waits for requests that are being processed.
   public func stop() {
     guard isRunning.exchange(false, ordering: .relaxed) else { return }

@@ -43,9 +43,11 @@ public struct ServerOptions: Sendable {
   public var maximumConnections = 1024
   /// The longest value in bytes that clients may store.
   public var largestValue = 64 << 20
-  /// Milliseconds in which a client must read an answer, or send the rest of a request. A long value gets a second more for each
-  /// 4 KiB.
+  /// Milliseconds in which a client must read its answers, or send the rest of a request. Each 4 KiB that arrive give a second
+  /// more.
   public var stalledMilliseconds = 30_000
+  /// Bytes of memory that arriving values, and values that are sent decompressed, may take together.
+  public var memoryByteCount = 256 << 20
   /// Milliseconds after which a connection without requests is closed; 0 for no limit.
   public var idleMilliseconds = 0
   /// Whether clients may remove all items with one command.
@@ -63,6 +65,8 @@ public struct ServerOptions: Sendable {
     if !(1...1 << 30).contains(largestValue) {
       throw .invalidOption("the longest value has 1 byte to 1 GiB, not \(largestValue) bytes")
     }
+    let longest = 1 << 40
+    if stalledMilliseconds > longest || idleMilliseconds > longest { throw .invalidOption("a time is too long") }
     if stalledMilliseconds < 1 { throw .invalidOption("a client gets 1 ms or more, not \(stalledMilliseconds)") }
     if idleMilliseconds < 0 { throw .invalidOption("an idle time must not be negative: \(idleMilliseconds)") }
   }
