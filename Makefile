@@ -5,7 +5,7 @@ SHELL := /bin/bash
 .NOTPARALLEL:
 .PHONY: help setup run build engine test similarity bench bench-check bench-images crash kill stress mutants sanitize \
   sanitize-thread sanitize-address lint tidy format fuzz coverage \
-  docs clean
+  docs library install uninstall examples bench-c clean
 
 # The toolchain's crash backtracer can hang an unattended run.
 export SWIFT_BACKTRACE := enable=no
@@ -43,6 +43,8 @@ PARTIAL ?=
 SCENE ?=
 LOADS ?=
 SUITES ?=
+# The folder of `install` and `uninstall`. DESTDIR goes before it, for packages.
+PREFIX ?= /usr/local
 SECONDS_OF_STRESS := $(if $(filter command line environment override,$(origin SECONDS)),$(SECONDS),60)
 
 SOURCES := Sources Tests Fuzz Benchmarks Package.swift
@@ -165,6 +167,23 @@ coverage: setup ## Run the tests and show their coverage; fails if it is less th
 
 docs: setup ## Make the reference of the three libraries as a web site
 	@scripts/docs
+
+library: setup ## Build the shared library of the C interface, without Swift at run time
+	@scripts/library '$(BUILD)'
+
+install: setup ## Install library, headers, pkg-config and CMake files, and cachectl: PREFIX=/usr/local [DESTDIR=]
+	@library="$$(scripts/library '$(BUILD)')" && $(RELEASE) --product cachectl && \
+	  scripts/install '$(PREFIX)' "$$library" "$$($(RELEASE) --show-bin-path)/cachectl"
+
+uninstall: ## Remove the files of `install`: PREFIX=/usr/local [DESTDIR=]
+	@scripts/install --uninstall '$(PREFIX)'
+
+examples: setup ## Build and run Examples/C against a copy that is installed in a temporary folder
+	@library="$$(scripts/library '$(BUILD)')" && scripts/examples "$$library"
+
+bench-c: setup ## Compare a borrow by the C interface with a get in Swift
+	@$(RELEASE) --product bench-c >&2
+	@folder="$$(mktemp -d)" && "$$($(RELEASE) --show-bin-path)/bench-c" "$$folder/store"; rm -rf "$$folder"
 
 clean: ## Remove everything that the goals above made
 	@rm -rf '$(BUILD)' '$(ASAN_BUILD)' '$(TSAN_BUILD)' '$(ENGINE_BUILD)' '$(FUZZ_BUILD)'

@@ -11,6 +11,8 @@ let package = Package(
   products: [
     .library(name: "Vitrine", targets: ["Vitrine"]),
     .library(name: "VitrineImages", targets: ["VitrineImages"]),
+    // The C interface. `make library` builds the form to install, with only the names of vitrine.h in it.
+    .library(name: "VitrineC", type: .dynamic, targets: ["VitrineC"]),
     .library(name: "VitrineSimulation", targets: ["VitrineSimulation"]),
     .library(name: "VitrineServer", targets: ["VitrineServer"]),
     .executable(name: "cachectl", targets: ["cachectl"]),
@@ -47,6 +49,9 @@ let package = Package(
     .target(
       name: "CImageCodecs",
       dependencies: ["CJPEG", "CPNG", "CWebP"].map { .target(name: $0, condition: .when(traits: ["Images"])) }),
+    // The header of the C interface, whose structs `VitrineC` imports.
+    .target(name: "CVitrine"),
+    .target(name: "VitrineC", dependencies: ["CVitrine", "Vitrine", "CacheCtlKit"]),
     .target(name: "CDecoderProcess"),
     .target(
       name: "VitrineImages", dependencies: ["Vitrine", "CImageCodecs", "CDecoderProcess"],
@@ -77,6 +82,9 @@ let package = Package(
     .executableTarget(
       name: "bench-images", dependencies: ["Vitrine", "VitrineImages", "VitrineSimulation", "CacheCtlKit"],
       path: "Benchmarks/Images"),
+    // Compares a borrow by the C interface with a get in Swift.
+    .executableTarget(
+      name: "bench-c", dependencies: ["CVitrine", "Vitrine", "VitrineC"], path: "Benchmarks/C"),
     // A web server on this machine, for tests and for the demonstration.
     .target(name: "LocalServer", dependencies: ["VitrineImages"], path: "Tests/LocalServer"),
     // Pictures that the encoders of this package do not write, for tests and for the fuzzer.
@@ -113,6 +121,8 @@ let package = Package(
     .testTarget(
       name: "VitrineServerTests", dependencies: ["Vitrine", "VitrineServer", "FolderRemoval", "cachectl"]),
     .testTarget(name: "SimulationTests", dependencies: ["Vitrine", "VitrineSimulation"]),
+    .testTarget(
+      name: "VitrineCTests", dependencies: ["CVitrine", "Vitrine", "VitrineC"], exclude: ["Programs", "Symbols.txt"]),
     .testTarget(name: "DocumentationTests", dependencies: ["Vitrine", "VitrineImages", "VitrineSimulation"]),
     .executableTarget(
       name: "store-process", dependencies: ["Vitrine", "VitrineSimulation", "CacheCtlKit"], path: "Tests/StoreProcess"),

@@ -1,0 +1,87 @@
+import CVitrine
+import Synchronization
+import Vitrine
+
+/// The object behind a `vitrine_store`.
+final class OpenStore: Sendable {
+  let store: CacheStore
+  let styles = StyleTable()
+  let isClosed = Atomic<Bool>(false)
+
+  init(_ store: CacheStore) { self.store = store }
+
+  /// Returns the open store of a handle. Throws if the handle is none of a store, or if the store is closed.
+  static func of(_ handle: OpaquePointer?) throws -> OpenStore {
+    guard let open = Handle.object(handle, .store, as: OpenStore.self)?.takeUnretainedValue() else {
+      throw Failure.badHandle
+    }
+    if open.isClosed.load(ordering: .acquiring) { throw StoreError.closed }
+    return open
+  }
+
+  /// Returns the key of a caller's pointers, with a copy of the URL.
+  func key(
+    _ url: UnsafePointer<CChar>?, _ urlLength: Int, _ style: UnsafePointer<CChar>?, _ styleLength: Int
+  ) throws(Failure) -> CacheKey {
+    CacheKey(bytes: Array(try Input.url(url, urlLength)), try self.style(style, styleLength))
+  }
+
+  /// Returns the style of a caller's pointer; `original` for NULL.
+  func style(_ style: UnsafePointer<CChar>?, _ length: Int) throws(Failure) -> Style {
+    guard let text = try Input.style(style, length) else { return .original }
+    if let known = styles.find(text) { return known.takeUnretainedValue().style }
+    guard let style = Style(text) else { throw Input.invalidStyle }
+    return style
+  }
+}
+
+/// The checks of pointers and numbers from callers.
+enum Input {
+  static let longestURL = 65_536
+  static let longestMetadata = 65_536
+  static let largestValue = 1 << 30
+  static let invalidStyle = Failure.invalid("a style has 1 to 255 bytes of printable ASCII without spaces")
+
+  /// Returns the bytes at `start`. Throws if there are more than `most`, or if `start` is NULL although there are some.
+  static func bytes(
+    _ start: UnsafeRawPointer?, _ count: Int, most: Int, _ name: StaticString
+  ) throws(Failure) -> UnsafeRawBufferPointer {
+    guard (0...most).contains(count) else { throw .invalid("\(name) has more than \(most) bytes") }
+    guard start != nil || count == 0 else { throw .invalid("\(name) is NULL, but its length is \(count)") }
+    return UnsafeRawBufferPointer(start: start, count: count)
+  }
+
+  static func url(_ start: UnsafePointer<CChar>?, _ count: Int) throws(Failure) -> UnsafeRawBufferPointer {
+    try bytes(start, count, most: longestURL, "the URL")
+  }
+
+  /// Returns nil for NULL with length 0.
+  static func style(_ start: UnsafePointer<CChar>?, _ count: Int) throws(Failure) -> UnsafeRawBufferPointer? {
+    if start == nil, count == 0 { return nil }
+    guard let start, (1...255).contains(count) else { throw invalidStyle }
+    return UnsafeRawBufferPointer(start: start, count: count)
+  }
+
+  /// Returns the durability of an argument; nil for 0.
+  static func durability(_ value: Int32) throws(Failure) -> Durability? {
+    switch Int(value) {
+    case 0: nil
+    case VITRINE_BUFFERED: .buffered
+    case VITRINE_SYNCED: .synced
+    default: throw .invalid("there is no durability \(value)")
+    }
+  }
+
+  /// Returns `pointer`, where a result goes. Throws if it is NULL.
+  static func result<Value>(
+    _ pointer: UnsafeMutablePointer<Value>?, _ name: StaticString
+  ) throws(Failure) -> UnsafeMutablePointer<Value> {
+    guard let pointer else { throw .invalid("\(name) is NULL") }
+    return pointer
+  }
+}
+
+/// Returns the store behind a handle, for the benchmark and for tests.
+package func storeForTests(_ handle: OpaquePointer?) -> CacheStore? {
+  Handle.object(handle, .store, as: OpenStore.self)?.takeUnretainedValue().store
+}

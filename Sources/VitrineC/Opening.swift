@@ -1,0 +1,87 @@
+import CVitrine
+import Vitrine
+
+/// See `vitrine_open` in vitrine.h.
+@_cdecl("vitrine_open")
+public func open(
+  _ path: UnsafePointer<CChar>?, _ options: UnsafePointer<vitrine_options>?,
+  _ store: UnsafeMutablePointer<OpaquePointer?>?, _ error: UnsafeMutablePointer<vitrine_error>?
+) -> vitrine_status {
+  store?.pointee = nil
+  return reporting(error) {
+    let result = try Input.result(store, "store")
+    guard let path, let path = String(validatingCString: path), !path.isEmpty else {
+      throw Failure.invalid("the path is NULL, empty or not UTF-8")
+    }
+    let options = try StoreOptions(vitrine_options(options: options))
+    let opened = try CacheStore.open(at: path, options: options)
+    result.pointee = OpaquePointer(try Handle.make(.store, OpenStore(opened)))
+    return Status.ok
+  }
+}
+
+/// See `vitrine_close` in vitrine.h.
+@_cdecl("vitrine_close")
+public func close(_ store: OpaquePointer?, _ error: UnsafeMutablePointer<vitrine_error>?) -> vitrine_status {
+  reporting(error) {
+    guard let open = Handle.object(store, .store, as: OpenStore.self)?.takeUnretainedValue() else {
+      throw Failure.badHandle
+    }
+    if open.isClosed.exchange(true, ordering: .acquiringAndReleasing) { return Status.ok }
+    try open.store.close()
+    return Status.ok
+  }
+}
+
+/// See `vitrine_store_release` in vitrine.h.
+@_cdecl("vitrine_store_release")
+public func releaseStore(_ store: OpaquePointer?) {
+  // Closed here and not by the last reference: a cursor or another thread must not delay it.
+  _ = close(store, nil)
+  Handle.release(store, .store, as: OpenStore.self)
+}
+
+/// See `vitrine_flush` in vitrine.h.
+@_cdecl("vitrine_flush")
+public func flush(_ store: OpaquePointer?, _ error: UnsafeMutablePointer<vitrine_error>?) -> vitrine_status {
+  reporting(error) {
+    try OpenStore.of(store).store.flush()
+    return Status.ok
+  }
+}
+
+/// See `vitrine_refresh` in vitrine.h.
+@_cdecl("vitrine_refresh")
+public func refresh(
+  _ store: OpaquePointer?, _ changed: UnsafeMutablePointer<Int32>?, _ error: UnsafeMutablePointer<vitrine_error>?
+) -> vitrine_status {
+  changed?.pointee = 0
+  return reporting(error) {
+    let hasChanged = try OpenStore.of(store).store.refresh()
+    changed?.pointee = hasChanged ? 1 : 0
+    return Status.ok
+  }
+}
+
+/// See `vitrine_set_budgets` in vitrine.h.
+@_cdecl("vitrine_set_budgets")
+public func setBudgets(
+  _ store: OpaquePointer?, _ byteBudget: Int64, _ entryBudget: Int64, _ minimumFreeBytes: Int64,
+  _ error: UnsafeMutablePointer<vitrine_error>?
+) -> vitrine_status {
+  reporting(error) {
+    try OpenStore.of(store).store.setBudgets(
+      byteBudget: Limit.required(byteBudget), entryBudget: Limit.optional(entryBudget),
+      minimumFreeBytes: Limit.optional(minimumFreeBytes))
+    return Status.ok
+  }
+}
+
+/// See `vitrine_guard_bus_errors` in vitrine.h.
+@_cdecl("vitrine_guard_bus_errors")
+public func guardBusErrors(_ error: UnsafeMutablePointer<vitrine_error>?) -> vitrine_status {
+  reporting(error) {
+    try CacheStore.installBusErrorGuard()
+    return Status.ok
+  }
+}
