@@ -47,6 +47,12 @@ struct LibraryTests {
     #expect(output == "all promises kept\n")
   }
 
+  @Test func theExamplesOfTheDocumentRun() throws {
+    let library = try BuiltLibrary.shared()
+    #expect(try library.run("examples.c", Tool.c, ["-std=c99"]) == "https://example.org/cat.jpg original\n")
+    #expect(try library.run("examples.cpp", Tool.cPlusPlus, ["-std=c++17"]).hasPrefix("4 bytes, without a copy\n"))
+  }
+
   @Test func pythonLoadsTheLibrary() throws {
     let library = try BuiltLibrary.shared()
     let folder = library.folder.appending(path: "python-store").path
