@@ -8,14 +8,20 @@ final class OpenStore: Sendable {
   let styles = StyleTable()
   let isClosed = Atomic<Bool>(false)
 
+  private let process = OwnProcess()
+
   init(_ store: CacheStore) { self.store = store }
 
-  /// Returns the open store of a handle. Throws if the handle is none of a store, or if the store is closed.
+  /// Whether this is a child of the process that opened the store. Locks of the store may be held forever there.
+  var isInChild: Bool { process.isLeft }
+
+  /// Returns the open store of a handle. Throws if the handle is none of a store, if the store is closed, and in a forked
+  /// child.
   static func of(_ handle: OpaquePointer?) throws -> OpenStore {
     guard let open = Handle.object(handle, .store, as: OpenStore.self)?.takeUnretainedValue() else {
       throw Failure.badHandle
     }
-    if open.isClosed.load(ordering: .acquiring) { throw StoreError.closed }
+    if open.isClosed.load(ordering: .acquiring) || open.isInChild { throw StoreError.closed }
     return open
   }
 
@@ -33,6 +39,19 @@ final class OpenStore: Sendable {
     guard let style = Style(text) else { throw Input.invalidStyle }
     return style
   }
+}
+
+/// The process that made an object.
+struct OwnProcess: Sendable {
+  private let forkCount: UInt32
+
+  init() {
+    vitrine_count_forks()
+    forkCount = vitrine_fork_count()
+  }
+
+  /// Whether this is a forked child of that process.
+  var isLeft: Bool { forkCount != vitrine_fork_count() }
 }
 
 /// The checks of pointers and numbers from callers.

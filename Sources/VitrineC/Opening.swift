@@ -27,6 +27,7 @@ public func close(_ store: OpaquePointer?, _ error: UnsafeMutablePointer<vitrine
     guard let open = Handle.object(store, .store, as: OpenStore.self)?.takeUnretainedValue() else {
       throw Failure.badHandle
     }
+    if open.isInChild { throw StoreError.closed }
     if open.isClosed.exchange(true, ordering: .acquiringAndReleasing) { return Status.ok }
     try open.store.close()
     return Status.ok
@@ -36,7 +37,8 @@ public func close(_ store: OpaquePointer?, _ error: UnsafeMutablePointer<vitrine
 /// See `vitrine_store_release` in vitrine.h.
 @_cdecl("vitrine_store_release")
 public func releaseStore(_ store: OpaquePointer?) {
-  // Closed here and not by the last reference: a cursor or another thread must not delay it.
+  // A child keeps the memory: a close could wait forever for a lock that another thread held at the fork.
+  if let open = Handle.object(store, .store, as: OpenStore.self)?.takeUnretainedValue(), open.isInChild { return }
   _ = close(store, nil)
   Handle.release(store, .store, as: OpenStore.self)
 }

@@ -4,6 +4,7 @@ import Vitrine
 /// The object behind a `vitrine_value`. Its pointers are valid as long as it is referenced.
 final class HeldValue: Sendable {
   let blob: Blob
+  fileprivate let process = OwnProcess()
   /// The bytes of the Blob.
   nonisolated(unsafe) let bytes: UnsafeRawBufferPointer
   /// A copy of the metadata, because an array does not promise that its memory stays at its place.
@@ -124,4 +125,8 @@ public func valueIsDamaged(_ value: OpaquePointer?) -> Int32 {
 
 /// See `vitrine_value_release` in vitrine.h.
 @_cdecl("vitrine_value_release")
-public func releaseValue(_ value: OpaquePointer?) { Handle.release(value, .value, as: HeldValue.self) }
+public func releaseValue(_ value: OpaquePointer?) {
+  // A child keeps the memory: the end of the Blob takes locks.
+  if let held = HeldValue.of(value), held.process.isLeft { return }
+  Handle.release(value, .value, as: HeldValue.self)
+}

@@ -17,9 +17,10 @@
  *           nothing. A use after the release is undefined, although it is often recognized.
  * Results.  If a call fails, the pointers that it returns are NULL and the numbers 0.
  * Callbacks. A callback returns normally: no longjmp, and no exception of C++ may leave it.
- * Fork.     The child of a fork may read values that it holds, and call vitrine_borrow. That call may wait forever if
- *           another thread of the parent held a lock of the key at the fork. Changes return VITRINE_ERROR_CLOSED. The child
- *           calls nothing else, and releases no store.
+ * Fork.     The child of a fork may read the values that it holds. All calls with a store of its parent return
+ *           VITRINE_ERROR_CLOSED in the child, except vitrine_borrow, which may find an entry. It may also wait forever, if
+ *           another thread of the parent held a lock of the key at the fork. A release of a store or of a value does
+ *           nothing in the child. It may open stores of its own, after its parent has closed them.
  * Times.    Milliseconds since 1970 (UTC). Lengths of time are in milliseconds.
  */
 #ifndef VITRINE_H

@@ -384,12 +384,25 @@ static void a_closed_store_answers_closed(vitrine_store *store) {
 
 static void a_forked_child_cannot_change_the_store(vitrine_store *store) {
   int status = 0;
-  pid_t child = fork();
+  pid_t child;
+  vitrine_value *value = NULL;
+  CHECK(put_text(store, "g", NULL, "held") == VITRINE_OK);
+  CHECK(vitrine_get(store, "g", 1, NULL, 0, &value, NULL) == VITRINE_OK);
+  child = fork();
   if (child == 0) {
     vitrine_error error;
-    const vitrine_status answer = vitrine_put(store, "f", 1, NULL, 0, "f", 1, NULL, &error);
-    _exit(answer == VITRINE_ERROR_CLOSED && error.status == answer ? 0 : 1);
+    vitrine_value *other = NULL;
+    CHECK(vitrine_put(store, "f", 1, NULL, 0, "f", 1, NULL, &error) == VITRINE_ERROR_CLOSED);
+    CHECK(error.status == VITRINE_ERROR_CLOSED);
+    CHECK(vitrine_get(store, "g", 1, NULL, 0, &other, NULL) == VITRINE_ERROR_CLOSED && !other);
+    CHECK(vitrine_stat_json(store, (char **)&other, NULL, NULL) == VITRINE_ERROR_CLOSED);
+    CHECK(vitrine_close(store, NULL) == VITRINE_ERROR_CLOSED);
+    CHECK(!memcmp(vitrine_value_bytes(value), "held", 4));
+    vitrine_value_release(value);
+    vitrine_store_release(store);
+    _exit(0);
   }
+  vitrine_value_release(value);
   CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
   CHECK(put_text(store, "f", NULL, "f") == VITRINE_OK);
 }
