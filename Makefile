@@ -5,7 +5,7 @@ SHELL := /bin/bash
 .NOTPARALLEL:
 .PHONY: help setup run build engine test similarity bench bench-check bench-images crash kill stress mutants sanitize \
   sanitize-thread sanitize-address lint tidy format fuzz coverage \
-  docs library install uninstall examples bench-c clean
+  docs library install uninstall examples bench-c python clean
 
 # The toolchain's crash backtracer can hang an unattended run.
 export SWIFT_BACKTRACE := enable=no
@@ -20,6 +20,7 @@ export COVERAGE_BUILD ?= .build-coverage
 export DOCS_BUILD ?= .build-docs
 export MUTANTS_BUILD ?= .build-mutants
 BENCH_BUILD ?= .build-bench
+PYTHON_BUILD ?= .build-package
 
 # The folder of the demonstration's store and pictures.
 RUN ?= .run
@@ -185,8 +186,13 @@ bench-c: setup ## Compare a borrow by the C interface with a get in Swift
 	@$(RELEASE) --product bench-c >&2
 	@folder="$$(mktemp -d)" && "$$($(RELEASE) --show-bin-path)/bench-c" "$$folder/store"; rm -rf "$$folder"
 
+python: setup ## Install the Python package in an environment of its own, and run its tests
+	@scripts/setup --python
+	@scripts/python '$(BUILD)' '$(PYTHON_BUILD)'
+
 clean: ## Remove everything that the goals above made
 	@rm -rf '$(BUILD)' '$(ASAN_BUILD)' '$(TSAN_BUILD)' '$(ENGINE_BUILD)' '$(FUZZ_BUILD)'
+	@rm -rf '$(PYTHON_BUILD)' Python/build Python/*.egg-info
 	@rm -rf '$(COVERAGE_BUILD)' '$(DOCS_BUILD)' '$(MUTANTS_BUILD)' '$(BENCH_BUILD)' '$(BENCH)'
 	@rm -rf '$(RUN)/store' '$(RUN)/pictures' '$(RUN)/images' '$(RUN)/photos' '$(RUN)/sheet.png' .build-python
 	@rmdir '$(RUN)' 2>/dev/null || true
