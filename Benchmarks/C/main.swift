@@ -8,7 +8,8 @@ import VitrineC
   import Darwin
 #endif
 
-// Times a get of Swift with a closure, and `vitrine_borrow`, in turn, on the same store and the same keys.
+// Times a get of Swift with a closure, `vitrine_borrow`, and `vitrine_get` with the release of its value, in turn, on the same
+// store and the same keys.
 // usage: bench-c FOLDER [ENTRIES]
 
 /// The sum of the bytes that a call has seen, so that no call can be left out.
@@ -28,6 +29,8 @@ struct Medians {
   var c: Double
   /// The median difference of neighboring rounds. Unlike the times, it hardly depends on other processes.
   var difference: Double
+  /// `vitrine_get` and the release of its value.
+  var value: Double
 }
 
 /// Times short rounds of each form in turn, over the same keys in the same order.
@@ -40,6 +43,7 @@ func measure(
   let callsPerRound = 256
   var swift: [Double] = []
   var c: [Double] = []
+  var values: [Double] = []
   for round in 0..<2_000 {
     let first = round &* callsPerRound
     let order = (first..<first + callsPerRound).map { $0 &* 2_654_435_761 % entries }
@@ -69,13 +73,26 @@ func measure(
     let middle = nanoseconds()
     if round % 2 == 0 { runC() } else { runSwift() }
     let end = nanoseconds()
+    for index in order {
+      urls[index].withUnsafeBytes { url in
+        var value: OpaquePointer?
+        _ = vitrine_get(
+          handle, url.baseAddress?.assumingMemoryBound(to: CChar.self), url.count, styleText, styleText.count, &value,
+          nil)
+        seen.sum &+= vitrine_value_size(value)
+        vitrine_value_release(value)
+      }
+    }
+    values.append(Double(nanoseconds() - end) / Double(callsPerRound))
     let times = (Double(middle - begin) / Double(callsPerRound), Double(end - middle) / Double(callsPerRound))
     swift.append(round % 2 == 0 ? times.0 : times.1)
     c.append(round % 2 == 0 ? times.1 : times.0)
   }
   precondition(seen.sum > 0, "no entry was found")
   func median(_ values: [Double]) -> Double { values.sorted()[values.count / 2] }
-  return Medians(swift: median(swift), c: median(c), difference: median(zip(swift, c).map { $1 - $0 }))
+  return Medians(
+    swift: median(swift), c: median(c), difference: median(zip(swift, c).map { $1 - $0 }),
+    value: median(values))
 }
 
 func run() throws {
@@ -106,14 +123,14 @@ func run() throws {
     vitrine_flush(handle, nil)
   }
   let store = storeForTests(handle)!
-  print("| entries asked for | style | Swift `get` | `vitrine_borrow` | difference |")
-  print("|---|---|---|---|---|")
+  print("| entries asked for | style | Swift `get` | `vitrine_borrow` | difference | `vitrine_get` |")
+  print("|---|---|---|---|---|---|")
   for entries in [64, count] {
     for name in ["original", "square-60@2x"] {
       let medians = measure(store, handle, urls, Style(name)!, entries: entries)
       print(
         "| \(entries) | \(name) | \(rounded(medians.swift)) ns | \(rounded(medians.c)) ns "
-          + "| \(rounded(medians.difference)) ns |")
+          + "| \(rounded(medians.difference)) ns | \(rounded(medians.value)) ns |")
     }
   }
   vitrine_store_release(handle)

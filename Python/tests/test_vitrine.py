@@ -141,6 +141,18 @@ class CacheTests(unittest.TestCase):
         self.assertTrue(self.cache.unpin(CAT))
         self.assertFalse(self.cache.pin("absent"))
 
+    def test_the_example_of_the_readme_runs(self):
+        readme = (Path(__file__).parent.parent / "README.md").read_text()
+        example = readme.split("```python\n")[1].split("```")[0]
+        self.assertIn('"/var/cache/pictures"', example)
+        shown = []
+        names = {"jpeg": b"jpeg", "pixels": b"pixels", "print": lambda *words: shown.append(words)}
+        exec(example.replace("/var/cache/pictures", str(Path(self.folder) / "readme")), names)
+        self.assertEqual(names["view"], b"jpeg")
+        self.assertEqual(len(names["value"]), 4)
+        self.assertEqual(
+            shown, [(CAT, "original", 4), (CAT, "square-60@2x", 6)])
+
     def test_threads_use_one_cache(self):
         failures = []
 

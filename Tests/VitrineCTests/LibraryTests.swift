@@ -47,6 +47,11 @@ struct LibraryTests {
     #expect(output == "all promises kept\n")
   }
 
+  @Test func threadsInCShareAStoreThatIsClosedMeanwhile() throws {
+    let output = try BuiltLibrary.shared().run("threads.c", Tool.c, ["-std=gnu99"])
+    #expect(output == "all promises kept\n")
+  }
+
   @Test func theExamplesOfTheDocumentRun() throws {
     let library = try BuiltLibrary.shared()
     #expect(try library.run("examples.c", Tool.c, ["-std=c99"]) == "https://example.org/cat.jpg original\n")
