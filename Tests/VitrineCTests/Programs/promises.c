@@ -135,6 +135,7 @@ static void many_keys_are_answered_in_their_order(vitrine_store *store) {
   CHECK(vitrine_borrow_many(store, keys, 3, see_many, &seen, NULL) == VITRINE_OK);
   CHECK(seen.calls == 3 && seen.bytes == 19);
   keys[2].style = "no style";
+  keys[2].style_length = 8;
   values[0] = (vitrine_value *)&seen;
   CHECK(vitrine_get_many(store, keys, 3, values, NULL) == VITRINE_ERROR_INVALID_ARGUMENT);
   CHECK(!values[0] && !values[1] && !values[2]);
