@@ -42,7 +42,7 @@ class BuildWithLibrary(build_ext):
 setup(
     ext_modules=[
         Extension(
-            "vitrine._vitrine", ["vitrine/_vitrine.c"], include_dirs=[str(HEADERS)], py_limited_api=True,
+            "vitrine._vitrine", ["src/_vitrine.c"], include_dirs=[str(HEADERS)], py_limited_api=True,
             extra_compile_args=["-Wall", "-Wextra"])
     ],
     cmdclass={"build_ext": BuildWithLibrary},

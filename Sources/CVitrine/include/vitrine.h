@@ -131,7 +131,7 @@ typedef struct vitrine_options {
 } vitrine_options;
 
 /*
- * Opens the store in a folder, and creates one if there is none. `path` ends with a NUL. `options` may be NULL.
+ * Opens the store in a folder, and creates one if there is none. `path` is UTF-8 and ends with a NUL. `options` may be NULL.
  * Cost: milliseconds, and about 200 ns for each change since the last checkpoint if the store was not closed.
  * Errors: INVALID_ARGUMENT, LOCKED, NOT_A_STORE, UNSUPPORTED_FORMAT, NO_SUCH_STORE, UNREADABLE, NO_SPACE, SYSTEM.
  */
