@@ -60,6 +60,43 @@ public func lookup(
   }
 }
 
+/// See `vitrine_for_each` in vitrine.h.
+@_cdecl("vitrine_for_each")
+public func forEach(
+  _ store: OpaquePointer?, _ prefix: UnsafePointer<CChar>?, _ prefixLength: Int, _ style: UnsafePointer<CChar>?,
+  _ styleLength: Int, _ function: vitrine_entry_function?, _ context: UnsafeMutableRawPointer?,
+  _ error: UnsafeMutablePointer<vitrine_error>?
+) -> vitrine_status {
+  reporting(error) {
+    let open = try OpenStore.of(store)
+    guard let function else { throw Failure.invalid("function is NULL") }
+    let prefix = Array(try Input.bytes(prefix, prefixLength, most: Input.longestURL, "the prefix"))
+    let isAnyStyle = style == nil && styleLength == 0
+    open.store.forEachEntry(prefix: prefix, style: isAnyStyle ? nil : try open.style(style, styleLength)) { info in
+      show(info, to: function, context)
+    }
+    return Status.ok
+  }
+}
+
+/// Calls a function of the caller with an entry, whose pointers live as long as the call. Returns whether to go on.
+private func show(
+  _ info: EntryInfo, to function: vitrine_entry_function, _ context: UnsafeMutableRawPointer?
+) -> Bool {
+  info.key.url.withUnsafeBytes { url in
+    info.metadata.withUnsafeBytes { metadata in
+      info.key.style.name.withCString { style in
+        var entry = vitrine_entry(info)
+        entry.size = MemoryLayout<vitrine_entry>.size
+        entry.url = (url.baseAddress ?? Input.nothing).assumingMemoryBound(to: CChar.self)
+        entry.style = style
+        entry.metadata = metadata.baseAddress ?? Input.nothing
+        return function(context, &entry) != 0
+      }
+    }
+  }
+}
+
 extension Style {
   /// The name of ``original`` as constant memory.
   fileprivate static var originalText: UnsafePointer<CChar> {

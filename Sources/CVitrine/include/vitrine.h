@@ -429,6 +429,19 @@ VITRINE_API vitrine_status vitrine_cursor_next(vitrine_cursor *cursor, vitrine_e
 
 VITRINE_API void vitrine_cursor_release(vitrine_cursor *cursor);
 
+/* Receives an entry, whose pointers are valid until the function returns. Returns 0 to end the enumeration. */
+typedef int32_t (*vitrine_entry_function)(void *context, const vitrine_entry *entry);
+
+/*
+ * Calls `function` for each unexpired entry that a cursor with the same prefix and style would return, in no order. The function
+ * may call any function on the store. Entries put meanwhile may be missed. Counts no use.
+ * Cost: reads each record once and no payload: O(entries). Takes memory for a small part of the store at a time.
+ * Errors: BAD_HANDLE, INVALID_ARGUMENT, CLOSED.
+ */
+VITRINE_API vitrine_status vitrine_for_each(
+  vitrine_store *store, const char *prefix, size_t prefix_length, const char *style, size_t style_length,
+  vitrine_entry_function function, void *context, vitrine_error *error);
+
 /* --- Removing -------------------------------------------------------------------------------------------------------- */
 
 /*

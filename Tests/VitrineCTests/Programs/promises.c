@@ -253,6 +253,32 @@ static void a_cursor_returns_its_entries_in_order(vitrine_store *store) {
   CHECK(vitrine_cursor_open(store, NULL, 0, NULL, 0, 2, &cursor, NULL) == VITRINE_ERROR_INVALID_ARGUMENT && !cursor);
 }
 
+static int32_t count_two(void *context, const vitrine_entry *entry) {
+  vitrine_store *store = ((vitrine_store **)context)[0];
+  size_t *count = ((size_t **)context)[1];
+  CHECK(entry->size >= sizeof *entry && entry->url_length == 6 && !memcmp(entry->url, "each/", 5));
+  CHECK(entry->style_length == 3 && !memcmp(entry->style, "row", 3) && entry->metadata && entry->byte_count == 6);
+  CHECK(vitrine_contains(store, entry->url, entry->url_length, entry->style, entry->style_length, NULL) == VITRINE_OK);
+  *count += 1;
+  return *count < 2;
+}
+
+static void an_enumeration_ends_on_request(vitrine_store *store) {
+  size_t count = 0;
+  void *context[2];
+  int index;
+  context[0] = store;
+  context[1] = &count;
+  for (index = 0; index < 3; index++) {
+    char url[32];
+    sprintf(url, "each/%d", index);
+    CHECK(put_text(store, url, "row", url) == VITRINE_OK && put_text(store, url, NULL, "other") == VITRINE_OK);
+  }
+  CHECK(vitrine_for_each(store, "each/", 5, "row", 3, count_two, context, NULL) == VITRINE_OK && count == 2);
+  CHECK(vitrine_for_each(store, "none/", 5, NULL, 0, count_two, context, NULL) == VITRINE_OK && count == 2);
+  CHECK(vitrine_for_each(store, NULL, 0, NULL, 0, NULL, NULL, NULL) == VITRINE_ERROR_INVALID_ARGUMENT);
+}
+
 /* --- Upkeep --- */
 
 static int32_t stop(void *context, uint64_t done, uint64_t total) {
@@ -437,6 +463,7 @@ int main(int count, char **arguments) {
   a_bitmap_keeps_its_layout(store);
   removals_count_entries(store);
   a_cursor_returns_its_entries_in_order(store);
+  an_enumeration_ends_on_request(store);
   upkeep_reports(store);
   mistakes_are_errors(store);
   a_second_writer_meets_the_lock(arguments[1]);
