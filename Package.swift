@@ -25,7 +25,7 @@ let package = Package(
   traits: [
     .trait(
       name: "Images",
-      description: "VitrineImages and the commands of cachectl for pictures; needs libjpeg, libpng, libwebp"),
+      description: "VitrineImages and the commands of cachectl for pictures; needs libjpeg, libpng, libwebp, lcms2"),
     .trait(name: "Server", description: "VitrineServer and 'cachectl serve'; needs libevent"),
     .default(enabledTraits: ["Images", "Server"]),
   ],
@@ -46,9 +46,10 @@ let package = Package(
     .systemLibrary(name: "CJPEG", pkgConfig: "libjpeg", providers: [.apt(["libjpeg-dev"]), .brew(["jpeg-turbo"])]),
     .systemLibrary(name: "CPNG", pkgConfig: "libpng", providers: [.apt(["libpng-dev"]), .brew(["libpng"])]),
     .systemLibrary(name: "CWebP", pkgConfig: "libwebp", providers: [.apt(["libwebp-dev"]), .brew(["webp"])]),
+    .systemLibrary(name: "CLCMS", pkgConfig: "lcms2", providers: [.apt(["liblcms2-dev"]), .brew(["little-cms2"])]),
     .target(
       name: "CImageCodecs",
-      dependencies: ["CJPEG", "CPNG", "CWebP"].map { .target(name: $0, condition: .when(traits: ["Images"])) }),
+      dependencies: ["CJPEG", "CPNG", "CWebP", "CLCMS"].map { .target(name: $0, condition: .when(traits: ["Images"])) }),
     // The header of the C interface, whose structs `VitrineC` imports.
     .target(name: "CVitrine"),
     .target(name: "VitrineC", dependencies: ["CVitrine", "Vitrine", "CacheCtlKit"]),
@@ -116,7 +117,7 @@ let package = Package(
       name: "VitrineImagesTests",
       dependencies: [
         "Vitrine", "VitrineImages", "VitrineSimulation", "LocalServer", "PictureFiles", "FolderRemoval",
-        "vitrine-decoder", "decoder-faults", "CSQLite",
+        "vitrine-decoder", "decoder-faults", "CSQLite", "CLCMS",
       ]),
     .testTarget(
       name: "VitrineServerTests", dependencies: ["Vitrine", "VitrineServer", "FolderRemoval", "cachectl"]),

@@ -1,9 +1,11 @@
 // libjpeg returns by longjmp: an `attempt` holds all state that must survive a jump, and no local variable does.
+#include "color.h"
 #include "common.h"
 
 #include <limits.h>
 #include <setjmp.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <jpeglib.h>
@@ -55,14 +57,29 @@ static void on_error(j_common_ptr object) {
   leave(object, is_cut ? VITRINE_IMAGE_TRUNCATED : status, reason);
 }
 
-// Level -1 is a warning, after which libjpeg continues with invented pixels. Other levels are traces.
+// Level -1 is a warning. Other levels are traces. A warning is an error if pixels are missing or invented after it:
+//
+// | warning             | cause                                            | pixels    |
+// |---------------------|--------------------------------------------------|-----------|
+// | ADOBE_XFORM         | Adobe's marker names an unknown color transform  | complete  |
+// | BOGUS_ICC           | the parts of a profile do not fit together       | complete  |
+// | EXTRANEOUS_DATA     | bytes before a marker belong to no segment       | complete  |
+// | JFIF_MAJOR          | the revision of JFIF is not 1, such as 0.00      | complete  |
+// | NOT_SEQUENTIAL      | a sequential scan has parameters of a refinement | complete  |
+// | ARITH_BAD_CODE      | no value of the arithmetic code                  | invented  |
+// | HUFF_BAD_CODE       | no value of the Huffman code                     | invented  |
+// | BOGUS_PROGRESSION   | a scan refines bits that no scan has sent        | invented  |
+// | HIT_MARKER          | a scan ends before its blocks do                 | missing   |
+// | JPEG_EOF            | the file ends; libjpeg's own sources report it   | missing   |
+// | MUST_RESYNC         | a restart marker is missing or out of order      | missing   |
+// | TOO_MUCH_DATA       | an encoder gets too many rows                    | encoding  |
 static void on_message(j_common_ptr object, int level) {
   if (level >= 0) return;
   switch (object->err->msg_code) {
-    // These warnings do not change the pixels.
     case JWRN_ADOBE_XFORM:
     case JWRN_BOGUS_ICC:
     case JWRN_EXTRANEOUS_DATA:
+    case JWRN_JFIF_MAJOR:
     case JWRN_NOT_SEQUENTIAL: return;
     default: on_error(object);
   }
@@ -81,11 +98,20 @@ static void prepare(attempt *self, vitrine_image_result *result) {
 // Decoding -------------------------------------------------------------------------------------------------------
 
 typedef struct {
+  const JOCTET *bytes;  // in the file
+  size_t count;
+} profile_part;
+
+typedef struct {
   attempt attempt;
   struct jpeg_decompress_struct jpeg;
   struct jpeg_source_mgr source;
   struct jpeg_progress_mgr progress;
   uint64_t deadline;
+  profile_part parts[256];  // by their numbers, which begin with 1
+  int part_count;  // as the parts say; -1 if they disagree
+  JOCTET *profile;  // the parts together, if there are several
+  vitrine_color *color;
 } decoder;
 
 static void source_nothing(j_decompress_ptr jpeg) { (void)jpeg; }
@@ -117,9 +143,74 @@ static void on_progress(j_common_ptr object) {
   if (vitrine_image_is_late(self->deadline)) leave(object, VITRINE_IMAGE_TOO_LATE, "deadline");
 }
 
+// The profile -----------------------------------------------------------------------------------------------------
+
+// Reads an APP2 segment: its length, which includes itself, and for a part of a profile a name, the part's number and
+// the number of parts. Parts stay in the file. libjpeg's own reading copies segments before any limit is known.
+static boolean read_app2(j_decompress_ptr jpeg) {
+  static const char name[12] = "ICC_PROFILE";
+  decoder *self = (decoder *)attempt_of((j_common_ptr)jpeg);
+  struct jpeg_source_mgr *source = jpeg->src;
+  const JOCTET *at = source->next_input_byte;
+  if (source->bytes_in_buffer < 2) {
+    source_fill(jpeg);
+    return TRUE;
+  }
+  size_t length = (size_t)at[0] << 8 | at[1];
+  if (length >= 16 && length <= source->bytes_in_buffer && memcmp(at + 2, name, sizeof name) == 0) {
+    int number = at[14], count = at[15];
+    bool is_right = number >= 1 && number <= count && !self->parts[number].bytes;
+    if (!is_right || (self->part_count != 0 && self->part_count != count)) count = -1;
+    self->part_count = self->part_count < 0 ? -1 : count;
+    self->parts[number] = (profile_part){.bytes = at + 16, .count = length - 16};
+  }
+  source_skip(jpeg, length < 2 ? 2 : (long)length);
+  return TRUE;
+}
+
+// Returns the whole profile, or one without bytes.
+static vitrine_color_source assemble_profile(decoder *self) {
+  vitrine_color_source source = {.kind = VITRINE_COLOR_PROFILE};
+  size_t count = 0;
+  for (int number = 1; number <= self->part_count; number++) {
+    if (!self->parts[number].bytes) return source;
+    count += self->parts[number].count;
+  }
+  if (count == 0 || count > VITRINE_COLOR_MOST_BYTES) return source;
+  source.bytes = self->parts[1].bytes;
+  if (self->part_count > 1) {
+    self->profile = malloc(count);
+    if (!self->profile) leave((j_common_ptr)&self->jpeg, VITRINE_IMAGE_NO_MEMORY, "a profile");
+    size_t at = 0;
+    for (int number = 1; number <= self->part_count; number++) {
+      memcpy(self->profile + at, self->parts[number].bytes, self->parts[number].count);
+      at += self->parts[number].count;
+    }
+    source.bytes = self->profile;
+  }
+  source.count = count;
+  return source;
+}
+
+static void find_color(decoder *self) {
+  vitrine_color_source source = assemble_profile(self);
+  if (source.count == 0) return;
+  vitrine_color_layout layout = VITRINE_COLOR_RGBA8;
+  if (self->jpeg.num_components == 4) {
+    layout = self->jpeg.saw_Adobe_marker ? VITRINE_COLOR_CMYK8_INVERTED : VITRINE_COLOR_CMYK8;
+  } else if (self->jpeg.num_components == 1 && source.count > 20 && memcmp(source.bytes + 16, "GRAY", 4) == 0) {
+    // Browsers also take a profile of three colors, and libjpeg gives three equal ones.
+    layout = VITRINE_COLOR_GRAY8;
+  }
+  self->color = vitrine_color_take(source, layout);
+}
+
+// Pixels ----------------------------------------------------------------------------------------------------------
+
 static void read_header(decoder *self, const uint8_t *bytes, size_t count, vitrine_image_info *info) {
   j_decompress_ptr jpeg = &self->jpeg;
   jpeg_create_decompress(jpeg);
+  jpeg_set_marker_processor(jpeg, JPEG_APP0 + 2, read_app2);
   self->source = (struct jpeg_source_mgr){
       .next_input_byte = bytes,
       .bytes_in_buffer = count,
@@ -143,8 +234,8 @@ static void read_header(decoder *self, const uint8_t *bytes, size_t count, vitri
   info->is_progressive = jpeg->progressive_mode;
 }
 
-// Converts four inks to three lights, in place. Files with Adobe's marker store the share of bare paper; others store
-// the share of ink.
+// Converts four inks to three lights, in place, for a picture without a profile. Files with Adobe's marker store the
+// share of bare paper; others store the share of ink.
 static void print_row(uint8_t *row, uint32_t width, bool is_inverted) {
   uint8_t flip = is_inverted ? 0 : 0xFF;
   for (uint32_t x = 0; x < width; x++, row += 4) {
@@ -161,7 +252,14 @@ static bool is_cut_off(j_decompress_ptr jpeg) {
   if (!attempt_of((j_common_ptr)jpeg)->has_ended) return false;
   if (jpeg->arith_code) return true;  // an arithmetic decoder reads zeros forever
   if (!jpeg_has_multiple_scans(jpeg)) return false;
-  if (!jpeg->progressive_mode || !jpeg->coef_bits) return true;
+  if (!jpeg->progressive_mode) {
+    // libjpeg sets the table of a channel at its first scan, and warns of a scan that is cut off.
+    for (int channel = 0; channel < jpeg->num_components; channel++) {
+      if (!jpeg->comp_info[channel].quant_table) return true;
+    }
+    return false;
+  }
+  if (!jpeg->coef_bits) return true;
   for (int channel = 0; channel < jpeg->num_components; channel++) {
     for (int index = 0; index < DCTSIZE2; index++) {
       if (jpeg->coef_bits[channel][index] != 0) return true;
@@ -188,11 +286,16 @@ static void read_rows(decoder *self, uint32_t eighths, vitrine_image_limits limi
   on_progress(object);
   jpeg_start_decompress(jpeg);
   if (is_cut_off(jpeg)) leave(object, VITRINE_IMAGE_TRUNCATED, "scans are missing");
+  find_color(self);
   while (jpeg->output_scanline < jpeg->output_height) {
     on_progress(object);
     JSAMPROW row = pixels.bytes + (size_t)jpeg->output_scanline * pixels.bytes_per_row;
     jpeg_read_scanlines(jpeg, &row, 1);
-    if (is_cmyk) print_row(row, pixels.width, jpeg->saw_Adobe_marker);
+    if (self->color) {
+      vitrine_color_convert(self->color, row, row, pixels.width);
+    } else if (is_cmyk) {
+      print_row(row, pixels.width, jpeg->saw_Adobe_marker);
+    }
   }
   if (is_cut_off(jpeg)) leave(object, VITRINE_IMAGE_TRUNCATED, "its end is missing");
 }
@@ -226,6 +329,8 @@ void vitrine_jpeg_decode(const uint8_t *bytes, size_t count, uint32_t eighths, v
     read_rows(&self, eighths, limits, pixels);
   }
   jpeg_destroy_decompress(&self.jpeg);
+  vitrine_color_release(self.color);
+  free(self.profile);
 }
 
 // Encoding -------------------------------------------------------------------------------------------------------

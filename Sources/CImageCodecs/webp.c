@@ -1,3 +1,4 @@
+#include "color.h"
 #include "common.h"
 
 #include <string.h>
@@ -56,6 +57,36 @@ static void make_opaque(vitrine_image_pixels pixels) {
     uint8_t *row = pixels.bytes + (size_t)y * pixels.bytes_per_row;
     for (uint32_t x = 0; x < pixels.width; x++) row[(size_t)x * 4 + 3] = 255;
   }
+}
+
+// Returns the profile: the content of the chunk ICCP, which precedes the pixels, if the extended header announces it.
+static vitrine_color_source find_profile(const uint8_t *bytes, size_t count) {
+  vitrine_color_source source = {.kind = VITRINE_COLOR_PROFILE};
+  if (count < 30 || memcmp(bytes + 12, "VP8X", 4) != 0 || !(bytes[20] & 0x20)) return source;
+  for (size_t at = 12; at <= count && count - at >= 8;) {
+    size_t size = little_endian(bytes + at + 4, 4);
+    if (memcmp(bytes + at, "VP8 ", 4) == 0 || memcmp(bytes + at, "VP8L", 4) == 0) break;
+    if (memcmp(bytes + at, "ICCP", 4) == 0) {
+      if (size <= count - at - 8) source = (vitrine_color_source){VITRINE_COLOR_PROFILE, bytes + at + 8, size};
+      break;
+    }
+    at += 8 + size + (size & 1);
+  }
+  return source;
+}
+
+static void convert_rows(const uint8_t *bytes, size_t count, uint64_t deadline, vitrine_image_pixels pixels,
+                         vitrine_image_result *result) {
+  vitrine_color *color = vitrine_color_take(find_profile(bytes, count), VITRINE_COLOR_RGBA8);
+  for (uint32_t y = 0; color && y < pixels.height; y++) {
+    uint8_t *row = pixels.bytes + (size_t)y * pixels.bytes_per_row;
+    if (vitrine_image_is_late(deadline)) {
+      vitrine_image_say(result, VITRINE_IMAGE_TOO_LATE, "deadline");
+      break;
+    }
+    vitrine_color_convert(color, row, row, pixels.width);
+  }
+  vitrine_color_release(color);
 }
 
 // Decodes one picture into `pixels`, with the RIFF header or, for a frame, without.
@@ -151,6 +182,7 @@ void vitrine_webp_decode(const uint8_t *bytes, size_t count, vitrine_image_limit
   } else {
     decode_still(bytes, count, deadline, pixels, result);
   }
+  if (result->status == VITRINE_IMAGE_OK) convert_rows(bytes, count, deadline, pixels, result);
 }
 
 // Encoding -------------------------------------------------------------------------------------------------------

@@ -72,6 +72,28 @@ import Testing
     #expect(image.colors == (try decoder.decode(file).colors))
   }
 
+  /// A whole picture is not refused for a warning that changes no pixel.
+  @Test(arguments: [[0, 0], [0, 9], [1, 9], [2, 1], [255, 255]] as [[UInt8]])
+  func anyRevisionOfJFIFIsAccepted(_ revision: [UInt8]) throws {
+    let file = JPEGFile.progressive
+    let header: [UInt8] = [0xFF, 0xE0, 0, 16] + Array("JFIF\0".utf8) + revision + [0, 0, 1, 0, 1, 0, 0]
+    let image = try decoder.decode(file[..<2] + header + file[2...])
+    #expect(image.colors == (try decoder.decode(file).colors))
+  }
+
+  @Test func unknownTransformOfAdobeIsAccepted() throws {
+    var file = JPEGFile.adobeCMYK
+    let adobe = try #require(file.indices.first { file[$0...].starts(with: "Adobe".utf8) })
+    file[adobe + 11] = 9
+    #expect(try decoder.decode(file).size == PixelSize(width: 16, height: 8))
+  }
+
+  @Test func bytesBehindThePixelsAreSkipped() throws {
+    let file = JPEGFile.gray
+    let image = try decoder.decode(file[..<(file.count - 2)] + [1, 2, 3, 4, 0xFF, 0xD9, 9, 9])
+    #expect(image.colors == (try decoder.decode(file).colors))
+  }
+
   @Test func garbageInThePixelsIsAnError() throws {
     // The last RST0 marker becomes RST5, which is out of order.
     var file = JPEGFile.restarts
@@ -83,9 +105,13 @@ import Testing
   }
 
   @Test func onlyTheEndMarkerMayBeMissing() throws {
-    for file in [JPEGFile.gray, JPEGFile.progressive] {
+    for file in [JPEGFile.gray, JPEGFile.progressive, JPEGFile.scans] {
       #expect(try decoder.decode(Array(file.dropLast(2))).colors == decoder.decode(file).colors)
+      #expect(throws: ImageError.truncated(.jpeg)) { try decoder.decode(Array(file.dropLast(3))) }
     }
+    let scans = JPEGFile.scans
+    let last = try #require(scans.indices.dropLast().last { scans[$0] == 0xFF && scans[$0 + 1] == 0xDA })
+    #expect(throws: ImageError.truncated(.jpeg)) { try decoder.decode(Array(scans[..<last])) }
   }
 
   @Test func thousandsOfScansAreNotDecoded() {

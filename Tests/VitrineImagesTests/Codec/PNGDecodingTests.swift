@@ -62,8 +62,8 @@ import Testing
     #expect(try decoder.info(of: rgb.bytes).hasAlpha)
   }
 
-  @Test func textsAndProfilesAreNotRead() throws {
-    // An invalid profile, an invalid compressed text and a long text: the decoder reads none of them.
+  @Test func invalidTextsAndProfilesAreIgnored() throws {
+    // An invalid profile, an invalid compressed text and a long text.
     let chunks: [(name: String, content: [UInt8])] = [
       ("iCCP", Array("name\0\0".utf8) + [1, 2, 3]), ("zTXt", Array("key\0\0".utf8) + [9, 9, 9]),
       ("tEXt", Array("key\0".utf8) + [UInt8](repeating: 65, count: 5000)),
