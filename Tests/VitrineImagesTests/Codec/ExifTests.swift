@@ -61,4 +61,45 @@ import VitrineImages
     let comment: [UInt8] = [0xFF, 0xFE, 0, 6, 0xFF, 0xE1, 0, 1]
     #expect(try ImageDecoder().info(of: file[..<2] + comment + file[2...]).orientation == .turnedRight)
   }
+
+  // MARK: XMP
+
+  private static func filesWithPacket(_ packet: String, exif: Int? = nil) throws -> [[UInt8]] {
+    var jpeg = Exif.insert(xmp: packet, intoJPEG: JPEGFile.gray)
+    if let exif { jpeg = Exif.insert(Exif.block(exif), intoJPEG: jpeg) }
+    let text = (name: "iTXt", content: Array("XML:com.adobe.xmp\0\0\0\0\0".utf8) + Array(packet.utf8))
+    let block = exif.map { [(name: "eXIf", content: Exif.block($0))] } ?? []
+    let png = PNGFile(width: 4, height: 2, chunks: [text], lastChunks: block) { _, _ in [1, 2, 3, 4] }
+    let webp = WebPFile.file(
+      [
+        WebPFile.extended(16, 8, flags: 0x0C), try WebPFile.picture(.gradient(16, 8), .webp()),
+        WebPFile.chunk("XMP ", Array(packet.utf8)),
+      ] + (exif.map { [WebPFile.chunk("EXIF", Exif.block($0))] } ?? []))
+    return [jpeg, png.bytes, webp]
+  }
+
+  @Test(arguments: Orientation.allCases, [false, true])
+  func orientationOfXMPIsReadInEveryFormat(_ orientation: Orientation, _ isElement: Bool) throws {
+    for file in try Self.filesWithPacket(Exif.packet(orientation.rawValue, isElement: isElement)) {
+      #expect(try ImageDecoder().decode(file).orientation == orientation)
+    }
+  }
+
+  @Test func orientationOfXMPCountsOnlyWithoutOneOfExif() throws {
+    for file in try Self.filesWithPacket(Exif.packet(3), exif: 6) {
+      #expect(try ImageDecoder().info(of: file).orientation == .turnedLeft)
+    }
+    for file in try Self.filesWithPacket(Exif.packet(3), exif: 99) {
+      #expect(try ImageDecoder().info(of: file).orientation == .upsideDown)
+    }
+  }
+
+  @Test(arguments: [
+    "", "tiff:Orientation", "tiff:Orientation=", "tiff:Orientation=\"", "tiff:Orientation=\"0\"",
+    "tiff:Orientation=\"9\"", "tiff:Orientation=\"66\"", "tiff:Orientations=\"6\"", "Orientation=\"6\"",
+  ]) func packetWithoutAnOrientationIsUpright(_ packet: String) throws {
+    for file in try Self.filesWithPacket(packet) {
+      #expect(try ImageDecoder().info(of: file).orientation == .upright)
+    }
+  }
 }

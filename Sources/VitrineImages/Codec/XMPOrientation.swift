@@ -1,0 +1,18 @@
+/// Reads `tiff:Orientation` in an XMP packet, which is XML in UTF-8.
+enum XMPOrientation {
+  /// Returns nil if there is no valid orientation. It is an attribute (`tiff:Orientation="6"`) or an element
+  /// (`<tiff:Orientation>6</tiff:Orientation>`). O(bytes).
+  static func read(_ bytes: PictureBytes) -> Orientation? {
+    let name = "tiff:Orientation"
+    for start in 0..<max(0, bytes.count - name.utf8.count) {
+      guard bytes[start] == UInt8(ascii: "t"), bytes.hasText(name, at: start) else { continue }
+      var offset = start + name.utf8.count
+      // The characters between the name and the number.
+      while let byte = bytes[offset], " \t\r\n=\"'>".utf8.contains(byte) { offset += 1 }
+      guard let digit = bytes[offset], (UInt8(ascii: "1")...UInt8(ascii: "8")).contains(digit) else { continue }
+      if let next = bytes[offset + 1], (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(next) { continue }
+      return Orientation(rawValue: Int(digit - UInt8(ascii: "0")))
+    }
+    return nil
+  }
+}
