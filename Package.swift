@@ -26,8 +26,12 @@ let package = Package(
     .trait(
       name: "Images",
       description: "VitrineImages and the commands of cachectl for pictures; needs libjpeg, libpng, libwebp, lcms2"),
+    .trait(
+      name: "MoreFormats",
+      description: "VitrineImages also decodes GIF, AVIF, HEIC and TIFF; needs giflib, libavif, libheif, libtiff",
+      enabledTraits: ["Images"]),
     .trait(name: "Server", description: "VitrineServer and 'cachectl serve'; needs libevent"),
-    .default(enabledTraits: ["Images", "Server"]),
+    .default(enabledTraits: ["Images", "MoreFormats", "Server"]),
   ],
   targets: [
     .systemLibrary(
@@ -47,9 +51,17 @@ let package = Package(
     .systemLibrary(name: "CPNG", pkgConfig: "libpng", providers: [.apt(["libpng-dev"]), .brew(["libpng"])]),
     .systemLibrary(name: "CWebP", pkgConfig: "libwebp", providers: [.apt(["libwebp-dev"]), .brew(["webp"])]),
     .systemLibrary(name: "CLCMS", pkgConfig: "lcms2", providers: [.apt(["liblcms2-dev"]), .brew(["little-cms2"])]),
+    .systemLibrary(name: "CGIF", providers: [.apt(["libgif-dev"]), .brew(["giflib"])]),
+    .systemLibrary(name: "CAVIF", providers: [.apt(["libavif-dev"]), .brew(["libavif"])]),
+    .systemLibrary(name: "CHEIF", pkgConfig: "libheif", providers: [.apt(["libheif-dev"]), .brew(["libheif"])]),
+    .systemLibrary(name: "CTIFF", pkgConfig: "libtiff-4", providers: [.apt(["libtiff-dev"]), .brew(["libtiff"])]),
     .target(
       name: "CImageCodecs",
-      dependencies: ["CJPEG", "CPNG", "CWebP", "CLCMS"].map { .target(name: $0, condition: .when(traits: ["Images"])) }),
+      dependencies: ["CJPEG", "CPNG", "CWebP", "CLCMS"].map { .target(name: $0, condition: .when(traits: ["Images"])) }
+        + ["CGIF", "CAVIF", "CHEIF", "CTIFF"].map { .target(name: $0, condition: .when(traits: ["MoreFormats"])) },
+      cSettings: [.define("VITRINE_MORE_FORMATS", .when(traits: ["MoreFormats"]))],
+      // Not every giflib has a file for pkg-config, and libavif's has a flag that SwiftPM refuses.
+      linkerSettings: ["gif", "avif"].map { .linkedLibrary($0, .when(traits: ["MoreFormats"])) }),
     // The header of the C interface, whose structs `VitrineC` imports.
     .target(name: "CVitrine"),
     .target(name: "VitrineC", dependencies: ["CVitrine", "Vitrine", "CacheCtlKit"]),

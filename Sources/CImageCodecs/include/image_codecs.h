@@ -1,6 +1,6 @@
-// Decoding and encoding of pictures: libjpeg, libpng and libwebp behind calls that cannot jump, exit or print for any
-// bytes. Thread-safe. The library's allocations are freed when a call returns. Pixels are RGBA, 8 bits each, with
-// straight alpha.
+// Decoding and encoding of pictures: libjpeg, libpng, libwebp and others behind calls that cannot jump, exit or print
+// for any bytes. Thread-safe. The library's allocations are freed when a call returns, except those of the color
+// conversions used last. Pixels are RGBA of sRGB, 8 bits each, with straight alpha.
 #ifndef IMAGE_CODECS_H
 #define IMAGE_CODECS_H
 
@@ -37,6 +37,7 @@ typedef struct {
   bool is_progressive;  // or interlaced
   bool is_animated;
   bool is_lossless;
+  uint8_t orientation;  // 1 to 8 as in EXIF, if the format has one of its own; else 0
 } vitrine_image_info;
 
 typedef struct {
@@ -85,6 +86,29 @@ void vitrine_webp_decode(const uint8_t *bytes, size_t count, vitrine_image_limit
                          vitrine_image_result *result);
 // `quality` is 0 to 100; a negative one is lossless.
 void vitrine_webp_encode(vitrine_image_pixels pixels, bool has_alpha, float quality, vitrine_image_buffer *buffer,
+                         vitrine_image_result *result);
+
+// BMP and ICO, of which the largest picture is decoded.
+void vitrine_bmp_info(const uint8_t *bytes, size_t count, vitrine_image_info *info, vitrine_image_result *result);
+void vitrine_bmp_decode(const uint8_t *bytes, size_t count, vitrine_image_limits limits, vitrine_image_pixels pixels,
+                        vitrine_image_result *result);
+void vitrine_ico_info(const uint8_t *bytes, size_t count, vitrine_image_info *info, vitrine_image_result *result);
+void vitrine_ico_decode(const uint8_t *bytes, size_t count, vitrine_image_limits limits, vitrine_image_pixels pixels,
+                        vitrine_image_result *result);
+
+// GIF, AVIF, HEIF and TIFF, only with VITRINE_MORE_FORMATS. An animation yields its first frame, GIF's on a transparent canvas:
+// `pixels` must be zeroed.
+void vitrine_gif_info(const uint8_t *bytes, size_t count, vitrine_image_info *info, vitrine_image_result *result);
+void vitrine_gif_decode(const uint8_t *bytes, size_t count, vitrine_image_limits limits, vitrine_image_pixels pixels,
+                        vitrine_image_result *result);
+void vitrine_avif_info(const uint8_t *bytes, size_t count, vitrine_image_info *info, vitrine_image_result *result);
+void vitrine_avif_decode(const uint8_t *bytes, size_t count, vitrine_image_limits limits, vitrine_image_pixels pixels,
+                         vitrine_image_result *result);
+void vitrine_heif_info(const uint8_t *bytes, size_t count, vitrine_image_info *info, vitrine_image_result *result);
+void vitrine_heif_decode(const uint8_t *bytes, size_t count, vitrine_image_limits limits, vitrine_image_pixels pixels,
+                         vitrine_image_result *result);
+void vitrine_tiff_info(const uint8_t *bytes, size_t count, vitrine_image_info *info, vitrine_image_result *result);
+void vitrine_tiff_decode(const uint8_t *bytes, size_t count, vitrine_image_limits limits, vitrine_image_pixels pixels,
                          vitrine_image_result *result);
 
 #endif

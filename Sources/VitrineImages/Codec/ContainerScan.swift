@@ -14,6 +14,7 @@ struct ContainerScan {
     case .jpeg: scanJPEG(bytes)
     case .png: scanPNG(bytes)
     case .webp: scanWebP(bytes)
+    default: break
     }
   }
 

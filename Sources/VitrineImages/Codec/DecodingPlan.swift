@@ -19,17 +19,10 @@ struct DecodingPlan {
     bytesPerRow = (size.width * 4 + 63) & ~63
     let (byteCount, overflow) = bytesPerRow.multipliedReportingOverflow(by: size.height)
     self.byteCount = byteCount
-    let needed =
-      overflow ? Int.max : byteCount.addingReportingOverflow(DecodingPlan.libraryByteCount(info)).partialValue
-    workingByteCount = try limits.check(byteCount: needed, of: info.size)
-  }
-
-  /// The bytes that libwebp keeps for the whole picture: a second copy of lossless pixels, and for lossy pictures the
-  /// alpha, which is lossless. The header of an animation does not say which of the two a frame has. libpng keeps two
-  /// rows, and libjpeg counts its own memory.
-  private static func libraryByteCount(_ info: ImageInfo) -> Int {
-    guard info.format == .webp else { return 0 }
-    let perPixel = info.isAnimated || info.hasAlpha && !info.isLossless ? 5 : info.isLossless ? 4 : 0
-    return info.size.width * info.size.height * perPixel
+    let perPixel = FormatCodec.of(info.format)?.keptBytesPerPixel(info) ?? 0
+    // The product of the sides is within the limits.
+    let (kept, isTooMuch) = (info.size.width * info.size.height).multipliedReportingOverflow(by: perPixel)
+    let (sum, isMore) = byteCount.addingReportingOverflow(kept)
+    workingByteCount = try limits.check(byteCount: overflow || isTooMuch || isMore ? .max : sum, of: info.size)
   }
 }

@@ -1,24 +1,33 @@
 import CImageCodecs
 import Vitrine
 
-/// Decodes JPEG, PNG and WebP. Any bytes give a picture or an ``ImageError``, in bounded time and memory.
+/// Decodes JPEG, PNG, WebP, BMP and ICO, with the package trait `MoreFormats` also GIF, AVIF, HEIC and TIFF, and formats
+/// of the program's own. Any bytes give a picture or an ``ImageError``, in bounded time and memory.
 ///
 /// A stateless value, which several threads may use at once. Calls block the calling thread. Bytes are read in place
 /// without a copy and must not change during the call. For an `UnsafeRawBufferPointer`, pass its `bytes`.
 ///
-/// Colors are taken as sRGB: profiles and gamma in a file are ignored.
+/// Colors are converted to sRGB by the file's profile. Without a profile, they count as sRGB. The last 16 conversions
+/// are kept for the whole process, at most about 20 MiB.
 public struct ImageDecoder: PictureDecoding {
   /// The limits of each decoding. A picture beyond them is an ``ImageError``.
   public var limits: DecodingLimits
 
+  /// Decoders of further formats. The first that recognizes the bytes decodes them.
+  public var formats: [any FormatDecoding]
+
   /// Creates a decoder. O(1); allocates nothing.
-  public init(limits: DecodingLimits = DecodingLimits()) { self.limits = limits }
+  public init(limits: DecodingLimits = DecodingLimits(), formats: [any FormatDecoding] = []) {
+    self.limits = limits
+    self.formats = formats
+  }
 
   /// Returns the description in the header. Decodes no pixel and checks no limits. Throws `unsupportedFormat`,
   /// `truncated`, `corrupt`, or `tooLarge` for sides beyond the format's own maximum. Takes microseconds, and reads
   /// some bytes of each part of the file.
   public func info(of bytes: RawSpan) throws(ImageError) -> ImageInfo {
-    try bytes.withUnsafeBytes { buffer throws(ImageError) in
+    if let other = other(for: bytes) { return try other.info(of: bytes) }
+    return try bytes.withUnsafeBytes { buffer throws(ImageError) in
       let bytes = PictureBytes(buffer)
       return try readInfo(bytes, ImageFormat(bytes), checksLimits: false)
     }
@@ -37,7 +46,12 @@ public struct ImageDecoder: PictureDecoding {
   public func decode(
     _ bytes: RawSpan, sizedBy size: (ImageInfo) throws(ImageError) -> PixelSize?
   ) throws(ImageError) -> DecodedImage {
-    try bytes.withUnsafeBytes { buffer throws(ImageError) in
+    if let other = other(for: bytes) {
+      let info = try other.info(of: bytes)
+      try limits.check(info.size)
+      return try other.decode(bytes, info, atLeast: try size(info), limits: limits)
+    }
+    return try bytes.withUnsafeBytes { buffer throws(ImageError) in
       let bytes = PictureBytes(buffer)
       let info = try header(of: bytes)
       let plan = try DecodingPlan(info, atLeast: try size(info), limits)
@@ -62,33 +76,37 @@ public struct ImageDecoder: PictureDecoding {
     let pixels = vitrine_image_pixels(memory, bytesPerRow: plan.bytesPerRow, plan.size)
     let bounds = vitrine_image_limits(limits, workingByteCount: plan.workingByteCount)
     var result = vitrine_image_result()
-    switch plan.info.format {
-    case .jpeg: vitrine_jpeg_decode(bytes.pointer, bytes.count, plan.scale.eighths, bounds, pixels, &result)
-    case .png: vitrine_png_decode(bytes.pointer, bytes.count, bounds, pixels, &result)
-    case .webp: vitrine_webp_decode(bytes.pointer, bytes.count, bounds, pixels, &result)
+    guard let codec = FormatCodec.of(plan.info.format) else {
+      throw .unsupportedFormat(found: plan.info.format.name)
     }
+    codec.decode(bytes, plan, bounds, pixels, &result)
     try result.check(plan.info.format, limits, plan.info.size)
   }
 
   // MARK: Inside
+
+  private func other(for bytes: RawSpan) -> (any FormatDecoding)? {
+    if formats.isEmpty || (try? ImageFormat(of: bytes)) != nil { return nil }
+    for format in formats where format.recognizes(bytes) { return format }
+    return nil
+  }
 
   private func readInfo(
     _ bytes: PictureBytes, _ format: ImageFormat, checksLimits: Bool
   ) throws(ImageError) -> ImageInfo {
     var info = vitrine_image_info()
     var result = vitrine_image_result()
-    switch format {
-    case .jpeg: vitrine_jpeg_info(bytes.pointer, bytes.count, &info, &result)
-    case .png: vitrine_png_info(bytes.pointer, bytes.count, &info, &result)
-    case .webp: vitrine_webp_info(bytes.pointer, bytes.count, &info, &result)
-    }
+    guard let codec = FormatCodec.of(format) else { throw .unsupportedFormat(found: format.name) }
+    codec.readInfo(bytes, &info, &result)
     let size = PixelSize(width: Int(info.width), height: Int(info.height))
     // Limits are checked first, before other errors.
     if checksLimits { try limits.check(size) }
     try result.check(format, limits, size)
     let scan = ContainerScan(bytes, format)
     return ImageInfo(
-      format: format, size: size, orientation: scan.orientation, hasAlpha: info.has_alpha,
+      format: format, size: size,
+      orientation: info.orientation == 0 ? scan.orientation : Orientation(exif: Int(info.orientation)),
+      hasAlpha: info.has_alpha,
       bitsPerChannel: Int(info.bits), colors: info.is_cmyk ? .cmyk : info.is_gray ? .gray : .rgb,
       isProgressive: info.is_progressive, isAnimated: info.is_animated || scan.isAnimated,
       isLossless: info.is_lossless)

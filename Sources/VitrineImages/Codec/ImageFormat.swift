@@ -1,37 +1,84 @@
 /// The format of a picture file.
-public enum ImageFormat: String, Sendable, Hashable, CaseIterable, CustomStringConvertible {
-  /// JPEG, baseline or progressive.
-  case jpeg = "JPEG"
-  /// PNG.
-  case png = "PNG"
-  /// WebP, lossy or lossless.
-  case webp = "WebP"
-
-  public var description: String { rawValue }
-
+///
+/// A program names formats of its own with ``init(_:mimeType:)``, and decodes them with a ``FormatDecoding``.
+public struct ImageFormat: Sendable, Hashable, CustomStringConvertible {
+  /// The name, such as `JPEG`.
+  public let name: String
   /// The media type, such as `image/jpeg`.
-  public var mimeType: String { "image/\(rawValue.lowercased())" }
+  public let mimeType: String
 
-  /// Detects the format by the first bytes. Throws `unsupportedFormat`, with a description of the detected kind of
-  /// data. O(1); thread-safe.
+  /// Creates a format. Two formats are equal if their names and media types are.
+  public init(_ name: String, mimeType: String) {
+    self.name = name
+    self.mimeType = mimeType
+  }
+
+  /// JPEG, baseline or progressive.
+  public static let jpeg = ImageFormat("JPEG", mimeType: "image/jpeg")
+  /// PNG.
+  public static let png = ImageFormat("PNG", mimeType: "image/png")
+  /// WebP, lossy or lossless.
+  public static let webp = ImageFormat("WebP", mimeType: "image/webp")
+  /// GIF. Needs the package trait `MoreFormats`.
+  public static let gif = ImageFormat("GIF", mimeType: "image/gif")
+  /// AVIF. Needs the package trait `MoreFormats`.
+  public static let avif = ImageFormat("AVIF", mimeType: "image/avif")
+  /// HEIC. Needs the package trait `MoreFormats`.
+  public static let heic = ImageFormat("HEIC", mimeType: "image/heic")
+  /// TIFF. Needs the package trait `MoreFormats`.
+  public static let tiff = ImageFormat("TIFF", mimeType: "image/tiff")
+  /// BMP.
+  public static let bmp = ImageFormat("BMP", mimeType: "image/bmp")
+  /// ICO, of which the largest picture is decoded.
+  public static let ico = ImageFormat("ICO", mimeType: "image/vnd.microsoft.icon")
+
+  /// The formats that ``ImageDecoder`` decodes in this build.
+  public static var builtIn: [ImageFormat] { FormatCodec.all.map(\.format) }
+
+  public var description: String { name }
+
+  /// Detects a built-in format by the first bytes. Throws `unsupportedFormat`, with a description of the detected kind
+  /// of data. O(1); thread-safe.
   public init(of bytes: RawSpan) throws(ImageError) {
     self = try bytes.withUnsafeBytes { bytes throws(ImageError) in try ImageFormat(PictureBytes(bytes)) }
   }
 
-  /// A prefix too short to decide counts as the only format that it can begin.
   init(_ bytes: PictureBytes) throws(ImageError) {
-    if bytes.begins([0xFF, 0xD8, 0xFF]) || bytes.count == 2 && bytes.begins([0xFF, 0xD8]) {
-      self = .jpeg
-    } else if bytes.begins(ImageFormat.pngSignature)
-      || (2..<8).contains(bytes.count) && ImageFormat.pngSignature.starts(with: bytes.prefix(8))
-    {
-      self = .png
-    } else if bytes.hasText("RIFF", at: 0) && (bytes.hasText("WEBP", at: 8) || bytes.count < 12) {
-      self = .webp
-    } else {
+    guard let format = ImageFormat.signature(of: bytes), FormatCodec.of(format) != nil else {
       throw .unsupportedFormat(found: ForeignFormat.name(of: bytes))
     }
+    self = format
+  }
+
+  /// A prefix too short to decide counts as the only format that it can begin.
+  private static func signature(of bytes: PictureBytes) -> ImageFormat? {
+    if bytes.begins([0xFF, 0xD8, 0xFF]) || bytes.count == 2 && bytes.begins([0xFF, 0xD8]) { return .jpeg }
+    if bytes.begins(pngSignature) || (2..<8).contains(bytes.count) && pngSignature.starts(with: bytes.prefix(8)) {
+      return .png
+    }
+    if bytes.hasText("RIFF", at: 0) && (bytes.hasText("WEBP", at: 8) || bytes.count < 12) { return .webp }
+    if bytes.hasText("GIF87a", at: 0) || bytes.hasText("GIF89a", at: 0) { return .gif }
+    if (3..<6).contains(bytes.count), ["GIF87a", "GIF89a"].contains(where: { $0.utf8.starts(with: bytes.prefix(6)) }) {
+      return .gif
+    }
+    if bytes.begins([0x49, 0x49, 0x2A, 0x00]) || bytes.begins([0x4D, 0x4D, 0x00, 0x2A]) { return .tiff }
+    if bytes.hasText("BM", at: 0) && bytes.count > 5 && bmpHeaderLengths.contains(bytes[14] ?? 40) { return .bmp }
+    if bytes.begins([0x00, 0x00, 0x01, 0x00]) { return .ico }
+    return isoMedia(bytes)
   }
 
   private static let pngSignature: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
+
+  /// The lengths of the headers behind the file's own. Two letters are too few to know a format.
+  private static let bmpHeaderLengths: Set<UInt8> = [12, 40, 52, 56, 64, 108, 124]
+
+  /// A file of boxes begins with `ftyp`: its length, its name, a brand, a version, and further brands.
+  private static func isoMedia(_ bytes: PictureBytes) -> ImageFormat? {
+    guard bytes.hasText("ftyp", at: 4), let length = bytes.integer(at: 0, byteCount: 4, isLittleEndian: false) else {
+      return nil
+    }
+    let brands = ([8] + stride(from: 16, to: min(length, 256), by: 4)).compactMap { bytes.text($0..<$0 + 4) }
+    if brands.contains("avif") || brands.contains("avis") { return .avif }
+    return brands.contains { ["heic", "heix", "heim", "heis", "hevc", "hevx"].contains($0) } ? .heic : nil
+  }
 }

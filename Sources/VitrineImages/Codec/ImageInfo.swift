@@ -8,7 +8,7 @@ public struct ImageInfo: Sendable, Hashable {
   public let orientation: Orientation
   /// Whether pixels may be transparent.
   public let hasAlpha: Bool
-  /// The bits of one channel as stored: 1, 2, 4, 8 or 16. Decoded pixels always have 8.
+  /// The bits of one channel as stored: 1 to 16. Decoded pixels always have 8.
   public let bitsPerChannel: Int
   /// The colors as stored.
   public let colors: Colors
@@ -17,8 +17,25 @@ public struct ImageInfo: Sendable, Hashable {
   /// Whether there are several frames, of which the first is decoded. For a PNG that is the picture for viewers
   /// without animation.
   public let isAnimated: Bool
-  /// Whether the format is lossless: PNG and lossless WebP.
+  /// Whether the format is lossless: PNG, GIF and lossless WebP.
   public let isLossless: Bool
+
+  /// Creates a description, for a ``FormatDecoding``.
+  public init(
+    format: ImageFormat, size: PixelSize, orientation: Orientation = .upright, hasAlpha: Bool = false,
+    bitsPerChannel: Int = 8, colors: Colors = .rgb, isProgressive: Bool = false, isAnimated: Bool = false,
+    isLossless: Bool = false
+  ) {
+    self.format = format
+    self.size = size
+    self.orientation = orientation
+    self.hasAlpha = hasAlpha
+    self.bitsPerChannel = bitsPerChannel
+    self.colors = colors
+    self.isProgressive = isProgressive
+    self.isAnimated = isAnimated
+    self.isLossless = isLossless
+  }
 
   /// The kinds of color that a file may store.
   public enum Colors: Sendable, Hashable {
@@ -26,7 +43,7 @@ public struct ImageInfo: Sendable, Hashable {
     case gray
     /// Red, green and blue.
     case rgb
-    /// CMYK or YCCK, decoded to sRGB without a profile.
+    /// CMYK or YCCK.
     case cmyk
   }
 

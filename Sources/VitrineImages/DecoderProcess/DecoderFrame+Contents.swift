@@ -9,7 +9,7 @@ extension DecoderFrame {
     self.init(
       .header, turn: turn,
       numbers: [
-        Int64(ImageFormat.allCases.firstIndex(of: info.format) ?? 0), Int64(info.size.width), Int64(info.size.height),
+        Int64(ImageFormat.builtIn.firstIndex(of: info.format) ?? 0), Int64(info.size.width), Int64(info.size.height),
         Int64(info.orientation.rawValue), Int64(info.bitsPerChannel), info.colors.number,
         flags.enumerated().reduce(0) { $0 | ($1.element ? 1 << Int64($1.offset) : 0) },
       ])
@@ -17,16 +17,12 @@ extension DecoderFrame {
 
   /// Returns the header, or nil if its values are impossible for the format.
   func info(of format: ImageFormat) -> ImageInfo? {
-    let sides: ClosedRange<Int64> =
-      switch format {
-      case .jpeg: 1...65_535
-      case .png: 1...(1 << 31 - 1)
-      case .webp: 1...(1 << 24)
-      }
-    guard kind == .header, ImageFormat.allCases.firstIndex(of: format).map(Int64.init) == numbers[0],
+    guard let codec = FormatCodec.of(format) else { return nil }
+    let sides = 1...codec.longestSide
+    guard kind == .header, ImageFormat.builtIn.firstIndex(of: format).map(Int64.init) == numbers[0],
       sides.contains(numbers[1]), sides.contains(numbers[2]),
       let orientation = Int(exactly: numbers[3]).flatMap(Orientation.init(rawValue:)),
-      [1, 2, 4, 8, 16].contains(numbers[4]), let colors = ImageInfo.Colors(number: numbers[5]),
+      (1...16).contains(numbers[4]), let colors = ImageInfo.Colors(number: numbers[5]),
       (0..<16).contains(numbers[6])
     else { return nil }
     func flag(_ bit: Int64) -> Bool { numbers[6] >> bit & 1 == 1 }

@@ -23,7 +23,7 @@ extension ImagePipeline {
     let bytes = try await pictures.busy {
       try decoder.limits.check(image.size)
       let bytes =
-        if let format { try ImageEncoder.encode(image, as: .init(format, quality: quality)) } else {
+        if let format { try ImageEncoder.encode(image, as: try .init(format, quality: quality)) } else {
           try encoder.with(quality: quality).encode(image).bytes
         }
       // The memory that a decoding needs also depends on the format.
@@ -93,11 +93,12 @@ extension ImageEncoder {
 }
 
 extension ImageEncoder.Encoding {
-  fileprivate init(_ format: ImageFormat, quality: Double?) {
+  fileprivate init(_ format: ImageFormat, quality: Double?) throws(ImageError) {
     switch format {
     case .jpeg: self = .jpeg(quality: quality ?? 0.8)
     case .png: self = .png
     case .webp: self = .webp(quality: quality ?? 0.8)
+    default: throw .cannotEncode(format, reason: "only JPEG, PNG and WebP are written")
     }
   }
 

@@ -40,6 +40,10 @@ import Testing
       case .losslessWebP: #expect(info.isLossless && !info.hasAlpha)
       case .losslessWebPWithAlpha: #expect(info.isLossless && info.hasAlpha)
       case .animatedWebP: #expect(info.isAnimated)
+      #if MoreFormats
+        case .gif: #expect(info.isProgressive && !info.isAnimated && !info.hasAlpha)
+        case .animatedGIF: #expect(info.isAnimated && info.hasAlpha)
+      #endif
       default: #expect(!info.isProgressive && !info.isAnimated)
       }
     }

@@ -3,7 +3,7 @@ import Testing
 import VitrineImages
 
 @Suite struct ImageFormatTests {
-  @Test(arguments: ImageFormat.allCases)
+  @Test(arguments: [ImageFormat.jpeg, .png, .webp])
   func formatIsRecognizedByItsFirstBytes(_ format: ImageFormat) throws {
     let encoding: ImageEncoder.Encoding = [.jpeg: .jpeg(), .png: .png, .webp: .webp()][format]!
     let bytes = try ImageEncoder.encode(.gradient(4, 4), as: encoding)
@@ -13,9 +13,8 @@ import VitrineImages
   }
 
   @Test(arguments: [
-    ("", "no bytes"), ("GIF89a......", "GIF"), ("GIF87a", "GIF"), ("BM..........", "BMP"),
-    ("II*\0........", "TIFF"), ("MM\0*........", "TIFF"), ("\0\0\0\u{18}ftypheic....", "HEIC"),
-    ("\0\0\0\u{18}ftypmif1....", "HEIC"), ("\0\0\0\u{1C}ftypavif....", "AVIF"),
+    ("", "no bytes"), ("GIF88a......", "GIF"), ("GIF8.", "GIF"), ("BM..............", "BMP"),
+    ("\0\0\0\u{18}ftypmif1....", "HEIC"),
     ("\0\0\0\u{18}ftypmp42....", "ISO media of the brand mp42"), ("\0\0\0\u{0C}JXL \r\n", "JPEG XL"),
     ("<svg xmlns='http://www.w3.org/2000/svg'/>", "SVG"), ("<?xml version='1.0'?>\n<svg>", "SVG"),
     ("<?xml version='1.0'?><rss>", "XML"), ("\n <!DOCTYPE html><html>", "HTML"),

@@ -36,6 +36,18 @@ import Vitrine
     try bench.end()
   }
 
+  @Test func originalThatNoDecoderReadsIsKeptAndReturned() async throws {
+    let bench = try PipelineBench()
+    let storage = StoreStorage(bench.store)
+    let file = Array("<svg xmlns='http://www.w3.org/2000/svg'/>".utf8)
+    #expect(throws: ImageError.unsupportedFormat(found: "SVG")) { try ImageDecoder().info(of: file) }
+    try await storage.saveOriginal(file, metadata: [1, 2], for: "a")
+    let original = try #require(try await storage.original(for: "a"))
+    #expect(original.bytes.withBytes { bytes in bytes.withUnsafeBytes { Array($0) } } == file)
+    #expect(original.metadata == [1, 2])
+    try bench.end()
+  }
+
   /// The batch takes the array in which a family's pixels were drawn, without a copy.
   @Test func pixelsOfAFamilyAreHandedOverWithoutACopy() throws {
     let image = try ImageDecoder().decode(PipelineBench.jpeg)

@@ -23,9 +23,15 @@ enum SamplePicture: String, CaseIterable, Sendable {
   case losslessWebP
   case losslessWebPWithAlpha
   case animatedWebP
+  #if MoreFormats
+    case gif
+    case animatedGIF
+  #endif
 
   var format: ImageFormat {
-    rawValue.lowercased().contains("jpeg") ? .jpeg : rawValue.lowercased().contains("png") ? .png : .webp
+    let name = rawValue.lowercased()
+    if name.contains("gif") { return .gif }
+    return name.contains("jpeg") ? .jpeg : name.contains("png") ? .png : .webp
   }
 
   var file: [UInt8] {
@@ -55,8 +61,21 @@ enum SamplePicture: String, CaseIterable, Sendable {
       case .losslessWebP: try ImageEncoder.encode(.gradient(24, 17), as: .losslessWebP)
       case .losslessWebPWithAlpha: try ImageEncoder.encode(.glass(24, 17), as: .losslessWebP)
       case .animatedWebP: try WebPFile.animation()
+      #if MoreFormats
+        case .gif: SamplePicture.gifFile(frameCount: 1)
+        case .animatedGIF: SamplePicture.gifFile(frameCount: 2)
+      #endif
       }
     }
+  }
+
+  private static func gifFile(frameCount: Int) -> [UInt8] {
+    var frame = GIFFile.Frame(width: 16, height: 11) { x, y in (x * y) % 4 }
+    (frame.transparent, frame.isInterlaced) = (frameCount == 1 ? nil : 3, frameCount == 1)
+    return GIFFile(
+      width: 16, height: 11, colors: (0..<12).map { UInt8($0 * 20) },
+      frames: [GIFFile.Frame](repeating: frame, count: frameCount)
+    ).bytes
   }
 
   /// Returns the file with one to four changed bytes, and a size for decoding it. Both follow from `seed`.
