@@ -1,3 +1,9 @@
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
 /// The bytes of a picture. Offsets are not trusted: reads outside the bytes return nil.
 ///
 /// Valid only inside the closure in which it was created.
@@ -37,6 +43,12 @@ struct PictureBytes {
 
   func hasText(_ text: String, at offset: Int) -> Bool {
     offset >= 0 && offset <= buffer.count && buffer[offset...].starts(with: text.utf8)
+  }
+
+  /// Returns the offset of the first such byte from `start` on, or nil. O(bytes).
+  func offset(of byte: UInt8, from start: Int) -> Int? {
+    guard start >= 0, start < buffer.count, let base = buffer.baseAddress else { return nil }
+    return memchr(base + start, Int32(byte), buffer.count - start).map { UnsafeRawPointer($0) - base }
   }
 
   /// Returns printable ASCII, or nil.
