@@ -25,7 +25,8 @@ let package = Package(
   traits: [
     .trait(
       name: "Images",
-      description: "VitrineImages and the commands of cachectl for pictures; needs libjpeg, libpng, libwebp, lcms2"),
+      description: "VitrineImages and the commands of cachectl for pictures; needs libjpeg, libpng, libwebp, lcms2, libcurl"
+    ),
     .trait(
       name: "MoreFormats",
       description: "VitrineImages also decodes GIF, AVIF, HEIC and TIFF; needs giflib, libavif, libheif, libtiff",
@@ -55,6 +56,11 @@ let package = Package(
     .systemLibrary(name: "CAVIF", providers: [.apt(["libavif-dev"]), .brew(["libavif"])]),
     .systemLibrary(name: "CHEIF", pkgConfig: "libheif", providers: [.apt(["libheif-dev"]), .brew(["libheif"])]),
     .systemLibrary(name: "CTIFF", pkgConfig: "libtiff-4", providers: [.apt(["libtiff-dev"]), .brew(["libtiff"])]),
+    // The loader of pictures on Linux. Other systems load by Foundation.
+    .systemLibrary(
+      name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"]), .brew(["curl"])]),
+    .systemLibrary(
+      name: "CBrotli", pkgConfig: "libbrotlidec", providers: [.apt(["libbrotli-dev"]), .brew(["brotli"])]),
     .target(
       name: "CImageCodecs",
       dependencies: ["CJPEG", "CPNG", "CWebP", "CLCMS"].map { .target(name: $0, condition: .when(traits: ["Images"])) }
@@ -67,7 +73,11 @@ let package = Package(
     .target(name: "VitrineC", dependencies: ["CVitrine", "Vitrine", "CacheCtlKit"]),
     .target(name: "CDecoderProcess"),
     .target(
-      name: "VitrineImages", dependencies: ["Vitrine", "CImageCodecs", "CDecoderProcess"],
+      name: "VitrineImages",
+      dependencies: ["Vitrine", "CImageCodecs", "CDecoderProcess"]
+        + ["CCurl", "CBrotli", "CZlib"].map {
+          .target(name: $0, condition: .when(platforms: [.linux], traits: ["Images"]))
+        },
       swiftSettings: engineSettings),
     // The program that `ProcessDecoder` starts.
     .executableTarget(name: "vitrine-decoder", dependencies: ["VitrineImages"]),
@@ -129,7 +139,7 @@ let package = Package(
       name: "VitrineImagesTests",
       dependencies: [
         "Vitrine", "VitrineImages", "VitrineSimulation", "LocalServer", "PictureFiles", "FolderRemoval",
-        "vitrine-decoder", "decoder-faults", "CSQLite", "CLCMS",
+        "vitrine-decoder", "decoder-faults", "CSQLite", "CLCMS", "CZlib",
       ]),
     .testTarget(
       name: "VitrineServerTests", dependencies: ["Vitrine", "VitrineServer", "FolderRemoval", "cachectl"]),

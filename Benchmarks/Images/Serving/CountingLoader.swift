@@ -29,7 +29,7 @@ final class CountingLoader: DataLoading {
   private let loader: any DataLoading
   private let total = Locked(Count())
 
-  init(_ loader: any DataLoading = URLSessionLoader()) { self.loader = loader }
+  init(_ loader: any DataLoading = HTTPLoader()) { self.loader = loader }
 
   var count: Count { total.withLock { $0 } }
 

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Loads the bytes behind a URL. ``URLSessionLoader`` loads by HTTP; an app may load from other sources.
+/// Loads the bytes behind a URL. ``HTTPLoader`` loads by HTTP; an app may load from other sources.
 public protocol DataLoading: Sendable {
   /// Loads bytes. Passes the response and then its bytes, in pieces, to `receiver`, from any thread but one call at a
   /// time, and returns after the last piece. If the receiver throws or the task is canceled, ends early and throws
@@ -81,6 +81,10 @@ public enum LoadError: Error, Sendable, Hashable {
   case tooLarge(limit: Int)
   /// An equal request failed recently and was not repeated. `isTransient` tells whether a later attempt may succeed.
   case failedBefore(String, isTransient: Bool = false)
+  /// The certificate of the server is not valid or not trusted, or its key is not a pinned one.
+  case untrusted(String)
+  /// The file of a `file:` URL cannot be read.
+  case unreadable(String)
   /// The picture is not stored, and the request forbids the network.
   case notCached
 
@@ -90,7 +94,7 @@ public enum LoadError: Error, Sendable, Hashable {
     case .unreachable, .interrupted, .timedOut: true
     case .status(let status): status == 408 || status == 425 || status == 429 || (500...599).contains(status)
     case .failedBefore(_, let isTransient): isTransient
-    case .invalidURL, .tooManyRedirects, .tooLarge, .notCached: false
+    case .invalidURL, .tooManyRedirects, .tooLarge, .untrusted, .unreadable, .notCached: false
     }
   }
 }
@@ -106,6 +110,8 @@ extension LoadError: CustomStringConvertible {
     case .status(let status): "the server answered \(status)"
     case .tooLarge(let limit): "the body has more than \(limit) bytes"
     case .failedBefore(let reason, _): "the same request failed recently: \(reason)"
+    case .untrusted(let reason): "the server's certificate is not accepted: \(reason)"
+    case .unreadable(let reason): "the file cannot be read: \(reason)"
     case .notCached: "not stored, and the request forbids the network"
     }
   }

@@ -1,7 +1,8 @@
 import Foundation
 
-/// Fetches whole bodies. Retries transient failures with growing pauses, resumes broken downloads, and limits the
-/// size. Remembers failures for a while, so that the cells of a list do not all request the same dead URL.
+/// Fetches whole bodies. Retries transient failures with growing pauses, or after the pause that the server asks for.
+/// Resumes broken downloads, and limits the size. Remembers failures for a while, so that the cells of a list do not
+/// all request the same dead URL.
 ///
 /// Thread-safe. Holds one body in memory for each fetch under way, and some partial bodies of abandoned fetches.
 final class HTTPFetcher: Sendable {
@@ -11,6 +12,8 @@ final class HTTPFetcher: Sendable {
     /// The pause before the second attempt. It doubles for each further attempt, and a random part of up to a half is
     /// added.
     var pauseMilliseconds = 300
+    /// The longest pause that a server may ask for before the next attempt. After a longer one, the fetch fails.
+    var mostPauseMilliseconds: Int64 = 60_000
     var mostBytes = 64 << 20
     /// The times for which failures are remembered: permanent ones, and transient ones.
     var denialMilliseconds: Int64 = 60_000
@@ -33,6 +36,7 @@ final class HTTPFetcher: Sendable {
   private let failures: MemoryCache<LoadRequest, Failure>
   private let partials: MemoryCache<LoadRequest, PartialBody>
   private let now: @Sendable () -> Int64
+  private let sleep: @Sendable (_ milliseconds: Int64) async throws -> Void
 
   private struct Failure: Sendable {
     let reason: String
@@ -42,8 +46,12 @@ final class HTTPFetcher: Sendable {
 
   init(
     _ loader: any DataLoading, _ options: Options = Options(),
-    now: @escaping @Sendable () -> Int64 = MemoryCache<LoadRequest, Int>.uptime
+    now: @escaping @Sendable () -> Int64 = MemoryCache<LoadRequest, Int>.uptime,
+    sleep: @escaping @Sendable (_ milliseconds: Int64) async throws -> Void = {
+      try await Task.sleep(nanoseconds: UInt64(max(0, $0)) * 1_000_000)
+    }
   ) {
+    self.sleep = sleep
     self.loader = loader
     self.options = options
     self.now = now
@@ -86,13 +94,14 @@ final class HTTPFetcher: Sendable {
         isGivenUp = false
         return fetched
       } catch let error as LoadError {
-        if error.isTransient, attempt < options.attemptCount {
+        let wanted = error.isTransient ? transfer.pauseMilliseconds ?? 0 : 0
+        if error.isTransient, attempt < options.attemptCount, wanted <= options.mostPauseMilliseconds {
           if transfer.partial == nil { places?.leaveBody() }
-          try await pause(behind: attempt)
+          try await pause(behind: attempt, atLeast: wanted)
           continue
         }
         isGivenUp = error.isTransient
-        let milliseconds = error.isTransient ? options.failureMilliseconds : options.denialMilliseconds
+        let milliseconds = max(wanted, error.isTransient ? options.failureMilliseconds : options.denialMilliseconds)
         failures.insert(
           Failure(reason: "\(error)", isTransient: error.isTransient, until: now() + milliseconds), for: request)
         throw error
@@ -112,9 +121,9 @@ final class HTTPFetcher: Sendable {
     failures.insert(Failure(reason: reason, isTransient: false, until: until), for: request)
   }
 
-  private func pause(behind attempt: Int) async throws {
+  private func pause(behind attempt: Int, atLeast wanted: Int64) async throws {
     let milliseconds = options.pauseMilliseconds << min(attempt - 1, 10)
     let chance = milliseconds > 1 ? Int.random(in: 0...milliseconds / 2) : 0
-    try await Task.sleep(nanoseconds: UInt64(milliseconds + chance) * 1_000_000)
+    try await sleep(max(Int64(milliseconds), wanted) + Int64(chance))
   }
 }

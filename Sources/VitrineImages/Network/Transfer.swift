@@ -8,6 +8,8 @@ struct Transfer {
   private var receivedByteCount = 0
   /// The part received by the attempts so far, which remains if the transfer is abandoned.
   private(set) var partial: PartialBody?
+  /// The pause that the server asked for when it refused the latest attempt.
+  private(set) var pauseMilliseconds: Int64?
 
   /// `partial` is the part from an earlier transfer of the same request.
   init(mostBytes: Int, partial: PartialBody? = nil) {
@@ -28,6 +30,7 @@ struct Transfer {
     }
     let receiver = BodyReceiver(mostBytes: mostBytes, partial: rest)
     requestCount += 1
+    pauseMilliseconds = nil
     do {
       try await loader.load(asked, receiver)
     } catch {
@@ -39,7 +42,10 @@ struct Transfer {
     guard let response = result.response else { throw LoadError.interrupted("no response arrived") }
     switch response.status {
     case 304 where !conditions.isEmpty && rest == nil: break
-    case 200, 203,
+    case let status where [201, 202, 226].contains(status) && result.bytes.isEmpty:
+      partial = nil
+      throw LoadError.status(response.status)
+    case 200...203, 226,
       206 where result.isContinued:
       if let expected = response.expectedByteCount, result.receivedByteCount < expected, !response.isEncoded {
         throw LoadError.interrupted("\(result.receivedByteCount) of \(expected) bytes arrived")
@@ -56,6 +62,7 @@ struct Transfer {
       throw LoadError.interrupted("the server did not send the requested part")
     default:
       partial = nil
+      pauseMilliseconds = RetryAfter.milliseconds(response, now: Int64(Date().timeIntervalSince1970))
       throw LoadError.status(response.status)
     }
     return HTTPFetcher.Fetched(

@@ -10,10 +10,10 @@ import Foundation
 /// only to the server that the request names. After a redirect to another server, only headers that describe the wanted
 /// content are sent.
 ///
-/// On Linux, the URLSession of the toolchain (seen with Swift 6.3.1) terminates the process on some responses, and
-/// this class cannot prevent that: a connection that ends within the head, a zero byte in the head, a trailer after
-/// chunks, a length of almost 2^63. To load from possibly hostile servers there, implement ``DataLoading`` in another
-/// way.
+/// On Linux, ``CurlLoader`` is the better choice. The URLSession of the toolchain there (seen with Swift 6.3.1) occupies
+/// a processor while a new connection waits. It terminates the process on some responses, and this class cannot prevent
+/// that: a connection that ends within the head, a zero byte in the head, a trailer after chunks, a length of almost
+/// 2^63.
 ///
 /// Thread-safe. A load costs one task of the session. Its bytes are passed on as they arrive.
 public final class URLSessionLoader: DataLoading {

@@ -50,7 +50,7 @@ extension ImagePipeline {
 
     /// Creates a configuration with defaults for all other parts.
     public init(
-      storage: (any ImageStorage)? = nil, loader: any DataLoading = URLSessionLoader(),
+      storage: (any ImageStorage)? = nil, loader: any DataLoading = HTTPLoader(),
       decoder: any PictureDecoding = ImageDecoder(), encoder: ImageEncoder = ImageEncoder()
     ) {
       self.storage = storage

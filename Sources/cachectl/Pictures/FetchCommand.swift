@@ -19,7 +19,7 @@
     private static let timeout = Option("timeout", value: "SECONDS", "time limit without a received byte (30)")
 
     static let specification = CommandSpecification(
-      name: "fetch", summary: "load pictures by HTTP, in styles, through the store",
+      name: "fetch", summary: "load pictures by HTTP, or from files, in styles, through the store",
       positionals: [.required("STORE"), .several("URL")],
       options: [
         style, output, key, .cache, header, keep, timeout, .budget, .entries, .keepFree, .styleBudget, .policy, .reads,
@@ -59,7 +59,7 @@
       let requests = try requests(arguments)
       if file != nil, requests.count != 1 { throw arguments.fail("--output needs one URL and one style") }
       var configuration = ImagePipeline.Configuration(
-        loader: URLSessionLoader(timeoutSeconds: Double(try seconds(arguments))))
+        loader: HTTPLoader(timeoutSeconds: Double(try seconds(arguments))))
       configuration.keeps = try arguments.choice(keep, of: Keeping.byName) ?? .automatic
       // Pictures in memory retain their segments in the store beyond its budget, so memory serves only repeated
       // requests.
@@ -123,11 +123,13 @@
           throw Failure("stdin has more than 64 MiB of URLs")
         }
         words = bytes.split { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }.map(Array.init)
-        if words.isEmpty { throw arguments.fail("stdin has no URL") }
+        if !words.contains(where: { $0.contains { $0 > 0x20 } }) { throw arguments.fail("stdin has no URL") }
       } else if words.contains(dash) {
         throw arguments.fail("'-' stands alone, for URLs from stdin")
       }
-      return try words.map { try arguments.text($0, "the URL") }
+      // A list may begin with a byte order mark, and lines may have blanks around their URLs.
+      let urls = try words.map { LoadURL.trimmed(try arguments.text($0, "the URL")) }
+      return words.count == 1 ? urls : urls.filter { !$0.isEmpty }
     }
 
     private static func seconds(_ arguments: Arguments) throws -> Int {

@@ -21,7 +21,7 @@ import Vitrine
   private func pipeline(_ change: (inout ImagePipeline.Configuration) -> Void = { _ in }) -> ImagePipeline {
     bench.pipeline { configuration in
       configuration.keeps = .styled
-      configuration.loader = URLSessionLoader(timeoutSeconds: 20)
+      configuration.loader = HTTPLoader(timeoutSeconds: 20)
       configuration.now = { [time] in time.withLock { $0 } }
       change(&configuration)
     }

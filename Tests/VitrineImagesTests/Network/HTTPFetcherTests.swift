@@ -4,11 +4,11 @@ import Testing
 @testable import VitrineImages
 
 @Suite struct HTTPFetcherTests {
-  static let body = URLSessionLoaderTests.body
+  static let body = LoaderTests.body
 
   private func fetcher(attempts: Int = 3, most: Int = 1 << 20) -> HTTPFetcher {
     HTTPFetcher(
-      URLSessionLoader(timeoutSeconds: 20),
+      HTTPLoader(timeoutSeconds: 20),
       HTTPFetcher.Options(attemptCount: attempts, pauseMilliseconds: 1, mostBytes: most))
   }
 
@@ -108,7 +108,7 @@ import Testing
   @Test func failureIsRememberedForAMinute() async throws {
     let server = try TestServer { _ in .status(404) }
     let time = Locked<Int64>(0)
-    let fetcher = HTTPFetcher(URLSessionLoader(), HTTPFetcher.Options(pauseMilliseconds: 1)) { time.withLock { $0 } }
+    let fetcher = HTTPFetcher(HTTPLoader(), HTTPFetcher.Options(pauseMilliseconds: 1)) { time.withLock { $0 } }
     let request = LoadRequest(url: server.url("/"))
     await #expect(throws: LoadError.status(404)) { try await fetcher.fetch(request) }
     await #expect(throws: LoadError.failedBefore("the server answered 404")) { try await fetcher.fetch(request) }

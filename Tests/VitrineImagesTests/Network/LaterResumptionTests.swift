@@ -6,12 +6,12 @@ import Testing
 
 /// Parts of bodies whose download was given up, used by a later request for the same body.
 @Suite struct LaterResumptionTests {
-  static let body = URLSessionLoaderTests.body
+  static let body = LoaderTests.body
 
   /// Forwards all calls, and counts the bytes.
   private struct CountingLoader: DataLoading {
     let byteCount = Locked(0)
-    private let loader = URLSessionLoader(timeoutSeconds: 20)
+    private let loader = HTTPLoader(timeoutSeconds: 20)
 
     private struct Counter: LoadReceiving {
       let receiver: any LoadReceiving
@@ -70,7 +70,7 @@ import Testing
 
   private func fetcher(_ most: Int = 1 << 20, partial: MemoryLimits = .init(cost: 1 << 20, count: 2)) -> HTTPFetcher {
     HTTPFetcher(
-      URLSessionLoader(timeoutSeconds: 20),
+      HTTPLoader(timeoutSeconds: 20),
       .init(attemptCount: 1, mostBytes: most, failureMilliseconds: 0, partial: partial))
   }
 

@@ -4,22 +4,25 @@ import Testing
 @testable import VitrineImages
 
 @Suite struct RedirectTests {
-  private let loader = URLSessionLoader(timeoutSeconds: 20)
-
-  private func fetch(_ url: String, _ headers: [String: String] = [:]) async throws -> HTTPFetcher.Fetched {
+  private func fetch(
+    _ url: String, _ headers: [String: String] = [:], loader: any DataLoading
+  ) async throws -> HTTPFetcher.Fetched {
     try await HTTPFetcher(loader, .init(attemptCount: 1)).fetch(LoadRequest(url: url, headers: headers))
   }
 
-  @Test(arguments: [301, 302, 303, 307, 308])
-  func everyRedirectStatusIsFollowed(_ status: Int) async throws {
+  @Test(arguments: [301, 302, 303, 307, 308], LoaderKind.allCases)
+  func everyRedirectStatusIsFollowed(_ status: Int, _ kind: LoaderKind) async throws {
+    let loader = kind.loader()
     let server = try TestServer { request in
       request.path == "/a" ? .status(status, ["Location": "b?c=d"]) : .init(body: [1, 2, 3])
     }
-    #expect(try await fetch(server.url("/a")).body == [1, 2, 3])
+    #expect(try await fetch(server.url("/a"), loader: loader).body == [1, 2, 3])
     #expect(server.paths == ["/a", "/b?c=d"])
   }
 
-  @Test func redirectLoopIsAnErrorWithoutARetry() async throws {
+  @Test(arguments: LoaderKind.allCases)
+  func redirectLoopIsAnErrorWithoutARetry(_ kind: LoaderKind) async throws {
+    let loader = kind.loader()
     let server = try TestServer { request in
       .status(302, ["Location": request.path == "/a" ? "/b" : "/a"])
     }
@@ -35,7 +38,9 @@ import Testing
     #expect(server.requests.count == count)
   }
 
-  @Test func redirectToAnotherServerDropsSecretHeaders() async throws {
+  @Test(arguments: LoaderKind.allCases)
+  func redirectToAnotherServerDropsSecretHeaders(_ kind: LoaderKind) async throws {
+    let loader = kind.loader()
     let other = try TestServer { request in .init(body: Array("\(request.path)".utf8)) }
     let elsewhere = other.url("/there")
     let server = try TestServer { request in
@@ -46,26 +51,28 @@ import Testing
       }
     }
     let secrets = ["Authorization": "Bearer x", "Cookie": "a=b", "X-Key": "secret", "Accept": "image/png"]
-    #expect(try await fetch(server.url("/away"), secrets).body == Array("/there".utf8))
+    #expect(try await fetch(server.url("/away"), secrets, loader: loader).body == Array("/there".utf8))
     let told = try #require(other.requests.first).headers
     #expect(told["authorization"] == nil && told["cookie"] == nil && told["x-key"] == nil)
     #expect(told["accept"] == "image/png")
     // A redirect to the same server keeps the headers.
-    #expect(try await fetch(server.url("/here"), secrets).body == [7])
+    #expect(try await fetch(server.url("/here"), secrets, loader: loader).body == [7])
     let kept = try #require(server.requests.last).headers
     #expect(kept["authorization"] == "Bearer x" && kept["x-key"] == "secret" && kept["cookie"] == "a=b")
   }
 
-  @Test(arguments: [
-    "file:///etc/passwd", "ftp://127.0.0.1/a", "data:image/png;base64,AAAA", "http:///a", "javascript:1",
-  ])
-  func onlyRedirectsToHTTPAreFollowed(_ target: String) async throws {
+  @Test(
+    arguments: [
+      "file:///etc/passwd", "ftp://127.0.0.1/a", "data:image/png;base64,AAAA", "http:///a", "javascript:1",
+    ], LoaderKind.allCases)
+  func onlyRedirectsToHTTPAreFollowed(_ target: String, _ kind: LoaderKind) async throws {
+    let loader = kind.loader()
     let server = try TestServer { request in
       request.path == "/start" ? .status(302, ["Location": target]) : .status(404)
     }
     // URLSession on Linux takes some of these targets for a path on the same server.
     await #expect {
-      try await fetch(server.url("/start"))
+      try await fetch(server.url("/start"), loader: loader)
     } throws: { error in
       switch error as? LoadError {
       case .invalidURL?, .status(302)?, .status(404)?: true
@@ -76,12 +83,14 @@ import Testing
   }
 
   /// URLSession on Linux traps if it learns of a redirect after a cancellation. The loader prevents that.
-  @Test func cancellationDuringRedirectsIsHarmless() async throws {
+  @Test(arguments: LoaderKind.allCases)
+  func cancellationDuringRedirectsIsHarmless(_ kind: LoaderKind) async throws {
+    let loader = kind.loader()
     let server = try TestServer { _ in .status(302, ["Location": "/a"]) }
     await withTaskGroup(of: Void.self) { group in
       for number in 0..<150 {
         group.addTask {
-          let task = Task { try await fetch(server.url("/a")) }
+          let task = Task { try await fetch(server.url("/a"), loader: loader) }
           try? await Task.sleep(nanoseconds: UInt64(number) * 200_000)
           task.cancel()
           await #expect(throws: (any Error).self) { try await task.value }
@@ -90,13 +99,15 @@ import Testing
     }
     // A request to another server still works.
     let other = try TestServer { _ in .init(body: [1]) }
-    #expect(try await fetch(other.url("/")).body == [1])
+    #expect(try await fetch(other.url("/"), loader: loader).body == [1])
   }
 
-  @Test func redirectWithoutALocationIsAnError() async throws {
+  @Test(arguments: LoaderKind.allCases)
+  func redirectWithoutALocationIsAnError(_ kind: LoaderKind) async throws {
+    let loader = kind.loader()
     let server = try TestServer { _ in .status(302) }
     await #expect {
-      try await fetch(server.url("/"))
+      try await fetch(server.url("/"), loader: loader)
     } throws: { error in
       switch error as? LoadError {
       case .status(302)?, .interrupted?: true
@@ -105,8 +116,10 @@ import Testing
     }
   }
 
-  @Test func interruptedBodyBehindARedirectIsResumed() async throws {
-    let body = URLSessionLoaderTests.body
+  @Test(arguments: LoaderKind.allCases)
+  func interruptedBodyBehindARedirectIsResumed(_ kind: LoaderKind) async throws {
+    let loader = kind.loader()
+    let body = LoaderTests.body
     let server = try TestServer { request in
       if request.path == "/a" { return .status(302, ["Location": "/b"]) }
       guard request.headers["range"] == "bytes=40000-" else {

@@ -5,7 +5,7 @@ import Testing
 
 /// Answers to a request for the rest of a body that broke off after 40,000 of 100,000 bytes.
 @Suite struct ResumptionTests {
-  static let body = URLSessionLoaderTests.body
+  static let body = LoaderTests.body
 
   /// The first answer breaks off. `second` answers the request for the rest. Later answers are complete, or the
   /// requested part.
@@ -23,7 +23,7 @@ import Testing
       if number == 2 { return second(start ?? -1) }
       return start.map { Self.part($0, Self.body.count - 1) } ?? .init(headers: headers, body: Self.body)
     }
-    let fetcher = HTTPFetcher(URLSessionLoader(timeoutSeconds: 20), .init(attemptCount: 3, pauseMilliseconds: 1))
+    let fetcher = HTTPFetcher(HTTPLoader(timeoutSeconds: 20), .init(attemptCount: 3, pauseMilliseconds: 1))
     return (try await fetcher.fetch(LoadRequest(url: server.url("/"))), server.requests)
   }
 
@@ -103,7 +103,7 @@ import Testing
           body: Array(other[50_000...]))
       }
     }
-    let fetcher = HTTPFetcher(URLSessionLoader(), .init(attemptCount: 3, pauseMilliseconds: 1))
+    let fetcher = HTTPFetcher(HTTPLoader(), .init(attemptCount: 3, pauseMilliseconds: 1))
     #expect(try await fetcher.fetch(LoadRequest(url: server.url("/"))).body == other)
     #expect(tag.withLock { $0 } == "\"v2\"")
   }
@@ -129,7 +129,7 @@ import Testing
       return answer
     }
     func fetcher(_ most: Int) -> HTTPFetcher {
-      HTTPFetcher(URLSessionLoader(), .init(attemptCount: 3, pauseMilliseconds: 1, mostBytes: most))
+      HTTPFetcher(HTTPLoader(), .init(attemptCount: 3, pauseMilliseconds: 1, mostBytes: most))
     }
     #expect(try await fetcher(100_000).fetch(LoadRequest(url: chunked.url("/"))).body == Self.body)
     await #expect(throws: LoadError.tooLarge(limit: 99_999)) {

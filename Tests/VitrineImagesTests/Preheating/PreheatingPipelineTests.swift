@@ -190,7 +190,7 @@ import Vitrine
     var configuration = ImagePipeline.Configuration()
     configuration.preheatingPauseMilliseconds = 1
     // The system decides how a session uses this number, and not every system keeps to it.
-    let loader = try #require(configuration.loader as? URLSessionLoader)
+    let loader = try #require(configuration.loader as? HTTPLoader)
     #expect(loader.connectionsPerHost == configuration.loadLimit + configuration.preheatingLimit)
     let pipeline = ImagePipeline(configuration)
     let preheated = (0..<configuration.preheatingLimit).map { request(server.url("/preheated/\($0)")) }

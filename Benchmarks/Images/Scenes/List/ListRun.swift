@@ -49,7 +49,7 @@ struct ListRun {
     self.preheating = preheating
     // Connections for requests, and as many more as pictures are preheated at a time.
     var configuration = ImagePipeline.Configuration(
-      storage: StoreStorage(store), loader: URLSessionLoader(connectionsPerHost: 6 + preheating.limit))
+      storage: StoreStorage(store), loader: HTTPLoader(connectionsPerHost: 6 + preheating.limit))
     configuration.families = [ListRows.styles]
     configuration.preheatingLimit = preheating.limit
     pipeline = ImagePipeline(configuration)

@@ -9,7 +9,7 @@ struct OfferSection {
   private let urls: [String]
   private let screen = Screen()
   /// Shared by all openings, as in an app.
-  private let loader = URLSessionLoader()
+  private let loader = HTTPLoader()
 
   /// Skips photos that cannot be decoded, and repeats the others if they are too few.
   init(photos: Photos, server: ServerProcess, style: ImageStyle, count: Int) async throws {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import VitrineImages
 
-@Suite struct URLSessionLoaderTests {
+@Suite struct LoaderTests {
   final class Receiver: LoadReceiving {
     let state = Locked((response: LoadResponse?.none, bytes: [UInt8](), pieces: 0))
     private let most: Int
@@ -23,9 +23,10 @@ import Testing
   }
 
   static let body = (0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ $0 >> 8) }
-  let loader = URLSessionLoader(timeoutSeconds: 20)
 
-  @Test func bytesArriveUnchangedInPieces() async throws {
+  @Test(arguments: LoaderKind.allCases)
+  func bytesArriveUnchangedInPieces(_ kind: LoaderKind) async throws {
+    let loader = kind.loader()
     let server = try TestServer { _ in .init(headers: ["ETag": "\"x\""], body: Self.body, pause: 2) }
     let receiver = Receiver()
     try await loader.load(LoadRequest(url: server.url("/a?b=c"), headers: ["X-Own": "1"]), receiver)
@@ -35,7 +36,9 @@ import Testing
     #expect(server.requests.map(\.path) == ["/a?b=c"] && server.requests[0].headers["x-own"] == "1")
   }
 
-  @Test func redirectsAreFollowedUpToALimit() async throws {
+  @Test(arguments: LoaderKind.allCases)
+  func redirectsAreFollowedUpToALimit(_ kind: LoaderKind) async throws {
+    let loader = kind.loader()
     let server = try TestServer { request in
       switch request.path {
       case "/a": .status(302, ["Location": "/b"])
@@ -51,7 +54,9 @@ import Testing
     }
   }
 
-  @Test func errorStatusReachesTheReceiver() async throws {
+  @Test(arguments: LoaderKind.allCases)
+  func errorStatusReachesTheReceiver(_ kind: LoaderKind) async throws {
+    let loader = kind.loader()
     let server = try TestServer { request in .status(Int(request.path.dropFirst())!) }
     for status in [304, 404, 500] {
       let receiver = Receiver()
@@ -60,7 +65,9 @@ import Testing
     }
   }
 
-  @Test func interruptedConnectionIsATransientError() async throws {
+  @Test(arguments: LoaderKind.allCases)
+  func interruptedConnectionIsATransientError(_ kind: LoaderKind) async throws {
+    let loader = kind.loader()
     let server = try TestServer { request in
       request.path == "/cut"
         ? .init(body: Self.body, cut: 50_000) : .init(body: Self.body, declaredByteCount: 200_000)
@@ -74,7 +81,9 @@ import Testing
     }
   }
 
-  @Test func closedPortAndInvalidURLAreErrors() async throws {
+  @Test(arguments: LoaderKind.allCases)
+  func closedPortAndInvalidURLAreErrors(_ kind: LoaderKind) async throws {
+    let loader = kind.loader()
     let port = try TestServer { _ in .init() }.port
     await #expect { try await loader.load(LoadRequest(url: "http://127.0.0.1:\(port)/"), Receiver()) } throws: {
       if case .unreachable? = $0 as? LoadError { true } else { false }
@@ -84,7 +93,9 @@ import Testing
     }
   }
 
-  @Test func errorOfTheReceiverEndsTheLoad() async throws {
+  @Test(arguments: LoaderKind.allCases)
+  func errorOfTheReceiverEndsTheLoad(_ kind: LoaderKind) async throws {
+    let loader = kind.loader()
     let server = try TestServer { _ in .init(body: Self.body, pause: 20) }
     let receiver = Receiver(most: 10_000)
     await #expect(throws: LoadError.tooLarge(limit: 10_000)) {
@@ -93,7 +104,9 @@ import Testing
     #expect(receiver.bytes.count < Self.body.count)
   }
 
-  @Test func cancellationEndsTheLoad() async throws {
+  @Test(arguments: LoaderKind.allCases)
+  func cancellationEndsTheLoad(_ kind: LoaderKind) async throws {
+    let loader = kind.loader()
     let server = try TestServer { _ in .init(body: Self.body, pause: 10_000) }
     let receiver = Receiver()
     let task = Task { try await loader.load(LoadRequest(url: server.url("/")), receiver) }
@@ -103,7 +116,9 @@ import Testing
     #expect(receiver.bytes.count < Self.body.count)
   }
 
-  @Test func taskCanceledBeforeItsLoadSendsNoRequest() async throws {
+  @Test(arguments: LoaderKind.allCases)
+  func taskCanceledBeforeItsLoadSendsNoRequest(_ kind: LoaderKind) async throws {
+    let loader = kind.loader()
     let server = try TestServer { _ in .init(body: Self.body) }
     for _ in 0..<300 {
       let early = Task {
@@ -115,7 +130,9 @@ import Testing
     #expect(server.requests.isEmpty)
   }
 
-  @Test func concurrentLoadsKeepTheirBytesApart() async throws {
+  @Test(arguments: LoaderKind.allCases)
+  func concurrentLoadsKeepTheirBytesApart(_ kind: LoaderKind) async throws {
+    let loader = kind.loader()
     let server = try TestServer { request in
       .init(body: [UInt8](repeating: UInt8(request.path.dropFirst())!, count: 30_000))
     }

@@ -1,0 +1,60 @@
+#if os(Linux)
+  /// Undoes the content codings of a body (RFC 9110, 8.4) while it arrives: gzip, deflate and brotli, in layers.
+  /// Ignores unknown codings, as browsers do: names such as `utf-8` or `aws-chunked` are mistakes of servers.
+  ///
+  /// Memory is bounded by one buffer for each layer and does not grow with the decoded body. For one thread at a time.
+  final class ContentDecoder {
+    typealias Output = (UnsafeRawBufferPointer) throws -> Void
+
+    /// One layer.
+    protocol Layer: AnyObject {
+      /// Decodes bytes and passes the result on, in pieces. Throws ``LoadError`` for bytes that violate the coding, and
+      /// errors of `output`.
+      func decode(_ bytes: UnsafeRawBufferPointer, _ output: Output) throws
+      /// Whether the encoded data has reached its end.
+      var hasEnded: Bool { get }
+    }
+
+    static let pieceByteCount = 64 << 10
+    /// The most layers of one body.
+    private static let mostLayers = 4
+
+    /// In the order of decoding.
+    private let layers: [any Layer]
+    private var hasBegun = false
+
+    /// Reads a `Content-Encoding` header. Throws ``LoadError`` for more than four known codings.
+    init(_ header: String) throws {
+      var layers: [any Layer] = []
+      for name in header.lowercased().split(whereSeparator: { ", \t".contains($0) }).reversed() {
+        switch name {
+        case "gzip", "x-gzip": layers.append(try Inflater(.gzip))
+        case "deflate": layers.append(try Inflater(.deflate))
+        case "br": layers.append(try BrotliDecoder())
+        default: break
+        }
+        if layers.count > ContentDecoder.mostLayers { throw LoadError.interrupted("the body is encoded too often") }
+      }
+      self.layers = layers
+    }
+
+    func decode(_ bytes: UnsafeRawBufferPointer, _ output: Output) throws {
+      if !bytes.isEmpty { hasBegun = true }
+      try decode(bytes, layers[...], output)
+    }
+
+    /// Checks that the body is complete. Throws ``LoadError`` if it is not. An empty body is complete.
+    func finish() throws {
+      if hasBegun, layers.contains(where: { !$0.hasEnded }) {
+        throw LoadError.interrupted("the encoded body ends too early")
+      }
+    }
+
+    private func decode(
+      _ bytes: UnsafeRawBufferPointer, _ layers: ArraySlice<any Layer>, _ output: Output
+    ) throws {
+      guard let first = layers.first else { return try output(bytes) }
+      try first.decode(bytes) { try decode($0, layers.dropFirst(), output) }
+    }
+  }
+#endif

@@ -1,0 +1,103 @@
+#if os(Linux)
+  import CCurl
+  import Foundation
+
+  /// Loads by HTTP, HTTP/2 where the server has it, by libcurl. Also loads `file:` and `data:` URLs, which the request
+  /// itself names.
+  ///
+  /// As lenient as browsers: accepts blanks around a URL, half-encoded paths, host names in other scripts, any bytes in
+  /// headers, and unknown content encodings. Follows redirects to `http:` and `https:` alone. Headers of a request may be
+  /// secret, so after a redirect to another server, only headers that describe the wanted content are sent. Cookies
+  /// last for one load: a redirect may set one.
+  ///
+  /// No bytes of a server end the process. Heads, redirects, times and the buffers of compressed bodies are bounded.
+  /// The receiver limits the body: an error that it throws ends the load.
+  ///
+  /// One thread serves all loads of a loader, sleeps while no bytes arrive, and exists only during loads. It calls the
+  /// receivers, so a receiver that blocks delays the other loads. Connections stay open for later loads until the
+  /// loader is released. Proxies come from the environment (`https_proxy` and the like). Thread-safe.
+  public final class CurlLoader: DataLoading {
+    private let loop: CurlLoop
+    private let files = FileLoader()
+    private let loadsFiles: Bool
+    let connectionsPerHost: Int
+
+    /// Creates a loader.
+    ///
+    /// - Parameters:
+    ///   - timeoutSeconds: The time without a received byte after which a load fails, at least 0.001. The time in which
+    ///     it waits for a free connection does not count.
+    ///   - mostSeconds: The time limit of a whole load.
+    ///   - connectionsPerHost: The number of concurrent connections to a host. The default fits the defaults of a
+    ///     pipeline: 6 loads and 2 preheated ones. With fewer, requests would wait for connections of preheating.
+    ///   - mostRedirects: The redirects that a load follows.
+    ///   - loadsFiles: Whether `file:` URLs are loaded. Turn it off if the URLs come from others.
+    ///   - authorityFile: A PEM file with the trusted certificate authorities. The default is the file that the
+    ///     environment variable `SSL_CERT_FILE` names, or else the system's.
+    ///   - pinnedPublicKeys: For a host in lower case, the SHA-256 digests, in base64, of the public keys that its
+    ///     certificate may have, in addition to being valid. Such a host is loaded by HTTPS alone.
+    public init(
+      timeoutSeconds: Double = 30, mostSeconds: Double = 300, connectionsPerHost: Int = 8, mostRedirects: Int = 20,
+      loadsFiles: Bool = true, authorityFile: String? = nil, pinnedPublicKeys: [String: [String]] = [:]
+    ) {
+      self.loadsFiles = loadsFiles
+      self.connectionsPerHost = min(max(1, connectionsPerHost), 1000)
+      let environment = ProcessInfo.processInfo.environment
+      loop = CurlLoop(
+        CurlSettings(
+          timeoutMilliseconds: CurlLoader.milliseconds(timeoutSeconds),
+          mostMilliseconds: CurlLoader.milliseconds(mostSeconds), connectionsPerHost: self.connectionsPerHost,
+          mostRedirects: max(0, mostRedirects),
+          authorityFile: authorityFile ?? environment["SSL_CERT_FILE"].flatMap { $0.isEmpty ? nil : $0 },
+          pinnedPublicKeys: pinnedPublicKeys))
+    }
+
+    private static func milliseconds(_ seconds: Double) -> UInt64 { UInt64(min(max(seconds, 0.001), 1e9) * 1000) }
+
+    /// Loads bytes. Throws ``LoadError``, `CancellationError`, errors of the receiver, and
+    /// ``ImageError/invalidArgument(_:)`` for a header that HTTP cannot carry.
+    public func load(_ request: LoadRequest, _ receiver: any LoadReceiving) async throws {
+      try Task.checkCancellation()
+      let url = LoadURL(request.url.utf8)
+      switch url.scheme {
+      case "file" where loadsFiles: try await files.load(url, request, receiver)
+      case "data":
+        guard let data = DataURL(url) else { throw LoadError.invalidURL(String(request.url.prefix(100))) }
+        try data.load(receiver)
+      default:
+        guard let address = WebAddress(url) else { throw LoadError.invalidURL(request.url) }
+        if let refusal = loop.settings.refusal(of: address) { throw refusal }
+        try await load(address, try RequestHeaders(request.headers), receiver)
+      }
+    }
+
+    private func load(_ address: WebAddress, _ headers: RequestHeaders, _ receiver: any LoadReceiving) async throws {
+      let load = CurlLoop.Load()
+      try await withTaskCancellationHandler {
+        try await withCheckedThrowingContinuation { continuation in
+          loop.start(load) { [settings = loop.settings] in
+            CurlTransfer(address, headers, receiver, settings, continuation)
+          }
+        }
+      } onCancel: {
+        loop.cancel(load)
+      }
+    }
+  }
+
+  /// The settings of a loader, the same for all its transfers.
+  struct CurlSettings: Sendable {
+    let timeoutMilliseconds: UInt64
+    let mostMilliseconds: UInt64
+    let connectionsPerHost: Int
+    let mostRedirects: Int
+    let authorityFile: String?
+    let pinnedPublicKeys: [String: [String]]
+
+    /// Without TLS there is no key that could be compared with a pinned one.
+    func refusal(of address: WebAddress) -> LoadError? {
+      address.origin.scheme == "https" || pinnedPublicKeys[address.origin.host] == nil
+        ? nil : .untrusted("\(address.origin.host) has pinned keys, and the URL is not https")
+    }
+  }
+#endif

@@ -1,0 +1,189 @@
+#if os(Linux)
+  import CCurl
+  import Foundation
+  import Glibc
+
+  /// The event loop of a loader: one thread, which exists while there are transfers.
+  ///
+  /// Invariant: `multi`, `transfers` and `nextDeadline` are touched only by the loop's thread. A thread begins only
+  /// after the one before has set `isRunning` to false under the lock, and the last reference is gone only after that.
+  final class CurlLoop: @unchecked Sendable {
+    /// The name of a transfer for other threads.
+    final class Load: Sendable {
+      fileprivate let isCanceled = Locked(false)
+    }
+
+    private struct Shared {
+      var isRunning = false
+      var added: [(load: Load, transfer: CurlTransfer)] = []
+      /// References, so no other load gets the identity of one in this list.
+      var canceled: [Load] = []
+    }
+
+    let settings: CurlSettings
+    private let shared = Locked(Shared())
+    private let multi: UnsafeMutableRawPointer?
+    private var transfers: [ObjectIdentifier: CurlTransfer] = [:]
+    /// No transfer's deadline is before this time, in milliseconds of the monotonic clock.
+    private var nextDeadline = UInt64.max
+
+    /// All connections of a loader, to all hosts, and the idle ones among them that are kept.
+    private static let mostConnections = 128
+    private static let mostIdleConnections = 32
+
+    private static let isInitialized = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
+
+    init(_ settings: CurlSettings) {
+      self.settings = settings
+      multi = CurlLoop.isInitialized ? curl_multi_init() : nil
+      set(CURLMOPT_MAX_HOST_CONNECTIONS, settings.connectionsPerHost)
+      set(CURLMOPT_MAX_TOTAL_CONNECTIONS, max(CurlLoop.mostConnections, settings.connectionsPerHost))
+      set(CURLMOPT_MAXCONNECTS, max(CurlLoop.mostIdleConnections, settings.connectionsPerHost))
+    }
+
+    deinit {
+      guard let address = multi.map(UInt.init(bitPattern:)) else { return }
+      // A thread of its own, because closing TLS connections may send bytes, and with them raise a SIGPIPE.
+      Thread.detachNewThread {
+        CurlLoop.blockPipeSignal()
+        curl_multi_cleanup(UnsafeMutableRawPointer(bitPattern: address))
+      }
+    }
+
+    private func set(_ option: CURLMoption, _ value: Int) {
+      if let multi { vitrine_curl_multi_set_number(multi, option, value) }
+    }
+
+    // MARK: From any thread
+
+    /// Adds the transfer that `make` makes, or ends it at once if the load has been canceled.
+    func start(_ load: Load, _ make: () -> CurlTransfer) {
+      let transfer = make()
+      guard multi != nil, transfer.isUsable else {
+        return transfer.finish(LoadError.unreachable("libcurl cannot start"))
+      }
+      enum Outcome { case canceled, begins, joins }
+      let outcome = shared.withLock { shared -> Outcome in
+        // The cancellation of the task may have come first.
+        if load.isCanceled.withLock({ $0 }) { return .canceled }
+        shared.added.append((load, transfer))
+        if shared.isRunning { return .joins }
+        shared.isRunning = true
+        return .begins
+      }
+      switch outcome {
+      case .canceled: transfer.finish(CancellationError())
+      case .begins: Thread.detachNewThread { self.run() }
+      case .joins: wake()
+      }
+    }
+
+    func cancel(_ load: Load) {
+      let mustWake = shared.withLock { shared in
+        load.isCanceled.withLock { $0 = true }
+        if shared.isRunning { shared.canceled.append(load) }
+        return shared.isRunning
+      }
+      if mustWake { wake() }
+    }
+
+    private func wake() {
+      if let multi { curl_multi_wakeup(multi) }
+    }
+
+    // MARK: The loop's thread
+
+    private static func blockPipeSignal() {
+      var signals = sigset_t()
+      sigemptyset(&signals)
+      sigaddset(&signals, SIGPIPE)
+      pthread_sigmask(SIG_BLOCK, &signals, nil)
+    }
+
+    private func run() {
+      CurlLoop.blockPipeSignal()
+      guard let multi else { return }
+      while takeChanges() {
+        var runningCount: CInt = 0
+        var code = curl_multi_perform(multi, &runningCount)
+        let hasChanged = endTransfers(multi)
+        let now = CurlTransfer.now()
+        if now >= nextDeadline { expire(now) }
+        if hasChanged || transfers.isEmpty { continue }
+        let wait = nextDeadline > now ? nextDeadline - now : 0
+        if code == CURLM_OK { code = curl_multi_poll(multi, nil, 0, CInt(min(wait, 60_000)), nil) }
+        // Of a lack of memory; without a pause, the thread would try again at once.
+        if code != CURLM_OK { usleep(10_000) }
+      }
+    }
+
+    /// Begins and cancels transfers as other threads have asked. Returns false if there is nothing left to do; another
+    /// thread may then begin.
+    private func takeChanges() -> Bool {
+      let changes = shared.withLock { shared -> Shared? in
+        if transfers.isEmpty, shared.added.isEmpty {
+          shared = Shared()
+          return nil
+        }
+        defer {
+          shared.added = []
+          shared.canceled = []
+        }
+        return shared
+      }
+      guard let changes else { return false }
+      for (load, transfer) in changes.added {
+        transfers[ObjectIdentifier(load)] = transfer
+        transfer.load = load
+        begin(transfer)
+      }
+      for load in changes.canceled {
+        if let transfer = transfers[ObjectIdentifier(load)] { end(transfer, CancellationError()) }
+      }
+      return true
+    }
+
+    private func begin(_ transfer: CurlTransfer) {
+      guard let multi, let handle = transfer.handle, transfer.prepare(),
+        curl_multi_add_handle(multi, handle) == CURLM_OK
+      else { return end(transfer, LoadError.unreachable("libcurl has no memory")) }
+      nextDeadline = min(nextDeadline, transfer.earliestDeadline(CurlTransfer.now()))
+    }
+
+    private func endTransfers(_ multi: UnsafeMutableRawPointer) -> Bool {
+      var hasChanged = false
+      var leftCount: CInt = 0
+      while let message = curl_multi_info_read(multi, &leftCount) {
+        guard message.pointee.msg == CURLMSG_DONE, let handle = message.pointee.easy_handle else { continue }
+        let code = message.pointee.data.result
+        hasChanged = true
+        guard let context = vitrine_curl_context(handle) else { continue }
+        let transfer = Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue()
+        switch transfer.outcome(code) {
+        case .ended(let error): end(transfer, error)
+        case .redirected:
+          curl_multi_remove_handle(multi, handle)
+          begin(transfer)
+        }
+      }
+      return hasChanged
+    }
+
+    private func expire(_ now: UInt64) {
+      nextDeadline = .max
+      for transfer in transfers.values {
+        if now >= transfer.deadline {
+          end(transfer, LoadError.timedOut)
+        } else {
+          nextDeadline = min(nextDeadline, transfer.earliestDeadline(now))
+        }
+      }
+    }
+
+    private func end(_ transfer: CurlTransfer, _ error: (any Error)?) {
+      if let multi, let handle = transfer.handle { curl_multi_remove_handle(multi, handle) }
+      if let load = transfer.load { transfers[ObjectIdentifier(load)] = nil }
+      transfer.finish(error)
+    }
+  }
+#endif
