@@ -5,7 +5,7 @@
 
   /// The event loop of a loader: one thread, which exists while there are transfers.
   ///
-  /// Invariant: `multi`, `transfers` and `nextDeadline` are touched only by the loop's thread. A thread begins only
+  /// Invariant: `multi`, `transfers`, `idleHandles` and `nextDeadline` are touched only by the loop's thread. A thread begins only
   /// after the one before has set `isRunning` to false under the lock, and the last reference is gone only after that.
   final class CurlLoop: @unchecked Sendable {
     /// The name of a transfer for other threads.
@@ -18,18 +18,23 @@
       var added: [(load: Load, transfer: CurlTransfer)] = []
       /// References, so no other load gets the identity of one in this list.
       var canceled: [Load] = []
+
+      var hasChanges: Bool { !added.isEmpty || !canceled.isEmpty }
     }
 
     let settings: CurlSettings
     private let shared = Locked(Shared())
     private let multi: UnsafeMutableRawPointer?
     private var transfers: [ObjectIdentifier: CurlTransfer] = [:]
+    /// Easy handles of ended transfers, cleared: a new one costs more than a small download.
+    private var idleHandles: [UnsafeMutableRawPointer] = []
     /// No transfer's deadline is before this time, in milliseconds of the monotonic clock.
     private var nextDeadline = UInt64.max
 
     /// All connections of a loader, to all hosts, and the idle ones among them that are kept.
     private static let mostConnections = 128
     private static let mostIdleConnections = 32
+    private static let mostIdleHandles = 16
 
     private static let isInitialized = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 
@@ -42,6 +47,7 @@
     }
 
     deinit {
+      for handle in idleHandles { curl_easy_cleanup(handle) }
       guard let address = multi.map(UInt.init(bitPattern:)) else { return }
       // A thread of its own, because closing TLS connections may send bytes, and with them raise a SIGPIPE.
       Thread.detachNewThread {
@@ -59,15 +65,16 @@
     /// Adds the transfer that `make` makes, or ends it at once if the load has been canceled.
     func start(_ load: Load, _ make: () -> CurlTransfer) {
       let transfer = make()
-      guard multi != nil, transfer.isUsable else {
+      guard multi != nil else {
         return transfer.finish(LoadError.unreachable("libcurl cannot start"))
       }
-      enum Outcome { case canceled, begins, joins }
+      enum Outcome { case canceled, begins, joins, joinsOthers }
       let outcome = shared.withLock { shared -> Outcome in
         // The cancellation of the task may have come first.
         if load.isCanceled.withLock({ $0 }) { return .canceled }
+        let isAwake = shared.hasChanges
         shared.added.append((load, transfer))
-        if shared.isRunning { return .joins }
+        if shared.isRunning { return isAwake ? .joinsOthers : .joins }
         shared.isRunning = true
         return .begins
       }
@@ -75,14 +82,17 @@
       case .canceled: transfer.finish(CancellationError())
       case .begins: Thread.detachNewThread { self.run() }
       case .joins: wake()
+      // The thread that added the first of these changes wakes the loop.
+      case .joinsOthers: break
       }
     }
 
     func cancel(_ load: Load) {
       let mustWake = shared.withLock { shared in
         load.isCanceled.withLock { $0 = true }
+        let isAwake = shared.hasChanges
         if shared.isRunning { shared.canceled.append(load) }
-        return shared.isRunning
+        return shared.isRunning && !isAwake
       }
       if mustWake { wake() }
     }
@@ -144,6 +154,7 @@
     }
 
     private func begin(_ transfer: CurlTransfer) {
+      if transfer.handle == nil { transfer.handle = idleHandles.popLast() ?? CurlTransfer.makeHandle(settings) }
       guard let multi, let handle = transfer.handle, transfer.prepare(),
         curl_multi_add_handle(multi, handle) == CURLM_OK
       else { return end(transfer, LoadError.unreachable("libcurl has no memory")) }
@@ -181,9 +192,21 @@
     }
 
     private func end(_ transfer: CurlTransfer, _ error: (any Error)?) {
-      if let multi, let handle = transfer.handle { curl_multi_remove_handle(multi, handle) }
+      if let multi, let handle = transfer.handle {
+        curl_multi_remove_handle(multi, handle)
+        transfer.handle = nil
+        keep(handle)
+      }
       if let load = transfer.load { transfers[ObjectIdentifier(load)] = nil }
       transfer.finish(error)
+    }
+
+    private func keep(_ handle: UnsafeMutableRawPointer) {
+      if CurlTransfer.clear(handle), idleHandles.count < CurlLoop.mostIdleHandles {
+        idleHandles.append(handle)
+      } else {
+        curl_easy_cleanup(handle)
+      }
     }
   }
 #endif

@@ -15,7 +15,8 @@
       case redirected
     }
 
-    let handle: UnsafeMutableRawPointer?
+    /// libcurl's easy handle, which the loop lends from the first request to the end.
+    var handle: UnsafeMutableRawPointer?
     /// The name by which the loop knows this transfer. It lives as long, so no other object gets its identity.
     var load: CurlLoop.Load?
 
@@ -54,16 +55,13 @@
       self.continuation = continuation
       errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
       endOfTime = CurlTransfer.now() + settings.mostMilliseconds
-      handle = curl_easy_init()
     }
 
     deinit {
-      if let handle { curl_easy_cleanup(handle) }
+      // The loop has taken the handle back, so libcurl no longer uses this memory.
       curl_slist_free_all(headerLines)
       errorText.deallocate()
     }
-
-    var isUsable: Bool { handle != nil }
 
     /// Milliseconds of a monotonic clock.
     static func now() -> UInt64 { DispatchTime.now().uptimeNanoseconds / 1_000_000 }
@@ -85,35 +83,48 @@
 
     // MARK: The request
 
+    /// Returns a handle with the options that all transfers share, or nil if memory is short.
+    static func makeHandle(_ settings: CurlSettings) -> UnsafeMutableRawPointer? {
+      guard let handle = curl_easy_init() else { return nil }
+      // An empty name turns cookies on without reading a file.
+      guard vitrine_curl_set_text(handle, CURLOPT_COOKIEFILE, "") == CURLE_OK,
+        settings.authorityFile == nil
+          || vitrine_curl_set_text(handle, CURLOPT_CAINFO, settings.authorityFile) == CURLE_OK
+      else {
+        curl_easy_cleanup(handle)
+        return nil
+      }
+      vitrine_curl_set_protocols(handle)
+      vitrine_curl_abandon_resolver(handle)
+      let numbers: [(CURLoption, Int)] = [
+        (CURLOPT_NOSIGNAL, 1), (CURLOPT_HTTP_CONTENT_DECODING, 0), (CURLOPT_SUPPRESS_CONNECT_HEADERS, 1),
+        (CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS)), (CURLOPT_BUFFERSIZE, 128 << 10),
+        (CURLOPT_CONNECTTIMEOUT_MS, Int(clamping: min(settings.mostMilliseconds, 1 << 30))),
+      ]
+      for (option, number) in numbers { vitrine_curl_set_number(handle, option, number) }
+      return handle
+    }
+
+    /// Removes from a handle what belongs to the transfer that has ended. Returns false if that fails.
+    static func clear(_ handle: UnsafeMutableRawPointer) -> Bool {
+      vitrine_curl_set_pointer(handle, CURLOPT_ERRORBUFFER, nil)
+      vitrine_curl_set_pointer(handle, CURLOPT_HTTPHEADER, nil)
+      return vitrine_curl_set_text(handle, CURLOPT_COOKIELIST, "ALL") == CURLE_OK
+    }
+
     /// Sets the handle up for the present address. Returns false if memory is short.
     func prepare() -> Bool {
       head = ResponseHead()
       ignoredByteCount = 0
       guard let handle else { return false }
-      let isSet =
-        set(CURLOPT_URL, address.text) && set(CURLOPT_COOKIE, headers.cookie) && setHeaders(handle)
-        && set(CURLOPT_PINNEDPUBLICKEY, pins)
-      guard isSet, redirectCount == 0 else {
-        noteRequest()
-        return isSet
-      }
-      vitrine_curl_set_protocols(handle)
-      vitrine_curl_abandon_resolver(handle)
       vitrine_curl_set_pointer(handle, CURLOPT_ERRORBUFFER, errorText)
       let context = Unmanaged.passUnretained(self).toOpaque()
       reportsRequests = vitrine_curl_set_functions(handle, CurlTransfer.functions, context)
-      // An empty name turns cookies on without reading a file.
-      let hasText = set(CURLOPT_COOKIEFILE, "") && set(CURLOPT_CAINFO, settings.authorityFile, isOptional: true)
-      set(CURLOPT_NOSIGNAL, 1)
-      set(CURLOPT_HTTP_CONTENT_DECODING, 0)
-      set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
-      set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
       // Waits for a connection that may carry several transfers, instead of opening another one.
-      set(CURLOPT_PIPEWAIT, address.origin.scheme == "https" ? 1 : 0)
-      set(CURLOPT_BUFFERSIZE, 64 << 10)
-      set(CURLOPT_CONNECTTIMEOUT_MS, Int(clamping: min(settings.mostMilliseconds, 1 << 30)))
+      vitrine_curl_set_number(handle, CURLOPT_PIPEWAIT, address.origin.scheme == "https" ? 1 : 0)
       noteRequest()
-      return hasText
+      return set(CURLOPT_URL, address.text) && set(CURLOPT_COOKIE, headers.cookie) && setHeaders(handle)
+        && set(CURLOPT_PINNEDPUBLICKEY, pins)
     }
 
     private func noteRequest() { lastActivity = reportsRequests ? nil : CurlTransfer.now() }
@@ -144,14 +155,9 @@
       return code == CURLE_OK
     }
 
-    private func set(_ option: CURLoption, _ text: String?, isOptional: Bool = false) -> Bool {
+    private func set(_ option: CURLoption, _ text: String?) -> Bool {
       guard let handle else { return false }
-      guard let text else { return isOptional || vitrine_curl_set_text(handle, option, nil) == CURLE_OK }
       return vitrine_curl_set_text(handle, option, text) == CURLE_OK
-    }
-
-    private func set(_ option: CURLoption, _ number: Int) {
-      if let handle { vitrine_curl_set_number(handle, option, number) }
     }
 
     // MARK: The response
@@ -176,7 +182,7 @@
       },
       request: { context, _, _, _, _ in
         _ = CurlTransfer.call(context, 0) { _, _ in true }
-        return CURL_PREREQFUNC_OK
+        return 0
       })
 
     /// Notes a sign of life, and calls `body` with the transfer. Returns the number of bytes taken: all, or none to end
