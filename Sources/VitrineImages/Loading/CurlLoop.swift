@@ -5,7 +5,7 @@
 
   /// The event loop of a loader: one thread, which exists while there are transfers.
   ///
-  /// Invariant: `multi`, `transfers`, `idleHandles` and `nextDeadline` are touched only by the loop's thread. A thread begins only
+  /// Invariant: `multi`, `transfers`, `waiting`, `idleHandles` and `nextDeadline` are touched only by the loop's thread. A thread begins only
   /// after the one before has set `isRunning` to false under the lock, and the last reference is gone only after that.
   final class CurlLoop: @unchecked Sendable {
     /// The name of a transfer for other threads.
@@ -26,6 +26,7 @@
     private let shared = Locked(Shared())
     private let multi: UnsafeMutableRawPointer?
     private var transfers: [ObjectIdentifier: CurlTransfer] = [:]
+    private var waiting = WaitingTransfers()
     /// Easy handles of ended transfers, cleared: a new one costs more than a small download.
     private var idleHandles: [UnsafeMutableRawPointer] = []
     /// No transfer's deadline is before this time, in milliseconds of the monotonic clock.
@@ -145,7 +146,8 @@
       for (load, transfer) in changes.added {
         transfers[ObjectIdentifier(load)] = transfer
         transfer.load = load
-        begin(transfer)
+        nextDeadline = min(nextDeadline, transfer.earliestDeadline(CurlTransfer.now()))
+        if waiting.admits(transfer, settings) { begin(transfer) }
       }
       for load in changes.canceled {
         if let transfer = transfers[ObjectIdentifier(load)] { end(transfer, CancellationError()) }
@@ -199,6 +201,7 @@
       }
       if let load = transfer.load { transfers[ObjectIdentifier(load)] = nil }
       transfer.finish(error)
+      if let next = waiting.next(after: transfer) { begin(next) }
     }
 
     private func keep(_ handle: UnsafeMutableRawPointer) {

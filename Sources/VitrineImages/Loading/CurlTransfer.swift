@@ -19,6 +19,9 @@
     var handle: UnsafeMutableRawPointer?
     /// The name by which the loop knows this transfer. It lives as long, so no other object gets its identity.
     var load: CurlLoop.Load?
+    /// The server among whose transfers it counts, also after a redirect, and whether it counts among the running ones.
+    let place: WebAddress.Origin
+    var holdsPlace = false
 
     private let receiver: any LoadReceiving
     private let settings: CurlSettings
@@ -49,6 +52,7 @@
       _ continuation: CheckedContinuation<Void, any Error>
     ) {
       self.address = address
+      place = address.origin
       self.headers = headers
       self.receiver = receiver
       self.settings = settings
@@ -74,6 +78,8 @@
       min(endOfTime, (lastActivity ?? now) + settings.timeoutMilliseconds)
     }
 
+    var isEnded: Bool { continuation == nil }
+
     /// Resumes the caller. Nil stands for success.
     func finish(_ error: (any Error)?) {
       let continuation = continuation
@@ -98,7 +104,7 @@
       vitrine_curl_abandon_resolver(handle)
       let numbers: [(CURLoption, Int)] = [
         (CURLOPT_NOSIGNAL, 1), (CURLOPT_HTTP_CONTENT_DECODING, 0), (CURLOPT_SUPPRESS_CONNECT_HEADERS, 1),
-        (CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS)), (CURLOPT_BUFFERSIZE, 128 << 10),
+        (CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS)),
         (CURLOPT_CONNECTTIMEOUT_MS, Int(clamping: min(settings.mostMilliseconds, 1 << 30))),
       ]
       for (option, number) in numbers { vitrine_curl_set_number(handle, option, number) }
