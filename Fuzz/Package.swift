@@ -2,14 +2,17 @@
 import PackageDescription
 
 // The fuzzers are a package of their own: libFuzzer has their `main`, so an ordinary build cannot link them.
-// `scripts/fuzz` gives the flags that they need, and reads their names from this line. Each target is a folder here.
-let fuzzTargets = ["Arguments", "Checkpoint", "Image", "Metadata", "Operations", "Picture", "Record", "Store", "WAL"]
+// `scripts/fuzz` gives the flags that they need, and reads their names from this list. Each target is a folder here.
+let fuzzTargets = [
+  "Answer", "Arguments", "Checkpoint", "Image", "Metadata", "Operations", "Picture", "Record", "Store", "WAL",
+]
 
 func vitrine(_ product: String) -> Target.Dependency { .product(name: product, package: "Vitrine") }
 
 /// Products that a target tests, in addition to the engine.
 let tested = [
-  "Arguments": ["CacheCtlTool"], "Metadata": ["CacheCtlTool"], "Picture": ["VitrineImages", "PictureFiles"],
+  "Answer": ["VitrineImages"], "Arguments": ["CacheCtlTool"], "Metadata": ["CacheCtlTool"],
+  "Picture": ["VitrineImages", "PictureFiles"],
 ]
 
 let package = Package(
