@@ -25,8 +25,7 @@ let package = Package(
   traits: [
     .trait(
       name: "Images",
-      description: "VitrineImages and the commands of cachectl for pictures; needs libjpeg, libpng, libwebp, lcms2, libcurl"
-    ),
+      description: "VitrineImages and the commands of cachectl for pictures; needs the libraries of Docs/Embedding.md"),
     .trait(
       name: "MoreFormats",
       description: "VitrineImages also decodes GIF, AVIF, HEIC and TIFF; needs giflib, libavif, libheif, libtiff",

@@ -117,12 +117,10 @@ final class BuiltLibrary: Sendable {
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     file = folder.appending(path: "libvitrine.so")
     let tests = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath().deletingLastPathComponent()
-    var objects: [String] = []
-    for target in ["VitrineC", "CVitrine", "CacheCtlKit", "Vitrine", "CVitrineSystem"] {
-      let build = tests.appending(path: "\(target).build")
-      objects += try FileManager.default.subpathsOfDirectory(atPath: build.path).filter { $0.hasSuffix(".o") }
-        .map { build.appending(path: $0).path }
-    }
+    // The folders of the targets may also have objects of files that were moved since.
+    let list = try String(
+      contentsOf: tests.appending(path: "VitrineC.product/Objects.LinkFileList"), encoding: .utf8)
+    let objects = list.split(separator: "\n").map { $0.trimmingCharacters(in: ["'", "\""]) }
     let map = root.appending(path: "scripts/vitrine.map").path
     let isCovered = ProcessInfo.processInfo.environment["LLVM_PROFILE_FILE"] != nil
     try Tool.run(

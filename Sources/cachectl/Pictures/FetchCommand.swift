@@ -19,7 +19,7 @@
     private static let timeout = Option("timeout", value: "SECONDS", "time limit without a received byte (30)")
 
     static let specification = CommandSpecification(
-      name: "fetch", summary: "load pictures by HTTP, or from files, in styles, through the store",
+      name: "fetch", summary: "load pictures, in styles, through the store",
       positionals: [.required("STORE"), .several("URL")],
       options: [
         style, output, key, .cache, header, keep, timeout, .budget, .entries, .keepFree, .styleBudget, .policy, .reads,
