@@ -43,6 +43,7 @@ setup(
     ext_modules=[
         Extension(
             "vitrine._vitrine", ["src/_vitrine.c"], include_dirs=[str(HEADERS)], py_limited_api=True,
+            depends=[str(HEADERS / "vitrine.h")],
             extra_compile_args=["-Wall", "-Wextra"])
     ],
     cmdclass={"build_ext": BuildWithLibrary},

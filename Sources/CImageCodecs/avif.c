@@ -35,6 +35,8 @@ static avifDecoder *begin(const uint8_t *bytes, size_t count, uint32_t most_pixe
   decoder->maxThreads = 1;
   decoder->ignoreExif = decoder->ignoreXMP = AVIF_TRUE;
   decoder->imageSizeLimit = most_pixels;
+  // A small file can claim millions of frames.
+  decoder->imageCountLimit = 10000;
   // Browsers show files of old encoders, too.
   decoder->strictFlags = AVIF_STRICT_DISABLED;
   avifResult code = avifDecoderSetIOMemory(decoder, bytes, count);
@@ -50,7 +52,12 @@ static uint8_t orientation_of(const avifImage *image) {
   static const uint8_t turned[4] = {1, 8, 3, 6};
   static const uint8_t mirrored[2][4] = {{4, 5, 2, 7}, {2, 7, 4, 5}};  // top and bottom, left and right
   unsigned angle = image->transformFlags & AVIF_TRANSFORM_IROT ? image->irot.angle & 3 : 0;
-  return image->transformFlags & AVIF_TRANSFORM_IMIR ? mirrored[image->imir.mode & 1][angle] : turned[angle];
+#if AVIF_VERSION_MAJOR >= 1
+  unsigned axis = image->imir.axis & 1;
+#else
+  unsigned axis = image->imir.mode & 1;
+#endif
+  return image->transformFlags & AVIF_TRANSFORM_IMIR ? mirrored[axis][angle] : turned[angle];
 }
 
 void vitrine_avif_info(const uint8_t *bytes, size_t count, vitrine_image_info *info, vitrine_image_result *result) {

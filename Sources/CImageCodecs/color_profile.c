@@ -49,10 +49,10 @@ static bool is_usable(cmsHPROFILE profile, vitrine_color_layout layout) {
 }
 
 // Hides the tags D2B0 to D2B3 from LittleCMS, which prefers them. No browser reads them, and as programs of any length
-// they can take any time.
+// they can take any time. Their names stay different, since LittleCMS refuses a profile with two equal ones.
 static void hide_programs(uint8_t *bytes, size_t count) {
   for (size_t at = 132; at + 12 <= count && at < 132 + 12 * 200; at += 12) {
-    if (memcmp(bytes + at, "D2B", 3) == 0) memcpy(bytes + at, "hide", 4);
+    if (memcmp(bytes + at, "D2B", 3) == 0) bytes[at] = 'h';
   }
 }
 

@@ -8,6 +8,7 @@
 
 #include "color.h"
 #include "common.h"
+#include "heif_boxes.h"
 
 typedef struct {
   struct heif_context *context;
@@ -32,6 +33,10 @@ static bool check(struct heif_error error, vitrine_image_result *result) {
 
 // Reads the boxes. `longest` bounds the sides of every part that libheif decodes.
 static bool begin(session *self, const uint8_t *bytes, size_t count, int longest, vitrine_image_result *result) {
+  if (!vitrine_heif_is_plain(bytes, count)) {
+    vitrine_image_say(result, VITRINE_IMAGE_UNSUPPORTED, "made of other pictures than tiles");
+    return false;
+  }
   self->context = heif_context_alloc();
   if (!self->context) {
     vitrine_image_say(result, VITRINE_IMAGE_NO_MEMORY, "libheif's own");

@@ -10,7 +10,7 @@
 #include "color.h"
 #include "common.h"
 
-enum { MOST_HEADER_BYTES = 16 << 20 };
+enum { MOST_HEADER_BYTES = 16 << 20, MOST_TAG_BYTES = 32 << 20 };
 
 typedef struct {
   const uint8_t *bytes;
@@ -18,6 +18,9 @@ typedef struct {
   uint64_t at;
   bool has_ended;  // libtiff asked for more bytes than there are
   bool is_late;
+  bool is_damaged;     // libtiff has warned that pixels are missing
+  bool is_drawing;
+  uint64_t tag_bytes;  // read in front of the pixels
   uint64_t deadline;
   vitrine_image_result *result;
   char message[160];  // the first of libtiff
@@ -39,6 +42,11 @@ static tmsize_t read_bytes(thandle_t handle, void *to, tmsize_t wanted) {
   if (count > left) {
     self->has_ended = true;
     count = left;
+  }
+  // libtiff keeps the value of each tag, and many tags may name the same bytes.
+  if (!self->is_drawing) {
+    self->tag_bytes += count;
+    if (self->tag_bytes > MOST_TAG_BYTES) return 0;
   }
   if (count) memcpy(to, self->bytes + self->at, count);
   self->at += count;
@@ -74,16 +82,20 @@ static int on_error(TIFF *file, void *user, const char *module, const char *form
 }
 
 static int on_warning(TIFF *file, void *user, const char *module, const char *format, va_list arguments) {
+  session *self = user;
   (void)file;
-  (void)user;
   (void)module;
   (void)format;
   (void)arguments;
+  // Some codecs only warn when the data of pixels ends.
+  if (self->is_drawing) self->is_damaged = true;
   return 1;
 }
 
 static bool fail(session *self, vitrine_image_status status, const char *reason) {
-  if (self->is_late) {
+  if (self->tag_bytes > MOST_TAG_BYTES) {
+    vitrine_image_say(self->result, VITRINE_IMAGE_TOO_LARGE, "its tags");
+  } else if (self->is_late) {
     vitrine_image_say(self->result, VITRINE_IMAGE_TOO_LATE, "deadline");
   } else if (self->has_ended) {
     vitrine_image_say(self->result, VITRINE_IMAGE_TRUNCATED, "its end is missing");
@@ -108,6 +120,23 @@ static bool begin(session *self, size_t most_bytes) {
                                  options);
   TIFFOpenOptionsFree(options);
   if (!self->file) return fail(self, VITRINE_IMAGE_CORRUPT, "no header");
+  // libtiff goes on without the tags that it could not read.
+  if (self->tag_bytes > MOST_TAG_BYTES) return fail(self, VITRINE_IMAGE_TOO_LARGE, "its tags");
+  // Other codecs of libtiff take memory beyond its limit, or end the process.
+  uint16_t compression = COMPRESSION_NONE;
+  TIFFGetFieldDefaulted(self->file, TIFFTAG_COMPRESSION, &compression);
+  switch (compression) {
+    case COMPRESSION_NONE:
+    case COMPRESSION_PACKBITS:
+    case COMPRESSION_LZW:
+    case COMPRESSION_DEFLATE:
+    case COMPRESSION_ADOBE_DEFLATE:
+    case COMPRESSION_CCITTRLE:
+    case COMPRESSION_CCITTFAX3:
+    case COMPRESSION_CCITTFAX4:
+    case COMPRESSION_JPEG: break;
+    default: vitrine_image_say(self->result, VITRINE_IMAGE_UNSUPPORTED, "its compression"); return false;
+  }
   char reason[1024] = "";
   self->has_image = TIFFRGBAImageBegin(&self->image, self->file, 1, reason);
   if (!self->has_image) {
@@ -150,7 +179,9 @@ static void find_color(session *self) {
   if (self->image.photometric == PHOTOMETRIC_SEPARATED) return;
   if (!TIFFGetField(self->file, TIFFTAG_ICCPROFILE, &count, &bytes) || !bytes) return;
   vitrine_color_source source = {VITRINE_COLOR_PROFILE, bytes, count};
-  bool is_gray = count > 20 && memcmp(source.bytes + 16, "GRAY", 4) == 0;
+  bool has_one_light =
+      self->image.photometric == PHOTOMETRIC_MINISBLACK || self->image.photometric == PHOTOMETRIC_MINISWHITE;
+  bool is_gray = has_one_light && count > 20 && memcmp(source.bytes + 16, "GRAY", 4) == 0;
   self->color = vitrine_color_take(source, is_gray ? VITRINE_COLOR_GRAY8 : VITRINE_COLOR_RGBA8);
 }
 
@@ -174,7 +205,10 @@ static void draw(session *self, vitrine_image_pixels pixels) {
     vitrine_image_say(self->result, VITRINE_IMAGE_NO_MEMORY, "pixels");
     return;
   }
-  if (!TIFFRGBAImageGet(image, self->pixels, pixels.width, pixels.height) || self->is_late) {
+  self->is_drawing = true;
+  bool is_whole = TIFFRGBAImageGet(image, self->pixels, pixels.width, pixels.height) && !self->is_damaged;
+  self->is_drawing = false;
+  if (!is_whole || self->is_late) {
     fail(self, VITRINE_IMAGE_CORRUPT, "breaks the rules");
     return;
   }

@@ -2,7 +2,8 @@
   /// Undoes the content codings of a body (RFC 9110, 8.4) while it arrives: gzip, deflate and brotli, in layers.
   /// Ignores unknown codings, as browsers do: names such as `utf-8` or `aws-chunked` are mistakes of servers.
   ///
-  /// Memory is bounded by one buffer for each layer and does not grow with the decoded body. For one thread at a time.
+  /// Memory is bounded by a buffer for each layer, and for brotli a window of up to 16 MiB; it does not grow with the decoded body.
+  /// The bytes between two layers are bounded, too, since no receiver sees them. For one thread at a time.
   final class ContentDecoder {
     typealias Output = (UnsafeRawBufferPointer) throws -> Void
 
@@ -17,14 +18,18 @@
 
     static let pieceByteCount = 64 << 10
     /// The most layers of one body.
-    private static let mostLayers = 4
+    private static let mostLayers = 2
+    /// The most bytes that the first of two layers may give.
+    private let mostInnerByteCount: Int
 
     /// In the order of decoding.
     private let layers: [any Layer]
     private var hasBegun = false
+    private var innerByteCount = 0
 
-    /// Reads a `Content-Encoding` header. Throws ``LoadError`` for more than four known codings.
-    init(_ header: String) throws {
+    /// Reads a `Content-Encoding` header. Throws ``LoadError`` for more than two known codings.
+    init(_ header: String, mostInnerByteCount: Int = 256 << 20) throws {
+      self.mostInnerByteCount = mostInnerByteCount
       var layers: [any Layer] = []
       for name in header.lowercased().split(whereSeparator: { ", \t".contains($0) }).reversed() {
         switch name {
@@ -36,6 +41,13 @@
         if layers.count > ContentDecoder.mostLayers { throw LoadError.interrupted("the body is encoded too often") }
       }
       self.layers = layers
+    }
+
+    /// Whether a `Transfer-Encoding` names no coding that changes bytes.
+    static func isPlainTransfer(_ header: String) -> Bool {
+      header.lowercased().split(whereSeparator: { ", \t".contains($0) }).allSatisfy {
+        ["chunked", "identity"].contains($0)
+      }
     }
 
     func decode(_ bytes: UnsafeRawBufferPointer, _ output: Output) throws {
@@ -54,7 +66,15 @@
       _ bytes: UnsafeRawBufferPointer, _ layers: ArraySlice<any Layer>, _ output: Output
     ) throws {
       guard let first = layers.first else { return try output(bytes) }
-      try first.decode(bytes) { try decode($0, layers.dropFirst(), output) }
+      try first.decode(bytes) { decoded in
+        if layers.count > 1 {
+          innerByteCount += decoded.count
+          if innerByteCount > mostInnerByteCount {
+            throw LoadError.interrupted("the encoded body unpacks to too many bytes")
+          }
+        }
+        try decode(decoded, layers.dropFirst(), output)
+      }
     }
   }
 #endif

@@ -34,7 +34,7 @@
     ///   - loadsFiles: Whether `file:` URLs are loaded. Turn it off if the URLs come from others.
     ///   - authorityFile: A PEM file with the trusted certificate authorities. The default is the file that the
     ///     environment variable `SSL_CERT_FILE` names, or else the system's.
-    ///   - pinnedPublicKeys: For a host in lower case, the SHA-256 digests, in base64, of the public keys that its
+    ///   - pinnedPublicKeys: For a host, the SHA-256 digests, in base64, of the public keys that its
     ///     certificate may have, in addition to being valid. Such a host is loaded by HTTPS alone.
     public init(
       timeoutSeconds: Double = 30, mostSeconds: Double = 300, connectionsPerHost: Int = 8, mostRedirects: Int = 20,
@@ -49,10 +49,25 @@
           mostMilliseconds: CurlLoader.milliseconds(mostSeconds), connectionsPerHost: self.connectionsPerHost,
           mostRedirects: max(0, mostRedirects),
           authorityFile: authorityFile ?? environment["SSL_CERT_FILE"].flatMap { $0.isEmpty ? nil : $0 },
-          pinnedPublicKeys: pinnedPublicKeys))
+          pinnedPublicKeys: CurlLoader.hosts(pinnedPublicKeys)))
     }
 
-    private static func milliseconds(_ seconds: Double) -> UInt64 { UInt64(min(max(seconds, 0.001), 1e9) * 1000) }
+    private static func milliseconds(_ seconds: Double) -> UInt64 {
+      UInt64((seconds > 0.001 ? min(seconds, 1e9) : 0.001) * 1000)
+    }
+
+    /// Returns pins with hosts in the form that addresses have. A host that no URL can have is a mistake of the program, and must
+    /// not leave it without pins.
+    private static func hosts(_ pins: [String: [String]]) -> [String: [String]] {
+      var result: [String: [String]] = [:]
+      for (host, keys) in pins {
+        guard let address = WebAddress(LoadURL("https://\(host)/".utf8)) else {
+          preconditionFailure("'\(host)' is no host that can have pinned keys")
+        }
+        result[address.origin.host, default: []] += keys
+      }
+      return result
+    }
 
     /// Loads bytes. Throws ``LoadError``, `CancellationError`, errors of the receiver, and
     /// ``ImageError/invalidArgument(_:)`` for a header that HTTP cannot carry.

@@ -95,7 +95,9 @@
       // An empty name turns cookies on without reading a file.
       guard vitrine_curl_set_text(handle, CURLOPT_COOKIEFILE, "") == CURLE_OK,
         settings.authorityFile == nil
+          // Without the second call, the system's folder of authorities would be trusted, too.
           || vitrine_curl_set_text(handle, CURLOPT_CAINFO, settings.authorityFile) == CURLE_OK
+            && vitrine_curl_set_text(handle, CURLOPT_CAPATH, nil) == CURLE_OK
       else {
         curl_easy_cleanup(handle)
         return nil
@@ -129,7 +131,9 @@
       // Waits for a connection that may carry several transfers, instead of opening another one.
       vitrine_curl_set_number(handle, CURLOPT_PIPEWAIT, address.origin.scheme == "https" ? 1 : 0)
       noteRequest()
-      return set(CURLOPT_URL, address.text) && set(CURLOPT_COOKIE, headers.cookie) && setHeaders(handle)
+      // As in browsers, no proxy is asked for this machine. Nil stands for the proxies of the environment.
+      return set(CURLOPT_PROXY, address.origin.isThisMachine ? "" : nil) && set(CURLOPT_URL, address.text)
+        && set(CURLOPT_COOKIE, headers.cookie) && setHeaders(handle)
         && set(CURLOPT_PINNEDPUBLICKEY, pins)
     }
 
@@ -147,7 +151,10 @@
       var lines: UnsafeMutablePointer<curl_slist>?
       var all = headers.lines
       if !headers.contains("user-agent") { all.append("User-Agent: Vitrine") }
-      if !headers.contains("accept-encoding") { all.append("Accept-Encoding: gzip, deflate, br") }
+      if !headers.contains("accept-encoding") {
+        // A range counts the bytes of the encoded body, so a part of it cannot be decoded.
+        all.append(headers.contains("range") ? "Accept-Encoding: identity" : "Accept-Encoding: gzip, deflate, br")
+      }
       for line in all {
         guard let longer = curl_slist_append(lines, line) else {
           curl_slist_free_all(lines)
@@ -250,6 +257,9 @@
       }
       var expected: curl_off_t = -1
       if let handle { vitrine_curl_get_offset(handle, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &expected) }
+      if let coding = head["transfer-encoding"], !ContentDecoder.isPlainTransfer(ResponseHead.text(coding)) {
+        throw LoadError.interrupted("the body has a transfer encoding that is not supported")
+      }
       if let coding = head["content-encoding"] { decoder = try ContentDecoder(ResponseHead.text(coding)) }
       try receiver.begin(
         LoadResponse(

@@ -17,6 +17,8 @@
       byteCount: ContentDecoder.pieceByteCount, alignment: 16)
     private(set) var hasEnded = false
     private var hasBegun = false
+    /// Bytes behind the end that are no further member are ignored, and so are all after them.
+    private var ignoresRest = false
 
     init(_ form: Form) throws {
       self.form = form
@@ -38,7 +40,7 @@
 
     func decode(_ bytes: UnsafeRawBufferPointer, _ output: ContentDecoder.Output) throws {
       var rest = bytes
-      guard let first = rest.first else { return }
+      guard let first = rest.first, !ignoresRest else { return }
       if !hasBegun {
         hasBegun = true
         // A zlib header has the method 8 in its low bits, which no block of raw deflate in use has.
@@ -46,7 +48,10 @@
       }
       while let next = rest.first {
         if hasEnded {
-          guard form == .gzip, next == 0x1F else { return }
+          guard form == .gzip, next == 0x1F else {
+            ignoresRest = true
+            return
+          }
           inflateReset(stream)
           hasEnded = false
         }

@@ -9,6 +9,12 @@
       let scheme: String
       let host: String
       let port: String
+
+      /// Whether the host is this machine.
+      var isThisMachine: Bool {
+        host == "localhost" || host.hasSuffix(".localhost") || host == "[::1]"
+          || host.hasPrefix("127.") && host.allSatisfy { $0.isNumber || $0 == "." }
+      }
     }
 
     /// The whole address, in ASCII.
@@ -49,7 +55,9 @@
         ["http", "https"].contains(scheme)
       else { return nil }
       self.text = text
-      origin = Origin(scheme: scheme, host: host.lowercased(), port: port)
+      // A dot at the end names the same host.
+      let name = host.lowercased()
+      origin = Origin(scheme: scheme, host: name.hasSuffix(".") ? String(name.dropLast()) : name, port: port)
     }
 
     private static func part(_ part: CURLUPart, _ handle: OpaquePointer) -> String? {
@@ -77,13 +85,14 @@
     /// Returns host and port in ASCII. A name in another script becomes its ASCII form (IDNA), for which Foundation is
     /// used: libcurl would read the name in the locale of the process.
     private static func host(_ authority: ArraySlice<UInt8>) -> String? {
-      if authority.first == UInt8(ascii: "[") || authority.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != 0x25 }) {
+      let isAddress = authority.first == UInt8(ascii: "[")
+      if authority.allSatisfy({ $0 > 0x20 && $0 < 0x7F && (isAddress || $0 != 0x25) }) {
         return String(validating: authority, as: UTF8.self)
       }
       guard let name = String(validating: LoadURL.decoded(authority), as: UTF8.self),
         name.unicodeScalars.allSatisfy({ $0.value > 0x20 && !"/?#@\\%".unicodeScalars.contains($0) }),
         let url = URL(string: "http://\(name)/")?.absoluteString.utf8.dropFirst(7).dropLast(),
-        url.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != 0x25 })
+        !isAddress, url.allSatisfy({ $0 > 0x20 && $0 < 0x7F && !"/?#@\\%".utf8.contains($0) })
       else { return nil }
       return String(url)
     }

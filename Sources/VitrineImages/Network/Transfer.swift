@@ -34,6 +34,8 @@ struct Transfer {
     do {
       try await loader.load(asked, receiver)
     } catch {
+      // A response that does not continue the partial body would fail in the same way each time.
+      if rest != nil, receiver.result.response != nil, !receiver.result.isContinued { partial = nil }
       note(receiver)
       throw error
     }

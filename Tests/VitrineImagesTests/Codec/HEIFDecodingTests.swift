@@ -58,6 +58,33 @@
       }
     }
 
+    /// libheif would follow them without an end.
+    @Test func picturesMadeOfThemselvesAreRefused() throws {
+      func box(_ type: String, _ content: [UInt8]) -> [UInt8] {
+        let count = content.count + 8
+        return [UInt8(count >> 24 & 255), UInt8(count >> 16 & 255), UInt8(count >> 8 & 255), UInt8(count & 255)]
+          + type.utf8
+          + content
+      }
+      func file(_ type: String, _ reference: [UInt8]) -> [UInt8] {
+        let item = box("infe", [2, 0, 0, 0, 0, 1, 0, 0] + type.utf8 + [0])
+        let other = box("infe", [2, 0, 0, 0, 0, 2, 0, 0] + "hvc1".utf8 + [0])
+        let meta =
+          [0, 0, 0, 0] + box("pitm", [0, 0, 0, 0, 0, 1]) + box("iinf", [0, 0, 0, 0, 0, 2] + item + other)
+          + box("iref", [0, 0, 0, 0] + box("dimg", reference))
+        return box("ftyp", "heic".utf8 + [0, 0, 0, 0] + "mif1heic".utf8) + box("meta", meta)
+      }
+      // A grid of itself, one tile over and over, and two types that name other pictures.
+      for bytes in [
+        file("grid", [0, 1, 0, 1, 0, 1]), file("grid", [0, 1, 0, 2, 0, 2, 0, 2]), file("iden", [0, 1, 0, 1, 0, 2]),
+        file("iovl", [0, 1, 0, 1, 0, 2]),
+      ] {
+        #expect { try decoder.decode(bytes) } throws: { "\($0)".contains("other pictures than tiles") }
+      }
+      // The box of references is cut.
+      #expect { try decoder.decode(file("grid", [0, 1, 0, 9, 0, 2])) } throws: { "\($0)".contains("other pictures") }
+    }
+
     /// The box `nclx` has codes of H.273, in two bytes each: primaries, curve and matrix.
     @Test func codesOfAnAVIFAreApplied() throws {
       var file = HEIFFile.avif

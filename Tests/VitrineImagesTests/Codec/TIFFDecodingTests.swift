@@ -47,6 +47,46 @@
       #expect(color.isNear(RGBA(201, 66, 60), within: 2), "\(color)")
     }
 
+    @Test func profileOfGrayDoesNotTakeTheColors() throws {
+      var file = TIFFFile(width: 1, height: 1) { _, _ in [186, 76, 66] }
+      file.profile = ColorProfile.gray.bytes
+      #expect(try decoder.decode(file.bytes).color(0, 0) == RGBA(186, 76, 66))
+    }
+
+    /// A file of 1 MB whose tags name the same bytes many times.
+    @Test func tagsHaveALimitTogether() throws {
+      var file: [UInt8] = Array("II".utf8) + [42, 0]
+      let byteCount = 1_000_000
+      file.appendLittle(8 + byteCount, byteCount: 4)
+      file += [UInt8](repeating: 0, count: byteCount)
+      var tags: [(tag: Int, type: Int, count: Int, value: Int)] = [
+        (256, 4, 1, 1), (257, 4, 1, 1), (258, 3, 1, 8), (259, 3, 1, 1), (262, 3, 1, 1), (273, 4, 1, 8), (277, 3, 1, 1),
+        (278, 4, 1, 1), (279, 4, 1, 1),
+      ]
+      for number in 0..<100 { tags.append((50_000 + number, 1, byteCount, 8)) }
+      file.appendLittle(tags.count, byteCount: 2)
+      for (tag, type, count, value) in tags {
+        file.appendLittle(tag, byteCount: 2)
+        file.appendLittle(type, byteCount: 2)
+        file.appendLittle(count, byteCount: 4)
+        file.appendLittle(value, byteCount: 4)
+      }
+      file.appendLittle(0, byteCount: 4)
+      #expect(throws: ImageError.self) { try decoder.decode(file) }
+      #expect(throws: ImageError.self) { try decoder.info(of: file) }
+    }
+
+    @Test func compressionsWithoutALimitAreNotSupported() throws {
+      let bytes = TIFFFile(width: 1, height: 1) { _, _ in [1, 2, 3] }.bytes
+      let entry = try #require(bytes.indices.first { bytes[$0...].starts(with: [3, 1, 3, 0, 1, 0, 0, 0]) })
+      for compression in [34925, 34661, 34887, 50001, 6] {
+        var changed = bytes
+        changed[entry + 8] = UInt8(compression & 255)
+        changed[entry + 9] = UInt8(compression >> 8)
+        #expect(throws: ImageError.self, "\(compression)") { try decoder.decode(changed) }
+      }
+    }
+
     @Test func oversizedHeaderIsRejected() throws {
       var file = TIFFFile(width: 3, height: 3) { _, _ in [1, 2, 3] }
       file.width = 60_000

@@ -84,8 +84,25 @@
     }
 
     @Test func tooManyLayersAreAnError() throws {
-      #expect(throws: LoadError.self) { try ContentDecoder(Array(repeating: "gzip", count: 5).joined(separator: ",")) }
-      _ = try ContentDecoder(Array(repeating: "gzip", count: 4).joined(separator: ","))
+      #expect(throws: LoadError.self) { try ContentDecoder(Array(repeating: "gzip", count: 3).joined(separator: ",")) }
+      _ = try ContentDecoder(Array(repeating: "gzip", count: 2).joined(separator: ","))
+    }
+
+    /// The receiver sees none of these bytes, so it cannot limit them.
+    @Test func bytesBetweenLayersHaveALimit() throws {
+      // Empty blocks of deflate.
+      let blocks = [[UInt8]](repeating: [0, 0, 0, 0xFF, 0xFF], count: 400_000).flatMap { $0 }
+      let packed = Packed.bytes(blocks, windowBits: 31)
+      #expect(packed.count < 10_000)
+      let decoder = try ContentDecoder("deflate, gzip", mostInnerByteCount: 1 << 20)
+      #expect(throws: LoadError.self) { try packed.withUnsafeBytes { try decoder.decode($0) { _ in } } }
+      let other = try ContentDecoder("deflate, gzip", mostInnerByteCount: 4 << 20)
+      try packed.withUnsafeBytes { try other.decode($0) { _ in Issue.record("bytes of empty blocks") } }
+    }
+
+    @Test func bytesBehindTheEndAreIgnoredInPiecesToo() throws {
+      let bytes = Packed.bytes(body, windowBits: 31) + [0, 0x1F, 5]
+      for pieces in [1, 2, 1 << 20] { #expect(try decode("gzip", bytes, pieces: pieces) == body) }
     }
 
     @Test func errorOfTheReceiverEndsTheUnpacking() throws {

@@ -44,6 +44,15 @@ import Testing
       for (text, address) in expected { #expect(self.address(text) == address) }
     }
 
+    @Test func aDotAtTheEndOfAHostDoesNotChangeTheServer() throws {
+      let address = try #require(WebAddress(LoadURL("https://Example.org.:443/a".utf8)))
+      #expect(address.origin == WebAddress(LoadURL("https://example.org/".utf8))?.origin)
+      for text in ["http://[::1]\u{0}x/", "http://a\u{FF0F}b/", "http://a\u{FF20}b/"] {
+        #expect(self.address(text) == nil || self.address(text)?.contains("@") == false, "\(text)")
+      }
+      #expect(self.address("http://[::1]\u{0}x/secret") == nil)
+    }
+
     @Test func malformedAddressIsRefused() {
       let texts = [
         "", "a", "//h/a", "http:a", "http:", "http://", "http:///a", "https:///a", "ftp://h/", "javascript:1",

@@ -19,12 +19,12 @@
     /// The SHA-256 digest of the server's public key, in base64.
     let keyDigest: String
 
-    /// Serves `body` at `/body`. The certificate names `localhost` and 127.0.0.1.
-    init(body: String) throws {
+    /// Serves `body` at `/body`. The certificate has `names`.
+    init(body: String, names: String = "DNS:localhost,IP:127.0.0.1") throws {
       folder = FileManager.default.temporaryDirectory.appendingPathComponent("tls-\(UUID().uuidString)")
       try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
       try Self.write("HTTP/1.0 200 OK\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)", folder, "body")
-      try Self.write("subjectAltName=DNS:localhost,IP:127.0.0.1", folder, "extensions")
+      try Self.write("subjectAltName=\(names)", folder, "extensions")
       let key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
       try Self.run(
         folder, ["req", "-x509"] + key + ["-keyout", "ca.key", "-out", "ca.pem", "-days", "2", "-subj", "/CN=Test CA"])
