@@ -12,6 +12,7 @@ import Vitrine
 
   init() throws { folder = try TestFolder() }
 
+  /// A program that another test starts has the lock of this process until it begins, so a free lock may take a moment.
   private func opening(_ path: String, waiting milliseconds: Int = 0) -> StoreError? {
     do {
       try CacheStore.open(
@@ -72,7 +73,7 @@ import Vitrine
     let line = "vitrine \(getppid())\n"
     let rest = String(repeating: " ", count: 63 - line.utf8.count) + "\n"
     try Data((line + rest).utf8).write(to: URL(fileURLWithPath: folder.store + "/LOCK"))
-    #expect(opening(folder.store) == nil)
+    #expect(opening(folder.store, waiting: 10_000) == nil)
   }
 
   /// The child of a fork has the parent's memory and descriptors. It must have neither its lock nor a way to write.
@@ -137,7 +138,7 @@ import Vitrine
       #expect(try other.verify().isOK)
       #expect(opening(folder.store) == .locked(processID: getpid()))
       try other.close()
-      #expect(opening(folder.store) == nil)
+      #expect(opening(folder.store, waiting: 10_000) == nil)
       try FileManager.default.removeItem(atPath: folder.store)
     }
   }
