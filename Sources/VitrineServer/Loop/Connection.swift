@@ -1,10 +1,10 @@
 /// The limits of connections.
 struct ConnectionLimits: Sendable {
-  /// Nanoseconds that a request, or the sending of an answer, may go on.
+  /// Nanoseconds in which a request must arrive, or queued answers must be sent.
   var stalledNanoseconds: UInt64
   /// Nanoseconds between two requests; nil for no limit.
   var idleNanoseconds: UInt64?
-  /// Bytes that give a request or an answer a second more.
+  /// The number of transferred bytes that extends this time by a second.
   static let bytesPerSecond: UInt64 = 4096
 }
 
@@ -16,21 +16,21 @@ final class Connection {
   private let output: ResponseQueue
   private var readEvent: Event?
   private var writeEvent: Event?
-  /// Bytes that were received and not taken.
+  /// Received bytes that the session has not taken.
   private var waiting: [UInt8] = []
   private var isClosed = false
-  /// The moment, of the monotonic clock, at which the connection ends unless it makes progress.
+  /// The time of the monotonic clock, in nanoseconds, at which the connection ends unless it makes progress.
   private(set) var deadline: UInt64? {
     didSet {
       if (oldValue == nil) != (deadline == nil) { loop.noteDeadline(deadline == nil ? -1 : 1) }
     }
   }
-  /// The present request, or the answers that wait: their begin, and the bytes since then.
+  /// The start of the present request or of the wait for the socket, and the number of bytes transferred since.
   private var begin: UInt64?
   private var byteCount: UInt64 = 0
   private var requestCount = 0
 
-  /// Rounds of reading before other connections get their turn.
+  /// The number of reads before other connections get their turn.
   private static let mostRounds = 4
 
   init(_ socket: Int32, _ loop: EventLoop, _ makeSession: EventLoop.SessionMaker) {
@@ -60,7 +60,7 @@ final class Connection {
     loop.remove(self)
   }
 
-  /// Sends the answers that wait, as far as the socket takes them at once, and closes it.
+  /// Sends queued answers as far as the socket accepts them at once, and closes the socket.
   func finish() {
     if isClosed { return }
     if output.send(to: socket, { loop.counters.add(.bytesSent, $0) }) == .done { Socket.endSending(socket) }
@@ -103,7 +103,7 @@ final class Connection {
         return false
       case .blocked:
         keep(received, from: taken)
-        // No more is read before the answers were sent.
+        // Reading pauses until the answers are sent.
         readEvent?.remove()
         writeEvent?.add()
         setDeadline()
@@ -123,7 +123,7 @@ final class Connection {
     waiting.append(contentsOf: received[taken...])
   }
 
-  /// The socket takes bytes again.
+  /// Continues when the socket accepts bytes again.
   private func resume() {
     switch send() {
     case .failed: return end()
@@ -146,7 +146,7 @@ final class Connection {
       byteCount += UInt64(count)
     }
     isWaiting = result == .blocked
-    // Answers that begin to wait have a time of their own.
+    // A wait for the socket has a deadline of its own.
     if isWaiting != wasWaiting { begin = nil }
     return result
   }
@@ -156,8 +156,8 @@ final class Connection {
   /// Whether answers wait for the socket.
   private var isWaiting = false
 
-  /// A client that takes no answer, or does not end its request, is closed. Each request, and each queue of answers, has its own
-  /// time, which grows with the bytes that have moved.
+  /// Sets the time at which a stalled or idle client is disconnected. Each request and each wait for the socket has a
+  /// deadline of its own, which the transferred bytes extend.
   private func setDeadline() {
     if isClosed { return }
     if session.requestCount != requestCount {

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Gives accepted connections to the loops in turn, as long as there are not too many. Thread-safe.
+/// Gives accepted connections to the loops in turn, up to a limit. Thread-safe.
 final class Distributor: Sendable {
   private let loops: [EventLoop]
   private let most: Int
@@ -13,7 +13,7 @@ final class Distributor: Sendable {
     self.makeSession = makeSession
   }
 
-  /// Takes over a socket. Called on the thread of the first loop.
+  /// Gives a socket to a loop, or refuses it beyond the limit. Called on the thread of the first loop.
   func place(_ socket: Int32) {
     let count = loops.reduce(0) { $0 + $1.connectionCount.load(ordering: .relaxed) }
     guard count < most else {

@@ -11,8 +11,8 @@ import Synchronization
 
 /// One event loop of libevent, with its connections, on a thread of its own.
 ///
-/// Invariant: but for the mailbox and the counters, which any thread may use, everything is used on the loop's thread, or
-/// before it has begun and after it has ended.
+/// Invariant: any thread may use the mailbox, the counters and `connectionCount`. Everything else is used on the loop's
+/// thread, or before that thread starts and after it ends.
 final class EventLoop: @unchecked Sendable {
   let counters = Counters()
   let limits: ConnectionLimits
@@ -30,7 +30,7 @@ final class EventLoop: @unchecked Sendable {
   private var isStopping = false
   /// The number of open connections.
   let connectionCount = Atomic<Int>(0)
-  /// Requests are read into this memory, whichever connection they belong to.
+  /// The buffer into which all connections of the loop read.
   let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 64)
 
   private enum Message {
@@ -142,7 +142,7 @@ final class EventLoop: @unchecked Sendable {
     Event(base, descriptor, kinds, target, body)
   }
 
-  /// Forgets a connection that has ended.
+  /// Removes a connection that has ended.
   func remove(_ connection: Connection) {
     if connections.removeValue(forKey: ObjectIdentifier(connection)) != nil {
       connectionCount.wrappingSubtract(1, ordering: .relaxed)
@@ -151,7 +151,8 @@ final class EventLoop: @unchecked Sendable {
 
   // MARK: Deadlines
 
-  /// Looks at deadlines each second, as long as there are any. An idle loop is never woken.
+  /// Adds to the number of connections with a deadline. As long as there are any, a timer checks them each second. A
+  /// loop without deadlines is never woken for them.
   func noteDeadline(_ change: Int) {
     deadlineCount += change
     guard deadlineCount > 0, !isTimerPending else { return }

@@ -1,6 +1,6 @@
 import CEvent
 
-/// Accepts the connections of a listening socket, and gives them to the loops in turn. Used on the thread of its loop.
+/// Accepts the connections of a listening socket. Used on the thread of its loop.
 final class Listener {
   let socket: Int32
   private unowned let loop: EventLoop
@@ -8,7 +8,7 @@ final class Listener {
   private var event: Event?
   private var retry: Event?
 
-  /// Connections that are accepted before other events get their turn.
+  /// The number of connections to accept before other events get their turn.
   private static let mostAtOnce = 64
   /// Milliseconds to wait when descriptors are short.
   private static let shortagePause = 100
@@ -22,7 +22,7 @@ final class Listener {
     event?.add()
   }
 
-  /// Refuses further connections.
+  /// Stops accepting connections, and closes the socket.
   func end() {
     event?.free()
     retry?.free()
@@ -35,7 +35,7 @@ final class Listener {
       case .socket(let accepted): accept(accepted)
       case .none: return
       case .shortage:
-        // Without a pause, the socket would be ready again at once.
+        // The socket stays ready, so without a pause the loop would spin.
         loop.counters.add(.acceptPauses)
         event?.remove()
         retry?.add(milliseconds: Listener.shortagePause)

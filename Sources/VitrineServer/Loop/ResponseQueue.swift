@@ -8,7 +8,7 @@ import Vitrine
   import Darwin
 #endif
 
-/// Answers that wait to be sent, in their order. Values are sent from the store's memory, which they keep, and never copied.
+/// A queue of answers. Values are sent from the store's memory, which the queue retains, and are never copied.
 ///
 /// Used by one thread.
 final class ResponseQueue {
@@ -27,16 +27,17 @@ final class ResponseQueue {
   /// The bytes of all text parts, one after another.
   private var text: [UInt8] = []
   private var parts: [Part] = []
-  /// Parts that were sent whole.
+  /// The number of parts that were sent whole.
   private var sentParts = 0
-  /// Bytes of `text` in front of the first part that was not sent whole.
+  /// The number of bytes of `text` before the first part that was not sent whole.
   private var sentText = 0
-  /// Bytes of that part that were sent.
+  /// The number of bytes of that part that were sent.
   private var sentBytes = 0
-  /// Bytes of values that wait.
+  /// The number of bytes of values that were not sent.
   private var valueByteCount = 0
 
-  /// Bounds of one answer's part of the queue. A caller stops when ``isFull``, and goes on when the queue was sent.
+  /// Limits of the queue. A caller stops when ``isFull``, and goes on when the queue is sent. One answer may exceed
+  /// them.
   private static let mostParts = 128
   private static let mostTextBytes = 64 << 10
   private static let mostValueBytes = 8 << 20
@@ -84,7 +85,7 @@ final class ResponseQueue {
 
   func append(number: Int) { append(number: UInt64(max(0, number))) }
 
-  /// Appends a value. The share of memory is held until the value was sent.
+  /// Appends a value, and holds its share of memory until the value is sent.
   func append(_ blob: Blob, _ share: MemoryShare? = nil) {
     guard blob.byteCount > 0 else { return }
     parts.append(.value(blob, share))
@@ -104,12 +105,12 @@ final class ResponseQueue {
 
   enum Sending: Equatable {
     case done
-    /// The socket takes no more at present.
+    /// The socket accepts no more bytes at present.
     case blocked
     case failed
   }
 
-  /// Sends as much as a socket takes. `count` is called with the bytes of each system call.
+  /// Sends until the queue is empty or the socket blocks. Calls `count` with the bytes of each system call.
   func send(to socket: Int32, _ count: (Int) -> Void) -> Sending {
     while sentParts < parts.count {
       let sent = sendOnce(to: socket)
@@ -124,7 +125,7 @@ final class ResponseQueue {
     return .done
   }
 
-  /// The bytes of all answers. For tests and for callers without a socket; empties the queue.
+  /// Empties the queue and returns its bytes, for callers without a socket, such as tests.
   func takeBytes() -> [UInt8] {
     var bytes: [UInt8] = []
     var offset = 0
@@ -145,7 +146,7 @@ final class ResponseQueue {
       text.withUnsafeMutableBytes { text in
         var (count, offset) = (0, sentText)
         for part in parts[sentParts...].prefix(ResponseQueue.mostVectors) {
-          // The queue refers to the Blob, so its bytes stay valid beyond the closure.
+          // The queue retains the Blob, so its bytes stay valid beyond the closure.
           switch part {
           case .text(let byteCount):
             vectors[count] = iovec(iov_base: text.baseAddress! + offset, iov_len: byteCount)
@@ -181,7 +182,7 @@ final class ResponseQueue {
       case .text(let byteCount): sentText += byteCount
       case .value(let blob, _):
         valueByteCount -= blob.byteCount
-        // The memory of a sent value is let go.
+        // Releases the value and its share of memory.
         parts[sentParts] = .text(byteCount: 0)
       }
       sentParts += 1

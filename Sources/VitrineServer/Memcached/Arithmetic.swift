@@ -4,12 +4,12 @@ import Vitrine
 struct Arithmetic {
   var isIncrement = true
   var delta: UInt64 = 1
-  /// The number that the item must have.
+  /// The unique number that the item must have; nil for any.
   var unique: UInt64?
-  /// The expiry of an item that is made with ``initial`` if there is none.
+  /// If not nil, a missing item is created with ``initial`` and this expiry.
   var vivified: ExpiryTime?
   var initial: UInt64 = 0
-  /// Another expiry for the item.
+  /// The new expiry; nil keeps the present one.
   var expiry: ExpiryTime?
 
   struct Result {
@@ -18,7 +18,7 @@ struct Arithmetic {
     let expirationMilliseconds: Int64?
   }
 
-  /// Increments wrap around at 64 bits, and decrements end at 0.
+  /// Increments wrap around at 64 bits, and decrements stop at 0.
   fileprivate func apply(to number: UInt64) -> UInt64 {
     if isIncrement { return number &+ delta }
     return delta > number ? 0 : number - delta
@@ -26,7 +26,7 @@ struct Arithmetic {
 }
 
 extension ItemStore {
-  /// Makes an arithmetic change. The item keeps its flags, and its expiry unless the change has another.
+  /// Applies a change. The item keeps its flags. It keeps its expiry unless the change has one.
   func apply(_ change: Arithmetic, _ key: CacheKey) -> (StorageOutcome, Arithmetic.Result?) {
     var result: Arithmetic.Result?
     let outcome = exclusively(key) { () -> StorageOutcome in
@@ -66,7 +66,7 @@ extension ItemStore {
       number: number, unique: record.unique, expirationMilliseconds: options.expirationMilliseconds)
   }
 
-  /// The number that a value spells. Blanks may follow.
+  /// Returns the number that a value spells. Spaces may follow it. Returns nil for other values.
   private static func number(_ blob: Blob) -> UInt64? {
     guard (1...20).contains(blob.byteCount) else { return nil }
     return blob.withBytes { bytes in

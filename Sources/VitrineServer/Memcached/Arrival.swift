@@ -1,6 +1,6 @@
 import Vitrine
 
-/// A value that arrives in pieces, with the line end behind it.
+/// A value that arrives in pieces, and the line end after it.
 struct Arrival {
   enum Purpose {
     case storage(StorageRequest, StorageAnswer)
@@ -9,11 +9,11 @@ struct Arrival {
 
   let purpose: Purpose
   private(set) var value: ArrivedValue
-  /// The first error of the store. The rest of the value is skipped.
+  /// The first error of the store. After it, the rest of the value is skipped.
   private(set) var failure: StoreError?
-  /// Bytes of the value that have not arrived.
+  /// The number of bytes of the value that have not arrived.
   private var left: Int
-  /// The line end.
+  /// The two bytes after the value, which should be a line end.
   private var end: (UInt8?, UInt8?) = (nil, nil)
 
   init(_ purpose: Purpose, _ value: ArrivedValue, byteCount: Int) {

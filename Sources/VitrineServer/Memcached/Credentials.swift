@@ -1,8 +1,8 @@
-/// Names with their passwords, of which a client must send one before other requests.
+/// Names and passwords. A client must send one of these pairs before other requests.
 public struct Credentials: Sendable {
   private let lines: [[UInt8]]
 
-  /// Reads lines of the form `name:password`. Returns nil if there is none, or a line has another form.
+  /// Parses lines of the form `name:password`. Returns nil if there is no line, or if a line has another form.
   public init?(file text: String) {
     var lines: [[UInt8]] = []
     for line in text.split(whereSeparator: \.isNewline) {
@@ -14,7 +14,8 @@ public struct Credentials: Sendable {
     self.lines = lines
   }
 
-  /// Whether a value is `name password`. Takes the same time for each wrong password of a length.
+  /// Whether a value is a name and its password, separated by a space. The time depends only on the length of the
+  /// value.
   func allow(_ value: [UInt8]) -> Bool {
     var isAllowed = false
     for line in lines where line.count == value.count {

@@ -1,13 +1,13 @@
-/// The `exptime` of a request. As with memcached, it is a full second: a value that may stay for one second expires with the
+/// The `exptime` of a request. As in memcached, items expire at full seconds: an item with `exptime` 1 expires at the
 /// next full second of the clock.
 enum ExpiryTime: Equatable {
   case never
   /// Milliseconds since 1970.
   case at(Int64)
-  /// The value is expired as soon as it is stored.
+  /// The item expires at once.
   case past
 
-  /// A number of seconds up to this one counts from now, a larger one since 1970.
+  /// The largest number of seconds that counts from now. A larger number counts from 1970.
   static let longestRelative: Int64 = 60 * 60 * 24 * 30
 
   /// `now` is in milliseconds since 1970.
@@ -24,6 +24,6 @@ enum ExpiryTime: Equatable {
     }
   }
 
-  /// The form in which a store has it. Nil also for a moment in the past.
+  /// The expiry of the store: milliseconds since 1970, or nil for never. Also nil for ``past``.
   var milliseconds: Int64? { if case .at(let moment) = self { moment } else { nil } }
 }

@@ -1,14 +1,15 @@
 import Vitrine
 
-/// The key of a store that a memcached key names.
+/// Maps a memcached key to a key of the store.
 ///
-/// A key is a URL in the style `original`. Text behind the last `#` names another style: `https://example.org/a.jpg#square-60`.
-/// If it is empty, the style is `original`, so a URL with a fragment is written with a `#` at its end. If it can be no style, it
-/// belongs to the URL.
+/// A key is a URL in the style `original`. Text after the last `#` names another style:
+/// `https://example.org/a.jpg#square-60`. If that text is empty, the style is `original`, so a URL with a fragment is
+/// sent with a `#` at its end. If the text is not a valid style, it is part of the URL.
 enum ItemKey {
   static let longest = 250
 
-  /// Returns nil if the key is empty or too long, or has a blank or a control character and is not encoded.
+  /// Returns nil if the key is empty or longer than ``longest`` bytes. Unless `isEncoded`, also returns nil for spaces
+  /// and control characters.
   static func key(_ bytes: UnsafeRawBufferPointer, isEncoded: Bool = false) -> CacheKey? {
     guard (1...longest).contains(bytes.count) else { return nil }
     if !isEncoded, bytes.contains(where: { $0 < 0x21 || $0 == 0x7F }) { return nil }

@@ -1,19 +1,19 @@
-/// The properties of an item beside its value. They are one line of the entry's metadata:
-/// `item: 0000002a 000006478ab31f02 -- 00000000`, with the client's flags, the unique number, and the marks of a stale item and
-/// of a token, if they are set.
+/// The properties of an item besides its value. They are stored as the first line of the entry's metadata:
+/// `item: 0000002a 000006478ab31f02 -- 00000000`. The line has the client's flags, the unique number, and two marks:
+/// `s` for a stale item and `t` for a sent token.
 ///
-/// Other lines of the metadata, such as `content-type`, stay. An entry without the line has no flags, and a number that
-/// follows from its digest.
+/// The other lines of the metadata, such as `content-type`, stay. An entry without the line has flags 0, and a unique
+/// number derived from its digest.
 struct ItemRecord: Equatable {
-  /// 32 bits that the server keeps for its clients.
+  /// 32 bits that clients store with a value.
   var flags: UInt32 = 0
-  /// Changes with each change of the item.
+  /// The unique number. It changes when a client changes the value or invalidates the item.
   var unique: UInt64 = 0
-  /// A client has invalidated the item. It is still returned, as stale.
+  /// Whether a client has invalidated the item. Gets still return it, marked as stale.
   var isStale = false
-  /// A client was told to renew the item. Others are told so.
+  /// Whether a client was told to renew the item. Other clients learn that from the flag `Z`.
   var isTokenSent = false
-  /// The other lines.
+  /// The other lines of the metadata.
   var others: [UInt8] = []
 
   private static let name = Array("item: ".utf8)
@@ -30,7 +30,7 @@ struct ItemRecord: Equatable {
       let flags = ItemRecord.hexadecimal(metadata[6..<14]), let unique = ItemRecord.hexadecimal(metadata[15..<31])
     else {
       others = metadata
-      // Clients take 0 for no number.
+      // To clients, 0 means no number.
       self.unique = max(1, digest() >> 1)
       return
     }

@@ -1,22 +1,22 @@
 import Synchronization
 import Vitrine
 
-/// A store with the conditional changes of cache protocols. Changes of one key are made one after another.
+/// A store with the conditional changes of memcached. Changes of one key run one after another.
 ///
 /// Thread-safe.
 final class ItemStore: Sendable {
   let store: CacheStore
-  /// The longest value that clients may store.
+  /// The largest value in bytes that clients may store.
   let largestValue: Int
-  /// The memory of values that are collected, or sent from copies.
+  /// The budget of values that are collected in memory, or sent from copies.
   let memory: MemoryBudget
-  /// The bytes of values that go to the store while they arrive.
+  /// The budget of values that are written to the store while they arrive.
   let bodies: MemoryBudget
   /// Items that were fetched since they were stored.
   let marks = UseMarks()
   private let stripes: [Stripe]
   private let lastUnique: Atomic<UInt64>
-  /// The moment of a delayed `flush_all`, in milliseconds since 1970; `Int64.max` if there is none.
+  /// The time of a delayed `flush_all`, in milliseconds since 1970; `Int64.max` if there is none.
   private let flushMoment = Atomic<Int64>(.max)
 
   private final class Stripe: Sendable {
@@ -28,20 +28,21 @@ final class ItemStore: Sendable {
   init(_ store: CacheStore, largestValue: Int, memoryByteCount: Int = 256 << 20) {
     self.store = store
     memory = MemoryBudget(memoryByteCount)
-    // Below the eighth of the budget at which the store lets values wait.
+    // Less than an eighth of the byte budget, beyond which the store lets bodies wait.
     bodies = MemoryBudget(store.byteBudget / 10)
     self.largestValue = largestValue
     stripes = (0..<ItemStore.stripeCount).map { _ in Stripe() }
-    // Numbers rise by one for each change, and time by more: a number is not used again after a restart.
+    // Begins at the time in microseconds. Changes are fewer than microseconds, so no number is used again after a
+    // restart.
     lastUnique = Atomic(UInt64(max(1, Time.milliseconds())) * 1000)
   }
 
-  /// Runs `body` while no other thread does so for the key.
+  /// Runs `body` under a lock of the key.
   func exclusively<R>(_ key: CacheKey, _ body: () -> R) -> R {
     stripes[key.hashValue & (ItemStore.stripeCount - 1)].mutex.withLock { _ in body() }
   }
 
-  /// Returns a number that no other change has.
+  /// Returns a unique number.
   func takeUnique() -> UInt64 { lastUnique.wrappingAdd(1, ordering: .relaxed).newValue }
 
   // MARK: Reading
@@ -49,7 +50,7 @@ final class ItemStore: Sendable {
   /// Returns the item of a key. Counts as a use.
   func item(_ key: CacheKey) -> Item? { store.blob(key).map(Item.init) }
 
-  /// Returns the item of a key, and gives it another expiry.
+  /// Returns the item of a key, and sets its expiry.
   func item(_ key: CacheKey, touching expiry: ExpiryTime) -> Item? {
     exclusively(key) {
       guard let item = item(key), case .stored = touchWithin(key, expiry) else { return nil }
@@ -57,10 +58,10 @@ final class ItemStore: Sendable {
     }
   }
 
-  /// Returns a share of the memory that a value takes while it is sent. Nil if too much is in use.
+  /// Takes the memory of a value that is sent from a copy. Returns nil if the budget has too little left.
   func share(of blob: Blob) -> MemoryShare? { blob.isCopy ? memory.take(blob.byteCount) : MemoryShare.empty }
 
-  /// Returns the properties of an item, without a use.
+  /// Returns the properties of an item. Does not count as a use.
   func properties(_ key: CacheKey) -> ItemProperties? {
     guard case .found(let info) = store.lookup(key) else { return nil }
     return ItemProperties(info)
@@ -68,7 +69,7 @@ final class ItemStore: Sendable {
 
   // MARK: Changing
 
-  /// Deletes an item. With `unique`, only if the item has this number.
+  /// Deletes an item. If `unique` is not nil, deletes only an item with this unique number.
   func delete(_ key: CacheKey, unique: UInt64? = nil) -> StorageOutcome {
     exclusively(key) {
       if let unique {
@@ -79,12 +80,12 @@ final class ItemStore: Sendable {
     }
   }
 
-  /// Gives an item another expiry. Returns `notFound` if there is no item.
+  /// Sets the expiry of an item. Returns `notFound` if there is no item.
   func touch(_ key: CacheKey, _ expiry: ExpiryTime) -> StorageOutcome {
     exclusively(key) { touchWithin(key, expiry) }
   }
 
-  /// Gives an item another expiry, within ``exclusively(_:_:)``.
+  /// Sets the expiry of an item. Called within ``exclusively(_:_:)``.
   func touchWithin(_ key: CacheKey, _ expiry: ExpiryTime) -> StorageOutcome {
     outcome { () throws(StoreError) in
       let isFound = expiry == .past ? try store.remove(key) : try store.setExpiration(expiry.milliseconds, for: key)
@@ -92,14 +93,14 @@ final class ItemStore: Sendable {
     }
   }
 
-  /// Replaces the properties of an item, within ``exclusively(_:_:)``.
+  /// Replaces the properties of an item. Called within ``exclusively(_:_:)``.
   func set(_ record: ItemRecord, _ key: CacheKey) -> StorageOutcome {
     outcome { () throws(StoreError) in
       try store.setMetadata(record.metadata, for: key) ? .stored(record.unique) : .notFound
     }
   }
 
-  /// Makes a change, and turns its error into an outcome.
+  /// Runs a change, and returns its error as an outcome.
   func outcome(_ change: () throws(StoreError) -> StorageOutcome) -> StorageOutcome {
     do throws(StoreError) { return try change() } catch { return .failed(error) }
   }
@@ -115,10 +116,10 @@ final class ItemStore: Sendable {
     }
   }
 
-  /// Removes all items at a moment, in milliseconds since 1970. Of two moments, the later call counts.
+  /// Schedules the removal of all items at a time, in milliseconds since 1970. Replaces an earlier schedule.
   func flush(at moment: Int64) { flushMoment.store(moment, ordering: .relaxed) }
 
-  /// Removes all items if a moment given to ``flush(at:)`` has come. Called before each request.
+  /// Removes all items if the time given to ``flush(at:)`` has passed. Called before each request.
   @inline(__always)
   func flushIfDue() {
     if flushMoment.load(ordering: .relaxed) != .max { flushIfPast() }
@@ -158,14 +159,14 @@ struct ItemProperties {
 
 /// The result of a change of an item.
 enum StorageOutcome: Equatable {
-  /// The change was made, and the item has this number.
+  /// The change was made. The item has this unique number, or 0 if the change returns none.
   case stored(UInt64)
   /// The condition of the change does not hold.
   case notStored
-  /// The item has another number than the request names.
+  /// The item has another unique number than the request names.
   case exists
   case notFound
-  /// The sum of an arithmetic change is computed from a value that is no number.
+  /// The value of the item is not a number, so it cannot be incremented or decremented.
   case notANumber
   case failed(StoreError)
 }

@@ -1,6 +1,6 @@
 import Vitrine
 
-/// The memcached protocol on one connection: takes the bytes of requests, and queues answers. It knows no socket.
+/// The memcached protocol on one connection, without a socket: takes the bytes of requests, and queues answers.
 ///
 /// Used by one thread.
 final class MemcachedSession {
@@ -9,7 +9,8 @@ final class MemcachedSession {
   let server: any ServerReports
   private let credentials: Credentials?
   private var state: State
-  /// The client has asked for the end, or sent something that no client sends.
+  /// Whether the connection is to end: after `quit`, an overlong line, a request of HTTP, or too many wrong
+  /// credentials.
   private(set) var isEnding = false
   let output: ResponseQueue
 
@@ -22,11 +23,11 @@ final class MemcachedSession {
     case lineEnd
     /// The value of a request comes next.
     case value(Arrival)
-    /// These bytes of a refused value are skipped.
+    /// This number of bytes of a refused value is skipped.
     case skipped(Int)
   }
 
-  /// A longer line is refused, unless it is a retrieval.
+  /// The limit in bytes of a request line. Only a retrieval may be longer.
   static let longestLine = 2048
 
   init(
@@ -41,18 +42,18 @@ final class MemcachedSession {
     state = .line
   }
 
-  /// Whether the client may send other requests than its credentials.
+  /// Whether the client may send requests other than its credentials.
   private(set) var isAuthenticated: Bool
   private var attempts = 0
 
-  /// The number of requests that were processed, or whose value is arriving.
+  /// Rises by one with each complete request line and each complete value.
   private(set) var requestCount = 0
 
-  /// Whether a request has arrived in part.
+  /// Whether the line of a request was taken and the rest of the request is still arriving.
   var isWithinRequest: Bool { if case .line = state { false } else { true } }
 
-  /// Processes whole requests until the input ends or the queue is full. Returns the number of bytes that were taken. The
-  /// caller gives the others again, with more behind them.
+  /// Processes requests until the input ends or the queue is full. Returns the number of bytes taken. The caller passes
+  /// the other bytes again, followed by more.
   func consume(_ input: UnsafeRawBufferPointer) -> Int {
     var taken = 0
     while !isEnding, !output.isFull {
@@ -82,7 +83,7 @@ final class MemcachedSession {
     let end = input.firstIndex(of: Byte.lineFeed)
     if end == nil, input.count < MemcachedSession.longestLine { return 0 }
     if isAuthenticated, let (retrieval, length) = Retrieval.begin(input, now: Time.milliseconds()) {
-      // The keys of a line that has arrived whole are checked before the first is answered.
+      // If the whole line has arrived, its keys are checked before the first is answered.
       if let end, !Retrieval.hasKeys(input[length..<end]) {
         return refuse(line: end + 1, "CLIENT_ERROR bad command line format\r\n")
       }
@@ -119,7 +120,7 @@ final class MemcachedSession {
       return runMeta(command[1], words)
     }
     guard let known = TextCommand(command) else {
-      // A browser or a script that takes the server for a web server is not kept waiting, and cannot go on.
+      // Disconnects HTTP clients at once: they do not wait, and the rest of their request cannot act as commands.
       if TextCommand.isOfAnotherProtocol(command) {
         counters.add(.requestErrors)
         isEnding = true
@@ -169,7 +170,7 @@ final class MemcachedSession {
 
   private func take(_ arrival: Arrival, _ input: UnsafeRawBufferPointer) -> Int {
     var arrival = arrival
-    // The state must not refer to the value while it grows.
+    // With a second reference in the state, the array of the value would be copied for each piece.
     state = .line
     let count = arrival.take(input)
     guard arrival.isWhole else {
@@ -222,7 +223,7 @@ final class MemcachedSession {
     }
   }
 
-  /// A client may try again a few times.
+  /// Refuses a client without valid credentials. Ends the connection after ``mostAttempts`` attempts.
   private func refuseCredentials(_ text: StaticString) {
     counters.add(.authenticationErrors)
     refuse(text)
@@ -233,7 +234,7 @@ final class MemcachedSession {
   private static let mostAttempts = 10
 }
 
-/// The commands of the classic protocol.
+/// The commands of the classic text protocol.
 enum TextCommand: CaseIterable {
   case get, gets, gat, gats, set, add, replace, append, prepend, cas, delete, incr, decr, touch, flushAll, stats,
     version

@@ -2,14 +2,14 @@ import Vitrine
 
 /// The key and the flags of a meta command. A flag is a letter, some with a token behind it.
 struct MetaFlags {
-  /// The letters that commands know.
+  /// The letters of all flags.
   private static let known = Set("bcfhklqstuvCDFIJMNOPRTL".utf8)
   private static let longestOpaque = 32
 
   let key: CacheKey
   /// The key as the request has it.
   let keyText: [UInt8]
-  /// Flags in their order, for the answer.
+  /// The letters of the flags in the order of the request, which is also that of the answer.
   private(set) var letters: [UInt8] = []
   private(set) var opaque: [UInt8] = []
   private(set) var isQuiet = false
@@ -18,7 +18,7 @@ struct MetaFlags {
   private(set) var unique: UInt64?
   private(set) var expiry: ExpiryTime?
   private(set) var vivified: ExpiryTime?
-  /// An item that expires before this moment is to be renewed; milliseconds since 1970.
+  /// The client is to renew an item that expires before this time, in milliseconds since 1970.
   private(set) var renewal: Int64?
   private(set) var mode: UInt8?
   private(set) var delta: UInt64 = 1
@@ -103,7 +103,7 @@ struct MetaFlags {
 
   func has(_ letter: Unicode.Scalar) -> Bool { letters.contains(UInt8(ascii: letter)) }
 
-  /// Whether both letters are there, and one comes before the other.
+  /// Whether the request has both flags, `first` before `second`.
   func asksFirst(_ first: Unicode.Scalar, before second: Unicode.Scalar) -> Bool {
     guard let a = letters.firstIndex(of: UInt8(ascii: first)), let b = letters.firstIndex(of: UInt8(ascii: second))
     else { return false }
@@ -112,7 +112,7 @@ struct MetaFlags {
 
   // MARK: Answers
 
-  /// Queues the flags that every answer repeats, and ends the line.
+  /// Queues the flags that every answer repeats, and the line end. Calls `value` for the other flags.
   func appendLineEnd(_ output: ResponseQueue, _ value: (UInt8) -> Void = { _ in }) {
     for letter in letters {
       switch letter {

@@ -9,13 +9,13 @@ struct MetaItem {
   let record: ItemRecord
   /// In milliseconds since 1970; nil if the item does not expire.
   fileprivate(set) var expirationMilliseconds: Int64?
-  /// Seconds since the last use that the store has noted, or since the item was stored.
+  /// Seconds since the last use that the store has recorded, or since the item was stored.
   let idleSeconds: Int64
   /// Whether a client has fetched the item since it was stored.
   let wasUsed: Bool
-  /// The client is told to renew the item.
+  /// Whether the client is told to renew the item (flag `W`).
   fileprivate(set) var hasWon = false
-  /// The memory of the value while it is sent.
+  /// The share of memory of the value while it is sent.
   fileprivate(set) var share: MemoryShare?
 
   fileprivate init(_ properties: ItemProperties, blob: Blob?, wasUsed: Bool) {
@@ -37,7 +37,7 @@ struct MetaItem {
     wasUsed = false
   }
 
-  /// Whether a client is to renew the item, and no other was told so.
+  /// Whether the client is to renew the item: it is stale or expires before `renewal`, and no other client was told to.
   fileprivate func isDue(_ renewal: Int64?) -> Bool {
     if record.isTokenSent { return false }
     if record.isStale { return true }
@@ -47,14 +47,14 @@ struct MetaItem {
 }
 
 extension ItemStore {
-  /// Returns an item, and makes the changes that the flags ask for. Nil if there is none.
+  /// Returns an item, and makes the changes that the flags request. Returns nil if there is no item.
   func get(_ flags: MetaFlags) -> MetaItem? {
     let isChange = flags.expiry != nil || flags.vivified != nil || flags.renewal != nil
     var found = isChange ? exclusively(flags.key) { change(flags) } : find(flags)
-    // A stale item without a token is rare, so only then a get without changes excludes others.
+    // A get without changes takes the lock only to renew a stale item, which is rare.
     if !isChange, found?.isDue(nil) == true { found = exclusively(flags.key) { find(flags).map { renew($0, flags) } } }
     if let blob = found?.blob {
-      // The copy of a value that finds no memory is a miss.
+      // If the budget has no memory for the copy of a value, the get is a miss.
       guard let share = share(of: blob) else { return nil }
       found?.share = share
     }
@@ -62,7 +62,7 @@ extension ItemStore {
     return found
   }
 
-  /// Marks an item as stale: it is still returned, and the next client that gets it is told to renew it.
+  /// Marks an item as stale. Gets still return it, and the next client that gets it is told to renew it.
   func invalidate(_ key: CacheKey, unique: UInt64?, expiry: ExpiryTime?) -> StorageOutcome {
     exclusively(key) {
       guard let present = properties(key) else { return .notFound }
@@ -94,7 +94,7 @@ extension ItemStore {
     guard var item = find(flags) else { return vivify(flags) }
     if let expiry = flags.expiry {
       _ = touchWithin(flags.key, expiry)
-      // Flags count in their order.
+      // Flags take effect in the order of the request.
       let before = item.expirationMilliseconds
       item.expirationMilliseconds = flags.asksFirst("R", before: "T") ? before : expiry.milliseconds
       item = renew(item, flags)
@@ -109,12 +109,12 @@ extension ItemStore {
     guard item.isDue(flags.renewal) else { return item }
     var (item, record) = (item, item.record)
     record.isTokenSent = true
-    // Without the mark, other clients would be told so, too.
+    // If the mark is not stored, other clients would also be told to renew the item.
     if case .stored = set(record, flags.key) { item.hasWon = true }
     return item
   }
 
-  /// Makes an empty item, which the client is told to fill.
+  /// Creates an empty item, and tells the client to fill it.
   private func vivify(_ flags: MetaFlags) -> MetaItem? {
     guard let expiry = flags.vivified, expiry != .past else { return nil }
     var record = ItemRecord(unique: takeUnique())

@@ -1,11 +1,12 @@
-/// The words of a request line, which blanks separate.
+/// The words of a request line, separated by spaces.
 ///
 /// Refers to the bytes of the line, and is valid as long as they are.
 struct RequestWords {
   private let line: UnsafeRawBufferPointer
   private var ranges: [Range<Int>] = []
 
-  /// Words beyond this number are one more word, which no command accepts.
+  /// The largest number of words that are split. Further words are ignored. A meta command with so many words is
+  /// refused.
   static let most = 24
 
   init() { line = UnsafeRawBufferPointer(start: nil, count: 0) }
@@ -32,7 +33,7 @@ struct RequestWords {
 
   subscript(index: Int) -> UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: line[ranges[index]]) }
 
-  /// Returns the word, nil behind the last one.
+  /// Returns the word, or nil after the last one.
   func word(_ index: Int) -> UnsafeRawBufferPointer? { index < ranges.count ? self[index] : nil }
 }
 
@@ -52,7 +53,7 @@ extension UnsafeRawBufferPointer {
       && elementsEqual(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
   }
 
-  /// The number that the bytes spell in decimal digits. Nil for other bytes and beyond 64 bits.
+  /// The number that the bytes spell in decimal digits. Nil for other bytes and for numbers above 64 bits.
   var unsignedNumber: UInt64? {
     guard !isEmpty, count <= 20 else { return nil }
     var number: UInt64 = 0

@@ -1,12 +1,12 @@
 import Vitrine
 
-/// A request for the values of keys: `get`, `gets`, `gat` or `gats`. Its line may be of any length, and its keys are answered
-/// as they arrive.
+/// A request for the values of keys: `get`, `gets`, `gat` or `gats`. Its line may have any length. Keys are answered as
+/// they arrive.
 struct Retrieval {
   private let hasUnique: Bool
   private let expiry: ExpiryTime?
   private var isFirst = true
-  /// A word is no key. The rest of the line is skipped.
+  /// Whether a word is not a valid key. The rest of the line is then skipped.
   private(set) var isRefused = false
 
   private init(hasUnique: Bool, expiry: ExpiryTime?) {
@@ -14,7 +14,7 @@ struct Retrieval {
     self.expiry = expiry
   }
 
-  /// Reads the begin of a line. Returns the bytes in front of the first key; nil for another command.
+  /// Parses the start of a line. Returns the number of bytes before the first key, or nil for another command.
   static func begin(_ input: UnsafeRawBufferPointer, now: Int64) -> (Retrieval, byteCount: Int)? {
     guard input.count > 4, input[0] == UInt8(ascii: "g") else { return nil }
     if matches(input, "get ") { return (Retrieval(hasUnique: false, expiry: nil), 4) }
@@ -36,7 +36,7 @@ struct Retrieval {
       && UnsafeRawBufferPointer(rebasing: input[..<name.utf8CodeUnitCount]).isEqual(name)
   }
 
-  /// Whether all words are keys.
+  /// Whether all words are valid keys.
   static func hasKeys(_ line: Slice<UnsafeRawBufferPointer>) -> Bool {
     var length = 0
     for byte in line.last == Byte.carriageReturn ? line.dropLast() : line {
@@ -47,7 +47,7 @@ struct Retrieval {
     return true
   }
 
-  /// Answers keys until the line ends, the input ends, or the queue is full. Returns the bytes that were taken.
+  /// Answers keys until the line ends, the input ends, or the queue is full. Returns the number of bytes taken.
   mutating func answer(_ input: UnsafeRawBufferPointer, _ session: MemcachedSession) -> (Int, isDone: Bool) {
     var taken = 0
     while !session.output.isFull {
@@ -76,7 +76,7 @@ struct Retrieval {
     return (taken, false)
   }
 
-  /// Ends the answer behind the line end.
+  /// Ends the answer after the line end. Returns `end`.
   private func finish(_ end: Int, _ session: MemcachedSession) -> Int {
     if isFirst { session.refuse("ERROR\r\n") } else { session.output.append("END\r\n") }
     return end
@@ -86,7 +86,7 @@ struct Retrieval {
     let (counters, output) = (session.counters, session.output)
     session.items.flushIfDue()
     let found = expiry.map { session.items.item(key, touching: $0) } ?? session.items.item(key)
-    // The copy of a value that finds no memory is a miss.
+    // If the budget has no memory for the copy of a value, the get is a miss.
     guard let item = found, let share = session.items.share(of: item.blob) else {
       counters.add(.getMisses)
       if expiry != nil { counters.add(.touchMisses) }

@@ -13,13 +13,13 @@ enum StorageAnswer {
     }
   }
 
-  /// Whether also errors are not sent: the client reads no answer.
+  /// Whether the client reads no answer, not even an error (`noreply`).
   var isSilent: Bool { if case .text(true) = self { true } else { false } }
 
   static func text(of outcome: StorageOutcome) -> StaticString {
     switch outcome {
     case .stored: "STORED\r\n"
-    // A removal that came between the request and its end counts.
+    // The only failure here is `aborted`: the item was removed while its value arrived.
     case .notStored, .notANumber, .failed: "NOT_STORED\r\n"
     case .exists: "EXISTS\r\n"
     case .notFound: "NOT_FOUND\r\n"

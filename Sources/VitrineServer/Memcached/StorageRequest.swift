@@ -10,7 +10,7 @@ struct StorageRequest {
     case replace
     case append
     case prepend
-    /// Only if the item has this number.
+    /// Only if the item has this unique number.
     case compare(UInt64)
   }
 
@@ -19,11 +19,11 @@ struct StorageRequest {
   var flags: UInt32 = 0
   var expiry = ExpiryTime.never
   let byteCount: Int
-  /// The number that an item must have for an append or a prepend.
+  /// The unique number that an item must have for an append or a prepend.
   var unique: UInt64?
-  /// A comparison with a number below that of the item stores the value as stale.
+  /// If the compared number is less than the item's, the value is stored as stale.
   var acceptsStale = false
-  /// An append or a prepend without an item stores the value, with this expiry.
+  /// If not nil, an append or a prepend without an item stores the value with this expiry.
   var vivified: ExpiryTime?
 
   init(_ verb: Verb, _ key: CacheKey, byteCount: Int) {
@@ -33,23 +33,24 @@ struct StorageRequest {
   }
 }
 
-/// The value of a request, as it arrived.
+/// The value of a request, complete or arriving.
 enum ArrivedValue {
-  /// Collected in memory, of which it holds a share.
+  /// Collected in memory, with its share of the budget.
   case bytes([UInt8], MemoryShare?)
-  /// A long value goes to the store while it arrives. Its properties were given before.
+  /// Written to the store while it arrives. Its properties were set before the first byte.
   case body(BodyWriter, unique: UInt64, MemoryShare)
-  /// The value is not kept: it has expired.
+  /// Not kept, because it has already expired.
   case nothing
 }
 
 extension ItemStore {
-  /// Longer values go to the store while they arrive, but for those whose place or properties follow from the present item.
+  /// The largest value in bytes that is collected in memory. A longer value is written to the store while it arrives,
+  /// unless its bytes or its properties depend on the present item.
   static let collectedByteCount = 1 << 20
   private static let longestJoined = 8 << 20
 
-  /// Prepares for the value of a request. Throws `tooLarge` for one that is not accepted, and `noSpace` if other values that are
-  /// arriving leave no room.
+  /// Prepares for the value of a request. Throws `tooLarge` if the value is longer than the limit, and `noSpace` if
+  /// other arriving values use up the budget. Throws errors of the store.
   func begin(_ request: StorageRequest) throws(StoreError) -> ArrivedValue {
     let isJoined = request.verb == .append || request.verb == .prepend || request.acceptsStale
     let most = isJoined ? min(largestValue, ItemStore.longestJoined) : largestValue
@@ -59,7 +60,8 @@ extension ItemStore {
       guard let share = memory.take(request.byteCount) else { throw .noSpace }
       return .bytes([], share)
     }
-    // The store admits unfinished values of an eighth of its budget, and lets others wait. A loop must not wait.
+    // If unfinished bodies exceed an eighth of the byte budget, the store lets others wait. An event loop must not
+    // wait.
     guard let share = bodies.take(request.byteCount) else { throw .noSpace }
     let unique = takeUnique()
     let record = ItemRecord(flags: request.flags, unique: unique)
@@ -68,8 +70,8 @@ extension ItemStore {
       try store.writer(for: request.key, length: request.byteCount, options: options), unique: unique, share)
   }
 
-  /// Stores a value if the condition of the request holds. If a `set` fails, the old item is removed: no client then takes it for
-  /// the new one.
+  /// Stores a value if the condition of the request holds. If a `set` fails, removes the old item, so that no client
+  /// mistakes its value for the new one.
   func store(_ value: ArrivedValue, _ request: StorageRequest) -> StorageOutcome {
     exclusively(request.key) {
       switch request.verb {
@@ -89,8 +91,8 @@ extension ItemStore {
     guard let present = properties(request.key) else { return .notFound }
     if present.record.unique == unique { return put(value, request) }
     guard request.acceptsStale, unique < present.record.unique else { return .exists }
-    // A client that lost its token renews the value. It stays stale, and expires as before, until the client with the newest number
-    // has stored its own.
+    // The number of the client is outdated. Its value stays stale and keeps the present expiry, until the client with
+    // the newest number has stored a value.
     var stale = request
     stale.expiry = present.info.expirationMilliseconds.map { .at($0) } ?? .never
     return put(value, stale) { record in

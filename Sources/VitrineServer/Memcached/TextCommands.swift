@@ -1,6 +1,6 @@
 import Vitrine
 
-// The classic commands but for retrievals.
+// The classic commands, except retrievals.
 extension MemcachedSession {
   private static let badFormat: StaticString = "CLIENT_ERROR bad command line format\r\n"
 
@@ -8,7 +8,7 @@ extension MemcachedSession {
 
   // MARK: Storage
 
-  /// `set KEY FLAGS EXPTIME BYTES [noreply]`, and with a number behind the bytes `cas`.
+  /// `set KEY FLAGS EXPTIME BYTES [noreply]` and the like. `cas` has a unique number after BYTES.
   func beginStorage(_ command: TextCommand, _ words: RequestWords) {
     let leastCount = command == .cas ? 6 : 5
     guard words.count == leastCount || words.count == leastCount + 1 else { return refuse("ERROR\r\n") }
@@ -43,7 +43,7 @@ extension MemcachedSession {
       expect(Arrival(.storage(request, answer), try items.begin(request), byteCount: request.byteCount))
     } catch {
       answer.append(.failed(error), to: self)
-      // No client then takes the old value for the new one.
+      // Otherwise a client could mistake the old value for the new one.
       if request.verb == .set { _ = items.delete(request.key) }
       skip(valueOf: request.byteCount)
     }
@@ -141,7 +141,7 @@ extension MemcachedSession {
       server.resetStatistics()
       return output.append("RESET\r\n")
     }
-    // These list keys or counters of memcached's memory, which a store does not have.
+    // These list keys or counters of memcached's slabs, which a store does not have.
     if ["cachedump", "detail"].contains(group) { return output.append("END\r\n") }
     guard let statistics = server.statistics(of: group) else { return refuse("ERROR\r\n") }
     for (name, value) in statistics { output.append("STAT \(name) \(value)\r\n") }

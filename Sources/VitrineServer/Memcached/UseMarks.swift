@@ -1,8 +1,8 @@
 import Synchronization
 import Vitrine
 
-/// Remembers which items were fetched since they were stored, for the flag `h` of `mg`. Begins with the first request that
-/// asks, and remembers about 65,536 items: of two keys with equal slots, the later one counts.
+/// Records which items were fetched since they were stored, for the flag `h` of `mg`. Recording begins with the first
+/// such request. There are 65,536 slots; of two keys in one slot, only the later one is recorded.
 ///
 /// Invariant: the memory lives as long as the object, and its words are atomic.
 final class UseMarks: @unchecked Sendable {
@@ -29,7 +29,7 @@ final class UseMarks: @unchecked Sendable {
     if isWatching.load(ordering: .relaxed) { set(key, true) }
   }
 
-  /// The item was stored again.
+  /// Removes the record of an item that is stored again.
   @inline(__always)
   func forget(_ key: CacheKey) {
     if isWatching.load(ordering: .relaxed) { set(key, false) }

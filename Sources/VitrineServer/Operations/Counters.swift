@@ -26,7 +26,7 @@ final class Counters: @unchecked Sendable {
     values.deallocate()
   }
 
-  /// Counts an event. No other thread adds, so no exclusive operation is needed.
+  /// Counts an event. No other thread adds, so a load and a store are enough.
   @inline(__always)
   func add(_ counter: Counter, _ count: Int = 1) {
     let value = values[counter.rawValue].load(ordering: .relaxed)

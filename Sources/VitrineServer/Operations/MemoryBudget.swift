@@ -1,14 +1,14 @@
 import Synchronization
 
-/// The memory that values of clients may take in a server, beyond the store's own. Thread-safe.
+/// A limit in bytes on the values that are in transfer, besides the store's own memory. Thread-safe.
 final class MemoryBudget: Sendable {
   private let used = Atomic<Int>(0)
   let byteCount: Int
 
   init(_ byteCount: Int) { self.byteCount = byteCount }
 
-  /// Returns a share, which ends with its last reference. Nil if the budget is used up. A single share may be larger than the
-  /// budget.
+  /// Takes a share, which lasts until its last reference is gone. Returns nil if the budget has too few bytes left. If
+  /// no other share exists, a share may exceed the budget.
   func take(_ count: Int) -> MemoryShare? {
     let total = used.wrappingAdd(count, ordering: .relaxed).newValue
     if total > byteCount, total > count {

@@ -1,7 +1,7 @@
 import Synchronization
 import Vitrine
 
-/// The numbers of a server, under the names that memcached has for them. Those that only Vitrine has begin with `vitrine_`.
+/// The statistics of a server, under memcached's names. The names of Vitrine's own statistics begin with `vitrine_`.
 final class Reports: ServerReports {
   private let store: CacheStore
   private let options: ServerOptions
@@ -25,7 +25,7 @@ final class Reports: ServerReports {
 
   private func sum(_ counter: Counter) -> UInt64 { loops.reduce(0) { $0 &+ $1.counters[counter] } }
 
-  /// The events since the begin or the last reset.
+  /// The number of events since the start or the last reset.
   func count(_ counter: Counter) -> UInt64 {
     let offset = offsets.withLock { $0[counter.rawValue] }
     return sum(counter) &- offset

@@ -7,7 +7,7 @@
 #endif
 
 // Invariant: the handle is only given to `pthread_join`, once.
-/// A thread of the system that runs one function.
+/// A system thread that runs one function.
 struct LoopThread: @unchecked Sendable {
   private let handle: pthread_t
 

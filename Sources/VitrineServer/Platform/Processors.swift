@@ -7,7 +7,7 @@
 #endif
 
 enum Processors {
-  /// The processors on which this process may run.
+  /// The number of online processors, at least 1.
   static var count: Int { max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))) }
 
   static var processID: Int32 { getpid() }

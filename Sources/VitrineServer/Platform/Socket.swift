@@ -21,7 +21,7 @@ enum Socket {
 
   // MARK: Listening
 
-  /// Listens at all addresses of a host. Port 0 takes a free one.
+  /// Listens at all addresses of a host. With port 0, listens at a free port of the first address.
   static func listen(host: String, port: UInt16) throws(ServerError) -> [Int32] {
     var hints = addrinfo()
     hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV
@@ -41,14 +41,14 @@ enum Socket {
         for socket in sockets { Socket.close(socket) }
         throw error
       }
-      // A free port differs from address to address.
+      // Each further address would get another port.
       if port == 0 { break }
     }
     if sockets.isEmpty { throw .address("\(host):\(port)", "this machine has no such address") }
     return sockets
   }
 
-  /// Returns nil for a family of addresses that this machine does not have.
+  /// Returns nil if this machine does not have the family of the address.
   private static func listen(_ address: addrinfo, _ name: String) throws(ServerError) -> Int32? {
     let made = socket(address.ai_family, address.ai_socktype, address.ai_protocol)
     if made < 0, errno == EAFNOSUPPORT { return nil }
@@ -66,7 +66,8 @@ enum Socket {
     return made
   }
 
-  /// Listens at a path. A socket that no process listens at any more is replaced. Only users that `mode` lets write may connect.
+  /// Listens at a path. Replaces a socket at which no process listens. Only users with write permission by `mode` may
+  /// connect.
   static func listen(path: String, mode: UInt16) throws(ServerError) -> Int32 {
     var address = sockaddr_un()
     let most = MemoryLayout.size(ofValue: address.sun_path)
@@ -119,12 +120,12 @@ enum Socket {
     return getsockopt(socket, SOL_SOCKET, SO_ACCEPTCONN, &listens, &length) == 0 && listens != 0
   }
 
-  /// Prepares a socket that was made elsewhere, such as by the program that started this one.
+  /// Makes a socket non-blocking, and closes it in programs that this process starts.
   static func prepare(_ socket: Int32) -> Bool {
     fcntl(socket, F_SETFD, FD_CLOEXEC) == 0 && fcntl(socket, F_SETFL, O_NONBLOCK) == 0
   }
 
-  /// The port at which a socket listens; nil for a path.
+  /// The port at which a socket listens; nil for a Unix socket.
   static func port(of socket: Int32) -> UInt16? {
     var storage = sockaddr_storage()
     var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
@@ -161,10 +162,10 @@ enum Socket {
           Socket.close(accepted)
           continue
         }
-        // Answers are complete when they are sent. For a socket of a path, this fails without harm.
+        // Answers are sent whole, so waiting for more bytes would only delay them. Fails without harm on a Unix socket.
         var one: Int32 = 1
         setsockopt(accepted, Int32(IPPROTO_TCP), TCP_NODELAY, &one, socklen_t(MemoryLayout<Int32>.size))
-        // A client whose machine has vanished does not keep its connection for ever.
+        // Ends the connection of a client whose machine has vanished.
         setsockopt(accepted, SOL_SOCKET, SO_KEEPALIVE, &one, socklen_t(MemoryLayout<Int32>.size))
         return .socket(accepted)
       }
@@ -214,10 +215,10 @@ enum Socket {
     return count > 0 ? .bytes(count) : count == 0 ? .ended : .blocked
   }
 
-  /// Tells the client that no more answers come.
+  /// Tells the client that no more answers follow.
   static func endSending(_ socket: Int32) { _ = shutdown(socket, Int32(SHUT_WR)) }
 
-  /// Sends a text to a client that is not served, if the socket takes it at once.
+  /// Sends a text to a refused client, without waiting for the socket.
   static func send(_ text: StaticString, to socket: Int32) {
     var part = iovec(
       iov_base: UnsafeMutableRawPointer(mutating: text.utf8Start), iov_len: text.utf8CodeUnitCount)

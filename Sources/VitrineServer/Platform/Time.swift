@@ -14,7 +14,7 @@ enum Time {
     return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
   }
 
-  /// Nanoseconds since some moment, which no change of the clock affects.
+  /// Nanoseconds since an arbitrary moment. Setting the clock does not affect them.
   static func monotonicNanoseconds() -> UInt64 {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)

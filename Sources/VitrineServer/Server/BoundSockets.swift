@@ -17,7 +17,7 @@ struct BoundSockets {
     }
   }
 
-  /// Takes over sockets that listen already.
+  /// Takes over sockets that already listen.
   mutating func take(_ inherited: [Int32]) throws(ServerError) {
     for socket in inherited {
       guard Socket.isListening(socket), Socket.prepare(socket) else {

@@ -3,9 +3,9 @@ import Vitrine
 
 /// Serves a store to other processes by the memcached protocol.
 ///
-/// A key is a URL in the style `original`; text behind the last `#` names another style. Flags and unique numbers are kept in the
-/// metadata of entries. Values are sent from the mapped segments without a copy. After a restart, or a crash of the process or the
-/// machine, stored values are there, except for those that eviction took.
+/// A key is a URL in the style `original`; text after the last `#` names another style. The metadata of an entry holds
+/// its flags and its unique number. Values are sent from the mapped segments without a copy. Stored values survive a
+/// restart and a crash of the process, unless eviction removes them. A power loss may cost the last buffered changes.
 ///
 /// ```
 /// let server = try CacheServer(store, options)
@@ -14,19 +14,20 @@ import Vitrine
 /// try store.close()
 /// ```
 ///
-/// The program keeps the store open, and may use it beside the server. Thread-safe.
+/// The program keeps the store open while the server runs, and may use it at the same time. Thread-safe.
 public final class CacheServer: Sendable {
-  /// The addresses at which the server listens, with the ports that were free.
+  /// The addresses at which the server listens. A port 0 of the options is replaced by the port that was chosen.
+  /// Inherited sockets are not listed.
   public let addresses: [ServerAddress]
 
   private let loops: [EventLoop]
   private let paths: [String]
   private let isRunning = Atomic<Bool>(true)
 
-  /// Listens, and serves from now on.
+  /// Starts a server, which serves until ``stop()``.
   ///
-  /// Throws `address` if an address is used by another program or does not exist, `invalidOption`, and `noThread` or
-  /// `noResources` if the system has no room for it. Starts one thread for each event loop.
+  /// Throws `address` if an address is in use or does not exist, `invalidOption`, and `noThread` or `noResources` if
+  /// the system is out of resources. Starts one thread for each event loop.
   public init(_ store: CacheStore, _ options: ServerOptions = ServerOptions()) throws(ServerError) {
     try options.validate()
     let limits = ConnectionLimits(
@@ -60,8 +61,9 @@ public final class CacheServer: Sendable {
 
   deinit { stop() }
 
-  /// Accepts no more connections, sends the answers that wait as far as the clients take them at once, closes all connections, and ends the threads. The sockets of paths
-  /// are removed. Further calls do nothing. Waits for requests that are being processed.
+  /// Stops the server. Waits for requests that are being processed, sends queued answers as far as the sockets accept
+  /// them at once, closes all connections, and ends the threads. Removes the files of Unix sockets. A second call does
+  /// nothing.
   public func stop() {
     guard isRunning.exchange(false, ordering: .relaxed) else { return }
     for loop in loops { loop.stop() }

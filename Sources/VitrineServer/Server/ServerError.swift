@@ -1,10 +1,10 @@
 /// The reason why a server cannot start.
 public enum ServerError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// An address cannot be used, with the system's reason.
+  /// An address cannot be used: its name, and the reason of the system.
   case address(String, String)
   /// An option has no meaning, or contradicts another.
   case invalidOption(String)
-  /// The system refuses another thread, with its reason.
+  /// The system refuses to start a thread, for this reason.
   case noThread(String)
   /// Memory or descriptors are short.
   case noResources(String)

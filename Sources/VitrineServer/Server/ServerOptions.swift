@@ -1,11 +1,12 @@
 /// An address at which a server listens.
 public enum ServerAddress: Sendable, Hashable, CustomStringConvertible {
-  /// A host's name or address, and a port; port 0 takes a free one.
+  /// A host name or address, and a port. An empty host means all addresses, port 0 any free port.
   case tcp(host: String, port: UInt16)
-  /// A socket at a path, with the permissions of its file.
+  /// A Unix socket at a path, and the permissions of its file.
   case unix(path: String, mode: UInt16)
 
-  /// Reads `HOST:PORT`, `[IPv6]:PORT` or a port alone, which means this machine. Returns nil for other text.
+  /// Parses `HOST:PORT`, `[IPv6]:PORT`, or a port alone, which means 127.0.0.1. The host `*` means all addresses.
+  /// Returns nil for other text.
   public init?(tcp text: String) {
     var host = "127.0.0.1"
     var port = Substring(text)
@@ -22,7 +23,7 @@ public enum ServerAddress: Sendable, Hashable, CustomStringConvertible {
     self = .tcp(host: host == "*" ? "" : host, port: number)
   }
 
-  /// The address as a client writes it.
+  /// The address as text: `HOST:PORT`, `[IPv6]:PORT`, or a path.
   public var description: String {
     switch self {
     case .tcp(let host, let port): host.contains(":") ? "[\(host)]:\(port)" : "\(host.isEmpty ? "*" : host):\(port)"
@@ -33,26 +34,26 @@ public enum ServerAddress: Sendable, Hashable, CustomStringConvertible {
 
 /// The options of a ``CacheServer``.
 public struct ServerOptions: Sendable {
-  /// Where clients of the memcached protocol connect. By default only programs on this machine can.
+  /// The addresses at which the server listens. The default accepts connections from this machine only.
   public var addresses: [ServerAddress] = [.tcp(host: "127.0.0.1", port: 11211)]
-  /// Listening sockets that another program has opened, such as systemd. The server closes them at its end.
+  /// Listening sockets that another program has opened, such as systemd. The server closes them when it stops.
   public var inheritedSockets: [Int32] = []
   /// The number of event loops, each with a thread. 0 means one for each processor.
   public var threadCount = 0
-  /// The most connections at a time. Others are told so and closed.
+  /// The largest number of connections at a time. Further clients get an error and are disconnected.
   public var maximumConnections = 1024
-  /// The longest value in bytes that clients may store.
+  /// The largest value in bytes that clients may store.
   public var largestValue = 64 << 20
-  /// Milliseconds in which a client must read its answers, or send the rest of a request. Each 4 KiB that arrive give a second
-  /// more.
+  /// Milliseconds in which a client must read its answers, or send the rest of a request. Each 4 KiB transferred adds a
+  /// second.
   public var stalledMilliseconds = 30_000
-  /// Bytes of memory that arriving values, and values that are sent decompressed, may take together.
+  /// The memory in bytes for arriving values and for decompressed values that are being sent, together.
   public var memoryByteCount = 256 << 20
-  /// Milliseconds after which a connection without requests is closed; 0 for no limit.
+  /// Milliseconds without a request after which a connection is closed; 0 for no limit.
   public var idleMilliseconds = 0
-  /// Whether clients may remove all items with one command.
+  /// Whether clients may remove all items by `flush_all`.
   public var allowsFlush = true
-  /// Names and passwords, of which a client must send one first. Nil for none.
+  /// The accepted names and passwords. A client must send one of these pairs first. Nil admits every client.
   public var credentials: Credentials?
 
   /// The defaults.
