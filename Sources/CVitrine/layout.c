@@ -1,5 +1,5 @@
-/* The layout of the structs of vitrine.h on 64-bit systems. A change of a line here breaks programs that are compiled already:
-   fields are only added, at the end. */
+/* The layout of the structs of vitrine.h on 64-bit systems. A changed line breaks programs that are already compiled.
+   Fields are only added, and only at the end. */
 #include "vitrine.h"
 
 #define SIZE(type, bytes) _Static_assert(sizeof(type) == (bytes), "the size of " #type)

@@ -1,7 +1,7 @@
 import CVitrine
 import Vitrine
 
-/// The object behind a `vitrine_batch`. Belongs to one thread at a time.
+/// The object behind a `vitrine_batch`. Used by one thread at a time.
 final class PendingBatch {
   var batch = WriteBatch()
 

@@ -3,8 +3,8 @@ import Vitrine
 
 /// See `vitrine_borrow` in vitrine.h.
 ///
-/// The path of a hit allocates nothing and counts no references: the handle keeps the store alive, and the table of styles
-/// keeps the style alive.
+/// A hit allocates nothing and counts no references: the handle keeps the store alive, and the table of styles keeps
+/// the style alive.
 @_cdecl("vitrine_borrow")
 public func borrow(
   _ store: OpaquePointer?, _ url: UnsafePointer<CChar>?, _ urlLength: Int, _ style: UnsafePointer<CChar>?,

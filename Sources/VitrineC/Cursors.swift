@@ -10,15 +10,15 @@ import Vitrine
 #endif
 
 /// The object behind a `vitrine_cursor`: entries, with their URLs, styles and metadata in memory that does not move.
-/// Belongs to one thread at a time.
+/// Used by one thread at a time.
 final class EntryCursor {
   private var entries: [vitrine_entry] = []
   private var next = 0
   private var chunks: [UnsafeMutableRawBufferPointer] = []
-  /// Bytes of the last chunk that are taken.
+  /// The number of used bytes of the last chunk.
   private var taken = 0
 
-  /// More than the URL, the style and the metadata of an entry can have.
+  /// The size of a chunk in bytes: more than the URL, the style and the metadata of an entry can have.
   private static let chunkByteCount = 256 << 10
 
   deinit { for chunk in chunks { chunk.deallocate() } }

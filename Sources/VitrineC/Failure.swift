@@ -1,7 +1,7 @@
 import CVitrine
 import Vitrine
 
-/// An error on its way to a caller in C.
+/// An error to return to a caller in C.
 struct Failure: Error {
   var status: vitrine_status
   var systemCode: Int32 = 0

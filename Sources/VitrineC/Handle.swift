@@ -10,10 +10,10 @@ import CVitrine
 
 /// The first words of the memory behind each handle of vitrine.h.
 ///
-/// The kind tells handles apart, so that a handle of another kind is an error. A release clears it, so that many uses of
+/// The kind distinguishes handles, so a handle of another kind is an error. A release clears the kind, so many uses of
 /// released handles are errors too.
 struct Handle {
-  /// Random numbers, which other memory hardly has.
+  /// Random numbers, which other memory is unlikely to contain.
   enum Kind: UInt64 {
     case store = 0x9E1B_7C53_0D64_A2F1
     case value = 0xC4A8_2F96_71E3_5B0D
@@ -33,7 +33,7 @@ struct Handle {
     return memory
   }
 
-  /// Returns the object of a handle without a reference of its own. Returns nil for NULL and for a handle of another kind.
+  /// Returns the object of a handle, without retaining it. Returns nil for NULL and for a handle of another kind.
   @inline(__always)
   static func object<Object: AnyObject>(_ handle: OpaquePointer?, _ kind: Kind, as: Object.Type) -> Unmanaged<Object>? {
     guard let handle, UInt(bitPattern: handle) & 7 == 0 else { return nil }

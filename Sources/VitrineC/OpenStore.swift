@@ -12,11 +12,12 @@ final class OpenStore: Sendable {
 
   init(_ store: CacheStore) { self.store = store }
 
-  /// Whether this is a child of the process that opened the store. Locks of the store may be held forever there.
+  /// Whether this is a forked child of the process that opened the store. In a child, the store's locks may be held
+  /// forever.
   var isInChild: Bool { process.isLeft }
 
-  /// Returns the open store of a handle. Throws if the handle is none of a store, if the store is closed, and in a forked
-  /// child.
+  /// Returns the open store of a handle. Throws if the handle is not that of a store, if the store is closed, and in a
+  /// forked child.
   static func of(_ handle: OpaquePointer?) throws -> OpenStore {
     guard let open = Handle.object(handle, .store, as: OpenStore.self)?.takeUnretainedValue() else {
       throw Failure.badHandle
@@ -61,7 +62,7 @@ enum Input {
   static let largestValue = 1 << 30
   static let invalidStyle = Failure.invalid("a style has 1 to 255 bytes of printable ASCII without spaces")
 
-  /// Returns the bytes at `start`. Throws if there are more than `most`, or if `start` is NULL although there are some.
+  /// Returns the bytes at `start`. Throws if there are more than `most`, or if `start` is NULL and the length is not 0.
   static func bytes(
     _ start: UnsafeRawPointer?, _ count: Int, most: Int, _ name: StaticString
   ) throws(Failure) -> UnsafeRawBufferPointer {
@@ -91,7 +92,7 @@ enum Input {
     }
   }
 
-  /// Returns `pointer`, where a result goes. Throws if it is NULL.
+  /// Returns `pointer`, which receives a result. Throws if it is NULL.
   static func result<Value>(
     _ pointer: UnsafeMutablePointer<Value>?, _ name: StaticString
   ) throws(Failure) -> UnsafeMutablePointer<Value> {

@@ -37,7 +37,8 @@ public func close(_ store: OpaquePointer?, _ error: UnsafeMutablePointer<vitrine
 /// See `vitrine_store_release` in vitrine.h.
 @_cdecl("vitrine_store_release")
 public func releaseStore(_ store: OpaquePointer?) {
-  // A child keeps the memory: a close could wait forever for a lock that another thread held at the fork.
+  // A forked child keeps the memory, because a close could wait forever for a lock that another thread held at the
+  // fork.
   if let open = Handle.object(store, .store, as: OpenStore.self)?.takeUnretainedValue(), open.isInChild { return }
   _ = close(store, nil)
   Handle.release(store, .store, as: OpenStore.self)

@@ -12,7 +12,7 @@ enum Limit {
     }
   }
 
-  /// Returns nil for 0. The value must have a limit.
+  /// Converts an option that has no `VITRINE_NONE`. Returns nil for 0.
   static func required(_ value: Int64) -> Int? { value == 0 ? nil : Int(value) }
 }
 

@@ -1,4 +1,4 @@
-/// A struct of vitrine.h that may grow: it begins with its size, as the caller was compiled.
+/// A struct of vitrine.h that may grow. It begins with its size in the caller's header.
 ///
 /// Structs are copied by bytes, so a misaligned pointer of a caller does no harm.
 protocol SizedStruct {
@@ -10,7 +10,7 @@ protocol SizedStruct {
 }
 
 extension SizedStruct {
-  /// A larger size is a mistake, such as memory that was not initialized.
+  /// The limit of a size. A larger one is a mistake, such as memory that was not initialized.
   private static var largestSize: Int { 4096 }
 
   /// Copies a struct of options. Returns zeros for NULL. Throws if the size is wrong, or if the caller has set options
@@ -41,7 +41,7 @@ extension SizedStruct {
     if let pointer { try size(at: pointer) }
   }
 
-  /// Copies the struct to the caller's, as far as the caller's size goes. Bytes beyond this struct become zero.
+  /// Copies the struct to the caller's memory, up to the caller's size. Bytes beyond this struct become zero.
   func write(to pointer: UnsafeMutablePointer<Self>?) throws(Failure) {
     guard let pointer else { return }
     var result = self

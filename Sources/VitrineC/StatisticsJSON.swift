@@ -1,8 +1,8 @@
 import CacheCtlKit
 import Vitrine
 
-/// The statistics as JSON, with the names of `cachectl stat --json`. They are part of the interface. Sums over all entries are
-/// left out, because they would need a walk over the store.
+/// The statistics as JSON, with the names of `cachectl stat --json`. The names are part of the interface. Sums over all
+/// entries are left out, because they would need a walk over the store.
 enum StatisticsJSON {
   static func report(_ statistics: StoreStatistics) -> JSON {
     .object(sizes(statistics) + work(statistics) + content(statistics))

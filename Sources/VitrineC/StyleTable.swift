@@ -33,12 +33,12 @@ final class KnownStyle {
 
 // Invariant: a slot changes once, from zero to a retained KnownStyle, which lives as long as the table. `count` only
 // grows.
-/// The styles that callers in C have named, so that a borrow makes no `Style` of its own.
+/// The styles that callers in C have named. A borrow with one of them creates no `Style`.
 ///
-/// Has no lock, because a forked child may use it. The number of styles is bounded: beyond it, a caller makes a style each
-/// time.
+/// Has no lock, because a forked child may use it. Holds a bounded number of styles. For other styles, the caller
+/// creates a style at each call.
 final class StyleTable: @unchecked Sendable {
-  /// The most styles in a table, apart from a few that threads add at the same time.
+  /// The largest number of styles in a table, apart from a few that threads add at the same time.
   static let mostStyles = 128
   private static let slotCount = 512
   private static let probeCount = 8
@@ -62,7 +62,8 @@ final class StyleTable: @unchecked Sendable {
     original.release()
   }
 
-  /// Returns the style with this text, and adds it if there is room. Returns nil if the text is no style or the table is full.
+  /// Returns the style with this text, and adds it if there is room. Returns nil if the text is not a style or the
+  /// table is full.
   @inline(__always)
   func find(_ text: UnsafeRawBufferPointer) -> Unmanaged<KnownStyle>? {
     let first = StyleTable.slot(of: text)
@@ -119,7 +120,7 @@ extension KnownStyle {
 }
 
 extension Style {
-  /// Creates a style of bytes. Returns nil if they are no valid name.
+  /// Creates a style from bytes. Returns nil if they are not a valid name.
   init?(_ text: UnsafeRawBufferPointer) {
     guard text.count <= 255 else { return nil }
     self.init(String(decoding: text, as: UTF8.self))

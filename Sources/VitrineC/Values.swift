@@ -7,7 +7,7 @@ final class HeldValue: Sendable {
   fileprivate let process = OwnProcess()
   /// The bytes of the Blob.
   nonisolated(unsafe) let bytes: UnsafeRawBufferPointer
-  /// A copy of the metadata, because an array does not promise that its memory stays at its place.
+  /// A copy of the metadata at a fixed address, which an array does not guarantee.
   nonisolated(unsafe) let metadata: UnsafeMutableRawBufferPointer
 
   init(_ blob: Blob) {
@@ -68,7 +68,7 @@ public func getMany(
   _ values: UnsafeMutablePointer<OpaquePointer?>?, _ error: UnsafeMutablePointer<vitrine_error>?
 ) -> vitrine_status {
   reporting(error) {
-    // Checks the count before anything is written to the array.
+    // Checks the count before it writes to the array.
     guard (0...(Int.max / MemoryLayout<vitrine_key>.stride)).contains(count) else {
       throw Failure.invalid("there are too many keys")
     }
@@ -126,7 +126,7 @@ public func valueIsDamaged(_ value: OpaquePointer?) -> Int32 {
 /// See `vitrine_value_release` in vitrine.h.
 @_cdecl("vitrine_value_release")
 public func releaseValue(_ value: OpaquePointer?) {
-  // A child keeps the memory: the end of the Blob takes locks.
+  // A forked child keeps the memory, because releasing the Blob takes locks.
   if let held = HeldValue.of(value), held.process.isLeft { return }
   Handle.release(value, .value, as: HeldValue.self)
 }

@@ -1,4 +1,4 @@
-/* Not a part of the interface, and not installed: the number of forks between this process and the one that began to count. */
+/* Counts the forks between the process that began to count and this one. Not part of the interface; not installed. */
 #ifndef VITRINE_FORK_COUNT_H
 #define VITRINE_FORK_COUNT_H
 
@@ -7,7 +7,7 @@
 /* Begins to count. Later calls do nothing. */
 void vitrine_count_forks(void);
 
-/* A process has the number at which its parent forked, and one more. */
+/* Returns the count. A child has the count of its parent at the fork, plus 1. */
 uint32_t vitrine_fork_count(void);
 
 #endif

@@ -3,24 +3,25 @@
  *
  * Docs/C.md is the guide. These rules hold for every function:
  *
- * Keys.     A key is a URL (0 to 65,536 bytes, never parsed, may be NULL if its length is 0) and a style (1 to 255 bytes of
- *           printable ASCII without spaces). A NULL style with length 0 means "original". Neither needs a NUL at its end.
- * Status.   0 is success, a positive status is an answer ("no entry"), a negative one is an error. Nothing traps on a NULL
- *           pointer, a length beyond its limit, a closed store, or a handle of another kind.
+ * Keys.     A key is a URL (0 to 65,536 bytes, never parsed, may be NULL if its length is 0) and a style (1 to 255
+ *           bytes of printable ASCII without spaces). A NULL style with length 0 means "original". Neither needs a NUL
+ *           at its end.
+ * Status.   0 is success, a positive status is an answer ("no entry"), a negative one is an error. A NULL pointer, a
+ *           length beyond its limit, a closed store and a handle of another kind are errors, not traps.
  * Errors.   `error` may be NULL. If the status is negative, the call fills the struct. Otherwise it does not touch it.
  * Structs.  Structs that can grow begin with `size`. The caller sets it to the size of the struct that it was compiled
  *           with. Zero in any other field means the default. A larger struct of a later header is accepted if the bytes
  *           that this library does not know are zero. In results, the library sets such bytes to zero.
- * Threads.  All functions may be called from any thread at the same time, with the same store. A batch and a cursor belong
- *           to one thread at a time. A value may be read and released on any thread.
- * Handles.  Each handle is released once, by the function of its kind, when no other thread uses it. Releasing NULL does
- *           nothing. A use after the release is undefined, although it is often recognized.
+ * Threads.  All functions may be called from any thread at the same time, with the same store. A batch and a cursor
+ *           belong to one thread at a time. A value may be read and released on any thread.
+ * Handles.  Each handle is released once, by the function of its kind, when no other thread uses it. Releasing NULL
+ *           does nothing. A use after the release is undefined, although it is often recognized.
  * Results.  If a call fails, the pointers that it returns are NULL and the numbers 0.
  * Callbacks. A callback returns normally: no longjmp, and no exception of C++ may leave it.
- * Fork.     The child of a fork may read the values that it holds. All calls with a store of its parent return
- *           VITRINE_ERROR_CLOSED in the child, except vitrine_borrow, which may find an entry. It may also wait forever, if
- *           another thread of the parent held a lock of the key at the fork. A release of a store or of a value does
- *           nothing in the child. It may open stores of its own, after its parent has closed them.
+ * Fork.     The child of a fork may read the values that it holds. In the child, calls with a store of the parent
+ *           return VITRINE_ERROR_CLOSED. Only vitrine_borrow may find an entry. That call may wait forever if another
+ *           thread of the parent held a lock of the key at the fork. A release of a store or of a value does nothing in
+ *           the child. The child may open a store itself after the parent has closed it.
  * Times.    Milliseconds since 1970 (UTC). Lengths of time are in milliseconds.
  */
 #ifndef VITRINE_H
@@ -44,7 +45,7 @@ extern "C" {
 #define VITRINE_VERSION_MINOR 1
 #define VITRINE_VERSION_PATCH 0
 
-/* --- Status and errors ----------------------------------------------------------------------------------------------- */
+/* --- Status and errors -------------------------------------------------------------------------------------------- */
 
 typedef int32_t vitrine_status;
 
@@ -61,35 +62,37 @@ enum {
   VITRINE_ERROR_LOCKED = -5,             /* another opening writes; see process_id */
   VITRINE_ERROR_NOT_A_STORE = -6,        /* the folder holds other files */
   VITRINE_ERROR_UNSUPPORTED_FORMAT = -7, /* a later version of the library wrote the store */
-  VITRINE_ERROR_NO_SUCH_STORE = -8,      /* there is none, and none was to be created */
+  VITRINE_ERROR_NO_SUCH_STORE = -8,      /* there is no store, and the options forbid creating one */
   VITRINE_ERROR_CLOSED = -9,             /* the store is closed, or this is a forked child */
   VITRINE_ERROR_READ_ONLY = -10,         /* the store was opened for reading */
   VITRINE_ERROR_ABORTED = -11,           /* the key was removed while a value arrived */
   VITRINE_ERROR_STORE_REMOVED = -12,     /* the folder was removed or replaced while the store was open */
   VITRINE_ERROR_UNREADABLE = -13,        /* the store cannot be read */
-  VITRINE_ERROR_SYSTEM = -14,            /* another call of the system failed; see system_code */
+  VITRINE_ERROR_SYSTEM = -14,            /* a system call failed; see system_code */
   VITRINE_ERROR_BAD_HANDLE = -15         /* a NULL handle, one of another kind, or a released one */
 };
 
-/* Describes an error of one call. The caller allocates it, on the stack for example. Its size and layout never change. */
+/*
+ * Describes an error of one call. The caller allocates it, on the stack for example. Its size and layout never change.
+ */
 typedef struct vitrine_error {
   vitrine_status status;
-  int32_t system_code; /* the errno of ERROR_SYSTEM and ERROR_WRITE_FAILED; otherwise 0 */
-  int32_t process_id;  /* the writer's process of ERROR_LOCKED; 0 if it is not known */
+  int32_t system_code; /* with ERROR_SYSTEM and ERROR_WRITE_FAILED, the errno; otherwise 0 */
+  int32_t process_id;  /* with ERROR_LOCKED, the process of the writer; 0 if unknown */
   int32_t reserved;
-  char text[496]; /* a sentence in UTF-8, cut to fit, with a NUL */
+  char text[496]; /* a sentence in UTF-8, cut to fit, with a NUL at its end */
 } vitrine_error;
 
 /* Returns a short constant text of a status, such as "no space". Never NULL. Valid forever. */
 VITRINE_API const char *vitrine_status_text(vitrine_status status);
 
-/* Returns the version of the library, such as "0.1.0". Valid forever. */
+/* Returns the version of the library, such as "0.1.0". Never NULL. Valid forever. */
 VITRINE_API const char *vitrine_version(void);
 
 /* Returns the version of the on-disk format that the library writes, and the newest that it reads. */
 VITRINE_API uint32_t vitrine_format_version(void);
 
-/* --- Opening and closing --------------------------------------------------------------------------------------------- */
+/* --- Opening and closing ------------------------------------------------------------------------------------------ */
 
 typedef struct vitrine_store vitrine_store;
 
@@ -103,8 +106,8 @@ enum { VITRINE_READ_MAPPED = 1, VITRINE_READ_COPIED = 2 };                      
 enum {                                                                                  /* flags of an opening */
   VITRINE_OPEN_READ_ONLY = 1,          /* a snapshot; vitrine_refresh moves it forward */
   VITRINE_OPEN_EXISTING = 2,           /* do not create a store */
-  VITRINE_OPEN_NOTES_NO_USES = 4,      /* gets of a read-only opening do not count for eviction */
-  VITRINE_OPEN_RECREATE_UNUSABLE = 8,  /* replace a store that cannot be read by an empty one */
+  VITRINE_OPEN_NOTES_NO_USES = 4,      /* gets of a read-only opening do not count as uses */
+  VITRINE_OPEN_RECREATE_UNUSABLE = 8,  /* replace an unreadable store by an empty one */
   VITRINE_OPEN_RECREATE_REMOVED = 16   /* make the store again if its folder is removed while it is open */
 };
 
@@ -131,7 +134,8 @@ typedef struct vitrine_options {
 } vitrine_options;
 
 /*
- * Opens the store in a folder, and creates one if there is none. `path` is UTF-8 and ends with a NUL. `options` may be NULL.
+ * Opens the store in a folder, and creates one if there is none. `path` is UTF-8 and ends with a NUL. `options` may be
+ * NULL.
  * Cost: milliseconds, and about 200 ns for each change since the last checkpoint if the store was not closed.
  * Errors: INVALID_ARGUMENT, LOCKED, NOT_A_STORE, UNSUPPORTED_FORMAT, NO_SUCH_STORE, UNREADABLE, NO_SPACE, SYSTEM.
  */
@@ -139,26 +143,27 @@ VITRINE_API vitrine_status vitrine_open(
   const char *path, const vitrine_options *options, vitrine_store **store, vitrine_error *error);
 
 /*
- * Makes all changes durable and closes the store. The handle stays valid: later calls return ERROR_CLOSED, and another close
- * does nothing. Gets that run finish. Values stay valid.
- * Cost: waits for the disk. Errors: BAD_HANDLE; WRITE_FAILED and STORE_REMOVED, after which the store is closed, too.
+ * Makes all changes durable and closes the store. The handle stays valid: later calls return ERROR_CLOSED, and another
+ * close does nothing. Running gets finish. Values stay valid.
+ * Cost: waits for the disk. Errors: BAD_HANDLE; WRITE_FAILED and STORE_REMOVED; the store is closed after them, too.
  */
 VITRINE_API vitrine_status vitrine_close(vitrine_store *store, vitrine_error *error);
 
 /*
- * Releases the handle, and closes the store if it is open; errors of that close are lost. No other call may use the handle
- * at that time or later. Values and cursors of the store stay valid.
+ * Releases the handle. Closes the store if it is open; errors of that close are lost. No other call may use the handle
+ * during the release or later. Values and cursors of the store stay valid.
  */
 VITRINE_API void vitrine_store_release(vitrine_store *store);
 
 /*
- * Makes all changes acknowledged so far survive a loss of power. Cost: waits for the disk.
+ * Makes all acknowledged changes survive a power loss. Cost: waits for the disk.
  * Errors: BAD_HANDLE, CLOSED, READ_ONLY, WRITE_FAILED, STORE_REMOVED, SYSTEM.
  */
 VITRINE_API vitrine_status vitrine_flush(vitrine_store *store, vitrine_error *error);
 
 /*
- * Moves a read-only store forward to the state of its writer. `changed` may be NULL; it becomes 1 if there were changes.
+ * Moves a read-only store forward to the state of its writer. `changed` may be NULL; it becomes 1 if there were
+ * changes.
  * Cost: a few dozen system calls, and about the cost of the writer's changes since the last call.
  * Errors: BAD_HANDLE, CLOSED, STORE_REMOVED, and those of opening.
  */
@@ -166,19 +171,21 @@ VITRINE_API vitrine_status vitrine_refresh(vitrine_store *store, int32_t *change
 
 /*
  * Changes the budgets; 0 leaves one as it is, and VITRINE_NONE removes the limit of entries or of free bytes.
- * Cost: waits for the disk; a smaller budget evicts first. Errors: INVALID_ARGUMENT, NO_SPACE, and those of vitrine_flush.
+ * Cost: waits for the disk; a smaller budget evicts first. Errors: INVALID_ARGUMENT, NO_SPACE, and those of
+ * vitrine_flush.
  */
 VITRINE_API vitrine_status vitrine_set_budgets(
   vitrine_store *store, int64_t byte_budget, int64_t entry_budget, int64_t minimum_free_bytes, vitrine_error *error);
 
 /*
- * Turns a SIGBUS inside the mappings of all stores of this process into a miss, for pages that the disk cannot deliver and
- * files that another program truncates. Installs a signal handler that passes other signals on; it cannot be removed.
+ * Turns a SIGBUS inside the mappings of all stores of this process into a miss. The system raises SIGBUS for pages that
+ * the disk cannot deliver, and for files that another program truncates. Installs a signal handler, which passes other
+ * signals on and cannot be removed.
  * Errors: SYSTEM.
  */
 VITRINE_API vitrine_status vitrine_guard_bus_errors(vitrine_error *error);
 
-/* --- Putting --------------------------------------------------------------------------------------------------------- */
+/* --- Putting ------------------------------------------------------------------------------------------------------ */
 
 enum { VITRINE_ENCODING_PLAIN = 0, VITRINE_ENCODING_ZSTD = 1, VITRINE_ENCODING_BITMAP = 2 };
 enum {
@@ -198,9 +205,9 @@ typedef struct vitrine_put_options {
   const void *source;         /* with VITRINE_SOURCE_NAMED: 1 to 16 bytes */
   size_t source_length;
   int32_t source_kind; /* VITRINE_SOURCE_ORIGINAL: a new original of the URL removes the entry */
-  int32_t durability;  /* 0 for the store's own */
+  int32_t durability;  /* 0 for that of the store */
   int32_t pin;         /* VITRINE_PIN_... */
-  int32_t page_aligned; /* 1: the bytes begin at a multiple of a page, for use by a GPU */
+  int32_t page_aligned; /* 1: the bytes begin at a page boundary, for use by a GPU */
   uint32_t width;       /* of a bitmap, in pixels; 0 for any other value */
   uint32_t height;
   uint32_t bytes_per_row; /* 0 for packed rows */
@@ -208,18 +215,18 @@ typedef struct vitrine_put_options {
 } vitrine_put_options;
 
 /*
- * Stores `byte_count` bytes under a key and replaces its old value. The bytes may be freed after the call. `options` may be
- * NULL. `bytes` may be NULL if there are none.
+ * Stores `byte_count` bytes under a key and replaces its old value. The bytes may be freed after the call. `options`
+ * may be NULL. `bytes` may be NULL if there are none.
  * Cost: about one write of the bytes; with VITRINE_SYNCED, a wait for the disk.
- * Errors: BAD_HANDLE, INVALID_ARGUMENT, TOO_LARGE (1 GiB, or the size that the budget can hold), NO_SPACE, CLOSED, READ_ONLY,
- * WRITE_FAILED, STORE_REMOVED, SYSTEM. After an error, nothing has changed.
+ * Errors: BAD_HANDLE, INVALID_ARGUMENT, TOO_LARGE (above 1 GiB, or above the size that an empty store of this budget
+ * holds), NO_SPACE, CLOSED, READ_ONLY, WRITE_FAILED, STORE_REMOVED, SYSTEM. After an error, nothing has changed.
  */
 VITRINE_API vitrine_status vitrine_put(
   vitrine_store *store, const char *url, size_t url_length, const char *style, size_t style_length, const void *bytes,
   size_t byte_count, const vitrine_put_options *options, vitrine_error *error);
 
 /*
- * Replaces the metadata of an entry, at most 65,536 bytes; its bytes stay. `durability` 0 is the store's own. Returns
+ * Replaces the metadata of an entry, at most 65,536 bytes; its bytes stay. `durability` 0 is that of the store. Returns
  * NOT_FOUND if there is no entry. Cost: one small record. Errors: those of vitrine_put.
  */
 VITRINE_API vitrine_status vitrine_set_metadata(
@@ -233,15 +240,15 @@ VITRINE_API vitrine_status vitrine_set_expiration(
   int32_t durability, vitrine_error *error);
 
 /*
- * Pins an entry, so that eviction leaves it (`pinned` 1), or ends its pin (0). The pin is kept in the store, and has nothing
- * to do with the pointer of a value. Pinned entries may take a quarter of each budget; beyond that, NO_SPACE. Otherwise as
- * vitrine_set_metadata.
+ * Pins an entry so that eviction keeps it (`pinned` 1), or ends the pin (0). The store saves the pin. The pin does not
+ * affect how long the pointer of a value is valid. Pinned entries may take a quarter of each budget; a call beyond that
+ * returns NO_SPACE. Otherwise as vitrine_set_metadata.
  */
 VITRINE_API vitrine_status vitrine_set_pinned(
   vitrine_store *store, const char *url, size_t url_length, const char *style, size_t style_length, int32_t pinned,
   int32_t durability, vitrine_error *error);
 
-/* --- Getting --------------------------------------------------------------------------------------------------------- */
+/* --- Getting ------------------------------------------------------------------------------------------------------ */
 
 typedef struct vitrine_value vitrine_value;
 
@@ -253,7 +260,7 @@ typedef struct vitrine_key {
   size_t style_length;
 } vitrine_key;
 
-/* A value, as its handle knows it. Pointers are valid until the value is released. */
+/* The properties of a value. Pointers are valid until the value is released. */
 typedef struct vitrine_value_info {
   size_t size;             /* sizeof(vitrine_value_info) */
   const void *bytes;       /* never NULL; decoded */
@@ -265,7 +272,7 @@ typedef struct vitrine_value_info {
   int64_t written;         /* the time of the put */
   int64_t expiration;      /* 0 if never, or if it depends on the last use */
   int32_t encoding;        /* as stored: VITRINE_ENCODING_... */
-  int32_t is_copy;         /* 1 if the bytes are private memory and not the store's file */
+  int32_t is_copy;         /* 1 if the bytes are private memory, 0 if they are the store's file */
   uint32_t width;          /* of a bitmap; otherwise 0 */
   uint32_t height;
   uint32_t bytes_per_row;
@@ -273,10 +280,11 @@ typedef struct vitrine_value_info {
 } vitrine_value_info;
 
 /*
- * Returns a handle of the value of a key. Its bytes are the mapped memory of the store, without a copy, and stay valid until
- * vitrine_value_release: also after removal, eviction, compaction, close and deletion of the folder. The bytes are a copy if
- * the value is stored compressed, if the store reads by VITRINE_READ_COPIED, or if values already hold segments of an eighth
- * of the byte budget. Never write to the bytes: mapped memory is read-only. Returns NOT_FOUND on a miss, with a NULL value.
+ * Returns a handle of the value of a key. Its bytes are the mapped memory of the store, without a copy, and stay valid
+ * until vitrine_value_release: also after removal, eviction, compaction, close and deletion of the folder. The bytes
+ * are a copy if the value is stored compressed, if the store reads by VITRINE_READ_COPIED, or if values already hold
+ * segments of an eighth of the byte budget. Never write to the bytes: mapped memory is read-only. Returns NOT_FOUND on
+ * a miss, with a NULL value.
  * Cost: about a microsecond. The first read of an entry since opening reads and checks the whole value.
  * Errors: BAD_HANDLE, INVALID_ARGUMENT, CLOSED, SYSTEM if memory is short.
  */
@@ -302,26 +310,27 @@ VITRINE_API size_t vitrine_value_size(const vitrine_value *value);
 VITRINE_API vitrine_status vitrine_value_get_info(const vitrine_value *value, vitrine_value_info *info);
 
 /*
- * Returns 1 if the bytes differ from those that were put, 0 if they do not, and BAD_HANDLE. Reads the file of the value.
+ * Returns 1 if the bytes differ from those that were put, 0 if they do not, and BAD_HANDLE for a bad handle. Reads the
+ * file of the value.
  * Cost: O(bytes).
  */
 VITRINE_API int32_t vitrine_value_is_damaged(const vitrine_value *value);
 
 /*
- * Releases a value; its pointers are then invalid. Any thread may call it. The last release of a file that was unlinked frees
- * the file, which takes milliseconds for a large one.
+ * Releases a value and invalidates its pointers. Any thread may call it. If the file of the value was unlinked, the
+ * last release of its values frees it, which takes milliseconds for a large file.
  */
 VITRINE_API void vitrine_value_release(vitrine_value *value);
 
-/* Receives the bytes of an entry. They are valid until the function returns. It may call any function on the store. */
+/* Receives the bytes of an entry, valid until the function returns. The function may call any function on the store. */
 typedef void (*vitrine_borrow_function)(void *context, const void *bytes, size_t byte_count);
 
 /*
- * Calls `function` with the bytes of an entry, without a copy unless they are stored compressed, and without an allocation.
- * This is the cheapest get. Returns NOT_FOUND on a miss; if the bus error guard has found damage, `function` was called and
- * its results must be discarded.
- * Cost: a few hundred nanoseconds. The first read of an entry since opening reads and checks the whole value. A store keeps
- * the first 128 styles that it is asked for in a table; other styles cost an allocation.
+ * Calls `function` with the bytes of an entry, without a copy unless they are stored compressed, and without an
+ * allocation. This is the cheapest get. Returns NOT_FOUND on a miss. It also returns NOT_FOUND if the bus error guard
+ * found damage during `function`, whose results must then be discarded.
+ * Cost: a few hundred nanoseconds. The first read of an entry since opening reads and checks the whole value. A store
+ * keeps the first 128 requested styles in a table; a borrow with another style allocates memory.
  * Errors: BAD_HANDLE, INVALID_ARGUMENT, CLOSED.
  */
 VITRINE_API vitrine_status vitrine_borrow(
@@ -332,17 +341,17 @@ VITRINE_API vitrine_status vitrine_borrow(
 typedef void (*vitrine_borrow_many_function)(void *context, size_t index, const void *bytes, size_t byte_count);
 
 /*
- * Looks up many keys, overlaps their memory accesses, and calls `function` once for each key, in order. On large stores this
- * costs less for each key than vitrine_borrow. Copies the keys. Errors: BAD_HANDLE, INVALID_ARGUMENT, CLOSED.
+ * Looks up many keys, overlaps their memory accesses, and calls `function` once for each key, in order. On large stores
+ * this costs less for each key than vitrine_borrow. Copies the keys. Errors: BAD_HANDLE, INVALID_ARGUMENT, CLOSED.
  */
 VITRINE_API vitrine_status vitrine_borrow_many(
   vitrine_store *store, const vitrine_key *keys, size_t count, vitrine_borrow_many_function function, void *context,
   vitrine_error *error);
 
 /*
- * Copies up to `length` bytes of a value from `offset` on into `buffer`. `copied` becomes the number of bytes copied; it is
- * less than `length` at the end of the value, and 0 beyond the end. `byte_count` becomes the size of the whole value. Either
- * may be NULL, and `buffer` may be if `length` is 0. Returns NOT_FOUND on a miss.
+ * Copies up to `length` bytes of a value from `offset` on into `buffer`. `copied` becomes the number of bytes copied;
+ * it is less than `length` at the end of the value, and 0 beyond the end. `byte_count` becomes the size of the whole
+ * value. Either may be NULL, and `buffer` may be if `length` is 0. Returns NOT_FOUND on a miss.
  * Cost: a borrow and a copy of the range. A value that is stored compressed is decompressed whole.
  * Errors: BAD_HANDLE, INVALID_ARGUMENT, CLOSED.
  */
@@ -358,7 +367,7 @@ VITRINE_API vitrine_status vitrine_contains(
   vitrine_store *store, const char *url, size_t url_length, const char *style, size_t style_length,
   vitrine_error *error);
 
-/* --- Entries --------------------------------------------------------------------------------------------------------- */
+/* --- Entries ------------------------------------------------------------------------------------------------------ */
 
 enum { VITRINE_ENTRY_PINNED = 1, VITRINE_ENTRY_SHARED = 2, VITRINE_ENTRY_NAMED_SOURCE = 4 };
 
@@ -372,7 +381,7 @@ typedef struct vitrine_entry {
   const void *metadata;
   size_t metadata_length;
   uint64_t byte_count;        /* bytes that a get returns */
-  uint64_t stored_byte_count; /* bytes in the file, for each key that shares them */
+  uint64_t stored_byte_count; /* bytes in the file, counted for each key that shares them */
   uint64_t digest_high;
   uint64_t digest_low;
   int64_t written;
@@ -391,9 +400,10 @@ typedef struct vitrine_entry {
 enum { VITRINE_MISS_ABSENT = 1, VITRINE_MISS_EXPIRED = 2, VITRINE_MISS_OUTDATED = 3, VITRINE_MISS_DAMAGED = 4 };
 
 /*
- * Returns OK and fills `entry`, or NOT_FOUND and sets `reason` to VITRINE_MISS_...; either may be NULL. The caller sets the
- * `size` of `entry`. Its URL and style are the caller's pointers. Its metadata pointer is NULL; the length is true.
- * Counts no use. Cost: a get without bytes; the first read of an entry since opening reads and checks the whole value.
+ * Returns OK and fills `entry`, or NOT_FOUND and sets `reason` to VITRINE_MISS_...; either may be NULL. The caller sets
+ * the `size` of `entry`. Its URL and style are the caller's pointers. Its metadata pointer is NULL, but the length is
+ * set. Counts no use. Cost: a get without bytes; the first read of an entry since opening reads and checks the whole
+ * value.
  * Errors: BAD_HANDLE, INVALID_ARGUMENT, CLOSED.
  */
 VITRINE_API vitrine_status vitrine_lookup(
@@ -404,14 +414,14 @@ VITRINE_API vitrine_status vitrine_lookup(
 typedef struct vitrine_cursor vitrine_cursor;
 
 /* Flags of a cursor. */
-enum { VITRINE_CURSOR_SORTED = 1 }; /* by URL, byte by byte, then by style; otherwise in no order */
+enum { VITRINE_CURSOR_SORTED = 1 }; /* by the bytes of the URL, then by style; without it, in no order */
 
 /*
- * Makes a cursor of the unexpired entries whose URL begins with `prefix` and whose style is `style`. A NULL prefix with length
- * 0 is any URL, a NULL style with length 0 is any style. The cursor has the entries as of this call: later changes do not
- * show. It counts no use and holds neither a lock nor a file.
- * Cost: reads each record of the store once and no payload: O(entries), and O(n log n) if sorted. Memory: for each of its
- * entries about 200 bytes, and the URL, style and metadata. Errors: BAD_HANDLE, INVALID_ARGUMENT, CLOSED, SYSTEM.
+ * Makes a cursor of the unexpired entries whose URL begins with `prefix` and whose style is `style`. A NULL prefix with
+ * length 0 is any URL, a NULL style with length 0 is any style. The cursor has the entries as of this call, without
+ * later changes. It counts no use and holds neither a lock nor a file.
+ * Cost: reads each record of the store once and no payload: O(entries), and O(n log n) if sorted. Memory: for each of
+ * its entries about 200 bytes, and the URL, style and metadata. Errors: BAD_HANDLE, INVALID_ARGUMENT, CLOSED, SYSTEM.
  */
 VITRINE_API vitrine_status vitrine_cursor_open(
   vitrine_store *store, const char *prefix, size_t prefix_length, const char *style, size_t style_length,
@@ -422,8 +432,8 @@ VITRINE_API vitrine_status vitrine_cursor_open(
 VITRINE_API size_t vitrine_cursor_remaining(const vitrine_cursor *cursor);
 
 /*
- * Fills `entry` with the next entry, or returns END. The caller sets the `size` of `entry`. Its pointers are valid until the
- * cursor is released. Not for two threads at once. Cost: O(1). Errors: BAD_HANDLE, INVALID_ARGUMENT.
+ * Fills `entry` with the next entry, or returns END. The caller sets the `size` of `entry`. Its pointers are valid
+ * until the cursor is released. Not for two threads at once. Cost: O(1). Errors: BAD_HANDLE, INVALID_ARGUMENT.
  */
 VITRINE_API vitrine_status vitrine_cursor_next(vitrine_cursor *cursor, vitrine_entry *entry);
 
@@ -433,8 +443,8 @@ VITRINE_API void vitrine_cursor_release(vitrine_cursor *cursor);
 typedef int32_t (*vitrine_entry_function)(void *context, const vitrine_entry *entry);
 
 /*
- * Calls `function` for each unexpired entry that a cursor with the same prefix and style would return, in no order. The function
- * may call any function on the store. Entries put meanwhile may be missed. Counts no use.
+ * Calls `function` for each unexpired entry that a cursor with the same prefix and style would return, in no order. The
+ * function may call any function on the store. Entries put meanwhile may be missed. Counts no use.
  * Cost: reads each record once and no payload: O(entries). Takes memory for a small part of the store at a time.
  * Errors: BAD_HANDLE, INVALID_ARGUMENT, CLOSED.
  */
@@ -442,10 +452,10 @@ VITRINE_API vitrine_status vitrine_for_each(
   vitrine_store *store, const char *prefix, size_t prefix_length, const char *style, size_t style_length,
   vitrine_entry_function function, void *context, vitrine_error *error);
 
-/* --- Removing -------------------------------------------------------------------------------------------------------- */
+/* --- Removing ----------------------------------------------------------------------------------------------------- */
 
 /*
- * Removes an entry. Returns NOT_FOUND if there is none. `durability` 0 is the store's own. Works on a full disk.
+ * Removes an entry. Returns NOT_FOUND if there is none. `durability` 0 is that of the store. Works on a full disk.
  * Cost: one small write; with VITRINE_SYNCED, a wait for the disk.
  * Errors: BAD_HANDLE, INVALID_ARGUMENT, CLOSED, READ_ONLY, WRITE_FAILED, STORE_REMOVED, SYSTEM.
  */
@@ -454,22 +464,26 @@ VITRINE_API vitrine_status vitrine_remove(
   vitrine_error *error);
 
 /*
- * Removes all styles of a URL, without a scan. `removed` may be NULL; it becomes the number of removed entries. Otherwise as
- * vitrine_remove, but returns OK if there was no entry.
+ * Removes all styles of a URL, without a scan. `removed` may be NULL; it becomes the number of removed entries.
+ * Otherwise as vitrine_remove, but returns OK if there was no entry.
  */
 VITRINE_API vitrine_status vitrine_remove_url(
   vitrine_store *store, const char *url, size_t url_length, int32_t durability, uint64_t *removed,
   vitrine_error *error);
 
 /*
- * Removes every entry of a style, of any URL. Cost: reads each record once: O(entries). At most 10,000 removals happen
- * together, so an error or a crash may leave some of them done. Otherwise as vitrine_remove_url.
+ * Removes every entry of a style, of any URL. Cost: reads each record once: O(entries). Removes groups of at most
+ * 10,000 entries, each group together, so an error or a crash may leave some groups done. Otherwise as
+ * vitrine_remove_url.
  */
 VITRINE_API vitrine_status vitrine_remove_style(
   vitrine_store *store, const char *style, size_t style_length, int32_t durability, uint64_t *removed,
   vitrine_error *error);
 
-/* Removes every entry whose URL begins with `prefix`, of any style, as vitrine_remove_style does. An empty prefix is any. */
+/*
+ * Removes every entry whose URL begins with `prefix`, of any style, as vitrine_remove_style does. An empty prefix
+ * matches every URL.
+ */
 VITRINE_API vitrine_status vitrine_remove_prefix(
   vitrine_store *store, const char *prefix, size_t prefix_length, int32_t durability, uint64_t *removed,
   vitrine_error *error);
@@ -477,7 +491,7 @@ VITRINE_API vitrine_status vitrine_remove_prefix(
 /* Removes all entries together. Cost: one small write. Errors: those of vitrine_remove. */
 VITRINE_API vitrine_status vitrine_remove_all(vitrine_store *store, int32_t durability, vitrine_error *error);
 
-/* --- Batches --------------------------------------------------------------------------------------------------------- */
+/* --- Batches ------------------------------------------------------------------------------------------------------ */
 
 typedef struct vitrine_batch vitrine_batch;
 
@@ -485,8 +499,8 @@ typedef struct vitrine_batch vitrine_batch;
 VITRINE_API vitrine_status vitrine_batch_create(vitrine_batch **batch, vitrine_error *error);
 
 /*
- * Adds a put, and copies its key, bytes and metadata. The durability of the options does not count. A later change of a key
- * wins. Errors: BAD_HANDLE, INVALID_ARGUMENT, TOO_LARGE.
+ * Adds a put, and copies its key, bytes and metadata. Ignores the durability of the options. A later change of a key
+ * replaces an earlier one. Errors: BAD_HANDLE, INVALID_ARGUMENT, TOO_LARGE.
  */
 VITRINE_API vitrine_status vitrine_batch_put(
   vitrine_batch *batch, const char *url, size_t url_length, const char *style, size_t style_length, const void *bytes,
@@ -504,16 +518,16 @@ VITRINE_API size_t vitrine_batch_count(const vitrine_batch *batch);
 VITRINE_API vitrine_status vitrine_batch_clear(vitrine_batch *batch);
 
 /*
- * Makes the changes of the batch together: after any crash, all of them or none. The batch keeps them, and may be written
- * again. `durability` 0 is the store's own. Cost: one write, at most one sync. Errors: those of vitrine_put; then nothing has
- * changed.
+ * Makes the changes of the batch together: after any crash, all of them or none. The batch keeps its changes, and may
+ * be written again. `durability` 0 is that of the store. Cost: one write, at most one sync. Errors: those of
+ * vitrine_put; after an error, nothing has changed.
  */
 VITRINE_API vitrine_status vitrine_write(
   vitrine_store *store, const vitrine_batch *batch, int32_t durability, vitrine_error *error);
 
 VITRINE_API void vitrine_batch_release(vitrine_batch *batch);
 
-/* --- Upkeep ---------------------------------------------------------------------------------------------------------- */
+/* --- Upkeep ------------------------------------------------------------------------------------------------------- */
 
 /* The result of a compaction. */
 typedef struct vitrine_compaction {
@@ -527,12 +541,12 @@ typedef struct vitrine_compaction {
   int32_t is_erased; /* 1 if no file holds bytes of removed entries any more */
 } vitrine_compaction;
 
-/* Receives bytes done and the total of a long call. Returns 0 to stop it. */
+/* Receives the bytes done and the total of a long call. Returns 0 to stop the call. */
 typedef int32_t (*vitrine_progress_function)(void *context, uint64_t done, uint64_t total);
 
 /*
- * Makes the folder as small as possible without removing a live entry. `report` may be NULL; its `size` is set. `progress` may
- * be NULL. Cost: O(store); gets go on, a write may wait for the copy of one segment.
+ * Makes the folder as small as possible without removing a live entry. `report` may be NULL; the caller sets its
+ * `size`. `progress` may be NULL. Cost: O(store); gets go on, a write may wait for the copy of one segment.
  * Errors: BAD_HANDLE, INVALID_ARGUMENT, NO_SPACE, and those of vitrine_flush.
  */
 VITRINE_API vitrine_status vitrine_compact(
@@ -545,7 +559,7 @@ typedef struct vitrine_verification {
   uint64_t records;
   uint64_t bytes;
   uint64_t damaged; /* problems in bytes that were durable */
-  uint64_t lost;    /* entries that a crash has taken before they were durable: no damage */
+  uint64_t lost;    /* entries lost in a crash before they were durable, which is no damage */
 } vitrine_verification;
 
 /* One problem. Its pointers are valid until the callback returns. */
@@ -565,15 +579,16 @@ typedef struct vitrine_problem {
 typedef void (*vitrine_problem_function)(void *context, const vitrine_problem *problem);
 
 /*
- * Reads and checks every live byte, and changes nothing. `report` may be NULL; its `size` is set. `problem` may be NULL; it is
- * called for each problem, after the check. Returns OK if the check was done, also if it has found problems.
+ * Reads and checks every live byte, and changes nothing. `report` may be NULL; the caller sets its `size`. `problem`
+ * may be NULL; it is called for each problem, after the check. Returns OK if the check finished, with or without
+ * problems.
  * Cost: O(live bytes), read from the disk. Errors: BAD_HANDLE, INVALID_ARGUMENT, CLOSED, SYSTEM.
  */
 VITRINE_API vitrine_status vitrine_verify(
   vitrine_store *store, vitrine_verification *report, vitrine_problem_function problem, void *context,
   vitrine_error *error);
 
-/* The way in which an opening found its store. */
+/* The state in which an opening found the store. */
 enum { VITRINE_CREATED = 1, VITRINE_CLEAN = 2, VITRINE_RECOVERED = 3, VITRINE_REBUILT = 4 };
 
 /* Contents and counters of a store. */
@@ -613,12 +628,13 @@ typedef struct vitrine_stat {
 VITRINE_API vitrine_status vitrine_get_stat(vitrine_store *store, vitrine_stat *stat, vitrine_error *error);
 
 /*
- * Returns the same numbers and more as one JSON object in UTF-8, with a NUL at its end. The names are those of
- * `cachectl stat --json`. `length`, without the NUL, may be NULL. Release the text by vitrine_text_release.
+ * Returns the numbers of vitrine_get_stat, and more, as one JSON object in UTF-8 with a NUL at its end. The names are
+ * those of `cachectl stat --json`. `length` excludes the NUL, and may be NULL. vitrine_text_release releases the text.
  * Cost and errors: those of vitrine_get_stat, and SYSTEM if memory is short.
  */
 VITRINE_API vitrine_status vitrine_stat_json(vitrine_store *store, char **text, size_t *length, vitrine_error *error);
 
+/* Releases a text of vitrine_stat_json. */
 VITRINE_API void vitrine_text_release(char *text);
 
 #ifdef __cplusplus

@@ -1,8 +1,9 @@
 // vitrine.hpp: the interface of vitrine.h for C++17, as classes that own their handles.
 //
-// Errors are exceptions (vitrine::Error). C++17 has no std::expected, a constructor can report no error otherwise, and errors
-// are rare here. A miss is not an error: get returns an empty Value, and other calls return false. Programs without exceptions
-// use vitrine.h. Costs, errors, threads and lifetimes are those of the functions of vitrine.h that a member names.
+// Errors are exceptions (vitrine::Error): C++17 has no std::expected, a constructor can report an error in no other
+// way, and errors are rare here. A miss is not an error: get returns an empty Value, and other calls return false.
+// Programs without exceptions use vitrine.h. Costs, errors, threads and lifetimes are those of the functions of
+// vitrine.h that a member names.
 //
 // Objects can be moved and not copied. A moved-from object is empty: its members throw ERROR_BAD_HANDLE.
 #ifndef VITRINE_HPP
@@ -170,7 +171,7 @@ private:
   std::unique_ptr<vitrine_batch, detail::Release<vitrine_batch_release>> handle_;
 };
 
-/// The entries of a Store at one moment. Not for two threads at once.
+/// The entries of a Store at the time of the cursor's creation. Not for two threads at once.
 class Cursor {
 public:
   /// Returns the next entry; nothing at the end. Its pointers are valid as long as the cursor.
@@ -189,7 +190,8 @@ private:
   std::unique_ptr<vitrine_cursor, detail::Release<vitrine_cursor_release>> handle_;
 };
 
-/// A store. Any thread may call it. It is closed by its end, which loses the errors of the close: call close() before.
+/// A store. Any thread may call it. The destructor closes the store and loses the errors of that close. Call close()
+/// first to get them.
 class Store {
 public:
   /// vitrine_open
@@ -239,8 +241,8 @@ public:
     return values;
   }
 
-  /// Calls `function(const void *bytes, std::size_t byte_count)` with the bytes of an entry, without an allocation. Returns
-  /// false on a miss. If `function` throws, the borrow ends and the exception goes on (vitrine_borrow).
+  /// Calls `function(const void *bytes, std::size_t byte_count)` with the bytes of an entry, without an allocation.
+  /// Returns false on a miss. If `function` throws, the borrow ends and rethrows the exception (vitrine_borrow).
   template <typename Function> bool borrow(const Key &key, Function &&function) const {
     struct Call {
       Function &function;
@@ -387,7 +389,7 @@ public:
     return std::string(text, length);
   }
 
-  /// The handle, for functions of vitrine.h. It stays the object's.
+  /// The handle, for functions of vitrine.h. The object still owns it.
   vitrine_store *handle() const noexcept { return handle_.get(); }
 
 private:
