@@ -1,7 +1,7 @@
 import CImageCodecs
 
 extension vitrine_image_result {
-  /// Throws the error of a C call. `limits` are those of the call; `size` is the size in the header.
+  /// Throws the error of a C call. `limits` are the limits of that call; `size` is the size in the header.
   func check(_ format: ImageFormat, _ limits: DecodingLimits, _ size: PixelSize) throws(ImageError) {
     switch status {
     case VITRINE_IMAGE_OK: return

@@ -1,9 +1,9 @@
 /// Reads the parts of a file that the libraries do not report: the orientation, and whether a PNG is animated.
 ///
 /// Walks over the parts of the file by their lengths, and reads some bytes of each: O(parts). A truncated file or a
-/// false length ends the walk, and the results so far count. The decoder then reports the damage.
+/// wrong length ends the walk, and the results so far count. The decoder then reports the damage.
 struct ContainerScan {
-  /// EXIF's orientation. If it has none, that of XMP.
+  /// The orientation of EXIF, or of XMP if EXIF has none.
   var orientation: Orientation { exif ?? xmp ?? .upright }
   private(set) var isAnimated = false
   private var exif: Orientation?
@@ -44,8 +44,8 @@ struct ContainerScan {
   }
 
   private static let packetName = "http://ns.adobe.com/xap/1.0/\0"
-  /// The name, and four zero bytes: the text is not compressed, and has no language and no translated name. XMP in
-  /// compressed text is not read.
+  /// The keyword, and four zero bytes. They mean that the text is not compressed, and has no language and no translated
+  /// keyword. XMP in compressed text is not read.
   private static let pngPacketName = "XML:com.adobe.xmp\0\0\0\0\0"
 
   /// Walks over chunks: a length, a name, the content, a checksum. eXIf and iTXt may follow the pixels; acTL precedes

@@ -9,10 +9,10 @@ public struct DecodingLimits: Sendable, Hashable {
   /// JPEG takes up to 6 bytes for each stored pixel, a lossless WebP 4, a TIFF 4, an AVIF 8 or 16, a HEIC 12 or 20. The
   /// conversion of colors is not counted: at most 4 MiB for a profile, and some MiB for its table.
   public var byteCount: Int
-  /// The time limit in milliseconds, from the start of decoding. It is checked between rows or scans, in WebP about
-  /// every megapixel, so a decoding may end some milliseconds late. A HEIC or AVIF is decoded without a check in
-  /// between, and the conversion of colors is prepared without one, in at most some tenths of a second. The scan of the
-  /// file's parts before decoding does not count; its time is linear in the file's length.
+  /// The time limit in milliseconds, from the start of decoding. It is checked between rows or scans, and in WebP about
+  /// every megapixel, so a decoding may end some milliseconds late. A HEIC or an AVIF is decoded without a check. The
+  /// preparation of a color conversion is not checked either, and takes at most some tenths of a second. The scan of
+  /// the file's parts before decoding does not count; its time is linear in the file's length.
   public var milliseconds: Int
 
   /// Creates limits. The defaults admit pictures of cameras and scanners: 32,768 pixels a side, 120 million pixels,

@@ -1,4 +1,4 @@
-/// The memory that a decoding needs, computed from the header within limits. The creator of a plan allocates it.
+/// The memory that a decoding needs, computed from the header within the limits. The caller allocates it.
 struct DecodingPlan {
   let info: ImageInfo
   let scale: JPEGScale
@@ -7,7 +7,7 @@ struct DecodingPlan {
   let bytesPerRow: Int
   /// The bytes of all rows.
   let byteCount: Int
-  /// The bytes that the limits leave for the library's own memory.
+  /// The number of bytes that the limits leave for the memory of the library.
   let workingByteCount: Int
 
   /// Throws `tooLarge`. The sides must be within the maximum of the format.
@@ -20,7 +20,7 @@ struct DecodingPlan {
     let (byteCount, overflow) = bytesPerRow.multipliedReportingOverflow(by: size.height)
     self.byteCount = byteCount
     let perPixel = FormatCodec.of(info.format)?.keptBytesPerPixel(info) ?? 0
-    // The product of the sides is within the limits.
+    // No overflow: the product of the sides is within the limits.
     let (kept, isTooMuch) = (info.size.width * info.size.height).multipliedReportingOverflow(by: perPixel)
     let (sum, isMore) = byteCount.addingReportingOverflow(kept)
     workingByteCount = try limits.check(byteCount: overflow || isTooMuch || isMore ? .max : sum, of: info.size)

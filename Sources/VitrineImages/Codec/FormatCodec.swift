@@ -13,16 +13,16 @@ struct FormatCodec: Sendable {
     ) -> Void
 
   let format: ImageFormat
-  /// The longest side that a header can claim, in pixels.
+  /// The longest side in pixels that a header of the format can declare.
   let longestSide: Int64
-  /// The bytes for each pixel that the library keeps of a whole picture, besides the decoded pixels.
+  /// The number of bytes per pixel that the library keeps for a whole picture, besides the decoded pixels.
   let keptBytesPerPixel: @Sendable (ImageInfo) -> Int
   let readInfo: ReadInfo
   let decode: Decode
 
   static func of(_ format: ImageFormat) -> FormatCodec? { all.first { $0.format == format } }
 
-  /// All formats of this build. ``DecoderFrame`` names a format by its place here.
+  /// All formats of this build. ``DecoderFrame`` identifies a format by its index here.
   static let all: [FormatCodec] = basic + more
 
   private static let basic = [
@@ -40,8 +40,8 @@ struct FormatCodec: Sendable {
       decode: { vitrine_png_decode($0.pointer, $0.count, $2, $3, $4) }),
     FormatCodec(
       format: .webp, longestSide: 1 << 24,
-      // A second copy of lossless pixels, and for lossy pictures the alpha, which is lossless. The header of an
-      // animation does not say which of the two a frame has.
+      // A second copy of lossless pixels. For lossy pictures, the alpha, which is lossless. The header of an animation
+      // does not say which of the two a frame has.
       keptBytesPerPixel: { $0.isAnimated || $0.hasAlpha && !$0.isLossless ? 5 : $0.isLossless ? 4 : 0 },
       readInfo: { vitrine_webp_info($0.pointer, $0.count, $1, $2) },
       decode: { vitrine_webp_decode($0.pointer, $0.count, $2, $3, $4) }),
@@ -73,7 +73,7 @@ struct FormatCodec: Sendable {
         decode: { vitrine_avif_decode($0.pointer, $0.count, $2, $3, $4) }),
       FormatCodec(
         format: .heic, longestSide: 1 << 31 - 1,
-        // The same, and pixels of four bytes.
+        // As for AVIF, and pixels of four bytes.
         keptBytesPerPixel: { $0.bitsPerChannel > 8 ? 20 : 12 },
         readInfo: { vitrine_heif_info($0.pointer, $0.count, $1, $2) },
         decode: { vitrine_heif_decode($0.pointer, $0.count, $2, $3, $4) }),

@@ -1,6 +1,6 @@
 import Vitrine
 
-/// A decoder of one format, given by the program: ``ImageDecoder/init(limits:formats:)`` takes it.
+/// A decoder of one format, provided by the program. ``ImageDecoder/init(limits:formats:)`` takes it.
 ///
 /// Thread-safe. Calls block the calling thread. The bytes are not trusted.
 public protocol FormatDecoding: Sendable {
@@ -10,7 +10,7 @@ public protocol FormatDecoding: Sendable {
   /// Whether the bytes begin like a file of the format. O(1). Called only for bytes in no built-in format.
   func recognizes(_ bytes: RawSpan) -> Bool
 
-  /// Returns the description in the header. Allocates nothing by numbers in the file. Throws ``ImageError``.
+  /// Returns the description in the header. Must not allocate memory by numbers in the file. Throws ``ImageError``.
   func info(of bytes: RawSpan) throws(ImageError) -> ImageInfo
 
   /// Returns the whole picture. `info` is the description of the same bytes, and its size is within `limits`. `size`

@@ -36,8 +36,8 @@ public struct ImageEncoder: Sendable {
   }
 
   /// Returns the bytes of a file, and its format. Throws `cannotEncode` for sides beyond the format's maximum (65,500
-  /// pixels in JPEG, 16,383 in WebP), for transparent pixels as JPEG, and for a quality outside 0 to 1; and
-  /// `outOfMemory`.
+  /// pixels in JPEG, 16,383 in WebP), for transparent pixels as JPEG, and for a quality outside 0 to 1. Throws
+  /// `outOfMemory` if memory is short.
   ///
   /// O(pixels). Takes 4 bytes of temporary memory for each pixel. Blocks the calling thread.
   public func encode(_ bitmap: Bitmap) throws(ImageError) -> (bytes: [UInt8], format: ImageFormat) {

@@ -29,7 +29,7 @@ public struct ImageFormat: Sendable, Hashable, CustomStringConvertible {
   public static let tiff = ImageFormat("TIFF", mimeType: "image/tiff")
   /// BMP.
   public static let bmp = ImageFormat("BMP", mimeType: "image/bmp")
-  /// ICO, of which the largest picture is decoded.
+  /// ICO. The largest picture is decoded.
   public static let ico = ImageFormat("ICO", mimeType: "image/vnd.microsoft.icon")
 
   /// The formats that ``ImageDecoder`` decodes in this build.
@@ -50,7 +50,7 @@ public struct ImageFormat: Sendable, Hashable, CustomStringConvertible {
     self = format
   }
 
-  /// A prefix too short to decide counts as the only format that it can begin.
+  /// A prefix that is too short to decide counts as the only format whose files can begin with it.
   private static func signature(of bytes: PictureBytes) -> ImageFormat? {
     if bytes.begins([0xFF, 0xD8, 0xFF]) || bytes.count == 2 && bytes.begins([0xFF, 0xD8]) { return .jpeg }
     if bytes.begins(pngSignature) || (2..<8).contains(bytes.count) && pngSignature.starts(with: bytes.prefix(8)) {
@@ -69,7 +69,7 @@ public struct ImageFormat: Sendable, Hashable, CustomStringConvertible {
 
   private static let pngSignature: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
 
-  /// The lengths of the headers behind the file's own. Two letters are too few to know a format.
+  /// The lengths of the headers after the file header. A file header of two letters is too short to identify a format.
   private static let bmpHeaderLengths: Set<UInt8> = [12, 40, 52, 56, 64, 108, 124]
 
   /// A file of boxes begins with `ftyp`: its length, its name, a brand, a version, and further brands.

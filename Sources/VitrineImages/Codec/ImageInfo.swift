@@ -14,7 +14,7 @@ public struct ImageInfo: Sendable, Hashable {
   public let colors: Colors
   /// Whether the pixels come in several passes: a progressive JPEG or an interlaced PNG.
   public let isProgressive: Bool
-  /// Whether there are several frames, of which the first is decoded. For a PNG that is the picture for viewers
+  /// Whether there are several frames, of which the first is decoded. For a PNG, that is the picture for viewers
   /// without animation.
   public let isAnimated: Bool
   /// Whether the format is lossless: PNG, GIF and lossless WebP.

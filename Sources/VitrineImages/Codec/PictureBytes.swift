@@ -14,7 +14,7 @@ struct PictureBytes {
 
   var count: Int { buffer.count }
 
-  /// The pointer for C, which is not null even for no bytes.
+  /// The pointer for C. It is not null even for empty bytes.
   var pointer: UnsafePointer<UInt8> {
     buffer.baseAddress?.assumingMemoryBound(to: UInt8.self) ?? UnsafePointer(bitPattern: 1)!
   }
@@ -45,7 +45,7 @@ struct PictureBytes {
     offset >= 0 && offset <= buffer.count && buffer[offset...].starts(with: text.utf8)
   }
 
-  /// Returns the offset of the first such byte from `start` on, or nil. O(bytes).
+  /// Returns the offset of the first `byte` at or after `start`, or nil. O(bytes).
   func offset(of byte: UInt8, from start: Int) -> Int? {
     guard start >= 0, start < buffer.count, let base = buffer.baseAddress else { return nil }
     return memchr(base + start, Int32(byte), buffer.count - start).map { UnsafeRawPointer($0) - base }

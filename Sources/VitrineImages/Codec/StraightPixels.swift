@@ -74,7 +74,7 @@ struct StraightPixels {
     for x in 0..<width {
       let alpha = Int(source[x * 4 + 3])
       alphas &= UInt8(truncatingIfNeeded: alpha)
-      // Premultiplication never gives a color above its alpha, but the bytes may contain one.
+      // Premultiplication never yields a color above its alpha, but the bytes of a caller may contain one.
       func straight(_ channel: Int) -> Int {
         let value = Int(source[x * 4 + channel])
         return alpha == 0xFF ? value : alpha == 0 ? 0 : min(255, (value * 255 + alpha / 2) / alpha)

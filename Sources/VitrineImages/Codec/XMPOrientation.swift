@@ -5,12 +5,12 @@ enum XMPOrientation {
   static func read(_ bytes: PictureBytes) -> Orientation? {
     let (prefix, name) = ("tiff:", "Orientation")
     var next = 0
-    // Capitals are rare in XMP, so few places are compared.
+    // Searches for the capital letter first, because capitals are rare in XMP.
     while let start = bytes.offset(of: UInt8(ascii: "O"), from: next) {
       next = start + 1
       guard bytes.hasText(name, at: start), bytes.hasText(prefix, at: start - prefix.utf8.count) else { continue }
       var offset = start + name.utf8.count
-      // The characters between the name and the number.
+      // Skips the characters between the name and the number.
       while let byte = bytes[offset], " \t\r\n=\"'>".utf8.contains(byte) { offset += 1 }
       guard let digit = bytes[offset], (UInt8(ascii: "1")...UInt8(ascii: "8")).contains(digit) else { continue }
       if let second = bytes[offset + 1], (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(second) { continue }

@@ -1,7 +1,7 @@
 #if os(Linux)
   import CBrotli
 
-  /// Decodes brotli by its library. Ignores bytes behind the end.
+  /// Decodes brotli by the brotli library. Ignores bytes after the end.
   final class BrotliDecoder: ContentDecoder.Layer {
     private let state: OpaquePointer
     private let buffer = UnsafeMutableRawBufferPointer.allocate(

@@ -2,14 +2,14 @@
   /// Undoes the content codings of a body (RFC 9110, 8.4) while it arrives: gzip, deflate and brotli, in layers.
   /// Ignores unknown codings, as browsers do: names such as `utf-8` or `aws-chunked` are mistakes of servers.
   ///
-  /// Memory is bounded by a buffer for each layer, and for brotli a window of up to 16 MiB; it does not grow with the decoded body.
-  /// The bytes between two layers are bounded, too, since no receiver sees them. For one thread at a time.
+  /// The memory is a buffer for each layer, and for brotli a window of up to 16 MiB. It does not grow with the decoded
+  /// body. The bytes between two layers are also limited, since no receiver sees them. For one thread at a time.
   final class ContentDecoder {
     typealias Output = (UnsafeRawBufferPointer) throws -> Void
 
     /// One layer.
     protocol Layer: AnyObject {
-      /// Decodes bytes and passes the result on, in pieces. Throws ``LoadError`` for bytes that violate the coding, and
+      /// Decodes bytes and passes the result on in pieces. Throws ``LoadError`` for bytes that violate the coding, and
       /// errors of `output`.
       func decode(_ bytes: UnsafeRawBufferPointer, _ output: Output) throws
       /// Whether the encoded data has reached its end.
@@ -17,12 +17,12 @@
     }
 
     static let pieceByteCount = 64 << 10
-    /// The most layers of one body.
+    /// The largest number of layers of a body.
     private static let mostLayers = 2
-    /// The most bytes that the first of two layers may give.
+    /// The largest number of bytes that the first of two layers may produce.
     private let mostInnerByteCount: Int
 
-    /// In the order of decoding.
+    /// The layers in the order of decoding.
     private let layers: [any Layer]
     private var hasBegun = false
     private var innerByteCount = 0

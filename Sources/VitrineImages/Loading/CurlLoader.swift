@@ -2,20 +2,20 @@
   import CCurl
   import Foundation
 
-  /// Loads by HTTP, HTTP/2 where the server has it, by libcurl. Also loads `file:` and `data:` URLs, which the request
-  /// itself names.
+  /// Loads by HTTP with libcurl, and by HTTP/2 if the server supports it. Also loads the `file:` and `data:` URLs of
+  /// requests.
   ///
-  /// As lenient as browsers: accepts blanks around a URL, half-encoded paths, host names in other scripts, any bytes in
-  /// headers, and unknown content encodings. Follows redirects to `http:` and `https:` alone. Headers of a request may be
-  /// secret, so after a redirect to another server, only headers that describe the wanted content are sent. Cookies
+  /// As lenient as browsers: accepts spaces around a URL, half-encoded paths, host names in other scripts, any bytes in
+  /// headers, and unknown content encodings. Follows redirects only to `http:` and `https:`. Headers of a request may
+  /// be secret, so after a redirect to another server, only headers that describe the wanted content are sent. Cookies
   /// last for one load: a redirect may set one.
   ///
   /// No bytes of a server end the process. Heads, redirects, times and the buffers of compressed bodies are bounded.
   /// The receiver limits the body: an error that it throws ends the load.
   ///
-  /// One thread serves all loads of a loader, sleeps while no bytes arrive, and exists only during loads. It calls the
+  /// One thread runs all loads of a loader. It sleeps while no bytes arrive, and exists only during loads. It calls the
   /// receivers, so a receiver that blocks delays the other loads. Connections stay open for later loads until the
-  /// loader is released. Proxies come from the environment (`https_proxy` and the like). Thread-safe.
+  /// loader is released. Proxies come from the environment, such as `https_proxy`. Thread-safe.
   public final class CurlLoader: DataLoading {
     private let loop: CurlLoop
     private let files = FileLoader()
@@ -25,8 +25,8 @@
     /// Creates a loader.
     ///
     /// - Parameters:
-    ///   - timeoutSeconds: The time without a received byte after which a load fails, at least 0.001. The time in which
-    ///     it waits for a free connection does not count.
+    ///   - timeoutSeconds: The time without a received byte after which a load fails, at least 0.001. The wait for a
+    ///     free connection does not count.
     ///   - mostSeconds: The time limit of a whole load.
     ///   - connectionsPerHost: The number of concurrent connections to a host. The default fits the defaults of a
     ///     pipeline: 6 loads and 2 preheated ones. With fewer, requests would wait for connections of preheating.
@@ -35,7 +35,8 @@
     ///   - authorityFile: A PEM file with the trusted certificate authorities. The default is the file that the
     ///     environment variable `SSL_CERT_FILE` names, or else the system's.
     ///   - pinnedPublicKeys: For a host, the SHA-256 digests, in base64, of the public keys that its
-    ///     certificate may have, in addition to being valid. Such a host is loaded by HTTPS alone.
+    ///     certificate may have, in addition to being valid. Such a host is loaded only by HTTPS. A name that no URL
+    ///     can have as its host is a precondition failure.
     public init(
       timeoutSeconds: Double = 30, mostSeconds: Double = 300, connectionsPerHost: Int = 8, mostRedirects: Int = 20,
       loadsFiles: Bool = true, authorityFile: String? = nil, pinnedPublicKeys: [String: [String]] = [:]
@@ -56,8 +57,8 @@
       UInt64((seconds > 0.001 ? min(seconds, 1e9) : 0.001) * 1000)
     }
 
-    /// Returns pins with hosts in the form that addresses have. A host that no URL can have is a mistake of the program, and must
-    /// not leave it without pins.
+    /// Returns the pins with hosts in the form of addresses. Stops the program at a name that cannot be a host, because
+    /// ignoring the name would leave the intended host without pins.
     private static func hosts(_ pins: [String: [String]]) -> [String: [String]] {
       var result: [String: [String]] = [:]
       for (host, keys) in pins {
@@ -100,7 +101,7 @@
     }
   }
 
-  /// The settings of a loader, the same for all its transfers.
+  /// The settings of a loader. They are the same for all its transfers.
   struct CurlSettings: Sendable {
     let timeoutMilliseconds: UInt64
     let mostMilliseconds: UInt64
@@ -109,7 +110,7 @@
     let authorityFile: String?
     let pinnedPublicKeys: [String: [String]]
 
-    /// Without TLS there is no key that could be compared with a pinned one.
+    /// Returns the error for an address without TLS whose host has pinned keys, because there is no key to compare.
     func refusal(of address: WebAddress) -> LoadError? {
       address.origin.scheme == "https" || pinnedPublicKeys[address.origin.host] == nil
         ? nil : .untrusted("\(address.origin.host) has pinned keys, and the URL is not https")

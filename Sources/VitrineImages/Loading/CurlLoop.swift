@@ -5,10 +5,11 @@
 
   /// The event loop of a loader: one thread, which exists while there are transfers.
   ///
-  /// Invariant: `multi`, `transfers`, `waiting`, `idleHandles` and `nextDeadline` are touched only by the loop's thread. A thread begins only
-  /// after the one before has set `isRunning` to false under the lock, and the last reference is gone only after that.
+  /// Invariant: only the loop's thread uses `multi`, `transfers`, `waiting`, `idleHandles` and `nextDeadline`. A thread
+  /// begins only after the previous one has set `isRunning` to false under the lock, and the last reference to the loop
+  /// ends only after that.
   final class CurlLoop: @unchecked Sendable {
-    /// The name of a transfer for other threads.
+    /// The identity of a transfer, for other threads.
     final class Load: Sendable {
       fileprivate let isCanceled = Locked(false)
     }
@@ -16,7 +17,7 @@
     private struct Shared {
       var isRunning = false
       var added: [(load: Load, transfer: CurlTransfer)] = []
-      /// References, so no other load gets the identity of one in this list.
+      /// References keep these loads alive, so no new load gets the identity of one of them.
       var canceled: [Load] = []
 
       var hasChanges: Bool { !added.isEmpty || !canceled.isEmpty }
@@ -27,12 +28,12 @@
     private let multi: UnsafeMutableRawPointer?
     private var transfers: [ObjectIdentifier: CurlTransfer] = [:]
     private var waiting = WaitingTransfers()
-    /// Easy handles of ended transfers, cleared: a new one costs more than a small download.
+    /// Cleared easy handles of ended transfers. A new handle costs more than a small download.
     private var idleHandles: [UnsafeMutableRawPointer] = []
-    /// No transfer's deadline is before this time, in milliseconds of the monotonic clock.
+    /// A lower bound of all deadlines, in milliseconds of the monotonic clock.
     private var nextDeadline = UInt64.max
 
-    /// All connections of a loader, to all hosts, and the idle ones among them that are kept.
+    /// The limits of all connections of a loader, to all hosts, and of idle connections.
     private static let mostConnections = 128
     private static let mostIdleConnections = 32
     private static let mostIdleHandles = 16
@@ -50,7 +51,7 @@
     deinit {
       for handle in idleHandles { curl_easy_cleanup(handle) }
       guard let address = multi.map(UInt.init(bitPattern:)) else { return }
-      // A thread of its own, because closing TLS connections may send bytes, and with them raise a SIGPIPE.
+      // A separate thread with SIGPIPE blocked, because closing TLS connections may send bytes and raise the signal.
       Thread.detachNewThread {
         CurlLoop.blockPipeSignal()
         curl_multi_cleanup(UnsafeMutableRawPointer(bitPattern: address))
@@ -63,7 +64,7 @@
 
     // MARK: From any thread
 
-    /// Adds the transfer that `make` makes, or ends it at once if the load has been canceled.
+    /// Adds the transfer that `make` creates, or ends it at once if the load was canceled.
     func start(_ load: Load, _ make: () -> CurlTransfer) {
       let transfer = make()
       guard multi != nil else {
@@ -71,7 +72,7 @@
       }
       enum Outcome { case canceled, begins, joins, joinsOthers }
       let outcome = shared.withLock { shared -> Outcome in
-        // The cancellation of the task may have come first.
+        // The task may have been canceled before this call.
         if load.isCanceled.withLock({ $0 }) { return .canceled }
         let isAwake = shared.hasChanges
         shared.added.append((load, transfer))
@@ -83,7 +84,7 @@
       case .canceled: transfer.finish(CancellationError())
       case .begins: Thread.detachNewThread { self.run() }
       case .joins: wake()
-      // The thread that added the first of these changes wakes the loop.
+      // The thread that added the first pending change wakes the loop.
       case .joinsOthers: break
       }
     }
@@ -123,12 +124,12 @@
         if hasChanged || transfers.isEmpty { continue }
         let wait = nextDeadline > now ? nextDeadline - now : 0
         if code == CURLM_OK { code = curl_multi_poll(multi, nil, 0, CInt(min(wait, 60_000)), nil) }
-        // Of a lack of memory; without a pause, the thread would try again at once.
+        // Memory is short. Without a pause, the loop would try again at once.
         if code != CURLM_OK { usleep(10_000) }
       }
     }
 
-    /// Begins and cancels transfers as other threads have asked. Returns false if there is nothing left to do; another
+    /// Begins and cancels transfers at the request of other threads. Returns false if no transfer is left. Another
     /// thread may then begin.
     private func takeChanges() -> Bool {
       let changes = shared.withLock { shared -> Shared? in

@@ -3,23 +3,23 @@
   import Foundation
   import Glibc
 
-  /// A load by libcurl: one easy handle, over all redirects.
+  /// A load by libcurl, with one easy handle for all redirects.
   ///
-  /// Invariant: after ``CurlLoop/start(_:_:)`` has added it, only the loop's thread touches it. libcurl's functions are
-  /// called on that thread.
+  /// Invariant: after ``CurlLoop/start(_:_:)`` has added the transfer, only the loop's thread uses it. libcurl calls
+  /// the functions on that thread.
   final class CurlTransfer: @unchecked Sendable {
     enum Outcome {
       /// Nil stands for success.
       case ended((any Error)?)
-      /// The handle is to be added again.
+      /// The loop must add the handle again.
       case redirected
     }
 
-    /// libcurl's easy handle, which the loop lends from the first request to the end.
+    /// libcurl's easy handle. The loop provides it from the first request to the end.
     var handle: UnsafeMutableRawPointer?
-    /// The name by which the loop knows this transfer. It lives as long, so no other object gets its identity.
+    /// The identity by which the loop finds this transfer. The reference keeps it from being reused.
     var load: CurlLoop.Load?
-    /// The server among whose transfers it counts, also after a redirect, and whether it counts among the running ones.
+    /// The server to which this transfer counts, also after a redirect, and whether it counts as running.
     let place: WebAddress.Origin
     var holdsPlace = false
 
@@ -39,11 +39,11 @@
     private var failure: (any Error)?
     private var ignoredByteCount = 0
 
-    /// The limit of a redirect's body. After a longer one the connection is closed.
+    /// The limit in bytes of a redirect's body. After a longer body, the connection is closed.
     private static let mostIgnoredByteCount = 64 << 10
 
     private let endOfTime: UInt64
-    /// The time of the latest sign of life; nil while the transfer waits for a free connection.
+    /// The time of the latest activity; nil while the transfer waits for a free connection.
     private var lastActivity: UInt64?
     private var reportsRequests = true
 
@@ -70,10 +70,10 @@
     /// Milliseconds of a monotonic clock.
     static func now() -> UInt64 { DispatchTime.now().uptimeNanoseconds / 1_000_000 }
 
-    /// The time at which this transfer times out, as far as it is known now.
+    /// The time at which this transfer times out unless there is more activity.
     var deadline: UInt64 { min(endOfTime, lastActivity.map { $0 + settings.timeoutMilliseconds } ?? .max) }
 
-    /// A time before which this transfer does not time out, also if it gets a connection at once.
+    /// A time before which this transfer does not time out, even if it gets a connection now.
     func earliestDeadline(_ now: UInt64) -> UInt64 {
       min(endOfTime, (lastActivity ?? now) + settings.timeoutMilliseconds)
     }
@@ -113,14 +113,14 @@
       return handle
     }
 
-    /// Removes from a handle what belongs to the transfer that has ended. Returns false if that fails.
+    /// Removes the state of the ended transfer from a handle. Returns false if that fails.
     static func clear(_ handle: UnsafeMutableRawPointer) -> Bool {
       vitrine_curl_set_pointer(handle, CURLOPT_ERRORBUFFER, nil)
       vitrine_curl_set_pointer(handle, CURLOPT_HTTPHEADER, nil)
       return vitrine_curl_set_text(handle, CURLOPT_COOKIELIST, "ALL") == CURLE_OK
     }
 
-    /// Sets the handle up for the present address. Returns false if memory is short.
+    /// Prepares the handle for the present address. Returns false if memory is short.
     func prepare() -> Bool {
       head = ResponseHead()
       ignoredByteCount = 0
@@ -131,7 +131,7 @@
       // Waits for a connection that may carry several transfers, instead of opening another one.
       vitrine_curl_set_number(handle, CURLOPT_PIPEWAIT, address.origin.scheme == "https" ? 1 : 0)
       noteRequest()
-      // As in browsers, no proxy is asked for this machine. Nil stands for the proxies of the environment.
+      // As in browsers, requests to this machine use no proxy. Nil means the proxies of the environment.
       return set(CURLOPT_PROXY, address.origin.isThisMachine ? "" : nil) && set(CURLOPT_URL, address.text)
         && set(CURLOPT_COOKIE, headers.cookie) && setHeaders(handle)
         && set(CURLOPT_PINNEDPUBLICKEY, pins)
@@ -139,7 +139,7 @@
 
     private func noteRequest() { lastActivity = reportsRequests ? nil : CurlTransfer.now() }
 
-    /// libcurl's form of the pins of the present host; nil without.
+    /// The pins of the present host in libcurl's form; nil if there are none.
     private var pins: String? {
       settings.pinnedPublicKeys[address.origin.host].map { keys in
         keys.isEmpty
@@ -152,7 +152,7 @@
       var all = headers.lines
       if !headers.contains("user-agent") { all.append("User-Agent: Vitrine") }
       if !headers.contains("accept-encoding") {
-        // A range counts the bytes of the encoded body, so a part of it cannot be decoded.
+        // A range refers to the encoded body, and a part of that cannot be decoded.
         all.append(headers.contains("range") ? "Accept-Encoding: identity" : "Accept-Encoding: gzip, deflate, br")
       }
       for line in all {
@@ -189,7 +189,7 @@
       open_socket: { context, _, address in
         _ = CurlTransfer.call(context, 0) { _, _ in true }
         guard let address else { return CURL_SOCKET_BAD }
-        // Programs that are started must not inherit it.
+        // Programs that this process starts must not inherit the socket.
         return socket(
           address.pointee.family, address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue), address.pointee.protocol)
       },
@@ -198,8 +198,8 @@
         return 0
       })
 
-    /// Notes a sign of life, and calls `body` with the transfer. Returns the number of bytes taken: all, or none to end
-    /// the transfer.
+    /// Records activity, and calls `body` with the transfer. Returns the number of bytes taken: all, or none to end the
+    /// transfer.
     private static func call(
       _ context: UnsafeMutableRawPointer?, _ count: Int, _ body: (CurlTransfer, Int) -> Bool
     ) -> Int {
@@ -268,7 +268,7 @@
 
     // MARK: The end
 
-    /// Returns the consequence of the end of libcurl's transfer.
+    /// Returns the outcome of the transfer when libcurl has ended it.
     func outcome(_ code: CURLcode) -> Outcome {
       if let failure { return .ended(failure) }
       let isTooLongRedirect = code == CURLE_WRITE_ERROR && ignoredByteCount > CurlTransfer.mostIgnoredByteCount

@@ -5,7 +5,7 @@ struct DataURL {
   let mediaType: String
   let bytes: Data
 
-  /// Returns nil for a URL without a comma, and for malformed base64. Blanks within base64 are ignored.
+  /// Returns nil for a URL without a comma and for malformed base64. Ignores spaces and line ends within base64.
   init?(_ url: LoadURL) {
     guard let comma = url.rest.firstIndex(of: UInt8(ascii: ",")) else { return nil }
     let description = String(decoding: url.rest[..<comma], as: UTF8.self)

@@ -4,16 +4,16 @@ import Foundation
   import Glibc
 #endif
 
-/// Loads files of this machine by their `file:` URLs. The response of a file that has changed differs in its validator,
-/// and a stored picture is valid only until it is asked for again.
+/// Loads files of this machine by their `file:` URLs. The validator of a response changes when the file changes. A
+/// stored picture from a file is compared with the file at each request.
 ///
-/// Thread-safe. Reads on a thread of its own, so a slow disk delays no other load.
+/// Thread-safe. Reads on a separate thread, so a slow disk delays no other load.
 struct FileLoader: Sendable {
   private let queue = DispatchQueue(label: "vitrine.loader.files", attributes: .concurrent)
   private static let pieceByteCount = 256 << 10
 
-  /// Loads a regular file, up to the size that it has at the beginning. Throws ``LoadError``, `CancellationError`, and
-  /// errors of the receiver.
+  /// Loads a regular file, up to its size at the beginning. Throws ``LoadError``, `CancellationError`, and errors of
+  /// the receiver.
   func load(_ url: LoadURL, _ request: LoadRequest, _ receiver: any LoadReceiving) async throws {
     guard let path = FileLoader.path(url) else { throw LoadError.invalidURL(request.url) }
     let isCanceled = Locked(false)
@@ -40,7 +40,7 @@ struct FileLoader: Sendable {
     }
     let path = LoadURL.decoded(rest)
     guard path.first == UInt8(ascii: "/"), !path.contains(0) else { return nil }
-    // Only paths in UTF-8: a file with another name cannot be named by a URL in text.
+    // Only paths in UTF-8, because the text of a URL cannot name other files.
     return String(validating: path, as: UTF8.self)
   }
 
@@ -68,7 +68,7 @@ struct FileLoader: Sendable {
       let count = systemRead(descriptor, buffer.baseAddress, min(left, buffer.count))
       if count < 0, errno == EINTR { continue }
       guard count >= 0 else { throw failure(path, errno) }
-      // The file has become shorter.
+      // The file became shorter during the load.
       if count == 0 { throw LoadError.interrupted("'\(path)' changed during the load") }
       try receiver.receive(Data(buffer[..<count]))
       left -= count
@@ -95,7 +95,7 @@ struct FileLoader: Sendable {
   }
 }
 
-/// The system's call, which ``FileLoader/read(_:_:_:_:)`` hides.
+/// The system call `read`, which ``FileLoader/read(_:_:_:_:)`` hides.
 private func systemRead(_ descriptor: Int32, _ buffer: UnsafeMutableRawPointer?, _ byteCount: Int) -> Int {
   read(descriptor, buffer, byteCount)
 }

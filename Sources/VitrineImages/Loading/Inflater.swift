@@ -1,23 +1,23 @@
 #if os(Linux)
   import CZlib
 
-  /// Decodes gzip and deflate by zlib. Ignores bytes behind the end, as browsers do.
+  /// Decodes gzip and deflate by zlib. Ignores bytes after the end, as browsers do.
   final class Inflater: ContentDecoder.Layer {
     enum Form {
       /// One member or several in a row.
       case gzip
-      /// With the zlib header of the standard, or without, as some servers send it.
+      /// With the zlib header of the standard, or without one, because some servers omit it.
       case deflate
     }
 
     private let form: Form
-    /// At an address that stays the same, because zlib keeps it.
+    /// At a fixed address, because zlib keeps a pointer to it.
     private let stream: UnsafeMutablePointer<z_stream>
     private let buffer = UnsafeMutableRawBufferPointer.allocate(
       byteCount: ContentDecoder.pieceByteCount, alignment: 16)
     private(set) var hasEnded = false
     private var hasBegun = false
-    /// Bytes behind the end that are no further member are ignored, and so are all after them.
+    /// Whether the data after the last member is not another member. All later bytes are then ignored.
     private var ignoresRest = false
 
     init(_ form: Form) throws {
@@ -26,7 +26,7 @@
       stream.initialize(to: z_stream())
       let bits = form == .gzip ? 15 + 16 : 15
       let size = CInt(MemoryLayout<z_stream>.size)
-      // Otherwise the stream owns nothing, and `deinit` ends it without effect.
+      // If this fails, the stream owns nothing, and `deinit` ends it without effect.
       guard inflateInit2_(stream, CInt(bits), ZLIB_VERSION, size) == Z_OK else {
         throw LoadError.interrupted("zlib has no memory")
       }
@@ -43,7 +43,7 @@
       guard let first = rest.first, !ignoresRest else { return }
       if !hasBegun {
         hasBegun = true
-        // A zlib header has the method 8 in its low bits, which no block of raw deflate in use has.
+        // A zlib header has the method 8 in its low bits. In practice, raw deflate never begins with these bits.
         if form == .deflate, first & 0x0F != 8 { inflateReset2(stream, -15) }
       }
       while let next = rest.first {

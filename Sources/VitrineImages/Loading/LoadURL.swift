@@ -1,13 +1,13 @@
 import Foundation
 
-/// The text of a URL as people have it: with blanks or a byte order mark around it, half encoded, in any case.
+/// The text of a URL as found in practice: with spaces or a byte order mark around it, half encoded, in any case.
 package struct LoadURL {
   /// The scheme in lower case; empty for a relative reference.
   let scheme: String
   /// The bytes after the colon of the scheme, without the fragment.
   let rest: ArraySlice<UInt8>
 
-  /// Removes blanks and controls around the text, and tabs and line ends within it, as browsers do.
+  /// Removes spaces and control characters around the text, and tabs and line ends within it, as browsers do.
   init(_ text: some Sequence<UInt8>) {
     var bytes = text.filter { $0 != 0x09 && $0 != 0x0A && $0 != 0x0D }[...]
     let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
@@ -27,11 +27,11 @@ package struct LoadURL {
     let scheme = LoadURL.scheme(bytes)
     self.scheme = scheme ?? ""
     if let scheme { bytes = bytes.dropFirst(scheme.utf8.count + 1) }
-    // A `data:` URL has fragments, too.
+    // A `data:` URL also has a fragment.
     rest = bytes.prefix { $0 != UInt8(ascii: "#") }
   }
 
-  /// Returns the text without blanks, controls and byte order marks around it.
+  /// Returns the text without spaces, control characters and byte order marks around it.
   package static func trimmed(_ text: String) -> String {
     let isExtra: (Unicode.Scalar) -> Bool = { $0.value <= 0x20 || $0.value == 0xFEFF }
     let scalars = text.unicodeScalars
@@ -52,7 +52,7 @@ package struct LoadURL {
 
   // MARK: Percent encoding
 
-  /// Encodes all bytes that a path or a query must not contain. Bytes that are encoded already stay as they are.
+  /// Encodes all bytes that a path or a query must not contain. Encoded bytes stay as they are.
   static func encoded(_ bytes: some Sequence<UInt8>) -> String {
     let digits = Array("0123456789ABCDEF".utf8)
     var text: [UInt8] = []

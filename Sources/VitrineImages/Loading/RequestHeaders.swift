@@ -1,4 +1,4 @@
-/// The headers of a request, checked, by which a redirect to another server loses the secret ones.
+/// The checked headers of a request. Removes secret ones for a redirect to another server.
 struct RequestHeaders: Sendable {
   /// The headers that may be sent to another server after a redirect. All others may be secrets for the first server.
   private static let harmless: Set<String> = [

@@ -1,9 +1,9 @@
-/// Collects the head of a response from its lines. Accepts any bytes in values, blanks before the colon, and folded
+/// Collects the head of a response from its lines. Accepts any bytes in values, spaces before the colon, and folded
 /// lines, as browsers do. Ignores lines without a colon.
 ///
 /// Memory is bounded by ``mostByteCount``. For one thread at a time.
 struct ResponseHead {
-  /// The limit of all lines of one response: interim heads, the head, and trailers.
+  /// The limit in bytes of all lines of one response: interim heads, the head, and trailers.
   static let mostByteCount = 256 << 10
 
   private struct Field {
@@ -11,13 +11,14 @@ struct ResponseHead {
     var value: [UInt8]
   }
 
-  /// Headers that have one value. If a server repeats one, the first counts. Other repeated headers are joined.
+  /// Headers with a single value. If a server repeats one, the first counts. Values of other repeated headers are
+  /// joined.
   private static let singletons: Set<String> = [
     "age", "content-length", "content-location", "content-range", "content-type", "date", "etag", "expires",
     "last-modified", "location", "retry-after",
   ]
 
-  /// By name in lower case.
+  /// The values, by names in lower case.
   private var fields: [String: Field] = [:]
   private var lastName: String?
   private var byteCount = 0
@@ -25,7 +26,8 @@ struct ResponseHead {
   /// Whether the line that ends the head has arrived. Later lines are trailers.
   private(set) var isComplete = false
 
-  /// Adds a line with its end. `status` is that of the latest status line. Throws ``LoadError`` beyond the limit.
+  /// Adds a line, including its line end. `status` is that of the latest status line. Throws ``LoadError`` beyond the
+  /// limit.
   mutating func add(_ line: UnsafeRawBufferPointer, status: Int) throws {
     byteCount += line.count
     if byteCount > ResponseHead.mostByteCount {

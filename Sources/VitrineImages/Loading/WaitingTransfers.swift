@@ -1,6 +1,6 @@
 #if os(Linux)
-  /// The transfers of each server that wait for others to end. libcurl limits the connections by itself, but a waiting
-  /// transfer here has no handle and no buffer.
+  /// The transfers of each server that wait for other transfers to end. libcurl also limits connections, but a transfer
+  /// that waits here needs no handle and no buffer.
   ///
   /// Memory is O(n) in the transfers that have not ended. For one thread at a time.
   struct WaitingTransfers {
@@ -10,12 +10,12 @@
       var begin = 0
     }
 
-    /// The transfers that one connection of HTTP/2 carries at once, as most servers have it.
+    /// The number of transfers that one HTTP/2 connection carries at once. Most servers allow it.
     private static let mostStreams = 100
 
     private var lines: [WebAddress.Origin: Line] = [:]
 
-    /// Returns whether a transfer may begin now. Otherwise it waits.
+    /// Returns whether a transfer may begin now. If not, adds it to the waiting ones.
     mutating func admits(_ transfer: CurlTransfer, _ settings: CurlSettings) -> Bool {
       let origin = transfer.place
       let limit =
@@ -30,9 +30,9 @@
       return true
     }
 
-    /// Returns the transfer that takes the place of one that has ended, or nil.
+    /// Returns the next transfer to begin after one has ended, or nil.
     mutating func next(after transfer: CurlTransfer) -> CurlTransfer? {
-      // A transfer that ends while it waits stays in line, and is passed over later.
+      // A transfer that ends while it waits stays in the queue, and is skipped later.
       guard transfer.holdsPlace, var line = lines[transfer.place] else { return nil }
       transfer.holdsPlace = false
       defer { lines[transfer.place] = line.runningCount == 0 ? nil : line }

@@ -2,7 +2,7 @@
   import CCurl
   import Foundation
 
-  /// The address of an HTTP resource, in the form that a server gets. libcurl parses it and resolves references.
+  /// The address of an HTTP resource, in the form that is sent to a server. libcurl parses it and resolves references.
   struct WebAddress: Hashable, Sendable {
     /// The server: scheme, host in lower case, and port.
     struct Origin: Hashable, Sendable {
@@ -21,8 +21,8 @@
     let text: String
     let origin: Origin
 
-    /// Parses an absolute URL, or a reference that a redirect at `base` has. Returns nil for other schemes than `http`
-    /// and `https`, and for malformed addresses.
+    /// Parses an absolute URL, or the reference of a redirect at `base`. Returns nil for schemes other than `http` and
+    /// `https`, and for malformed addresses.
     init?(_ url: LoadURL, base: WebAddress? = nil) {
       let slashes = Array("//".utf8)
       let path = url.rest.prefix { $0 != UInt8(ascii: "?") }
@@ -55,7 +55,7 @@
         ["http", "https"].contains(scheme)
       else { return nil }
       self.text = text
-      // A dot at the end names the same host.
+      // A host name with a dot at its end is the same host.
       let name = host.lowercased()
       origin = Origin(scheme: scheme, host: name.hasSuffix(".") ? String(name.dropLast()) : name, port: port)
     }
