@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The examples of Docs/C.md stand word for word in programs that `LibraryTests` compiles and runs.
+/// The examples of Docs/C.md are word for word in programs that `LibraryTests` compiles and runs.
 @Suite struct CDocumentTests {
   @Test(arguments: [("c", 9), ("cpp", 1)])
   func everyExampleIsCompiled(_ language: String, _ least: Int) throws {
@@ -23,7 +23,7 @@ import Testing
     for name in cited where name != "vitrine_error" { #expect(names.contains(name), "\(name) is not exported") }
   }
 
-  /// The lines between the marks of blocks in a language.
+  /// The code blocks of a language, as lines.
   private func blocks(of document: String, _ language: String) throws -> [[String]] {
     var blocks: [[String]] = []
     var block: [String]?

@@ -5,9 +5,9 @@ import Vitrine
 
 @testable import VitrineC
 
-/// Behavior of the calls, from Swift. `Programs/promises.c` has more.
+/// The calls from Swift. `Programs/promises.c` has more tests.
 @Suite struct CStoreTests {
-  @Test func bytesAreTheStoresOwn() throws {
+  @Test func bytesPointIntoTheStore() throws {
     let store = try TestStore()
     var random = SystemRandomNumberGenerator()
     let bytes = (0..<70_000).map { _ in UInt8.random(in: 0...255, using: &random) }
@@ -68,7 +68,7 @@ import Vitrine
     Issue.record("no segment has the bytes")
   }
 
-  @Test func statisticsAreThoseOfTheEngine() throws {
+  @Test func statisticsMatchTheEngine() throws {
     let store = try TestStore { $0.policy = Int32(VITRINE_LRU) }
     for index in 0..<20 { #expect(store.put([UInt8](repeating: 7, count: 100 + index), "u\(index)") == VITRINE_OK) }
     #expect(vitrine_set_pinned(store.handle, "u1", 2, nil, 0, 1, 0, nil) == VITRINE_OK)
@@ -82,7 +82,7 @@ import Vitrine
     #expect(Int(stat.bytes_live) == statistics.liveByteCount && stat.format_version == statistics.formatVersion)
   }
 
-  @Test func theNamesOfTheJSONAreThoseOfTheTool() throws {
+  @Test func jsonNamesMatchTheTool() throws {
     let store = try TestStore()
     var text: UnsafeMutablePointer<CChar>?
     var length = 0
@@ -126,13 +126,13 @@ import Vitrine
     vitrine_cursor_release(cursor)
   }
 
-  @Test func aStructOfAnEarlierHeaderGetsNoMoreThanItsSize() throws {
+  @Test func aStructOfAnEarlierHeaderIsFilledUpToItsSize() throws {
     let store = try TestStore()
     #expect(store.put([1], "a") == VITRINE_OK)
     var value: OpaquePointer?
     #expect(vitrine_get(store.handle, "a", 1, nil, 0, &value, nil) == VITRINE_OK)
     defer { vitrine_value_release(value) }
-    // As if a struct had grown since: the bytes behind its first size stay.
+    // As with a struct that has grown since: bytes after its first size do not change.
     let memory = UnsafeMutableRawPointer.allocate(byteCount: 256, alignment: 8)
     defer { memory.deallocate() }
     memory.initializeMemory(as: UInt8.self, repeating: 0xEE, count: 256)

@@ -1,7 +1,7 @@
 import CVitrine
 import Testing
 
-/// The structs as programs that are compiled already have them. `layout.c` pins the same for C.
+/// Pins the structs for programs that are already compiled. `layout.c` does the same for C.
 @Suite struct LayoutTests {
   @Test func structsHaveTheirFirstSizesAndGrowOnlyAtTheEnd() {
     #expect(MemoryLayout<vitrine_error>.size == 512 && MemoryLayout<vitrine_key>.size == 32)

@@ -6,7 +6,7 @@ import Vitrine
 /// The shared library as programs in C, C++ and Python use it.
 ///
 /// Links the objects of this build with the list of exported names, as `scripts/library` does for an optimized build.
-/// Objects of a sanitizer need its runtime in each program, so these tests are left out there.
+/// Objects built for a sanitizer need its runtime in each program, so these tests are left out there.
 @Suite(.enabled(if: ProcessInfo.processInfo.environment["VITRINE_SANITIZED"] == nil))
 struct LibraryTests {
   @Test func theLibraryExportsThePinnedNamesAndNoOthers() throws {
@@ -29,25 +29,25 @@ struct LibraryTests {
     #expect(declared.sorted() == (try pinnedSymbols()))
   }
 
-  @Test func theListOfTheLinkerHasThePinnedNames() throws {
+  @Test func theLinkerListHasThePinnedNames() throws {
     let list = try String(contentsOf: root.appending(path: "scripts/vitrine.map"), encoding: .utf8)
     #expect(list.matches(of: /(?m)^ +(vitrine_\w+);$/).map { String($0.1) } == (try pinnedSymbols()))
     #expect(list.contains("local:\n    *;"))
   }
 
   @Test(arguments: [["-std=c99"], ["-std=c99", "-O2"], ["-std=c11"]])
-  func aProgramInCFindsAllPromisesKept(_ options: [String]) throws {
+  func aProgramInCPassesItsChecks(_ options: [String]) throws {
     let output = try BuiltLibrary.shared().run("promises.c", Tool.c, options)
     #expect(output == "all promises kept\n")
   }
 
   @Test(arguments: [["-std=c++17"], ["-std=c++20", "-O2"]])
-  func aProgramInCPlusPlusFindsAllPromisesKept(_ options: [String]) throws {
+  func aProgramInCPlusPlusPassesItsChecks(_ options: [String]) throws {
     let output = try BuiltLibrary.shared().run("promises.cpp", Tool.cPlusPlus, options)
     #expect(output == "all promises kept\n")
   }
 
-  @Test func threadsInCShareAStoreThatIsClosedMeanwhile() throws {
+  @Test func threadsInCMayUseAStoreWhileItCloses() throws {
     let output = try BuiltLibrary.shared().run("threads.c", Tool.c, ["-std=gnu99"])
     #expect(output == "all promises kept\n")
   }
@@ -68,12 +68,12 @@ struct LibraryTests {
 
 /// A program of the system.
 enum Tool {
-  /// A tool ended with an error; the text has its output.
+  /// A tool ended with an error. The text is its output.
   struct Failed: Error, CustomStringConvertible {
     let description: String
   }
 
-  /// The compilers of the system; without them, those of the toolchain.
+  /// The compilers of the system, or those of the toolchain if there are none.
   static var c: String { path(of: "cc") == nil ? "clang" : "cc" }
   static var cPlusPlus: String { path(of: "g++") == nil ? "clang++" : "g++" }
 
@@ -117,7 +117,7 @@ final class BuiltLibrary: Sendable {
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     file = folder.appending(path: "libvitrine.so")
     let tests = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath().deletingLastPathComponent()
-    // The folders of the targets may also have objects of files that were moved since.
+    // The folders of the targets may also contain objects of files that have moved.
     let list = try String(
       contentsOf: tests.appending(path: "VitrineC.product/Objects.LinkFileList"), encoding: .utf8)
     let objects = list.split(separator: "\n").map { $0.trimmingCharacters(in: ["'", "\""]) }
@@ -127,7 +127,7 @@ final class BuiltLibrary: Sendable {
       "swiftc",
       ["-emit-library", "-use-ld=lld", "-o", file.path] + objects + (isCovered ? ["-profile-generate"] : [])
         + ["-Xlinker", "--version-script=\(map)", "-Xlinker", "--no-undefined", "-lzstd"])
-    // The folder stays until the process ends, and then belongs to no test.
+    // The folder stays until the process ends, because all tests share it.
     atexit { try? FileManager.default.removeItem(at: BuiltLibrary.result.get().folder) }
   }
 

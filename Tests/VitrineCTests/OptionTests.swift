@@ -44,7 +44,7 @@ import Vitrine
     #expect(read.whenUnusable == defaults.whenUnusable)
   }
 
-  @Test func noneEndsALimitThatIsSaved() throws {
+  @Test func noneRemovesASavedLimit() throws {
     let store = try TestStore { $0.entry_budget = 10 }
     #expect(try store.store.entryBudget == 10)
     #expect(vitrine_set_budgets(store.handle, 0, Int64(VITRINE_NONE), 0, nil) == VITRINE_OK)

@@ -19,13 +19,13 @@ import Vitrine
     }
   }
 
-  @Test func textsThatAreNoStylesAreNotAdded() {
+  @Test func invalidStylesAreNotAdded() {
     let table = StyleTable()
     for name in ["", " ", "a b", "é", String(repeating: "x", count: 256)] { #expect(find(table, name) == nil) }
   }
 
-  /// Styles with one hash fill the slots that it leads to. The table never answers with another style.
-  @Test func collidingStylesAreToldApart() {
+  /// Styles with the same hash fill the slots of that hash. The table never returns another style.
+  @Test func collidingStylesAreDistinguished() {
     let table = StyleTable()
     let names = (0..<100).map { "12345678-\(100 + $0)-87654321" }
     let found = names.map { find(table, $0) }

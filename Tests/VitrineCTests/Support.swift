@@ -5,7 +5,7 @@ import Vitrine
 
 @testable import VitrineC
 
-/// A store that is opened by the C interface, in a folder of its own.
+/// A store that is opened by the C interface in a temporary folder.
 final class TestStore {
   let folder: String
   let handle: OpaquePointer
@@ -70,7 +70,7 @@ var root: URL {
   return folder
 }
 
-/// Names in `Symbols.txt`: the interface of programs that are compiled already.
+/// The names in `Symbols.txt`, which compiled programs use.
 func pinnedSymbols() throws -> [String] {
   try String(contentsOf: root.appending(path: "Tests/VitrineCTests/Symbols.txt"), encoding: .utf8)
     .split(separator: "\n").map(String.init)

@@ -47,7 +47,7 @@ final class Client {
 
   func send(_ text: String) throws { try send(Array(text.utf8)) }
 
-  /// Returns bytes as they come, at least one.
+  /// Receives at least one byte.
   private func receive() throws {
     var buffer = [UInt8](repeating: 0, count: 1 << 16)
     let count = buffer.withUnsafeMutableBytes { recv(socket, $0.baseAddress, $0.count, 0) }
@@ -73,7 +73,7 @@ final class Client {
     return Array(received[..<count])
   }
 
-  /// Whether the server has closed the connection, after all bytes before.
+  /// Reads until the server closes the connection. Returns true, or waits forever.
   func isEnded() -> Bool {
     while (try? receive()) != nil {}
     return true

@@ -4,7 +4,7 @@ import Vitrine
 
 @testable import VitrineServer
 
-/// A store in a folder of its own, with sessions that have no socket.
+/// A store in a temporary folder, with sessions that have no socket.
 final class Conversation {
   let folder: String
   let store: CacheStore
@@ -57,15 +57,15 @@ final class Conversation {
     return answer
   }
 
-  /// Sends a text, and returns the answers. Times that are left (`t29999`) are rounded up to thousands of seconds, so they do not
-  /// depend on the speed of the machine.
+  /// Sends a text, and returns the answers. Rounds the remaining times (`t29999`) up to thousands of seconds, so that
+  /// the speed of the machine does not matter.
   @discardableResult
   func send(_ text: String, pieces: Int = .max) -> String {
     String(decoding: send(Array(text.utf8), pieces: pieces), as: UTF8.self)
       .replacing(#/ t([0-9]+)/#) { match in " t\((Int(match.1)! + 999) / 1000 * 1000)" }
   }
 
-  /// Bytes that were sent and not taken.
+  /// The number of bytes that were sent and that the session has not taken.
   var waitingByteCount: Int { waiting.count }
 }
 

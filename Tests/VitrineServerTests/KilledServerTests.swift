@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Testing
 
-/// `kill -9` of `cachectl serve` while clients store values, many times in a row.
+/// Kills `cachectl serve` by SIGKILL many times while clients store values.
 struct KilledServerTests {
   @Test func acknowledgedValuesSurviveKills() throws {
     let folder = NSTemporaryDirectory() + "vitrine-killed-\(UUID().uuidString.prefix(8))"
@@ -13,7 +13,7 @@ struct KilledServerTests {
       let server = try ServerProcess(folder)
       let client = try server.client()
       for key in acknowledged { #expect(try client.value(of: key) == Self.value(of: key)) }
-      // The moment of the kill is anywhere in a stream of requests, of which most are not answered yet.
+      // The kill comes at any point of a stream of requests. Most of them are not answered yet.
       let keys = (0..<(200 + round * 137)).map { "round\(round)/\($0)" }
       try client.send(
         keys.map { "set \($0) 0 0 \(Self.value(of: $0).utf8.count)\r\n\(Self.value(of: $0))\r\n" }.joined())
@@ -30,7 +30,7 @@ struct KilledServerTests {
     #expect(acknowledged.count > 1000)
   }
 
-  /// A value of some hundred bytes, or of some ten thousand, that follows from its key.
+  /// A value of some hundred or some ten thousand bytes that is derived from its key.
   private static func value(of key: String) -> String {
     let count = key.utf8.reduce(0) { ($0 &* 31 &+ Int($1)) & 0xFFFF }
     return String(repeating: key, count: 1 + (count % 7 == 0 ? count / 40 : count % 60))
@@ -44,14 +44,14 @@ private final class ServerProcess {
 
   init(_ folder: String) throws {
     path = folder + "/s.sock"
-    // The tests' own executable is beside the tool.
+    // The executable of the tests is in the folder of the tool.
     let tests = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath()
     process.executableURL = tests.deletingLastPathComponent().appendingPathComponent("cachectl")
     process.arguments = ["serve", folder + "/store", "--unix", path, "--budget", "512MiB"]
     let output = Pipe()
     process.standardOutput = output
     try process.run()
-    // Its first line says that it serves.
+    // The server writes its first line when it serves.
     guard !output.fileHandleForReading.availableData.isEmpty else { throw Failure() }
   }
 

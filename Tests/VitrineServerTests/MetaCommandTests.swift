@@ -16,7 +16,7 @@ struct MetaCommandTests {
     #expect(client.send("me none\r\n") == "EN\r\n")
   }
 
-  @Test func flagsThatCannotBeAreErrorsAndTheValueIsSkipped() throws {
+  @Test func invalidFlagsAreErrorsAndTheValueIsSkipped() throws {
     let client = try Conversation()
     #expect(client.send("mg a s s\r\n") == "CLIENT_ERROR duplicate flag\r\n")
     #expect(client.send("mg a !\r\n") == "CLIENT_ERROR invalid flag\r\n")
@@ -28,7 +28,7 @@ struct MetaCommandTests {
     #expect(client.send("mg\r\nmx a\r\n") == "CLIENT_ERROR bad command line format\r\nERROR\r\n")
   }
 
-  @Test func numbersAtTheirLimitsAreErrorsOrCount() throws {
+  @Test func extremeNumbersLeaveTheSessionUsable() throws {
     let client = try Conversation()
     client.send("ms a 1 T60000\r\nx\r\n")
     #expect(client.send("mg a R-9999999999999999\r\nmg a R9223372036854775807\r\n") == "HD\r\nHD W\r\n")
@@ -38,7 +38,7 @@ struct MetaCommandTests {
     #expect(client.send("mn\r\n") == "MN\r\n")
   }
 
-  @Test func flagsCountInTheirOrder() throws {
+  @Test func flagsTakeEffectInTheirOrder() throws {
     let client = try Conversation()
     client.send("ms a 1 T10000\r\nx\r\n")
     #expect(client.send("mg a t T300000 t\r\n") == "CLIENT_ERROR duplicate flag\r\n")
@@ -59,7 +59,7 @@ struct MetaCommandTests {
     #expect(Base64.decode(Array("TQ==".utf8)) == Array("M".utf8))
   }
 
-  @Test func modesOfStorageHold() throws {
+  @Test func storageModesAreObeyed() throws {
     let client = try Conversation()
     #expect(client.send("ms a 1 MR\r\nx\r\n") == "NS\r\n")
     #expect(client.send("ms a 1 MA\r\nx\r\n") == "NS\r\n")
@@ -92,7 +92,7 @@ struct MetaCommandTests {
     #expect(client.send("md a I T30000\r\n") == "HD\r\n")
     #expect(client.send("mg a t v\r\n") == "VA 2 t30000 X W\r\nok\r\n")
     #expect(client.send("mg a v\r\n") == "VA 2 Z X\r\nok\r\n")
-    // A client with an old number stores a value that stays stale, and does not prolong it.
+    // The value of a client with an outdated number stays stale, and does not extend the expiry.
     #expect(client.send("ms a 3 I T90000 C\(first)\r\nold\r\n") == "HD\r\n")
     #expect(client.send("mg a t v\r\n") == "VA 3 t30000 Z X\r\nold\r\n")
     let newest = try #require(client.unique(of: "a"))
@@ -100,7 +100,7 @@ struct MetaCommandTests {
     #expect(client.send("md none I\r\nmd a C1\r\nmd a\r\nmd a q\r\nmn\r\n") == "NF\r\nEX\r\nHD\r\nMN\r\n")
   }
 
-  @Test func historyIsToldFromTheFirstQuestionOn() throws {
+  @Test func usesAreRecordedFromTheFirstRequestForThem() throws {
     let client = try Conversation()
     client.send("ms a 1\r\nx\r\n")
     #expect(client.send("mg a u h\r\nmg a h\r\nmg a u h\r\n") == "HD h0\r\nHD h0\r\nHD h1\r\n")
@@ -108,7 +108,7 @@ struct MetaCommandTests {
     #expect(client.send("mg a h\r\nget a\r\nmg a h\r\n") == "HD h0\r\nVALUE a 0 1\r\nx\r\nEND\r\nHD h1\r\n")
   }
 
-  @Test func arithmeticVivifiesAndCompares() throws {
+  @Test func arithmeticCreatesMissingItemsAndComparesNumbers() throws {
     let client = try Conversation()
     #expect(client.send("ma n\r\nma n q\r\nmn\r\n") == "NF\r\nMN\r\n")
     #expect(client.send("ma n N90000 J13 v t\r\n") == "VA 2 t90000\r\n13\r\n")
@@ -120,7 +120,7 @@ struct MetaCommandTests {
     #expect(client.send("ma n Dx\r\n") == "CLIENT_ERROR invalid numeric delta value\r\n")
   }
 
-  @Test func recordsOfItemsAreReadBack() {
+  @Test func itemRecordsAreParsedAsWritten() {
     var record = ItemRecord(flags: 0xFFFF_FFFF, unique: 1_700_000_000_000_000)
     record.isStale = true
     record.others = Array("content-type: image/png\n".utf8)

@@ -4,7 +4,7 @@ import Testing
 import Vitrine
 import VitrineServer
 
-/// A server at a free port of this machine, over a store in a folder of its own.
+/// A server at a free port of this machine, with a store in a temporary folder.
 private final class TestServer {
   let folder = NSTemporaryDirectory() + "vitrine-served-\(UUID().uuidString)"
   let store: CacheStore
@@ -60,7 +60,7 @@ struct ServerTests {
     let value = [UInt8]((0..<1_000_000).map { UInt8(truncatingIfNeeded: $0 &* 7 >> 3) })
     try client.send(Array("set k 0 0 1000000\r\n".utf8) + value + Array("\r\n".utf8))
     #expect(try client.line() == "STORED")
-    // More than the buffers of the sockets take, so the server has to wait.
+    // The answers exceed the buffers of the sockets, so the server has to wait.
     try client.send(String(repeating: "get k k\r\n", count: 20) + "mn\r\n")
     Thread.sleep(forTimeInterval: 0.2)
     for _ in 0..<20 {
@@ -84,7 +84,7 @@ struct ServerTests {
     #expect(try other.statistic("curr_connections") == 1)
   }
 
-  @Test func aRequestThatDoesNotEndIsClosed() throws {
+  @Test func aConnectionWithAnUnfinishedRequestIsClosed() throws {
     let server = try TestServer { $0.stalledMilliseconds = 300 }
     let client = try server.client()
     try client.send("set k 0 0 10\r\nabc")
@@ -92,14 +92,14 @@ struct ServerTests {
     #expect(server.store.contains("k") == false)
   }
 
-  @Test func deadlinesHoldBesideClientsThatAreBusy() throws {
+  @Test func deadlinesHoldBesideBusyClients() throws {
     let server = try TestServer {
       $0.stalledMilliseconds = 500
       $0.threadCount = 1
     }
     let (stalled, busy) = (try server.client(), try server.client())
     try stalled.send("set k 0 0 10\r\nabc")
-    // Requests in two pieces begin and end a deadline each.
+    // Each request in two pieces starts and ends a deadline.
     repeat {
       try busy.send("m")
       Thread.sleep(forTimeInterval: 0.01)
@@ -109,7 +109,7 @@ struct ServerTests {
     #expect(stalled.isEnded())
   }
 
-  @Test func connectionsBeyondTheLimitAreToldSo() throws {
+  @Test func connectionsBeyondTheLimitGetAnError() throws {
     let server = try TestServer { $0.maximumConnections = 2 }
     let first = try server.client()
     var second: Client? = try server.client()
@@ -128,7 +128,7 @@ struct ServerTests {
     }
   }
 
-  @Test func manyClientsChangeOneNumber() async throws {
+  @Test func concurrentIncrementsAreAllCounted() async throws {
     let server = try TestServer()
     let first = try server.client()
     try first.send("set n 0 0 1\r\n0\r\n")
@@ -149,9 +149,9 @@ struct ServerTests {
     #expect(server.store.bytes("n") == Array("1600".utf8))
   }
 
-  @Test func aSocketOfAPathIsMadeAnewAndRemoved() throws {
+  @Test func anAbandonedUnixSocketIsReplacedAndRemoved() throws {
     let path = NSTemporaryDirectory() + "vitrine-\(UUID().uuidString.prefix(8)).sock"
-    // A socket that a killed server has left.
+    // A killed server leaves such a socket.
     try withAbandonedSocket(path) {
       let server = try TestServer { $0.addresses = [.tcp(host: "127.0.0.1", port: 0), .unix(path: path, mode: 0o600)] }
       let client = try Client(path: path)
@@ -175,7 +175,7 @@ struct ServerTests {
     #expect(server.store.contains("k"))
   }
 
-  @Test func aUsedAddressIsAnErrorWithItsName() throws {
+  @Test func anAddressInUseIsAnErrorWithItsName() throws {
     let server = try TestServer()
     #expect {
       _ = try TestServer { $0.addresses = [.tcp(host: "127.0.0.1", port: server.port)] }
@@ -184,7 +184,7 @@ struct ServerTests {
     }
   }
 
-  @Test func addressesAreRead() {
+  @Test func addressesAreParsed() {
     #expect(ServerAddress(tcp: "11211") == .tcp(host: "127.0.0.1", port: 11211))
     #expect(ServerAddress(tcp: "*:1") == .tcp(host: "", port: 1))
     #expect(ServerAddress(tcp: "[::1]:80") == .tcp(host: "::1", port: 80))
@@ -205,7 +205,7 @@ extension Client {
   }
 }
 
-/// Makes a socket at a path at which no process listens any more.
+/// Calls `body` with a socket at a path at which no process listens.
 private func withAbandonedSocket(_ path: String, _ body: () throws -> Void) throws {
   let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
   var address = sockaddr_un()

@@ -4,7 +4,7 @@ import Vitrine
 @testable import VitrineServer
 
 struct SessionTests {
-  /// Requests of each kind, right and wrong.
+  /// Valid and invalid requests of each kind.
   private static let script =
     "set a 1 0 5\r\nhello\r\nget a b\r\nappend a 0 0 1\r\n!\r\nget a\r\nnonsense\r\nset b 0 0 2\r\nxyz\r\n"
     + "ms c 3 T0 F9\r\nabc\r\nmg c v f s k Oq\r\nma n N0 J5 v\r\nincr n 3\r\ndelete a\r\nget a c n\r\n"
@@ -12,13 +12,13 @@ struct SessionTests {
     + "\r\nget d\r\nflush_all\r\nget c\r\nversion\r\n"
 
   @Test(arguments: [1, 2, 3, 7, 100, 4096, 65536])
-  func answersDoNotDependOnThePiecesOfRequests(pieces: Int) throws {
+  func answersDoNotDependOnHowRequestsAreSplit(pieces: Int) throws {
     let whole = try Conversation().send(Self.script)
     #expect(try Conversation().send(Self.script, pieces: pieces) == whole)
     #expect(whole.hasSuffix("VERSION \(CacheStore.version)\r\n"))
   }
 
-  @Test func aFullQueueStopsARetrievalAndGoesOnLater() throws {
+  @Test func aFullQueuePausesARetrieval() throws {
     let client = try Conversation(largestValue: 4 << 20)
     client.send("set a 0 0 2000000\r\n" + String(repeating: "x", count: 2_000_000) + "\r\n")
     let request = Array(("get " + String(repeating: "a ", count: 50) + "\r\n").utf8)
@@ -37,7 +37,7 @@ struct SessionTests {
     #expect(total == 50 * ("VALUE a 0 2000000\r\n".utf8.count + 2_000_002) + 5)
   }
 
-  /// Words that requests are made of, so that random ones get far.
+  /// The words of random requests. With real words, more requests are valid.
   private static let words = [
     "get", "gets", "gat", "set", "add", "cas", "append", "prepend", "replace", "incr", "decr", "touch", "delete",
     "stats",
@@ -64,7 +64,7 @@ struct SessionTests {
         }
       }
       client.send(bytes, pieces: Int.random(in: 1...40, using: &random))
-      // At most a line or a key waits; values are taken as they come.
+      // At most a line or a key waits, because the session takes values as they arrive.
       #expect(client.waitingByteCount <= MemcachedSession.longestLine)
       if client.session.isEnding { client.reconnect() }
     }
@@ -74,7 +74,7 @@ struct SessionTests {
   }
 
   @Test(arguments: 0..<6)
-  func aSimpleModelGivesTheSameAnswers(seed: Int) throws {
+  func randomRequestsGetTheAnswersOfTheModel(seed: Int) throws {
     var random = SplitMix(seed: UInt64(seed) &+ 77)
     let client = try Conversation()
     var model = MemcachedModel()
@@ -88,7 +88,7 @@ struct SessionTests {
   }
 }
 
-/// A generator whose numbers follow from its seed (SplitMix64).
+/// A random number generator with a seed (SplitMix64).
 struct SplitMix: RandomNumberGenerator {
   private var state: UInt64
   init(seed: UInt64) { state = seed }

@@ -12,7 +12,7 @@ struct TextCommandTests {
     #expect(client.store.bytes("a") == Array("hello".utf8))
   }
 
-  @Test func textBehindTheLastHashNamesAStyle() throws {
+  @Test func textAfterTheLastHashNamesAStyle() throws {
     let client = try Conversation()
     client.send(
       "set https://example.org/a.jpg#square-60 0 0 2\r\nsq\r\nset https://example.org/a.jpg#top# 0 0 2\r\nor\r\n")
@@ -22,7 +22,7 @@ struct TextCommandTests {
     #expect(client.send("get u#s\r\n") == "VALUE u#s 0 7\r\nlibrary\r\nEND\r\n")
   }
 
-  @Test func conditionsOfStorageHold() throws {
+  @Test func storageConditionsAreObeyed() throws {
     let client = try Conversation()
     #expect(client.send("replace a 0 0 1\r\nx\r\n") == "NOT_STORED\r\n")
     #expect(client.send("append a 0 0 1\r\nx\r\n") == "NOT_STORED\r\n")
@@ -35,7 +35,7 @@ struct TextCommandTests {
     #expect(client.send("get a\r\n") == "VALUE a 1 1\r\nr\r\nEND\r\n")
   }
 
-  @Test func aNumberThatAChangeHasPassedStoresNothing() throws {
+  @Test func casWithAnOutdatedNumberStoresNothing() throws {
     let client = try Conversation()
     #expect(client.send("cas a 0 0 1 5\r\nx\r\n") == "NOT_FOUND\r\n")
     client.send("set a 0 0 1\r\nx\r\n")
@@ -46,7 +46,7 @@ struct TextCommandTests {
     #expect(client.send("get a\r\n") == "VALUE a 0 1\r\nz\r\nEND\r\n")
   }
 
-  @Test func numbersRiseAcrossRestarts() throws {
+  @Test func uniqueNumbersRiseAcrossRestarts() throws {
     let client = try Conversation()
     client.send("set a 0 0 1\r\nx\r\n")
     let before = try #require(client.unique(of: "a"))
@@ -54,7 +54,7 @@ struct TextCommandTests {
     #expect(later.takeUnique() > before)
   }
 
-  @Test func incrementsWrapAroundAndDecrementsEndAtZero() throws {
+  @Test func incrementsWrapAroundAndDecrementsStopAtZero() throws {
     let client = try Conversation()
     #expect(client.send("incr n 1\r\n") == "NOT_FOUND\r\n")
     client.send("set n 3 0 20\r\n18446744073709551615\r\n")
@@ -90,7 +90,7 @@ struct TextCommandTests {
     #expect(ExpiryTime(seconds: -5, now: now) == .past)
   }
 
-  @Test func removalsAreAnswered() throws {
+  @Test func deleteTellsWhetherAnItemExisted() throws {
     let client = try Conversation()
     client.send("set a 0 0 1\r\nx\r\n")
     #expect(client.send("delete a\r\ndelete a\r\n") == "DELETED\r\nNOT_FOUND\r\n")
@@ -100,7 +100,7 @@ struct TextCommandTests {
     #expect(client.send("delete a 5 noreply\r\ndelete a 0 noreply\r\n") == "")
   }
 
-  @Test func flushAllRemovesEverythingAlsoLater() throws {
+  @Test func flushAllRemovesEverythingNowOrLater() throws {
     let client = try Conversation()
     client.send("set a 0 0 1\r\nx\r\n")
     #expect(client.send("flush_all\r\nget a\r\n") == "OK\r\nEND\r\n")
@@ -130,7 +130,7 @@ struct TextCommandTests {
     #expect(client.send("verbosity\r\nverbosity 1\r\n") == "ERROR\r\nOK\r\n")
   }
 
-  @Test func aRequestWithoutAnswersIsSilentAboutErrors() throws {
+  @Test func aNoreplyRequestGetsNoErrors() throws {
     let client = try Conversation(largestValue: 10)
     client.send("set t 0 0 2\r\nhi\r\n")
     let requests = [
@@ -138,7 +138,7 @@ struct TextCommandTests {
       "flush_all x noreply", "delete \(String(repeating: "k", count: 251)) noreply", "verbosity 1 noreply",
       "set t 0 0 1 noreply\r\nx\r\n" + "add t 0 0 1 noreply\r\nx", "set a 0 0 1 noreply\r\nxyz",
     ]
-    // The last one leaves its line end behind, which is an empty request.
+    // The last request leaves its line end unread, which is an empty request.
     let answer = client.send(requests.joined(separator: "\r\n") + "\r\nversion\r\n")
     #expect(answer == "ERROR\r\nVERSION \(CacheStore.version)\r\n")
   }
@@ -152,7 +152,7 @@ struct TextCommandTests {
     #expect(
       client.send(long + String(repeating: "k", count: 300), pieces: 100) == "CLIENT_ERROR bad command line format\r\n")
     #expect(client.send(" flush_all\r\nget a\r\n") == "VALUE a 0 1\r\nx\r\nEND\r\n")
-    // The two bytes of the line end arrive apart.
+    // The two bytes of the line end arrive separately.
     #expect(client.send(long + "a\r") == "VALUE a 0 1\r\nx\r\n")
     #expect(client.send("\nmn\r\n") == "END\r\nMN\r\n")
   }
@@ -166,7 +166,7 @@ struct TextCommandTests {
     #expect(client.send("get a\r\n") == "END\r\n")
   }
 
-  @Test func valuesThatArriveShareTheMemory() throws {
+  @Test func arrivingValuesShareTheMemoryBudget() throws {
     let client = try Conversation(largestValue: 1 << 20)
     var shares: [MemoryShare] = []
     while let share = client.items.memory.take(1 << 20) { shares.append(share) }
@@ -208,7 +208,7 @@ struct TextCommandTests {
     #expect(client.waitingByteCount == 0)
   }
 
-  @Test func aValueBeyondTheLimitIsSkippedAndTheOldOneIsGone() throws {
+  @Test func aTooLargeValueIsSkippedAndTheOldOneIsRemoved() throws {
     let client = try Conversation(largestValue: 1000)
     client.send("set a 0 0 1\r\nx\r\n")
     let large = String(repeating: "y", count: 1001)
@@ -247,7 +247,7 @@ struct TextCommandTests {
     #expect(client.send("get big\r\n") == "VALUE big 0 3\r\nold\r\nEND\r\n")
   }
 
-  @Test func credentialsComeFirst() throws {
+  @Test func requestsBeforeCredentialsAreRefused() throws {
     let client = try Conversation(credentials: Credentials(file: "ann:secret\nbob:a b\n"))
     #expect(
       client.send("get a\r\nmg a v\r\nversion\r\n") == String(repeating: "CLIENT_ERROR unauthenticated\r\n", count: 3))
@@ -261,7 +261,7 @@ struct TextCommandTests {
     #expect(Credentials(file: "nocolon\n") == nil)
   }
 
-  @Test func anEntryOfTheLibraryHasANumberThatItsValueGives() throws {
+  @Test func anEntryOfTheLibraryHasAUniqueNumberAndKeepsItsMetadata() throws {
     let client = try Conversation()
     try client.store.put(
       Array("v".utf8), for: CacheKey("a"), options: PutOptions(metadata: Array("content-type: image/png\n".utf8)))
@@ -286,7 +286,7 @@ struct TextCommandTests {
 struct Failure: Error {}
 
 extension Conversation {
-  /// The number of an item, by `gets`.
+  /// The unique number of an item, by `gets`.
   func unique(of key: String) -> UInt64? {
     send("gets \(key)\r\n").split(separator: "\r\n").first?.split(separator: " ").last.flatMap { UInt64($0) }
   }
