@@ -1,4 +1,4 @@
-/// Names of unsupported formats, so that an error message tells the kind of data that the server sent.
+/// Names of unsupported formats, so that an error message names the kind of data that the server sent.
 enum ForeignFormat {
   static func name(of bytes: PictureBytes) -> String {
     if bytes.count == 0 { return "no bytes" }

@@ -25,7 +25,7 @@ final class Connection {
       if (oldValue == nil) != (deadline == nil) { loop.noteDeadline(deadline == nil ? -1 : 1) }
     }
   }
-  /// The start of the present request or of the wait for the socket, and the number of bytes transferred since.
+  /// The start of the present request or of the wait for the socket, in nanoseconds, and the bytes transferred since.
   private var begin: UInt64?
   private var byteCount: UInt64 = 0
   private var requestCount = 0
@@ -146,7 +146,7 @@ final class Connection {
       byteCount += UInt64(count)
     }
     isWaiting = result == .blocked
-    // A wait for the socket has a deadline of its own.
+    // A wait for the socket has its own deadline.
     if isWaiting != wasWaiting { begin = nil }
     return result
   }
@@ -156,8 +156,8 @@ final class Connection {
   /// Whether answers wait for the socket.
   private var isWaiting = false
 
-  /// Sets the time at which a stalled or idle client is disconnected. Each request and each wait for the socket has a
-  /// deadline of its own, which the transferred bytes extend.
+  /// Sets the time at which a stalled or idle client is disconnected. Each request and each wait for the socket has its
+  /// own deadline, which the transferred bytes extend.
   private func setDeadline() {
     if isClosed { return }
     if session.requestCount != requestCount {

@@ -9,7 +9,7 @@ import Synchronization
   import Darwin
 #endif
 
-/// One event loop of libevent, with its connections, on a thread of its own.
+/// An event loop of libevent with its connections, on its own thread.
 ///
 /// Invariant: any thread may use the mailbox, the counters and `connectionCount`. Everything else is used on the loop's
 /// thread, or before that thread starts and after it ends.

@@ -1,6 +1,6 @@
 import Vitrine
 
-/// The key and the flags of a meta command. A flag is a letter, some with a token behind it.
+/// The key and the flags of a meta command. A flag is a letter, which a token may follow.
 struct MetaFlags {
   /// The letters of all flags.
   private static let known = Set("bcfhklqstuvCDFIJMNOPRTL".utf8)
