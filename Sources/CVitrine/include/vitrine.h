@@ -19,9 +19,9 @@
  * Results.  If a call fails, the pointers that it returns are NULL and the numbers 0.
  * Callbacks. A callback returns normally: no longjmp, and no exception of C++ may leave it.
  * Fork.     The child of a fork may read the values that it holds. In the child, calls with a store of the parent
- *           return VITRINE_ERROR_CLOSED. Only vitrine_borrow may find an entry. That call may wait forever if another
- *           thread of the parent held a lock of the key at the fork. A release of a store or of a value does nothing in
- *           the child. The child may open a store itself after the parent has closed it.
+ *           return VITRINE_ERROR_CLOSED, except vitrine_borrow, which looks for the entry. That call may wait forever
+ *           if another thread of the parent held a lock of the key at the fork. A release of a store or of a value does
+ *           nothing in the child. The child may open a store itself after the parent has closed it.
  * Times.    Milliseconds since 1970 (UTC). Lengths of time are in milliseconds.
  */
 #ifndef VITRINE_H
