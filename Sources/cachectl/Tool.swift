@@ -10,7 +10,9 @@ package enum Tool {
       ListCommand.self, GetCommand.self, PutCommand.self, PinCommand.self, RemoveCommand.self,
       ImportCommand.self, ExportCommand.self,
     ] + PictureCommands.all + ServerCommands.all
-    + [BenchCommand.self, ReplayCommand.self, CrashTestCommand.self, HelpCommand.self]
+    + [BenchCommand.self, ReplayCommand.self, CrashTestCommand.self, CompletionCommand.self, HelpCommand.self]
+
+  static var specifications: [CommandSpecification] { commands.map { $0.specification } }
 
   package static func run() -> ExitStatus {
     StandardStreams.prepare()

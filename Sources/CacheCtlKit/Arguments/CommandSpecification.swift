@@ -51,6 +51,16 @@ public struct CommandSpecification: Sendable {
     self.notes = notes
     self.examples = examples
   }
+
+  /// The forms of the whole command line, at least one.
+  var usage: [String] {
+    if !forms.isEmpty { return forms.map { "cachectl \(name) \($0)" } }
+    let words = positionals.map { positional in
+      (positional.isRequired ? positional.name : "[\(positional.name)]") + (positional.isRepeatable ? " ..." : "")
+    }
+    let options = options.map { "[\($0.heading)]" + ($0.isRepeatable ? " ..." : "") }
+    return [(["cachectl", name] + words + options).joined(separator: " ")]
+  }
 }
 
 /// One `--option`, with or without a value.
@@ -69,6 +79,9 @@ public struct Option: Sendable, Hashable {
     self.isRepeatable = isRepeatable
     self.summary = summary
   }
+
+  /// The option as it is typed, with the name of its value.
+  var heading: String { "--" + name + (valueName.map { " " + $0 } ?? "") }
 
   public static func == (a: Option, b: Option) -> Bool { a.name == b.name }
   public func hash(into hasher: inout Hasher) { hasher.combine(name) }

@@ -15,23 +15,20 @@ public enum HelpText {
       cachectl help COMMAND says more, with an example. cachectl --version says which
       version this is. '--' ends the options, so that a URL may begin with '-'.
 
-      Exit status: 0 done, 1 problem found (damage, key not there), 2 usage,
-      3 could not run (locked, not a store, I/O), 4 not kept (import, fetch: evicted
-      again, because the budget holds less).
 
-      """
+      """ + wrapped(ExitStatusText.sentence, first: "", rest: "")
   }
 
   public static func text(for command: CommandSpecification) -> String {
     var text = "cachectl \(command.name): \(command.summary)\n\n"
-    for (index, form) in forms(of: command).enumerated() {
+    for (index, form) in command.usage.enumerated() {
       text += wrapped(form, first: index == 0 ? "usage: " : "       ", rest: "         ")
     }
     if !command.options.isEmpty {
       text += "\n"
-      let column = command.options.map { heading($0).count }.max() ?? 0
+      let column = command.options.map { $0.heading.count }.max() ?? 0
       for option in command.options {
-        let first = "  " + heading(option).padded(to: column) + "  "
+        let first = "  " + option.heading.padded(to: column) + "  "
         text += wrapped(option.summary, first: first, rest: String(repeating: " ", count: first.count))
       }
     }
@@ -42,19 +39,6 @@ public enum HelpText {
       text += wrapped(purpose, first: "  ", rest: "  ") + "    \(example.command)\n"
     }
     return text
-  }
-
-  private static func forms(of command: CommandSpecification) -> [String] {
-    if !command.forms.isEmpty { return command.forms.map { "cachectl \(command.name) \($0)" } }
-    let words = command.positionals.map { positional in
-      (positional.isRequired ? positional.name : "[\(positional.name)]") + (positional.isRepeatable ? " ..." : "")
-    }
-    let options = command.options.map { "[\(heading($0))]" + ($0.isRepeatable ? " ..." : "") }
-    return [(["cachectl", command.name] + words + options).joined(separator: " ")]
-  }
-
-  private static func heading(_ option: Option) -> String {
-    "--" + option.name + (option.valueName.map { " " + $0 } ?? "")
   }
 
   /// Breaks at spaces, but never inside square brackets.

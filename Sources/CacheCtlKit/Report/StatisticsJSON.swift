@@ -1,14 +1,13 @@
-import CacheCtlKit
 import Vitrine
 
-/// The statistics as JSON, with the names of `cachectl stat --json`. The names are part of the interface. Sums over all
-/// entries are left out, because they would need a walk over the store.
-enum StatisticsJSON {
-  static func report(_ statistics: StoreStatistics) -> JSON {
-    .object(sizes(statistics) + work(statistics) + content(statistics))
+/// The statistics of a store as JSON, without sums that need a walk over the entries. The names are part of the interfaces of
+/// the tool and of the C library.
+package enum StatisticsJSON {
+  package static func report(_ statistics: StoreStatistics) -> JSON {
+    .object(sizes(statistics) + work(statistics) + budgets(statistics) + [segments(statistics) { _ in [] }])
   }
 
-  private static func sizes(_ statistics: StoreStatistics) -> [(String, JSON)] {
+  package static func sizes(_ statistics: StoreStatistics) -> [(String, JSON)] {
     [
       ("format_version", .int(Int(statistics.formatVersion))),
       ("entries", .int(statistics.entryCount)),
@@ -26,7 +25,7 @@ enum StatisticsJSON {
     ]
   }
 
-  private static func work(_ statistics: StoreStatistics) -> [(String, JSON)] {
+  package static func work(_ statistics: StoreStatistics) -> [(String, JSON)] {
     [
       ("hits", .int(statistics.hitCount)),
       ("misses", .int(statistics.missCount)),
@@ -37,20 +36,24 @@ enum StatisticsJSON {
       ("lost", .int(statistics.lostCount)),
       ("last_checkpoint_ms", .optional(statistics.lastCheckpointMilliseconds)),
       ("last_open", lastOpen(statistics.lastOpen)),
-      (
-        "evicted",
-        .object([("entries", .int(statistics.evictedCount)), ("bytes", .int(statistics.evictedByteCount))])
-      ),
+      ("last_open_for_writing", statistics.lastOpenForWriting.map(lastOpen) ?? .null),
+      ("evicted", evicted(statistics)),
       ("compaction", compaction(statistics.compaction)),
     ]
   }
 
-  private static func content(_ statistics: StoreStatistics) -> [(String, JSON)] {
+  package static func budgets(_ statistics: StoreStatistics) -> [(String, JSON)] {
     [
       ("pins", statistics.pins.map(pinUse) ?? .null),
       ("style_budgets", .object(statistics.styles.map { ($0.style.name, styleUse($0)) })),
-      ("segments", .array(statistics.segments.map(segment))),
     ]
+  }
+
+  /// The segments, each with the fields that `more` returns for it.
+  package static func segments(
+    _ statistics: StoreStatistics, with more: (StoreStatistics.Segment) -> [(String, JSON)]
+  ) -> (String, JSON) {
+    ("segments", .array(statistics.segments.map { segment($0, more($0)) }))
   }
 
   private static func recent(_ lookups: StoreStatistics.Lookups) -> JSON {
@@ -65,6 +68,19 @@ enum StatisticsJSON {
       ("entries_dropped", .int(open.droppedCount)),
       ("may_have_lost_removals", .bool(open.mayHaveLostRemovals)),
       ("notes", .array(open.notes.map { .string($0) })),
+    ])
+  }
+
+  private static func evicted(_ statistics: StoreStatistics) -> JSON {
+    .object([
+      ("entries", .int(statistics.evictedCount)), ("bytes", .int(statistics.evictedByteCount)),
+      (
+        "ages",
+        .array(
+          EvictionAges.classes(statistics).map { bound, count in
+            .object([("below_seconds", bound.map { .int($0) } ?? .null), ("entries", .int(count))])
+          })
+      ),
     ])
   }
 
@@ -89,11 +105,12 @@ enum StatisticsJSON {
     ])
   }
 
-  private static func segment(_ segment: StoreStatistics.Segment) -> JSON {
-    .object([
-      ("file", .string(segment.file)), ("stream", .string(segment.stream)), ("bytes", .int(segment.byteCount)),
-      ("live", .int(segment.liveByteCount)), ("dead", .int(segment.deadByteCount)),
-      ("free", .int(segment.freeByteCount)), ("open", .bool(segment.isOpen)),
-    ])
+  private static func segment(_ segment: StoreStatistics.Segment, _ more: [(String, JSON)]) -> JSON {
+    .object(
+      [
+        ("file", .string(segment.file)), ("stream", .string(segment.stream)), ("bytes", .int(segment.byteCount)),
+        ("live", .int(segment.liveByteCount)), ("dead", .int(segment.deadByteCount)),
+        ("free", .int(segment.freeByteCount)), ("open", .bool(segment.isOpen)),
+      ] + more)
   }
 }
