@@ -172,7 +172,7 @@ docs: setup ## Make the reference of the three libraries as a web site
 library: setup ## Build the shared library of the C interface, without Swift at run time
 	@scripts/library '$(BUILD)'
 
-install: setup ## Install library, headers, pkg-config and CMake files, and cachectl: PREFIX=/usr/local [DESTDIR=]
+install: setup ## Install library, headers, pkg-config and CMake files, cachectl and its units: PREFIX=/usr/local [DESTDIR=]
 	@library="$$(scripts/library '$(BUILD)')" && $(RELEASE) --product cachectl && \
 	  scripts/install '$(PREFIX)' "$$library" "$$($(RELEASE) --show-bin-path)/cachectl"
 

@@ -4,7 +4,7 @@ import PackageDescription
 // The fuzzers are a package of their own: libFuzzer has their `main`, so an ordinary build cannot link them.
 // `scripts/fuzz` gives the flags that they need, and reads their names from this list. Each target is a folder here.
 let fuzzTargets = [
-  "Answer", "Arguments", "Checkpoint", "Image", "Metadata", "Operations", "Picture", "Record", "Store", "WAL",
+  "Answer", "Arguments", "Checkpoint", "Image", "Metadata", "Operations", "Picture", "Record", "Request", "Store", "WAL",
 ]
 
 func vitrine(_ product: String) -> Target.Dependency { .product(name: product, package: "Vitrine") }
@@ -12,7 +12,7 @@ func vitrine(_ product: String) -> Target.Dependency { .product(name: product, p
 /// Products that a target tests, in addition to the engine.
 let tested = [
   "Answer": ["VitrineImages"], "Arguments": ["CacheCtlTool"], "Metadata": ["CacheCtlTool"],
-  "Picture": ["VitrineImages", "PictureFiles"],
+  "Picture": ["VitrineImages", "PictureFiles"], "Request": ["VitrineServer"],
 ]
 
 let package = Package(

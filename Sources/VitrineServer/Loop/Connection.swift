@@ -12,7 +12,7 @@ struct ConnectionLimits: Sendable {
 final class Connection {
   private let socket: Int32
   private unowned let loop: EventLoop
-  private let session: MemcachedSession
+  private let session: any Session
   private let output: ResponseQueue
   private var readEvent: Event?
   private var writeEvent: Event?
@@ -37,7 +37,7 @@ final class Connection {
     self.socket = socket
     self.loop = loop
     output = ResponseQueue()
-    session = makeSession(loop, output)
+    session = makeSession(loop, output, socket)
   }
 
   func start() {
@@ -48,6 +48,9 @@ final class Connection {
     readEvent.add()
     setDeadline()
   }
+
+  /// The client's address.
+  var peer: String { Socket.peer(of: socket) }
 
   /// Closes the socket.
   func end() {

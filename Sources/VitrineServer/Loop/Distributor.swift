@@ -5,11 +5,19 @@ final class Distributor: Sendable {
   private let loops: [EventLoop]
   private let most: Int
   private let makeSession: EventLoop.SessionMaker
+  private let refusal: StaticString
+  private let log: ServerLog?
   private let turn = Atomic<Int>(0)
 
-  init(_ loops: [EventLoop], most: Int, _ makeSession: @escaping EventLoop.SessionMaker) {
+  /// `refusal` is sent to clients beyond the limit.
+  init(
+    _ loops: [EventLoop], most: Int, refusal: StaticString, log: ServerLog?,
+    _ makeSession: @escaping EventLoop.SessionMaker
+  ) {
     self.loops = loops
     self.most = most
+    self.refusal = refusal
+    self.log = log
     self.makeSession = makeSession
   }
 
@@ -18,7 +26,8 @@ final class Distributor: Sendable {
     let count = loops.reduce(0) { $0 + $1.connectionCount.load(ordering: .relaxed) }
     guard count < most else {
       loops[0].counters.add(.rejectedConnections)
-      Socket.send("ERROR Too many open connections\r\n", to: socket)
+      log?.write(LogLine("refused", peer: Socket.peer(of: socket)))
+      Socket.send(refusal, to: socket)
       Socket.close(socket)
       return
     }

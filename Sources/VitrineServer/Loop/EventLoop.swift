@@ -16,6 +16,7 @@ import Synchronization
 final class EventLoop: @unchecked Sendable {
   let counters = Counters()
   let limits: ConnectionLimits
+  private let log: ServerLog?
   private let base: OpaquePointer
   private let wakeSockets: (read: Int32, write: Int32)
   private var wakeEvent: Event?
@@ -40,9 +41,9 @@ final class EventLoop: @unchecked Sendable {
   }
 
   /// Makes the session of a new connection.
-  typealias SessionMaker = @Sendable (EventLoop, ResponseQueue) -> MemcachedSession
+  typealias SessionMaker = @Sendable (EventLoop, ResponseQueue, _ socket: Int32) -> any Session
 
-  init(_ limits: ConnectionLimits) throws(ServerError) {
+  init(_ limits: ConnectionLimits, log: ServerLog? = nil) throws(ServerError) {
     guard let base = event_base_new() else { throw .noResources("libevent finds no way to wait for events") }
     var pair: [Int32] = [0, 0]
     guard pipe(&pair) == 0 else {
@@ -51,6 +52,7 @@ final class EventLoop: @unchecked Sendable {
     }
     self.base = base
     self.limits = limits
+    self.log = log
     wakeSockets = (pair[0], pair[1])
     _ = Socket.prepare(pair[0])
     _ = Socket.prepare(pair[1])
@@ -166,6 +168,7 @@ final class EventLoop: @unchecked Sendable {
     let now = Time.monotonicNanoseconds()
     for connection in connections.values where connection.deadline.map({ $0 <= now }) ?? false {
       counters.add(.timeouts)
+      log?.write(LogLine("timeout", peer: connection.peer))
       connection.end()
     }
     noteDeadline(0)

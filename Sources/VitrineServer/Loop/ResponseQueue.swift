@@ -14,12 +14,12 @@ import Vitrine
 final class ResponseQueue {
   private enum Part {
     case text(byteCount: Int)
-    case value(Blob, MemoryShare?)
+    case value(Blob, Range<Int>, MemoryShare?)
 
     var byteCount: Int {
       switch self {
       case .text(let byteCount): byteCount
-      case .value(let blob, _): blob.byteCount
+      case .value(_, let range, _): range.count
       }
     }
   }
@@ -85,11 +85,12 @@ final class ResponseQueue {
 
   func append(number: Int) { append(number: UInt64(max(0, number))) }
 
-  /// Appends a value, and holds its share of memory until the value is sent.
-  func append(_ blob: Blob, _ share: MemoryShare? = nil) {
-    guard blob.byteCount > 0 else { return }
-    parts.append(.value(blob, share))
-    valueByteCount += blob.byteCount
+  /// Appends a value, or a part of it, and holds its share of memory until the bytes are sent.
+  func append(_ blob: Blob, _ share: MemoryShare? = nil, part: Range<Int>? = nil) {
+    let range = part ?? 0..<blob.byteCount
+    guard !range.isEmpty else { return }
+    parts.append(.value(blob, range, share))
+    valueByteCount += range.count
   }
 
   private func note(textByteCount count: Int) {
@@ -134,7 +135,7 @@ final class ResponseQueue {
       case .text(let count):
         bytes += text[offset..<offset + count]
         offset += count
-      case .value(let blob, _): blob.withBytes { $0.withUnsafeBytes { bytes += $0 } }
+      case .value(let blob, let range, _): blob.withBytes { $0.withUnsafeBytes { bytes += $0[range] } }
       }
     }
     removeAll()
@@ -151,9 +152,9 @@ final class ResponseQueue {
           case .text(let byteCount):
             vectors[count] = iovec(iov_base: text.baseAddress! + offset, iov_len: byteCount)
             offset += byteCount
-          case .value(let blob, _):
-            let start = blob.withBytes { $0.withUnsafeBytes { $0.baseAddress! } }
-            vectors[count] = iovec(iov_base: UnsafeMutableRawPointer(mutating: start), iov_len: blob.byteCount)
+          case .value(let blob, let range, _):
+            let start = blob.withBytes { $0.withUnsafeBytes { $0.baseAddress! } } + range.lowerBound
+            vectors[count] = iovec(iov_base: UnsafeMutableRawPointer(mutating: start), iov_len: range.count)
           }
           count += 1
         }
@@ -180,8 +181,8 @@ final class ResponseQueue {
       sentBytes = 0
       switch part {
       case .text(let byteCount): sentText += byteCount
-      case .value(let blob, _):
-        valueByteCount -= blob.byteCount
+      case .value(_, let range, _):
+        valueByteCount -= range.count
         // Releases the value and its share of memory.
         parts[sentParts] = .text(byteCount: 0)
       }

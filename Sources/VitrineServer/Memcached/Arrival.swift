@@ -38,16 +38,7 @@ struct Arrival {
   }
 
   private mutating func append(_ bytes: UnsafeRawBufferPointer) {
-    switch value {
-    case .bytes(var collected, let share):
-      value = .nothing
-      if collected.isEmpty { collected.reserveCapacity(min(left, 1 << 20)) }
-      collected.append(contentsOf: bytes)
-      value = .bytes(collected, share)
-    case .nothing: break
-    case .body(let body, _, _):
-      guard failure == nil else { return }
-      do throws(StoreError) { try body.write(RawSpan(_unsafeBytes: bytes)) } catch { failure = error }
-    }
+    guard failure == nil else { return }
+    do throws(StoreError) { try value.append(bytes, of: left) } catch { failure = error }
   }
 }

@@ -1,4 +1,5 @@
-/// Decodes Base64 (RFC 4648, section 4), for keys with bytes that a request line cannot contain.
+/// Decodes Base64 (RFC 4648, section 4), for keys with bytes that a request line cannot contain, and for passwords of
+/// HTTP.
 enum Base64 {
   /// Returns nil if the text is not the encoding of one byte or more.
   static func decode(_ text: [UInt8]) -> [UInt8]? {

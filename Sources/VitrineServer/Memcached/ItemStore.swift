@@ -8,6 +8,8 @@ final class ItemStore: Sendable {
   let store: CacheStore
   /// The largest value in bytes that clients may store.
   let largestValue: Int
+  /// Whether clients may change nothing.
+  let isReadOnly: Bool
   /// The budget of values that are collected in memory, or sent from copies.
   let memory: MemoryBudget
   /// The budget of values that are written to the store while they arrive.
@@ -25,8 +27,9 @@ final class ItemStore: Sendable {
 
   private static let stripeCount = 256
 
-  init(_ store: CacheStore, largestValue: Int, memoryByteCount: Int = 256 << 20) {
+  init(_ store: CacheStore, largestValue: Int, memoryByteCount: Int = 256 << 20, isReadOnly: Bool = false) {
     self.store = store
+    self.isReadOnly = isReadOnly
     memory = MemoryBudget(memoryByteCount)
     // Less than an eighth of the byte budget, beyond which the store lets bodies wait.
     bodies = MemoryBudget(store.byteBudget / 10)
@@ -102,6 +105,7 @@ final class ItemStore: Sendable {
 
   /// Runs a change, and returns its error as an outcome.
   func outcome(_ change: () throws(StoreError) -> StorageOutcome) -> StorageOutcome {
+    if isReadOnly { return .failed(.readOnly) }
     do throws(StoreError) { return try change() } catch { return .failed(error) }
   }
 

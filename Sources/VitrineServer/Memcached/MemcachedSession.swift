@@ -3,7 +3,7 @@ import Vitrine
 /// The memcached protocol on one connection, without a socket: takes the bytes of requests, and queues answers.
 ///
 /// Used by one thread.
-final class MemcachedSession {
+final class MemcachedSession: Session {
   let items: ItemStore
   let counters: Counters
   let server: any ServerReports
@@ -13,6 +13,11 @@ final class MemcachedSession {
   /// credentials.
   private(set) var isEnding = false
   let output: ResponseQueue
+  /// The request that a step has completed.
+  private var completed: RequestKind?
+  /// The request whose value is arriving.
+  private var storing = RequestKind.memcachedSet
+  private var timer = RequestTimer()
 
   private enum State {
     /// A request line comes next.
@@ -56,6 +61,8 @@ final class MemcachedSession {
   /// the other bytes again, followed by more.
   func consume(_ input: UnsafeRawBufferPointer) -> Int {
     var taken = 0
+    timer.start()
+    defer { timer.pause() }
     while !isEnding, !output.isFull {
       let rest = UnsafeRawBufferPointer(rebasing: input[taken...])
       let count: Int
@@ -68,6 +75,10 @@ final class MemcachedSession {
         count = min(left, rest.count)
         state = count == left ? .line : .skipped(left - count)
         if count == 0 { return taken }
+      }
+      if let kind = completed {
+        completed = nil
+        counters.latencies.note(kind, timer.lap())
       }
       if count == 0 { return taken }
       taken += count
@@ -113,6 +124,13 @@ final class MemcachedSession {
 
   private func run(_ words: RequestWords) {
     requestCount += 1
+    let kind = words.word(0).map { RequestKind(memcached: $0) } ?? .memcachedOther
+    process(words)
+    // A request with a value is complete when the value is.
+    if case .value = state { storing = kind } else { completed = kind }
+  }
+
+  private func process(_ words: RequestWords) {
     guard let command = words.word(0) else { return refuse("ERROR\r\n") }
     guard isAuthenticated else { return beginAuthentication(words) }
     if command.count == 2, command[0] == UInt8(ascii: "m") {
@@ -149,7 +167,10 @@ final class MemcachedSession {
   private func take(_ retrieval: Retrieval, _ input: UnsafeRawBufferPointer) -> Int {
     var retrieval = retrieval
     let (count, isDone) = retrieval.answer(input, self)
-    if isDone { requestCount += 1 }
+    if isDone {
+      requestCount += 1
+      completed = .memcachedGet
+    }
     state = isDone ? retrieval.isRefused ? .lineEnd : .line : .keys(retrieval)
     return count
   }
@@ -183,6 +204,7 @@ final class MemcachedSession {
 
   private func finish(_ arrival: Arrival) {
     requestCount += 1
+    completed = storing
     switch arrival.purpose {
     case .storage(let request, let answer):
       guard arrival.endsLine else { return answer.isSilent ? () : refuse("CLIENT_ERROR bad data chunk\r\n") }

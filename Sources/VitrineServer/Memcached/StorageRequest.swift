@@ -25,6 +25,8 @@ struct StorageRequest {
   var acceptsStale = false
   /// If not nil, an append or a prepend without an item stores the value with this expiry.
   var vivified: ExpiryTime?
+  /// Lines of metadata beside the item's own.
+  var lines: [UInt8] = []
 
   init(_ verb: Verb, _ key: CacheKey, byteCount: Int) {
     self.verb = verb
@@ -41,6 +43,19 @@ enum ArrivedValue {
   case body(BodyWriter, unique: UInt64, MemoryShare)
   /// Not kept, because it has already expired.
   case nothing
+
+  /// Takes bytes that have arrived, of `left` that are expected.
+  mutating func append(_ bytes: UnsafeRawBufferPointer, of left: Int) throws(StoreError) {
+    switch self {
+    case .bytes(var collected, let share):
+      self = .nothing
+      if collected.isEmpty { collected.reserveCapacity(min(left, ItemStore.collectedByteCount)) }
+      collected.append(contentsOf: bytes)
+      self = .bytes(collected, share)
+    case .nothing: break
+    case .body(let body, _, _): try body.write(RawSpan(_unsafeBytes: bytes))
+    }
+  }
 }
 
 extension ItemStore {
@@ -52,6 +67,7 @@ extension ItemStore {
   /// Prepares for the value of a request. Throws `tooLarge` if the value is longer than the limit, and `noSpace` if
   /// other arriving values use up the budget. Throws errors of the store.
   func begin(_ request: StorageRequest) throws(StoreError) -> ArrivedValue {
+    if isReadOnly { throw .readOnly }
     let isJoined = request.verb == .append || request.verb == .prepend || request.acceptsStale
     let most = isJoined ? min(largestValue, ItemStore.longestJoined) : largestValue
     if request.byteCount > most { throw .tooLarge(byteCount: request.byteCount, limit: most) }
@@ -64,7 +80,8 @@ extension ItemStore {
     // wait.
     guard let share = bodies.take(request.byteCount) else { throw .noSpace }
     let unique = takeUnique()
-    let record = ItemRecord(flags: request.flags, unique: unique)
+    var record = ItemRecord(flags: request.flags, unique: unique)
+    record.others = request.lines
     let options = PutOptions(metadata: record.metadata, expirationMilliseconds: request.expiry.milliseconds)
     return .body(
       try store.writer(for: request.key, length: request.byteCount, options: options), unique: unique, share)
@@ -113,6 +130,7 @@ extension ItemStore {
       switch value {
       case .bytes(let bytes, _):
         var record = ItemRecord(flags: request.flags, unique: takeUnique())
+        record.others = request.lines
         change(&record)
         try store.put(
           bytes, for: request.key,

@@ -8,6 +8,7 @@ enum Counter: Int, CaseIterable {
   case bytesRead, bytesSent
   case connections, rejectedConnections, acceptPauses, yields, requestErrors, timeouts, tooLarge, noRoom,
     authenticationErrors
+  case successResponses, redirectResponses, clientErrorResponses, serverErrorResponses
 }
 
 /// The counters of one thread. Other threads read them.
@@ -15,6 +16,8 @@ enum Counter: Int, CaseIterable {
 /// Invariant: only one thread adds. The memory lives as long as the object.
 final class Counters: @unchecked Sendable {
   private let values: UnsafeMutablePointer<Atomic<UInt64>>
+  /// The durations of the thread's requests.
+  let latencies = Latencies()
 
   init() {
     values = .allocate(capacity: Counter.allCases.count)

@@ -7,6 +7,9 @@ final class MemoryBudget: Sendable {
 
   init(_ byteCount: Int) { self.byteCount = byteCount }
 
+  /// The bytes of all shares.
+  var usedByteCount: Int { used.load(ordering: .relaxed) }
+
   /// Takes a share, which lasts until its last reference is gone. Returns nil if the budget has too few bytes left. If
   /// no other share exists, a share may exceed the budget.
   func take(_ count: Int) -> MemoryShare? {

@@ -16,7 +16,7 @@ final class Reports: ServerReports {
     self.loops = loops
   }
 
-  var allowsFlush: Bool { options.allowsFlush }
+  var allowsFlush: Bool { options.allowsFlush && !options.isReadOnly }
 
   func resetStatistics() {
     let sums = Counter.allCases.map { sum($0) }
@@ -106,7 +106,7 @@ final class Reports: ServerReports {
       ("item_size_max", String(options.largestValue)),
       ("idle_timeout", String(options.idleMilliseconds / 1000)),
       ("cas_enabled", "yes"),
-      ("flush_enabled", options.allowsFlush ? "yes" : "no"),
+      ("flush_enabled", allowsFlush ? "yes" : "no"),
       ("auth_enabled_ascii", options.credentials == nil ? "no" : "yes"),
       ("vitrine_policy", store.statistics().policy.name),
     ]

@@ -146,6 +146,31 @@ enum Socket {
 
   // MARK: Connections
 
+  /// The address of a client, as `127.0.0.1:4321`; `local` for a socket of a path.
+  static func peer(of socket: Int32) -> String {
+    var storage = sockaddr_storage()
+    var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+    let name = withUnsafeMutablePointer(to: &storage) { pointer -> (host: String, port: String)? in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+        guard getpeername(socket, address, &length) == 0, Int32(address.pointee.sa_family) != AF_UNIX else {
+          return nil
+        }
+        var host = [CChar](repeating: 0, count: 64)
+        var port = [CChar](repeating: 0, count: 8)
+        let status = getnameinfo(
+          address, length, &host, socklen_t(host.count), &port, socklen_t(port.count), NI_NUMERICHOST | NI_NUMERICSERV)
+        guard status == 0 else { return nil }
+        return (text(host), text(port))
+      }
+    }
+    guard let name else { return "local" }
+    return name.host.contains(":") ? "[\(name.host)]:\(name.port)" : "\(name.host):\(name.port)"
+  }
+
+  private static func text(_ characters: [CChar]) -> String {
+    String(decoding: characters.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+
   enum Acceptance {
     case socket(Int32)
     /// No client waits.

@@ -6,6 +6,8 @@ public enum ServerError: Error, Sendable, Equatable, CustomStringConvertible {
   case invalidOption(String)
   /// The system refuses to start a thread, for this reason.
   case noThread(String)
+  /// The file of the log cannot be opened, with the system's reason.
+  case log(String, String)
   /// Memory or descriptors are short.
   case noResources(String)
 
@@ -15,6 +17,7 @@ public enum ServerError: Error, Sendable, Equatable, CustomStringConvertible {
     case .address(let name, let reason): "cannot listen at \(name): \(reason)"
     case .invalidOption(let reason): reason
     case .noThread(let reason): "cannot start a thread: \(reason)"
+    case .log(let path, let reason): "cannot write the log \(path): \(reason)"
     case .noResources(let reason): "cannot start: \(reason)"
     }
   }

@@ -38,6 +38,10 @@ public struct ServerOptions: Sendable {
   public var addresses: [ServerAddress] = [.tcp(host: "127.0.0.1", port: 11211)]
   /// Listening sockets that another program has opened, such as systemd. The server closes them when it stops.
   public var inheritedSockets: [Int32] = []
+  /// Where clients of HTTP connect; none by default.
+  public var webAddresses: [ServerAddress] = []
+  /// Listening sockets for HTTP that another program has opened.
+  public var inheritedWebSockets: [Int32] = []
   /// The number of event loops, each with a thread. 0 means one for each processor.
   public var threadCount = 0
   /// The largest number of connections at a time. Further clients get an error and are disconnected.
@@ -53,14 +57,20 @@ public struct ServerOptions: Sendable {
   public var idleMilliseconds = 0
   /// Whether clients may remove all items by `flush_all`.
   public var allowsFlush = true
-  /// The accepted names and passwords. A client must send one of these pairs first. Nil admits every client.
+  /// Whether the server refuses all changes by clients.
+  public var isReadOnly = false
+  /// The accepted names and passwords. A client must send one of these pairs first, with HTTP in each request. Nil
+  /// admits every client.
   public var credentials: Credentials?
+  /// Where the server writes a line for each event. The program closes it after the server has stopped. Nil for no log.
+  public var log: ServerLog?
 
   /// The defaults.
   public init() {}
 
   func validate() throws(ServerError) {
-    if addresses.isEmpty, inheritedSockets.isEmpty { throw .invalidOption("a server needs an address") }
+    let sockets = inheritedSockets + inheritedWebSockets
+    if addresses.isEmpty, webAddresses.isEmpty, sockets.isEmpty { throw .invalidOption("a server needs an address") }
     if !(0...1024).contains(threadCount) { throw .invalidOption("a server has 1 to 1024 threads, not \(threadCount)") }
     if maximumConnections < 1 { throw .invalidOption("a server has 1 connection or more, not \(maximumConnections)") }
     if !(1...1 << 30).contains(largestValue) {

@@ -7,7 +7,8 @@
   enum ServeCommand: Command {
     private static let listen = Option(
       "listen", value: "ADDRESS", isRepeatable: true,
-      "HOST:PORT, [IPv6]:PORT, or a port of this machine; *:PORT for all addresses (127.0.0.1:11211)")
+      "HOST:PORT, [IPv6]:PORT, or a port of this machine; *:PORT for all addresses (127.0.0.1:11211, unless --http or "
+        + "--unix is given)")
     private static let unix = Option(
       "unix", value: "PATH", isRepeatable: true, "a socket at PATH, for this machine only")
     private static let unixMode = Option("unix-mode", value: "MODE", "the permissions of these sockets in octal (700)")
@@ -23,13 +24,18 @@
     private static let auth = Option(
       "auth", value: "FILE", "lines of NAME:PASSWORD, of which clients must send one first")
     private static let noFlush = Option("no-flush", "refuse flush_all")
+    private static let http = Option(
+      "http", value: "ADDRESS", isRepeatable: true, "also serve HTTP, at an address as of --listen")
+    private static let readOnly = Option("read-only", "refuse all changes by clients")
+    private static let log = Option(
+      "log", value: "FILE", "append a line for each HTTP request and event; - for standard output")
 
     static let specification = CommandSpecification(
-      name: "serve", summary: "serve a store to other programs by the memcached protocol",
+      name: "serve", summary: "serve a store to others by the memcached protocol and HTTP",
       positionals: [.required("STORE")],
       options: [
-        listen, unix, unixMode, threads, connections, largest, idle, stalled, auth, noFlush, .budget, .entries,
-        .keepFree, .styleBudget, .policy, .reads,
+        listen, unix, unixMode, http, threads, connections, largest, idle, stalled, auth, noFlush, readOnly, log,
+        .budget, .entries, .keepFree, .styleBudget, .policy, .reads,
       ],
       notes: [
         "Clients, proxies and libraries for memcached work unchanged. A key is a URL in the style 'original'; text "
@@ -37,24 +43,31 @@
           + "restart, also one by SIGKILL, the values are there, except for those that eviction took.",
         "A missing store is made. Budgets and policy are kept in it, as with put. The server has the store for writing "
           + "as long as it runs; stat, ls and other commands that read work beside it.",
+        "With --http, a value is at /v1/STYLE/URL, both percent-encoded, for GET, HEAD, PUT and DELETE. /status is a "
+          + "page for people, /metrics has numbers for Prometheus, and /health answers 200 or 503.",
         "SIGTERM and SIGINT end the server: it closes its connections and the store, and exits with status 0. Sockets "
           + "of systemd (LISTEN_FDS) are used in place of --listen, and systemd is told when the server is ready "
-          + "(NOTIFY_SOCKET).",
+          + "(NOTIFY_SOCKET). A socket with the name 'http' is for HTTP. SIGHUP opens the file of --log anew.",
         "Without --auth, each program that reaches an address may read, change and remove all entries. There is no "
           + "encryption; put a proxy with TLS in front of other addresses than this machine's.",
       ],
       examples: [
         .init("cachectl serve photos.cache", "at 127.0.0.1:11211, for programs on this machine"),
         .init("cachectl serve photos.cache --unix /run/photos.sock --budget 20GB", "at a socket of the file system"),
+        .init("cachectl serve photos.cache --http 8080 --listen 11211 --log serve.log", "by HTTP, too"),
         .init("cachectl serve photos.cache --listen '*:11211' --auth users --threads 4", "for other machines"),
       ])
 
     static func run(_ arguments: Arguments, _ output: Output) throws -> ExitStatus {
-      let serverOptions = try options(arguments)
+      var serverOptions = try options(arguments)
       let storeOptions = try arguments.storeOptions()
       DescriptorLimit.raise()
       // Before the store starts its threads, which inherit the mask.
-      let signals = TerminationSignals.block()
+      let signals = TerminationSignals.block(withHangup: arguments.has(log))
+      let log = try log(arguments)
+      serverOptions.log = log
+      // Behind the last line of the server.
+      defer { log?.close() }
       return try Stores.write(arguments, storeOptions) { store in
         let server: CacheServer
         do throws(ServerError) {
@@ -63,13 +76,15 @@
           if case .invalidOption(let reason) = error { throw arguments.fail(reason) }
           throw Failure(error.description)
         }
+        let hasGivenSockets = !(serverOptions.inheritedSockets + serverOptions.inheritedWebSockets).isEmpty
         let places =
-          server.addresses.map(\.description) + (serverOptions.inheritedSockets.isEmpty ? [] : ["given sockets"])
+          server.addresses.map(\.description) + server.webAddresses.map { "http://\($0)" }
+          + (hasGivenSockets ? ["given sockets"] : [])
         let budget = Quantity.bytes(store.byteBudget)
         try output.write("serving \(store.path) at \(places.joined(separator: ", ")), with a budget of \(budget)\n")
         try output.flush()
         ServiceManager.notifyReady()
-        signals.wait()
+        signals.wait { log?.reopen() }
         ServiceManager.notifyStopping()
         server.stop()
         return .done
@@ -78,7 +93,7 @@
 
     private static func options(_ arguments: Arguments) throws -> ServerOptions {
       var options = ServerOptions()
-      options.inheritedSockets = ServiceManager.inheritedSockets()
+      (options.inheritedSockets, options.inheritedWebSockets) = ServiceManager.inheritedSockets()
       let mode = try arguments.value(unixMode).map { word -> UInt16 in
         guard let mode = UInt16(String(decoding: word, as: UTF8.self), radix: 8), mode <= 0o777 else {
           throw arguments.fail("--unix-mode: '\(printable(word))' is no octal number up to 777")
@@ -87,17 +102,17 @@
       }
       var addresses: [ServerAddress] = []
       for word in arguments.values(listen) {
-        guard let address = ServerAddress(tcp: try arguments.text(word, "--listen")) else {
-          throw arguments.fail(
-            "--listen: '\(printable(word))' is no address; try 127.0.0.1:11211, [::1]:11211 or 11211")
-        }
-        addresses.append(address)
+        addresses.append(try address(word, "--listen", port: 11211, arguments))
+      }
+      for word in arguments.values(http) {
+        options.webAddresses.append(try address(word, "--http", port: 8080, arguments))
       }
       for word in arguments.values(unix) {
         addresses.append(.unix(path: try arguments.text(word, "--unix"), mode: mode ?? 0o700))
       }
       if mode != nil, arguments.values(unix).isEmpty { throw arguments.fail("--unix-mode needs --unix") }
-      if !addresses.isEmpty || !options.inheritedSockets.isEmpty { options.addresses = addresses }
+      let given = options.inheritedSockets + options.inheritedWebSockets
+      if !addresses.isEmpty || !options.webAddresses.isEmpty || !given.isEmpty { options.addresses = addresses }
       if let count = try arguments.count(threads) {
         if count == 0 { throw arguments.fail("--threads is 1 or more") }
         options.threadCount = count
@@ -109,8 +124,27 @@
         options.stalledMilliseconds = try milliseconds(seconds, arguments)
       }
       options.allowsFlush = !arguments.has(noFlush)
+      options.isReadOnly = arguments.has(readOnly)
       if let file = arguments.value(auth) { options.credentials = try credentials(file, arguments) }
       return options
+    }
+
+    private static func address(
+      _ word: Arguments.Word, _ option: String, port: Int, _ arguments: Arguments
+    ) throws -> ServerAddress {
+      guard let address = ServerAddress(tcp: try arguments.text(word, option)) else {
+        throw arguments.fail(
+          "\(option): '\(printable(word))' is no address; try 127.0.0.1:\(port), [::1]:\(port) or \(port)")
+      }
+      return address
+    }
+
+    private static func log(_ arguments: Arguments) throws -> ServerLog? {
+      guard let word = arguments.value(log) else { return nil }
+      let path = try arguments.text(word, "--log")
+      do throws(ServerError) {
+        return try ServerLog(path: path == "-" ? nil : path)
+      } catch { throw Failure(error.description) }
     }
 
     private static func milliseconds(_ seconds: Int, _ arguments: Arguments) throws -> Int {

@@ -4,14 +4,18 @@ import Glibc
 enum ServiceManager {
   private static let firstSocket: Int32 = 3
 
-  /// The listening sockets that were passed to this process (`LISTEN_FDS`).
-  static func inheritedSockets() -> [Int32] {
+  /// The listening sockets that were passed to this process (`LISTEN_FDS`). Those with the name `http` are for HTTP
+  /// (`LISTEN_FDNAMES`).
+  static func inheritedSockets() -> (memcached: [Int32], http: [Int32]) {
     guard let process = variable("LISTEN_PID").flatMap({ Int32($0) }), process == getpid(),
       let count = variable("LISTEN_FDS").flatMap({ Int32($0) }), (1...64).contains(count)
-    else { return [] }
+    else { return ([], []) }
+    let names = (variable("LISTEN_FDNAMES") ?? "").split(separator: ":", omittingEmptySubsequences: false)
     unsetenv("LISTEN_PID")
     unsetenv("LISTEN_FDS")
-    return Array(firstSocket..<firstSocket + count)
+    unsetenv("LISTEN_FDNAMES")
+    let sockets = (0..<Int(count)).map { (firstSocket + Int32($0), $0 < names.count && names[$0] == "http") }
+    return (sockets.filter { !$0.1 }.map(\.0), sockets.filter(\.1).map(\.0))
   }
 
   static func notifyReady() { notify("READY=1\n") }

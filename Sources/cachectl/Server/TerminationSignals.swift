@@ -1,24 +1,29 @@
 import Glibc
 
-/// SIGTERM and SIGINT, taken by one thread at a point of its own. They are blocked on all threads that are started later.
+/// SIGTERM and SIGINT, and SIGHUP if asked for, taken by one thread at a point of its own. They are blocked on all threads that
+/// are started later.
 struct TerminationSignals {
   private let set: sigset_t
 
   /// Blocks the signals on this thread.
-  static func block() -> TerminationSignals {
+  static func block(withHangup: Bool) -> TerminationSignals {
     var set = sigset_t()
     sigemptyset(&set)
     sigaddset(&set, SIGTERM)
     sigaddset(&set, SIGINT)
+    if withHangup { sigaddset(&set, SIGHUP) }
     pthread_sigmask(SIG_BLOCK, &set, nil)
     return TerminationSignals(set: set)
   }
 
-  /// Waits for one of them. A second one then ends the process as usual.
-  func wait() {
+  /// Waits for SIGTERM or SIGINT, and calls a function at each SIGHUP. A second SIGTERM then ends the process as usual.
+  func wait(onHangup: () -> Void) {
     var set = set
     var number: Int32 = 0
-    while sigwait(&set, &number) != 0 {}
+    while sigwait(&set, &number) != 0 || number == SIGHUP {
+      if number == SIGHUP { onHangup() }
+      number = 0
+    }
     pthread_sigmask(SIG_UNBLOCK, &set, nil)
   }
 }

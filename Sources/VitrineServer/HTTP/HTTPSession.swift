@@ -1,0 +1,287 @@
+import Vitrine
+
+/// HTTP/1.1 on one connection: values of the store, and reports about the server. It knows no socket.
+///
+/// A body goes to the store as it arrives, under the limits of the memcached protocol. Pipelined requests are answered in their
+/// order. The body of a refused request is skipped. If the end of the request is unknown, the connection ends.
+///
+/// Used by one thread.
+final class HTTPSession: Session {
+  let items: ItemStore
+  let counters: Counters
+  let site: HTTPSite
+  let output: ResponseQueue
+  private let peer: String
+  private var state = State.head
+  private(set) var isEnding = false
+  private(set) var requestCount = 0
+  private var timer = RequestTimer()
+  /// The request that is being processed.
+  private var exchange = Exchange()
+  /// Bytes of a head that has not arrived whole, in which its end was looked for.
+  private var searchedCount = 0
+
+  private enum State {
+    /// A request comes next.
+    case head
+    case body(Upload)
+    /// These bytes of a refused body are skipped.
+    case skipped(left: Int)
+    /// The connection ends. So many bytes more are skipped, so that the client can read the answer before.
+    case refused(left: Int)
+  }
+
+  /// Bytes that are skipped before the connection ends.
+  private static let mostSkipped = 256 << 10
+
+  init(_ items: ItemStore, counters: Counters, site: HTTPSite, peer: String, output: ResponseQueue) {
+    self.items = items
+    self.counters = counters
+    self.site = site
+    self.peer = peer
+    self.output = output
+  }
+
+  var isWithinRequest: Bool { if case .head = state { false } else { true } }
+
+  func consume(_ input: UnsafeRawBufferPointer) -> Int {
+    var taken = 0
+    timer.start()
+    defer { timer.pause() }
+    while !isEnding, !output.isFull {
+      let rest = UnsafeRawBufferPointer(rebasing: input[taken...])
+      let count =
+        switch state {
+        case .head: takeHead(rest)
+        case .body(let upload): take(upload, rest)
+        case .skipped(let left): skip(rest, left)
+        case .refused(let left): skipToEnd(rest, left)
+        }
+      if count == 0 { return taken }
+      taken += count
+    }
+    return taken
+  }
+
+  private func skip(_ input: UnsafeRawBufferPointer, _ left: Int) -> Int {
+    let count = min(left, input.count)
+    state = count == left ? .head : .skipped(left: left - count)
+    if count == left, exchange.isLast { isEnding = true }
+    return count
+  }
+
+  private func skipToEnd(_ input: UnsafeRawBufferPointer, _ left: Int) -> Int {
+    let count = min(left, input.count)
+    state = .refused(left: left - count)
+    if count == left { isEnding = true }
+    return count
+  }
+
+  // MARK: Heads
+
+  private func takeHead(_ input: UnsafeRawBufferPointer) -> Int {
+    // Some clients send an empty line behind a body (RFC 9112, 2.2).
+    if input.count >= 2, input[0] == Byte.carriageReturn, input[1] == Byte.lineFeed { return 2 }
+    guard let end = headEnd(input) else {
+      searchedCount = input.count
+      if input.count < RequestHead.longest { return 0 }
+      requestCount += 1
+      exchange = Exchange()
+      refuse(.headTooLarge, "the head of a request has at most \(RequestHead.longest) bytes", closes: true)
+      return input.count
+    }
+    searchedCount = 0
+    requestCount += 1
+    exchange = Exchange()
+    do throws(RequestHead.Refusal) {
+      run(try RequestHead(UnsafeRawBufferPointer(rebasing: input[..<(end - 2)])))
+    } catch {
+      refuse(error.status, error.text, closes: true)
+    }
+    return end
+  }
+
+  /// The number of bytes of the head with the empty line at its end; nil if it has not arrived whole.
+  private func headEnd(_ input: UnsafeRawBufferPointer) -> Int? {
+    var index = max(3, searchedCount - 3)
+    while index < min(input.count, RequestHead.longest) {
+      if input[index] == Byte.lineFeed, input[index - 1] == Byte.carriageReturn, input[index - 2] == Byte.lineFeed,
+        input[index - 3] == Byte.carriageReturn
+      {
+        return index + 1
+      }
+      index += 1
+    }
+    return nil
+  }
+
+  private func run(_ head: RequestHead) {
+    exchange = Exchange(head)
+    items.flushIfDue()
+    do throws(RequestHead.Refusal) {
+      exchange.unreadCount = try head.contentLength() ?? 0
+    } catch {
+      return refuse(error.status, error.text, closes: true)
+    }
+    guard head.method == .put || exchange.unreadCount == 0 else {
+      return refuse(.badRequest, "only PUT has a body", closes: true)
+    }
+    do throws(RequestHead.Refusal) {
+      try run(head, try RequestPath(head.target))
+    } catch {
+      refuse(error.status, error.text)
+    }
+  }
+
+  private func run(_ head: RequestHead, _ path: RequestPath) throws(RequestHead.Refusal) {
+    if let refusal = site.refusal(of: head, path) {
+      if refusal.status == .unauthorized { counters.add(.authenticationErrors) }
+      return refuse(refusal.status, refusal.text, fields: refusal.fields)
+    }
+    switch (path, head.method) {
+    case (.value(let key), .get), (.value(let key), .head): get(key, head)
+    case (.value(let key), .put): put(key, head, try head.contentLength())
+    case (.value(let key), .delete): delete(key, head)
+    case (.value, .other):
+      refuse(
+        .methodNotAllowed, "a value has the methods GET, HEAD, PUT and DELETE",
+        fields: "Allow: \(items.isReadOnly ? HTTPSite.readingMethods : HTTPSite.allMethods)\r\n")
+    case (_, .get), (_, .head): report(path)
+    default:
+      refuse(
+        .methodNotAllowed, "this path has the methods GET and HEAD", fields: "Allow: \(HTTPSite.readingMethods)\r\n")
+    }
+  }
+
+  private func report(_ path: RequestPath) {
+    exchange.kind = .httpReport
+    switch path {
+    case .metrics: respond(.ok, "Content-Type: text/plain; version=0.0.4; charset=utf-8\r\n", site.reports.metrics())
+    case .status: respond(.ok, HTTPSite.pageFields, site.reports.statusPage())
+    case .health:
+      if let failure = site.reports.failure() {
+        refuse(.serviceUnavailable, failure.description)
+      } else {
+        respond(.ok, HTTPSite.textFields, "ok\n")
+      }
+    case .value: break
+    }
+  }
+
+  // MARK: Bodies
+
+  /// Waits for the body of a request.
+  func expect(_ upload: Upload, awaitsContinue: Bool) {
+    exchange.unreadCount = 0
+    if upload.isWhole { return finish(upload) }
+    if awaitsContinue { output.append("HTTP/1.1 100 Continue\r\n\r\n") }
+    state = .body(upload)
+  }
+
+  private func take(_ upload: Upload, _ input: UnsafeRawBufferPointer) -> Int {
+    var upload = upload
+    // The state must not refer to the value while it grows.
+    state = .head
+    let count = upload.take(input)
+    if upload.isWhole { finish(upload) } else { state = .body(upload) }
+    return count
+  }
+
+  // MARK: Answers
+
+  /// Queues an error as a short text. `closes` ends the connection, because the end of the request is unknown.
+  func refuse(_ status: HTTPStatus, _ text: String, fields: String = "", closes: Bool = false) {
+    counters.add(.requestErrors)
+    if closes || exchange.bodyIsUncertain { exchange.isRefused = true }
+    let line = String(text.unicodeScalars.prefix(300).map { $0.value < 0x20 ? " " : Character($0) })
+    respond(status, fields + HTTPSite.textFields, line + "\n")
+  }
+
+  /// Queues an answer with a text.
+  func respond(_ status: HTTPStatus, _ fields: String, _ text: String) {
+    begin(status, fields, byteCount: text.utf8.count)
+    if exchange.hasAnswerBody { output.append(text) }
+    finish(status, byteCount: exchange.hasAnswerBody ? text.utf8.count : 0)
+  }
+
+  /// Queues an answer without a body. `byteCount` is the length of the body that a `GET` would get.
+  func respond(_ status: HTTPStatus, _ fields: String, byteCount: Int = 0) {
+    begin(status, fields, byteCount: byteCount)
+    finish(status, byteCount: 0)
+  }
+
+  /// Queues an answer with a part of a value.
+  func respond(_ status: HTTPStatus, _ fields: String, _ blob: Blob, _ share: MemoryShare, _ part: Range<Int>) {
+    begin(status, fields, byteCount: part.count)
+    output.append(blob, share, part: part)
+    finish(status, byteCount: part.count)
+  }
+
+  private func begin(_ status: HTTPStatus, _ fields: String, byteCount: Int) {
+    output.append("HTTP/1.1 \(status.rawValue) \(status.reason)\r\nDate: \(Time.webText(Time.milliseconds()))\r\n")
+    output.append(fields)
+    if !status.hasNoBody { output.append("Content-Length: \(byteCount)\r\n") }
+    if exchange.isLast || exchange.isRefused { output.append("Connection: close\r\n") }
+    output.append("\r\n")
+  }
+
+  private func finish(_ status: HTTPStatus, byteCount: Int) {
+    counters.add(status.counter)
+    let nanoseconds = timer.lap()
+    counters.latencies.note(exchange.kind, nanoseconds)
+    if let log = site.log {
+      log.write(exchange.line(peer: peer, status, byteCount: byteCount, nanoseconds: nanoseconds))
+    }
+    if exchange.isRefused {
+      state = .refused(left: HTTPSession.mostSkipped)
+    } else if exchange.unreadCount > 0 {
+      state = .skipped(left: exchange.unreadCount)
+    } else if exchange.isLast {
+      isEnding = true
+    }
+  }
+
+  /// Notes that the present request is about a value.
+  func note(_ kind: RequestKind) { exchange.kind = kind }
+}
+
+/// A request, as far as its answer depends on it.
+private struct Exchange {
+  var kind = RequestKind.httpOther
+  let method: String
+  let target: [UInt8]
+  let isLast: Bool
+  /// Whether the answer has a body: not for `HEAD`.
+  let hasAnswerBody: Bool
+  /// Whether the connection ends although the client may send more.
+  var isRefused = false
+  /// Bytes of the body, if it is not taken.
+  var unreadCount = 0
+  private let awaitsContinue: Bool
+
+  init() { (method, target, isLast, hasAnswerBody, awaitsContinue) = ("-", [], true, true, false) }
+
+  init(_ head: RequestHead) {
+    method = head.methodName
+    target = head.target
+    isLast = head.isLast
+    hasAnswerBody = head.method != .head
+    awaitsContinue = head.awaitsContinue
+  }
+
+  /// Whether a body that is not taken is too long to skip, or may not come at all.
+  var bodyIsUncertain: Bool { unreadCount > 0 && (awaitsContinue || unreadCount > Exchange.longestSkipped) }
+
+  /// Longer bodies are not skipped.
+  private static let longestSkipped = 1 << 30
+
+  func line(peer: String, _ status: HTTPStatus, byteCount: Int, nanoseconds: UInt64) -> LogLine {
+    var line = LogLine("request", peer: peer)
+    line.add("method", method)
+    line.add("target", target)
+    line.add("status", UInt64(status.rawValue))
+    line.add("bytes", UInt64(byteCount))
+    line.add("microseconds", nanoseconds / 1000)
+    return line
+  }
+}

@@ -1,0 +1,17 @@
+/// A protocol on one connection: takes the bytes of requests, and queues answers. It knows no socket.
+///
+/// Used by one thread.
+protocol Session: AnyObject {
+  /// Processes whole requests until the input ends or the queue of answers is full. Returns the number of bytes that were
+  /// taken. The caller passes the others again, with more behind them.
+  func consume(_ input: UnsafeRawBufferPointer) -> Int
+
+  /// Whether the connection ends when the queued answers were sent.
+  var isEnding: Bool { get }
+
+  /// Whether a request has arrived in part.
+  var isWithinRequest: Bool { get }
+
+  /// The number of requests that were processed, or whose value is arriving.
+  var requestCount: Int { get }
+}

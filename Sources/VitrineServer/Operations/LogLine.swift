@@ -1,0 +1,43 @@
+/// One line of a ``ServerLog`` in the form logfmt: `name=value` pairs with blanks between them.
+///
+/// A value with a blank, a quote, a backslash, an equals sign or a control character stands in quotes, with `\"`, `\\` and `\xNN`
+/// for bytes that would end it or the line. So no client can forge a line.
+struct LogLine {
+  private(set) var text: [UInt8]
+
+  /// Begins a line with the time and the event's name.
+  init(_ event: StaticString, peer: String? = nil, now: Int64 = Time.milliseconds()) {
+    text = Array("time=\(Time.text(now)) event=\(event)".utf8)
+    if let peer { add("peer", peer) }
+  }
+
+  mutating func add(_ name: StaticString, _ number: UInt64) { text += " \(name)=\(number)".utf8 }
+
+  mutating func add(_ name: StaticString, _ value: String) { add(name, Array(value.utf8)) }
+
+  /// Adds the first bytes of a value, up to 512.
+  mutating func add(_ name: StaticString, _ value: [UInt8]) {
+    text += " \(name)=".utf8
+    let value = value.prefix(512)
+    guard value.isEmpty || value.contains(where: LogLine.needsQuotes) else {
+      text += value
+      return
+    }
+    text.append(UInt8(ascii: "\""))
+    for byte in value {
+      if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") {
+        text += [UInt8(ascii: "\\"), byte]
+      } else if byte < 0x20 || byte >= 0x7F {
+        text += "\\x\(byte < 16 ? "0" : "")\(String(byte, radix: 16))".utf8
+      } else {
+        text.append(byte)
+      }
+    }
+    text.append(UInt8(ascii: "\""))
+  }
+
+  private static func needsQuotes(_ byte: UInt8) -> Bool {
+    byte <= 0x20 || byte >= 0x7F || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
+      || byte == UInt8(ascii: "=")
+  }
+}

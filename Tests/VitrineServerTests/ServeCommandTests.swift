@@ -1,0 +1,76 @@
+import Foundation
+import Glibc
+import Testing
+
+/// `cachectl serve` with HTTP and a log, in a process of its own.
+struct ServeCommandTests {
+  @Test func theToolServesHTTPAndOpensItsLogAnew() throws {
+    let folder = NSTemporaryDirectory() + "vitrine-tool-\(UUID().uuidString.prefix(8))"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let log = folder + "/log"
+    let (process, line) = try start([
+      "serve", folder + "/store", "--http", "127.0.0.1:0", "--log", log, "--budget", "64MiB", "--threads", "1",
+    ])
+    defer { if process.isRunning { kill(process.processIdentifier, SIGKILL) } }
+    // HTTP alone: no other address was asked for.
+    let match = try #require(line.firstMatch(of: #/ at http://127\.0\.0\.1:([0-9]+), with/#))
+    let client = try Client(port: try #require(UInt16(match.1)))
+    try client.send(WebResponse.request("PUT", "/v1/original/k", [], body: [1, 2, 3]))
+    #expect(try client.response().status == 201)
+    try FileManager.default.moveItem(atPath: log, toPath: log + ".1")
+    kill(process.processIdentifier, SIGHUP)
+    while !FileManager.default.fileExists(atPath: log) { Thread.sleep(forTimeInterval: 0.01) }
+    try client.send(WebResponse.request("GET", "/v1/original/k", [], body: nil))
+    #expect(try client.response().body == [1, 2, 3])
+    process.terminate()
+    process.waitUntilExit()
+    #expect(process.terminationStatus == 0)
+    let (old, new) = (try text(log + ".1"), try text(log))
+    #expect(old.contains("event=start"))
+    #expect(old.contains("method=PUT"))
+    #expect(new.contains("method=GET"))
+    #expect(new.hasSuffix("event=stop\n"))
+  }
+
+  @Test func aReadOnlyToolRefusesChanges() throws {
+    let folder = NSTemporaryDirectory() + "vitrine-tool-\(UUID().uuidString.prefix(8))"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let (process, _) = try start([
+      "serve", folder + "/store", "--unix", folder + "/s", "--read-only", "--budget", "64MiB", "--threads", "1",
+    ])
+    defer { if process.isRunning { kill(process.processIdentifier, SIGKILL) } }
+    let client = try Client(path: folder + "/s")
+    try client.send("set k 0 0 1\r\nx\r\nget k\r\n")
+    #expect(try client.line() == "SERVER_ERROR the store is open for reading only")
+    #expect(try client.line() == "END")
+    process.terminate()
+    process.waitUntilExit()
+    #expect(process.terminationStatus == 0)
+  }
+
+  @Test func aLogThatCannotBeWrittenIsAnError() throws {
+    let folder = NSTemporaryDirectory() + "vitrine-tool-\(UUID().uuidString.prefix(8))"
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let (process, line) = try start(["serve", folder, "--http", "0", "--log", folder + "/none/log"])
+    process.waitUntilExit()
+    #expect(line.isEmpty)
+    #expect(process.terminationStatus == 3)
+  }
+
+  /// Starts the tool, and returns its first line.
+  private func start(_ arguments: [String]) throws -> (Process, String) {
+    let process = Process()
+    let tests = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath()
+    process.executableURL = tests.deletingLastPathComponent().appendingPathComponent("cachectl")
+    process.arguments = arguments
+    let output = Pipe()
+    process.standardOutput = output
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    return (process, String(decoding: output.fileHandleForReading.availableData, as: UTF8.self))
+  }
+
+  private func text(_ path: String) throws -> String { try String(contentsOfFile: path, encoding: .utf8) }
+}
