@@ -74,7 +74,6 @@ struct ServerLogTests {
     try inFolder { path in
       let log = try ServerLog(path: path)
       log.write(LogLine("first"))
-      while lines(path).isEmpty { Thread.sleep(forTimeInterval: 0.01) }
       try FileManager.default.moveItem(atPath: path, toPath: path + ".1")
       log.reopen()
       log.write(LogLine("second"))
@@ -108,7 +107,7 @@ struct ServerLogTests {
     try inFolder { path in
       #expect(mkfifo(path, 0o600) == 0)
       // Its reader never reads.
-      let reader = open(path, O_RDONLY | O_NONBLOCK)
+      let reader = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
       defer { close(reader) }
       let log = try ServerLog(path: path)
       for _ in 0..<20_000 {
@@ -124,12 +123,15 @@ struct ServerLogTests {
   @Test func aPipeWithoutAReaderEndsNoProcess() throws {
     try inFolder { path in
       #expect(mkfifo(path, 0o600) == 0)
-      let reader = open(path, O_RDONLY | O_NONBLOCK)
+      let reader = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
       let log = try ServerLog(path: path)
       close(reader)
-      log.write(LogLine("lost"))
+      // A program that another test starts may have the reader for a moment.
+      while log.droppedLineCount == 0 {
+        log.write(LogLine("lost"))
+        Thread.sleep(forTimeInterval: 0.01)
+      }
       log.close()
-      #expect(log.droppedLineCount == 1)
     }
   }
 }

@@ -13,6 +13,8 @@ public final class ServerLog: Sendable {
 
   private struct State {
     var lines: [UInt8] = []
+    /// Lines for the present file, if another is to be opened.
+    var earlierLines: [UInt8] = []
     var reopens = false
     var isEnding = false
     /// Whether the thread was woken and has not looked yet.
@@ -44,9 +46,13 @@ public final class ServerLog: Sendable {
   public var droppedLineCount: UInt64 { dropped.load(ordering: .relaxed) }
 
   /// Opens the file anew, for a program that has moved it away. Returns before the file is open. Keeps the old file if that
-  /// fails. Lines written after the call go to the new file.
+  /// fails. Earlier lines go to the old file, and later ones to the new file.
   public func reopen() {
-    change { $0.reopens = true }
+    change { state in
+      state.earlierLines += state.lines
+      state.lines = []
+      state.reopens = true
+    }
   }
 
   /// Writes the lines that wait and closes the file. A pipe that takes nothing loses them. Further lines are dropped.
@@ -64,7 +70,8 @@ public final class ServerLog: Sendable {
 
   func write(_ line: LogLine) {
     let isKept = change { state in
-      guard state.lines.count + line.text.count < ServerLog.mostWaiting, !state.isEnding else { return false }
+      let waitingCount = state.earlierLines.count + state.lines.count
+      guard waitingCount + line.text.count < ServerLog.mostWaiting, !state.isEnding else { return false }
       state.lines += line.text
       state.lines.append(UInt8(ascii: "\n"))
       return true
@@ -94,11 +101,12 @@ public final class ServerLog: Sendable {
     var goesOn = true
     while goesOn {
       LogFile.wait(wakes.read)
-      let (lines, reopens) = state.withLock { state in
-        defer { (state.lines, state.reopens, state.isWoken) = ([], false, false) }
+      let (earlierLines, lines, reopens) = state.withLock { state in
+        defer { (state.earlierLines, state.lines, state.reopens, state.isWoken) = ([], [], false, false) }
         goesOn = !state.isEnding
-        return (state.lines, state.reopens)
+        return (state.earlierLines, state.lines, state.reopens)
       }
+      write(earlierLines, to: descriptor)
       if reopens, let path {
         do throws(ServerError) {
           let opened = try LogFile.open(path)
