@@ -25,7 +25,7 @@
       "auth", value: "FILE", "lines of NAME:PASSWORD, of which clients must send one first")
     private static let noFlush = Option("no-flush", "refuse flush_all")
     private static let http = Option(
-      "http", value: "ADDRESS", isRepeatable: true, "also serve HTTP, at an address as of --listen")
+      "http", value: "ADDRESS", isRepeatable: true, "serve HTTP at an address, as of --listen")
     private static let readOnly = Option("read-only", "refuse all changes by clients")
     private static let log = Option(
       "log", value: "FILE", "append a line for each HTTP request and event; - for standard output")
@@ -54,7 +54,7 @@
       examples: [
         .init("cachectl serve photos.cache", "at 127.0.0.1:11211, for programs on this machine"),
         .init("cachectl serve photos.cache --unix /run/photos.sock --budget 20GB", "at a socket of the file system"),
-        .init("cachectl serve photos.cache --http 8080 --listen 11211 --log serve.log", "by HTTP, too"),
+        .init("cachectl serve photos.cache --http 8080 --listen 11211 --log serve.log", "also by HTTP"),
         .init("cachectl serve photos.cache --listen '*:11211' --auth users --threads 4", "for other machines"),
       ])
 
