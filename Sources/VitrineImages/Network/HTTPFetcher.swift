@@ -65,15 +65,16 @@ final class HTTPFetcher: Sendable {
   ///   - conditions: Headers with which the server may answer that nothing has changed.
   ///   - forgets: Whether to ask in spite of a remembered failure.
   ///   - places: The places to take for each attempt.
+  ///   - watch: Learns of received bytes, and of a failed attempt before the next one.
   /// - Throws: ``LoadError``, `CancellationError`, and other errors of the loader.
   func fetch(
     _ request: LoadRequest, conditions: [String: String] = [:], forgets: Bool = false,
-    in places: DownloadPlaces? = nil
+    in places: DownloadPlaces? = nil, watch: DownloadWatch? = nil
   ) async throws -> Fetched {
     if !forgets, let failure = failures[request], now() < failure.until {
       throw LoadError.failedBefore(failure.reason, isTransient: failure.isTransient)
     }
-    var transfer = Transfer(mostBytes: options.mostBytes, partial: partials.remove(request))
+    var transfer = Transfer(mostBytes: options.mostBytes, partial: partials.remove(request), watch: watch)
     var isGivenUp = true
     defer {
       if isGivenUp, let partial = transfer.partial {
@@ -97,6 +98,7 @@ final class HTTPFetcher: Sendable {
         let wanted = error.isTransient ? transfer.pauseMilliseconds ?? 0 : 0
         if error.isTransient, attempt < options.attemptCount, wanted <= options.mostPauseMilliseconds {
           if transfer.partial == nil { places?.leaveBody() }
+          watch?.noteFailure()
           try await pause(behind: attempt, atLeast: wanted)
           continue
         }

@@ -91,6 +91,14 @@ struct ResponseRecord: Codable, Hashable, Sendable {
     return ResponseRecord(all, requestHeaders, now)
   }
 
+  /// Returns the record with a lifetime of at most this many milliseconds from `now`.
+  func limited(to age: Int64?, now: Int64) -> ResponseRecord {
+    guard let age else { return self }
+    var record = self
+    record.freshUntil = min(freshUntil ?? .max, now + min(max(age, 0), 1 << 60))
+    return record
+  }
+
   // MARK: Asking it
 
   enum Standing: Hashable {

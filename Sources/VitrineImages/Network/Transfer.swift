@@ -10,11 +10,13 @@ struct Transfer {
   private(set) var partial: PartialBody?
   /// The pause that the server asked for when it refused the latest attempt.
   private(set) var pauseMilliseconds: Int64?
+  private let watch: DownloadWatch?
 
   /// `partial` is the part from an earlier transfer of the same request.
-  init(mostBytes: Int, partial: PartialBody? = nil) {
+  init(mostBytes: Int, partial: PartialBody? = nil, watch: DownloadWatch? = nil) {
     self.mostBytes = mostBytes
     self.partial = partial
+    self.watch = watch
   }
 
   mutating func run(
@@ -28,7 +30,7 @@ struct Transfer {
     } else {
       asked.headers.merge(conditions) { _, condition in condition }
     }
-    let receiver = BodyReceiver(mostBytes: mostBytes, partial: rest)
+    let receiver = BodyReceiver(mostBytes: mostBytes, partial: rest, watch: watch)
     requestCount += 1
     pauseMilliseconds = nil
     do {
@@ -124,16 +126,19 @@ private final class BodyReceiver: LoadReceiving {
 
   private let mostBytes: Int
   private let partial: PartialBody?
+  private let watch: DownloadWatch?
   private let state = Locked(Result())
 
-  init(mostBytes: Int, partial: PartialBody?) {
+  init(mostBytes: Int, partial: PartialBody?, watch: DownloadWatch?) {
     self.mostBytes = mostBytes
     self.partial = partial
+    self.watch = watch
   }
 
   var result: Result { state.withLock { $0 } }
 
   func begin(_ response: LoadResponse) throws {
+    watch?.noteProgress()
     let range = partial?.continues(response)
     let known = range == nil ? [] : partial?.bytes ?? []
     if let expected = response.expectedByteCount, expected > mostBytes - known.count {
@@ -145,6 +150,7 @@ private final class BodyReceiver: LoadReceiving {
   }
 
   func receive(_ bytes: Data) throws {
+    watch?.noteProgress()
     let isTooMuch = state.withLock { result in
       result.bytes += bytes
       result.receivedByteCount += bytes.count

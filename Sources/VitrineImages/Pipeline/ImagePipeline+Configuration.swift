@@ -43,6 +43,14 @@ extension ImagePipeline {
     public var mostBytes = 64 << 20
     /// The number of attempts of a download, including the first. Only transient failures are retried.
     public var attemptCount = 3
+    /// The longest silence of a server, in milliseconds, while a stale picture is stored that its server allows to
+    /// show after an error. After this silence, or after the first failed attempt, the stale picture is shown, and the
+    /// download goes on in the background. Negative numbers count as 0.
+    public var silenceMilliseconds = 1000
+    /// The age limit of pictures in milliseconds, or nil for the lifetimes of the servers only. An older original is
+    /// stale, and so are the styled pictures made from it. Limits the lifetimes of all answers that arrive while it is
+    /// set. Negative numbers count as 0.
+    public var maximumAgeMilliseconds: Int64?
     /// The current time in milliseconds since 1970.
     public var now: @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970 * 1000) }
     /// A monotonic clock in milliseconds. It times how long a failure is remembered.

@@ -96,6 +96,10 @@ public final class ImagePipeline: Sendable {
     }
   }
 
+  /// Waits for the revalidations of stale pictures that were shown, so that a program can end after it. If the task is
+  /// canceled, cancels them, and returns when they have ended.
+  public func finishRenewals() async { await pictures.renewals.end() }
+
   // MARK: Preheating
 
   /// Prepares pictures in the order of the requests: in the storage, and also in memory unless `destination` is the

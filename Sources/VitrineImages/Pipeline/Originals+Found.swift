@@ -17,6 +17,8 @@ extension Originals {
     var isNew: Bool { arrival != nil }
     /// The original is stale: it may be shown, and must be revalidated in the background.
     var isToBeRenewed = false
+    /// The download under way, if the server is silent or has failed. It is canceled if no request waits for it.
+    var answer: Task<Found, any Error>?
 
     init(bytes: StoredBytes?, digest: Digest, record: ResponseRecord?) {
       self.bytes = bytes

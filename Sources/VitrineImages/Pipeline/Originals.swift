@@ -10,6 +10,13 @@ final class Originals: Sendable {
     let version: UInt64
   }
 
+  struct Rules: Sendable {
+    var silenceMilliseconds: Int
+    var maximumAgeMilliseconds: Int64?
+    /// Returns the milliseconds since 1970.
+    var now: @Sendable () -> Int64
+  }
+
   private let storage: (any ImageStorage)?
   private let fetcher: HTTPFetcher
   private let versions: KeyVersions
@@ -17,15 +24,15 @@ final class Originals: Sendable {
   private let loads: LimitedQueue
   /// Bodies that are being received, or wait for their decoding. If decoding falls behind, downloads wait.
   let bodies: LimitedQueue
-  private let now: @Sendable () -> Int64
+  private let rules: Rules
+  private let watches = DownloadWatches<Download>()
   let joined = JoinedWork<Download, Found>()
   private let arrivals = Arrivals<Download>()
   private let keptOriginals: KeptOriginals
 
-  /// `now` returns the milliseconds since 1970.
   init(
     _ storage: (any ImageStorage)?, _ versions: KeyVersions, _ writes: KeyedWrites, _ fetcher: HTTPFetcher,
-    loads: LimitedQueue, bodies: LimitedQueue, now: @escaping @Sendable () -> Int64
+    loads: LimitedQueue, bodies: LimitedQueue, _ rules: Rules
   ) {
     self.storage = storage
     keptOriginals = KeptOriginals(storage)
@@ -34,8 +41,10 @@ final class Originals: Sendable {
     self.fetcher = fetcher
     self.loads = loads
     self.bodies = bodies
-    self.now = now
+    self.rules = rules
   }
+
+  private func now() -> Int64 { rules.now() }
 
   /// The number of downloads under way.
   var count: Int { joined.count }
@@ -56,6 +65,43 @@ final class Originals: Sendable {
     if let kept, !asksNetwork(request, kept.record) { return kept }
     if request.cachePolicy == .cacheOnly { throw LoadError.notCached }
     let download = Download(key: KeyText(request.key), version: version)
+    // Preheating waits for its places, and shows nothing.
+    guard let kept, interest.priority != .preheating, mayShow(kept.record, request, after: .timedOut) else {
+      return try await answer(to: request, kept, download, interest, besides: useless)
+    }
+    let first = FirstResult<Found?>()
+    let watch = watches[download]
+    let answer = Task { [self] in
+      do {
+        let found = try await self.answer(to: request, kept, download, interest, besides: useless)
+        first.set(.success(found))
+        return withExtendedLifetime(watch) { found }
+      } catch {
+        first.set(.failure(error))
+        throw error
+      }
+    }
+    do {
+      let found = try await watch.observe(silence: rules.silenceMilliseconds) {
+        first.set(.success(nil))
+      } during: {
+        try await first.value()
+      }
+      if let found { return found }
+    } catch {
+      answer.cancel()
+      throw error
+    }
+    var stale = kept
+    stale.isToBeRenewed = true
+    stale.answer = answer
+    return stale
+  }
+
+  /// Returns the answer of the network, or the stored original if it may be shown after an error.
+  private func answer(
+    to request: ImageRequest, _ kept: Found?, _ download: Download, _ interest: Interest, besides useless: Set<Digest>
+  ) async throws -> Found {
     do {
       while true {
         let isOwn = Locked(false)
@@ -127,8 +173,10 @@ final class Originals: Sendable {
     let conditions = request.cachePolicy == .reload ? [:] : kept?.record?.conditions ?? [:]
     let load = LoadRequest(url: request.url, headers: request.headers)
     let fetched = try await fetcher.fetch(
-      load, conditions: conditions, forgets: request.cachePolicy == .reload, in: places)
-    let record = ResponseRecord(headers: fetched.headers, requestHeaders: request.headers, now: now())
+      load, conditions: conditions, forgets: request.cachePolicy == .reload, in: places, watch: watches[download])
+    let time = now()
+    let record = ResponseRecord(headers: fetched.headers, requestHeaders: request.headers, now: time)
+      .limited(to: rules.maximumAgeMilliseconds, now: time)
     keptOriginals.forgetRenewal(of: request.key)
     if let body = fetched.body {
       let arrival = Arrival(.array(body), record, places.body)
@@ -141,7 +189,8 @@ final class Originals: Sendable {
     // The stored original is still valid, and only its record changes.
     guard var kept else { throw LoadError.interrupted("the server declared an original valid that is not stored") }
     let refreshed =
-      kept.record?.refreshed(by: fetched.headers, requestHeaders: request.headers, now: now()) ?? record
+      kept.record?.refreshed(by: fetched.headers, requestHeaders: request.headers, now: time)
+      .limited(to: rules.maximumAgeMilliseconds, now: time) ?? record
     kept.record = refreshed
     kept.isToBeRenewed = false
     kept.requestCount = fetched.requestCount

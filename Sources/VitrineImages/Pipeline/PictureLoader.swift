@@ -39,6 +39,8 @@ final class PictureLoader: Sendable {
   let originals: Originals
   let joined = JoinedWork<Job, Loaded>()
   let drawings = JoinedWork<Drawing, Drawn>()
+  /// Revalidations of stale pictures that were shown.
+  let renewals = BackgroundWork()
 
   init(_ configuration: Configuration, _ versions: KeyVersions) {
     self.configuration = configuration
@@ -58,7 +60,9 @@ final class PictureLoader: Sendable {
       bodies: LimitedQueue(
         limit: loadLimit.multipliedReportingOverflow(by: 2).overflow ? loadLimit : loadLimit * 2,
         preheatingLimit: preheating),
-      now: configuration.now)
+      Originals.Rules(
+        silenceMilliseconds: configuration.silenceMilliseconds,
+        maximumAgeMilliseconds: configuration.maximumAgeMilliseconds, now: configuration.now))
     decodes = Decodes(configuration.decoder, work, threads)
   }
 
@@ -108,7 +112,7 @@ final class PictureLoader: Sendable {
     var useless: Set<Digest> = []
     while true {
       let original = try await originals.original(for: request, version: version, interest, besides: useless)
-      if original.isToBeRenewed { renew(request) }
+      if original.isToBeRenewed { renew(request, original.answer) }
       do {
         return try await picture(request, family, of: original, besides: useless, version, interest)
       } catch let error as UnusableOriginal {
@@ -146,11 +150,15 @@ final class PictureLoader: Sendable {
     }
   }
 
-  /// Revalidates in the background, for later requests.
-  private func renew(_ request: ImageRequest) {
+  /// Revalidates in the background, for later requests. Joins the download of `answer`, which keeps it under way until
+  /// then.
+  private func renew(_ request: ImageRequest, _ answer: Task<Originals.Found, any Error>?) {
     var request = request
     request.cachePolicy = .revalidate
-    Task { [request] in _ = try? await load(request, interest: Interest(.low)) }
+    renewals.begin { [self, request] in
+      _ = try? await load(request, interest: Interest(.low))
+      answer?.cancel()
+    }
   }
 
   // MARK: From storage

@@ -25,6 +25,8 @@ import Vitrine
   private func pipeline(_ change: (inout ImagePipeline.Configuration) -> Void = { _ in }) -> ImagePipeline {
     var configuration = ImagePipeline.Configuration(storage: StoreStorage(store))
     configuration.attemptCount = 1
+    // A slow machine must not look like a silent server.
+    configuration.silenceMilliseconds = .max
     let time = time
     configuration.now = { time.withLock { $0 } }
     change(&configuration)

@@ -16,6 +16,8 @@ import Vitrine
   ) -> ImagePipeline {
     var configuration = ImagePipeline.Configuration(storage: fixture.storage)
     configuration.attemptCount = 1
+    // A slow machine must not look like a silent server.
+    configuration.silenceMilliseconds = .max
     change(&configuration)
     return ImagePipeline(configuration)
   }
