@@ -30,6 +30,8 @@ extension Option {
     "policy", value: EvictionPolicy.allCases.map(\.name).joined(separator: "|"),
     "change which entries a full store evicts first: least recently used (lru), oldest put (fifo), "
       + "entries not used again (s3fifo), or entries not used since the last sweep over the store (sieve)")
+  static let wait = Option(
+    "wait", value: "SECONDS", "wait at most this long for another writer of the store (5); 0: fail at once")
   static let sync = Option("sync", "wait until the change survives loss of power")
   static let reads = Option(
     "reads", value: ReadMode.byName.map(\.name).joined(separator: "|"),
@@ -38,6 +40,13 @@ extension Option {
 }
 
 extension Arguments {
+  /// The longest wait for the store's lock, from `--wait`.
+  func waitMilliseconds() throws -> Int {
+    let seconds = try count(.wait) ?? 5
+    guard seconds <= 86_400 else { throw fail("--wait must be at most 86400") }
+    return seconds * 1000
+  }
+
   /// The store options from `--budget`, `--entries`, `--keep-free`, `--style-budget` and `--policy`.
   func storeOptions() throws -> StoreOptions {
     StoreOptions(

@@ -1,5 +1,13 @@
 import Foundation
 
+/// Blocks the thread until the condition holds, for at most a minute. The caller's later checks show whether it did.
+func wait(until condition: () -> Bool) {
+  for _ in 0..<120_000 {
+    if condition() { return }
+    usleep(500)
+  }
+}
+
 /// Runs the built `cachectl`, as a shell would, in a separate folder that is removed afterwards.
 final class Tool {
   struct Outcome {
@@ -62,6 +70,36 @@ final class Tool {
       }
       kill(process, signal)
     }
+  }
+
+  /// A tool that runs beside the test.
+  struct Running {
+    fileprivate let process: Process
+    fileprivate let (out, err): (URL, URL)
+
+    func interrupt() { kill(process.processIdentifier, SIGINT) }
+
+    /// Waits for the end of the tool.
+    func outcome() -> Outcome {
+      process.waitUntilExit()
+      let (output, diagnostics) = (try? Data(contentsOf: out), try? Data(contentsOf: err))
+      return Outcome(
+        status: process.terminationStatus, output: output ?? Data(),
+        diagnostics: String(decoding: diagnostics ?? Data(), as: UTF8.self))
+    }
+  }
+
+  /// Starts the tool and does not wait for it.
+  func start(_ arguments: String...) throws -> Running {
+    let process = process(arguments)
+    let name = UUID().uuidString
+    let (out, err) = (folder.appendingPathComponent(".out-\(name)"), folder.appendingPathComponent(".err-\(name)"))
+    for file in [out, err] { _ = FileManager.default.createFile(atPath: file.path, contents: nil) }
+    process.standardInput = FileHandle.nullDevice
+    process.standardOutput = try FileHandle(forWritingTo: out)
+    process.standardError = try FileHandle(forWritingTo: err)
+    try process.run()
+    return Running(process: process, out: out, err: err)
   }
 
   private func run(_ arguments: [String], meanwhile: (pid_t) -> Void) throws -> Outcome {

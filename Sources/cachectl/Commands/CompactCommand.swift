@@ -4,7 +4,7 @@ import Vitrine
 enum CompactCommand: Command {
   static let specification = CommandSpecification(
     name: "compact", summary: "free the space of dead records", positionals: [.required("STORE")],
-    options: [.reads, .json],
+    options: [.wait, .reads, .json],
     notes: [
       "Copies the live records out of every segment with dead ones, unlinks those segments, and overwrites old "
         + "frames of the log. Keeps every entry. Afterwards no file of the store holds bytes of removed entries. Needs "

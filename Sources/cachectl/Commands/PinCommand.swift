@@ -6,7 +6,7 @@ enum PinCommand: Command {
 
   static let specification = CommandSpecification(
     name: "pin", summary: "let eviction leave an entry, or end that",
-    positionals: [.required("STORE"), .several("URL")], options: [.style, off, .reads, .json],
+    positionals: [.required("STORE"), .several("URL")], options: [.style, off, .wait, .reads, .json],
     notes: [
       "A pinned entry is not evicted, whatever its uses. Later puts of its key keep the pin. rm and expiry remove "
         + "pinned entries as others.",

@@ -11,7 +11,9 @@ enum PutCommand: Command {
   static let specification = CommandSpecification(
     name: "put", summary: "store one value, from a file or stdin",
     positionals: [.required("STORE"), .required("URL"), .optional("FILE")],
-    options: [.style, bitmap, type, ttl, .sync, .budget, .entries, .keepFree, .styleBudget, .policy, .reads, .json],
+    options: [
+      .style, bitmap, type, ttl, .sync, .budget, .entries, .keepFree, .styleBudget, .policy, .wait, .reads, .json,
+    ],
     notes: [
       "Without FILE, or with '-', the bytes come from stdin. A missing store is made. An existing value "
         + "of URL and style is replaced. Budgets, --keep-free and policy are kept in the store, for all programs, "

@@ -8,10 +8,10 @@ enum RemoveCommand: Command {
   static let specification = CommandSpecification(
     name: "rm", summary: "remove one key, all styles of a URL, or a prefix",
     positionals: [.required("STORE"), .optional("URL")],
-    options: [.style, allStyles, .prefix, erase, .reads, .json],
+    options: [.style, allStyles, .prefix, erase, .wait, .reads, .json],
     forms: [
-      "STORE URL [--style S | --all-styles] [--erase] [--reads mapped|copied] [--json]",
-      "STORE --prefix P [--erase] [--reads mapped|copied] [--json]",
+      "STORE URL [--style S | --all-styles] [--erase] [--wait SECONDS] [--reads mapped|copied] [--json]",
+      "STORE --prefix P [--erase] [--wait SECONDS] [--reads mapped|copied] [--json]",
     ],
     notes: [
       "Removed bytes stay in the store's files until compaction reaches them. --erase compacts the store at once (see "

@@ -4,7 +4,7 @@ import Vitrine
 enum RepairCommand: Command {
   static let specification = CommandSpecification(
     name: "repair", summary: "rebuild the index from the segments", positionals: [.required("STORE")],
-    options: [.json],
+    options: [.wait, .json],
     notes: [
       "For a store with damaged checkpoints and WAL. No other process may have it open. Each key whose record "
         + "is intact returns, and so may removed keys. The exit status is 1 if damaged records were "
@@ -14,7 +14,10 @@ enum RepairCommand: Command {
 
   static func run(_ arguments: Arguments, _ output: Output) throws -> ExitStatus {
     let progress = Progress("repair")
-    let report = try CacheStore.repair(at: try Stores.path(arguments)) { progress.show($0, of: $1) }
+    let path = try Stores.path(arguments)
+    let report = try LockWait(milliseconds: arguments.waitMilliseconds()).run {
+      try CacheStore.repair(at: path) { progress.show($0, of: $1) }
+    }
     progress.clear()
     if arguments.has(.json) {
       try output.write(

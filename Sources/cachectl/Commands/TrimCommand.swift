@@ -8,7 +8,7 @@ enum TrimCommand: Command {
 
   static let specification = CommandSpecification(
     name: "trim", summary: "evict entries until the store is small enough",
-    positionals: [.required("STORE")], options: [bytes, count, unused, .reads, .json],
+    positionals: [.required("STORE")], options: [bytes, count, unused, .wait, .reads, .json],
     notes: [
       "Evicts the entries used longest ago first, under fifo those put longest ago. With --to, s3fifo and sieve then "
         + "evict by segments. --to and --to-entries evict expired entries before others. Several options apply in the "

@@ -17,13 +17,16 @@
       "keep", value: Keeping.byName.map(\.name).joined(separator: "|"),
       "the pictures to store; automatic: both, without originals that are large compared with their styled pictures")
     private static let timeout = Option("timeout", value: "SECONDS", "time limit without a received byte (30)")
+    private static let silence = Option(
+      "silence", value: "MILLISECONDS",
+      "show a stale stored picture if its server has been silent for this long (1000)")
 
     static let specification = CommandSpecification(
       name: "fetch", summary: "load pictures, in styles, through the store",
       positionals: [.required("STORE"), .several("URL")],
       options: [
-        style, output, key, .cache, header, keep, timeout, .budget, .entries, .keepFree, .styleBudget, .policy, .reads,
-        .json,
+        style, output, key, .cache, header, keep, timeout, silence, .mostPixels, .budget, .entries, .keepFree,
+        .styleBudget, .policy, .wait, .reads, .json,
       ],
       notes: [
         "A picture in the requested style comes from the store. If it is missing, it is drawn from the original in the "
@@ -38,6 +41,13 @@
           + "needs a single URL, and --output a single URL and style. If FILE has the format of the original, the "
           + "original is copied unchanged. SIGINT (Ctrl-C) ends the command early with status 3. Pictures loaded "
           + "before stay in the store.",
+        "The store is open for writing only while pictures are stored, so other commands can write in between. If "
+          + "another process writes for longer than --wait, fetch ends with status 3. --cache only does not wait: a "
+          + "style that it draws while another process writes is not stored.",
+        "A stale picture that its server allows to show is shown at once. Its server is asked in the background. fetch "
+          + "waits for the answers at the end, for at most 10 seconds.",
+        "If pictures cannot be stored, for example on a full disk or because the store was removed, stderr says how "
+          + "many and why, and the exit status is 1.",
         "If the budget holds less than the pictures, the store evicts some of them again or refuses them. Then a line "
           + "says how many were not kept in any form, and the exit status is 4, or 1 if pictures failed too.",
         "With --json, an array of objects: url, style, key (if not the URL), source, width, height, requests, "
@@ -58,49 +68,85 @@
       let file = try PictureFile(self.output, arguments)
       let requests = try requests(arguments)
       if file != nil, requests.count != 1 { throw arguments.fail("--output needs one URL and one style") }
-      var configuration = ImagePipeline.Configuration(
-        loader: HTTPLoader(timeoutSeconds: Double(try seconds(arguments))))
-      configuration.keeps = try arguments.choice(keep, of: Keeping.byName) ?? .automatic
+      var configuration = try configuration(arguments)
       // Pictures in memory retain their segments in the store beyond its budget, so memory serves only repeated
       // requests.
       if Set(requests).count == requests.count { configuration.memory = MemoryLimits(cost: 0) }
       let storeOptions = try arguments.storeOptions()
+      let stores = try FetchStores(arguments)
+      let isOffline = requests.allSatisfy { $0.cachePolicy == .cacheOnly }
 
       Interruption.listen()
-      return try Stores.write(arguments, storeOptions) { store in
-        let storage = WatchedStorage(store)
-        configuration.storage = storage
-        let wantsJSON = arguments.has(.json)
-        var report = FetchReport(requests)
-        var picture: ImageResponse?
-        let progress = Progress("fetch")
-        try FetchWork(requests, ImagePipeline(configuration)).run { index, fetched in
+      let reader = try stores.reader(
+        saving: storeOptions, [.budget, .entries, .keepFree, .styleBudget, .policy].contains(where: arguments.has))
+      let storage = FetchStorage(reader, stores.writer(waits: !isOffline))
+      configuration.storage = storage
+      var report = FetchReport(requests)
+      var picture: ImageResponse?
+      let progress = Progress("fetch")
+      let work = FetchWork(requests, ImagePipeline(configuration))
+      let isDone = Result {
+        try work.run { index, fetched in
           if file != nil { picture = try? fetched.result.get() }
           for (text, isFailure) in report.add(fetched, at: index) {
-            if isFailure || !wantsJSON { progress.clear() }
+            if isFailure || !arguments.has(.json) { progress.clear() }
             if isFailure {
               Diagnostics.write("cachectl fetch: \(text)\n")
-            } else if !wantsJSON {
+            } else if !arguments.has(.json) {
               try output.writeNow(text + "\n")
             }
           }
         } wait: { left in
           progress.show(requests.count - left, of: requests.count)
-          return !Interruption.isWanted
+          return !Interruption.isWanted && (isOffline || storage.writer.lockError == nil)
         }
-        progress.clear()
-        report.noteKept(storage.isKept)
-        if wantsJSON {
-          try output.write(report.json)
-        } else if report.notKeptCount > 0 {
-          try output.write(
-            "not kept: \(report.notKeptCount) of these pictures; the budget is \(Quantity.bytes(store.byteBudget)) "
-              + "(--budget, --entries)\n")
-        }
-        if let file, let picture { try write(picture, requests[0], to: file, from: store) }
-        if Interruption.isWanted { throw Failure("interrupted") }
-        return report.failureCount > 0 ? .problemFound : report.notKeptCount > 0 ? .notKept : .done
       }
+      progress.clear()
+      FetchWork.wait { await storage.writer.end() }
+      storage.finish()
+      stores.countUses(of: storage.usedKeys)
+      try isDone.get()
+      report.noteKept(storage.isKept)
+      let status = try conclude(report, storage, reader, isOffline, arguments.has(.json), output)
+      if let file, let picture { try write(picture, requests[0], to: file, from: reader) }
+      if Interruption.isWanted { throw Failure("interrupted") }
+      if !isOffline, let error = storage.writer.lockError { throw error }
+      if let error = storage.writer.closingError, error != .storeRemoved { throw error }
+      try reader.close()
+      return status
+    }
+
+    /// Writes the report, and returns the exit status.
+    private static func conclude(
+      _ report: FetchReport, _ storage: FetchStorage, _ store: CacheStore, _ isOffline: Bool, _ wantsJSON: Bool,
+      _ output: Output
+    ) throws -> ExitStatus {
+      if wantsJSON { try output.write(report.json) }
+      let hasFailed = report.failureCount > 0
+      if report.notKeptCount == 0 { return hasFailed ? .problemFound : .done }
+      if let error = storage.error {
+        // Without the network, a stored original was drawn again, and can be drawn again the next time.
+        if isOffline, storage.writer.lockError != nil { return hasFailed ? .problemFound : .done }
+        Diagnostics.write("cachectl fetch: not kept: \(report.notKeptCount) of these pictures: \(error)\n")
+        return .problemFound
+      }
+      if !wantsJSON {
+        try output.write(
+          "not kept: \(report.notKeptCount) of these pictures; the budget is \(Quantity.bytes(store.byteBudget)) "
+            + "(--budget, --entries)\n")
+      }
+      return hasFailed ? .problemFound : .notKept
+    }
+
+    private static func configuration(_ arguments: Arguments) throws -> ImagePipeline.Configuration {
+      var configuration = ImagePipeline.Configuration(
+        loader: HTTPLoader(timeoutSeconds: Double(try seconds(arguments))),
+        decoder: ImageDecoder(limits: try arguments.decodingLimits()))
+      configuration.keeps = try arguments.choice(keep, of: Keeping.byName) ?? .automatic
+      let milliseconds = try arguments.count(silence) ?? 1000
+      guard milliseconds <= 86_400_000 else { throw arguments.fail("--silence must be at most 86400000") }
+      configuration.silenceMilliseconds = milliseconds
+      return configuration
     }
 
     private static func requests(_ arguments: Arguments) throws -> [ImageRequest] {

@@ -14,6 +14,7 @@
   final class FetchWork: Sendable {
     /// The number of concurrent URLs. The pipeline itself limits its downloads.
     private static let width = 12
+    private static let mostRenewalSeconds = 10
 
     /// The requests of one URL. They run together, since they share its download, but a repeated style goes to a later
     /// round.
@@ -53,7 +54,34 @@
           }
         }
       }
+      waitForRenewals { failure == nil && wait(0) }
       if let failure { throw failure }
+    }
+
+    /// Waits for the revalidations that run in the background, but not longer than ``mostRenewalSeconds``. Then
+    /// cancels them.
+    private func waitForRenewals(_ wait: () -> Bool) {
+      let end = DispatchTime.now() + .seconds(FetchWork.mostRenewalSeconds)
+      let hasEnded = DispatchSemaphore(value: 0)
+      let task = Task.detached { [self] in
+        await pipeline.finishRenewals()
+        hasEnded.signal()
+      }
+      while wait(), DispatchTime.now() < end {
+        if hasEnded.wait(timeout: .now() + .milliseconds(100)) == .success { return }
+      }
+      task.cancel()
+      hasEnded.wait()
+    }
+
+    /// Runs `body`, and blocks this thread until it ends.
+    static func wait(_ body: @escaping @Sendable () async -> Void) {
+      let end = DispatchSemaphore(value: 0)
+      Task.detached {
+        await body()
+        end.signal()
+      }
+      end.wait()
     }
 
     private func work() async {

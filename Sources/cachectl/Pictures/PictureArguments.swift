@@ -9,6 +9,11 @@
         + "after asking the server for a change (revalidate), or from the store if the network fails (stale-if-error)")
   }
 
+  extension Option {
+    static let mostPixels = Option(
+      "max-pixels", value: "N", "decode no picture of more pixels (120000000); above, memory grows with it")
+  }
+
   extension ImageRequest.CachePolicy {
     /// The policies by their names on the command line.
     static let byName: [(name: String, policy: ImageRequest.CachePolicy)] = [
@@ -25,6 +30,17 @@
 
   /// Option values of the picture commands.
   extension Arguments {
+    /// Returns the decoder's limits from `--max-pixels`. A higher limit of pixels raises the limit of memory.
+    func decodingLimits(milliseconds: Int = DecodingLimits().milliseconds) throws -> DecodingLimits {
+      var limits = DecodingLimits(milliseconds: milliseconds)
+      guard let count = try count(.mostPixels) else { return limits }
+      guard (1...1_000_000_000).contains(count) else { throw fail("--max-pixels must be 1 to 1000000000") }
+      limits.pixelCount = count
+      // A progressive JPEG takes 6 bytes a pixel, and its decoded pixels 4.
+      limits.byteCount = max(limits.byteCount, count * 10)
+      return limits
+    }
+
     /// Returns the styles to draw, or `original` if none is given.
     func imageStyles(_ option: Option) throws -> [ImageStyle] {
       var styles: [ImageStyle] = []

@@ -13,7 +13,8 @@
       name: "sheet", summary: "draw the content of a store as one picture",
       positionals: [.required("STORE")],
       options: [
-        output, Option("style", value: "S", "only keys of this style"), .prefix, limit, side, .reads, .json,
+        output, Option("style", value: "S", "only keys of this style"), .prefix, limit, side, .mostPixels, .reads,
+        .json,
       ],
       notes: [
         "A contact sheet: pictures and bitmaps in rows, the most recently used first. Under each are its URL "
@@ -49,6 +50,8 @@
       let side = try arguments.count(side) ?? 176
       guard (64...1024).contains(side) else { throw arguments.fail("--size must be 64 to 1024") }
 
+      // A single picture must not delay the sheet for long.
+      let decoder = ImageDecoder(limits: try arguments.decodingLimits(milliseconds: 3000))
       return try Stores.read(arguments) { store in
         // Digest notes of originals that are not stored are not pictures.
         let keys = try store.keysByRecency().filter {
@@ -60,7 +63,7 @@
           throw arguments.fail("a sheet of so many pictures is too large; a smaller --limit or --size helps")
         }
         var tally = Tally()
-        let pictures = try pictures(keys, most, layout, store, &tally)
+        let pictures = try pictures(keys, most, layout, store, decoder, &tally)
         var sheet = ContactSheet(
           SheetLayout(count: pictures.count, side: side, captionLines: ContactSheet.captionLines),
           title: printable(Array(store.path.utf8)), subtitle: subtitle(pictures.count, keys.count, style))
@@ -77,12 +80,11 @@
     }
 
     private static func pictures(
-      _ keys: [CacheKey], _ most: Int, _ layout: SheetLayout, _ store: CacheStore, _ tally: inout Tally
+      _ keys: [CacheKey], _ most: Int, _ layout: SheetLayout, _ store: CacheStore, _ decoder: ImageDecoder,
+      _ tally: inout Tally
     ) throws -> [SheetPicture] {
       let room = try ImageStyle.rectangle(
         Points(Double(layout.pictureWidth)), Points(Double(layout.pictureHeight)), mode: .fit)
-      // A single picture must not delay the sheet for long.
-      let decoder = ImageDecoder(limits: DecodingLimits(milliseconds: 3000))
       var reader = Reader(store)
       var pictures: [SheetPicture] = []
       let progress = Progress("sheet")

@@ -35,7 +35,7 @@
       positionals: [.required("STORE")],
       options: [
         listen, unix, unixMode, http, threads, connections, largest, idle, stalled, auth, noFlush, readOnly, log,
-        .budget, .entries, .keepFree, .styleBudget, .policy, .reads,
+        .budget, .entries, .keepFree, .styleBudget, .policy, .wait, .reads,
       ],
       notes: [
         "Clients, proxies and libraries for memcached work unchanged. A key is a URL in the style 'original'; text "
