@@ -52,6 +52,24 @@ import Vitrine
     }
   }
 
+  @Test func importReadsBackEachURL() {
+    for key in KeySamples.all {
+      let styled = ExportPath.names(for: key)
+      let own = ExportPath.names(for: CacheKey(bytes: key.url)).dropFirst()
+      #expect(styled.suffix(own.count).elementsEqual(own))
+      #expect(ExportPath.url(atPath: Array(own.joined(separator: "/").utf8)) == key.url)
+    }
+  }
+
+  @Test(arguments: [
+    "", "a", "a b", "a.b/c.jpg", "%41.jpg", "a%2fb.jpg", "a%2Fb.jpg", "100%", "x%e", "%e", "%l", "%l/a", "%f",
+    "%d/a.jpg",
+    "a%c/b.jpg", "a%c", "./a.jpg", "a//b.jpg", "/a.jpg", "a.jpg/", "%e0.jpg", "%", "a%4", "-a.jpg", "a.jpg%d",
+  ])
+  func pathThatExportDoesNotWriteHasNoURL(_ path: String) {
+    #expect(ExportPath.url(atPath: Array(path.utf8)) == nil)
+  }
+
   @Test func noFileOfOneKeyIsTheFolderOfAnother() {
     var files = Set<[String]>()
     var folders = Set<[String]>()

@@ -97,6 +97,28 @@ import Testing
     #expect(try tool.run("export", "s", "s/out").status == 2)
   }
 
+  @Test func importReadsBackTheNamesOfAnExport() throws {
+    let urls = [
+      "a b", "https://a.org/b.jpg", "../../x", "a//b.jpg", "100%", "a", "a/b", String(repeating: "x/", count: 90),
+    ]
+    for url in urls { #expect(try tool.run("put", "s", url, input: picture).status == 0) }
+    #expect(try tool.run("export", "s", "out").status == 0)
+    for options in [[], ["--names", "exported"]] {
+      #expect(try tool.run(["import", "t", "out/original"] + options).status == 0)
+      #expect(try Set(tool.run("ls", "t", "--json").lines.compactMap { $0["url"] as? String }) == Set(urls))
+    }
+    #expect(try tool.run("import", "plain", "out/original", "--names", "plain").status == 0)
+    #expect(try tool.run("get", "plain", "a b%f").output == picture)
+    // With one other file, the folder is not one of export.
+    try tool.write(picture, to: "out/original/photo")
+    #expect(try tool.run("import", "mixed", "out/original").status == 0)
+    #expect(try tool.run("get", "mixed", "a b%f").output == picture)
+    let strict = try tool.run("import", "strict", "out/original", "--names", "exported")
+    #expect(strict.status == 1 && strict.diagnostics.contains("photo: export does not write such a name"))
+    #expect(try tool.run("get", "strict", "a b").output == picture)
+    #expect(try tool.run("import", "t", "out", "--names", "some").status == 2)
+  }
+
   @Test func exportFollowsNoLinkInsideItsFolder() throws {
     #expect(try tool.run("put", "s", "a.jpg", input: picture).status == 0)
     try tool.write(Data(), to: "elsewhere/x")

@@ -20,6 +20,45 @@ public enum ExportPath {
     folderNames(Array(key.style.name.utf8), mark: "") + names(for: key.url)
   }
 
+  /// Returns the URL of a file that `export` wrote to this path below the folder of its style, or nil for any other
+  /// path.
+  public static func url(atPath path: [UInt8]) -> [UInt8]? {
+    var parts: [[UInt8]] = [[]]
+    let names = path.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+    let isOneName = names.first.map { Array($0) == Array("%l".utf8) } ?? false
+    for (index, name) in names.enumerated() where !isOneName || index > 0 {
+      guard let part = unescaped(name) else { return nil }
+      parts[parts.count - 1] += part.bytes
+      if !part.continues, index + 1 < names.count { parts.append([]) }
+    }
+    let url = Array(parts.joined(separator: [UInt8(ascii: "/")]))
+    // Excludes each spelling that `export` does not write.
+    return Array(self.names(for: url).joined(separator: "/").utf8) == path ? url : nil
+  }
+
+  /// Returns the bytes that a name stands for, and whether they continue in the next name.
+  private static func unescaped(_ name: ArraySlice<UInt8>) -> (bytes: [UInt8], continues: Bool)? {
+    var bytes: [UInt8] = []
+    var rest = name
+    while let byte = rest.popFirst() {
+      guard byte == UInt8(ascii: "%") else {
+        bytes.append(byte)
+        continue
+      }
+      switch rest.first {
+      case UInt8(ascii: "c") where rest.count == 1: return (bytes, true)
+      case UInt8(ascii: "e"), UInt8(ascii: "d"), UInt8(ascii: "f"): rest.removeFirst()
+      default:
+        guard rest.count >= 2, let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16) else {
+          return nil
+        }
+        bytes.append(value)
+        rest.removeFirst(2)
+      }
+    }
+    return (bytes, false)
+  }
+
   private static func names(for url: [UInt8]) -> [String] {
     let parts = url.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
     if parts.count <= deepestPath {

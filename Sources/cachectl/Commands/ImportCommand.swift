@@ -5,15 +5,31 @@ import Vitrine
 enum ImportCommand: Command {
   private static let urlPrefix = Option(
     "url-prefix", value: "P", "the beginning of the URLs (empty)")
+  private static let names = Option(
+    "names", value: Names.allCases.map(\.rawValue).joined(separator: "|"),
+    "how paths become URLs: byte for byte (plain), or read back as export writes them (exported); "
+      + "automatic: exported if export could have written every path, else plain")
+
+  private enum Names: String, CaseIterable {
+    case automatic
+    case plain
+    case exported
+  }
 
   static let specification = CommandSpecification(
     name: "import", summary: "store every file of a folder",
     positionals: [.required("STORE"), .required("FOLDER")],
-    options: [urlPrefix, .budget, .entries, .keepFree, .styleBudget, .policy, .sync, .reads, .json],
+    options: [
+      urlPrefix, names, .budget, .entries, .keepFree, .styleBudget, .policy, .sync, .wait, .reads, .json,
+    ],
     notes: [
       "The URL of a file is the prefix and its path within FOLDER, byte for byte. The content type comes from the "
         + "file's first bytes, or else from its name, and is stored as by put. A missing store is made. "
         + "Budgets and policy are kept in the store, as with put.",
+      "export writes the values of a style into the folder OUT/STYLE. import reads the URLs back from such a folder: "
+        + "FOLDER is OUT/original, and all values get the style original. A folder counts as one of export if export "
+        + "could have written each of its paths. With --names exported, other files are skipped. With --names plain, "
+        + "no name is read back.",
       "Symbolic links and special files are skipped and named on stderr. So are files that cannot be read or stored: "
         + "the exit status is 1 then.",
       "An exit status of 0, 1 or 4 means that every file in the store survives loss of power: closing it makes "
@@ -44,6 +60,7 @@ enum ImportCommand: Command {
   static func run(_ arguments: Arguments, _ output: Output) throws -> ExitStatus {
     let prefix = arguments.value(urlPrefix) ?? []
     let path = try Stores.path(arguments)
+    let names = try chosenNames(arguments)
     let options = try arguments.storeOptions()
     // Before the store: a missing folder must not leave a new store.
     _ = try SourceFolder(arguments.positionals[1], excluding: nil)
@@ -54,10 +71,20 @@ enum ImportCommand: Command {
     try Stores.write(arguments, options) { store in
       let folder = try SourceFolder(arguments.positionals[1], excluding: FileIdentity(path: path))
       let evictedBefore = store.statistics().evictedCount
+      let isExported =
+        switch names {
+        case .automatic: try folder.allFiles { ExportPath.url(atPath: $0) != nil }
+        case .plain: false
+        case .exported: true
+        }
       var stored = StoredNames()
-      try folder.forEachFile { name, file in
+      try folder.forEachFile { path, file in
         let byteCount: Int?
+        let name = isExported ? ExportPath.url(atPath: path) ?? path : path
         do {
+          if isExported, ExportPath.url(atPath: path) == nil {
+            throw Failure("\(printable(path)): export does not write such a name")
+          }
           byteCount = try put(file, named: name, prefix: prefix, into: store, sync: arguments.has(.sync))
         } catch let failure as Failure {
           progress.clear()
@@ -94,6 +121,15 @@ enum ImportCommand: Command {
     progress.clear()
     if !arguments.has(.json) { try report(tally, start, output) }
     return tally.failureCount > 0 ? .problemFound : tally.evictedCount > 0 ? .notKept : .done
+  }
+
+  private static func chosenNames(_ arguments: Arguments) throws -> Names {
+    guard let word = arguments.value(names) else { return .automatic }
+    guard let found = Names(rawValue: String(decoding: word, as: UTF8.self)) else {
+      let all = Names.allCases.map(\.rawValue).joined(separator: ", ")
+      throw arguments.fail("--names: '\(printable(word))' is none of \(all)")
+    }
+    return found
   }
 
   /// Returns the bytes stored. Throws `Failure` for errors of the file itself; any other error ends the import.

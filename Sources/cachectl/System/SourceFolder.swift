@@ -40,6 +40,22 @@ struct SourceFolder: ~Copyable {
     }
   }
 
+  /// Returns whether `isMeant` holds for the path of each regular file. Opens none of them.
+  func allFiles(_ isMeant: ([UInt8]) -> Bool) throws -> Bool {
+    var pending: [[[UInt8]]] = [[]]
+    while let folder = pending.popLast() {
+      guard let listing = try list(folder, { _, _ in }) else { continue }
+      for name in listing.names {
+        switch kind(of: name, in: listing.folder) {
+        case .file: if !isMeant(SourceFolder.join(folder + [name])) { return false }
+        case .folder: pending.append(folder + [name])
+        case .skipped: break
+        }
+      }
+    }
+    return true
+  }
+
   private enum Kind {
     case file
     case folder
