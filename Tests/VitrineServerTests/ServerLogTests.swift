@@ -52,6 +52,9 @@ struct ServerLogTests {
         let client = try server.client()
         try client.send("BAD\u{1}\r\n\r\n")
         #expect(client.isEnded())
+        let slow = try server.client()
+        try slow.send("GET /")
+        #expect(slow.isEnded())
         server.server.stop()
       }
       log.close()

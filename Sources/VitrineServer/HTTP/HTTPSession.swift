@@ -20,6 +20,8 @@ final class HTTPSession: Session {
   private var exchange = Exchange()
   /// Bytes of a head that has not arrived whole, in which its end was looked for.
   private var searchedCount = 0
+  private(set) var hasYielded = false
+  private var wrongCredentialsCount = 0
 
   private enum State {
     /// A request comes next.
@@ -27,12 +29,12 @@ final class HTTPSession: Session {
     case body(Upload)
     /// These bytes of a refused body are skipped.
     case skipped(left: Int)
-    /// The connection ends. So many bytes more are skipped, so that the client can read the answer before.
-    case refused(left: Int)
+    /// The connection ends. Further bytes are dropped, so that the client can read the answer before.
+    case refused
   }
 
-  /// Bytes that are skipped before the connection ends.
-  private static let mostSkipped = 256 << 10
+  /// A client with wrong credentials is disconnected after so many requests.
+  private static let mostWrongCredentials = 10
 
   init(_ items: ItemStore, counters: Counters, site: HTTPSite, peer: String, output: ResponseQueue) {
     self.items = items
@@ -44,8 +46,14 @@ final class HTTPSession: Session {
 
   var isWithinRequest: Bool { if case .head = state { false } else { true } }
 
+  var isDraining: Bool { if case .refused = state { true } else { false } }
+
+  /// Unlike clients of memcached, browsers keep connections that they may never use again.
+  var idleNanoseconds: UInt64? { 60_000_000_000 }
+
   func consume(_ input: UnsafeRawBufferPointer) -> Int {
     var taken = 0
+    hasYielded = false
     timer.start()
     defer { timer.pause() }
     while !isEnding, !output.isFull {
@@ -55,10 +63,14 @@ final class HTTPSession: Session {
         case .head: takeHead(rest)
         case .body(let upload): take(upload, rest)
         case .skipped(let left): skip(rest, left)
-        case .refused(let left): skipToEnd(rest, left)
+        case .refused: rest.count
         }
       if count == 0 { return taken }
       taken += count
+      if timer.isLong {
+        hasYielded = true
+        return taken
+      }
     }
     return taken
   }
@@ -70,18 +82,14 @@ final class HTTPSession: Session {
     return count
   }
 
-  private func skipToEnd(_ input: UnsafeRawBufferPointer, _ left: Int) -> Int {
-    let count = min(left, input.count)
-    state = .refused(left: left - count)
-    if count == left { isEnding = true }
-    return count
-  }
-
   // MARK: Heads
 
   private func takeHead(_ input: UnsafeRawBufferPointer) -> Int {
     // Some clients send an empty line behind a body (RFC 9112, 2.2).
-    if input.count >= 2, input[0] == Byte.carriageReturn, input[1] == Byte.lineFeed { return 2 }
+    if input.count >= 2, input[0] == Byte.carriageReturn, input[1] == Byte.lineFeed {
+      searchedCount = 0
+      return 2
+    }
     guard let end = headEnd(input) else {
       searchedCount = input.count
       if input.count < RequestHead.longest { return 0 }
@@ -93,6 +101,10 @@ final class HTTPSession: Session {
     searchedCount = 0
     requestCount += 1
     exchange = Exchange()
+    guard end >= 4, input[end - 2] == Byte.carriageReturn else {
+      refuse(.badRequest, "a line of the head does not end with CR LF", closes: true)
+      return end
+    }
     do throws(RequestHead.Refusal) {
       run(try RequestHead(UnsafeRawBufferPointer(rebasing: input[..<(end - 2)])))
     } catch {
@@ -101,16 +113,14 @@ final class HTTPSession: Session {
     return end
   }
 
-  /// The number of bytes of the head with the empty line at its end; nil if it has not arrived whole.
+  /// The number of bytes of the head with the empty line at its end, or up to a line feed without a carriage return; nil if
+  /// the head has not arrived whole.
   private func headEnd(_ input: UnsafeRawBufferPointer) -> Int? {
-    var index = max(3, searchedCount - 3)
-    while index < min(input.count, RequestHead.longest) {
-      if input[index] == Byte.lineFeed, input[index - 1] == Byte.carriageReturn, input[index - 2] == Byte.lineFeed,
-        input[index - 3] == Byte.carriageReturn
-      {
-        return index + 1
-      }
-      index += 1
+    for index in searchedCount..<max(searchedCount, min(input.count, RequestHead.longest))
+    where input[index] == Byte.lineFeed {
+      let endsLine = index > 0 && input[index - 1] == Byte.carriageReturn
+      let isEmpty = index >= 3 && input[index - 2] == Byte.lineFeed && input[index - 3] == Byte.carriageReturn
+      if !endsLine || isEmpty { return index + 1 }
     }
     return nil
   }
@@ -135,8 +145,12 @@ final class HTTPSession: Session {
 
   private func run(_ head: RequestHead, _ path: RequestPath) throws(RequestHead.Refusal) {
     if let refusal = site.refusal(of: head, path) {
-      if refusal.status == .unauthorized { counters.add(.authenticationErrors) }
-      return refuse(refusal.status, refusal.text, fields: refusal.fields)
+      if refusal.status == .unauthorized {
+        counters.add(.authenticationErrors)
+        wrongCredentialsCount += 1
+      }
+      let closes = wrongCredentialsCount == HTTPSession.mostWrongCredentials
+      return refuse(refusal.status, refusal.text, fields: refusal.fields, closes: closes)
     }
     switch (path, head.method) {
     case (.value(let key), .get), (.value(let key), .head): get(key, head)
@@ -156,7 +170,7 @@ final class HTTPSession: Session {
   private func report(_ path: RequestPath) {
     exchange.kind = .httpReport
     switch path {
-    case .metrics: respond(.ok, "Content-Type: text/plain; version=0.0.4; charset=utf-8\r\n", site.reports.metrics())
+    case .metrics: respond(.ok, HTTPSite.metricsFields, site.reports.metrics())
     case .status: respond(.ok, HTTPSite.pageFields, site.reports.statusPage())
     case .health:
       if let failure = site.reports.failure() {
@@ -179,11 +193,11 @@ final class HTTPSession: Session {
   }
 
   private func take(_ upload: Upload, _ input: UnsafeRawBufferPointer) -> Int {
-    var upload = upload
-    // The state must not refer to the value while it grows.
-    state = .head
     let count = upload.take(input)
-    if upload.isWhole { finish(upload) } else { state = .body(upload) }
+    if upload.isWhole {
+      state = .head
+      finish(upload)
+    }
     return count
   }
 
@@ -191,7 +205,7 @@ final class HTTPSession: Session {
 
   /// Queues an error as a short text. `closes` ends the connection, because the end of the request is unknown.
   func refuse(_ status: HTTPStatus, _ text: String, fields: String = "", closes: Bool = false) {
-    counters.add(.requestErrors)
+    if status.isError { counters.add(.requestErrors) }
     if closes || exchange.bodyIsUncertain { exchange.isRefused = true }
     let line = String(text.unicodeScalars.prefix(300).map { $0.value < 0x20 ? " " : Character($0) })
     respond(status, fields + HTTPSite.textFields, line + "\n")
@@ -233,7 +247,7 @@ final class HTTPSession: Session {
       log.write(exchange.line(peer: peer, status, byteCount: byteCount, nanoseconds: nanoseconds))
     }
     if exchange.isRefused {
-      state = .refused(left: HTTPSession.mostSkipped)
+      state = .refused
     } else if exchange.unreadCount > 0 {
       state = .skipped(left: exchange.unreadCount)
     } else if exchange.isLast {

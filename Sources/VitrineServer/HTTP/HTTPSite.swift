@@ -7,7 +7,9 @@ struct HTTPSite: Sendable {
 
   static let readingMethods = "GET, HEAD"
   static let allMethods = "GET, HEAD, PUT, DELETE"
-  static let textFields = "Content-Type: text/plain; charset=utf-8\r\nX-Content-Type-Options: nosniff\r\n"
+  static let textFields =
+    "Content-Type: text/plain; charset=utf-8\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
+  static let metricsFields = "Content-Type: text/plain; version=0.0.4; charset=utf-8\r\nCache-Control: no-store\r\n"
   /// A page without scripts, and without anything from elsewhere.
   static let pageFields =
     "Content-Type: text/html; charset=utf-8\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"

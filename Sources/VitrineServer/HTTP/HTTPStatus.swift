@@ -64,6 +64,15 @@ enum HTTPStatus: Int, CaseIterable {
       }
   }
 
+  /// Whether the client asked for something that is not served. A value that is missing or differs is no error, and the
+  /// reasons of the server have counters of their own.
+  var isError: Bool {
+    switch self {
+    case .notFound, .preconditionFailed, .rangeNotSatisfiable, .serviceUnavailable: false
+    default: rawValue >= 400
+    }
+  }
+
   /// Whether an answer has no body and no length.
   var hasNoBody: Bool { self == .noContent || self == .notModified }
 

@@ -120,6 +120,8 @@ extension HTTPSession {
     case .tooLarge: counters.add(.tooLarge)
     default: break
     }
-    refuse(HTTPStatus(error), error.description)
+    refuse(
+      HTTPStatus(error), error.description,
+      fields: error == .readOnly ? "Allow: \(HTTPSite.readingMethods)\r\n" : "")
   }
 }

@@ -9,6 +9,7 @@ enum RequestPath: Equatable {
   case metrics, health, status
 
   init(_ target: [UInt8]) throws(RequestHead.Refusal) {
+    let target = RequestPath.withoutServer(target)
     if target.starts(with: "/v1/".utf8) {
       self = .value(try RequestPath.key(target[4...]))
       return
@@ -21,6 +22,14 @@ enum RequestPath: Equatable {
       throw RequestHead.Refusal(
         status: .notFound, text: "there is no such path; try /v1/STYLE/URL, /status, /metrics or /health")
     }
+  }
+
+  /// Leaves out the scheme and the server of a target that names them (RFC 9112, 3.2.2).
+  private static func withoutServer(_ target: [UInt8]) -> [UInt8] {
+    let scheme = target.prefix(8).map { $0 >= 0x41 && $0 <= 0x5A ? $0 | 0x20 : $0 }
+    let count = scheme.starts(with: "http://".utf8) ? 7 : scheme == Array("https://".utf8) ? 8 : 0
+    if count == 0 { return target }
+    return Array(target[count...].drop { $0 != UInt8(ascii: "/") })
   }
 
   private static func key(_ path: ArraySlice<UInt8>) throws(RequestHead.Refusal) -> CacheKey {

@@ -1,7 +1,9 @@
 import Vitrine
 
 /// The body of a `PUT` that is arriving.
-struct Upload {
+///
+/// An object, so that the array of the value has one reference and grows in place. Used by one thread.
+final class Upload {
   let request: StorageRequest
   private(set) var value: ArrivedValue
   /// The first error of the store. The rest of the body is skipped.
@@ -18,7 +20,7 @@ struct Upload {
   var isWhole: Bool { left == 0 }
 
   /// Takes bytes of the body, and returns their number.
-  mutating func take(_ input: UnsafeRawBufferPointer) -> Int {
+  func take(_ input: UnsafeRawBufferPointer) -> Int {
     let count = min(left, input.count)
     if count > 0, failure == nil {
       do throws(StoreError) {

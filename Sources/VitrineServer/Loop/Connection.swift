@@ -29,6 +29,9 @@ final class Connection {
   private var begin: UInt64?
   private var byteCount: UInt64 = 0
   private var requestCount = 0
+  /// The end of the time in which a refused client may read its answer.
+  private var drainEnd: UInt64?
+  private static let drainNanoseconds: UInt64 = 2_000_000_000
 
   /// The number of reads before other connections get their turn.
   private static let mostRounds = 4
@@ -93,10 +96,16 @@ final class Connection {
     setDeadline()
   }
 
-  /// Processes requests, and sends their answers. Returns false if the connection has ended or waits for its socket.
+  /// Whether the client has been refused, so that its end is no failure.
+  var isDraining: Bool { drainEnd != nil }
+
+  /// Processes requests, and sends their answers. Returns false if the connection has ended, waits for its socket, or lets
+  /// other connections work.
   private func process(_ received: UnsafeRawBufferPointer) -> Bool {
     var taken = 0
+    var rounds = 0
     while true {
+      rounds += 1
       taken += session.consume(UnsafeRawBufferPointer(rebasing: received[taken...]))
       let wasFull = output.isFull
       switch send() {
@@ -105,21 +114,37 @@ final class Connection {
         end()
         return false
       case .blocked:
-        keep(received, from: taken)
-        // Reading pauses until the answers are sent.
-        readEvent?.remove()
-        writeEvent?.add()
-        setDeadline()
-        return false
+        return pause(received, from: taken)
       }
       if session.isEnding {
         end()
         return false
       }
+      if session.isDraining { drain() }
+      if taken < received.count, session.hasYielded || wasFull && rounds == Connection.mostRounds {
+        loop.counters.add(.yields)
+        return pause(received, from: taken)
+      }
       if !wasFull { break }
     }
     keep(received, from: taken)
     return true
+  }
+
+  /// Stops reading until the loop finds that the socket accepts bytes.
+  private func pause(_ received: UnsafeRawBufferPointer, from taken: Int) -> Bool {
+    keep(received, from: taken)
+    readEvent?.remove()
+    writeEvent?.add()
+    setDeadline()
+    return false
+  }
+
+  /// Tells a refused client that nothing more is sent. A socket that is closed with unread bytes would lose the answer.
+  private func drain() {
+    if drainEnd != nil { return }
+    Socket.endSending(socket)
+    drainEnd = Time.monotonicNanoseconds() + Connection.drainNanoseconds
   }
 
   private func keep(_ received: UnsafeRawBufferPointer, from taken: Int) {
@@ -163,13 +188,18 @@ final class Connection {
   /// own deadline, which the transferred bytes extend.
   private func setDeadline() {
     if isClosed { return }
+    if let drainEnd {
+      deadline = drainEnd
+      return
+    }
     if session.requestCount != requestCount {
       requestCount = session.requestCount
       if !isWaiting { begin = nil }
     }
     guard isWaiting || session.isWithinRequest || !waiting.isEmpty else {
       begin = nil
-      deadline = loop.limits.idleNanoseconds.map { Time.monotonicNanoseconds() + $0 }
+      let longest = [loop.limits.idleNanoseconds, session.idleNanoseconds].compactMap(\.self).min()
+      deadline = longest.map { Time.monotonicNanoseconds() + $0 }
       return
     }
     if begin == nil {

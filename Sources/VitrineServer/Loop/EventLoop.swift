@@ -167,8 +167,10 @@ final class EventLoop: @unchecked Sendable {
     isTimerPending = false
     let now = Time.monotonicNanoseconds()
     for connection in connections.values where connection.deadline.map({ $0 <= now }) ?? false {
-      counters.add(.timeouts)
-      log?.write(LogLine("timeout", peer: connection.peer))
+      if !connection.isDraining {
+        counters.add(.timeouts)
+        log?.write(LogLine("timeout", peer: connection.peer))
+      }
       connection.end()
     }
     noteDeadline(0)

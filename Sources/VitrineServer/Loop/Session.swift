@@ -14,4 +14,18 @@ protocol Session: AnyObject {
 
   /// The number of requests that were processed, or whose value is arriving.
   var requestCount: Int { get }
+
+  /// Whether the latest ``consume(_:)`` ended early, because other connections should get their turn.
+  var hasYielded: Bool { get }
+
+  /// Whether the client was refused: nothing more is sent to it, and the bytes that it sends are dropped.
+  var isDraining: Bool { get }
+
+  /// Nanoseconds between two requests, at most; nil for no limit of the protocol.
+  var idleNanoseconds: UInt64? { get }
+}
+
+extension Session {
+  var isDraining: Bool { false }
+  var idleNanoseconds: UInt64? { nil }
 }

@@ -1,7 +1,9 @@
 import Vitrine
 
 /// A value that arrives in pieces, and the line end after it.
-struct Arrival {
+///
+/// An object, so that the array of the value has one reference and grows in place. Used by one thread.
+final class Arrival {
   enum Purpose {
     case storage(StorageRequest, StorageAnswer)
     case authentication
@@ -26,7 +28,7 @@ struct Arrival {
   var endsLine: Bool { end.0 == Byte.carriageReturn && end.1 == Byte.lineFeed }
 
   /// Takes bytes of the value, and returns their number.
-  mutating func take(_ input: UnsafeRawBufferPointer) -> Int {
+  func take(_ input: UnsafeRawBufferPointer) -> Int {
     var taken = min(left, input.count)
     if taken > 0 { append(UnsafeRawBufferPointer(rebasing: input[..<taken])) }
     left -= taken
@@ -37,7 +39,7 @@ struct Arrival {
     return taken
   }
 
-  private mutating func append(_ bytes: UnsafeRawBufferPointer) {
+  private func append(_ bytes: UnsafeRawBufferPointer) {
     guard failure == nil else { return }
     do throws(StoreError) { try value.append(bytes, of: left) } catch { failure = error }
   }

@@ -18,6 +18,7 @@ final class MemcachedSession: Session {
   /// The request whose value is arriving.
   private var storing = RequestKind.memcachedSet
   private var timer = RequestTimer()
+  private(set) var hasYielded = false
 
   private enum State {
     /// A request line comes next.
@@ -61,6 +62,7 @@ final class MemcachedSession: Session {
   /// the other bytes again, followed by more.
   func consume(_ input: UnsafeRawBufferPointer) -> Int {
     var taken = 0
+    hasYielded = false
     timer.start()
     defer { timer.pause() }
     while !isEnding, !output.isFull {
@@ -82,6 +84,10 @@ final class MemcachedSession: Session {
       }
       if count == 0 { return taken }
       taken += count
+      if timer.isLong {
+        hasYielded = true
+        return taken
+      }
     }
     return taken
   }
@@ -190,15 +196,11 @@ final class MemcachedSession: Session {
   func skip(valueOf byteCount: Int) { state = .skipped(byteCount + 2) }
 
   private func take(_ arrival: Arrival, _ input: UnsafeRawBufferPointer) -> Int {
-    var arrival = arrival
-    // With a second reference in the state, the array of the value would be copied for each piece.
-    state = .line
     let count = arrival.take(input)
-    guard arrival.isWhole else {
-      state = .value(arrival)
-      return count
+    if arrival.isWhole {
+      state = .line
+      finish(arrival)
     }
-    finish(arrival)
     return count
   }
 

@@ -29,18 +29,19 @@ final class Latencies: @unchecked Sendable {
     let start = kind.rawValue * Latencies.cellCount
     let bucket = Latencies.bounds.firstIndex { nanoseconds <= $0 } ?? Latencies.bounds.count
     add(1, start + bucket)
+    // The sum comes last, and is read first: a histogram with a sum has its requests.
     add(nanoseconds, start + Latencies.cellCount - 1)
   }
 
   private func add(_ count: UInt64, _ cell: Int) {
-    cells[cell].store(cells[cell].load(ordering: .relaxed) &+ count, ordering: .relaxed)
+    cells[cell].store(cells[cell].load(ordering: .relaxed) &+ count, ordering: .releasing)
   }
 
   func histogram(_ kind: RequestKind) -> LatencyHistogram {
     let start = kind.rawValue * Latencies.cellCount
+    let nanoseconds = cells[start + Latencies.cellCount - 1].load(ordering: .acquiring)
     let counts = (0...Latencies.bounds.count).map { cells[start + $0].load(ordering: .relaxed) }
-    return LatencyHistogram(
-      counts: counts, nanoseconds: cells[start + Latencies.cellCount - 1].load(ordering: .relaxed))
+    return LatencyHistogram(counts: counts, nanoseconds: nanoseconds)
   }
 }
 
@@ -77,9 +78,19 @@ struct LatencyHistogram {
 struct RequestTimer {
   private var begin: UInt64 = 0
   private var spent: UInt64 = 0
+  private var stepBegin: UInt64 = 0
+
+  /// The nanoseconds after which a step with further requests lets other connections work.
+  private static let longStep: UInt64 = 2_000_000
 
   /// A step begins.
-  mutating func start() { begin = Time.monotonicNanoseconds() }
+  mutating func start() {
+    begin = Time.monotonicNanoseconds()
+    stepBegin = begin
+  }
+
+  /// Whether the step was long when the latest request was complete.
+  var isLong: Bool { begin &- stepBegin > RequestTimer.longStep }
 
   /// The session waits for more bytes.
   mutating func pause() { spent &+= Time.monotonicNanoseconds() &- begin }

@@ -98,6 +98,7 @@ public final class ServerLog: Sendable {
   private func run(_ first: Int32) {
     LogFile.blockPipeSignal()
     var descriptor = first
+    var isWhole = true
     var goesOn = true
     while goesOn {
       LogFile.wait(wakes.read)
@@ -106,25 +107,28 @@ public final class ServerLog: Sendable {
         goesOn = !state.isEnding
         return (state.earlierLines, state.lines, state.reopens)
       }
-      write(earlierLines, to: descriptor)
+      write(earlierLines, to: descriptor, &isWhole)
       if reopens, let path {
         do throws(ServerError) {
           let opened = try LogFile.open(path)
           LogFile.close(descriptor)
-          descriptor = opened
+          (descriptor, isWhole) = (opened, true)
         } catch {
           var line = LogLine("reopening-failed")
           line.add("reason", error.description)
-          write(line.text + [UInt8(ascii: "\n")], to: descriptor)
+          write(line.text + [UInt8(ascii: "\n")], to: descriptor, &isWhole)
         }
       }
-      write(lines, to: descriptor)
+      write(lines, to: descriptor, &isWhole)
     }
     if descriptor != LogFile.standardOutput { LogFile.close(descriptor) }
   }
 
-  private func write(_ lines: [UInt8], to descriptor: Int32) {
-    lines.withUnsafeBytes { lines in
+  /// `isWhole` tells whether the file ends with a whole line. If not, a line end comes first.
+  private func write(_ lines: [UInt8], to descriptor: Int32, _ isWhole: inout Bool) {
+    if lines.isEmpty { return }
+    let bytes = isWhole ? lines : [UInt8(ascii: "\n")] + lines
+    bytes.withUnsafeBytes { lines in
       var offset = 0
       while offset < lines.count {
         guard LogFile.isReady(descriptor, milliseconds: ServerLog.patience) else {
@@ -137,6 +141,7 @@ public final class ServerLog: Sendable {
         }
         offset += count
       }
+      if offset > 0 { isWhole = lines[offset - 1] == UInt8(ascii: "\n") }
       let lost = lines[offset...].count { $0 == UInt8(ascii: "\n") }
       dropped.wrappingAdd(UInt64(lost), ordering: .relaxed)
     }

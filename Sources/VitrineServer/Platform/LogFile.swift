@@ -10,15 +10,17 @@
 enum LogFile {
   static let standardOutput = STDOUT_FILENO
 
+  /// Opens a file for appending. A named pipe without a reader is an error: the program would wait for one.
   static func open(_ path: String) throws(ServerError) -> Int32 {
     #if canImport(Glibc)
-      let opened = Glibc.open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o640)
+      let opened = Glibc.open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0o640)
     #elseif canImport(Musl)
-      let opened = Musl.open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o640)
+      let opened = Musl.open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0o640)
     #else
-      let opened = Darwin.open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o640)
+      let opened = Darwin.open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0o640)
     #endif
     guard opened >= 0 else { throw .log(path, String(cString: strerror(errno))) }
+    _ = fcntl(opened, F_SETFL, O_APPEND)
     return opened
   }
 

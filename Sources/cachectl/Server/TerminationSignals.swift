@@ -24,6 +24,8 @@ struct TerminationSignals {
       if number == SIGHUP { onHangup() }
       number = 0
     }
+    // A SIGHUP while the store is being closed must not end the process.
+    sigdelset(&set, SIGHUP)
     pthread_sigmask(SIG_UNBLOCK, &set, nil)
   }
 }
