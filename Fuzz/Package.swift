@@ -4,7 +4,8 @@ import PackageDescription
 // The fuzzers are a package of their own: libFuzzer has their `main`, so an ordinary build cannot link them.
 // `scripts/fuzz` gives the flags that they need, and reads their names from this list. Each target is a folder here.
 let fuzzTargets = [
-  "Answer", "Arguments", "Checkpoint", "Image", "Metadata", "Operations", "Picture", "Record", "Request", "Store", "WAL",
+  "Answer", "Arguments", "Checkpoint", "Image", "Metadata", "Operations", "Picture", "Record", "Request", "Store",
+  "WAL",
 ]
 
 func vitrine(_ product: String) -> Target.Dependency { .product(name: product, package: "Vitrine") }
