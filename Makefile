@@ -53,8 +53,10 @@ ifeq ($(shell uname -s),Linux)
 # The toolchain's own linker; others may warn about the object files of the toolchain's Foundation.
 STATIC := --static-swift-stdlib -Xswiftc -use-ld=lld
 endif
-BENCH_RELEASE := swift build -c release --package-path Benchmarks/Engines --scratch-path '$(BENCH_BUILD)' --product bench-engines
-RELEASE := swift build -c release $(STATIC) --scratch-path '$(BUILD)'
+# SwiftPM gives the compiler the traits in the order of a set. With another order, everything would be built again.
+SWIFT_BUILD := SWIFT_DETERMINISTIC_HASHING=1 swift build
+BENCH_RELEASE := $(SWIFT_BUILD) -c release --package-path Benchmarks/Engines --scratch-path '$(BENCH_BUILD)' --product bench-engines
+RELEASE := $(SWIFT_BUILD) -c release $(STATIC) --scratch-path '$(BUILD)'
 
 help: ## Print this list
 	@echo 'Vitrine: a crash-safe cache for images. The two commands to begin with: make run, make test.'
@@ -84,11 +86,11 @@ build: setup ## Build library, tool and demonstration in release
 
 engine: ## Build the engine and the tool, with none of the libraries for pictures
 	@scripts/setup --engine
-	@swift build --disable-default-traits --product cachectl --scratch-path '$(ENGINE_BUILD)'
+	@$(SWIFT_BUILD) --disable-default-traits --product cachectl --scratch-path '$(ENGINE_BUILD)'
 
 test: setup lint tidy ## Check the style and the rules, build, run all tests
 	@{ scripts/setup --python && scripts/similarity --setup; } || echo 'test: no Pillow, so nothing is compared with it'
-	@swift build --build-tests --scratch-path '$(BUILD)'
+	@$(SWIFT_BUILD) --build-tests --scratch-path '$(BUILD)'
 	@scripts/test --skip-build --scratch-path '$(BUILD)'
 
 similarity: setup ## Compare drawn pictures with Pillow's, in numbers; installs Pillow
@@ -127,8 +129,8 @@ bench-check: ## Check in seconds that every compared engine returns the right by
 
 bench-images: setup ## Measure the cost of showing pictures, as tables: [PHOTOS=folder] [SCENE=list]
 	@echo 'Building (release) ...' >&2
-	@swift build -c release --scratch-path '$(BUILD)' --product bench-images >&2
-	@"$$(swift build -c release --scratch-path '$(BUILD)' --show-bin-path)/bench-images" $(SCENE) \
+	@$(SWIFT_BUILD) -c release --scratch-path '$(BUILD)' --product bench-images >&2
+	@"$$($(SWIFT_BUILD) -c release --scratch-path '$(BUILD)' --show-bin-path)/bench-images" $(SCENE) \
 	  $${PHOTOS:+--photos "$${PHOTOS/#~\//$$HOME/}"}
 
 mutants: setup ## Plant mistakes in the engine, one at a time, and see that each is found: ONLY='rule-5 sync'
