@@ -45,9 +45,10 @@
           + "as long as it runs; stat, ls and other commands that read work beside it.",
         "With --http, a value is at /v1/STYLE/URL, both percent-encoded, for GET, HEAD, PUT and DELETE. /status is a "
           + "page for people, /metrics has numbers for Prometheus, and /health answers 200 or 503.",
-        "SIGTERM and SIGINT end the server: it closes its connections and the store, and exits with status 0. Sockets "
-          + "of systemd (LISTEN_FDS) are used in place of --listen, and systemd is told when the server is ready "
-          + "(NOTIFY_SOCKET). A socket with the name 'http' is for HTTP. SIGHUP opens the file of --log anew.",
+        "SIGTERM and SIGINT end the server: it closes its connections and the store, and exits with status 0. SIGHUP "
+          + "opens the file of --log anew.",
+        "Sockets of systemd (LISTEN_FDS) are used beside those of the options, and in place of the default address. "
+          + "One with the name 'http' is for HTTP. systemd is told when the server is ready (NOTIFY_SOCKET).",
         "Without --auth, each program that reaches an address may read, change and remove all entries. There is no "
           + "encryption; put a proxy with TLS in front of other addresses than this machine's.",
       ],
