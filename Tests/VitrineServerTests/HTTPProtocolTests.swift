@@ -209,7 +209,7 @@ struct HTTPProtocolTests {
     let requests =
       "set k 0 0 1\r\n2\r\nadd n 0 0 1\r\n2\r\nappend k 0 0 1\r\n2\r\ndelete k\r\nincr k 1\r\ntouch k 5\r\n"
       + "ms k 1 T0\r\n2\r\nmd k\r\nma k N0\r\nmg n N0 v\r\ngat 5 k\r\nset k 0 -1 1\r\n2\r\nflush_all\r\nget k\r\n"
-    _ = Array(requests.utf8).withUnsafeBytes { session.consume($0) }
+    session.consume(all: requests)
     let lines = String(decoding: output.takeBytes(), as: UTF8.self).components(separatedBy: "\r\n")
     let refusal = "SERVER_ERROR the store is open for reading only"
     #expect(lines.count { $0 == refusal } == 11)

@@ -224,7 +224,7 @@ struct HTTPValueTests {
     let output = ResponseQueue()
     let session = MemcachedSession(
       web.items, counters: web.counters, server: StubReports(), credentials: nil, output: output)
-    _ = Array("get k#square-60\r\nappend k#square-60 0 0 1\r\nd\r\n".utf8).withUnsafeBytes { session.consume($0) }
+    session.consume(all: "get k#square-60\r\nappend k#square-60 0 0 1\r\nd\r\n")
     #expect(
       String(decoding: output.takeBytes(), as: UTF8.self) == "VALUE k#square-60 0 3\r\nabc\r\nEND\r\nSTORED\r\n")
     let answer = try web.request("GET", "/v1/square-60/k")

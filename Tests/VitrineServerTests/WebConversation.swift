@@ -132,3 +132,15 @@ final class StubOperations: OperationsReports {
   func failure() -> StoreError? { error }
   func statusPage() -> String { "<!DOCTYPE html>" }
 }
+
+extension Session {
+  /// Passes a text to the session in as many steps as it wants, because a session pauses after a while.
+  func consume(all text: String) {
+    var rest = Array(text.utf8)
+    var taken: Int
+    repeat {
+      taken = rest.withUnsafeBytes { consume($0) }
+      rest.removeFirst(taken)
+    } while taken > 0
+  }
+}
