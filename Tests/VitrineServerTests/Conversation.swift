@@ -41,20 +41,7 @@ final class Conversation {
   /// Sends bytes in pieces, and returns the answers.
   @discardableResult
   func send(_ bytes: [UInt8], pieces: Int = .max) -> [UInt8] {
-    var answer: [UInt8] = []
-    var offset = 0
-    while offset < bytes.count, !session.isEnding {
-      let end = min(bytes.count, offset + min(pieces, bytes.count))
-      waiting += bytes[offset..<end]
-      offset = end
-      var taken: Int
-      repeat {
-        taken = waiting.withUnsafeBytes { session.consume($0) }
-        waiting.removeFirst(taken)
-        answer += output.takeBytes()
-      } while taken > 0 && !session.isEnding
-    }
-    return answer
+    session.send(bytes, pieces: pieces, &waiting, output)
   }
 
   /// Sends a text, and returns the answers. Rounds the remaining times (`t29999`) up to thousands of seconds, so that

@@ -41,21 +41,8 @@ final class WebConversation {
 
   /// Sends bytes in pieces, and returns the answers. Stops when the connection ends.
   func send(_ bytes: [UInt8], pieces: Int = .max) -> [UInt8] {
-    var answer: [UInt8] = []
-    var offset = 0
-    while offset < bytes.count, !session.isEnding {
-      // A connection has room for this many bytes that were not taken.
-      let end = min(bytes.count, offset + min(pieces, 64 << 10, bytes.count))
-      waiting += bytes[offset..<end]
-      offset = end
-      var taken: Int
-      repeat {
-        taken = waiting.withUnsafeBytes { session.consume($0) }
-        waiting.removeFirst(taken)
-        answer += output.takeBytes()
-      } while taken > 0 && !session.isEnding
-    }
-    return answer
+    // A connection has room for this many bytes that were not taken.
+    session.send(bytes, pieces: min(pieces, 64 << 10), &waiting, output)
   }
 
   /// Sends requests, and returns their answers in order.
@@ -137,10 +124,31 @@ extension Session {
   /// Passes a text to the session in as many steps as it wants, because a session pauses after a while.
   func consume(all text: String) {
     var rest = Array(text.utf8)
-    var taken: Int
-    repeat {
-      taken = rest.withUnsafeBytes { consume($0) }
-      rest.removeFirst(taken)
-    } while taken > 0
+    while consume(from: &rest) {}
+  }
+
+  /// Passes bytes to the session in pieces, and returns the answers. `waiting` has the bytes that were not taken. Stops when
+  /// the connection ends.
+  func send(_ bytes: [UInt8], pieces: Int, _ waiting: inout [UInt8], _ output: ResponseQueue) -> [UInt8] {
+    var answer: [UInt8] = []
+    var rest = bytes[...]
+    while !rest.isEmpty, !isEnding {
+      let piece = rest.prefix(pieces)
+      waiting += piece
+      rest = rest.dropFirst(piece.count)
+      var goesOn: Bool
+      repeat {
+        goesOn = consume(from: &waiting)
+        answer += output.takeBytes()
+      } while goesOn && !isEnding
+    }
+    return answer
+  }
+
+  /// Removes the bytes that the session takes in a step. Returns whether it took any.
+  private func consume(from waiting: inout [UInt8]) -> Bool {
+    let taken = waiting.withUnsafeBytes { consume($0) }
+    waiting.removeFirst(taken)
+    return taken > 0
   }
 }

@@ -128,22 +128,24 @@ final class HTTPSession: Session {
   private func run(_ head: RequestHead) {
     exchange = Exchange(head)
     items.flushIfDue()
+    let length: Int?
     do throws(RequestHead.Refusal) {
-      exchange.unreadCount = try head.contentLength() ?? 0
+      length = try head.contentLength()
     } catch {
       return refuse(error.status, error.text, closes: true)
     }
+    exchange.unreadCount = length ?? 0
     guard head.method == .put || exchange.unreadCount == 0 else {
       return refuse(.badRequest, "only PUT has a body", closes: true)
     }
     do throws(RequestHead.Refusal) {
-      try run(head, try RequestPath(head.target))
+      run(head, try RequestPath(head.target), length)
     } catch {
       refuse(error.status, error.text)
     }
   }
 
-  private func run(_ head: RequestHead, _ path: RequestPath) throws(RequestHead.Refusal) {
+  private func run(_ head: RequestHead, _ path: RequestPath, _ length: Int?) {
     if let refusal = site.refusal(of: head, path) {
       if refusal.status == .unauthorized {
         counters.add(.authenticationErrors)
@@ -154,7 +156,7 @@ final class HTTPSession: Session {
     }
     switch (path, head.method) {
     case (.value(let key), .get), (.value(let key), .head): get(key, head)
-    case (.value(let key), .put): put(key, head, try head.contentLength())
+    case (.value(let key), .put): put(key, head, length)
     case (.value(let key), .delete): delete(key, head)
     case (.value, .other):
       refuse(

@@ -121,7 +121,7 @@ public final class ServerLog: Sendable {
       }
       write(lines, to: descriptor, &isWhole)
     }
-    if descriptor != LogFile.standardOutput { LogFile.close(descriptor) }
+    LogFile.close(descriptor)
   }
 
   /// `isWhole` tells whether the file ends with a whole line. If not, a line end comes first.

@@ -53,7 +53,8 @@ public struct ServerOptions: Sendable {
   public var stalledMilliseconds = 30_000
   /// The memory in bytes for arriving values and for decompressed values that are being sent, together.
   public var memoryByteCount = 256 << 20
-  /// Milliseconds without a request after which a connection is closed; 0 for no limit.
+  /// Milliseconds without a request after which a connection is closed; 0 for no limit. A connection of HTTP is closed
+  /// after 60 seconds at the latest.
   public var idleMilliseconds = 0
   /// Whether clients may remove all items by `flush_all`.
   public var allowsFlush = true

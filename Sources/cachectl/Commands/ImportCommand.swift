@@ -80,11 +80,10 @@ enum ImportCommand: Command {
       var stored = StoredNames()
       try folder.forEachFile { path, file in
         let byteCount: Int?
-        let name = isExported ? ExportPath.url(atPath: path) ?? path : path
+        let url = isExported ? ExportPath.url(atPath: path) : path
+        let name = url ?? path
         do {
-          if isExported, ExportPath.url(atPath: path) == nil {
-            throw Failure("\(printable(path)): export does not write such a name")
-          }
+          if url == nil { throw Failure("\(printable(path)): export does not write such a name") }
           byteCount = try put(file, named: name, prefix: prefix, into: store, sync: arguments.has(.sync))
         } catch let failure as Failure {
           progress.clear()

@@ -18,7 +18,7 @@
       "max-connections", value: "N", "connections at a time; others are told so and closed (1024)")
     private static let largest = Option("max-value", value: "SIZE", "the longest value that clients may store (64MiB)")
     private static let idle = Option(
-      "idle", value: "SECONDS", "close connections without requests after this time (never)")
+      "idle", value: "SECONDS", "close connections without requests after this time (never; HTTP: 60 at most)")
     private static let stalled = Option(
       "stalled", value: "SECONDS", "close clients that take no answer or do not end a request after this time (30)")
     private static let auth = Option(
