@@ -1,4 +1,4 @@
-// The locks of one store, in the order of their ranks. A reader takes none of these, only the lock of one table shard.
+// The locks of one store, in the order of their ranks. A hit takes none of these, only locks of single tables.
 
 typealias LeftoverLock = LevelLock<LeftoverLevel, Void>
 typealias UpkeepLock = LevelLock<UpkeepLevel, UpkeepState>
