@@ -1,10 +1,11 @@
 extension CacheStore {
   /// Returns the value of an entry, which stays valid beyond a closure.
   ///
-  /// The Blob is not a copy, unless the value is compressed or Blobs already hold segments of more than an eighth of
-  /// the byte budget. Returns nil on a miss; ``lookup(_:style:source:)`` says why. Counts as a use. `source` means the
-  /// same as in `get(_:style:source:_:)`. Costs about a microsecond, plus a copy if one is made. The first read of an
-  /// entry since opening also reads and checks the whole value. Thread-safe.
+  /// The bytes are not copied, with three exceptions: the value is compressed, the store reads by ``ReadMode/copied``,
+  /// or Blobs already hold segments of an eighth of the byte budget. Returns nil on a miss;
+  /// ``lookup(_:style:source:)`` says why. Counts as a use. `source` means the same as in `get(_:style:source:_:)`.
+  /// Costs about a microsecond, plus a copy if one is made. The first read of an entry since opening also reads and
+  /// checks the whole value. Thread-safe.
   public func blob(_ url: String, style: Style = .original, source: Source? = nil) -> Blob? {
     url.utf8Span.span.bytes.withUnsafeBytes { url in read { $0.reads.reader.blob(url, style, source: source) } }
   }

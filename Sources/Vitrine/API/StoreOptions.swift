@@ -19,8 +19,8 @@ public struct StoreOptions: Sendable {
   public var minimumFreeBytes: Int?
   /// The durability of changes that do not choose one. Default: `buffered`.
   public var durability: Durability?
-  /// Bytes of a segment file, 64 KiB to 64 MiB, rounded up to 4 KiB. Default: 64 KiB at first, growing with the content
-  /// to a two-hundredth of the budget. A change applies to segments made later.
+  /// Bytes of a segment file, 64 KiB to 64 MiB, rounded up to a multiple of 4 KiB. Default: 64 KiB at first, growing
+  /// with the content to a two-hundredth of the budget. A change applies to segments made later.
   public var segmentByteCount: Int?
   /// zstd level, 1 to 19; 0 stores everything plain. Default: 1.
   public var compressionLevel: Int?

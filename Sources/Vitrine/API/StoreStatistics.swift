@@ -27,7 +27,7 @@ public struct StoreStatistics: Sendable {
     public var isOpen: Bool
   }
 
-  /// The lookups of some time.
+  /// The lookups of a period, such as the last hour.
   public struct Lookups: Sendable, Hashable {
     /// Number of lookups that found an entry.
     public var hitCount: Int

@@ -13,7 +13,7 @@ enum LeftoverLevel: LockLevel {
   static var rank: UInt { 0 }
 }
 
-/// Held while a checkpoint is written, while segments are made and retired, and while bytes of the budget are taken.
+/// Held while a checkpoint is written, while segments are made and retired, and while bytes are taken from the budget.
 enum UpkeepLevel: LockLevel {
   static var rank: UInt { 1 }
 }
