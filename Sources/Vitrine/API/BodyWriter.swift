@@ -61,7 +61,7 @@ public final class BodyWriter: Sendable {
   /// length would evict more than an eighth of the budget.
   ///
   /// Throws `invalidArgument` beyond the declared length, `tooLarge` beyond 1 GiB or the size that the budget can hold,
-  /// `aborted` after a removal of the key, and the errors of a put.
+  /// `aborted` if the key was removed after the writer was made, and the errors of a put.
   public func write(_ bytes: borrowing RawSpan) throws(StoreError) {
     let waiter = try bytes.withUnsafeBytes { bytes throws(StoreError) in try write(bytes, waits: true) }
     if waiter != nil { throw .noSpace }
@@ -72,10 +72,10 @@ public final class BodyWriter: Sendable {
 
   /// Stores the value under the key, as a put of all pieces would, and ends the writer.
   ///
-  /// Throws `invalidArgument` if fewer bytes came than were declared or if the writer has ended. Throws `aborted` if
-  /// the key was removed after the writer was made, alone or with others (``CacheStore/remove(_:durability:erases:)``),
-  /// and the errors of a put. Waits for the disk if `synced`, and if the file of a body of unknown length becomes a
-  /// segment.
+  /// Throws `invalidArgument` if fewer bytes came than were declared, or if the writer was committed or abandoned
+  /// before. Throws `aborted` if the key was removed after the writer was made, alone or with others
+  /// (``CacheStore/remove(_:durability:erases:)``), and the errors of a put. Waits for the disk if `synced`, and if the
+  /// file of a body of unknown length becomes a segment.
   public func commit() throws(StoreError) {
     try state.withLock { state throws(StoreError) in
       try ending(&state) { state throws(StoreError) in

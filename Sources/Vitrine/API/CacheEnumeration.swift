@@ -41,8 +41,8 @@ extension CacheStore {
   }
 
   /// Returns the keys of all unexpired entries by their last use, the most recent first; under `fifo`, by their puts.
-  /// Under `lru` and `fifo`, the last key is evicted next. Does not count as use. O(n log n) time, and memory for all
-  /// keys. Throws `closed`. Thread-safe.
+  /// Under `lru` and `fifo`, the last key that is not pinned is evicted next. Does not count as use. O(n log n) time,
+  /// and memory for all keys. Throws `closed`. Thread-safe.
   public func keysByRecency() throws(StoreError) -> [CacheKey] {
     let core = core
     if core.basics.gate.isClosed { throw .closed }

@@ -1,4 +1,4 @@
-// A change of metadata or expiry writes a new key record that names the same blob, and leaves the payload alone.
+// A change of metadata, expiry or pin writes a new key record that names the same blob, and leaves the payload alone.
 extension CacheStore {
   /// Replaces an entry's metadata by writing a small record; the payload stays. Returns false if there is no entry.
   /// Waits for the disk if `synced`, or if a frame cannot carry the record. Throws `invalidArgument` above 65,536
@@ -10,8 +10,9 @@ extension CacheStore {
     try change(key, .init(metadata: metadata), durability)
   }
 
-  /// Replaces an entry's expiry (milliseconds since 1970, nil for never), like ``setMetadata(_:for:durability:)``.
-  /// Throws `noSpace` if there is no room for the record, and the errors of every change (``CacheStore``).
+  /// Replaces an entry's expiry by writing a small record, like ``setMetadata(_:for:durability:)``. `milliseconds`:
+  /// since 1970; nil for never. Returns false if there is no entry. Throws `noSpace` if there is no room for the
+  /// record, and the errors of every change (``CacheStore``).
   @discardableResult
   public func setExpiration(
     _ milliseconds: Int64?, for key: CacheKey, durability: Durability? = nil
@@ -21,13 +22,14 @@ extension CacheStore {
 
   /// Pins an entry: eviction and trims leave it, whatever its uses. Returns false if there is no entry.
   ///
-  /// The pin is kept in the store. Later puts of the key keep it, unless their options say otherwise. Removals and expiry
-  /// remove pinned entries as others, and a new original removes those made from the old one. A second pin of an entry
-  /// has no effect, but a synced one makes the entry durable. Writes a small record, like
+  /// The pin is kept in the store. Later puts of the key keep it, unless their options say otherwise. Removals and
+  /// expiry remove pinned entries like others. A new original also removes the pinned entries made from the old one. A
+  /// second pin of an entry has no effect, but a synced one makes the entry durable. Writes a small record, like
   /// ``setMetadata(_:for:durability:)``.
   ///
-  /// Pinned entries may take a quarter of the byte budget, by their values, URLs, metadata and about 150 bytes for each,
-  /// and a quarter of the entry budget. Throws `noSpace` beyond that, and the errors of ``setMetadata(_:for:durability:)``.
+  /// Pinned entries may take a quarter of the entry budget and a quarter of the byte budget. Their values, URLs and
+  /// metadata count, and about 150 bytes for each entry. Throws `noSpace` beyond that, and the errors of
+  /// ``setMetadata(_:for:durability:)``.
   @discardableResult
   public func pin(_ key: CacheKey, durability: Durability? = nil) throws(StoreError) -> Bool {
     try change(key, .init(isPinned: true), durability)

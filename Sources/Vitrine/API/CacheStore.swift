@@ -86,8 +86,8 @@ public final class CacheStore: Sendable {
   /// ``ReadMode/copied`` all bytes are copied out of the file first. Otherwise there is no copy.
   ///
   /// Returns nil on a miss; ``lookup(_:style:source:)`` says why. Throws only the errors of `body`. The span is valid
-  /// in `body`, which may make any call on this store. Takes a few hundred nanoseconds and no lock but a shard's. The
-  /// first read of an entry since opening also reads and checks the whole value (see ``Verification``).
+  /// in `body`, which may make any call on this store. Takes a few hundred nanoseconds and only short locks in memory.
+  /// The first read of an entry since opening also reads and checks the whole value (see ``Verification``).
   ///
   /// With a `source`, an entry made from another source is a miss, and is dropped if its put named its source (see
   /// ``SourceOption``). Without one, any entry of the key is returned.
@@ -200,8 +200,8 @@ public final class CacheStore: Sendable {
   ///
   /// Takes about the time of one `pwrite` of the bytes. A `synced` put waits for the disk and shares one sync with
   /// others that wait. Throws `noSpace` if the budget or the disk is full; then nothing has changed. Throws `tooLarge`
-  /// above 1 GiB or the size that the budget can hold, `invalidArgument` for a URL above 64 KiB, metadata above 65,536
-  /// bytes, or options that contradict each other or the bytes, and the errors of every change (``CacheStore``).
+  /// above 1 GiB or the size that the budget can hold, `invalidArgument` for a URL or metadata above 65,536 bytes or
+  /// for options that contradict each other or the bytes, and the errors of every change (``CacheStore``).
   public func put(
     _ bytes: borrowing RawSpan, for url: String, style: Style = .original, options: PutOptions = PutOptions()
   ) throws(StoreError) {
@@ -254,9 +254,9 @@ public final class CacheStore: Sendable {
   }
 
   /// Makes the changes of a batch together: after any crash, all of them or none. Writes one frame with at most one
-  /// sync, with two exceptions. Values above 256 KiB are synced one by one if `synced`. A batch larger than the log
-  /// commits by a checkpoint, for which other writers wait. Throws the errors of a put; then nothing has changed.
-  /// `tooLarge` also concerns the sum of the values.
+  /// sync, with two exceptions. If `synced`, values above 256 KiB, or less in a store with a small log, are synced one
+  /// by one. A batch larger than the log commits by a checkpoint, for which other writers wait. Throws the errors of a
+  /// put; then nothing has changed. `tooLarge` also concerns the sum of the values.
   public func write(_ batch: WriteBatch, durability: Durability? = nil) throws(StoreError) {
     try change {
       $0.writes.forgetter.forget(batch.putKeys, withStyles: true)
@@ -385,8 +385,8 @@ public final class CacheStore: Sendable {
     }
   }
 
-  /// Removes every entry, by one frame. The space is free as soon as no get borrows it. Throws the errors of every
-  /// change (``CacheStore``).
+  /// Removes every entry, by one frame. The space is free as soon as no get and no Blob uses it. Throws the errors of
+  /// every change (``CacheStore``).
   public func removeAll(durability: Durability? = nil) throws(StoreError) {
     try change {
       $0.writes.forgetter.forgetAll()

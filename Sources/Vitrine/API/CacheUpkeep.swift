@@ -30,9 +30,11 @@ extension CacheStore {
   /// the store is within its budgets when the call returns. A smaller budget evicts and compacts first, which may take
   /// as long as copying a large part of the store. If the disk has fewer free bytes than the minimum, the call evicts
   /// too, but an empty store may not free enough. A number of bytes above ``StoreOptions/largestByteBudget`` is taken
-  /// as that value. Thread-safe; gets continue meanwhile. Throws `invalidArgument` for a negative value or a byte
-  /// budget that is too small, `noSpace` if Blobs or unfinished bodies keep the folder above the new byte budget, which
-  /// applies all the same, and the errors of ``flush()``.
+  /// as that value. Thread-safe; gets continue meanwhile.
+  ///
+  /// Throws `invalidArgument` for a negative value, for a byte budget that is too small, and if pinned entries take
+  /// more than a quarter of a smaller budget. Throws `noSpace` if Blobs or unfinished bodies keep the folder above the
+  /// new byte budget; the budgets apply all the same. Also throws the errors of ``flush()``.
   public func setBudgets(
     byteBudget: Int? = nil, entryBudget: Int? = nil, minimumFreeBytes: Int? = nil
   ) throws(StoreError) {
@@ -42,13 +44,13 @@ extension CacheStore {
     }
   }
 
-  /// Sets the budget of a style; nil removes it. The budget is durable before it applies, and the style is within it when
-  /// the call returns.
+  /// Sets the budget of a style; nil removes it. The budget is durable before it applies. The style is within it when
+  /// the call returns, unless pinned entries alone exceed it.
   ///
-  /// If the style had none, the call counts its entries: it reads the heads of all of them, and writers wait up to the
-  /// time for a sixty-fourth of these. The other limits are those of ``StoreOptions/styleBudgets``. Thread-safe; gets
-  /// continue meanwhile. Throws `invalidArgument` if the budget has no limit or one below 1, or if too many styles have
-  /// budgets, and the errors of ``flush()``.
+  /// If the style had no budget, the call counts its entries: it reads the heads of all of them. A writer waits at most
+  /// while about a sixty-fourth of the heads are read. Thread-safe; gets continue meanwhile. Throws `invalidArgument`
+  /// if the budget has no limit or one below 1, or if the budgets exceed the limits of ``StoreOptions/styleBudgets``,
+  /// and the errors of ``flush()``.
   public func setStyleBudget(_ budget: StyleBudget?, for style: Style) throws(StoreError) {
     try change { core throws(StoreError) in try core.upkeep.budgets.setStyleBudget(budget, for: style) }
   }
@@ -56,12 +58,12 @@ extension CacheStore {
   /// Evicts entries, in the order of the policy, until the folder takes at most `byteCount` bytes of the disk. Returns
   /// the number of entries removed. The budgets stay: the store may grow again at once.
   ///
-  /// Expired entries go first. Room that holds no entries is released before. A store without entries takes some
-  /// hundred KiB, so a smaller size removes all entries but pinned ones. Unfinished bodies and borrowed bytes keep their
-  /// room, and the folder may stay larger by it. O(entries), plus two to five checkpoints, a removal in the log for each removed
-  /// entry, and copies of at most a few times the bytes that stay. Thread-safe; gets continue meanwhile, and puts may
-  /// wait until one segment is copied. Throws `readOnly`, `invalidArgument` for a negative size, and the errors of
-  /// ``flush()``.
+  /// The call first releases room that holds no entries, then removes expired entries, then evicts others. A store
+  /// without entries takes some hundred KiB, so a smaller size removes all entries but pinned ones. Unfinished bodies
+  /// and borrowed bytes keep their room, so the folder may stay larger. O(entries), plus two to five checkpoints, a
+  /// removal in the log for each removed entry, and copies of at most a few times the bytes that stay. Thread-safe;
+  /// gets continue meanwhile, and puts may wait until one segment is copied. Throws `readOnly`, `invalidArgument` for a
+  /// negative size, and the errors of ``flush()``.
   @discardableResult
   public func trim(toBytes byteCount: Int) throws(StoreError) -> Int {
     try change { core throws(StoreError) in try core.upkeep.trimmer.trim(toBytes: byteCount) }
@@ -70,20 +72,21 @@ extension CacheStore {
   /// Evicts entries, in the order of the policy, until at most `count` are left. Returns the number of entries removed.
   /// Their bytes are freed by upkeep.
   ///
-  /// Expired entries go first. O(entries), and a removal in the log for each removed entry. Thread-safe; gets and puts
-  /// continue meanwhile. Throws the errors of ``trim(toBytes:)``.
+  /// Expired entries go first, and pinned entries stay. O(entries), and a removal in the log for each removed entry.
+  /// Thread-safe; gets and puts continue meanwhile. Throws `readOnly`, `invalidArgument` for a negative number, and the
+  /// errors of ``flush()``.
   @discardableResult
   public func trim(toEntries count: Int) throws(StoreError) -> Int {
     try change { core throws(StoreError) in try core.upkeep.trimmer.trim(toEntries: count) }
   }
 
-  /// Removes all entries that were neither put nor read since `moment`, in milliseconds since 1970. Returns the number
-  /// of entries removed. Their bytes are freed by upkeep.
+  /// Removes all entries, except pinned ones, that were neither put nor read since `moment`, in milliseconds since
+  /// 1970. Returns the number of entries removed. Their bytes are freed by upkeep.
   ///
-  /// Times of uses are accurate as ``EntryInfo/lastUsedMilliseconds`` is: an entry is never removed early. A metadata
-  /// change is a use. Under a policy that notes no uses (`fifo`), only puts count. Costs a pass over all entries, again
-  /// for each 64th of them that is removed, and a removal in the log for each removed entry. Thread-safe; gets and puts
-  /// continue meanwhile. Throws `readOnly`, and the errors of ``flush()``.
+  /// Times of uses have the accuracy of ``EntryInfo/lastUsedMilliseconds``, so an entry is never removed early. A
+  /// metadata change is a use. Under a policy that notes no uses (`fifo`), only puts count. Costs one more pass over
+  /// all entries for each 64th of them that is removed, and a removal in the log for each removed entry. Thread-safe;
+  /// gets and puts continue meanwhile. Throws `readOnly`, and the errors of ``flush()``.
   @discardableResult
   public func removeUnused(since moment: Int64) throws(StoreError) -> Int {
     try change { core throws(StoreError) in try core.upkeep.trimmer.removeUnused(since: moment) }
@@ -97,9 +100,11 @@ extension CacheStore {
   /// If another key shares the bytes of a removed key, the removed key's URL stays beside them.
   ///
   /// `progress` is called after each segment's worth of bytes with the number of bytes copied and the approximate
-  /// total, and may make any call on this store. If it returns false, compaction stops early and no entry is lost.
+  /// total, and may make any call on this store. If it returns false, compaction stops early and no entry is lost. If
+  /// there is no room for a copy, compaction stops too, and the report says that removed bytes may be left.
   /// O(store), plus a write of the log's length. Reads continue; a write may wait until one segment is copied. Throws
-  /// `readOnly`, `noSpace` if there is no room for a copy, and the errors of ``flush()``.
+  /// `readOnly`, `noSpace` if Blobs or unfinished bodies keep the folder above its budget, and the errors of
+  /// ``flush()``.
   public func compact(progress: (Int, Int) -> Bool = { _, _ in true }) throws(StoreError) -> CompactionReport {
     try change { core throws(StoreError) in try core.upkeep.fullCompaction.compact(progress: progress) }
   }
@@ -124,9 +129,9 @@ extension CacheStore {
   }
 
   /// Reads and checks every live byte, and changes nothing. `progress` is called with the number of bytes done and the
-  /// total. If there is a problem, all keys are searched for those that share the damaged bytes. O(live bytes): reads
-  /// them from the disk. Thread-safe; gets and writes continue meanwhile. Throws `closed`, and `system` if a file
-  /// cannot be opened or memory is short.
+  /// total. If bytes are damaged, all keys are searched for those that share them. O(live bytes): reads them from the
+  /// disk. Thread-safe; gets and writes continue meanwhile. Throws `closed`, and `system` if a file cannot be opened or
+  /// memory is short.
   public func verify(progress: ((Int, Int) -> Void)? = nil) throws(StoreError) -> VerificationReport {
     try core.upkeep.verifier.verify(progress: progress)
   }
@@ -160,8 +165,8 @@ extension CacheStore {
     return core.context.commitLock.withLock { held in held.state.entryBudget }
   }
 
-  /// The styles that have a budget, with their entries, in the order of their names. Does not tell a style whose entries
-  /// are being counted.
+  /// The styles that have a budget, with the sums of their entries, in the order of their names. Leaves out a style
+  /// whose entries are still being counted.
   public var styleBudgets: [StyleUse] {
     let core = core
     return core.context.commitLock.withLock { held in held.state.styleUses }

@@ -15,8 +15,8 @@ public struct PutOptions: Sendable {
   public var slidingExpirationMilliseconds: Int64?
   /// The source that the value was made from. Default: the URL's original, if it is stored.
   public var source = SourceOption.automatic
-  /// Whether eviction must leave the entry (``CacheStore/pin(_:durability:)``); nil keeps the pin of the entry that the put
-  /// replaces. A new entry is then not pinned.
+  /// Whether the put pins its entry (``CacheStore/pin(_:durability:)``). Nil keeps the pin of the entry that the put
+  /// replaces; without such an entry, the new one is not pinned.
   public var isPinned: Bool?
 
   /// Makes options for a put. The put checks them and throws ``StoreError/invalidArgument(_:)`` if they contradict each

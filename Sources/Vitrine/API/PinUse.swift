@@ -2,8 +2,8 @@
 public struct PinUse: Sendable, Hashable {
   /// The number of pinned entries.
   public var entryCount: Int
-  /// The bytes that gets of these entries return, and those of the heads of their records: about 150 bytes for each
-  /// entry, URL and metadata.
+  /// The bytes that gets of these entries return, and the heads of their records. A head has the URL, the metadata and
+  /// about 150 bytes more.
   public var byteCount: Int
   /// The most entries that may be pinned: a quarter of the entry budget; nil if entries have no budget.
   public var mostEntries: Int?

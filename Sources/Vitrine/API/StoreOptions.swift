@@ -19,8 +19,8 @@ public struct StoreOptions: Sendable {
   public var minimumFreeBytes: Int?
   /// The durability of changes that do not choose one. Default: `buffered`.
   public var durability: Durability?
-  /// Bytes of a segment file, 64 KiB to 64 MiB, rounded up to 4 KiB. Default: 64 KiB at first, growing with the content
-  /// to a two-hundredth of the budget. A change applies to segments made later.
+  /// Bytes of a segment file, 64 KiB to 64 MiB, rounded up to a multiple of 4 KiB. Default: 64 KiB at first, growing
+  /// with the content to a two-hundredth of the budget. A change applies to segments made later.
   public var segmentByteCount: Int?
   /// zstd level, 1 to 19; 0 stores everything plain. Default: 1.
   public var compressionLevel: Int?
@@ -41,16 +41,16 @@ public struct StoreOptions: Sendable {
   public var reads = ReadMode.mapped
   /// Whether to open a snapshot of the store as another opening, in any process, has written it so far. A read-only
   /// opening writes only the uses of entries (``notesUses``). ``CacheStore/refresh()`` moves the snapshot forward.
-  /// Opening reads the newest checkpoint and the log behind it, at most about a thirtieth of the budget, and no payload.
-  /// Later gets never wait for the log. Default: false.
+  /// Opening reads the newest checkpoint and the log behind it, at most about a thirtieth of the budget, and no
+  /// payload. Later gets never wait for the log. Default: false.
   public var isReadOnly = false
   /// Whether gets of a read-only opening count as uses for eviction, as those of the writer do. Default: true.
   ///
   /// ``CacheStore/refresh()`` (at most once a second) and ``CacheStore/close()`` write the hashes of the used keys to a
-  /// small file of the store. A writer in use counts these uses within about a second. An idle writer counts them before
-  /// it evicts on request, or about a second after its next use or change. The file holds at most 512 keys up to a budget
-  /// of 4 MiB, and 2,048 above 12 MiB. The reader writes nothing if the process may not write to the file, or if no process
-  /// has opened the store for writing since a crash.
+  /// small file of the store. A writer in use counts these uses within about a second. An idle writer counts them
+  /// before it evicts on request, or about a second after its next use or change. The file holds at most 512 keys up to
+  /// a budget of 4 MiB, and 2,048 above 12 MiB. The reader writes nothing if the process may not write to the file, or
+  /// if no process has opened the store for writing since a crash.
   public var notesUses = true
   /// Whether to create the store if there is none. Default: true. A read-only opening never creates one.
   public var createsIfMissing = true
@@ -61,15 +61,15 @@ public struct StoreOptions: Sendable {
   /// The largest number of styles of one URL beside its original, at least 1. For servers whose clients choose styles.
   /// Default: no limit.
   ///
-  /// A put of one style more evicts the least recently used other style of that URL. A batch with more styles of one
-  /// URL than this keeps all of its own. A URL that has more styles at opening keeps them until the next put of a new
-  /// style. Such a put reads the stamps of all styles of its URL.
+  /// A put of one style more evicts the least recently used other style of that URL. A batch may put more styles of one
+  /// URL than the limit; then all of them stay. A URL that has more styles at opening keeps them until the next put of
+  /// a new style. Such a put reads the stamps of all styles of its URL.
   public var maximumStylesPerURL: Int?
   /// The budgets of styles, in place of all those saved in the store. Default: the saved ones; none in a new store.
   ///
-  /// At most 12 styles have budgets, and their names have at most 207 bytes together, less 13 for each style. A style
-  /// whose budget is new is counted at opening, which reads the heads of all its entries. Evicts the entries beyond a
-  /// smaller budget.
+  /// At most 12 styles have budgets. The names of n styles with budgets have at most 207 - 13 n bytes together. If the
+  /// budget of a style is new, the opening counts its entries, which reads the heads of all of them. The opening evicts
+  /// the entries beyond a smaller budget.
   public var styleBudgets: [Style: StyleBudget]?
   /// Whether the store is recreated if its folder is deleted, moved or replaced while it is open. Default: false; then
   /// every change throws `storeRemoved`. No effect on a read-only opening.

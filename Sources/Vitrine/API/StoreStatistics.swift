@@ -1,16 +1,16 @@
 /// The contents and the counters of a store. Costs O(segments), plus the cost of ``CacheStore/count``.
 ///
-/// Counters are summed over all openings for writing, except for up to a second before a crash. A read-only opening
-/// shows the counters that the writer published within the last second. Under `fifo`, a writer whose upkeep sleeps
-/// publishes the lookups since then with its next change.
+/// Counters are sums over all openings for writing. A crash loses at most the counts of the last second. A read-only
+/// opening shows the counters that the writer published within the last second. Under `fifo`, a writer whose upkeep
+/// sleeps publishes the lookups since then with its next change.
 public struct StoreStatistics: Sendable {
   /// One segment file.
   public struct Segment: Sendable {
     /// The file's name in `segments/`.
     public var file: String
-    /// The class of its records: `originals`, `bitmaps`, the copies of either (`originals-main`, `bitmaps-main`), records
-    /// of keys that have come back under `s3fifo` (`originals-returned`, `bitmaps-returned`), `single` for one large
-    /// record, or `spare`.
+    /// The class of its records: `originals`, `bitmaps`, the copies of either (`originals-main`, `bitmaps-main`),
+    /// records of keys that have come back under `s3fifo` (`originals-returned`, `bitmaps-returned`), `single` for one
+    /// large record, or `spare`.
     public var stream: String
     /// Bytes of the file on the disk.
     public var byteCount: Int
@@ -27,7 +27,7 @@ public struct StoreStatistics: Sendable {
     public var isOpen: Bool
   }
 
-  /// The lookups of some time.
+  /// The lookups of a period, such as the last hour.
   public struct Lookups: Sendable, Hashable {
     /// Number of lookups that found an entry.
     public var hitCount: Int

@@ -1,6 +1,6 @@
 /// Changes that happen together: after any crash, all of them or none. A later change of a key wins over earlier ones.
 ///
-/// Copies no bytes: it shares the arrays that it is given until it is written.
+/// A batch copies no bytes: it shares the arrays that it is given.
 public struct WriteBatch: Sendable {
   enum Operation: Sendable {
     case put(CacheKey, [UInt8], PutOptions)

@@ -103,8 +103,8 @@ final class Checkpointer: StorePart {
     do throws(SystemError) { try upkeep.state.checkpoints.eraseOlder() } catch { throw gate.fail(error) }
   }
 
-  /// Reads the data that a checkpoint needs while leftovers are unchecked: payloads that only replayed frames carry,
-  /// and the heads of records that replayed frames name. Reads at most the size of the log, once for each opening.
+  /// Prepares a checkpoint while leftovers are unchecked: restores payloads that only replayed frames carry, and reads
+  /// the heads of records that replayed frames name. Reads each of them once for each opening.
   func prepareCheckpoint() throws(StoreError) {
     try gate.requireWritable(closing: true)
     do throws(SystemError) { try checker.restoreCarried() } catch { throw gate.writeError(error) }
@@ -139,8 +139,8 @@ final class Checkpointer: StorePart {
       throw .noSpace
     }
     lostRecords.dropHeadless(held)
-    // An opening reuses the newest log file if the file holds no frame. If that opening cannot read this checkpoint, the
-    // reuse would overwrite the position that the checkpoint names. So the file gets a frame without changes.
+    // An opening reuses the newest log file if the file holds no frame. If that opening cannot read this checkpoint,
+    // the reuse would overwrite the position that the checkpoint names. So the file gets a frame without changes.
     if held.state.log.position.offset == WALFileHeader.frameStart {
       Frame.begin(held.state.frame)
       _ = try commits.append(0, held)

@@ -4,13 +4,13 @@
 // meanwhile, and another segment may take its slot. So entries are dropped, and the mark below which a checkpoint
 // vouches is raised, only in the segment that was read.
 
-/// The unvouched records of an earlier opening in one segment.
+/// The records of earlier openings in one segment for which no checkpoint vouches.
 struct Leftover {
   let slot: Int
   let id: UInt64
-  /// The records begin below this offset.
+  /// Offset in the segment. The records begin below it.
   let end: Int
-  /// From this offset on, the replayed log says how many bytes each record took.
+  /// Offset in the segment. From it on, the replayed log names each record and its length.
   let toldFrom: Int
 }
 
@@ -20,7 +20,7 @@ struct LeftoverList {
   private var headless: [LostEntry] = []
   private(set) var hasFoundHeadless = false
 
-  /// Leftovers with records that the replayed log names.
+  /// The unchecked leftovers with records that the replayed log names.
   var told: [Leftover] { unchecked.filter { $0.toldFrom < $0.end } }
 
   func contains(_ segment: Segment) -> Bool { unchecked.contains { $0.slot == segment.slot } }

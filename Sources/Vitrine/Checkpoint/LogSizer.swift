@@ -5,9 +5,9 @@
 /// Files grow by allocation, never by filling with zeros, and only inside the budget. If the disk is full, they stay as
 /// they are.
 ///
-/// A free file may be found with its old or with its new length. An opening cuts a free file to the blocks that a crash
-/// has left it, so a growth needs no sync. A cut needs no sync either: it takes only frames before the newest checkpoint.
-/// An opening that cannot read that checkpoint notices that frames after the older one are missing.
+/// After a crash, a free file has its old or its new length. An opening cuts a free file to its allocated blocks, so a
+/// growth needs no sync. A cut needs no sync either: it removes only frames before the newest checkpoint. An opening
+/// that cannot read that checkpoint notices that frames after the older one are missing.
 final class LogSizer: StorePart {
   let context: StoreContext
   private let gate: WriteGate
@@ -17,7 +17,8 @@ final class LogSizer: StorePart {
     self.gate = gate
   }
 
-  /// Nanoseconds. A log that fills a file in less time is written fast.
+  /// Nanoseconds. The log is written fast if two checkpoints are less than this apart and half a file lies between
+  /// them.
   private static let fastTurn: UInt64 = 1_000_000_000
 
   /// Enlarges free files if the last turn of the log asks for it. If a frame was too long for the log, also continues

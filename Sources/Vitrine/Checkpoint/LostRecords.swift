@@ -28,7 +28,7 @@ final class LostRecords: StorePart {
 
   /// Finds records that replayed frames name and whose heads are lost. Must run before the first checkpoint of an
   /// opening: after that, no frame tells how many bytes such a record takes. Once for each opening is enough, since the
-  /// checkpoint makes all other heads durable. Reads only heads, at most as many as the log has frames. Other threads
+  /// checkpoint makes all other heads durable. Reads only heads of records that replayed frames name. Other threads
   /// that need the result wait for the reading thread.
   func findHeadless() throws(StoreError) {
     try headsLock.withLock { turn throws(StoreError) in
@@ -56,7 +56,7 @@ final class LostRecords: StorePart {
     commitLock.withLock { held in held.state.leftovers.noteHeadless(found) }
   }
 
-  /// Heads are read one after the other, but the disk fetches this many at once.
+  /// Number of heads that the system is asked to fetch at once. They are then read one after the other.
   private static let headsAtOnce = 256
 
   /// Lets the system fetch the heads of records of one segment.

@@ -36,9 +36,9 @@ final class Syncer: StorePart {
     try withFile(segment) { file throws(SystemError) in try file.sync() }
   }
 
-  /// Runs `body`, which makes a segment durable or prepares that; its errors count as those of a sync. Only one thread
-  /// runs this at a time: the kernel reports a failed sync to one caller, and the other threads must not continue
-  /// before that caller has recorded it.
+  /// Runs `body`, which makes a segment durable or prepares that; its errors count as those of a sync. For each
+  /// segment, one thread runs this at a time: the kernel reports a failed sync of a file to one caller, and other
+  /// threads must not continue before that caller has recorded the failure.
   func withFile(
     _ segment: Segment, _ body: (any File) throws(SystemError) -> Void
   ) throws(StoreError) {

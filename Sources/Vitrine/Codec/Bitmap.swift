@@ -45,17 +45,17 @@ public enum PixelFormat: UInt8, Sendable, CaseIterable {
 
 /// Width, height and row length of a bitmap.
 public struct BitmapLayout: Sendable, Hashable {
-  /// Pixels.
+  /// Width in pixels.
   public let width: Int
-  /// Pixels.
+  /// Height in pixels.
   public let height: Int
   /// Bytes from one row's start to the next one's.
   public let bytesPerRow: Int
   /// The format of each pixel.
   public let format: PixelFormat
 
-  /// Creates a layout. Returns nil unless width and height are 1 to 65,535 and a row has room for its pixels. Rows are
-  /// packed unless `bytesPerRow` says otherwise.
+  /// Creates a layout. Rows are packed unless `bytesPerRow` says otherwise. Returns nil unless width and height are 1
+  /// to 65,535 pixels, and a row has room for its pixels and at most 2^30 bytes.
   public init?(width: Int, height: Int, bytesPerRow: Int? = nil, format: PixelFormat) {
     let limit = 1...65535
     guard limit.contains(width), limit.contains(height) else { return nil }
@@ -67,7 +67,8 @@ public struct BitmapLayout: Sendable, Hashable {
     self.format = format
   }
 
-  /// The layout for drawing: rows at multiples of 64 bytes, as vector code and GPUs like them. Nil as above.
+  /// The layout for drawing: rows at multiples of 64 bytes, which suits vector code and GPUs. Nil unless width and
+  /// height are 1 to 65,535 pixels.
   public static func drawable(width: Int, height: Int, format: PixelFormat) -> BitmapLayout? {
     guard let packed = BitmapLayout(width: width, height: height, format: format) else { return nil }
     return BitmapLayout(

@@ -1,9 +1,9 @@
 /// The second half of a key: a short canonical text such as `original` or `square-60@2x`.
 ///
-/// 1 to 255 bytes of printable ASCII without spaces. Make one once and keep it: the checks and the hash that a lookup
-/// needs are done here.
+/// 1 to 255 bytes of printable ASCII without spaces. Make a style once and keep it: making it includes the checks and
+/// the hash that each lookup needs.
 public struct Style: Sendable {
-  /// The text: 1 to 255 bytes of printable ASCII.
+  /// The text: 1 to 255 bytes of printable ASCII without spaces.
   public let name: String
   let bytes: [UInt8]
   let tag: UInt16

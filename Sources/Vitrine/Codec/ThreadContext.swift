@@ -4,8 +4,8 @@ import CZstd
 /// State that a thread keeps between calls: zstd contexts, which are expensive to make, and buffers for heads and
 /// for decompressed or copied values, one for each level of nested borrows.
 ///
-/// After a large value, a thread keeps at most ``mostKept`` of each buffer, and ``mostKeptOfValue`` of the
-/// compressor and of each of ``levelsKept`` values.
+/// After a large value, a thread keeps at most ``mostKept`` bytes of each buffer for heads and compressed bytes, and
+/// ``mostKeptOfValue`` bytes of the compressor and of each of ``levelsKept`` value buffers.
 ///
 /// Invariant: reached only from its own thread, through ``current``; freed when the thread ends.
 final class ThreadContext {
@@ -23,8 +23,7 @@ final class ThreadContext {
   let head = ByteBuffer(capacity: 1024)
   let compressed = ByteBuffer(capacity: 4096)
   let scratch = ByteBuffer(capacity: 32 << 10)
-  /// While set, a change on this thread notes the frame to wait for, and does not wait
-  /// (``StoreCore/upToFrame(_:)``).
+  /// While set, a change on this thread notes the frame to wait for, and does not wait (``Syncer/upToFrame(_:)``).
   var leavesFrames = false
   /// The newest frame that was not waited for.
   var frameLeft: UInt64?
@@ -65,7 +64,7 @@ final class ThreadContext {
       written = ZSTD_isError(result) == 0 ? result : 0
       return written
     }
-    // At high levels it takes tens of megabytes for a large value.
+    // At high levels, the compressor takes tens of megabytes for a large value.
     if ZSTD_sizeof_CCtx(compressor) > ThreadContext.mostKeptOfValue {
       ZSTD_freeCCtx(compressor)
       self.compressor = nil
@@ -90,7 +89,7 @@ final class ThreadContext {
     }
   }
 
-  /// Of a zstd frame: a block has a head of three bytes and at least one more, and yields at most 128 KiB.
+  /// In zstd (RFC 8878), a block has a head of three bytes and at least one byte more, and yields at most 128 KiB.
   private static let leastBlock = 4
   private static let mostOfBlock = 128 << 10
 

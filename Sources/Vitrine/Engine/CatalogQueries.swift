@@ -1,6 +1,6 @@
 extension Catalog {
-  /// Returns whether a location's slot still belongs to the segment of this number; nil stands for any segment. Under
-  /// the commit lock the answer keeps holding, without it only at the moment of the call.
+  /// Returns whether a location's slot still belongs to the segment of this number; nil stands for any segment. The
+  /// answer stays true while the caller holds the commit lock. Without the lock, it may be outdated at once.
   func isStill(_ segment: UInt64?, _ location: Location) -> Bool {
     segment.map { $0 == segments.id(location.slot) } ?? true
   }
@@ -65,8 +65,8 @@ extension Catalog {
     return nil
   }
 
-  /// Returns the first entry that the hash fits and that was not passed, and a pin on its record. The pin is taken under
-  /// the shard's lock.
+  /// Returns the first entry that the hash fits and that was not passed, and a pin on its record. The pin is taken
+  /// under the shard's lock.
   func pinEntry(_ hash: KeyHash, besides passed: PassedEntries) -> (KeySlot, Pin)? {
     keys.find(hash, besides: passed) { slot in (slot, segments.pin(slot.location.slot)) }
   }

@@ -93,21 +93,21 @@ extension CommitState {
     Sizing.segmentByteCount(content: ledger[.segments], budget: ledger.budget)
   }
 
-  /// Enlarges the next segments as the content asks for. With `isBusy`, puts have filled the last ones fast, and each
-  /// new segment costs two syncs, so the next one is four times as large.
+  /// Enlarges the next segments with the content. `isBusy` is true if puts have filled the last segments fast. Each new
+  /// segment costs two syncs, so the next one is then four times as large.
   mutating func growSegments(isBusy: Bool) {
     let growth = isBusy ? writable.growth * 4 : writable.growth
     writable.growth = min(max(growth, contentSegment), largestSegment)
   }
 
-  /// Sets the size of the next segments to what the content asks for.
+  /// Fits the size of the next segments to the content.
   mutating func fitSegments() { writable.growth = contentSegment }
 
   /// The largest size of a log file under the present budget.
   var largestLogFile: Int { min(current.walFileByteCount, Sizing.walFileByteCount(budget: ledger.budget)) }
 
-  /// The size of a log file that a quiet store keeps: a quarter of the index, or a 1024th of the content, rounded up to
-  /// a power of two.
+  /// Bytes of a log file in a quiet store: the larger of a quarter of the index and a 1024th of the content, rounded up
+  /// to a power of two, and at most ``largestLogFile``.
   var restingLogFile: Int {
     let byIndex = LogSizer.powerOfTwo(atLeast: index.keyCount * 6)
     let byContent = LogSizer.powerOfTwo(atLeast: ledger[.segments] / 1024)

@@ -7,7 +7,8 @@ struct FrameChanges {
 
   init(capacity: Int) { list.reserveCapacity(capacity) }
 
-  /// Appends the removal of an entry, unless another change displaces that entry already. Returns whether it did.
+  /// Appends the removal of an entry, unless another change displaces that entry already. Returns whether the removal
+  /// was appended.
   @discardableResult
   mutating func remove(_ hash: KeyHash, _ location: Location, from index: inout CatalogWriter) -> Bool {
     guard displaced.insert(location) else { return false }

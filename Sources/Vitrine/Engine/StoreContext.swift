@@ -7,7 +7,7 @@ final class StoreContext: Sendable {
   let catalog: Catalog
   /// Nil for a read-only opening.
   let wal: WAL?
-  /// The identity at opening. All options in it but the budgets stay in force.
+  /// The identity at opening. The budgets in it may be outdated; all other options stay in force.
   let identity: StoreIdentity
   let verification: Verification
   let reads: ReadMode
@@ -42,7 +42,7 @@ final class StoreContext: Sendable {
     policyRules = loaded.identity.policy.rules
     expiry = ExpiryWatch(clock: environment.clock)
     expirations = ExpiryIndex(keys: loaded.catalog.keys, turn: Int(truncatingIfNeeded: loaded.newestOpening))
-    // Before this context takes the index.
+    // The follower reads the index, so it is made before the commit lock takes the index.
     let follower = isReadOnly ? Follower(loaded) : nil
     commitLock = CommitLock(
       CommitState(
@@ -52,8 +52,8 @@ final class StoreContext: Sendable {
       UpkeepState(
         checkpoints: loaded.checkpoint, orphans: OrphanFiles(loaded.orphans),
         quiet: QuietWatch(environment.clock.monotonicNanoseconds()), follower: follower))
-    // With a maximum idle time, a use is noted only after the entry was found not to have expired, not by the lookup.
     commitLock.withLock { held in held.state.index.segments.mappedLimit = folders.resources.mappedSegments }
+    // With a maximum idle time, a use is noted only after the entry was found not to have expired, not by the lookup.
     catalog.keys.stampsHits = policyRules.countsHits && loaded.identity.maximumIdle == 0
     catalog.keys.countsUses = policyRules.cleaning != nil
     catalog.keys.clock.givesBlocks = environment.clock.isShared

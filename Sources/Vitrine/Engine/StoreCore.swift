@@ -1,8 +1,7 @@
 /// The engine of one open store, composed of parts. Each part has one concern and the state that the concern needs.
 ///
-/// A part is made from the parts that it uses, so no part uses one of a group below its own. The levels in
-/// `StoreLocks.swift`, each a ``LockLevel``, define the state that each lock guards and the order in which threads take
-/// the locks.
+/// A part is made from the parts that it uses, so no part uses a part of a group that is made later. `StoreLocks.swift`
+/// has the locks, the state that each of them guards, and the order in which threads take them.
 final class StoreCore: Sendable {
   let context: StoreContext
   let basics: BasicParts

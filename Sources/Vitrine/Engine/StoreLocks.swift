@@ -1,4 +1,4 @@
-// The locks of one store, in the order of their ranks. A reader takes none of these, only the lock of one table shard.
+// The locks of one store, in the order of their ranks. A hit takes none of these, only locks of single tables.
 
 typealias LeftoverLock = LevelLock<LeftoverLevel, Void>
 typealias UpkeepLock = LevelLock<UpkeepLevel, UpkeepState>
@@ -13,7 +13,7 @@ enum LeftoverLevel: LockLevel {
   static var rank: UInt { 0 }
 }
 
-/// Held while a checkpoint is written, while segments are made and retired, and while bytes of the budget are taken.
+/// Held while a checkpoint is written, while segments are made and retired, and while bytes are taken from the budget.
 enum UpkeepLevel: LockLevel {
   static var rank: UInt { 1 }
 }

@@ -1,4 +1,4 @@
-/// Steps that plant a state which no short run of calls leaves: damage, forged records and very long use.
+/// Steps that plant states which no short sequence of calls reaches: damage, forged records and very long use.
 extension StoreProbe {
   /// Points the entry at a location to another location. Returns false if the index does not have the entry.
   package func plantMove(_ hash: KeyHash, from location: Location, to other: Location) -> Bool {
@@ -34,6 +34,6 @@ extension StoreProbe {
     return true
   }
 
-  /// Sets the clock that stamps uses, as if there had been as many uses.
+  /// Sets the clock that stamps uses, as if `now` uses had happened.
   package func setRecencyClock(_ now: UInt32) { core.context.catalog.keys.clock.set(now) }
 }

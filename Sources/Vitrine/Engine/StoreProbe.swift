@@ -80,7 +80,7 @@ package struct StoreProbe {
     }
   }
 
-  /// The durability of the log. Traps if the store is only read.
+  /// The durability of the log. Traps for a read-only opening.
   var wal: WAL { core.context.wal! }
 
   /// Appends a frame that the index does not follow.
@@ -269,7 +269,7 @@ package struct StoreProbe {
     }
   }
 
-  /// Where the live record of a key lies.
+  /// The location of a key's live record; nil if there is none.
   func location(_ hash: KeyHash, _ url: UnsafeRawBufferPointer, _ style: UnsafeRawBufferPointer) -> Location? {
     core.context.commitLock.withLock { held in core.writes.keyFinder.find(hash, url, style, held).location }
   }

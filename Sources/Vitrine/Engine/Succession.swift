@@ -6,10 +6,10 @@ import Synchronization
 /// (``StoreOptions/recreatesIfRemoved``). The call that meets the deletion opens another core and makes its change
 /// there. Other calls that meet the deletion meanwhile wait for that one.
 ///
-/// Gets must not pay for this. So the first core is a constant of the store, lives as long as the store, and costs a
-/// get one look at a flag. A later core is reached through one of several seats. A get holds the lock of its seat for
-/// as long as it looks into the core. So a core that was removed from all seats is in use only while a reference or a
-/// pin holds it, and is freed after the last of them.
+/// Gets must stay fast. So the first core is a constant of the store and lives as long as the store; to reach it, a get
+/// reads one flag. A later core is reached through one of several seats. A get holds the lock of its seat while it
+/// looks into the core. So a core that was removed from all seats is in use only while a reference or a pin holds it,
+/// and is freed after the last of them.
 final class Succession: Sendable {
   /// Each seat holds the same core; threads are spread over the seats.
   private let seats: [Guarded<StoreCore>]
@@ -123,8 +123,8 @@ extension CacheStore {
     throw .storeRemoved
   }
 
-  /// Runs a call that promises durability for all changes acknowledged before. It fails once after a folder was
-  /// removed, even though another folder has replaced it.
+  /// Runs a call that promises durability for all changes acknowledged before. After a folder was removed, one such
+  /// call throws `storeRemoved`, even though another folder has replaced the removed one.
   func promise(_ body: (StoreCore) throws(StoreError) -> Void) throws(StoreError) {
     let core = core
     do throws(StoreError) {
@@ -139,7 +139,8 @@ extension CacheStore {
   }
 
   /// Returns the error of a body or a drawing whose core refused it. The bytes written so far were removed with the
-  /// folder, so the body does not appear in a new store. It is `aborted` there, as by a removal of everything.
+  /// folder, so the body does not appear in a new store. If there is one, the error is `aborted`, as after a removal of
+  /// every entry.
   func refusal(_ error: StoreError, of core: StoreCore, _ key: CacheKey) -> StoreError {
     guard error == .storeRemoved, core.basics.gate.isRemoved else { return error }
     core.writes.forgetter.forget([key], withStyles: true)
@@ -222,7 +223,7 @@ extension CacheStore {
     while true {
       turns += 1
       do throws(StoreError) {
-        // By its whole path, because the process may have changed its working directory.
+        // The whole path, because the process may have changed its working directory.
         return try Opening(
           path: core.context.folders.root.path, options: options, environment: core.context.environment,
           predecessor: predecessor

@@ -2,7 +2,7 @@ import Synchronization
 
 /// Wakes the background task, and tells it when a checkpoint is wanted.
 ///
-/// In an idle store the task sleeps without an end. The next use or change wakes it (``noteActivity()``).
+/// In an idle store, the task sleeps until the next use or change wakes it (``noteActivity()``).
 final class UpkeepSignal: StorePart {
   let context: StoreContext
   private let task = Guarded<(any BackgroundTask)?>(nil)
@@ -30,15 +30,15 @@ final class UpkeepSignal: StorePart {
   func wake(afterMilliseconds delay: Int = 0) {
     // In a forked child, the lock may never be released.
     if process.isInChild { return }
-    // Before the task is woken: if its next look does not see this, the wake comes after that look has begun.
+    // Counted before the wake: if the task's next look misses this count, the wake comes after that look has begun.
     wakes.wrappingAdd(1, ordering: .sequentiallyConsistent)
     task.withLock { $0 }?.wake(afterMilliseconds: delay)
   }
 
-  /// The number of wakes, which tells upkeep about one that comes while it falls asleep.
+  /// The number of wakes so far. Upkeep compares it to notice a wake that comes while it falls asleep.
   var wakeCount: Int { wakes.load(ordering: .sequentiallyConsistent) }
 
-  /// Whether a checkpoint was requested since the last one began.
+  /// Whether a checkpoint was requested since the last one was published.
   var wantsCheckpoint: Bool { checkpointRequest.load(ordering: .relaxed) }
 
   func requestCheckpoint() { checkpointRequest.store(true, ordering: .relaxed) }
@@ -51,8 +51,8 @@ final class UpkeepSignal: StorePart {
 
   func stayAwake() { isAsleep.store(false, ordering: .relaxed) }
 
-  /// Lets the background task work in a second if it sleeps. Costs one load otherwise. A round right after each of many
-  /// uses would cost more than it does.
+  /// Wakes a sleeping background task in one second, so that one round serves all uses of that second. Costs one load
+  /// if the task does not sleep.
   func noteActivity() {
     if isAsleep.load(ordering: .relaxed), isAsleep.exchange(false, ordering: .relaxed) {
       wake(afterMilliseconds: Maintainer.upkeepMilliseconds)

@@ -7,24 +7,24 @@ struct CleaningPlan {
     /// Bytes written to the segment.
     let byteCount: Int
     let isMain: Bool
-    /// The segment is emptied for its dead bytes, before its turn in the queue.
+    /// Whether the segment is emptied for its dead bytes, before its turn in the queue.
     let isSparse: Bool
     let isSingle: Bool
   }
 
   /// A live record of the victim.
   struct Item {
-    /// At most 3.
+    /// Number of uses, at most 3.
     let uses: Int
     /// Bytes of its head and payload, as far as they are live.
     let byteCount: Int
     /// Whether its own key is left. Otherwise other keys use its payload.
     let hasKey: Bool
-    /// A pinned record is never dropped.
+    /// Whether the entry is pinned. A pinned record is never dropped.
     var isPinned = false
   }
 
-  /// The segment is not emptied, and goes to the end of main.
+  /// Whether the segment is not emptied but goes to the end of main.
   let isQueuedAgain: Bool
   /// Indices of the items to copy, the most useful first, and of those to drop. Empty if the segment stays.
   let copies: [Int]
@@ -35,7 +35,7 @@ struct CleaningPlan {
   /// The least dead share of a segment that is emptied because too many bytes of the store are dead.
   static let leastDeadShare = 1.0 / 16
 
-  /// `usesPerByte`: the average of recent victims. Without `mayStay`, the segment is not queued again.
+  /// `usesPerByte`: the average of recent victims. If `mayStay` is false, the segment is emptied.
   init(_ victim: Victim, _ items: [Item], by rules: CleaningRules, usesPerByte: Double, mayStay: Bool = true) {
     isQueuedAgain = mayStay && !victim.isSparse && CleaningPlan.staysWhole(victim, items, rules, usesPerByte)
     if isQueuedAgain {

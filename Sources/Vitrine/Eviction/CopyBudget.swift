@@ -1,5 +1,5 @@
-/// The bytes that may be copied to keep used entries: a share of the bytes put, saved up to one segment. So a full store
-/// writes little more than what is put.
+/// The bytes that may be copied to keep used entries: a share of the bytes put, saved up to one segment. So a full
+/// store writes little more than the bytes put.
 struct CopyBudget {
   private static let share = 0.10
 

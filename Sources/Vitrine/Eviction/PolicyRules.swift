@@ -7,7 +7,7 @@ protocol PolicyRules: Sendable {
   var cleaning: CleaningRules? { get }
 }
 
-/// Evicts in the exact order of the last use.
+/// Evicts in the order of the last use.
 struct LRURules: PolicyRules {
   var countsHits: Bool { true }
   var cleaning: CleaningRules? { nil }

@@ -1,10 +1,11 @@
 /// The order in which segments are reclaimed, and which of them belong to main.
 ///
-/// A segment begins in the order of its opening. A segment that is queued again goes to the end and belongs to main.
+/// Segments are first queued in the order of their opening. A segment that is queued again goes to the end and belongs
+/// to main.
 ///
 /// With sweeps, a segment that is queued again goes to the end of the next sweep, and so does a segment of copies. So
-/// kept records are reached again in the order of their age, before newer records. A sweep ends when all of its segments
-/// have been reached.
+/// kept records are reached again in the order of their age, before newer records. A sweep ends when all of its
+/// segments have been reached.
 ///
 /// The order is in memory only: the next opening of the store begins with the order in which the segments were made.
 struct SegmentQueue {

@@ -1,15 +1,14 @@
 /// Eviction in the order of the stamps: by last use, or by put.
 ///
 /// No order is maintained. The oldest entries are found by a selection over all stamps: one pass for the range of
-/// the ages, one for their distribution, one to collect. A selection is expensive, but cheap per entry, since it
-/// yields many: it reads 16 bytes of memory for each entry of the store, three times, and yields a 64th of the
-/// entries.
+/// the ages, one for their distribution, one to collect. Each pass reads 16 bytes of memory for each entry of the
+/// store. A selection yields a 64th of the entries, so its cost for each of them is small.
 enum StampOrder {
   private static let bucketCount = 1 << 12
   private static let mostOfStyle = 1 << 12
 
-  /// Returns at least `count` entries, the oldest first; fewer if the store has fewer. With a tag, entries of that style
-  /// alone. Leaves out pinned entries. The caller skips entries that were used after the selection. O(entries).
+  /// Returns at least `count` entries, the oldest first; fewer if the store has fewer. With a tag, entries of that
+  /// style alone. Leaves out pinned entries. The caller skips entries that were used after the selection. O(entries).
   static func next(_ count: Int, ofStyle tag: UInt16? = nil, in keys: KeyTable) -> [Victim] {
     let now = keys.clock.now
     var entries = 0
@@ -19,7 +18,7 @@ enum StampOrder {
       oldest = max(oldest, RecencyClock.age(of: slot.stamp, at: now))
     }
     if entries == 0 { return [] }
-    // A pass costs as much for a style of few entries, so it finds more of them.
+    // A pass over the table costs the same for a style with few entries, so it collects more of them.
     let wanted = min(entries, max(count, entries / 64, tag == nil ? 0 : StampOrder.mostOfStyle))
     let width = oldest / UInt32(StampOrder.bucketCount) + 1
     var buckets = [Int](repeating: 0, count: StampOrder.bucketCount)

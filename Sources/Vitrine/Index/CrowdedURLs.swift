@@ -1,5 +1,5 @@
-/// Entries of URLs with more styles than one run of the key table holds: each such URL has a table of its own, by
-/// style. So a URL with 100,000 styles costs other URLs nothing, and a lookup of one of its styles a second probe.
+/// The entries of a URL beyond those that its run of the key table holds. Each such URL has a table of its own, by
+/// style. So a URL with 100,000 styles costs other URLs nothing. A lookup of one of its styles costs a second probe.
 ///
 /// Guarded by the lock of the shard that owns it.
 final class CrowdedURLs {
@@ -10,7 +10,7 @@ final class CrowdedURLs {
     var slots = SlotArray(order: .style)
     /// The number that ``KeyTable/lastChange(_:)`` returns.
     var lastChange: UInt64 = 0
-    /// The last change behind which all entries were found to be independent of the original.
+    /// The last change when all entries were found to be independent of the original; nil if they never were.
     var independentSince: UInt64?
 
     var isIndependent: Bool { independentSince == lastChange }

@@ -6,11 +6,11 @@ import Synchronization
 /// earlier than any entry of its hash, or outlive the entry, so the record decides. A note names no location, so a
 /// record may move.
 ///
-/// Memory: a note takes 16 bytes. A shard that has grown by half drops the notes of removed entries and all but the
-/// earliest of each hash, so an entry takes at most 24 bytes.
+/// Memory: a note takes 16 bytes. A shard that has grown by a quarter to a half drops the notes of removed entries and
+/// all but the earliest of each hash, so an entry takes at most about 24 bytes.
 ///
-/// Any thread may call, unless said otherwise. A shard's lock is held for O(log notes), and for O(notes × log notes) when
-/// the shard is tidied. It is taken before a lock of the key table.
+/// Any thread may call, unless said otherwise. A shard's lock is held for O(log notes), and for O(notes × log notes)
+/// when the shard is tidied. It is taken before a lock of the key table.
 package final class ExpiryIndex: @unchecked Sendable {
   package struct Note: Equatable {
     /// Milliseconds since 1970; `Int64.min` for a record that is still to be read.
@@ -58,7 +58,7 @@ package final class ExpiryIndex: @unchecked Sendable {
     bringForward(to: due)
   }
 
-  /// Notes every entry that may expire as due at once: all entries if `all`, else those with the flag of an expiry.
+  /// Notes every entry that may expire as due at once: all entries if `all`, else those whose record has an expiry.
   /// O(entries).
   package func noteEach(all: Bool) {
     for index in shards.indices {
@@ -118,7 +118,7 @@ package final class ExpiryIndex: @unchecked Sendable {
 }
 
 extension ExpiryIndex.Shard {
-  /// Allows half as many again, and fewer in some shards, so that they are not all tidied at the same time.
+  /// Allows a quarter to a half more notes, by the number of the shard, so that shards are tidied at different times.
   fileprivate mutating func setLimit(_ index: Int) {
     let count = notes.count
     limit = max(ExpiryIndex.leastLimit, count + count / 4 + count / 4 * index / KeyTable.shardCount + 2)

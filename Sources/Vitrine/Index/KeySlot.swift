@@ -1,7 +1,7 @@
 /// An entry of the key table: 16 bytes.
 ///
-/// `word0`: location (38 bits), flags (7), style mark (3), style tag (16). `word1`: URL tag (32), stamp (32) of its last
-/// use, or of its put where the policy does not count uses. A `word0` of zero is an empty place.
+/// `word0`: location (38 bits), flags (7), style mark (3), style tag (16). `word1`: URL tag (32), stamp (32) of its
+/// last use, or of its put where the policy does not count uses. A `word0` of zero is an empty place.
 package struct KeySlot: Sendable {
   package var word0: UInt64
   package var word1: UInt64
@@ -17,12 +17,12 @@ package struct KeySlot: Sendable {
     static let recency = Flags(rawValue: 12)
     /// The record has an expiry.
     package static let expires = Flags(rawValue: 16)
-    /// No original outdates the entry: its record has no source, or one that its put has named. Known of records that
-    /// this opening has written or looked at.
+    /// No original outdates the entry: its record has no source, or one that its put has named. Set only for records
+    /// that this opening has written or examined.
     package static let independent = Flags(rawValue: 32)
     /// Eviction leaves the entry.
     package static let pinned = Flags(rawValue: 64)
-    /// Those that a checkpoint keeps.
+    /// The flags that a checkpoint keeps.
     static let kept: Flags = [.reference, .recency, .expires, .pinned]
   }
 
@@ -45,8 +45,8 @@ package struct KeySlot: Sendable {
     get { Int(word0 >> 40 & 3) }
     set { word0 = word0 & ~(3 << 40) | UInt64(min(newValue, 3)) << 40 }
   }
-  /// The mark of the style (``Style/mark(of:)``); 0 if unknown. Checkpoints do not keep it: a lookup that meets the entry
-  /// and means another notes it again.
+  /// The mark of the style (``Style/mark(of:)``); 0 if unknown. Checkpoints do not keep it. It is set by a put, and by
+  /// a lookup of another style that reads this entry's record.
   @inline(__always) var styleMark: UInt64 {
     get { word0 >> 45 & 7 }
     set { word0 = word0 & ~(7 << 45) | newValue << 45 }

@@ -10,8 +10,9 @@ extension KeyTable {
     }
   }
 
-  /// Undoes the use that a counted lookup has noted by `stamp`, because the entry turned out to be another key's. `found`
-  /// is the entry before that. Does nothing if it was moved, replaced or removed; the stamp of a later use stays.
+  /// Undoes the use that a counted lookup has noted by `stamp`, because the entry turned out to be another key's.
+  /// `found` is the entry before that use. Does nothing if the entry was moved or removed. The stamp of a later use
+  /// stays.
   func takeBackUse(_ hash: KeyHash, _ found: KeySlot, stamp: UInt32) {
     withShard(hash.shard) { shard in
       guard let slot = slot(of: hash, found.location, shard) else { return }
@@ -26,10 +27,10 @@ extension KeyTable {
     withShard(hash.shard) { shard in slot(of: hash, shard) { $0.stamp == stamp }?.pointee.location }
   }
 
-  /// Gives entries that were not used for the last 2^31 stamps younger stamps, in their order, so that no age
-  /// overflows. Returns the mapping for the clock's readings. Those are lifted after the entries: until then an
-  /// entry seems used later than it was, never earlier. A checkpoint written meanwhile may have such entries in a
-  /// wrong order. Two passes over the entries, 320 KiB of memory. Calls must not overlap.
+  /// Gives younger stamps to the entries that were not used for the last 2^31 stamps, so that no age overflows. Their
+  /// order stays. Returns the mapping for the clock's readings. The caller lifts the readings after the entries: until
+  /// then, an entry seems used later than it was, never earlier. A checkpoint written meanwhile may have such entries
+  /// in a wrong order. Two passes over the entries, 320 KiB of memory. Calls must not overlap.
   @discardableResult
   package func liftOldStamps() -> LiftedStamps {
     var lifted = LiftedStamps(now: clock.now)
@@ -83,8 +84,8 @@ extension KeyTable {
     shard.pointee.used?[place] = hash.bits
   }
 
-  /// Notes a use of the entry that the hash fits, if there is one. Its stamp stays if the table does not stamp hits, or if
-  /// the entry has an expiry, because the stamp may decide whether the entry has expired.
+  /// Notes a use of the entry that the hash fits, if there is one. Its stamp stays if the table does not stamp hits, or
+  /// if the entry has an expiry, because the stamp may decide whether the entry has expired.
   func touch(_ hash: KeyHash) {
     withShard(hash.shard) { shard in
       guard let found = slot(of: hash, shard, where: { _ in true }) else { return }

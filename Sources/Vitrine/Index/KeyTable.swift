@@ -278,7 +278,7 @@ package final class KeyTable: @unchecked Sendable {
     }
   }
 
-  /// Notes that the payload of an entry was checked; does nothing if the entry was moved or removed.
+  /// Notes that the payload of an entry was checked. Does nothing if the entry was moved or removed.
   package func setChecked(_ hash: KeyHash, _ location: Location) {
     withShard(hash.shard) { shard in
       slot(of: hash, location, shard)?.pointee.word0 |= KeySlot.Flags.checked.rawValue << 38

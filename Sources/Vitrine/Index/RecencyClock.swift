@@ -5,7 +5,7 @@ import Synchronization
 /// for uses with a call of ``endBlocks()`` between them.
 ///
 /// Stamps have 32 bits and wrap around, so they are compared by age: the number of stamps given since. Ages stay
-/// below ``oldestAge`` because ``KeyTable/liftOldStamps()`` is called at least once every 2^30 stamps.
+/// below ``oldestAge`` because upkeep calls ``KeyTable/liftOldStamps()`` soon after each 2^30 stamps.
 ///
 /// Any thread may tick. A thread takes blocks of stamps from the shared counter, of 1, 2, 4 and up to ``largestBlock``
 /// stamps, so that few hits write to memory that threads share. ``endBlocks()`` makes all blocks void; their remaining

@@ -79,8 +79,7 @@ package final class SharedUseTimes: @unchecked Sendable {
     for _ in 0..<SharedUseTimes.mostAttempts {
       let before = version.load(ordering: .acquiring)
       if before & 1 == 1 { continue }
-      // Read before the readings: a use after a later reading is then dated by a later time, never by an earlier
-      // one.
+      // Loaded before the readings: so a use after a newer reading gets a later time, never an earlier one.
       let latest = latest.load(ordering: .relaxed)
       let count = count.load(ordering: .relaxed)
       let found = UseTimes.index(of: stamp, at: now, count: count) { UInt32(truncatingIfNeeded: word(2 * $0)) }

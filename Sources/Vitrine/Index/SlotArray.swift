@@ -1,5 +1,5 @@
-/// Entries by open addressing with linear probing. Capacities are not powers of two but grow by a quarter: between
-/// 68 % and 85 % full, an entry takes 19 to 24 bytes. Deleting shifts the run back, so there are no tombstones
+/// Entries by open addressing with linear probing. Capacities are not powers of two but grow by a quarter, so an array
+/// is 68 % to 85 % full and an entry takes 19 to 24 bytes. Deleting shifts the run back, so there are no tombstones
 /// (Knuth, TAOCP 3, 6.4, algorithm R).
 ///
 /// Invariant: `slots` has room for `capacity` places, `count` of them are taken, and at least one is empty when
@@ -143,6 +143,6 @@ extension KeySlot {
 }
 
 extension KeyHash {
-  /// As in an entry.
+  /// The same word as ``KeySlot/styleWord`` of an entry of this hash.
   @inline(__always) var styleWord: UInt32 { UInt32(styleTag) << 16 }
 }

@@ -1,6 +1,6 @@
 extension KeyTable {
-  /// Returns the first entry in the table of a crowded URL that the hash fits. An entry whose mark shows that it is not of
-  /// the `style` does not fit: some styles of a crowded URL have equal tags.
+  /// Returns the first entry in the table of a crowded URL that the hash fits. Skips entries whose mark shows that they
+  /// are not of `style`, because some styles of a crowded URL have equal tags.
   @inline(never)
   func firstInCrowd(
     _ hash: KeyHash, _ style: UnsafeRawBufferPointer?, _ shard: UnsafeMutablePointer<Shard>
@@ -35,9 +35,9 @@ extension KeyTable {
     }
   }
 
-  /// The number of the last change of a crowded URL: an entry that an original may outdate was entered, replaced or
-  /// moved. While the number stays, no such entry was added. Returns nil for a URL with few styles, or with none that
-  /// an original may outdate.
+  /// Returns the number of the last change of a crowded URL. A change enters, replaces or moves an entry that an
+  /// original may outdate. While the number stays, no such entry was added. Returns nil for a URL with few styles, or
+  /// if no original may outdate any of its entries in the table of its own.
   package func lastChange(_ hash: KeyHash) -> UInt64? {
     withShard(hash.shard) { $0.pointee.crowds?.lastChange(hash) }
   }
@@ -47,7 +47,7 @@ extension KeyTable {
     withShard(hash.shard) { $0.pointee.crowds?.noteIndependence(hash, since: number) }
   }
 
-  /// Entries of the URL whose styles have other tags than `tag`.
+  /// Returns the number of entries of the URL whose styles have other tags than `tag`.
   package func styleCount(_ hash: KeyHash, without tag: UInt16) -> Int {
     withShard(hash.shard) { shard in
       var count = 0

@@ -1,9 +1,8 @@
-/// When stamps were given, roughly: readings of the recency clock, which date an entry's last use by its stamp.
-/// Memory only; callers pass the time.
+/// Readings of the recency clock, which date an entry's last use by its stamp. Memory only; callers pass the time.
 ///
-/// Readings are one second apart. At most 512 are kept: beyond that, the reading is dropped whose neighbors are
-/// closest in relation to its age. So the date of a recent use is accurate to 1 s, that of an older one to a few
-/// percent of its age. Guarded by its owner (``SharedUseTimes``).
+/// A reading whose neighbors are less than one second apart is dropped. At most 512 readings are kept. One more drops
+/// the reading whose neighbors are closest together in relation to its age. So the date of a recent use is accurate to
+/// 1 s, that of an older one to a few percent of its age. Guarded by its owner (``SharedUseTimes``).
 package struct UseTimes: Sendable, Equatable {
   package struct Reading: Sendable, Equatable {
     package var stamp: UInt32
@@ -60,7 +59,7 @@ package struct UseTimes: Sendable, Equatable {
     return index < readings.count ? readings[index].time : nil
   }
 
-  /// Returns the index of the first of `count` readings taken when `stamp` had been given; `count` if there is
+  /// Returns the index of the first of `count` readings that was taken after `stamp` was given; `count` if there is
   /// none.
   @inline(__always)
   static func index(of stamp: UInt32, at now: UInt32, count: Int, _ reading: (Int) -> UInt32) -> Int {
