@@ -11,9 +11,9 @@ package struct LogTail {
 
   package init(end: WALPosition) { self.end = end }
 
-  /// Passes the frames after ``end`` to `body`, in their order, until it returns false. Returns true once it has
-  /// read all frames stored before the call. Returns false if the tail has lost the log: a file has a new use,
-  /// the log was cut before the tail's position, or a writer found damage there. `scan` opens the log's files again.
+  /// Passes the frames after ``end`` to `body`, in their order. Returns true once it has read all frames stored before
+  /// the call. Returns false if `body` does, or if the tail has lost the log: a file has a new use, the log was cut
+  /// before the tail's position, or a writer found damage there. `scan` opens the log's files again.
   package mutating func follow<E: Error>(
     _ scan: () throws(E) -> WALScan, _ body: ([Change]) throws(E) -> Bool
   ) throws(E) -> Bool {

@@ -12,7 +12,7 @@ package struct LogWriter: ~Copyable {
     package fileprivate(set) var file: LogFile
     package fileprivate(set) var state = State.free
     package fileprivate(set) var header: WALFileHeader?
-    /// Rule 6: payloads that frames in this file carry, as the highest end of one in each segment.
+    /// Rule 6: for each segment, the highest end of the payloads that frames in this file carry.
     fileprivate var inlineEnds: [UInt64: Int] = [:]
     /// Bytes from the start that may hold frames, also of earlier uses; the rest is zeros.
     fileprivate var writtenEnd: Int

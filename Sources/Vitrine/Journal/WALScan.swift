@@ -70,8 +70,7 @@ package struct WALScan {
 
   package func file(use: UInt64) -> Found? { files.first { $0.header?.use == use } }
 
-  /// Returns the newest file that names `use` as its predecessor: frames of an older one behind its cut never count
-  /// again.
+  /// Returns the newest file that names `use` as its predecessor. Older files that name it do not count any more.
   package func successor(of use: UInt64) -> Found? {
     files.filter { $0.header?.predecessor == use && $0.header!.use > use }.max { $0.header!.use < $1.header!.use }
   }
@@ -84,7 +83,7 @@ package struct WALScan {
     files.contains { $0.header.map { $0.followsRebuild && $0.use > use } ?? false }
   }
 
-  /// By how much numbers in unreadable headers may exceed the known ones. The headers may be readable the next
+  /// The most by which numbers in unreadable headers may exceed the known ones. The headers may be readable the next
   /// time, so no other file may get those numbers.
   private var unread: UInt64 { hasFailed ? UInt64(CacheFormat.walFileCount) : 0 }
 }
@@ -93,7 +92,7 @@ package struct WALScan {
 package protocol ReplayTarget {
   /// Prepares for about this many changes.
   mutating func expect(changeCount: Int)
-  /// Fetches ahead the memory that the change will need; it is applied soon.
+  /// Prefetches the memory that the change needs. The change is applied soon.
   func prefetch(_ change: Change)
   /// Makes the changes of one frame. Returns false if they contradict the state, which ends the replay as damage.
   mutating func apply(_ changes: ArraySlice<Change>, sequence: UInt64, file: WALScan.Found) -> Bool

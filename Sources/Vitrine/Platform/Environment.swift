@@ -92,7 +92,7 @@ package enum NextStep: Sendable, Equatable {
 }
 
 package protocol BackgroundTask: AnyObject, Sendable {
-  /// Lets the next call come after this time, if none is due earlier.
+  /// Makes the next call due after `delay` milliseconds, unless it is due earlier.
   func wake(afterMilliseconds delay: Int)
   /// Waits for a running step (unless called from it) and ends the task.
   func stop()

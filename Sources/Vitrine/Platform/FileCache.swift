@@ -16,7 +16,7 @@ package final class FileCache: @unchecked Sendable {
 
   private let softLimit: @Sendable () -> Int
   private let state = Guarded(State())
-  /// Counts opened files, as a clock that orders uses. Noting a use writes to no memory that files share.
+  /// The number of files opened so far, by which files date their uses. A use writes only to the memory of its file.
   fileprivate let openings = Atomic<UInt64>(0)
 
   private struct State {
@@ -89,7 +89,7 @@ package final class CachedFile: @unchecked Sendable {
   private let kept: Atomic<Bool>
   private let unsynced = Atomic<Bool>(false)
 
-  /// `isKept`: the file stays open until ``keep(_:)`` changes that.
+  /// `isKept`: the file stays open until ``setKept(_:)`` changes that.
   package init(
     _ file: any File, name: String, in directory: any Directory, access: FileAccess, cache: FileCache, isKept: Bool
   ) {
