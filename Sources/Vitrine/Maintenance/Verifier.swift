@@ -58,7 +58,7 @@ final class Verifier: StorePart {
     if case .key(let hash) = needed {
       return catalog.keys.withEntry(hash, location) { _ in catalog.segments.pin(location.slot) }
     }
-    // The segment cannot go while the commit lock is held.
+    // No segment is removed while the commit lock is held.
     return commitLock.withLock { held in
       isStillThere(location, needed, held) ? catalog.segments.pin(location.slot) : nil
     }

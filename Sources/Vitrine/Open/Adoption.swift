@@ -27,9 +27,9 @@ struct Adoption {
     }
   }
 
-  /// Makes room for the checkpoint of a rebuilt index. This comes before the log says that each opening rebuilds until
-  /// that checkpoint exists. A missing checkpoint file is made later: beside a blank file, the other checkpoint would
-  /// count as the newest.
+  /// Makes room for the checkpoint of a rebuilt index. This comes before the new log, whose header makes each opening
+  /// rebuild until that checkpoint exists. A missing checkpoint file is made later: beside a blank file, the other
+  /// checkpoint would count as the newest.
   func makeCheckpointRoom(_ checkpoints: inout CheckpointSet) throws(StoreError) {
     let needed = loaded.index.writer.checkpointByteCount(moreSegments: 0)
     _ = try Adoption.mend(&checkpoints, in: folders.checkpoints, needed: needed, makesMissing: false)
@@ -170,6 +170,8 @@ struct Adoption {
     loaded.distrusted == nil && loaded.log.end.offset == WALFileHeader.frameStart && loaded.log.chain.count > 1
   }
 
+  /// Returns the ledger of all files of a loaded store. `files` are the log files; nil for those that the opening
+  /// found.
   static func ledger(_ loaded: LoadedStore, _ folders: StoreFolders, log files: [any File]? = nil) -> Ledger {
     var ledger = Ledger(budget: loaded.identity.byteBudget, account: loaded.catalog.segments.account)
     ledger.set(budget: loaded.identity.byteBudget, logReserve: loaded.identity.logReserve)

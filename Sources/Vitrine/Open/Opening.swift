@@ -1,3 +1,5 @@
+/// Opens a store for writing or for reading only, and creates it if the options allow that. Examines the folder before
+/// it writes anything.
 struct Opening {
   let path: String
   let options: StoreOptions
@@ -142,7 +144,7 @@ struct Opening {
     }
   }
 
-  /// Whether an error, such as lack of descriptors, memory or permission, leaves open whether the file exists.
+  /// Whether an error, such as a lack of descriptors, memory or permission, does not show whether the file exists.
   private func saysNothing(_ error: SystemError) -> Bool {
     SystemCode.isShortage(error.code) || error.code == SystemError.noPermission
   }

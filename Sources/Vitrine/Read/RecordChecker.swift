@@ -119,10 +119,10 @@ final class RecordChecker: StorePart {
     }
   }
 
-  /// Forgets the records that only the log has. Called when no frame is left that recovery reads, or no entry.
+  /// Forgets the records that only the log has. Called when no entry is left, or no frame that recovery reads.
   func forgetCarriedRecords() { carriedRecords.withLock { $0.removeAll() } }
 
-  /// Forgets those of a segment that is gone.
+  /// Forgets the records that the log carries for a segment that is gone.
   func forgetCarriedRecords(slot: Int) {
     carriedRecords.withLock { carried in carried = carried.filter { $0.key.slot != slot } }
   }

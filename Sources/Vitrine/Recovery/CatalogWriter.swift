@@ -228,7 +228,7 @@ package struct CatalogWriter: ~Copyable {
     segments.addLive(location.slot, units: headUnits)
   }
 
-  /// Notes that a segment has this number: later ones get higher numbers.
+  /// Notes that a segment has this number. Later segments get higher numbers.
   package mutating func noteSegment(_ id: UInt64) { nextSegment = max(nextSegment, id &+ 1) }
 
   /// Returns a number for a segment file; none is used twice.

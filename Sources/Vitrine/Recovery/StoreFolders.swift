@@ -14,7 +14,7 @@ package struct StoreFolders: Sendable {
     segments = try root.openDirectory(CacheFormat.segmentsFolder, create: create)
   }
 
-  /// A store whose own folders do not exist yet: they have no entries.
+  /// For a store whose creation was interrupted. The root stands in for the folders that may not exist.
   package init(unfinished root: any Directory) {
     self.root = root
     resources = Resources()

@@ -31,7 +31,7 @@ package struct RecordHeader: Sendable, Equatable {
     static let namedSource = Flags(rawValue: 16)
     /// The expiration counts from the last use.
     static let sliding = Flags(rawValue: 32)
-    /// Eviction leaves the entry. Index and log have the flag too; this one is for an index built from the segments.
+    /// Eviction skips the entry. Index and log have the flag too; this one is for an index built from the segments.
     static let pinned = Flags(rawValue: 64)
     static let known: Flags = [.layout, .source, .pieces, .pageAligned, .namedSource, .sliding, .pinned]
   }

@@ -4,7 +4,7 @@ import Synchronization
 /// the ``SegmentAccounts`` alone; readers use the ``SegmentTable``.
 ///
 /// Invariant: `storage` is set before other threads know the segment, or by the only writer while no entry names it.
-/// `ledger` is initialized memory of this segment until deinit, and only code with the accounts touches it.
+/// `memory` holds the initialized account of this segment until deinit, and only code with the accounts touches it.
 package final class Segment: @unchecked Sendable {
   package enum State: Sendable, Equatable {
     /// Made and empty.

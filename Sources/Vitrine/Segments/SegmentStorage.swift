@@ -1,8 +1,8 @@
 import Synchronization
 
 /// The file of a segment and its mapping. The catalog holds it as long as the segment exists, and every Blob with
-/// bytes in it as long as the Blob lives. The last reference to go unmaps it and settles the account, on any
-/// thread, also after the store was closed. Borrowed reads count no references: they pin the segment's slot
+/// bytes in it as long as the Blob lives. The release of the last reference unmaps the file and settles the account, on
+/// any thread, also after the store was closed. Borrowed reads count no references: they pin the segment's slot
 /// instead.
 ///
 /// Invariant: `shared` and `current` are touched only under their locks. The other fields never change or are atomic.
@@ -152,7 +152,7 @@ package final class SegmentStorage: @unchecked Sendable {
   }
 
   deinit {
-    // The disk has the space back only after these.
+    // The disk space is free only after the mapping and the file are closed.
     shared.withLock { $0 = nil }
     file.close()
     account.enterUnlinked(-unlinkedByteCount.load(ordering: .relaxed))
