@@ -7,15 +7,15 @@ final class DiskWatch: StorePart {
     /// The size of the folder after a trim that did not reach its goal; nil if there was none. Only a larger folder is
     /// trimmed again.
     var leastByteCount: Int?
-    /// Bytes given back that the file system has not shown as free.
+    /// Freed bytes that the file system does not report as free yet.
     var hiddenByteCount = 0
-    /// The monotonic time until which these count as free.
+    /// The monotonic time in nanoseconds until which these count as free.
     var hiddenUntil: UInt64 = 0
   }
 
   init(_ context: StoreContext) { self.context = context }
 
-  /// Nanoseconds in which a reader releases a removed file, or the file system its blocks.
+  /// Nanoseconds that a reader has to release a removed file, and a file system to free its blocks.
   private static let patience: UInt64 = 10_000_000_000
 
   /// Returns the number of bytes that the disk lacks for the minimum if the store takes `byteCount` more; 0 or less if

@@ -62,7 +62,7 @@ struct Ledger {
 
   func admits(_ byteCount: Int) -> Bool { missing(byteCount) <= 0 }
 
-  /// Number of bytes to free so that `byteCount` more fit.
+  /// Number of bytes to free so that `byteCount` more fit; 0 or less if they fit already.
   func missing(_ byteCount: Int) -> Int {
     total + unusedReserve + roundUp(byteCount, to: 4096) + Ledger.headroom - budget
   }

@@ -43,7 +43,8 @@ final class Trimmer: StorePart {
   }
 
   /// Trims the folder by the missing bytes and a segment if the disk has fewer free bytes than the store's minimum. If
-  /// the folder does not become as small, the next call trims only after it has grown or the disk has had room.
+  /// the folder stays larger than that goal, the next call trims only after the folder has grown or the disk has had
+  /// room.
   func giveWay(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
     let missing = diskWatch.missing(0)
     if missing <= 0 { return diskWatch.noteLeast(nil) }

@@ -89,8 +89,8 @@ final class Committer: StorePart {
       if let reservation = operations[index].record?.reservation {
         held.state[reservation.segment].fill.endReservation()
       }
-      // After the index has the entry: a pass over the index that begins in between finds the entry, and a later pass
-      // finds the note.
+      // The note follows the change of the index. A pass over the index that begins in between finds the entry, and a
+      // later pass finds the note.
       if let due = operations[index].expiry.due { expirations.note(operations[index].key.hash, due: due) }
     }
   }

@@ -1,7 +1,8 @@
 /// Puts values: digest, deduplication, reservation, record, commit.
 ///
 /// Key hash, digest and compression come first, outside any lock. If a blob with the same bytes is stored, the new
-/// record shares it. The record fills a reservation. Then follow, under the commit lock, a frame and the index.
+/// record shares it. The record fills a reservation. Then the frame and the change of the index follow under the commit
+/// lock.
 final class Putter: StorePart {
   let context: StoreContext
   private let gate: WriteGate
@@ -56,7 +57,7 @@ final class Putter: StorePart {
   }
 
   /// Puts a prepared value. `body` is the unfinished body through which the bytes came; nil if the caller gave them at
-  /// once. The reservation of room, or the end of the body's payload, asks whether the store may be written.
+  /// once. The reservation of room, or the end of the body's payload, checks that the store can be written.
   func put(_ put: PreparedPut, durability: Durability?, body: UnfinishedBody? = nil) throws(StoreError) {
     let durability = durability ?? identity.durability
     func commit() throws(StoreError) -> Committed {
@@ -162,7 +163,7 @@ final class Putter: StorePart {
       if needsSync { try syncer.sync(reservation.segment) }
       if durability == .synced, let shared { try syncer.makeDurable(payloadAt: shared.location) }
     } catch {
-      // For want of a descriptor, for example. The record that was placed will not be committed.
+      // A sync may fail because no descriptor is left, for example. The record is not committed then.
       recordWriter.abandon(reservation)
       throw error
     }
