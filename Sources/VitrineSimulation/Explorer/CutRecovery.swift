@@ -1,8 +1,8 @@
 import Vitrine
 
-/// A store that was opened after a crash, has done its first upkeep, and was ended like a killed process: a
-/// recovery to interrupt. In every second one an option is changed: then a checkpoint is written before the records
-/// that the crash left were checked. Every third one is closed: then a checkpoint vouches for everything left.
+/// A recovery to interrupt: a store that was opened after a crash, has done its first upkeep, and was ended like a
+/// killed process. In every second recovery an option is changed, so a checkpoint is written before the records that
+/// the crash left are checked. Every third store is closed first, so a checkpoint vouches for everything left.
 struct CutRecovery {
   let first: Cut
   let world: SimulatedWorld

@@ -137,7 +137,7 @@ final class ExplorationBoard: Sendable {
     state.withLock { !isOver($0, .faults, workload) && wantsFaults($0, workload) }
   }
 
-  /// Whether it lacks faults of its share, or calls of its first round that have to fail, if these are few enough.
+  /// Whether a workload lacks faults of its share, or calls of its first round that have to fail.
   private func wantsFaults(_ state: State, _ index: Int) -> Bool {
     let workload = state.report.workloads[index]
     return workload.faults < faultsEach
@@ -152,8 +152,8 @@ final class ExplorationBoard: Sendable {
   /// After this many consecutive passes without a new image, a workload has no more.
   private static let mostBarrenPasses = 30
 
-  /// Divides a round into passes, so that the first pass, or an unfinished round, is a sample of the whole; enters
-  /// the others. Returns their number.
+  /// Divides a round into passes, so that the first pass, or an unfinished round, is a sample of the whole. Enters
+  /// all passes but the first. Returns the number of passes.
   func divide(_ task: Task, cuts: Int) -> Int {
     state.withLock { state in
       let missing = statesEach - state.report.workloads[task.workload].states
@@ -276,7 +276,8 @@ final class ExplorationBoard: Sendable {
     }
   }
 
-  /// Counts these operations, and by number of the last complete operation the inspected states.
+  /// Enters the calls of these operations, and counts the inspected states just before and just after each. `cuts` has
+  /// the number of states for each number of complete operations.
   func cover(_ operations: [DiskOperation], _ cuts: [Int: Int]) {
     state.withLock { state in
       for operation in operations {

@@ -17,7 +17,7 @@ struct FaultTour {
   /// The number of ways in which all the calls can fail.
   let wayCount: Int
 
-  /// The disks share external events and damage: each gets a part.
+  /// Each disk gets a part of the external events and of the damage, and all faults of its own calls.
   init(_ disks: [SimulatedDisk], seed: UInt64) {
     var numbers = SplitMix64(seed: seed)
     var first: [Stop] = []

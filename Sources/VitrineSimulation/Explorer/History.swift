@@ -49,7 +49,7 @@ package final class History {
     let isPromise: Bool
   }
 
-  /// A value that fit once may not fit later.
+  /// Whether the store has had several budgets. A value that fit once may not fit later.
   var hasOtherBudgets = false
 
   let disk: SimulatedDisk
@@ -116,7 +116,7 @@ package final class History {
   }
 
   private static func make(_ changes: [Change], in store: CacheStore, _ durability: Durability) throws -> [Change] {
-    // Of an eviction or of a long life's beginning a few changes suffice.
+    // A few changes suffice for an eviction, or for the beginning of a history with many entries.
     let few = Array(changes.prefix(10))
     for change in few {
       switch change {
@@ -154,8 +154,8 @@ package final class History {
     steps.insert(contentsOf: evictions, at: step)
   }
 
-  /// Runs an operation that makes everything durable if it returns true. Changes of other threads meanwhile do not
-  /// count.
+  /// Runs an operation that makes everything durable if it returns true. Changes that other threads make meanwhile are
+  /// left out.
   func flush<E: Error>(isPromise: Bool = true, _ body: () throws(E) -> Bool) throws(E) {
     let end = steps.count
     let began = disk.operationCount

@@ -132,8 +132,8 @@ extension RecordedStore {
     return started
   }
 
-  /// Waits until it has ended, or waits behind its frame. Returns false if it waits for something else, which is
-  /// invisible here, or gets no time.
+  /// Waits until the bystander has ended or has stored its frame. Returns false if its thread waits for something else,
+  /// or gets no time.
   private func hasGoneFar(_ bystander: Started) -> Bool {
     let clock = Environment.posix.clock
     let end = clock.monotonicNanoseconds() + RecordedStore.longestWait
@@ -165,8 +165,8 @@ extension RecordedStore {
     return true
   }
 
-  /// Returns the operation that stored the frame of its change. Its thread may make others before it: a put may
-  /// open a segment, or evict.
+  /// Returns the operation that stored the frame of a bystander's change. Its thread may store other frames before that
+  /// one: a put may open a segment, or evict.
   private func frame(of bystander: Started) -> Int? {
     guard let thread = bystander.thread.withLock({ $0 }) else { return nil }
     // Its identity may be reused by a later thread.
@@ -186,7 +186,7 @@ extension RecordedStore {
   private static let mostLooksAsleep = 10
 }
 
-/// A body that is called at another place.
+/// A closure that another thread may call although it is not `Sendable`.
 ///
 /// Invariant: the thread that made it calls it, or waits until the call has ended.
 private struct Unchecked: @unchecked Sendable {
