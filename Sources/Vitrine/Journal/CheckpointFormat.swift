@@ -54,7 +54,7 @@ package struct CheckpointHeader: Sendable, Equatable {
   package var recency: UInt32 = 0
   package var made: Int64
   package var nextSegment: UInt64
-  /// At most ``mostEntrySums``. An earlier release leaves them out.
+  /// At most ``mostEntrySums``; none in a checkpoint of an earlier release.
   package var entrySums: [EntrySum] = []
   package var identity: StoreIdentity
 

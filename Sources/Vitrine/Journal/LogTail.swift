@@ -1,7 +1,7 @@
 /// The end of a log that another opening continues to write, as a reader follows it.
 ///
 /// Frames are read under the seed of one use of a file. Once the writer has begun a new use of that file, no frame
-/// passes its check: a tail may fall behind, but it never reads a frame that is not the next of its log. A
+/// passes its check. So a tail may fall behind, but it never reads a frame that is not the next of its log. A
 /// half-written frame fails the check too, and is read the next time.
 ///
 /// Use from one thread at a time.

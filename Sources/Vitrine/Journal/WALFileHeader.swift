@@ -25,7 +25,7 @@ package struct WALFileHeader: Sendable, Equatable {
   package var predecessor: UInt64
   package var predecessorCut: Int
   package var predecessorSequence: UInt64
-  /// As in a frame.
+  /// All frames below this number were durable when the header was written.
   package var durableSequence: UInt64
   /// The cut is a break before the durable end (rule 9). Until a checkpoint is behind this file, each opening finds that
   /// damage again.

@@ -50,7 +50,7 @@ final class FullCompaction: StorePart {
   func compact(
     erasesLog: Bool = true, progress: (Int, Int) -> Bool
   ) throws(StoreError) -> CompactionReport {
-    // Before the lock, because in a forked child it may never be released.
+    // Checked before the lock is taken, because in a forked child the lock may never be released.
     try gate.requireWritable()
     let started = environment.clock.monotonicNanoseconds()
     var report = CompactionReport()

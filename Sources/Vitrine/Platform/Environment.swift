@@ -59,8 +59,7 @@ package protocol Clock: AnyObject, Sendable {
 extension Clock {
   package var isShared: Bool { false }
 
-  /// For a clock that moves only on request: the time passes in short steps, between which other threads may
-  /// signal.
+  /// Lets the time pass in short steps, between which other threads may signal. For a clock that moves only on request.
   package func wait(on monitor: Monitor, milliseconds: Int) {
     monitor.unlock()
     sleep(milliseconds: min(milliseconds, 2))

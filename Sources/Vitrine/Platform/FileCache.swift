@@ -3,9 +3,10 @@ import Synchronization
 
 /// Bounds the descriptors that stores keep open for their segments.
 ///
-/// All stores of one environment share a cache. It keeps the most recently used files open, up to a quarter of the
-/// soft limit of descriptors and at most 256, less a reserve for the other files of each store. Files in use stay
-/// open beyond that: those of segments that take records, and one for each call in progress. Any thread.
+/// All stores of one environment share a cache. It keeps the most recently used files open. Their number is a quarter
+/// of the soft limit of descriptors, at most 256, less a reserve for the other files of each store, and at least 8.
+/// Files in use stay open beyond that: those of segments that take records, and one for each call in progress. Any
+/// thread.
 ///
 /// Invariant: `softLimit` never changes, `state` is touched only under its lock, and `openings` is atomic.
 package final class FileCache: @unchecked Sendable {

@@ -188,7 +188,7 @@ package struct CatalogWriter: ~Copyable {
   mutating func release(_ displaced: Change.Displaced, of hash: KeyHash, isPinned: Bool, sequence: UInt64) {
     logicalByteCount -= displaced.logicalByteCount
     sums.remove(hash, displaced.size, isPinned: isPinned)
-    // Its record was damaged, and the log has not told its size.
+    // The record was damaged, and the log does not have its size.
     if displaced.headUnits == 0 { sums.forget(hash) }
     takeLive(displaced.location.slot, units: displaced.headUnits, sequence: sequence)
     if contents.release(displaced.content, displaced.contentLocation) == 0 {
@@ -337,7 +337,7 @@ package struct CatalogWriter: ~Copyable {
 }
 
 extension Change.Displaced {
-  /// Its size, as it was counted.
+  /// The size of the entry, as it was counted.
   var size: EntrySums.Size { EntrySums.Size(logicalByteCount: logicalByteCount, headUnits: headUnits) }
 }
 

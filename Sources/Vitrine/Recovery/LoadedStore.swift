@@ -44,7 +44,7 @@ package struct LoadedLog {
 package final class LoadedIndex: @unchecked Sendable {
   private let memory: UnsafeMutablePointer<CatalogWriter>
   private var isTaken = false
-  /// For reading, also once an engine has the index.
+  /// The catalog, for reading also after an engine has taken the index.
   package let catalog: Catalog
 
   package init(_ writer: consuming CatalogWriter) {

@@ -269,7 +269,7 @@ package struct Loader {
       let tail = index.writer.segments[segment].fill.tail
       if mapped < tail { problem = "is \(tail - mapped) bytes short" }
     } catch {
-      // Only a missing file is lost: with too many files open, for example, no entry may be dropped.
+      // Only a missing file costs entries. Another error, such as too many open files, must drop none.
       guard error.code == SystemError.missing else { throw .system(error) }
       problem = "is missing"
     }

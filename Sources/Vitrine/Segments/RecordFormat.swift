@@ -11,7 +11,7 @@
 /// 96 layout (16, flag 1), source (16, flag 2), piece checksums (8 each, flag 4), URL, style, metadata, zeros
 /// ```
 /// The checksum covers all of it but itself and the zeros behind the metadata, under the store's id, the segment's
-/// id and the record's offset: a record at any other place is invalid.
+/// id and the record's offset. So a record at any other place is invalid.
 package struct RecordHeader: Sendable, Equatable {
   package enum Kind: UInt8, Sendable {
     /// Carries its payload.

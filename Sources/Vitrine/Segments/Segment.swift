@@ -51,14 +51,14 @@ package final class Segment: @unchecked Sendable {
   /// Whether the file exists.
   package var isAttached: Bool { storage != nil }
 
-  /// Also nil if it cannot be opened now.
+  /// The open file; nil if it is missing or cannot be opened now.
   package var file: (any File)? { try? storage?.openFile() }
 
-  /// Throws if it cannot be opened now: a segment must not count as synced because no descriptor was left, for
-  /// example.
+  /// Returns the open file; nil if it is missing. Throws if it cannot be opened now: a segment must not count as synced
+  /// because no descriptor was left, for example.
   package func openFile() throws(SystemError) -> (any File)? { try storage?.openFile() }
 
-  /// A missing file is an error here.
+  /// Returns the open file. Throws also if it is missing.
   package func requireFile() throws(SystemError) -> any File {
     guard let file = try openFile() else {
       throw SystemError(code: SystemError.missing, operation: "open", path: fileName)

@@ -17,7 +17,7 @@ package final class SegmentStorage: @unchecked Sendable {
   private let account: StorageAccount
   package let access: FileAccess
   private let file: CachedFile
-  /// For records of a segment that takes some. Nil where the file system does not allow it.
+  /// The window through which records are written; nil where the file system or the options do not allow it.
   package let window: FillWindow?
   /// The size of its file when it was unlinked.
   private let unlinkedByteCount = Atomic<Int>(0)
@@ -50,9 +50,9 @@ package final class SegmentStorage: @unchecked Sendable {
     file.syncBeforeClosing(isUnsynced && mapping == nil)
   }
 
-  /// Returns the file for checks, with the bytes that the mapping shows. That is the file itself, unless private
-  /// memory replaces it, or the file cannot be opened because it was unlinked or no descriptor is left: then the
-  /// mapping is read as a file.
+  /// Returns a file for checks, with the bytes that the mapping shows: private memory if that replaces the file, else
+  /// the file itself. If the file cannot be opened, because it was unlinked or no descriptor is left, the mapping is
+  /// read as a file. Throws if there is no mapping either.
   package func readable() throws(SystemError) -> any File {
     if let own = own.load() { return MappedFile(own, isPrivate: true) }
     return try sharedFile()

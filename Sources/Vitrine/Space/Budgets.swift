@@ -67,7 +67,7 @@ final class Budgets: StorePart {
   }
 
   private func change(_ body: (inout StoreIdentity) throws(StoreError) -> Void) throws(StoreError) {
-    // Before the lock, because in a forked child it may never be released.
+    // Checked before the lock is taken, because in a forked child the lock may never be released.
     try gate.requireWritable()
     useHints.takeIn(makesFile: false)
     // A sleeping store may have to watch the disk from now on.

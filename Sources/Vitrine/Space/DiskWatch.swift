@@ -28,8 +28,8 @@ final class DiskWatch: StorePart {
     return minimum + byteCount - available - state.withLock { now < $0.hiddenUntil ? $0.hiddenByteCount : 0 }
   }
 
-  /// Frees disk space by `body`. Bytes that the folder has lost and the disk has not gained count as free for a while:
-  /// another process may hold the removed files, and the same bytes must not be freed twice.
+  /// Frees disk space by `body`. Bytes that the folder has lost and the disk has not gained count as free for a while.
+  /// Another process may hold the removed files, and the same bytes must not be freed twice.
   func giving<R>(_ body: () throws(StoreError) -> R) throws(StoreError) -> R {
     let (folder, available) = (folderByteCount, try? folders.root.availableByteCount())
     let result = try body()

@@ -289,7 +289,7 @@ final class Evictor: StorePart {
       found = found.max { $0.age < $1.age }.map { [$0] } ?? []
     }
     let victims = found.prefix(count).map(\.victim)
-    // Without the commit lock, since heads not used for long may have to be read from the disk.
+    // The commit lock is not held here, because heads not used for long may have to be read from the disk.
     return try evict(victims)
   }
 }

@@ -32,7 +32,7 @@ final class Trimmer: StorePart {
   /// room that holds no entries. Returns the number of entries removed.
   func trim(toBytes byteCount: Int) throws(StoreError) -> Int {
     guard byteCount >= 0 else { throw .invalidArgument("a store is trimmed to 0 bytes or more, not \(byteCount)") }
-    // Before the lock, because in a forked child it may never be released.
+    // Checked before the lock is taken, because in a forked child the lock may never be released.
     try gate.requireWritable()
     useHints.takeIn(makesFile: false)
     return try upkeepLock.withLock { upkeep throws(StoreError) in

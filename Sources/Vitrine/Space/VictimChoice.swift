@@ -64,7 +64,7 @@ extension CommitState {
       isMain: isMain(segment, by: rules), isSparse: isSparse, isSingle: account.stream == .single)
   }
 
-  /// Without probation, all segments belong to main.
+  /// Whether a segment belongs to main. Without probation, all segments do.
   private func isMain(_ segment: Segment, by rules: CleaningRules) -> Bool {
     rules.probationShare == nil || queues.segments.isMain(segment.id, index.segments[segment].stream)
   }

@@ -133,7 +133,7 @@ final class Committer: StorePart {
         held.state.log.refuse(bound)
         return .exceedsLog
       }
-      // Without a change, the commit is done when all earlier frames are.
+      // A commit without a change is durable once all earlier frames are.
       var sequence = held.state.log.nextSequence - 1
       if !changes.isEmpty {
         guard try commits.rotateIfFull(bound, held) else { return .needsCheckpoint }

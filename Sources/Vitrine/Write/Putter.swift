@@ -42,7 +42,7 @@ final class Putter: StorePart {
   func put(
     _ value: UnsafeRawBufferPointer, url: UnsafeRawBufferPointer, style: Style, options: PutOptions
   ) throws(StoreError) {
-    // Before any lock, because in a forked child it may never be released.
+    // Checked before any lock is taken, because in a forked child the lock may never be released.
     try gate.requireWritable()
     let styleBytes = style.bytes.span.bytes
     let metadata = options.metadata.span.bytes
@@ -95,8 +95,8 @@ final class Putter: StorePart {
   /// room that was assigned to `body` holds the payload already.
   ///
   /// With `commitsNext`, the put is committed next and alone: then the commit notes that the room is filled, which
-  /// spares the put an acquisition of the commit lock. A batch must not leave that to its commit: its earlier records
-  /// would hold back the marks, and with them the log (rule 6), while the log must make room for the later ones.
+  /// spares the put an acquisition of the commit lock. A batch must not leave that to its commit. Its earlier records
+  /// would hold back the marks, and with them the log (rule 6), and its later records may need room in the log.
   func place(
     _ put: PreparedPut, durability: Durability, body: UnfinishedBody? = nil, commitsNext: Bool = false
   ) throws(StoreError) -> PendingOperation {
