@@ -38,9 +38,9 @@ public struct CrashReport: Sendable {
   public struct CallSite: Sendable {
     /// The line of the engine, such as `WAL.swift:54`; empty for external changes of the disk.
     public var source: String
-    /// For example `sync`, `store`.
+    /// The name of the operation, for example `sync` or `store`.
     public var operation: String
-    /// For example `wal/*`, `segments/*`, `checkpoints/*`, `STORE`.
+    /// The kind of file, for example `wal/*`, `segments/*`, `checkpoints/*` or `STORE`.
     public var file: String
     /// States in which such a call was the first that was not complete.
     public var cutBefore = 0
@@ -50,7 +50,7 @@ public struct CrashReport: Sendable {
 
   /// The explorer's seed: with it, ``CrashExplorer/repeat(_:)`` finds a violation again.
   public var seed: UInt64
-  /// In the explorer's order.
+  /// The results of each workload, in the explorer's order.
   public var workloads: [Workload]
   /// States in which the recovery from a state was interrupted as well.
   public var doubleCrashes = 0

@@ -53,8 +53,9 @@ struct CutRecovery {
     return reader.map { Inspection.Seen($0, keys) }
   }
 
-  /// Returns the state that must survive a second crash: all that a loss of power had left, since none of it was
-  /// unsynced; and if the store had been closed, its state at that time.
+  /// Returns the state that must survive a second crash; nil if none is known. If the second crash comes after the
+  /// close of the store, that is its last state. Else it is the state that a first loss of power left, because none of
+  /// it was unsynced.
   func predecessor(of second: CrashPlace.Moment, _ before: Before) -> Inspection.Predecessor? {
     if isUnmarked { return nil }
     if isClosed, second.operationCount == world.disk.operationCount {

@@ -237,7 +237,8 @@ final class ExplorationBoard: Sendable {
   /// The share of the time limit in which all numbers should be reached.
   private static let shareOfTime = 0.85
 
-  /// At most as many double crashes as inspections, and a quarter if states and faults are behind the time.
+  /// Returns the most double crashes so far: as many as inspections, or a quarter of that if states and faults are
+  /// behind the time.
   private func mostDoubleCrashes(_ report: CrashReport) -> Int {
     guard deadline != .max else { return report.looks }
     func share(_ count: Int, _ wanted: Int) -> Double { wanted == 0 ? 1 : Double(count) / Double(wanted) }
@@ -250,7 +251,7 @@ final class ExplorationBoard: Sendable {
   var hasRoomForRecovery: Bool { state.withLock { $0.report.doubleCrashes < mostDoubleCrashes($0.report) } }
 
   /// Enters the operations of a recovery. Returns false if another one did the same to the same files in the same
-  /// order, or if it has to wait because interrupting it everywhere would take too many double crashes.
+  /// order. Also returns false if this one has to wait, because `count` more double crashes would be too many.
   func enterRecovery(_ workload: Int, _ operations: [DiskOperation], _ count: Int) -> Bool {
     let shape = shape(operations, workload)
     return state.withLock { state in

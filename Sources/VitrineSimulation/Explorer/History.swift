@@ -31,7 +31,7 @@ package final class History {
     var acknowledged: Int?
     /// The store evicted the entries itself, to make room.
     var isEviction = false
-    /// It ended with an error: it may have happened or not, independent of later steps.
+    /// Whether it ended with an error. If so, it may have happened or not, independent of later steps.
     var hasFailed = false
   }
 
@@ -227,8 +227,8 @@ package final class History {
     return removed
   }
 
-  /// Contracts 2 to 4: the surviving state is that after one of the steps from the last durable one to the last
-  /// begun one, with or without any of the failed ones. Only a payload that was never synced may read as nothing.
+  /// Checks contracts 2 to 4. The surviving state must be that after one of the steps from the last durable one to the
+  /// last begun one. Each failed step may have had no effect. Only a payload that was never synced may read as nothing.
   /// Returns a description of the violation, or nil. `missingCount` entries may be missing, as the store has
   /// reported evictions and losses. Expiries count by the current clock.
   func judge(
@@ -273,8 +273,8 @@ package final class History {
     return durable
   }
 
-  /// Returns the sets of failed steps that may have had no effect: any of up to ten; of more, as after a disk that
-  /// stays broken, all from one of them on, or all but one.
+  /// Returns the sets of failed steps that may have had no effect. Of up to ten, these are all subsets. Of more, as
+  /// after a disk that stays broken, they are all steps, all but one, all from one of them on, and none.
   private func omissions(_ failed: [Int]) -> [Set<Int>] {
     if failed.count <= 10 {
       return (0..<1 << failed.count).reversed().map { bits in
@@ -285,8 +285,8 @@ package final class History {
     return [all] + failed.map { all.subtracting([$0]) } + failed.indices.map { Set(failed[$0...]) } + [[]]
   }
 
-  /// If more than ten failed, all but two or three: in each life after a failed sync the first to fail may have
-  /// happened.
+  /// If more than ten steps failed, returns the sets of all but two or three of them. In each opening after a failed
+  /// sync, the first failed step may have happened.
   private func rareOmissions(_ failed: [Int]) -> [Set<Int>] {
     if failed.count <= 10 { return [] }
     let all = Set(failed)

@@ -95,7 +95,7 @@ package struct Inspection {
   /// The state that a reader finds on the disk.
   struct Seen {
     let contents: [CacheKey: Content]
-    /// Over the store's whole life until then.
+    /// The number of evictions in all openings of the store so far.
     let evictedCount: Int
 
     init(_ reader: CacheStore, _ keys: Set<CacheKey>) {

@@ -23,7 +23,7 @@ extension Inspection {
     package static let opensFull = Extras(rawValue: 256)
     /// Damage is planted after recovery and close.
     package static let damages = Extras(rawValue: 512)
-    /// For each state that a crash leaves.
+    /// The extras for each state that a crash leaves.
     static let always: Extras = [.verifiesAnyhow, .recoversTwice, .compacts]
     /// One of these in turn, so that no state takes too long.
     static let each: [Extras] = [.verifiesFirst, .changesFirst, .rebuilds, .repeatsFirst, .opensFull, .damages]

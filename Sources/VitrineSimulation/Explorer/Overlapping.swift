@@ -27,10 +27,10 @@ extension RecordedStore {
   }
 
   /// Runs `body`. While its sync of that number (counted from 1) is in progress, each bystander's change runs on its
-  /// own thread, one begun after the other: a buffered change ends there, a synced one shares a later sync. Returns
-  /// when all have ended. Without such a sync they follow the body; so do the bystanders behind one that waits for the
-  /// body. Their keys must differ from those of the body, and the entries that they change must exist. Throws the
-  /// errors of `body`.
+  /// own thread, one begun after the other. A buffered change ends there, and a synced one shares a later sync. Returns
+  /// when all have ended. Without such a sync, the bystanders follow the body. So do the bystanders behind one that
+  /// waits for the body. Their keys must differ from those of the body, and the entries that they change must exist.
+  /// Throws the errors of `body`.
   public func overlap(sync number: Int = 1, _ bystanders: [Bystander], _ body: () throws -> Void) throws {
     let evictedBefore = notedEvictions.count
     // If a content of a bystander's key was evicted, it is not known which one, and when.
