@@ -171,7 +171,8 @@ package struct LogWriter: ~Copyable {
     return files[index].file
   }
 
-  /// Takes a free file that may hold frames of an earlier use, and tells how many bytes they may take.
+  /// Takes a free file that may hold frames of an earlier use; nil if there is none. Returns it with the number of
+  /// bytes, from its start, that they may take.
   package mutating func takeForErasing() -> (file: LogFile, byteCount: Int)? {
     guard let index = files.firstIndex(where: { $0.state == .free && $0.writtenEnd > 0 }) else { return nil }
     files[index].state = .taken

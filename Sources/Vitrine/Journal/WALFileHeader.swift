@@ -31,7 +31,7 @@ package struct WALFileHeader: Sendable, Equatable {
   /// damage again.
   package var followsDamage = false
 
-  /// Whether a rebuild of the index from the segments began the log anew with this file. The frames before it were not
+  /// Whether a rebuild of the index from the segments began a new log with this file. The frames before it were not
   /// replayed.
   package var followsRebuild: Bool { predecessorSequence == 0 }
 

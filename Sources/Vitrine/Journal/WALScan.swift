@@ -78,7 +78,7 @@ package struct WALScan {
   package var newestUse: UInt64 { (files.compactMap { $0.header?.use }.max() ?? 0) + unread }
   package var newestOpening: UInt64 { (files.compactMap { $0.header?.opening }.max() ?? 0) + unread }
 
-  /// Whether a rebuild has begun the log anew after this use of a file.
+  /// Whether a rebuild has begun a new log after this use of a file.
   package func isRebuilt(after use: UInt64) -> Bool {
     files.contains { $0.header.map { $0.followsRebuild && $0.use > use } ?? false }
   }
@@ -142,7 +142,7 @@ package struct WALReplay {
     }
     guard var current = first else {
       if position.use == 0, !scan.hasFailed {
-        // Headers of later uses tell whether the first use, which is missing, was known to be durable.
+        // Headers of later uses show whether the first use, which is missing, was known to be durable.
         replay.collectLater(scan, behind: 0, from: nil)
         return replay
       }
@@ -216,7 +216,7 @@ package struct WALReplay {
     }
   }
 
-  /// Examines whole frames after the end: they tell whether it lies before the durable position, and which keys
+  /// Examines whole frames after the end. They show whether the end lies before the durable position, and which keys
   /// cannot be trusted then.
   private mutating func collectLater(_ scan: WALScan, behind use: UInt64, from window: LogWindow?) {
     var keys: Set<KeyHash> = []

@@ -76,7 +76,7 @@ final class Verifier: StorePart {
 
   private struct Wrong {
     let reason: String
-    /// The key of the record. Nil if only other keys need it, or if it cannot be told.
+    /// The key of the record; nil if only other keys need the record, or if its key is unknown.
     let key: CacheKey?
     /// Whether the keys that share the payload have lost it too.
     var concernsSharers = true

@@ -35,7 +35,7 @@ struct Adoption {
     _ = try Adoption.mend(&checkpoints, in: folders.checkpoints, needed: needed, makesMissing: false)
   }
 
-  /// Recreates a missing checkpoint file with the room of the other one, and enlarges a file with too little room. If a
+  /// Recreates a missing checkpoint file as large as the other one, and enlarges a file with too little room. If a
   /// store was copied without the zeros of its files and the disk is full, a file that is long enough is accepted.
   /// Returns the number of bytes by which the files have grown.
   static func mend(
@@ -147,8 +147,8 @@ struct Adoption {
     return max(CacheFormat.newWALFile, roundUp(loaded.log.end.offset, to: 4096))
   }
 
-  /// Whether a crash before the next checkpoint needs the frames of a file: those that were replayed, and those behind
-  /// damage, which tell what must be dropped.
+  /// Whether a recovery before the next checkpoint needs the frames of a file. It needs those that were replayed, and
+  /// those behind damage, which name the keys that must be dropped.
   private func isNeeded(_ header: WALFileHeader) -> Bool {
     loaded.log.chain.contains(header.use) || framesBehindDamage.contains(header.use)
   }

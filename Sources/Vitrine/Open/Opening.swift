@@ -303,7 +303,7 @@ struct Opening {
     return core
   }
 
-  /// Marks `LOCK` if `body` fails: a sync may have failed, and the next opening has to know (rule 7).
+  /// Marks `LOCK` if `body` fails, because a sync may have failed. The mark is for the next opening (rule 7).
   private func marking<R: ~Copyable>(
     _ lockFile: any File, _ body: () throws(StoreError) -> R
   ) throws(StoreError) -> R {

@@ -97,7 +97,7 @@ final class ReadAhead: StorePart {
     if let header = read(location, heads)?.header { readPayload(of: header, heads) }
   }
 
-  /// Reads the record with the payload of a reference. Its head tells the size of the payload.
+  /// Reads the record with the payload of a reference. Its head has the size of the payload.
   private func readPayload(of reference: RecordHeader, _ heads: HeadsAhead?) {
     if reference.carriesPayload { return }
     readPayload(catalog.hasher.content(reference.digest), heads) { header in

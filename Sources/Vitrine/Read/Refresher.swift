@@ -110,7 +110,7 @@ final class Refresher: StorePart {
     case .put, .remove, .moved:
       return change.relocated(follower.ownLocation)
     case .removeAll:
-      // The snapshot is loaded anew instead.
+      // A new snapshot is loaded instead.
       return nil
     case .segmentMade(let slot, let id, let byteCount):
       guard follower[slot] == nil, byteCount >= SegmentHeader.byteCount,
@@ -175,7 +175,7 @@ final class Refresher: StorePart {
     if held.state[segment].live.count > 0 { _ = held.state.index.dropEntries(slot: slot, from: 0) }
     held.state.index.segments.retire(segment)
     held.state.ledger.add(-held.state[segment].allocatedByteCount, to: .segments)
-    // A private mapping may belong to a file that stays and was opened anew.
+    // The file of a private mapping may stay, because the segment was opened again.
     if let storage = segment.storage, !storage.isPrivate {
       storage.noteUnlinked(held.state[segment].allocatedByteCount)
     }

@@ -237,7 +237,7 @@ package struct CatalogWriter: ~Copyable {
     return nextSegment
   }
 
-  /// Removes the segments that the log has retired: their files are orphans by now.
+  /// Removes the segments that the log has retired. Files of theirs that still exist count as orphans.
   mutating func dropRetired() {
     for case let segment? in segments.all where segments[segment].state == .retired {
       segments.remove(slot: segment.slot)

@@ -63,7 +63,7 @@ package struct SegmentAccount {
 
   mutating func retire() { state = .retired }
 
-  /// Notes the capacity of a file that is shorter than the log says.
+  /// Notes the capacity of a file that is shorter than in the log.
   mutating func set(byteCount: Int) { self.byteCount = byteCount }
 
   /// Notes the bytes of the disk that the file takes, and its capacity if that changed.

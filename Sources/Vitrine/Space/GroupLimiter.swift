@@ -62,7 +62,7 @@ final class GroupLimiter: StorePart {
 
   /// Evicts entries until every style is within its budget.
   func enforce() throws(StoreError) {
-    // An entry that is only written anew evicts no other one.
+    // Entries that failed-sync recovery rewrites evict no others.
     if gate.mistrustsEarlierRecords { return }
     countGroups()
     for entry in commitLock.withLock({ held in held.state.current.styleBudgets.list }) {

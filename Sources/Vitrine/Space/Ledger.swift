@@ -1,6 +1,6 @@
 /// The account of every byte that the folder takes on the disk.
 ///
-/// Every file counts by the size that the file system reports. Code that takes more bytes first asks ``admits(_:)``,
+/// Every file counts by the size that the file system reports. Code that takes more bytes first calls ``admits(_:)``,
 /// and enters the bytes taken before it releases the upkeep lock.
 struct Ledger {
   enum Part: Int, CaseIterable {

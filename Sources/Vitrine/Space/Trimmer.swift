@@ -83,8 +83,8 @@ final class Trimmer: StorePart {
     return removed
   }
 
-  /// Usually the second round evicts for the ends of segments and for the room of the next records, and the third has
-  /// nothing to do.
+  /// The most rounds of evictions. Usually the second round evicts for the ends of segments and for the room of the
+  /// next records, and the third has nothing to do.
   private static let mostRounds = 4
 
   private func excess(over byteCount: Int) -> Int {

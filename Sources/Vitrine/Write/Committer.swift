@@ -301,7 +301,7 @@ final class Committer: StorePart {
   }
 
   /// Whether a blob with the same digest was committed since the put was placed, and was not compared then. Record
-  /// numbers do not tell, because a lower number may be committed later.
+  /// numbers do not show that, because a lower number may be committed later.
   private func isSharedByNow(
     _ digest: Digest, except others: [Location], _ held: borrowing CommitLock.Held
   ) -> Bool {

@@ -82,7 +82,7 @@ final class EntryLimits: StorePart {
   private func excessStyles(
     _ operations: [PendingOperation], _ held: borrowing CommitLock.Held
   ) -> (url: KeyHash, count: Int)? {
-    // An entry that is only written anew does not evict another one.
+    // Entries that failed-sync recovery rewrites evict no others.
     guard let most = context.maximumStyles, !gate.mistrustsEarlierRecords else { return nil }
     var new: [KeyHash: Int] = [:]
     for operation in operations where operation.location != nil {
@@ -108,7 +108,7 @@ final class EntryLimits: StorePart {
   private func excessOfStyle(
     _ operations: [PendingOperation], _ held: borrowing CommitLock.Held
   ) throws(StoreError) -> GroupLimiter.Excess? {
-    // An entry that is only written anew does not evict another one.
+    // Entries that failed-sync recovery rewrites evict no others.
     if gate.mistrustsEarlierRecords { return nil }
     for entry in held.state.current.styleBudgets.list {
       let (tag, budget) = (entry.style.tag, entry.budget)

@@ -45,7 +45,7 @@ package final class History {
     let stepCount: Int
     let began: Int
     let moment: Int
-    /// Whether the caller was told so.
+    /// Whether the caller relies on it. Background work promises nothing.
     let isPromise: Bool
   }
 

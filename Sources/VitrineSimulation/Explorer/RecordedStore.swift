@@ -155,8 +155,8 @@ public final class RecordedStore {
     return toldLosses > 0 ? max(toldBefore, .entriesMayMiss) : toldBefore
   }
 
-  /// The number of entries that may be missing by the store's reports: as many as it has counted, and any number if
-  /// it notes that something could not be read.
+  /// The number of entries that may be missing by the store's reports. It has counted some. If it notes that something
+  /// could not be read, any number may be missing.
   var toldLosses: Int {
     let statistics = store.statistics()
     let opening = statistics.lastOpen
