@@ -14,8 +14,8 @@
 #endif
 
 // A mapped range. Ranges are linked once and never freed, only used again, so the handler walks them without a
-// lock. A thread that faults in a range keeps it mapped (it has it pinned, or holds it), so the range cannot be
-// removed while the handler runs.
+// lock. A thread that faults in a range has it pinned or holds it, so the range cannot be removed while the handler
+// runs.
 struct vitrine_range {
   _Atomic(uintptr_t) start;  // 0: free. TAKEN: being filled.
   _Atomic(uintptr_t) end;
@@ -32,7 +32,8 @@ enum { TAKEN = 1 };
 int vitrine_bus_errors;
 
 static _Atomic(vitrine_range *) ranges;
-// Spares callers that add many ranges a useless walk. It may be off by concurrent changes.
+// The number of free ranges, apart from concurrent changes. If it is not positive, adding a range does not walk the
+// list.
 static _Atomic(long) free_count;
 static uintptr_t page_byte_count;
 static struct sigaction previous;
@@ -184,7 +185,7 @@ static void on_bus_error(int number, siginfo_t *info, void *context) {
 
 static void install(void) {
   pthread_once(&page_once, ask_page);
-  // Stored before the handler can run.
+  // `previous` is set before the handler can run.
   if (sigaction(SIGBUS, NULL, &previous) != 0) {
     guard_result = errno;
     return;

@@ -19,8 +19,9 @@
 #include <sys/vfs.h>
 #endif
 
-// SIGXFSZ kills a process that writes past RLIMIT_FSIZE. It is blocked around calls that can grow a file, and taken
-// back if such a call fails with EFBIG: the caller sees an error and the process keeps its own handler.
+// SIGXFSZ kills a process that writes past RLIMIT_FSIZE. It is blocked around calls that can grow a file. On Linux, the
+// pending signal is consumed if such a call fails with EFBIG. The caller gets the error, and the process keeps its own
+// handler.
 static bool block_file_size_signal(sigset_t *old) {
   sigset_t set;
   sigemptyset(&set);

@@ -22,7 +22,7 @@ vitrine_hash128 vitrine_hash_key(const void *bytes, size_t count, const void *se
 vitrine_hash128 vitrine_digest(const void *bytes, size_t count);
 // XXH3-64 with a seed.
 uint64_t vitrine_checksum(const void *bytes, size_t count, uint64_t seed);
-// XXH3-64 of two ranges, one behind the other.
+// XXH3-64 of two ranges as a chain: the hash of the first one is part of the seed for the second one.
 uint64_t vitrine_checksum2(const void *first, size_t first_count, const void *second, size_t second_count,
                            uint64_t seed);
 
@@ -49,12 +49,12 @@ bool vitrine_promises_allocation(int descriptor);
 void vitrine_note_limits(void);
 // The soft limit of descriptors that the process may have open.
 int64_t vitrine_descriptor_limit(void);
-// pwritev of two ranges with SIGXFSZ turned into EFBIG. Bytes written or -errno.
+// Writes two ranges by one pwritev, with SIGXFSZ turned into EFBIG. Returns the number of bytes written, or -errno.
 int64_t vitrine_write2(int descriptor, const void *first, size_t first_count, const void *second,
                        size_t second_count, int64_t offset);
 // Truncation with SIGXFSZ turned into EFBIG; 0 or an errno.
 int vitrine_truncate(int descriptor, int64_t count);
-// Data and the metadata needed to read it back; 0 or an errno.
+// Makes a file's data durable, and the metadata needed to read it back; 0 or an errno.
 int vitrine_sync(int descriptor);
 // Writes the dirty pages of a range to the disk, and waits for it; makes nothing durable. Does nothing if the
 // system has no such call. 0, or an errno, which no later sync reports again.
@@ -64,16 +64,18 @@ int vitrine_write_back(int descriptor, int64_t offset, int64_t count);
 // avoid it.
 int vitrine_copy_mapped(void *target, const void *source, size_t count);
 
-// Resources that a forked child must not keep: the lock's descriptor is closed in it, and the generation changes.
-// Taking the lock and noting its descriptor are one step for a fork. 0 or an errno.
+// A number that changes in a forked child, once vitrine_lock was called in the parent.
 uint32_t vitrine_fork_generation(void);
+// Takes a file's exclusive lock without waiting, and notes its descriptor. A forked child closes the noted descriptors.
+// Lock and note are one step for a fork. 0 or an errno; EWOULDBLOCK if another opening has the lock.
 int vitrine_lock(int descriptor);
+// Forgets the descriptor of a lock, so that a forked child does not close it. Call it before the descriptor is closed.
 void vitrine_forget_in_child(int descriptor);
 
 // Pins -----------------------------------------------------------------------------------------------------------
 // A reader publishes the address of the memory it reads. To unmap memory, a thread first makes it unreachable under the
-// same lock under which readers publish, then waits until no thread publishes it. Each nested borrow has a level of its
-// own; deeper ones share a counted list.
+// same lock under which readers publish, then waits until no thread publishes it. Each of the first VITRINE_PIN_LEVELS
+// nested borrows of a thread has a level of its own. Deeper ones share a list under a mutex.
 
 enum { VITRINE_PIN_LEVELS = 8 };
 
@@ -113,7 +115,7 @@ typedef struct {
 enum { VITRINE_STAMP_SLOTS = 4 };
 extern _Thread_local vitrine_stamps vitrine_thread_stamps[VITRINE_STAMP_SLOTS];
 
-// Returns the calling thread's stamps for a generation.
+// Returns the calling thread's slot for stamps of a generation. It may hold stamps of another generation.
 static inline vitrine_stamps *vitrine_this_threads_stamps(uint64_t generation) {
   return &vitrine_thread_stamps[generation % VITRINE_STAMP_SLOTS];
 }
@@ -127,7 +129,8 @@ typedef struct vitrine_range vitrine_range;
 // Lists a mapping; NULL if memory is short, and then the mapping is not guarded. Stores into a page of zeros of a
 // writable mapping are lost.
 vitrine_range *vitrine_range_add(const void *start, size_t count, bool writable);
-// Takes it off the list; call before unmapping, when no thread can touch it any more. NULL is harmless.
+// Takes a mapping off the list. Call it before unmapping, when no thread can touch the mapping any more. NULL does
+// nothing.
 void vitrine_range_remove(vitrine_range *range);
 // Whether a page was replaced under the bytes at `address`, which lie within the range.
 bool vitrine_range_is_damaged(const vitrine_range *range, const void *address, size_t count);

@@ -25,11 +25,11 @@ package enum Change: Sendable, Equatable {
     package var displaced: Displaced?
     /// The record has an expiry.
     package var expires: Bool
-    /// Eviction leaves the entry.
+    /// Eviction skips the entry.
     package var isPinned = false
-    /// No original outdates its entry. Known where the record is written, and not told by the log.
+    /// No original outdates the entry. Set where the record is written; the log does not store it.
     package var isIndependent = false
-    /// The mark of its style (``Style/mark(of:)``); 0 if unknown, since the log does not tell it either.
+    /// The mark of the entry's style (``Style/mark(of:)``). The log does not store it; 0 if unknown.
     var styleMark: UInt64 = 0
     private var inlineRange: (start: UInt32, count: UInt32) = (0, 0)
 
@@ -74,7 +74,7 @@ package enum Change: Sendable, Equatable {
     /// The record's payload; nil if no key uses it, or the record has none.
     package var content: ContentHash?
     package var headUnits: Int
-    /// The head of the copy, which differs in size if the payload begins on a page.
+    /// The size of the copy's head, which may differ if the payload begins on a page.
     package var copiedHeadUnits: Int
     package var payloadUnits: Int
 
@@ -300,7 +300,7 @@ package enum Change: Sendable, Equatable {
 }
 
 extension Change.Displaced {
-  /// The removal of the entry that `put` made. A reference does not know its payload's size: 0.
+  /// Describes the entry that `put` made, for a change that displaces it. For a reference, `payloadUnits` is 0.
   package init(entered put: Change.Put) {
     self.init(
       location: put.location, headUnits: put.headUnits, logicalByteCount: put.logicalByteCount, content: put.content,

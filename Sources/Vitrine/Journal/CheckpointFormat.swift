@@ -9,7 +9,8 @@
 /// 168 u64 groups with sums (``EntrySum``), for each: u64 number, u64 entries, u64 bytes   zeros
 /// 504 u64 checksum of 0-159, 168-503 and 512-1023   512 a copy of STORE
 /// ```
-/// Two sectors hold the head, so a loss of power may leave one of them old. The checksum at 160 tells that from damage.
+/// Two sectors hold the head, so a loss of power may leave one of them old. The checksum at 160 distinguishes that from
+/// damage.
 ///
 /// A body block is 64 KiB: u64 checksum, u32 index, u32 words in it, then words of 8 bytes. Its checksum is taken under
 /// store id, generation and index, so a block left over from an earlier use of the file never passes.
@@ -53,7 +54,7 @@ package struct CheckpointHeader: Sendable, Equatable {
   package var recency: UInt32 = 0
   package var made: Int64
   package var nextSegment: UInt64
-  /// At most ``mostEntrySums``. An earlier release leaves them out.
+  /// At most ``mostEntrySums``; none in a checkpoint of an earlier release.
   package var entrySums: [EntrySum] = []
   package var identity: StoreIdentity
 
@@ -210,7 +211,7 @@ package struct CheckpointHeader: Sendable, Equatable {
     return byteCount + (words + wordsPerBlock - 1) / wordsPerBlock * blockByteCount
   }
 
-  /// The length up to the last word of the body. The header's counts agree with each other.
+  /// The bytes of the file up to the last word of the body.
   package var leastFileByteCount: Int {
     let blocks = (bodyWordCount + CheckpointHeader.wordsPerBlock - 1) / CheckpointHeader.wordsPerBlock
     return CheckpointHeader.byteCount + blocks * CheckpointHeader.blockHeaderByteCount + bodyWordCount * 8

@@ -4,8 +4,8 @@
 ///  0 u32 magic   4 u32 bytes in all (a multiple of 8)   8 u64 sequence   16 u64 checksum
 /// 24 u64 durable sequence   32 u32 changes   36 u16 part (0)   38 u16 parts (1)   40 changes
 /// ```
-/// The checksum covers all but itself, under the file's seed and the frame's offset. `durable sequence`: all frames
-/// below this number were durable when this one was written, so a break before it is damage (rule 9).
+/// The checksum covers all but itself, under the file's seed and the frame's offset. All frames below the `durable
+/// sequence` were durable when this frame was written, so a break of the log before that number is damage (rule 9).
 package enum Frame {
   package static let magic: UInt32 = 0x4D52_4656  // "VFRM"
   package static let headerByteCount = 40

@@ -30,9 +30,9 @@ package final class LogFile: @unchecked Sendable {
   /// Bytes of pages that are populated ahead. Few, since a sync writes all populated pages.
   private static let ahead = 16 << 10
 
-  /// A store into a mapping dirties the whole folio under it, up to 1 MiB, and the next sync writes all of that;
-  /// a positioned write dirties its own blocks only. So only a burst of frames uses the mapping. A frame that
-  /// `awaitsSync` never does.
+  /// Writes a frame. A store into a mapping dirties the whole folio under it, up to 1 MiB, and the next sync writes all
+  /// of that. A positioned write dirties only its own blocks. So only a burst of frames uses the mapping, and a frame
+  /// with `awaitsSync` never does.
   func write(
     _ bytes: UnsafeRawBufferPointer, at offset: Int, awaitsSync: Bool
   ) throws(SystemError) {

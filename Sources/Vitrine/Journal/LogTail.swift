@@ -1,7 +1,7 @@
 /// The end of a log that another opening continues to write, as a reader follows it.
 ///
 /// Frames are read under the seed of one use of a file. Once the writer has begun a new use of that file, no frame
-/// passes its check: a tail may fall behind, but it never reads a frame that is not the next of its log. A
+/// passes its check. So a tail may fall behind, but it never reads a frame that is not the next of its log. A
 /// half-written frame fails the check too, and is read the next time.
 ///
 /// Use from one thread at a time.
@@ -11,9 +11,9 @@ package struct LogTail {
 
   package init(end: WALPosition) { self.end = end }
 
-  /// Passes the frames after ``end`` to `body`, in their order, until it returns false. Returns true once it has
-  /// read all frames stored before the call. Returns false if the tail has lost the log: a file has a new use,
-  /// the log was cut before the tail's position, or a writer found damage there. `scan` opens the log's files again.
+  /// Passes the frames after ``end`` to `body`, in their order. Returns true once it has read all frames stored before
+  /// the call. Returns false if `body` does, or if the tail has lost the log: a file has a new use, the log was cut
+  /// before the tail's position, or a writer found damage there. `scan` opens the log's files again.
   package mutating func follow<E: Error>(
     _ scan: () throws(E) -> WALScan, _ body: ([Change]) throws(E) -> Bool
   ) throws(E) -> Bool {

@@ -5,7 +5,8 @@ final class LogWindow {
   private static let stretch = 256 << 10
 
   private let file: any File
-  /// At most the length of the largest file that a writer makes; bytes behind that are not part of the log.
+  /// The length of the file, but at most that of the largest file that a writer makes. Bytes behind it are not part of
+  /// the log.
   let byteCount: Int
   private let buffer = ByteBuffer(capacity: 4096)
   private var start = 0

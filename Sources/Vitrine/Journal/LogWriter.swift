@@ -12,7 +12,7 @@ package struct LogWriter: ~Copyable {
     package fileprivate(set) var file: LogFile
     package fileprivate(set) var state = State.free
     package fileprivate(set) var header: WALFileHeader?
-    /// Rule 6: payloads that frames in this file carry, as the highest end of one in each segment.
+    /// Rule 6: for each segment, the highest end of the payloads that frames in this file carry.
     fileprivate var inlineEnds: [UInt64: Int] = [:]
     /// Bytes from the start that may hold frames, also of earlier uses; the rest is zeros.
     fileprivate var writtenEnd: Int
@@ -171,7 +171,8 @@ package struct LogWriter: ~Copyable {
     return files[index].file
   }
 
-  /// Takes a free file that may hold frames of an earlier use, and tells how many bytes they may take.
+  /// Takes a free file that may hold frames of an earlier use; nil if there is none. Returns it with the number of
+  /// bytes, from its start, that they may take.
   package mutating func takeForErasing() -> (file: LogFile, byteCount: Int)? {
     guard let index = files.firstIndex(where: { $0.state == .free && $0.writtenEnd > 0 }) else { return nil }
     files[index].state = .taken

@@ -69,7 +69,8 @@ package struct StoreIdentity: Sendable, Equatable {
   package static func read(_ bytes: UnsafeRawBufferPointer) -> Reading {
     guard bytes.count >= byteCount, let p = bytes.baseAddress, p.u64(0) == magic else { return .damaged }
     let isWhole = p.u64(504) == Checksum.of(UnsafeRawBufferPointer(start: p, count: 504), seed: magic)
-    // A later version may have its checksum elsewhere; its number alone says to leave the store untouched.
+    // Compared before the other fields, which a later version may use otherwise. All versions have magic, version and
+    // checksum in these places.
     if isWhole, p.u32(8) > CacheFormat.version { return .newer(p.u32(8)) }
     guard isWhole, p.u32(8) > 0, let durability = Durability(rawValue: p.u8(264)),
       let policy = EvictionPolicy(rawValue: p.u8(266)),

@@ -41,7 +41,7 @@ package struct StyleBudgets: Sendable, Equatable {
     return "the names of \(budgets.count) styles with budgets have at most \(room) bytes, not \(names)"
   }
 
-  /// Returns nil if the bytes are no list.
+  /// Decodes the list. Returns nil if the bytes are not a valid list.
   package init?(_ bytes: UnsafeRawBufferPointer) {
     var reader = ByteReader(bytes)
     guard let count = reader.next(UInt8.self), count <= StyleBudgets.most else { return nil }
@@ -74,6 +74,6 @@ package struct StyleBudgets: Sendable, Equatable {
     Dictionary(uniqueKeysWithValues: list.map { ($0.style, $0.budget) })
   }
 
-  /// Styles with equal tags share their sums, and each limit of either holds.
+  /// The tags of the styles. Styles with equal tags share their sums, and the limits of each apply.
   package var tags: [UInt16] { list.map(\.style.tag) }
 }

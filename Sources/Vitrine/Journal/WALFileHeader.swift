@@ -25,13 +25,13 @@ package struct WALFileHeader: Sendable, Equatable {
   package var predecessor: UInt64
   package var predecessorCut: Int
   package var predecessorSequence: UInt64
-  /// As in a frame.
+  /// All frames below this number were durable when the header was written.
   package var durableSequence: UInt64
   /// The cut is a break before the durable end (rule 9). Until a checkpoint is behind this file, each opening finds that
   /// damage again.
   package var followsDamage = false
 
-  /// Whether a rebuild of the index from the segments began the log anew with this file. The frames before it were not
+  /// Whether a rebuild of the index from the segments began a new log with this file. The frames before it were not
   /// replayed.
   package var followsRebuild: Bool { predecessorSequence == 0 }
 

@@ -70,8 +70,7 @@ package struct WALScan {
 
   package func file(use: UInt64) -> Found? { files.first { $0.header?.use == use } }
 
-  /// Returns the newest file that names `use` as its predecessor: frames of an older one behind its cut never count
-  /// again.
+  /// Returns the newest file that names `use` as its predecessor. Older files that name it do not count any more.
   package func successor(of use: UInt64) -> Found? {
     files.filter { $0.header?.predecessor == use && $0.header!.use > use }.max { $0.header!.use < $1.header!.use }
   }
@@ -79,12 +78,12 @@ package struct WALScan {
   package var newestUse: UInt64 { (files.compactMap { $0.header?.use }.max() ?? 0) + unread }
   package var newestOpening: UInt64 { (files.compactMap { $0.header?.opening }.max() ?? 0) + unread }
 
-  /// Whether a rebuild has begun the log anew after this use of a file.
+  /// Whether a rebuild has begun a new log after this use of a file.
   package func isRebuilt(after use: UInt64) -> Bool {
     files.contains { $0.header.map { $0.followsRebuild && $0.use > use } ?? false }
   }
 
-  /// By how much numbers in unreadable headers may exceed the known ones. The headers may be readable the next
+  /// The most by which numbers in unreadable headers may exceed the known ones. The headers may be readable the next
   /// time, so no other file may get those numbers.
   private var unread: UInt64 { hasFailed ? UInt64(CacheFormat.walFileCount) : 0 }
 }
@@ -93,7 +92,7 @@ package struct WALScan {
 package protocol ReplayTarget {
   /// Prepares for about this many changes.
   mutating func expect(changeCount: Int)
-  /// Fetches ahead the memory that the change will need; it is applied soon.
+  /// Prefetches the memory that the change needs. The change is applied soon.
   func prefetch(_ change: Change)
   /// Makes the changes of one frame. Returns false if they contradict the state, which ends the replay as damage.
   mutating func apply(_ changes: ArraySlice<Change>, sequence: UInt64, file: WALScan.Found) -> Bool
@@ -143,7 +142,7 @@ package struct WALReplay {
     }
     guard var current = first else {
       if position.use == 0, !scan.hasFailed {
-        // Headers of later uses tell whether the first use, which is missing, was known to be durable.
+        // Headers of later uses show whether the first use, which is missing, was known to be durable.
         replay.collectLater(scan, behind: 0, from: nil)
         return replay
       }
@@ -217,7 +216,7 @@ package struct WALReplay {
     }
   }
 
-  /// Examines whole frames after the end: they tell whether it lies before the durable position, and which keys
+  /// Examines whole frames after the end. They show whether the end lies before the durable position, and which keys
   /// cannot be trusted then.
   private mutating func collectLater(_ scan: WALScan, behind use: UInt64, from window: LogWindow?) {
     var keys: Set<KeyHash> = []

@@ -1,6 +1,6 @@
 /// Removes expired entries.
 ///
-/// The expiry index tells which records to read. A record, its last use and the clock tell whether a get would still
+/// The expiry index has the records to read. A record, its last use and the clock determine whether a get would still
 /// return the entry (``Lifetimes/timeLeft(_:_:)``). Eviction calls this first, so expired entries go before others, and
 /// they do not count as evicted.
 final class Expirer: StorePart {

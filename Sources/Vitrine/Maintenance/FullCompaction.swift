@@ -1,8 +1,8 @@
 /// Compacts a whole store. Afterward no file of the store holds bytes of entries removed before.
 ///
 /// Removed bytes lie in two places. Dead records lie in segments: compaction copies the live records beside them and
-/// unlinks the files. Frames carry small records: a log file is overwritten with zeros once a durable checkpoint covers
-/// it (rule 6). So after a crash at any point, no recovery needs the file.
+/// unlinks the files. Frames carry small records: a log file is overwritten with zeros, but only after a durable
+/// checkpoint covers it (rule 6). So after a crash at any point, no recovery needs the file.
 final class FullCompaction: StorePart {
   let context: StoreContext
   private let gate: WriteGate
@@ -50,7 +50,7 @@ final class FullCompaction: StorePart {
   func compact(
     erasesLog: Bool = true, progress: (Int, Int) -> Bool
   ) throws(StoreError) -> CompactionReport {
-    // Before the lock, because in a forked child it may never be released.
+    // Checked before the lock is taken, because in a forked child the lock may never be released.
     try gate.requireWritable()
     let started = environment.clock.monotonicNanoseconds()
     var report = CompactionReport()

@@ -1,4 +1,4 @@
-/// The counts of lookups at moments of the last hour, so that hit ratios of that time can be told.
+/// The counts of lookups at moments of the last hour, from which the hit ratios of that time are computed.
 ///
 /// The last sample is the present state. Samples of the last two minutes lie about 5 s apart, older ones at most a minute.
 /// An idle store takes none: a lookup wakes its upkeep within a second.

@@ -139,7 +139,8 @@ final class Maintainer: StorePart {
     round { upkeep throws(StoreError) in mappedSegments.trimMappings(upkeep) }
   }
 
-  /// Returns when the next round is due. If only a use or a change makes it due, the caller's next call may be far away.
+  /// Returns when the next step of the upkeep is due. If no round is due soon, the store falls asleep: the next step is
+  /// then a last look (``lastLook()``), which returns how long the sleep lasts.
   func nextStep() -> NextStep {
     if gate.isClosed || gate.writesNoMore { return .whenWoken }
     let soon = NextStep.after(milliseconds: Maintainer.upkeepMilliseconds)
@@ -147,7 +148,7 @@ final class Maintainer: StorePart {
       if upkeep.state.schedule.note(mark(upkeep)) || mustPoll(upkeep) { return soon }
       let delay = min(untilQuiet(upkeep), untilRecencyIsOld(upkeep), untilExpiry)
       if delay <= Maintainer.upkeepMilliseconds { return soon }
-      // Uses and changes from here on are announced. Those before show at the last look.
+      // Later uses and changes wake the upkeep. The last look finds those before this point.
       signal.fallAsleep()
       catalog.useTimes.endCurrent()
       upkeep.state.schedule.fallAsleep(

@@ -15,7 +15,7 @@ struct QuietWatch {
   private(set) var checkpointInterval: UInt64 = .max
   private(set) var frameByteCount = 0
   private var lastFrameByteCount = 0
-  /// When a put last needed spares, and the bytes put until then.
+  /// The time when a put last needed spares, and the bytes put until then.
   private var lastSpares: (nanoseconds: UInt64, bytesPut: Int)?
 
   init(_ now: UInt64) { lastCheckpoint = (now, 0) }

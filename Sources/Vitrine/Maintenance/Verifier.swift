@@ -58,7 +58,7 @@ final class Verifier: StorePart {
     if case .key(let hash) = needed {
       return catalog.keys.withEntry(hash, location) { _ in catalog.segments.pin(location.slot) }
     }
-    // The segment cannot go while the commit lock is held.
+    // No segment is removed while the commit lock is held.
     return commitLock.withLock { held in
       isStillThere(location, needed, held) ? catalog.segments.pin(location.slot) : nil
     }
@@ -76,7 +76,7 @@ final class Verifier: StorePart {
 
   private struct Wrong {
     let reason: String
-    /// The key of the record. Nil if only other keys need it, or if it cannot be told.
+    /// The key of the record; nil if only other keys need the record, or if its key is unknown.
     let key: CacheKey?
     /// Whether the keys that share the payload have lost it too.
     var concernsSharers = true

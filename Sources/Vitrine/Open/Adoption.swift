@@ -27,15 +27,15 @@ struct Adoption {
     }
   }
 
-  /// Makes room for the checkpoint of a rebuilt index. This comes before the log says that each opening rebuilds until
-  /// that checkpoint exists. A missing checkpoint file is made later: beside a blank file, the other checkpoint would
-  /// count as the newest.
+  /// Makes room for the checkpoint of a rebuilt index. This comes before the new log, whose header makes each opening
+  /// rebuild until that checkpoint exists. A missing checkpoint file is made later: beside a blank file, the other
+  /// checkpoint would count as the newest.
   func makeCheckpointRoom(_ checkpoints: inout CheckpointSet) throws(StoreError) {
     let needed = loaded.index.writer.checkpointByteCount(moreSegments: 0)
     _ = try Adoption.mend(&checkpoints, in: folders.checkpoints, needed: needed, makesMissing: false)
   }
 
-  /// Recreates a missing checkpoint file with the room of the other one, and enlarges a file with too little room. If a
+  /// Recreates a missing checkpoint file as large as the other one, and enlarges a file with too little room. If a
   /// store was copied without the zeros of its files and the disk is full, a file that is long enough is accepted.
   /// Returns the number of bytes by which the files have grown.
   static func mend(
@@ -147,8 +147,8 @@ struct Adoption {
     return max(CacheFormat.newWALFile, roundUp(loaded.log.end.offset, to: 4096))
   }
 
-  /// Whether a crash before the next checkpoint needs the frames of a file: those that were replayed, and those behind
-  /// damage, which tell what must be dropped.
+  /// Whether a recovery before the next checkpoint needs the frames of a file. It needs those that were replayed, and
+  /// those behind damage, which name the keys that must be dropped.
   private func isNeeded(_ header: WALFileHeader) -> Bool {
     loaded.log.chain.contains(header.use) || framesBehindDamage.contains(header.use)
   }
@@ -170,6 +170,8 @@ struct Adoption {
     loaded.distrusted == nil && loaded.log.end.offset == WALFileHeader.frameStart && loaded.log.chain.count > 1
   }
 
+  /// Returns the ledger of all files of a loaded store. `files` are the log files; nil for those that the opening
+  /// found.
   static func ledger(_ loaded: LoadedStore, _ folders: StoreFolders, log files: [any File]? = nil) -> Ledger {
     var ledger = Ledger(budget: loaded.identity.byteBudget, account: loaded.catalog.segments.account)
     ledger.set(budget: loaded.identity.byteBudget, logReserve: loaded.identity.logReserve)

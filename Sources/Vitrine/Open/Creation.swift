@@ -140,8 +140,9 @@ struct Creation {
   /// Removes the store's own files and no others.
   static func empty(_ folders: StoreFolders) throws(StoreError) {
     do throws(SystemError) {
-      // The files that make it a store go first, and each removal is durable before the next, so an interrupted removal
-      // leaves the found store or none. The newest checkpoint goes last, because the other one is an older state.
+      // The files that make it a store go first. The removal of `STORE` is durable before a checkpoint is removed, and
+      // that of the older checkpoint before the newest is removed. So an interrupted removal leaves the found store or
+      // none, and never an older state.
       for name in [CacheFormat.storeFile, Opening.temporaryStoreFile, CacheFormat.countersFile, CacheFormat.tagFile] {
         try removeIfThere(name, folders.root)
       }

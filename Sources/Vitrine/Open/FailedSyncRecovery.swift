@@ -28,6 +28,7 @@ final class FailedSyncRecovery: StorePart {
     putter = core.writes.putter
   }
 
+  /// Checks the entries for which no checkpoint vouches, rewrites the intact ones and drops the others.
   func rewriteUnvouchedRecords() throws(StoreError) {
     gate.mistrustsEarlierRecords = true
     defer { gate.mistrustsEarlierRecords = false }
@@ -94,8 +95,8 @@ final class FailedSyncRecovery: StorePart {
     }
   }
 
-  /// Removes lost entries from the index. The opening's checkpoint records this. No segment whose last entries these
-  /// were may be retired before it, because a replay of the log up to that point still has them.
+  /// Removes lost entries from the index. The opening's checkpoint records this. A segment that held only these entries
+  /// must not be retired before that checkpoint, because a replay of the log still has the entries.
   private func dropLost(_ entries: [(KeyHash, Location)]) {
     commitLock.withLock { held in
       for (hash, location) in entries where catalog.keys.find(hash, location) {
@@ -186,8 +187,8 @@ final class FailedSyncRecovery: StorePart {
     }
   }
 
-  /// Writes the same bytes to the same place. That makes their pages dirty, so the next checkpoint syncs them. Readers
-  /// see no difference.
+  /// Writes a record's bytes to the same place again. That makes their pages dirty, so the next checkpoint syncs them.
+  /// Readers see no difference. Returns false if the record is damaged or gone.
   private func rewrite(_ location: Location) throws(StoreError) -> Bool {
     guard try !checker.isDamaged(location), let header = catalog.record(at: location, checks: true)?.header,
       let segment = catalog.segments.segment(location.slot)

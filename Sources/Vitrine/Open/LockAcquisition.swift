@@ -1,8 +1,8 @@
 // Taking the store's lock for an opening that writes.
 extension Opening {
   /// Number of races for the name `LOCK` that an opening may lose to others. After that, it throws if it can neither
-  /// open nor create the file. If it has locked a file that has lost its name, it continues: its first check of the
-  /// names finds that.
+  /// open nor create the file. If it has locked a file that has lost its name, it continues, and its first check of the
+  /// names detects the loss.
   private static let mostRaces = 100
 
   /// Locks `LOCK` and writes this process's id into it. Makes the file if there is none. Waits for another opening as

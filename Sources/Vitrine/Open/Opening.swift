@@ -1,3 +1,5 @@
+/// Opens a store for writing or for reading only, and creates it if the options allow that. Examines the folder before
+/// it writes anything.
 struct Opening {
   let path: String
   let options: StoreOptions
@@ -142,7 +144,7 @@ struct Opening {
     }
   }
 
-  /// Whether an error, such as lack of descriptors, memory or permission, leaves open whether the file exists.
+  /// Whether an error, such as a lack of descriptors, memory or permission, does not show whether the file exists.
   private func saysNothing(_ error: SystemError) -> Bool {
     SystemCode.isShortage(error.code) || error.code == SystemError.noPermission
   }
@@ -301,7 +303,7 @@ struct Opening {
     return core
   }
 
-  /// Marks `LOCK` if `body` fails: a sync may have failed, and the next opening has to know (rule 7).
+  /// Marks `LOCK` if `body` fails, because a sync may have failed. The mark is for the next opening (rule 7).
   private func marking<R: ~Copyable>(
     _ lockFile: any File, _ body: () throws(StoreError) -> R
   ) throws(StoreError) -> R {

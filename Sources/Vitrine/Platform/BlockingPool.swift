@@ -52,7 +52,7 @@ final class BlockingPool: @unchecked Sendable {
     let isStranded = threadCount == 0
     monitor.signal()
     monitor.unlock()
-    // Without any thread the caller runs the jobs: late is better than never.
+    // If no thread can be started, the caller runs the jobs.
     if isStranded { drain() }
   }
 

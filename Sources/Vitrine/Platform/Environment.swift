@@ -59,8 +59,7 @@ package protocol Clock: AnyObject, Sendable {
 extension Clock {
   package var isShared: Bool { false }
 
-  /// For a clock that moves only on request: the time passes in short steps, between which other threads may
-  /// signal.
+  /// Lets the time pass in short steps, between which other threads may signal. For a clock that moves only on request.
   package func wait(on monitor: Monitor, milliseconds: Int) {
     monitor.unlock()
     sleep(milliseconds: min(milliseconds, 2))
@@ -92,7 +91,7 @@ package enum NextStep: Sendable, Equatable {
 }
 
 package protocol BackgroundTask: AnyObject, Sendable {
-  /// Lets the next call come after this time, if none is due earlier.
+  /// Makes the next call due after `delay` milliseconds, unless it is due earlier.
   func wake(afterMilliseconds delay: Int)
   /// Waits for a running step (unless called from it) and ends the task.
   func stop()

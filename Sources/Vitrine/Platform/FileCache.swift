@@ -3,9 +3,10 @@ import Synchronization
 
 /// Bounds the descriptors that stores keep open for their segments.
 ///
-/// All stores of one environment share a cache. It keeps the most recently used files open, up to a quarter of the
-/// soft limit of descriptors and at most 256, less a reserve for the other files of each store. Files in use stay
-/// open beyond that: those of segments that take records, and one for each call in progress. Any thread.
+/// All stores of one environment share a cache. It keeps the most recently used files open. Their number is a quarter
+/// of the soft limit of descriptors, at most 256, less a reserve for the other files of each store, and at least 8.
+/// Files in use stay open beyond that: those of segments that take records, and one for each call in progress. Any
+/// thread.
 ///
 /// Invariant: `softLimit` never changes, `state` is touched only under its lock, and `openings` is atomic.
 package final class FileCache: @unchecked Sendable {
@@ -16,7 +17,7 @@ package final class FileCache: @unchecked Sendable {
 
   private let softLimit: @Sendable () -> Int
   private let state = Guarded(State())
-  /// Counts opened files, as a clock that orders uses. Noting a use writes to no memory that files share.
+  /// The number of files opened so far, by which files date their uses. A use writes only to the memory of its file.
   fileprivate let openings = Atomic<UInt64>(0)
 
   private struct State {
@@ -89,7 +90,7 @@ package final class CachedFile: @unchecked Sendable {
   private let kept: Atomic<Bool>
   private let unsynced = Atomic<Bool>(false)
 
-  /// `isKept`: the file stays open until ``keep(_:)`` changes that.
+  /// `isKept`: the file stays open until ``setKept(_:)`` changes that.
   package init(
     _ file: any File, name: String, in directory: any Directory, access: FileAccess, cache: FileCache, isKept: Bool
   ) {

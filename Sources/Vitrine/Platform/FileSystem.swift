@@ -1,9 +1,9 @@
-/// Opens folders. All file operations of the engine use these three protocols, so a run over a simulated disk is
-/// the run over a real one. Operations that change the disk get the line of the engine that called: see
-/// ``CallSite``, which has the forms for callers.
+/// Opens folders. All file operations of the engine use these three protocols, so the engine runs the same code on a
+/// simulated disk as on a real one. Operations that change the disk get the calling line of the engine. The engine
+/// calls the forms beside ``CallSite``, which add it.
 ///
-/// All of them may be called from any thread. Reading and writing the same range at the same time is a mistake of
-/// the caller; ranges that do not overlap never disturb each other.
+/// All of them may be called from any thread. A caller must not read and write the same range at the same time. Ranges
+/// that do not overlap never disturb each other.
 package protocol FileSystem: AnyObject, Sendable {
   /// Opens the folder at `path`, following symbolic links in it; creates it (not its parents) if `create`. Its name
   /// is durable after ``syncName(ofFolder:from:)``.
@@ -77,16 +77,16 @@ package struct FileStatus: Sendable, Equatable {
     self.allocatedByteCount = allocatedByteCount
   }
 
-  /// The bytes that count against a budget. If a file system promises no blocks, a file gets them when it is
-  /// written, too late to make room: then its length counts. Behind `limit`, the most that the format of the file
-  /// allows, only allocated blocks count.
+  /// Returns the bytes that count against a budget: the allocated ones, or the length if that is larger. A file system
+  /// that promises no blocks allocates them when the file is written, too late to make room. Behind `limit`, the most
+  /// that the format of the file allows, only allocated blocks count.
   package func chargedByteCount(atMost limit: Int) -> Int {
     let byteCount = min(byteCount, limit)
     return allocatedByteCount >= byteCount ? allocatedByteCount : roundUp(byteCount, to: 4096)
   }
 }
 
-/// A file held open; closed when the last reference goes.
+/// A file held open. It closes with the last reference to it.
 package protocol File: AnyObject, Sendable {
   /// For messages.
   var path: String { get }

@@ -79,7 +79,7 @@ package final class Monitor: @unchecked Sendable {
 
   @inline(__always) package func lock() { mutex.lock() }
   @inline(__always) package func unlock() { mutex.unlock() }
-  /// Call with the lock held; it is held again on return.
+  /// Waits for a signal, and may return without one. Call it with the lock held, which is held again on return.
   package func wait() { pthread_cond_wait(condition, mutex.mutex) }
   package func signalAll() { pthread_cond_broadcast(condition) }
   package func signal() { pthread_cond_signal(condition) }

@@ -11,8 +11,8 @@ import CVitrineSystem
 /// A range of memory that shows a file.
 ///
 /// Invariants: `start` is valid for `byteCount` bytes until the mapping is released, with the last reference to it.
-/// Objects that the release closure captures live until then. Only the engine's record views read through `start`,
-/// and they check every range against `byteCount` first.
+/// Objects that the release closure captures live until then. Code that reads or stores through `start` first checks
+/// its range against `byteCount`. `range` is set before another thread knows the mapping.
 package final class Mapping: @unchecked Sendable {
   package let start: UnsafeMutableRawPointer
   package let byteCount: Int

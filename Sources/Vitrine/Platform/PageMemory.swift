@@ -28,9 +28,10 @@ package func zeroMemory(_ start: UnsafeMutableRawPointer, _ count: Int) {
   #endif
 }
 
-/// Zeroed memory. From a few pages on it comes straight from the system: it costs nothing until touched and is
-/// returned when freed, which a growing table needs to stay within its bytes per entry. Small memory comes from the
-/// allocator: two system calls for each of a hundred small tables would be most of the time to open a small store.
+/// Zeroed memory. Aligned memory, and more than two pages, come straight from the system. Such memory costs nothing
+/// until it is touched, and the system has it back when it is freed. So a growing table stays within its bytes per
+/// entry. Other memory comes from the allocator, because two system calls for each of a hundred small tables would be
+/// most of the time to open a small store.
 ///
 /// Invariant: `start` is valid for `byteCount` bytes until `free()`; the owner calls it once.
 package struct PageMemory: @unchecked Sendable {
@@ -40,8 +41,8 @@ package struct PageMemory: @unchecked Sendable {
 
   private static let largestAllocated = 8192
 
-  /// Allocates memory. Returns nil if none is left. `isAligned`: at a page, as required in place of a file's memory.
-  /// `isExact`: a small size is not rounded up to a page, for memory with one piece for each URL.
+  /// Allocates memory. Returns nil if none is left. `isAligned`: the memory begins on a page, like that of a mapped
+  /// file. `isExact`: a small size is not rounded up to a page, for memory with one piece for each URL.
   package init?(byteCount: Int, isAligned: Bool = true, isExact: Bool = false) {
     let isSmall = isExact && !isAligned && byteCount <= PageMemory.largestAllocated
     self.byteCount = roundUp(max(byteCount, 1), to: isSmall ? 16 : 4096)

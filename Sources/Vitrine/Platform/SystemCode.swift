@@ -6,7 +6,7 @@
   import Darwin
 #endif
 
-/// The few errnos that have a meaning of their own for the store.
+/// The errnos to which the store reacts in a way of its own.
 enum SystemCode {
   /// Whether resources ran short: nothing was written, and a retry may succeed.
   static func isShortage(_ code: Int32) -> Bool { code == ENOMEM || code == ENFILE || code == EMFILE }

@@ -209,7 +209,8 @@ private final class PoolTask: BackgroundTask, @unchecked Sendable {
     return step
   }
 
-  /// Ends a call. A wake during the call makes the next one due at once.
+  /// Ends a call. The next one is due at the time of `next`, or earlier if a wake during the call has set an earlier
+  /// time.
   func finish(_ next: NextStep) {
     runner = nil
     schedule(next)

@@ -1,5 +1,5 @@
 extension EntryInfo {
-  /// The index tells whether the entry is pinned, and not its record.
+  /// Describes the entry of a record. `isPinned` comes from the index, because the flag in the record may be older.
   init(_ view: RecordView, lastUse: Int64?, isPinned: Bool) {
     let header = view.header
     self.init(

@@ -30,7 +30,8 @@ enum MappingWindow {
     index.segments.show(nil, slot: segment.slot)
     index.keys.passLocks()
     index.contents.passLocks()
-    // In this order, because a reader that has made a `Blob` releases its pin after that.
+    // The pins are checked before the holds, because a reader that makes a `Blob` takes the hold before it releases its
+    // pin.
     if index.catalog.segments.isPinned(segment.slot) || storage.unmap(index.segments) == nil {
       index.segments.show(mapping, slot: segment.slot)
       return nil

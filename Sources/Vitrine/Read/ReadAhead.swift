@@ -12,8 +12,8 @@ final class ReadAhead: StorePart {
   }
 
   /// Reads the heads that a commit of the operations will look at. Returns nil if segments are mapped. A key that is
-  /// not in the index costs one lookup. Of the entries beside a crowded URL's original, only those that `crowds` names
-  /// are read, unless the commit has taken too many `looks` to wait for another.
+  /// not in the index costs one lookup. Of the entries beside a crowded URL's original, it reads only those that
+  /// `crowds` names. After ``OriginalSources/mostCrowdLooks`` looks, it reads all of them.
   func readAhead(
     _ operations: [PendingOperation], _ crowds: Crowds = [:], looks: Int = OriginalSources.mostCrowdLooks
   ) -> HeadsAhead? {
@@ -97,7 +97,7 @@ final class ReadAhead: StorePart {
     if let header = read(location, heads)?.header { readPayload(of: header, heads) }
   }
 
-  /// Reads the record with the payload of a reference. Its head tells the size of the payload.
+  /// Reads the record with the payload of a reference. Its head has the size of the payload.
   private func readPayload(of reference: RecordHeader, _ heads: HeadsAhead?) {
     if reference.carriesPayload { return }
     readPayload(catalog.hasher.content(reference.digest), heads) { header in

@@ -2,8 +2,8 @@ import Synchronization
 
 /// Finds the bytes of keys and borrows them for the caller.
 ///
-/// A get finds the location and pins its segment under one lock, that of one shard. A segment is taken away only after
-/// its last entry was removed under that same lock, and after no thread has the segment pinned any more.
+/// A get finds the location and pins its segment under one lock, that of one shard. A segment is removed only after its
+/// last entry was removed under that same lock, and after no thread has the segment pinned any more.
 final class Reader: StorePart {
   let context: StoreContext
   let gate: WriteGate
@@ -40,7 +40,7 @@ final class Reader: StorePart {
   /// The most bytes of segments that `Blob`s may hold.
   var mostHeldBytes: Int { blobLimit.load(ordering: .relaxed) }
 
-  /// Adapts that limit to a changed budget.
+  /// Adapts ``mostHeldBytes`` to a changed budget.
   func fit(budget: Int) { blobLimit.store(Reader.blobLimit(budget: budget), ordering: .relaxed) }
 
   /// An eighth of the budget.
@@ -302,7 +302,8 @@ final class Reader: StorePart {
     }
   }
 
-  /// Lends a checked payload. Returns nil if it cannot be read; the pin is released then.
+  /// Borrows a checked payload in place, or a copy with the pin released. Returns nil, with the pin released, if the
+  /// payload cannot be read.
   private func borrow(_ view: RecordView, _ hash: KeyHash, _ location: Location, _ pin: Pin) -> Borrow? {
     if view.header.encoding != .zstd, let stored = view.payload, !catalog.isDamaged(stored, pin) {
       return Borrow(stored, of: hash, at: location, pin: pin)

@@ -91,7 +91,7 @@ final class RecordChecker: StorePart {
     return bytes
   }
 
-  /// Writes the log's copy only if it is the record of this location, and only within the segment's file: blocks behind
+  /// Writes the log's copy only if it is the record of this location and lies within the segment's file. Blocks behind
   /// the end of a shortened file are in no account.
   private func write(
     _ bytes: [UInt8], carriedFor location: Location, into file: any File, _ held: borrowing CommitLock.Held
@@ -112,17 +112,17 @@ final class RecordChecker: StorePart {
   /// because the checkpoint syncs it. Takes the commit lock for one record at a time.
   func restoreCarried() throws(SystemError) {
     let locations = carriedRecords.withLock { inline in inline.filter { !$0.value.isRestored }.map(\.key) }
-    // In the order of the files, so that the same recovery does the same writes.
+    // Sorted, so that the same recovery makes the same writes in the same order.
     for location in locations.sorted(by: { $0.bits < $1.bits }) {
       if !catalog.segments.isVouched(location) { _ = try restore(location) }
       carriedRecords.withLock { $0[location]?.isRestored = true }
     }
   }
 
-  /// Forgets the records that only the log has. Called when no frame is left that recovery reads, or no entry.
+  /// Forgets the records that only the log has. Called when no entry is left, or no frame that recovery reads.
   func forgetCarriedRecords() { carriedRecords.withLock { $0.removeAll() } }
 
-  /// Forgets those of a segment that is gone.
+  /// Forgets the records that the log carries for a segment that is gone.
   func forgetCarriedRecords(slot: Int) {
     carriedRecords.withLock { carried in carried = carried.filter { $0.key.slot != slot } }
   }

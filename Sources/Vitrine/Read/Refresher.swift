@@ -1,9 +1,9 @@
 /// Moves a read-only store, which is a snapshot, forward.
 ///
-/// Frames that the writer has stored since are applied to the same catalog, in place, so a get is the same in a store
-/// that is never refreshed. Segments are mapped before an entry names them, and unmapped after no entry names them and
-/// no reader has them pinned. Mapped bytes stay the same, also after the file is unlinked: a segment is written twice in
-/// one place only with the same bytes.
+/// Frames that the writer has stored since are applied to the same catalog, in place, so a get costs the same as in a
+/// store that is never refreshed. Segments are mapped before an entry names them, and unmapped after no entry names
+/// them and no reader has them pinned. Mapped bytes stay the same, also after the file is unlinked: if a place in a
+/// segment is written twice, then with the same bytes.
 final class Refresher: StorePart {
   let context: StoreContext
   private let gate: WriteGate
@@ -51,7 +51,7 @@ final class Refresher: StorePart {
     return true
   }
 
-  /// Handles a store whose creation was cut short: once it is created, it is another store.
+  /// Refreshes a reader of a store whose creation was interrupted. Once the store is created, it is another store.
   private func refreshUnfinished() throws(StoreError) -> Bool {
     if folders.root.isStillNamed(), (try? folders.root.openFile(CacheFormat.storeFile, .readOnly)) == nil {
       return false
@@ -110,7 +110,7 @@ final class Refresher: StorePart {
     case .put, .remove, .moved:
       return change.relocated(follower.ownLocation)
     case .removeAll:
-      // The snapshot is loaded anew instead.
+      // A new snapshot is loaded instead.
       return nil
     case .segmentMade(let slot, let id, let byteCount):
       guard follower[slot] == nil, byteCount >= SegmentHeader.byteCount,
@@ -169,13 +169,13 @@ final class Refresher: StorePart {
     return true
   }
 
-  /// Retires a segment of which nothing is needed any more.
+  /// Retires a segment that the writer has retired, and drops the entries that still name it.
   func depart(_ slot: Int, _ follower: inout Follower, _ held: borrowing CommitLock.Held) {
     guard let segment = held.state.index.segment(slot) else { return }
     if held.state[segment].live.count > 0 { _ = held.state.index.dropEntries(slot: slot, from: 0) }
     held.state.index.segments.retire(segment)
     held.state.ledger.add(-held.state[segment].allocatedByteCount, to: .segments)
-    // A private mapping may belong to a file that stays and was opened anew.
+    // The file of a private mapping may stay, because the segment was opened again.
     if let storage = segment.storage, !storage.isPrivate {
       storage.noteUnlinked(held.state[segment].allocatedByteCount)
     }

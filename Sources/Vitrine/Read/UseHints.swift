@@ -137,7 +137,7 @@ final class UseHints: StorePart {
 
   private func openFile(makesFile: Bool) -> (any File)? {
     if let file = try? folders.root.openFile(CacheFormat.usesFile, .readWrite) { return file }
-    // Not in a folder that has another store by now.
+    // The file is not made in a folder that has another store by now.
     guard makesFile, (try? gate.requireNamedNow()) != nil else { return nil }
     return try? folders.root.openFile(CacheFormat.usesFile, .create)
   }

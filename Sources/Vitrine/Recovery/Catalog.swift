@@ -42,9 +42,9 @@ package final class Catalog: Sendable {
     return view
   }
 
-  /// Returns the file for reading a segment, nil if the segment is gone; throws if it cannot be opened now. If a
-  /// reader's segment file is missing, another process has unlinked it; the next refresh finds the new locations of
-  /// its records.
+  /// Returns the file for reading a segment; nil if the segment is gone. Throws if the file cannot be opened now. In a
+  /// read-only opening, a missing file is an error too: the writer has unlinked it, and the next refresh finds the new
+  /// locations of its records.
   package func file(_ slot: Int) throws(SystemError) -> (any File)? {
     guard let storage = segments.segment(slot)?.storage else { return nil }
     do throws(SystemError) {

@@ -1,8 +1,8 @@
 /// The catalog as a checkpoint holds it: written whole under the commit lock, read back at opening.
 extension CatalogWriter {
   /// Before keys are added and before a segment is made, the checkpoint files get room for this many more segments than
-  /// exist. So writing a checkpoint never needs more room. It must not, because a checkpoint frees space when log and
-  /// budget are full.
+  /// exist. So writing a checkpoint never needs more room, not even when log and budget are full and the checkpoint is
+  /// written to free space.
   package static let spareSegments = 8
 
   /// Returns the length of a checkpoint file for the catalog, `more` keys and `moreSegments` segments. Each of these keys

@@ -188,7 +188,7 @@ package struct CatalogWriter: ~Copyable {
   mutating func release(_ displaced: Change.Displaced, of hash: KeyHash, isPinned: Bool, sequence: UInt64) {
     logicalByteCount -= displaced.logicalByteCount
     sums.remove(hash, displaced.size, isPinned: isPinned)
-    // Its record was damaged, and the log has not told its size.
+    // The record was damaged, and the log does not have its size.
     if displaced.headUnits == 0 { sums.forget(hash) }
     takeLive(displaced.location.slot, units: displaced.headUnits, sequence: sequence)
     if contents.release(displaced.content, displaced.contentLocation) == 0 {
@@ -228,7 +228,7 @@ package struct CatalogWriter: ~Copyable {
     segments.addLive(location.slot, units: headUnits)
   }
 
-  /// Notes that a segment has this number: later ones get higher numbers.
+  /// Notes that a segment has this number. Later segments get higher numbers.
   package mutating func noteSegment(_ id: UInt64) { nextSegment = max(nextSegment, id &+ 1) }
 
   /// Returns a number for a segment file; none is used twice.
@@ -237,7 +237,7 @@ package struct CatalogWriter: ~Copyable {
     return nextSegment
   }
 
-  /// Removes the segments that the log has retired: their files are orphans by now.
+  /// Removes the segments that the log has retired. Files of theirs that still exist count as orphans.
   mutating func dropRetired() {
     for case let segment? in segments.all where segments[segment].state == .retired {
       segments.remove(slot: segment.slot)
@@ -337,7 +337,7 @@ package struct CatalogWriter: ~Copyable {
 }
 
 extension Change.Displaced {
-  /// Its size, as it was counted.
+  /// The size of the entry, as it was counted.
   var size: EntrySums.Size { EntrySums.Size(logicalByteCount: logicalByteCount, headUnits: headUnits) }
 }
 

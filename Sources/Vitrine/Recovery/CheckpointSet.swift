@@ -45,8 +45,8 @@ package struct CheckpointSet {
     try slots[index].noteRoom(allocated)
   }
 
-  /// Cuts the file of a slot that is not ``current``: its checkpoint is an older state, which counts only until the
-  /// next one is written there. Returns the change of the bytes that the file takes.
+  /// Cuts the file of a slot that is not ``current``. The file holds an older state, and the next checkpoint overwrites
+  /// it. Returns the change of the bytes that the file takes.
   mutating func cut(to byteCount: Int, _ index: Int) throws(SystemError) -> Int {
     guard index != current, let file = slots[index].file else { return 0 }
     try file.truncate(to: byteCount)

@@ -78,8 +78,8 @@ package struct EntrySums: Equatable, Sendable {
 
   package init() {}
 
-  /// Leaves groups to be counted whose sums do not have these numbers of entries: an earlier release did not keep them,
-  /// or the checkpoint was written while they were being counted.
+  /// Marks each group as uncounted whose sum does not have this number of entries. An earlier release did not keep the
+  /// sums, or the checkpoint was written while the group was being counted.
   package mutating func compare(with counts: Counts) {
     for (group, count) in counts.entryCounts {
       if let sum = sums[group], sum.isCounted, sum.entryCount == count { continue }

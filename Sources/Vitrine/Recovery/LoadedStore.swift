@@ -5,7 +5,7 @@ package struct LoadedStore {
   package let index: LoadedIndex
   package var catalog: Catalog { index.catalog }
   package var report: RecoveryReport
-  /// A replay that met damage: the keys of its later frames have to be dropped.
+  /// A replay that met damage. The keys of the frames behind the damage have to be dropped.
   package var distrusted: WALReplay?
   /// The log was closed cleanly at its end, so open segments may take more records.
   package var isClean = false
@@ -20,7 +20,7 @@ package struct LoadedStore {
   package var storeFileNeedsHealing = false
 }
 
-/// The work of recovery, for statistics and for people.
+/// The work of recovery, for statistics and for messages to users.
 package struct RecoveryReport {
   package var kind: OpeningKind
   package var notes: [String] = []
@@ -44,7 +44,7 @@ package struct LoadedLog {
 package final class LoadedIndex: @unchecked Sendable {
   private let memory: UnsafeMutablePointer<CatalogWriter>
   private var isTaken = false
-  /// For reading, also once an engine has the index.
+  /// The catalog, for reading also after an engine has taken the index.
   package let catalog: Catalog
 
   package init(_ writer: consuming CatalogWriter) {
@@ -81,6 +81,6 @@ package final class LoadedIndex: @unchecked Sendable {
 package struct InlineRecord {
   package let file: any File
   package let range: Range<Int>
-  /// Its record was since written to its place.
+  /// Whether the record was written to its place since.
   package var isRestored = false
 }

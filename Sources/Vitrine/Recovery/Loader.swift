@@ -1,4 +1,5 @@
-/// Recovery: checkpoint, plus WAL, plus checks, equals the index. Reads only.
+/// Recovers the index of a store: reads the newest valid checkpoint, replays the log behind it, and checks the
+/// segments. Changes no file.
 package struct Loader {
   package let folders: StoreFolders
   package let access: FileAccess
@@ -88,12 +89,13 @@ package struct Loader {
   private enum NeededLog {
     /// The checkpoint is the newest one.
     case any
-    /// A newer one, with this position, cannot be read. The log was durable there before its header was written. A crash
-    /// may have left the header, or its first sector, without the rest, and may have lost frames behind the position.
+    /// A newer checkpoint, with this position, cannot be read. The log was durable up to there before the header was
+    /// written. A crash may have left the header, or its first sector, without the rest, and may have lost frames
+    /// behind the position.
     case upTo(WALPosition)
     /// A loss of power has left the second sector of another header. Its checkpoint was never published.
     case unbroken
-    /// The header of a newer one may be unreadable, so its position is unknown. No crash leaves such a header.
+    /// The header of a newer checkpoint may be unreadable, so its position is unknown. No crash leaves such a header.
     case all
 
     init(for slot: Int, in checkpoints: CheckpointSet) {
@@ -261,13 +263,13 @@ package struct Loader {
         // If the process died after the cut, a loss of power may undo it: no checkpoint counts on it before a sync.
         index.writer.segments[segment].sync.owe()
       } else if length > index.writer.segments[segment].byteCount {
-        // A loss of power has undone a cut, or it failed. The file is trimmed again.
+        // A loss of power has undone a cut, or the cut failed. The file is trimmed again.
         index.writer.segments[segment].set(byteCount: length)
       }
       let tail = index.writer.segments[segment].fill.tail
       if mapped < tail { problem = "is \(tail - mapped) bytes short" }
     } catch {
-      // Only a missing file is lost: with too many files open, for example, no entry may be dropped.
+      // Only a missing file costs entries. Another error, such as too many open files, must drop none.
       guard error.code == SystemError.missing else { throw .system(error) }
       problem = "is missing"
     }

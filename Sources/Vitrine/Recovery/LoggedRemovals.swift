@@ -1,10 +1,10 @@
-/// The records that readable frames of the log removed, and the records from which compaction had copied those. For
-/// a rebuild: the segments themselves do not tell which records were removed.
+/// The records that readable frames of the log removed, and the records from which compaction had copied those. A
+/// rebuild needs them, because the segments do not show which records were removed.
 ///
 /// A removal counts only for records of its own or an earlier opening, since frames behind a cut are read too. The
-/// log names a segment by its slot. If the segment was made after the log's beginning, the log tells its number. The
-/// number of an older one is unknown, so a removal there counts for a record at the same offset of any older segment,
-/// unless the log has put that record itself.
+/// log names a segment by its slot. If the segment was made after the log's beginning, the log has its number. The
+/// number of an older segment is unknown. So a removal there counts for a record at the same offset of any older
+/// segment, unless the log has put that record itself.
 ///
 /// After a file that is missing or was cut, and after a rebuild, slots may have other segments. From there on, earlier
 /// frames are forgotten, except that removals from segments of known numbers still count.

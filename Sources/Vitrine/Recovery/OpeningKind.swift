@@ -2,10 +2,10 @@
 public enum OpeningKind: String, Sendable {
   /// The opening made a new store.
   case created
-  /// The store was closed in order.
+  /// The store was closed cleanly.
   case clean
-  /// The store was not closed: the opening replayed the log.
+  /// The store was not closed cleanly, so the opening replayed the log.
   case recovered
-  /// No checkpoint could be read: the index was rebuilt from the segments.
+  /// The index was rebuilt from the segments: no checkpoint and log could be used, or a repair asked for it.
   case rebuilt
 }

@@ -82,7 +82,7 @@ package struct Rebuild {
           newestSequence = max(newestSequence, record.header.sequence)
           if record.header.carriesPayload {
             let blob = Blob(digest: record.header.digest, origin: record.header.origin)
-            // A copy that compaction may not have written completely.
+            // The record may be a copy that compaction has not written completely.
             if payloads[blob] != nil, !isIntact(record, file, segment: id, byteCount) { return }
             payloads[blob] = (location, record.header.payloadUnits)
           }

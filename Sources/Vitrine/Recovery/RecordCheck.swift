@@ -11,8 +11,8 @@ struct RecordCheck {
   enum Outcome {
     case intact(RecordHeader, bytesRead: Int)
     case damaged(String)
-    /// The file could not be opened now, for want of descriptors, say: the record may be intact, and must not be
-    /// dropped.
+    /// The file cannot be opened now, for example because no descriptor is left. The record may be intact, and must not
+    /// be dropped.
     case unavailable(SystemError)
   }
 

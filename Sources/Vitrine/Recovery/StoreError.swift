@@ -8,9 +8,9 @@ public enum StoreError: Error, Sendable, Equatable {
   case invalidArgument(String)
   /// The disk refused a write or a sync. The store refuses all further changes; reads go on. Reopen the store.
   case writeFailed(SystemError)
-  /// Another opening has the store for writing; the process id is 0 when it could not be read.
+  /// Another opening has the store for writing. The process id is 0 if it could not be read.
   case locked(processID: Int32)
-  /// The folder holds other files, or none that the library recognizes.
+  /// The path leads to a file, to a folder with other files, or, for a read-only opening, to an empty folder.
   case notAStore(path: String, reason: String)
   /// A later version of this library wrote the store.
   case unsupportedFormat(found: UInt32, supported: UInt32)

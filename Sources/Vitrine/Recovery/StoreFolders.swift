@@ -14,7 +14,7 @@ package struct StoreFolders: Sendable {
     segments = try root.openDirectory(CacheFormat.segmentsFolder, create: create)
   }
 
-  /// A store whose own folders do not exist yet: they have no entries.
+  /// For a store whose creation was interrupted. The root stands in for the folders that may not exist.
   package init(unfinished root: any Directory) {
     self.root = root
     resources = Resources()
@@ -39,8 +39,8 @@ package struct StoreFolders: Sendable {
   }
 
   /// Opens the file of a segment, and maps it if `maps`, as far as file and segment reach. If the process has no
-  /// mapping left, the segment stays unmapped. Returns the length of the file, without foreign bytes behind it: a loss of
-  /// power may undo a cut after a seal or a checkpoint has told the shorter length.
+  /// mapping left, the segment stays unmapped. Returns the length of the file, without foreign bytes behind it. It may
+  /// exceed the segment's, because a loss of power may undo a cut after a seal or a checkpoint has the shorter length.
   @discardableResult
   package func open(
     _ segment: Segment, _ accounts: borrowing SegmentAccounts, access: FileAccess, maps: Bool, account: StorageAccount

@@ -3,7 +3,7 @@ import Synchronization
 /// A writable mapping of an open segment, which fills in records without a system call.
 ///
 /// Populating dirties pages, and a sync writes all dirty pages. So at most as much is populated ahead as was
-/// written since the last sync: a trickle of records uses positioned writes.
+/// written since the last sync. A few records use positioned writes instead.
 ///
 /// Any thread. Ranges are those of reservations, which never overlap; it is closed once there are none. Only for
 /// file systems that promise the blocks of an allocated file.
@@ -22,7 +22,7 @@ package final class FillWindow: @unchecked Sendable {
   private static let mostAhead = 1 << 20
   /// Above this size a positioned write is as fast.
   private static let largestRecord = 8 << 10
-  /// A smaller segment is full before populating pays.
+  /// A smaller segment is full before populating pays off.
   package static let smallestSegment = 256 << 10
 
   package init?(file: any File, byteCount: Int) {

@@ -1,7 +1,7 @@
 /// The position of a record: the slot of its segment in the segment table, and the offset in units of 64 bytes.
 ///
-/// 38 bits, so that it packs with tags and flags into one word of the index. Offset 0 is a segment's header, so the
-/// value 0 is no record's.
+/// It has 38 bits, so that it packs with tags and flags into one word of the index. Offset 0 is a segment's header, so
+/// no record has the value 0.
 package struct Location: Hashable, Sendable {
   package let bits: UInt64
 

@@ -11,7 +11,7 @@
 /// 96 layout (16, flag 1), source (16, flag 2), piece checksums (8 each, flag 4), URL, style, metadata, zeros
 /// ```
 /// The checksum covers all of it but itself and the zeros behind the metadata, under the store's id, the segment's
-/// id and the record's offset: a record at any other place is invalid.
+/// id and the record's offset. So a record at any other place is invalid.
 package struct RecordHeader: Sendable, Equatable {
   package enum Kind: UInt8, Sendable {
     /// Carries its payload.
@@ -31,7 +31,7 @@ package struct RecordHeader: Sendable, Equatable {
     static let namedSource = Flags(rawValue: 16)
     /// The expiration counts from the last use.
     static let sliding = Flags(rawValue: 32)
-    /// Eviction leaves the entry. Index and log have the flag too; this one is for an index built from the segments.
+    /// Eviction skips the entry. Index and log have the flag too; this one is for an index built from the segments.
     static let pinned = Flags(rawValue: 64)
     static let known: Flags = [.layout, .source, .pieces, .pageAligned, .namedSource, .sliding, .pinned]
   }

@@ -4,7 +4,7 @@ import Synchronization
 /// the ``SegmentAccounts`` alone; readers use the ``SegmentTable``.
 ///
 /// Invariant: `storage` is set before other threads know the segment, or by the only writer while no entry names it.
-/// `ledger` is initialized memory of this segment until deinit, and only code with the accounts touches it.
+/// `memory` holds the initialized account of this segment until deinit, and only code with the accounts touches it.
 package final class Segment: @unchecked Sendable {
   package enum State: Sendable, Equatable {
     /// Made and empty.
@@ -51,14 +51,14 @@ package final class Segment: @unchecked Sendable {
   /// Whether the file exists.
   package var isAttached: Bool { storage != nil }
 
-  /// Also nil if it cannot be opened now.
+  /// The open file; nil if it is missing or cannot be opened now.
   package var file: (any File)? { try? storage?.openFile() }
 
-  /// Throws if it cannot be opened now: a segment must not count as synced because no descriptor was left, for
-  /// example.
+  /// Returns the open file; nil if it is missing. Throws if it cannot be opened now: a segment must not count as synced
+  /// because no descriptor was left, for example.
   package func openFile() throws(SystemError) -> (any File)? { try storage?.openFile() }
 
-  /// A missing file is an error here.
+  /// Returns the open file. Throws also if it is missing.
   package func requireFile() throws(SystemError) -> any File {
     guard let file = try openFile() else {
       throw SystemError(code: SystemError.missing, operation: "open", path: fileName)

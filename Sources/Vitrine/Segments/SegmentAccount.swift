@@ -63,7 +63,7 @@ package struct SegmentAccount {
 
   mutating func retire() { state = .retired }
 
-  /// Notes the capacity of a file that is shorter than the log says.
+  /// Notes the capacity of a file that is shorter than in the log.
   mutating func set(byteCount: Int) { self.byteCount = byteCount }
 
   /// Notes the bytes of the disk that the file takes, and its capacity if that changed.
@@ -198,8 +198,9 @@ package struct SegmentFill {
   }
 
   /// Revokes ``exempt(_:)``: the head is about to be written, ``SegmentAccount/filled(_:isCarried:)`` follows, and no
-  /// mark passes any more. It is pending for the commit too. Returns true if a mark has passed. It says that the record
-  /// is durable, so the segment must be synced before a frame names the record (rule 4).
+  /// mark passes any more. The reservation then counts twice as pending, for ``dropExemption()`` and for the commit.
+  /// Returns true if a mark has passed. That mark says that the record is durable, so the segment must be synced before
+  /// a frame names the record (rule 4).
   package mutating func endExemption(_ reservation: Reservation) -> Bool {
     unfilled.append(reservation.offset)
     pendingCount += 1

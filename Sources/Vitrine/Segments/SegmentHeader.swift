@@ -29,8 +29,8 @@ package enum StreamKind: UInt32, Sendable, CaseIterable {
   }
 }
 
-/// The first 128 bytes of a segment file. Reading records does not need it; it tells `repair` and people which
-/// segment the file is.
+/// The first 128 bytes of a segment file. Reading records does not need it. It identifies the segment for `repair` and
+/// for people.
 ///
 /// ```
 ///  0 u64 magic   8 u32 version  12 u32 stream  16 u64 store id low  24 u64 store id high

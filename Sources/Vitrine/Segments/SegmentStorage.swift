@@ -1,8 +1,8 @@
 import Synchronization
 
 /// The file of a segment and its mapping. The catalog holds it as long as the segment exists, and every Blob with
-/// bytes in it as long as the Blob lives. The last reference to go unmaps it and settles the account, on any
-/// thread, also after the store was closed. Borrowed reads count no references: they pin the segment's slot
+/// bytes in it as long as the Blob lives. The release of the last reference unmaps the file and settles the account, on
+/// any thread, also after the store was closed. Borrowed reads count no references: they pin the segment's slot
 /// instead.
 ///
 /// Invariant: `shared` and `current` are touched only under their locks. The other fields never change or are atomic.
@@ -17,7 +17,7 @@ package final class SegmentStorage: @unchecked Sendable {
   private let account: StorageAccount
   package let access: FileAccess
   private let file: CachedFile
-  /// For records of a segment that takes some. Nil where the file system does not allow it.
+  /// The window through which records are written; nil where the file system or the options do not allow it.
   package let window: FillWindow?
   /// The size of its file when it was unlinked.
   private let unlinkedByteCount = Atomic<Int>(0)
@@ -50,9 +50,9 @@ package final class SegmentStorage: @unchecked Sendable {
     file.syncBeforeClosing(isUnsynced && mapping == nil)
   }
 
-  /// Returns the file for checks, with the bytes that the mapping shows. That is the file itself, unless private
-  /// memory replaces it, or the file cannot be opened because it was unlinked or no descriptor is left: then the
-  /// mapping is read as a file.
+  /// Returns a file for checks, with the bytes that the mapping shows: private memory if that replaces the file, else
+  /// the file itself. If the file cannot be opened, because it was unlinked or no descriptor is left, the mapping is
+  /// read as a file. Throws if there is no mapping either.
   package func readable() throws(SystemError) -> any File {
     if let own = own.load() { return MappedFile(own, isPrivate: true) }
     return try sharedFile()
@@ -152,7 +152,7 @@ package final class SegmentStorage: @unchecked Sendable {
   }
 
   deinit {
-    // The disk has the space back only after these.
+    // The disk space is free only after the mapping and the file are closed.
     shared.withLock { $0 = nil }
     file.close()
     account.enterUnlinked(-unlinkedByteCount.load(ordering: .relaxed))

@@ -4,9 +4,9 @@ import Synchronization
 /// All segments of a store by slot.
 ///
 /// Readers use only the descriptors, in memory that never moves. A descriptor is filled before the first location that
-/// names it is published through the index, and emptied only after the last one was taken out and no reader has it
-/// pinned: readers pin (``pin(_:)``) under the same shard lock under which they found the location. Any thread may raise
-/// a mark or count a miss; only the ``SegmentAccounts`` change anything else.
+/// names it is published through the index. It is emptied only after the last such location was removed and no reader
+/// has it pinned. Readers pin (``pin(_:)``) under the shard lock under which they found the location. Any thread may
+/// raise a mark or count a miss; only the ``SegmentAccounts`` change anything else.
 ///
 /// A descriptor is 64 bytes: address of the mapping (atomic; 0 without one), readable bytes (atomic), offset below
 /// which live records are vouched for (atomic), segment id, the first sequence number that counts (older records
@@ -186,7 +186,8 @@ package final class SegmentTable: @unchecked Sendable {
     segments.append(nil)
   }
 
-  /// Enters a segment. Returns the free slots that this puts before its own.
+  /// Enters a segment. Returns the free slots that this adds before its slot, and the change of the number of mapped
+  /// segments.
   fileprivate func insert(
     _ segment: Segment, byteCount: Int, vouchedUpTo: Int, firstSequence: UInt64
   ) -> (freeSlots: [Int], mapped: Int) {
@@ -220,6 +221,7 @@ package final class SegmentTable: @unchecked Sendable {
     address(slot).storeBytes(of: sequence, toByteOffset: 32, as: UInt64.self)
   }
 
+  /// Empties a slot. Returns the change of the number of mapped segments.
   fileprivate func remove(slot: Int) -> Int {
     lock.lock()
     defer { lock.unlock() }
@@ -318,7 +320,7 @@ package struct SegmentAccounts: ~Copyable {
   /// Publishes a mapping of a segment, or that it has none.
   package mutating func show(_ mapping: Mapping?, slot: Int) { mappedCount += table.show(mapping, slot: slot) }
 
-  /// Returns each segment in turn.
+  /// Returns the segment in the next slot in turn; nil if the slot is empty.
   package mutating func nextInTurn() -> Segment? {
     turn = turn + 1 < table.segments.count ? turn + 1 : 0
     return turn < table.segments.count ? table.segments[turn] : nil

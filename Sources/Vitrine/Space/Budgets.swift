@@ -54,8 +54,8 @@ final class Budgets: StorePart {
     }
   }
 
-  /// Sets or removes the budget of a style. As ``setBudgets(byteBudget:entryBudget:minimumFreeBytes:)``, but entries of
-  /// other styles stay.
+  /// Sets or removes the budget of a style. It is durable before it applies, and the style is within it when this
+  /// returns, unless pinned entries exceed it. Entries of other styles stay.
   func setStyleBudget(_ budget: StyleBudget?, for style: Style) throws(StoreError) {
     try change { identity throws(StoreError) in
       var budgets = identity.styleBudgets.byStyle
@@ -67,7 +67,7 @@ final class Budgets: StorePart {
   }
 
   private func change(_ body: (inout StoreIdentity) throws(StoreError) -> Void) throws(StoreError) {
-    // Before the lock, because in a forked child it may never be released.
+    // Checked before the lock is taken, because in a forked child the lock may never be released.
     try gate.requireWritable()
     useHints.takeIn(makesFile: false)
     // A sleeping store may have to watch the disk from now on.
@@ -157,9 +157,9 @@ final class Budgets: StorePart {
   /// Counts the styles whose budget is new, and evicts entries beyond it. As in upkeep, errors are ignored here.
   func enforceStyles() { try? groupLimiter.enforce() }
 
-  /// Retires spares that are larger than segments are. A crash between the frames that make and open the segment of one
-  /// large record leaves such a spare: as an ordinary segment it would take room that batches and other large records
-  /// need.
+  /// Retires spares that are larger than an ordinary segment of a full store. A crash between the frames that make and
+  /// open the segment of one large record leaves such a spare. As an ordinary segment it would take room that batches
+  /// and other large records need. As in upkeep, errors are ignored here.
   func retireLargeSpares() {
     try? upkeepLock.withLock { upkeep throws(StoreError) in try retirement.retireSpares(upkeep) }
   }

@@ -245,7 +245,7 @@ struct CompactionStep {
   /// Number of compacted segments without live records.
   var segmentCount = 0
   var droppedCount = 0
-  /// A record that finds no room ends the step, or only its own copy.
+  /// Whether a record that finds no room is skipped. If not, it ends the step.
   var takesEachThatFits = false
   /// The file of a record could not be opened now.
   var lacksFile = false

@@ -7,15 +7,15 @@ final class DiskWatch: StorePart {
     /// The size of the folder after a trim that did not reach its goal; nil if there was none. Only a larger folder is
     /// trimmed again.
     var leastByteCount: Int?
-    /// Bytes given back that the file system has not shown as free.
+    /// Freed bytes that the file system does not report as free yet.
     var hiddenByteCount = 0
-    /// The monotonic time until which these count as free.
+    /// The monotonic time in nanoseconds until which these count as free.
     var hiddenUntil: UInt64 = 0
   }
 
   init(_ context: StoreContext) { self.context = context }
 
-  /// Nanoseconds in which a reader releases a removed file, or the file system its blocks.
+  /// Nanoseconds that a reader has to release a removed file, and a file system to free its blocks.
   private static let patience: UInt64 = 10_000_000_000
 
   /// Returns the number of bytes that the disk lacks for the minimum if the store takes `byteCount` more; 0 or less if
@@ -28,8 +28,8 @@ final class DiskWatch: StorePart {
     return minimum + byteCount - available - state.withLock { now < $0.hiddenUntil ? $0.hiddenByteCount : 0 }
   }
 
-  /// Frees disk space by `body`. Bytes that the folder has lost and the disk has not gained count as free for a while:
-  /// another process may hold the removed files, and the same bytes must not be freed twice.
+  /// Frees disk space by `body`. Bytes that the folder has lost and the disk has not gained count as free for a while.
+  /// Another process may hold the removed files, and the same bytes must not be freed twice.
   func giving<R>(_ body: () throws(StoreError) -> R) throws(StoreError) -> R {
     let (folder, available) = (folderByteCount, try? folders.root.availableByteCount())
     let result = try body()

@@ -160,7 +160,7 @@ final class Evictor: StorePart {
   ) throws(StoreError) -> Eviction {
     let guess = byteCount > 0 ? mostEvictions : min(count, mostEvictions)
     let victims = insists ? [] : queues.state.next(guess, ofStyle: tag, in: catalog.keys)
-    // There are none, or all of them were used during the search.
+    // The style has no victims, or all of them were used during the search.
     if victims.isEmpty, !insists { return .evicted(entries: 0, bytes: 0) }
     let heads = readAhead.readAhead(
       victims.lazy.compactMap { victim in
@@ -266,7 +266,8 @@ final class Evictor: StorePart {
     return gone
   }
 
-  /// Prevents recency stamps from wrapping around. Has an effect after 2^30 uses since the last time.
+  /// Prevents recency stamps from wrapping around. Has an effect at the first call, and after 2^30 uses since the last
+  /// effect.
   func liftOldStamps() {
     evictionLock.withLock { queue in queue.state.liftStamps(of: catalog) }
   }
@@ -288,7 +289,7 @@ final class Evictor: StorePart {
       found = found.max { $0.age < $1.age }.map { [$0] } ?? []
     }
     let victims = found.prefix(count).map(\.victim)
-    // Without the commit lock, since heads not used for long may have to be read from the disk.
+    // The commit lock is not held here, because heads not used for long may have to be read from the disk.
     return try evict(victims)
   }
 }

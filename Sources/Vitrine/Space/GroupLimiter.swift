@@ -3,7 +3,8 @@ final class GroupLimiter: StorePart {
   let context: StoreContext
   private let gate: WriteGate
   private let evictor: Evictor
-  /// Excesses that could not be evicted, because the entries of the style are pinned; with the pinned entries of then.
+  /// For each style, the excess that could not be evicted because the entries are pinned, and the number of pinned
+  /// entries at that time.
   private let fruitless = Guarded<[UInt16: (excess: Excess, pinnedCount: Int)]>([:])
 
   init(_ context: StoreContext, gate: WriteGate, evictor: Evictor) {
@@ -53,7 +54,7 @@ final class GroupLimiter: StorePart {
     var byteCount = 0
     for entry in catalog.keys.copy(shard: shard) where group.contains(entry) {
       entryCount += 1
-      // As a removal will find the size, also if the log alone has the record.
+      // The same size as a removal will find, also if only the log has the record.
       byteCount += held.state.index.displaced(at: entry.location).size.byteCount(in: group)
     }
     held.state.index.sums.count(group, shard: shard, entryCount: entryCount, byteCount: byteCount)
@@ -61,7 +62,7 @@ final class GroupLimiter: StorePart {
 
   /// Evicts entries until every style is within its budget.
   func enforce() throws(StoreError) {
-    // An entry that is only written anew evicts no other one.
+    // Entries that failed-sync recovery rewrites evict no others.
     if gate.mistrustsEarlierRecords { return }
     countGroups()
     for entry in commitLock.withLock({ held in held.state.current.styleBudgets.list }) {

@@ -1,6 +1,6 @@
 /// The account of every byte that the folder takes on the disk.
 ///
-/// Every file counts by the size that the file system reports. Code that takes more bytes first asks ``admits(_:)``,
+/// Every file counts by the size that the file system reports. Code that takes more bytes first calls ``admits(_:)``,
 /// and enters the bytes taken before it releases the upkeep lock.
 struct Ledger {
   enum Part: Int, CaseIterable {
@@ -62,7 +62,7 @@ struct Ledger {
 
   func admits(_ byteCount: Int) -> Bool { missing(byteCount) <= 0 }
 
-  /// Number of bytes to free so that `byteCount` more fit.
+  /// Number of bytes to free so that `byteCount` more fit; 0 or less if they fit already.
   func missing(_ byteCount: Int) -> Int {
     total + unusedReserve + roundUp(byteCount, to: 4096) + Ledger.headroom - budget
   }

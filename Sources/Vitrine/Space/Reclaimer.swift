@@ -59,7 +59,7 @@ final class Reclaimer: StorePart {
     if try !makeRoom(&work, upkeep, until: { ledger in ledger.missing(byteCount) }) { throw .noSpace }
   }
 
-  /// Frees `byteCount` bytes on a full disk by evicting entries. Returns false if not as many can be freed.
+  /// Frees `byteCount` bytes on a full disk by evicting entries. Returns false if so many cannot be freed.
   func freeOnFullDisk(_ byteCount: Int, _ upkeep: borrowing UpkeepLock.Held) throws(StoreError) -> Bool {
     let (goal, most) = commitLock.withLock { held in
       let sealed = held.state.index.segments.all.reduce(0) {
@@ -77,7 +77,7 @@ final class Reclaimer: StorePart {
   /// time, so the wait for reads is short; a sync ends, so the wait for syncs is longer.
   private static let patience = (reads: 100, syncs: 2000)
 
-  /// Bounds and result of one freeing of bytes.
+  /// The bounds and the result of one request for bytes.
   private struct Work {
     /// Bytes that may still be evicted.
     var most = Int.max

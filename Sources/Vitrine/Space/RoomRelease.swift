@@ -2,7 +2,7 @@
 /// files. A store that is closed or quiet then takes little more than its entries.
 ///
 /// The release has two steps, with a checkpoint between them. The first one moves the log into a short file and cuts
-/// the older checkpoint file, which the checkpoint is written to. The second one cuts the files that the checkpoint has
+/// the older checkpoint file, to which the checkpoint is written. The second one cuts the files that the checkpoint has
 /// freed. A crash at any point is harmless: cut bytes hold no records and no frames that count, and an opening measures
 /// all files.
 final class RoomRelease: StorePart {
@@ -28,7 +28,7 @@ final class RoomRelease: StorePart {
   /// Bytes that an open segment keeps for the next records.
   private static let keptEnd = 64 << 10
 
-  /// Releases room of a store that goes on.
+  /// Releases room of a store that stays open.
   func release(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
     guard try begin(upkeep) else { return }
     try checkpointer.writeCheckpoint(growsLog: false, upkeep)
@@ -79,7 +79,7 @@ final class RoomRelease: StorePart {
     }
   }
 
-  /// Cuts a segment to `byteCount`, or to its records and ``keptEnd``. No reservation lies behind that.
+  /// Cuts a segment to `byteCount`, or to its records and ``keptEnd``. No reservation lies behind the new end.
   private func cut(
     _ segment: Segment, to byteCount: Int?, where isWanted: (SegmentAccount) -> Bool
   ) throws(StoreError) {

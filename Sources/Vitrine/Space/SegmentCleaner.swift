@@ -1,5 +1,6 @@
 /// Reclaims the space of whole segments: drops the entries that the policy would soon drop, and copies the rest. It is
-/// eviction and compaction at once, so a full store writes nearly nothing twice. ``CleaningPlan`` decides.
+/// eviction and compaction at once, so a full store writes few records twice. ``CleaningPlan`` chooses the entries to
+/// drop.
 final class SegmentCleaner: StorePart {
   let context: StoreContext
   private let gate: WriteGate
@@ -74,7 +75,7 @@ final class SegmentCleaner: StorePart {
       }
       step = try empty(segment, victim, by: rules, most: &most, queuedCount: &queuedCount, upkeep)
       if step.hasProgressed { return step }
-      // Its payloads are needed and find no room elsewhere, or its file cannot be opened now.
+      // The segment's payloads are needed and find no room elsewhere, or its file cannot be opened now.
       commitLock.withLock { held in held.state.postpone(segment) }
       tried.append(segment.id)
     }
@@ -262,7 +263,7 @@ final class SegmentCleaner: StorePart {
 
   private func slot(_ key: KeyHash, _ location: Location) -> KeySlot? { catalog.keys.withEntry(key, location) { $0 } }
 
-  /// Without a header, the size is unknown.
+  /// Returns the item of a record. Without a header, its size is unknown and counts as 0.
   private func item(_ record: LiveRecord, _ slot: KeySlot?, _ header: RecordHeader?) -> Item {
     let units = (slot == nil ? 0 : header?.headUnits ?? 0) + (record.content == nil ? 0 : header?.payloadUnits ?? 0)
     return Item(record: record, slot: slot, byteCount: units * Unit.byteCount)

@@ -16,7 +16,7 @@ final class SegmentRetirement: StorePart {
     self.checkpointer = checkpointer
   }
 
-  /// Retires spares that are larger than segments are in a full store, and all but `kept` of the others.
+  /// Retires spares that are larger than an ordinary segment of a full store, and all but `kept` of the others.
   func retireSpares(but kept: Int = .max, _ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
     let extra = commitLock.withLock { held in
       let byteCount = held.state.largestSegment
@@ -29,7 +29,7 @@ final class SegmentRetirement: StorePart {
     try retireDeadSegments(upkeep)
   }
 
-  /// Seals the open segments of streams that the present budget does not use.
+  /// Seals the open segments of the returned streams if a store with the present policy and budget does not use them.
   func sealUnusedStreams(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
     if commitLock.withLock({ held in held.state.hasReturnedStreams }) { return }
     try sealOpenSegments(upkeep) { $0.stream.isReturned }
@@ -51,7 +51,7 @@ final class SegmentRetirement: StorePart {
 
   /// Retires and unlinks segments without live records. After a failed sync, this waits for a checkpoint: the frames
   /// that killed the records may only look written, and another sync of them proves nothing. Returns whether there were
-  /// any.
+  /// dead segments.
   @discardableResult
   func retireDeadSegments(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) -> Bool {
     guard let wal, !gate.mistrustsEarlierRecords else { return false }

@@ -137,7 +137,7 @@ final class SegmentSupply: StorePart {
   /// Makes spares until there are `count`. Throws `noSpace` if there is no room for one.
   ///
   /// With `isAhead`, no thread waits for a spare yet, so a full disk evicts no entry. The disk may have room again
-  /// before a put comes; and if no file can be made at all, evictions would empty the store for nothing.
+  /// before a put comes. If no file can be made at all, evictions would empty the store for nothing.
   func makeSpares(_ count: Int, isAhead: Bool = false) throws(StoreError) {
     try upkeepLock.withLock { upkeep throws(StoreError) in
       try gate.requireWritable()
@@ -230,8 +230,9 @@ final class SegmentSupply: StorePart {
     return segment
   }
 
-  /// Makes the file. If the disk is full while the budget is not, frees as many bytes first. If the file would leave fewer
-  /// free bytes than the minimum, frees the missing bytes first.
+  /// Makes the file. If the file would leave fewer free bytes on the disk than the minimum, frees the missing bytes
+  /// first. If the disk is full while the budget is not, frees `byteCount` bytes and tries once more. Without
+  /// `evicts`, frees nothing and throws `noSpace`.
   private func makeFileOnFullDisk(
     _ name: String, _ header: SegmentHeader, _ byteCount: Int, evicts: Bool, _ upkeep: borrowing UpkeepLock.Held
   ) throws(StoreError) -> MadeFile {

@@ -32,7 +32,7 @@ final class Trimmer: StorePart {
   /// room that holds no entries. Returns the number of entries removed.
   func trim(toBytes byteCount: Int) throws(StoreError) -> Int {
     guard byteCount >= 0 else { throw .invalidArgument("a store is trimmed to 0 bytes or more, not \(byteCount)") }
-    // Before the lock, because in a forked child it may never be released.
+    // Checked before the lock is taken, because in a forked child the lock may never be released.
     try gate.requireWritable()
     useHints.takeIn(makesFile: false)
     return try upkeepLock.withLock { upkeep throws(StoreError) in
@@ -43,7 +43,8 @@ final class Trimmer: StorePart {
   }
 
   /// Trims the folder by the missing bytes and a segment if the disk has fewer free bytes than the store's minimum. If
-  /// the folder does not become as small, the next call trims only after it has grown or the disk has had room.
+  /// the folder stays larger than that goal, the next call trims only after the folder has grown or the disk has had
+  /// room.
   func giveWay(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
     let missing = diskWatch.missing(0)
     if missing <= 0 { return diskWatch.noteLeast(nil) }
@@ -82,8 +83,8 @@ final class Trimmer: StorePart {
     return removed
   }
 
-  /// Usually the second round evicts for the ends of segments and for the room of the next records, and the third has
-  /// nothing to do.
+  /// The most rounds of evictions. Usually the second round evicts for the ends of segments and for the room of the
+  /// next records, and the third has nothing to do.
   private static let mostRounds = 4
 
   private func excess(over byteCount: Int) -> Int {

@@ -1,6 +1,7 @@
 /// The choice of the segment whose space is reclaimed, and of the queue for a new record.
 extension CommitState {
-  /// Segments that compaction may take apart. A segment with one large record is not among them: no part of it is dead.
+  /// The segments whose live records compaction may copy. A segment with one large record is not among them, because no
+  /// part of it is dead.
   var compactable: [SegmentLoad] {
     index.segments.all.compactMap { segment in
       guard let segment, case let account = index.segments[segment], account.isSettled, account.live.count > 0,
@@ -63,7 +64,7 @@ extension CommitState {
       isMain: isMain(segment, by: rules), isSparse: isSparse, isSingle: account.stream == .single)
   }
 
-  /// Without probation, all segments belong to main.
+  /// Whether a segment belongs to main. Without probation, all segments do.
   private func isMain(_ segment: Segment, by rules: CleaningRules) -> Bool {
     rules.probationShare == nil || queues.segments.isMain(segment.id, index.segments[segment].stream)
   }

@@ -6,7 +6,7 @@ struct WritableSegments {
   private var open: [Segment?] = Array(repeating: nil, count: streams.count)
   private(set) var spares: [Segment] = []
   private(set) var nextRecord: UInt64
-  /// The size of segments that the content and the rate of puts ask for.
+  /// The size of segments that suits the content and the rate of puts.
   var growth = CacheFormat.smallestSegment
 
   init(nextRecord: UInt64) { self.nextRecord = nextRecord }

@@ -288,8 +288,7 @@ struct Admissions {
     }
   }
 
-  /// Admits the waiting requests that fit now, in their order. Refuses those that wait only for their own threads by
-  /// now.
+  /// Admits the waiting requests that fit now, in their order. Refuses those that now wait only for their own threads.
   mutating func admitNext(_ segments: borrowing SegmentAccounts, _ limits: Limits) {
     wakeRetries()
     if waiterCount == 0 { return }

@@ -75,9 +75,9 @@ final class BodyRegistry: StorePart {
     return nil
   }
 
-  /// Ends the writing of a payload in the room of a body, which is about to get its head. Returns a number for the record,
-  /// which is as new as its commit, and whether the segment must be synced before a frame names it. The commit settles
-  /// the pending count.
+  /// Ends the writing of a payload in the room of a body. The head is written next. Returns a new number for the
+  /// record, and whether the segment must be synced before a frame names the record. The commit settles the pending
+  /// count.
   func finishPayload(in room: Reservation) throws(StoreError) -> (sequence: UInt64, isPassed: Bool) {
     try commitLock.withLock { held throws(StoreError) in
       try gate.requireWritable()

@@ -89,8 +89,8 @@ final class Committer: StorePart {
       if let reservation = operations[index].record?.reservation {
         held.state[reservation.segment].fill.endReservation()
       }
-      // After the index has the entry: a pass over the index that begins in between finds the entry, and a later pass
-      // finds the note.
+      // The note follows the change of the index. A pass over the index that begins in between finds the entry, and a
+      // later pass finds the note.
       if let due = operations[index].expiry.due { expirations.note(operations[index].key.hash, due: due) }
     }
   }
@@ -133,7 +133,7 @@ final class Committer: StorePart {
         held.state.log.refuse(bound)
         return .exceedsLog
       }
-      // Without a change, the commit is done when all earlier frames are.
+      // A commit without a change is durable once all earlier frames are.
       var sequence = held.state.log.nextSequence - 1
       if !changes.isEmpty {
         guard try commits.rotateIfFull(bound, held) else { return .needsCheckpoint }
@@ -301,7 +301,7 @@ final class Committer: StorePart {
   }
 
   /// Whether a blob with the same digest was committed since the put was placed, and was not compared then. Record
-  /// numbers do not tell, because a lower number may be committed later.
+  /// numbers do not show that, because a lower number may be committed later.
   private func isSharedByNow(
     _ digest: Digest, except others: [Location], _ held: borrowing CommitLock.Held
   ) -> Bool {

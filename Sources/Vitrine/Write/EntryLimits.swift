@@ -21,14 +21,15 @@ final class EntryLimits: StorePart {
   enum Excess {
     /// The number of new entries that need room.
     case entries(Int)
-    /// The URL, and the number of its styles.
+    /// The URL, and the number of its styles to evict.
     case styles(KeyHash, Int)
+    /// The style, and its entries and bytes beyond its budget.
     case style(GroupLimiter.Excess)
   }
 
-  /// Returns the first limit that the operations exceed; nil if there is none. `puts` of the operations are puts, and
-  /// `evictionsInVain` evictions for the budget of a style found no entry. Throws `noSpace` or `tooLarge` if the
-  /// operations exceed a budget by themselves.
+  /// Returns the first limit that the operations exceed; nil if there is none. `puts` is the number of puts among the
+  /// operations. `evictionsInVain` is the number of evictions for the budget of a style that found no entry. Throws
+  /// `noSpace` or `tooLarge` if the operations exceed a budget by themselves.
   func excess(
     of operations: [PendingOperation], puts: Int, limitsStylesOfURL: Bool, evictionsInVain: Int,
     _ held: borrowing CommitLock.Held
@@ -48,7 +49,7 @@ final class EntryLimits: StorePart {
   }
 
   /// Evictions in vain after which a commit beyond the budget of a style gets `noSpace`: the entries of the style are
-  /// pinned. An entry that another thread has evicted is no reason.
+  /// pinned. One is not enough, because another thread may have evicted the entries.
   private static let mostEvictionsInVain = 2
 
   /// Evicts entries for an excess that a commit has found. Returns false if there was nothing to evict.
@@ -81,7 +82,7 @@ final class EntryLimits: StorePart {
   private func excessStyles(
     _ operations: [PendingOperation], _ held: borrowing CommitLock.Held
   ) -> (url: KeyHash, count: Int)? {
-    // An entry that is only written anew does not evict another one.
+    // Entries that failed-sync recovery rewrites evict no others.
     guard let most = context.maximumStyles, !gate.mistrustsEarlierRecords else { return nil }
     var new: [KeyHash: Int] = [:]
     for operation in operations where operation.location != nil {
@@ -102,11 +103,12 @@ final class EntryLimits: StorePart {
     return nil
   }
 
-  /// Returns the excess of a style with a budget. The entries that the operations replace count no more.
+  /// Returns the excess of a style with a budget; nil if there is none. Entries that the operations replace do not
+  /// count.
   private func excessOfStyle(
     _ operations: [PendingOperation], _ held: borrowing CommitLock.Held
   ) throws(StoreError) -> GroupLimiter.Excess? {
-    // An entry that is only written anew does not evict another one.
+    // Entries that failed-sync recovery rewrites evict no others.
     if gate.mistrustsEarlierRecords { return nil }
     for entry in held.state.current.styleBudgets.list {
       let (tag, budget) = (entry.style.tag, entry.budget)

@@ -81,7 +81,7 @@ final class EntryRemover: StorePart {
   func tryToRemove(
     _ names: some Collection<RecordName>, closing: Bool = false
   ) throws(StoreError) -> (count: Int, byteCount: Int)? {
-    // Before the lock, because in a forked child it may never be released.
+    // Checked before the lock is taken, because in a forked child the lock may never be released.
     try gate.requireWritable(closing: closing)
     let heads = readAhead.readAhead(names.lazy.map { ($0.hash, $0.location) })
     return try commits.locked(with: heads) { held throws(StoreError) in

@@ -63,6 +63,7 @@ final class Forgetter: StorePart {
     forget(keys)
   }
 
+  /// Forgets all entries.
   func forgetAll() {
     forgetting { sequence, held in
       _ = held.state.index.apply([.removeAll], sequence: sequence, isChecked: true)
@@ -76,6 +77,7 @@ final class Forgetter: StorePart {
     commitLock.withLock { held in if gate.writesNoMore, let wal { body(wal.appendedSequence, held) } }
   }
 
+  /// Forgets the entries whose URL begins with `prefix` and whose URL's hash is not among `hashes`.
   func forgetAllBut(_ hashes: Set<UInt64>, prefix: [UInt8]) {
     forget { view, _ in view.url.starts(with: prefix) && !hashes.contains(catalog.hasher.wholeURL(view.url)) }
   }

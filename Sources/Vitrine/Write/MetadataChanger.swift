@@ -23,7 +23,8 @@ final class MetadataChanger: StorePart {
     self.putter = putter
   }
 
-  /// Returns false if the key is not in the store.
+  /// Changes an entry. Returns false if the key is not in the store. Throws `invalidArgument` for metadata that are too
+  /// long.
   func change(
     _ url: UnsafeRawBufferPointer, _ style: Style, _ change: HeadChange, durability: Durability?
   ) throws(StoreError) -> Bool {
@@ -74,7 +75,8 @@ final class MetadataChanger: StorePart {
       entryRemover.drop(hash, slot.location)
       return nil
     }
-    // A synced pin also promises that the entry is durable, which it may not be.
+    // A buffered change that changes nothing needs no record. A synced one also promises that the entry is durable,
+    // which it may not be.
     if durability == .buffered, change.isPinned == slot.flags.contains(.pinned), change.metadata == nil,
       change.expiration == nil
     {
@@ -121,7 +123,7 @@ final class MetadataChanger: StorePart {
 /// The change of an entry; nil leaves a field as it is.
 struct HeadChange {
   var metadata: [UInt8]?
-  /// `.some(nil)` makes the entry last forever.
+  /// Milliseconds since 1970; `.some(nil)` ends the expiry.
   var expiration: Int64??
   var isPinned: Bool?
 }

@@ -38,17 +38,17 @@ struct PendingOperation {
   var removesAllStyles = false
 
   struct Expiry {
-    /// True if the record says when the entry expires.
+    /// True if the record has an expiry.
     var isInRecord = false
     /// The earliest time at which the entry may expire, in milliseconds since 1970; nil for never.
     var due: Int64?
   }
 
   struct PinChange {
-    /// Whether the head of the record says that the entry is pinned.
+    /// Whether the record's head has the flag of a pinned entry.
     var isPinned = false
-    /// True if the operation itself says so. Otherwise the entry is pinned as the one that it replaces. The head has the
-    /// state of that one when the record was placed, and index and log have its state at the commit.
+    /// True if the caller of the operation has set `isPinned`. Otherwise the entry is pinned if the one that it
+    /// replaces is: the head has the state when the record was placed, and index and log have the state at the commit.
     var isGiven = false
 
     func isPinned(replacing wasPinned: Bool) -> Bool { isGiven ? isPinned : wasPinned }

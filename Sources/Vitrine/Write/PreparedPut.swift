@@ -8,6 +8,7 @@ struct PreparedPut {
   let metadata: UnsafeRawBufferPointer
   var payload: PreparedPayload
   var source = PutSource()
+  /// Milliseconds since 1970, or since the last use if `isSliding`; 0 for never.
   let expiration: Int64
   /// True if the expiration counts from the last use.
   var isSliding = false

@@ -25,7 +25,7 @@ final class PutPreparer: StorePart {
     if let layout = options.layout, layout.byteCount != value.count {
       throw .invalidArgument("the layout wants \(layout.byteCount) bytes, not \(value.count)")
     }
-    // The cache misses of the two tables pass while the bytes are read.
+    // The cache misses of the two tables overlap with the digest and with the compression.
     let hash = catalog.hasher.key(url, styleTag: style.tag)
     catalog.keys.prefetch(hash)
     let digest = environment.digest?(value) ?? Digest(of: value)

@@ -1,7 +1,8 @@
 /// Puts values: digest, deduplication, reservation, record, commit.
 ///
 /// Key hash, digest and compression come first, outside any lock. If a blob with the same bytes is stored, the new
-/// record shares it. The record fills a reservation. Then follow, under the commit lock, a frame and the index.
+/// record shares it. The record fills a reservation. Then the frame and the change of the index follow under the commit
+/// lock.
 final class Putter: StorePart {
   let context: StoreContext
   private let gate: WriteGate
@@ -41,7 +42,7 @@ final class Putter: StorePart {
   func put(
     _ value: UnsafeRawBufferPointer, url: UnsafeRawBufferPointer, style: Style, options: PutOptions
   ) throws(StoreError) {
-    // Before any lock, because in a forked child it may never be released.
+    // Checked before any lock is taken, because in a forked child the lock may never be released.
     try gate.requireWritable()
     let styleBytes = style.bytes.span.bytes
     let metadata = options.metadata.span.bytes
@@ -56,7 +57,7 @@ final class Putter: StorePart {
   }
 
   /// Puts a prepared value. `body` is the unfinished body through which the bytes came; nil if the caller gave them at
-  /// once. The reservation of room, or the end of the body's payload, asks whether the store may be written.
+  /// once. The reservation of room, or the end of the body's payload, checks that the store can be written.
   func put(_ put: PreparedPut, durability: Durability?, body: UnfinishedBody? = nil) throws(StoreError) {
     let durability = durability ?? identity.durability
     func commit() throws(StoreError) -> Committed {
@@ -94,8 +95,8 @@ final class Putter: StorePart {
   /// room that was assigned to `body` holds the payload already.
   ///
   /// With `commitsNext`, the put is committed next and alone: then the commit notes that the room is filled, which
-  /// spares the put an acquisition of the commit lock. A batch must not leave that to its commit: its earlier records
-  /// would hold back the marks, and with them the log (rule 6), while the log must make room for the later ones.
+  /// spares the put an acquisition of the commit lock. A batch must not leave that to its commit. Its earlier records
+  /// would hold back the marks, and with them the log (rule 6), and its later records may need room in the log.
   func place(
     _ put: PreparedPut, durability: Durability, body: UnfinishedBody? = nil, commitsNext: Bool = false
   ) throws(StoreError) -> PendingOperation {
@@ -162,7 +163,7 @@ final class Putter: StorePart {
       if needsSync { try syncer.sync(reservation.segment) }
       if durability == .synced, let shared { try syncer.makeDurable(payloadAt: shared.location) }
     } catch {
-      // For want of a descriptor, for example. The record that was placed will not be committed.
+      // A sync may fail because no descriptor is left, for example. The record is not committed then.
       recordWriter.abandon(reservation)
       throw error
     }

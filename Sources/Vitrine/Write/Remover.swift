@@ -29,8 +29,8 @@ final class Remover: StorePart {
     walk = reads.walk
   }
 
-  /// Removes the entries of many keys in one frame, and returns how many there were. `abortsBodies` is true if the
-  /// caller named the keys, false if a walk over the entries found them.
+  /// Removes the entries of many keys in one frame. Returns the number of entries removed. `abortsBodies` is true if
+  /// the caller named the keys, false if a walk over the entries found them.
   func remove(
     _ keys: [CacheKey], durability: Durability?, abortsBodies: Bool = true
   ) throws(StoreError) -> Int {
@@ -175,7 +175,7 @@ final class Remover: StorePart {
           changes.append(.segmentSealed(slot: segment.slot, byteCount: held.state[segment].byteCount))
         }
         guard try commits.record(changes, held) else { return false }
-        // The records that the log carries are of no more use, and their locations will be used again.
+        // No entry needs the records that the log carries any more, and other records will take their locations.
         held.state.writable.closeAll()
         held.state.abortAllBodies()
         checker.forgetCarriedRecords()

@@ -13,7 +13,7 @@ final class RoomQueue: StorePart {
   static let longestWaitMilliseconds = 5000
 
   /// Admits `byteCount` more bytes for a body. If the body must wait for others, the call sleeps if `waits` is true.
-  /// Otherwise it returns the waiter that tells when to try again.
+  /// Otherwise it returns the waiter, which is admitted when the call may be tried again.
   func admit(_ body: UnfinishedBody, _ byteCount: Int, waits: Bool) throws(StoreError) -> RoomWaiter? {
     while true {
       let waiter = try commitLock.withLock { held throws(StoreError) in

@@ -19,7 +19,7 @@ final class RoomWaiter: @unchecked Sendable {
     /// Bodies that hold room or whose threads do: other requests may be waiting for it.
     case holders
     case placements
-    /// Changes that the ledger has refused. They were never admitted here, or long ago.
+    /// Changes that the ledger has refused. They need no admission, or have it already.
     case retries
   }
 
@@ -43,8 +43,8 @@ final class RoomWaiter: @unchecked Sendable {
     self.line = line
   }
 
-  /// Ends the wait, and wakes the thread or the task. Returns the outcome in force, which is an earlier one if there
-  /// was one.
+  /// Ends the wait, and wakes the thread or the task. Returns the outcome in force: the earlier one if the wait had
+  /// ended before, else `outcome`.
   @discardableResult
   func end(_ outcome: Outcome) -> Outcome {
     monitor.lock()

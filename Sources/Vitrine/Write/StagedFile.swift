@@ -1,7 +1,8 @@
 /// A file in which a body of unknown length grows. The log does not name it before it becomes a segment. Until then a
 /// crash leaves an orphan, which the next opening removes.
 ///
-/// The payload begins where the longest head would end. The head is written before it once it is known.
+/// The payload begins where the longest possible head would end. The head is written in front of it once the length of
+/// the payload is known.
 final class StagedFile: Sendable {
   let id: UInt64
   private let file: CachedFile

@@ -86,8 +86,8 @@ final class StagedFiles: StorePart {
   }
 
   /// Extends the file under the upkeep lock, so that the ledger's answer still holds when the blocks are allocated. The
-  /// length of the body is not known, so at most an eighth of the budget is evicted for it. Beyond that the body may
-  /// have room that is free.
+  /// length of the body is not known, so at most an eighth of the budget is evicted for it. Beyond that the body gets
+  /// only room that is free.
   private func extend(_ staged: StagedFile, of body: UnfinishedBody, to byteCount: Int) throws(StoreError) {
     try upkeepLock.withLock { upkeep throws(StoreError) in
       try gate.requireWritable()

@@ -1,6 +1,7 @@
 /// Every disk that a loss of power during a recorded run could leave, one after the other, without repetition.
 ///
-/// The journal is read once. Iterate from one thread; to use two processors, give each its own share of `moments`.
+/// The journal is read once. Iterate from one thread. To use two processors, make an exploration for each with its own
+/// share of `moments`.
 ///
 /// ```swift
 /// for crash in disk.crashes(mixtures: 4, seed: seed) {
@@ -109,7 +110,7 @@ package struct Crash: Sendable, CustomStringConvertible {
   package let fingerprint: UInt64
   /// The number of the expectations at that moment.
   package let expected: Int
-  /// The other disks that could have been left at the same moment.
+  /// All disks that a crash at the same moment could leave.
   package let states: CrashStates
 
   /// The number of complete operations.

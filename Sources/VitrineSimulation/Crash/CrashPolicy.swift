@@ -11,7 +11,7 @@ package enum CrashPolicy: Sendable, Hashable {
   /// All changes of one file's content, or of one folder's entries, are lost or kept, by the number of the file or folder.
   case inodeLost(Int)
   case inodeKept(Int)
-  /// Every change of a folder's entries arrives and no content does, or the other way round.
+  /// Every change of a folder's entries arrives and no content does, or every content and no such change.
   case onlyNamesKept
   case onlyContentKept
   /// Files have their new lengths and none of the new bytes, or the bytes and the old lengths and blocks.

@@ -11,7 +11,7 @@ struct Fate {
   enum Length {
     case kept
     case lost
-    /// Growth reached some sector on the way.
+    /// Growth reached some sector between the old and the new length.
     case between(UInt64)
   }
 

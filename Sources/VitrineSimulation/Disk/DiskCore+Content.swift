@@ -163,7 +163,8 @@ extension DiskCore {
     return file.lockOwner == handle
   }
 
-  /// On a real disk a store past the end of the file kills the process, and so may one into a hole on a full disk.
+  /// Notes misuse. On a real disk, a store past the end of the file kills the process, and so may a store into a hole
+  /// on a full disk.
   mutating func willStore(_ file: LiveFile, _ range: Range<Int>, _ path: String) {
     file.memory?.noteExtent(range.upperBound)
     if isStopped || range.isEmpty { return }

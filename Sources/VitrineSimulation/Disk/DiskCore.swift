@@ -3,7 +3,7 @@ import Vitrine
 /// The state of a simulated disk, behind its lock: the visible files, and the journal that determines everything
 /// about durability.
 ///
-/// The two are separate on purpose. Live files know nothing of syncs, ``DiskState`` knows nothing of handles; if
+/// The two are separate on purpose. Live files know nothing of syncs, and ``DiskState`` knows nothing of handles. If
 /// they disagree about a byte, a store was not announced.
 struct DiskCore {
   var options: SimulatedDisk.Options
@@ -83,7 +83,7 @@ struct DiskCore {
     recordUnchecked(change, path, caller)
   }
 
-  /// Does the same for an external change, which a stopped disk does not refuse.
+  /// Journals an external change, which a stopped disk does not refuse.
   mutating func recordFromOutside(_ change: DiskOperation.Change, _ path: String) { recordUnchecked(change, path, nil) }
 
   private mutating func recordUnchecked(_ change: DiskOperation.Change, _ path: String, _ site: CallSite?) {

@@ -25,9 +25,9 @@ package struct Fault: Sendable {
     case fail(Int32)
     /// A write writes this many bytes and then throws. Other calls fail without effect.
     case failAfterWriting(byteCount: Int, Int32)
-    /// A sync or a write-back throws, and the kernel drops the pages to write: they still look written, no later
-    /// sync writes them, and a loss of power restores the old bytes unless they were written again. A folder's sync
-    /// only fails.
+    /// A sync or a write-back throws, and the kernel treats the unsynced pages as written. They still show the new
+    /// bytes, no later sync writes them, and a loss of power restores the old bytes unless the pages were written
+    /// again. A folder's sync only fails.
     case loseUnsyncedPages(Int32)
     /// A sync returns without an error and has done nothing. Plants the mistake of a missing sync.
     case pretend
@@ -71,7 +71,7 @@ struct FaultPlan: Sendable {
   mutating func add(_ fault: Fault) { faults.append((fault, 0)) }
   mutating func removeAll() { faults = [] }
   mutating func noteStrike() { strikeCount += 1 }
-  /// Reverts the count of a strike without any effect.
+  /// Takes back the count of a strike that had no effect.
   mutating func takeStrikeBack() { strikeCount -= 1 }
 
   /// Counts the call for every fault that fits; the earliest planned one that is due strikes.

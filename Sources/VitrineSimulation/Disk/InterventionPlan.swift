@@ -1,5 +1,5 @@
-/// Planned external changes of a disk while a store uses it. Deterministic: each comes before a call, counted over
-/// all kinds.
+/// Planned external changes of a disk while a store uses it. Deterministic: each comes before the call of a given
+/// number, counted over all kinds.
 struct InterventionPlan: Sendable {
   typealias Intervention = @Sendable (inout DiskCore) -> Void
 
@@ -50,6 +50,7 @@ extension DiskCore {
     refusesNewNames = refusingNewNames
   }
 
+  /// Ends ``fillUp(refusingNewNames:)``: the disk has its default capacity again.
   mutating func giveRoom() {
     options.capacityByteCount = SimulatedDisk.Options().capacityByteCount
     refusesNewNames = false

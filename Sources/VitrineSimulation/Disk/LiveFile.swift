@@ -2,8 +2,8 @@ import Vitrine
 
 /// A file as the programs that have it open see it. Mappings show its memory without the disk's lock.
 ///
-/// Once the file was mapped its bytes are in `memory`, where handles read and write them too, so that both are
-/// coherent; `content` then has only the file's length and allocated pages.
+/// Once the file was mapped, its bytes are in `memory`. Handles read and write them there too, so that both are
+/// coherent. `content` then has only the file's length and allocated pages.
 ///
 /// Invariant: all fields are touched only under the disk's lock.
 final class LiveFile: @unchecked Sendable {

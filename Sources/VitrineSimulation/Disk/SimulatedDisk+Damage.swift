@@ -143,7 +143,8 @@ extension DiskCore {
     directories[old.parent]?[old.name] = nil
   }
 
-  /// From the leaves up, so that no handle inside has a folder that seems to exist.
+  /// Removes a name, and a folder's content from the leaves up, so that no handle inside has a folder that seems to
+  /// exist.
   mutating func unlink(_ name: String, in parent: Int, _ path: String) {
     guard let inode = directories[parent]?[name] else { return }
     for child in (directories[inode] ?? [:]).keys.sorted() {

@@ -23,7 +23,7 @@ package final class SimulatedDisk: FileSystem {
   }
 
   let core: Guarded<DiskCore>
-  /// Runs in the middle of a sync: that of this number, counted from now on.
+  /// The body to run in the middle of a sync, and the number of syncs until that one.
   private let duringSync = Guarded<(left: Int, Meanwhile)?>(nil)
 
   package convenience init(_ options: Options = Options()) { self.init(DiskState(), options: options) }
@@ -93,8 +93,9 @@ package final class SimulatedDisk: FileSystem {
     let body: @Sendable () -> Void
   }
 
-  /// Runs `body` once, in the middle of the sync of that number from now on, on the thread that syncs. The sync has
-  /// not returned, and the writes before it are already durable, or not yet. 0 cancels it.
+  /// Runs `body` once, in the middle of the sync of that number from now on, on the thread that syncs. The sync has not
+  /// returned yet. `isDurable` tells whether the writes before it are durable at that time. The number 0 cancels the
+  /// plan.
   package func planDuringSync(_ number: Int, isDurable: Bool, _ body: @escaping @Sendable () -> Void) {
     duringSync.withLock { $0 = number > 0 ? (number, Meanwhile(isDurable: isDurable, body: body)) : nil }
   }

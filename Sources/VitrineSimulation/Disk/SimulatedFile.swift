@@ -1,6 +1,7 @@
 import Vitrine
 
-/// Keeps a file's blocks while a handle or a mapping needs them. Must not be released under the disk's lock.
+/// Keeps a file's blocks while a handle or a mapping needs them. Its last reference must not be released under the
+/// disk's lock, which the deinit takes.
 final class FileHold: Sendable {
   let disk: SimulatedDisk
   let file: LiveFile

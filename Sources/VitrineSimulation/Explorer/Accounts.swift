@@ -3,10 +3,10 @@ import Vitrine
 /// Contract 5: recounted live, dead and free bytes match the store's figures and its files, every live payload has
 /// a key, and no two overlap.
 package enum Accounts {
-  /// Returns a description of the violation, or nil. A record with a damaged head does not tell its size: beside
-  /// damage the store may count more bytes than exist, and never fewer.
+  /// Returns a description of the violation, or nil. The size of a record with a damaged head is unknown. So beside
+  /// damage the store may count more bytes than exist, but never fewer.
   ///
-  /// `fileByteCount` returns the length of a file of `segments/`, if the caller can tell.
+  /// `fileByteCount` returns the length of a file of `segments/`; nil if the caller does not have it.
   package static func check(
     _ store: CacheStore, besideDamage: Bool = false, fileByteCount: (String) -> Int? = { _ in nil }
   ) -> String? {

@@ -77,7 +77,7 @@ package struct Content: Equatable, Sendable {
     layout == other.layout && (other.isPageAligned || !isPageAligned) && Content.same(bytes, other.bytes)
   }
 
-  /// By one comparison of memory: megabytes are compared for each crash, also in debug builds.
+  /// Compares bytes as memory, because megabytes are compared for each crash, also in debug builds.
   package static func == (a: Content, b: Content) -> Bool {
     a.layout == b.layout && a.expiry == b.expiry && a.namedSource == b.namedSource
       && a.isPinned == b.isPinned && same(a.bytes, b.bytes)

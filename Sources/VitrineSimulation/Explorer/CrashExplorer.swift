@@ -17,13 +17,13 @@ public struct CrashExplorer: Sendable {
   public var states: Int
   /// The number of disk faults to inject, over all workloads.
   public var faults: Int
-  /// The time limit in seconds. Nil: none.
+  /// The time limit in seconds; nil for none.
   public var seconds: Double?
   /// Whether the exploration goes on after the time limit with the workloads that have no state or no fault yet, until
   /// each has one. Then the result does not depend on how fast the machine is.
   public var touchesAll = false
-  /// The number of rounds that run at once, one of them on the caller's thread; more than there are processors gain
-  /// nothing.
+  /// The number of rounds that run at once, one of them on the caller's thread. A number above that of the processors
+  /// gains nothing.
   public var threads: Int
 
   /// Makes an explorer. The exploration begins with its run.
@@ -42,8 +42,8 @@ public struct CrashExplorer: Sendable {
   /// Explores on the caller's thread and others, and blocks until the numbers are reached, the time is over, or
   /// `progress` returns false. `progress` is called a few times a second, by any of the threads but never by two at
   /// once. Each thread calls `watch` before each inspection, with its number (below ``threads``) and the place: if
-  /// the inspection traps or never ends, ``repeat(_:)`` finds the place again. A nil place means that the thread is
-  /// done, or between two inspections.
+  /// the inspection traps or never ends, ``repeat(_:)`` finds the place again. A nil place means that the thread has
+  /// finished a task.
   public func run(
     progress: @escaping @Sendable (CrashReport) -> Bool = { _ in true },
     watch: @escaping @Sendable (_ thread: Int, _ place: String?) -> Void = { _, _ in }

@@ -11,7 +11,7 @@ public struct CrashReport: Sendable {
     /// Distinct durable images that no other workload had reached; images that differ only in written bytes are
     /// one.
     public var states = 0
-    /// Inspections: an image is inspected again if something else is expected of it.
+    /// The number of inspections. An image is inspected again if something else is expected of it.
     public var looks = 0
     /// The number of moments of its first round. Each follows an operation of the disk.
     public var moments = 0
@@ -38,9 +38,9 @@ public struct CrashReport: Sendable {
   public struct CallSite: Sendable {
     /// The line of the engine, such as `WAL.swift:54`; empty for external changes of the disk.
     public var source: String
-    /// For example `sync`, `store`.
+    /// The name of the operation, for example `sync` or `store`.
     public var operation: String
-    /// For example `wal/*`, `segments/*`, `checkpoints/*`, `STORE`.
+    /// The kind of file, for example `wal/*`, `segments/*`, `checkpoints/*` or `STORE`.
     public var file: String
     /// States in which such a call was the first that was not complete.
     public var cutBefore = 0
@@ -50,7 +50,7 @@ public struct CrashReport: Sendable {
 
   /// The explorer's seed: with it, ``CrashExplorer/repeat(_:)`` finds a violation again.
   public var seed: UInt64
-  /// In the explorer's order.
+  /// The results of each workload, in the explorer's order.
   public var workloads: [Workload]
   /// States in which the recovery from a state was interrupted as well.
   public var doubleCrashes = 0
@@ -73,25 +73,25 @@ public struct CrashReport: Sendable {
   /// The requested number of faults.
   public var faultsWanted: Int
 
-  /// Over all workloads.
+  /// The sum of ``Workload/states`` over all workloads.
   public var states: Int { workloads.reduce(0) { $0 + $1.states } }
-  /// Over all workloads.
+  /// The sum of ``Workload/roundsLeftOut`` over all workloads.
   public var roundsLeftOut: Int { workloads.reduce(0) { $0 + $1.roundsLeftOut } }
-  /// Over all workloads.
+  /// The sum of ``Workload/looks`` over all workloads.
   public var looks: Int { workloads.reduce(0) { $0 + $1.looks } }
-  /// Over all workloads.
+  /// The sum of ``Workload/faults`` over all workloads.
   public var faults: Int { workloads.reduce(0) { $0 + $1.faults } }
-  /// Over all workloads.
+  /// The sum of ``Workload/calls`` over all workloads.
   public var calls: Int { workloads.reduce(0) { $0 + $1.calls } }
-  /// Over all workloads.
+  /// The sum of ``Workload/callsStruck`` over all workloads.
   public var callsStruck: Int { workloads.reduce(0) { $0 + $1.callsStruck } }
-  /// Over all workloads.
+  /// The sum of ``Workload/moments`` over all workloads.
   public var moments: Int { workloads.reduce(0) { $0 + $1.moments } }
-  /// Over all workloads.
+  /// The sum of ``Workload/momentsCut`` over all workloads.
   public var momentsCut: Int { workloads.reduce(0) { $0 + $1.momentsCut } }
-  /// Over all workloads.
+  /// The sum of ``Workload/ways`` over all workloads.
   public var ways: Int { workloads.reduce(0) { $0 + $1.ways } }
-  /// Over all workloads.
+  /// The sum of ``Workload/waysTried`` over all workloads.
   public var waysTried: Int { workloads.reduce(0) { $0 + $1.waysTried } }
 
   /// The fewest states of each workload, unless its share is smaller.
@@ -113,8 +113,8 @@ public struct CrashReport: Sendable {
     return lines
   }
 
-  /// Whether each call of its first round has to fail once: required if they are at most three times its share of
-  /// the faults.
+  /// Whether each call of a workload's first round has to fail once. This is required if these calls are at most three
+  /// times the workload's share of the faults.
   func needsEachCall(_ workload: Workload) -> Bool {
     workload.calls <= 3 * (faultsWanted / max(1, workloads.count))
   }

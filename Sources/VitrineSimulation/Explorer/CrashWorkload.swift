@@ -34,7 +34,8 @@ public struct CrashWorkload: Sendable {
   /// Whether the disk fails in it, by its own plan. Then errors of the store do not end it, an opening may report
   /// problems and may evict, and no other faults are injected.
   var hasFaults = false
-  /// The files of an existing store, whose opening is interrupted too; empty to begin with a new store.
+  /// The files of an existing store; empty to begin with a new store. A loss of power interrupts the opening of that
+  /// store only with `includesMaking`.
   package var files: [String: [UInt8]] = [:]
   let body: Body
 

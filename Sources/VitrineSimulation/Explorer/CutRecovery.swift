@@ -1,8 +1,8 @@
 import Vitrine
 
-/// A store that was opened after a crash, has done its first upkeep, and was ended like a killed process: a
-/// recovery to interrupt. In every second one an option is changed: then a checkpoint is written before the records
-/// that the crash left were checked. Every third one is closed: then a checkpoint vouches for everything left.
+/// A recovery to interrupt: a store that was opened after a crash, has done its first upkeep, and was ended like a
+/// killed process. In every second recovery an option is changed, so a checkpoint is written before the records that
+/// the crash left are checked. Every third store is closed first, so a checkpoint vouches for everything left.
 struct CutRecovery {
   let first: Cut
   let world: SimulatedWorld
@@ -53,8 +53,9 @@ struct CutRecovery {
     return reader.map { Inspection.Seen($0, keys) }
   }
 
-  /// Returns the state that must survive a second crash: all that a loss of power had left, since none of it was
-  /// unsynced; and if the store had been closed, its state at that time.
+  /// Returns the state that must survive a second crash; nil if none is known. If the second crash comes after the
+  /// close of the store, that is its last state. Else it is the state that a first loss of power left, because none of
+  /// it was unsynced.
   func predecessor(of second: CrashPlace.Moment, _ before: Before) -> Inspection.Predecessor? {
     if isUnmarked { return nil }
     if isClosed, second.operationCount == world.disk.operationCount {

@@ -137,7 +137,7 @@ final class ExplorationBoard: Sendable {
     state.withLock { !isOver($0, .faults, workload) && wantsFaults($0, workload) }
   }
 
-  /// Whether it lacks faults of its share, or calls of its first round that have to fail, if these are few enough.
+  /// Whether a workload lacks faults of its share, or calls of its first round that have to fail.
   private func wantsFaults(_ state: State, _ index: Int) -> Bool {
     let workload = state.report.workloads[index]
     return workload.faults < faultsEach
@@ -152,8 +152,8 @@ final class ExplorationBoard: Sendable {
   /// After this many consecutive passes without a new image, a workload has no more.
   private static let mostBarrenPasses = 30
 
-  /// Divides a round into passes, so that the first pass, or an unfinished round, is a sample of the whole; enters
-  /// the others. Returns their number.
+  /// Divides a round into passes, so that the first pass, or an unfinished round, is a sample of the whole. Enters
+  /// all passes but the first. Returns the number of passes.
   func divide(_ task: Task, cuts: Int) -> Int {
     state.withLock { state in
       let missing = statesEach - state.report.workloads[task.workload].states
@@ -237,7 +237,8 @@ final class ExplorationBoard: Sendable {
   /// The share of the time limit in which all numbers should be reached.
   private static let shareOfTime = 0.85
 
-  /// At most as many double crashes as inspections, and a quarter if states and faults are behind the time.
+  /// Returns the most double crashes so far: as many as inspections, or a quarter of that if states and faults are
+  /// behind the time.
   private func mostDoubleCrashes(_ report: CrashReport) -> Int {
     guard deadline != .max else { return report.looks }
     func share(_ count: Int, _ wanted: Int) -> Double { wanted == 0 ? 1 : Double(count) / Double(wanted) }
@@ -250,7 +251,7 @@ final class ExplorationBoard: Sendable {
   var hasRoomForRecovery: Bool { state.withLock { $0.report.doubleCrashes < mostDoubleCrashes($0.report) } }
 
   /// Enters the operations of a recovery. Returns false if another one did the same to the same files in the same
-  /// order, or if it has to wait because interrupting it everywhere would take too many double crashes.
+  /// order. Also returns false if this one has to wait, because `count` more double crashes would be too many.
   func enterRecovery(_ workload: Int, _ operations: [DiskOperation], _ count: Int) -> Bool {
     let shape = shape(operations, workload)
     return state.withLock { state in
@@ -276,7 +277,8 @@ final class ExplorationBoard: Sendable {
     }
   }
 
-  /// Counts these operations, and by number of the last complete operation the inspected states.
+  /// Enters the calls of these operations, and counts the inspected states just before and just after each. `cuts` has
+  /// the number of states for each number of complete operations.
   func cover(_ operations: [DiskOperation], _ cuts: [Int: Int]) {
     state.withLock { state in
       for operation in operations {

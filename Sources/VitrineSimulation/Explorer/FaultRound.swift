@@ -1,7 +1,7 @@
 import Vitrine
 
-/// One round of a workload, repeated with one fault or two, on a disk that promises its blocks and on one that does
-/// not: there the engine writes by calls, which can fail, instead of by mappings.
+/// One round of a workload, repeated with one fault or two. It runs on a disk that promises its blocks, and on one that
+/// does not. On the latter the engine writes by calls, which can fail, instead of by mappings.
 struct FaultRound {
   let workload: CrashWorkload
   let round: Int
@@ -20,7 +20,7 @@ struct FaultRound {
     let start = CrashPlace(workload: workload.name, round: round, event: .crash(begin, second: nil, .firstRead))
     enter(start)
     guard let board else { return }
-    // Kept, since a store makes calls when it is released.
+    // The stores are kept until the calls are counted, because a store makes calls when it is released.
     let plain: [RecordedStore]
     do {
       plain = try [true, false].map { promisesAllocation in
@@ -59,7 +59,7 @@ struct FaultRound {
     board.endPart(task, struck: count, isLast: part.upperBound == all.count)
   }
 
-  /// Returns whether all of them struck.
+  /// Runs the round with these faults. Returns whether all of them struck.
   private func look(
     _ misfortunes: [Misfortune], _ promisesAllocation: Bool, _ index: Int, _ board: ExplorationBoard
   ) -> Bool {

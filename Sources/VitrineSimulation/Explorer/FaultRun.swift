@@ -30,8 +30,8 @@ struct FaultRun {
     return store.toldHarm
   }
 
-  /// Returns the number of entries that may be missing: those that the store has reported as lost, and those whose
-  /// eviction is in a frame that is whole although its write failed.
+  /// Returns the number of entries that may be missing. The store has reported some of them as lost. The others were
+  /// evicted by a frame that is whole although its write failed.
   private func losses(_ store: RecordedStore) -> Int {
     let unheard = store.world.disk.wholeFailedWrites.reduce(0) { count, operation in
       count + operation.logged.count { if case .remove = $0 { true } else { false } }
@@ -133,7 +133,7 @@ struct FaultRun {
     return nil
   }
 
-  /// On a full disk removals work, and puts work again once there is room.
+  /// Checks that removals work on a full disk, and puts once there is room again.
   private func onFullDisk(_ store: RecordedStore) -> String? {
     // If blocks are not promised, a frame of the log needs room too.
     guard misfortunes.count == 1, let event = events.first, event.kind == .filled || event.kind == .crowded,

@@ -1,6 +1,6 @@
-/// All possible faults of runs like those recorded on the given disks, in an order of the seed: each call with
-/// one possible fault, among external events at some dozens of moments and damage of the closed store; then each
-/// call with all its other faults.
+/// All possible faults of runs like those recorded on the given disks, in an order that the seed determines. The first
+/// part has one possible fault of each call, external events at some dozens of moments, and damage of the closed store.
+/// The second part has all other faults of each call.
 struct FaultTour {
   struct Stop {
     let misfortune: Misfortune
@@ -17,7 +17,7 @@ struct FaultTour {
   /// The number of ways in which all the calls can fail.
   let wayCount: Int
 
-  /// The disks share external events and damage: each gets a part.
+  /// Each disk gets a part of the external events and of the damage, and all faults of its own calls.
   init(_ disks: [SimulatedDisk], seed: UInt64) {
     var numbers = SplitMix64(seed: seed)
     var first: [Stop] = []

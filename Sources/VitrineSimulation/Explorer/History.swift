@@ -31,7 +31,7 @@ package final class History {
     var acknowledged: Int?
     /// The store evicted the entries itself, to make room.
     var isEviction = false
-    /// It ended with an error: it may have happened or not, independent of later steps.
+    /// Whether it ended with an error. If so, it may have happened or not, independent of later steps.
     var hasFailed = false
   }
 
@@ -45,11 +45,11 @@ package final class History {
     let stepCount: Int
     let began: Int
     let moment: Int
-    /// Whether the caller was told so.
+    /// Whether the caller relies on it. Background work promises nothing.
     let isPromise: Bool
   }
 
-  /// A value that fit once may not fit later.
+  /// Whether the store has had several budgets. A value that fit once may not fit later.
   var hasOtherBudgets = false
 
   let disk: SimulatedDisk
@@ -116,7 +116,7 @@ package final class History {
   }
 
   private static func make(_ changes: [Change], in store: CacheStore, _ durability: Durability) throws -> [Change] {
-    // Of an eviction or of a long life's beginning a few changes suffice.
+    // A few changes suffice for an eviction, or for the beginning of a history with many entries.
     let few = Array(changes.prefix(10))
     for change in few {
       switch change {
@@ -154,8 +154,8 @@ package final class History {
     steps.insert(contentsOf: evictions, at: step)
   }
 
-  /// Runs an operation that makes everything durable if it returns true. Changes of other threads meanwhile do not
-  /// count.
+  /// Runs an operation that makes everything durable if it returns true. Changes that other threads make meanwhile are
+  /// left out.
   func flush<E: Error>(isPromise: Bool = true, _ body: () throws(E) -> Bool) throws(E) {
     let end = steps.count
     let began = disk.operationCount
@@ -227,8 +227,8 @@ package final class History {
     return removed
   }
 
-  /// Contracts 2 to 4: the surviving state is that after one of the steps from the last durable one to the last
-  /// begun one, with or without any of the failed ones. Only a payload that was never synced may read as nothing.
+  /// Checks contracts 2 to 4. The surviving state must be that after one of the steps from the last durable one to the
+  /// last begun one. Each failed step may have had no effect. Only a payload that was never synced may read as nothing.
   /// Returns a description of the violation, or nil. `missingCount` entries may be missing, as the store has
   /// reported evictions and losses. Expiries count by the current clock.
   func judge(
@@ -273,8 +273,8 @@ package final class History {
     return durable
   }
 
-  /// Returns the sets of failed steps that may have had no effect: any of up to ten; of more, as after a disk that
-  /// stays broken, all from one of them on, or all but one.
+  /// Returns the sets of failed steps that may have had no effect. Of up to ten, these are all subsets. Of more, as
+  /// after a disk that stays broken, they are all steps, all but one, all from one of them on, and none.
   private func omissions(_ failed: [Int]) -> [Set<Int>] {
     if failed.count <= 10 {
       return (0..<1 << failed.count).reversed().map { bits in
@@ -285,8 +285,8 @@ package final class History {
     return [all] + failed.map { all.subtracting([$0]) } + failed.indices.map { Set(failed[$0...]) } + [[]]
   }
 
-  /// If more than ten failed, all but two or three: in each life after a failed sync the first to fail may have
-  /// happened.
+  /// If more than ten steps failed, returns the sets of all but two or three of them. In each opening after a failed
+  /// sync, the first failed step may have happened.
   private func rareOmissions(_ failed: [Int]) -> [Set<Int>] {
     if failed.count <= 10 { return [] }
     let all = Set(failed)

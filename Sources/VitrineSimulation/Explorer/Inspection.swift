@@ -7,7 +7,7 @@ package struct Inspection {
   private let moment: Int
   private let powerLost: Bool
   let verification: Verification
-  /// Recovery may report problems then.
+  /// Whether faults may have struck. If so, recovery may report problems.
   let isAfterFault: Bool
   private let harm: Harm
   /// The number of entries that may be missing without a step in the history: evicted, or lost by the disk.
@@ -95,7 +95,7 @@ package struct Inspection {
   /// The state that a reader finds on the disk.
   struct Seen {
     let contents: [CacheKey: Content]
-    /// Over the store's whole life until then.
+    /// The number of evictions in all openings of the store so far.
     let evictedCount: Int
 
     init(_ reader: CacheStore, _ keys: Set<CacheKey>) {

@@ -1,7 +1,8 @@
 import Vitrine
 
 extension Inspection {
-  /// Checks that are skipped after an interrupted recovery.
+  /// Checks beside the usual ones. Each takes time, so they take turns, and most inspections after an interrupted
+  /// recovery have none.
   package struct Extras: OptionSet, Sendable {
     package let rawValue: Int
     package init(rawValue: Int) { self.rawValue = rawValue }
@@ -22,7 +23,7 @@ extension Inspection {
     package static let opensFull = Extras(rawValue: 256)
     /// Damage is planted after recovery and close.
     package static let damages = Extras(rawValue: 512)
-    /// For each state that a crash leaves.
+    /// The extras for each state that a crash leaves.
     static let always: Extras = [.verifiesAnyhow, .recoversTwice, .compacts]
     /// One of these in turn, so that no state takes too long.
     static let each: [Extras] = [.verifiesFirst, .changesFirst, .rebuilds, .repeatsFirst, .opensFull, .damages]
@@ -40,7 +41,7 @@ extension Inspection {
     }
   }
 
-  /// The process dies after a recovery: the next one finds the same.
+  /// Checks that an opening finds the same after the process died behind a recovery.
   func recoverTwice(_ world: SimulatedWorld, _ seen: Seen) throws {
     try open(world).abandon()
     let store = try open(world)
@@ -50,7 +51,7 @@ extension Inspection {
     store.abandon()
   }
 
-  /// An opening needs no room, nor does a removal; once there is room again, the store works as before.
+  /// Checks that an opening needs no room, nor does a removal, and that the store works as before once there is room.
   func openFull(_ world: SimulatedWorld, _ seen: Seen) throws {
     func full(_ world: SimulatedWorld) throws -> CacheStore {
       world.disk.fillUp(refusingNewNames: seen.contents.count % 2 == 0)
@@ -76,7 +77,7 @@ extension Inspection {
     try expectNoMisuse(last)
   }
 
-  /// Exactly the damaged entries are missing, and are reported, also in a store that a crash had left.
+  /// Damages the closed store, and checks that exactly the damaged entries are missing and reported.
   func damage(_ world: SimulatedWorld) throws {
     let damage = PlantedDamage(number: 1 + world.disk.operationCount)
     if case .wrong(let text) = try damage.look(world, history, seed: UInt64(world.disk.operationCount)) {
@@ -84,7 +85,7 @@ extension Inspection {
     }
   }
 
-  /// Records that a loss of power took are lost, not damaged; the surviving ones are not damaged either.
+  /// Checks that `verify` reports records that a loss of power took as lost, and none as damaged.
   func verifyFirst(_ world: SimulatedWorld, _ seen: Seen) throws {
     for isReadOnly in [true, false] {
       let store = try open(world, readOnly: isReadOnly)
@@ -98,7 +99,7 @@ extension Inspection {
     }
   }
 
-  /// An acknowledged change of metadata has changed an existing entry.
+  /// Checks that an acknowledged change of metadata has changed an existing entry, and survives a loss of power.
   func changeFirst(_ world: SimulatedWorld, _ seen: Seen) throws {
     let store = try open(world)
     for key in keys.sorted().prefix(8) {
@@ -117,7 +118,8 @@ extension Inspection {
     try expectNoMisuse(last)
   }
 
-  /// No sequence number is used twice: records written now are newer than all that a crash has left.
+  /// Checks that no sequence number is used twice: for a rebuild, records written now are newer than all that a crash
+  /// has left.
   func rebuild(_ world: SimulatedWorld, _ seen: Seen) throws {
     let store = try open(world)
     let news = keys.sorted().prefix(6).enumerated().map { ($1, Content(RecordedStore.bytes(200 + $0, 4000 + $0))) }
@@ -144,8 +146,8 @@ extension Inspection {
     }
   }
 
-  /// Changes lost with a crash are repeated in the recovered store, beside records that no check has covered yet. A
-  /// loss of power may then take unsynced changes, and nothing else.
+  /// Repeats changes that the crash may have taken, beside records that no check has covered yet. Checks that a second
+  /// loss of power takes unsynced changes and nothing else.
   func repeatFirst(_ world: SimulatedWorld, _ seen: Seen) throws {
     let store = try open(world)
     let made = try repeatInterruptedChanges(store)

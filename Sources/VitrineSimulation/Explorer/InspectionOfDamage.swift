@@ -1,8 +1,8 @@
 import Vitrine
 
 extension Inspection {
-  /// Errors on the disk may cost entries, but no get returns a wrong one, `verify` and gets agree, and the store
-  /// continues to work.
+  /// Checks a store with errors on its disk. Entries may be missing, but no get returns wrong bytes, `verify` and gets
+  /// agree, and the store continues to work.
   func checkDamaged(_ world: SimulatedWorld) throws {
     let seen = try readOnly(world)
     try judge(seen.contents)

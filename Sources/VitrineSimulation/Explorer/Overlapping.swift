@@ -27,10 +27,10 @@ extension RecordedStore {
   }
 
   /// Runs `body`. While its sync of that number (counted from 1) is in progress, each bystander's change runs on its
-  /// own thread, one begun after the other: a buffered change ends there, a synced one shares a later sync. Returns
-  /// when all have ended. Without such a sync they follow the body; so do the bystanders behind one that waits for the
-  /// body. Their keys must differ from those of the body, and the entries that they change must exist. Throws the
-  /// errors of `body`.
+  /// own thread, one begun after the other. A buffered change ends there, and a synced one shares a later sync. Returns
+  /// when all have ended. Without such a sync, the bystanders follow the body. So do the bystanders behind one that
+  /// waits for the body. Their keys must differ from those of the body, and the entries that they change must exist.
+  /// Throws the errors of `body`.
   public func overlap(sync number: Int = 1, _ bystanders: [Bystander], _ body: () throws -> Void) throws {
     let evictedBefore = notedEvictions.count
     // If a content of a bystander's key was evicted, it is not known which one, and when.
@@ -132,8 +132,8 @@ extension RecordedStore {
     return started
   }
 
-  /// Waits until it has ended, or waits behind its frame. Returns false if it waits for something else, which is
-  /// invisible here, or gets no time.
+  /// Waits until the bystander has ended or has stored its frame. Returns false if its thread waits for something else,
+  /// or gets no time.
   private func hasGoneFar(_ bystander: Started) -> Bool {
     let clock = Environment.posix.clock
     let end = clock.monotonicNanoseconds() + RecordedStore.longestWait
@@ -165,8 +165,8 @@ extension RecordedStore {
     return true
   }
 
-  /// Returns the operation that stored the frame of its change. Its thread may make others before it: a put may
-  /// open a segment, or evict.
+  /// Returns the operation that stored the frame of a bystander's change. Its thread may store other frames before that
+  /// one: a put may open a segment, or evict.
   private func frame(of bystander: Started) -> Int? {
     guard let thread = bystander.thread.withLock({ $0 }) else { return nil }
     // Its identity may be reused by a later thread.
@@ -186,7 +186,7 @@ extension RecordedStore {
   private static let mostLooksAsleep = 10
 }
 
-/// A body that is called at another place.
+/// A closure that another thread may call although it is not `Sendable`.
 ///
 /// Invariant: the thread that made it calls it, or waits until the call has ended.
 private struct Unchecked: @unchecked Sendable {

@@ -182,7 +182,7 @@ struct PlantedDamage: CustomStringConvertible {
       let isExcused = saysSo && (!isInSegment || problem.file == hit.file)
       if !isItsOwn, !isExcused { return "verify names undamaged parts: \(problem)" }
     }
-    // An opening for writing repairs it.
+    // An opening for writing repairs `STORE`, so only a read-only one has to report the damage.
     for copy in [0, StoreIdentity.secondCopy] where isReadOnly && hit.file == CacheFormat.storeFile {
       guard hit.overlaps(copy..<copy + StoreIdentity.byteCount) else { continue }
       let isNamed = report.damaged.contains { $0.file == hit.file && $0.offset == copy }

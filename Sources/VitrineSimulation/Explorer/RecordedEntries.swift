@@ -117,7 +117,7 @@ extension RecordedStore {
     }
   }
 
-  /// Removes several together. Throws the store's errors.
+  /// Removes the originals of several names together. Throws the store's errors.
   public func removeMany(_ names: [String], synced: Bool = false) throws {
     try removeAll(
       synced, { names.contains($0.urlText) && $0.style == .original },
@@ -134,7 +134,7 @@ extension RecordedStore {
     try removeAll(synced, { $0.style == style }, { _ = try $0.removeAll(style: style, durability: $1) })
   }
 
-  /// Few enough for one frame.
+  /// Removes the entries that `isMeant` accepts, which are few enough for one frame.
   private func removeAll(
     _ synced: Bool, _ isMeant: (CacheKey) -> Bool, _ body: @escaping (CacheStore, Durability) throws -> Void
   ) throws {
@@ -176,7 +176,7 @@ extension RecordedStore {
     try write(batch, styles.map { .put(CacheKey(name, $0), Content($1)) }, synced: synced)
   }
 
-  /// Puts and removals of different URLs that happen together. Throws the store's errors.
+  /// Makes puts and removals of different URLs together. Throws the store's errors.
   public func batch(puts: [(String, [UInt8])], removals: [String] = [], synced: Bool = false) throws {
     var batch = WriteBatch()
     var changes: [History.Change] = []

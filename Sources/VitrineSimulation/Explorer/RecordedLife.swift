@@ -12,7 +12,7 @@ extension RecordedStore {
     }
   }
 
-  /// Writes a checkpoint; it makes the same durable as ``flush()``. Throws the store's errors.
+  /// Writes a checkpoint, which makes all changes so far durable, like ``flush()``. Throws the store's errors.
   public func checkpoint() throws {
     try attempt {
       try history.flush {
@@ -22,8 +22,8 @@ extension RecordedStore {
     }
   }
 
-  /// Runs the store's background work now: all changes so far must survive a loss of power, unless the disk failed
-  /// it. If memory for a sync or descriptors were short, it repeats that work a second later.
+  /// Runs the store's background work now. All changes so far must survive a loss of power, unless the disk failed
+  /// during that work. If memory for a sync or descriptors were short, the store repeats the work a second later.
   public func upkeep() {
     history.flush(isPromise: false) {
       let strikeCount = world.disk.strikeCount
@@ -142,7 +142,7 @@ extension RecordedStore {
     }
   }
 
-  /// Steps the wall clock, in either direction; elapsed time moves both clocks.
+  /// Steps the wall clock, in either direction. ``passTime(milliseconds:)`` moves both clocks.
   public func stepClock(milliseconds: Int) {
     world.clock.setWall(milliseconds: world.clock.wallMilliseconds() + Int64(milliseconds))
   }
@@ -157,7 +157,7 @@ extension RecordedStore {
   public func close() throws {
     // A store that has failed makes nothing durable when it closes.
     let isWell = isWell
-    // Even if its last writes fail.
+    // The store counts as closed even if its last writes fail.
     isClosed = true
     // Closing checks the records that a crash had left.
     defer { noteReportedHarm() }
@@ -195,7 +195,7 @@ extension RecordedStore {
 
   /// Removes the older checkpoint file of a closed store, and opens it, which makes that file again.
   func loseOlderCheckpointAndReopen() throws {
-    // After an incomplete close both may be needed.
+    // After an incomplete close, both checkpoint files may be needed.
     if try !closeWell() { return try open() }
     let folder = "\(RecordedStore.path)/checkpoints"
     let files = world.rebooted(world.disk.copy()).environment.fileSystem

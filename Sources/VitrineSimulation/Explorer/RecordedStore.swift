@@ -19,7 +19,7 @@ public final class RecordedStore {
   package internal(set) var isClosed = false
   /// The held blobs, with the bytes that they must show.
   var heldBlobs: [(name: String, blob: Blob, bytes: [UInt8])] = []
-  /// The order of the changes of several threads is not known: no verdict is possible.
+  /// Whether the order of the changes of several threads is unknown. If so, no verdict is possible.
   var isUncertain = false
   /// The evicted keys that were entered into the history.
   private(set) var notedEvictions: [CacheKey] = []
@@ -30,17 +30,18 @@ public final class RecordedStore {
   var toldBefore = Harm.none
   /// The number of lost entries that it reported in earlier lives.
   var lossesBefore = 0
-  /// The number of disk operations before it was last opened.
+  /// The number of disk operations when the store was last opened.
   var openedAt = 0
   /// No crash before this many operations of the disk is explored.
   package private(set) var firstMoment = 0
   /// Whether operations before that are forgotten, to save time.
   private let forgets: Bool
-  /// Whether a failed change is only entered as such, and the following ones are made too.
+  /// Whether the workload goes on after a failed change, which is entered as failed.
   let isTolerant: Bool
 
-  /// Crashes are explored from here on, or from the creation of the store if `isRecordedFromTheStart`. `files`
-  /// belong to an existing store: the history begins with its state as a reader finds it, as durable.
+  /// Makes or opens the store. Crashes are explored from the end of this call on, or from its beginning if
+  /// `isRecordedFromTheStart`. `files` belong to an existing store: the history begins with its state as a reader finds
+  /// it, as durable.
   package init(
     seed: UInt64 = 1, options: StoreOptions = StoreOptions(byteBudget: 1 << 20), isRecordedFromTheStart: Bool = false,
     forgets: Bool = true, isTolerant: Bool = false, promisesAllocation: Bool = true, files: [String: [UInt8]] = [:],
@@ -143,8 +144,8 @@ public final class RecordedStore {
     world.disk.resetMostUsedByteCount()
   }
 
-  /// The harm that the store has ever reported: it counts entries that it drops, and notes if removed entries may
-  /// have returned.
+  /// The worst harm that the store has reported so far. It counts entries that it drops, and notes if removed entries
+  /// may have returned.
   var toldHarm: Harm {
     let statistics = store.statistics()
     let opening = statistics.lastOpen
@@ -154,8 +155,8 @@ public final class RecordedStore {
     return toldLosses > 0 ? max(toldBefore, .entriesMayMiss) : toldBefore
   }
 
-  /// The number of entries that may be missing by the store's reports: as many as it has counted, and any number if
-  /// it notes that something could not be read.
+  /// The number of entries that may be missing by the store's reports. It has counted some. If it notes that something
+  /// could not be read, any number may be missing.
   var toldLosses: Int {
     let statistics = store.statistics()
     let opening = statistics.lastOpen
@@ -169,13 +170,13 @@ public final class RecordedStore {
   /// A rebuilt index alone is no loss.
   static func tellsOfLoss(_ note: String) -> Bool { !note.hasPrefix("rebuilt from the segments") }
 
-  /// Ends a life of the store.
+  /// Keeps what the store has reported so far, because the next opening begins new counts.
   func noteReportedHarm() {
     toldBefore = toldHarm
     lossesBefore = toldLosses
   }
 
-  /// Returns whether the folder has been larger than its budget, in words.
+  /// A description of how the folder has exceeded its budget; nil if it has not.
   package var overBudget: String? {
     let most = world.disk.mostUsedByteCount
     if overAnEarlierBudget != nil || most <= byteBudget { return overAnEarlierBudget }

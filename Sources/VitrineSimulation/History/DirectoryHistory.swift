@@ -42,7 +42,7 @@ struct DirectoryHistory: Sendable {
   /// Makes an external change: it is on the disk at once, and replaces all unsynced changes of that name or file.
   mutating func setDurably(_ name: String, _ inode: Int, isLinked: Bool) {
     unsynced.removeAll { $0.inode == inode || $0.concerns(name) }
-    // It must not return under an older name.
+    // The file must not return under an older name.
     for (other, linked) in durable where linked == inode && live[other] != inode { durable[other] = nil }
     durable[name] = isLinked ? inode : nil
     live[name] = isLinked ? inode : nil

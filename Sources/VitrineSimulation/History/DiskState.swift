@@ -14,8 +14,8 @@ package struct DiskState: Sendable {
 
   init() {}
 
-  /// Files and folders without a name may be left out of the tables: an open file without a name still gets
-  /// operations, which are ignored here because no crash can bring it back.
+  /// Applies the next operation. An open file without a name still gets operations. They are ignored here if the file
+  /// is no longer in the tables, because no crash can bring it back.
   mutating func apply(_ operation: DiskOperation) {
     let index = operation.index
     operationCount = index + 1

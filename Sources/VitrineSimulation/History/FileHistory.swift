@@ -65,8 +65,8 @@ struct FileHistory: Sendable {
     unsynced.removeSubrange(..<later)
   }
 
-  /// Loses the unsynced bytes unless they are written again; lengths and blocks are metadata, and still to be
-  /// synced.
+  /// Loses the unsynced bytes unless they are written again. Lengths and blocks are metadata, which a later sync still
+  /// makes durable.
   mutating func loseUnsyncedPages() {
     hasLostPages = hasLostPages || unsynced.contains { !$0.bytes.isEmpty }
     for position in unsynced.indices { unsynced[position].bytes = [] }

@@ -11,7 +11,7 @@ import Vitrine
 /// Address space for one mapped file. It takes memory only where it is touched.
 ///
 /// An explorer makes and drops thousands of disks a second, and unmapping stalls all threads, so regions are reused.
-/// Use it on one thread, and store only inside the file.
+/// The caller of ``noteExtent(_:)`` holds the disk's lock, and stores lie inside the file.
 ///
 /// Invariant: `start` stays valid for `byteCount` bytes until the last reference is released; the file and each of
 /// its mappings hold one, so a mapping outlives the file's name and handle. Behind `extent` a reused region holds
@@ -25,7 +25,7 @@ final class FileMemory: @unchecked Sendable {
 
   private static let kept = Guarded<[Int: [UnsafeMutableRawPointer]]>([:])
   private static let mostKept = 64
-  /// Zeroing more costs more than new pages do.
+  /// A region with a larger extent is not kept, because zeroing it costs more than new pages do.
   private static let largestKeptExtent = 1 << 20
 
   /// Reserves the region. Returns nil if the address space is used up.

@@ -1,7 +1,7 @@
 /// Two numbers mixed into one; every bit of the result depends on every bit of both (the finalizer of SplitMix64).
 ///
-/// Decisions about a change are drawn from its index this way and not from a running generator, so that they depend
-/// neither on the order of a dictionary nor on the other files of the disk.
+/// Decisions about a change are drawn from its index this way, and not from a running generator. So they depend neither
+/// on the order of a dictionary nor on the other files of the disk.
 @inline(__always)
 func mixed(_ first: UInt64, _ second: UInt64) -> UInt64 {
   var state = first &+ 0x9E37_79B9_7F4A_7C15 &* (second &+ 1)

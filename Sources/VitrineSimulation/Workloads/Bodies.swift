@@ -51,7 +51,7 @@ extension CrashWorkload {
   ) { store, numbers in
     try store.put("k0", RecordedStore.bytes(640, 1), synced: true)
     if numbers.chance(40) {
-      // Then the drawing uses other memory, and is written.
+      // With copied reads, the drawing uses memory of its own, and is written to the file.
       store.options.reads = .copied
       try store.reopen()
     }

@@ -118,13 +118,13 @@ extension CrashWorkload {
     }
   }
 
-  /// More styles than stand in one run of the key table.
+  /// The URL has more styles than one run of the key table holds.
   static let crowd = CrashWorkload(
     "crowd", summary: "a URL with many styles, two of them with one tag; new originals remove the styles"
   ) { store, numbers in
     let styles = ((0..<36).map { "w\($0)" } + ["square-63", "square-320"]).compactMap { Style($0) }
     try store.put("a", RecordedStore.bytes(700, 1), synced: true)
-    // As in `sources`.
+    // If the original was refused, styles have no source and outlive it.
     guard store.store.contains(CacheKey("a")) else { return }
     try store.batch("a", styles: styles.enumerated().map { ($1, RecordedStore.bytes(30 + $0, 10 + $0)) })
     for number in 0..<6 {

@@ -1,7 +1,7 @@
 import Vitrine
 
 extension CrashWorkload {
-  /// Frames with such a long name or so many metadata do not fit into the rest of most log files.
+  /// Frames with such a long name or such long metadata do not fit into the rest of most log files.
   static let extremes = CrashWorkload(
     "extremes", summary: "empty and longest names, longest metadata, page-aligned bitmaps; synced by default",
     options: StoreOptions(byteBudget: 12 << 20, durability: .synced, segmentByteCount: 256 << 10, policy: .fifo)

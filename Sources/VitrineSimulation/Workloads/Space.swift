@@ -93,7 +93,7 @@ extension CrashWorkload {
     for number in 0..<10 { try store.put("k\(number % 4)", RecordedStore.bytes(7000 + number, number)) }
     for number in 10..<24 {
       try store.put("k\(numbers.below(6))", RecordedStore.bytes(500 + numbers.below(3000), number))
-      // After a sync, the log uses positioned writes again until as much has been written once more.
+      // After a sync, the log uses positioned writes again until enough bytes were written since.
       if numbers.chance(8) { try store.put("synced", RecordedStore.bytes(300 + number, number), synced: true) }
       if numbers.chance(6) { store.upkeep() }
     }

@@ -9,7 +9,7 @@ extension CrashWorkload {
       "upgrade", summary: "a store that the first version has left after a loss of power, opened and changed",
       options: StoreOptions()
     ) { store, numbers in
-      // Styles made from an original are removed with it; from the others none was made.
+      // Styles made from an original are removed with it. `names` has the originals from which no style was made.
       let originals = Set(store.history.keys.filter { $0.style == .original }.map(\.urlText))
       let names = originals.subtracting(["photo", "named"]).sorted()
       try store.replace(
