@@ -251,10 +251,11 @@ class TidyTests(unittest.TestCase):
     def test_uses_of_the_core_are_found_under_any_name(self):
         self.write("Tests/StoreTests/Some.swift", (
             "let a = store.core.probe\nlet b = store.core?\n  .probe\nlet c = disk.core.files\n"
-            "let engine = store.core\nengine.context.commit()\nlet path = \\Store\n  .core\nlet d = store.core.reads\n"))
+            "let engine = store.core\nengine.context.commit()\nlet path = \\Store\n  .core\nlet d = store.core.reads\n"
+            "let e: StoreCore = f()\n"))
         self.expect(("core", "Tests/StoreTests/Some.swift", 5))
         found = self.found()[0]
-        self.assertEqual((found.size, found.text.split(": ")[1]), (3, "lines 5, 8, 9"))
+        self.assertEqual((found.size, found.text.split(": ")[1]), (4, "lines 5, 8, 9, 10"))
 
     def test_traits_in_many_files_are_found(self):
         self.write("Package.swift", "let traits = [.trait(\n  name: \"Images\"), .trait(name: \"Server\")]\n")

@@ -25,8 +25,8 @@ UNCHECKED = re.compile(r"@unchecked\s+Sendable\b")
 INITIALIZER = re.compile(r"\binit[?!]?\s*(?:<[^>]*>)?\s*\(")
 COMMENT = re.compile(r"^\s*//+ ?")
 INVARIANT = re.compile(r"(?:^|[.)] )Invariants?: ", re.MULTILINE)
-# Files that use the core of a store beyond its probe. The core of a simulated disk is another type.
-CORE = re.compile(r"(?<!\bdisk)\s*[?!]?\s*\.\s*core\b(?!\s*[?!]?\s*\.\s*probe\b)")
+# Uses of a store's core beyond its probe, and of its type. The core of a simulated disk is another type.
+CORE = re.compile(r"(?<!\bdisk)\s*[?!]?\s*\.\s*core\b(?!\s*[?!]?\s*\.\s*probe\b)|\bStoreCore\b")
 TRAIT = re.compile(r"\.trait\(\s*name:\s*\"(\w+)\"")
 MOST_FILES_OF_A_TRAIT = 9
 # A path from a store's core to the state that its parts share, and the state behind a lock.
@@ -145,7 +145,7 @@ def check_core(tree):
         if any(part.startswith(LOCK_TESTS) for part in name.split("/")):
             continue
         code = split_swift(tree.read(name))[0]
-        lines = [line_of(code, code.index("core", match.start())) for match in CORE.finditer(code)]
+        lines = [line_of(code, match.end()) for match in CORE.finditer(code)]
         if lines:
             yield Finding(
                 name, lines[0], "core", f"a store's core in {len(lines)} places: lines {', '.join(map(str, lines))}",
