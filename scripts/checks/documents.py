@@ -28,7 +28,7 @@ SYSTEM = re.compile(r"E[A-Z0-9]+|SIG[A-Z]+|RLIMIT_[A-Z]+|MDB_[A-Z]+")
 
 def is_document(name):
     """Whether the rules apply to a file. The change log may cite names that no longer exist."""
-    return name.endswith(".md") and (name.startswith(("Docs/", "Benchmarks/")) or "/" not in name and name != "CHANGELOG.md")
+    return name.endswith(".md") and (name.startswith(("Docs/", "Benchmarks/", "Python/")) or "/" not in name and name != "CHANGELOG.md")
 
 
 class Cited:
@@ -64,12 +64,15 @@ class Cited:
         folders = {part for folder in self.folders for part in folder.split("/")}
         manifests = "".join(tree.read(name) for name in tree.files if name.endswith("Package.swift"))
         self.places = folders | set(re.findall(r'name: "([\w-]+)"', manifests))
-        self.names |= self.places
+        # Python's classes and functions, and the errors that its extension makes.
+        python = "".join(tree.read(name) for name in tree.under("Python", ending=(".py", ".c")))
+        self.places.update(re.findall(r"(?:^class |\"vitrine\.)([A-Z]\w*)", python, re.MULTILINE))
+        self.names |= self.places | set(re.findall(r"^\s*def (\w+)", python, re.MULTILINE))
         makefile = tree.read("Makefile") if "Makefile" in tree.files else ""
         self.goals = set(re.findall(r"^([a-z][\w-]*):", makefile, re.MULTILINE))
         scripts = "".join(tree.read(name) for name in tree.under("scripts", ".ci", ending=""))
         self.variables = set(re.findall(r"\b[A-Z][A-Z_]+\b", makefile + scripts))
-        for name in tree.under("Sources", "Tests", "Fuzz", "Benchmarks", ending=".swift"):
+        for name in tree.under("Sources", "Tests", "Fuzz", "Benchmarks", "Python", ending=(".swift", "setup.py")):
             self.variables.update(re.findall(r"\bVITRINE_\w+|\bCI_\w+", tree.read(name)))
         self.variables.update(re.findall(r"\bVITRINE_\w+", tree.read("Package.swift") if "Package.swift" in tree.files else ""))
         self.script_options = set(re.findall(r"--[a-z][\w-]+", scripts + makefile))

@@ -1,4 +1,4 @@
-"""Rules for files of the engine: floors, the platform, length."""
+"""Rules for files of the engine: floors, the platform, pointers."""
 import itertools, re
 
 from .declarations import closing, members_of, types
@@ -8,7 +8,6 @@ from .tree import Finding, line_of
 ENGINE = "Sources/Vitrine"
 DOCUMENT = "Docs/Architecture.md"
 CALLS = "Sources/CVitrineSystem/files.c"
-LONGEST = 400
 HEADER = re.compile(r"^\| *floor *\| *folders *\| *never names *\|$", re.MULTILINE)
 # Modules that the engine imports, and those of the C library, which only Platform imports.
 MODULES = ("Synchronization", "CVitrineSystem", "CZstd")
@@ -19,11 +18,19 @@ IMPORT = re.compile(
 CONDITION = re.compile(r"^[ \t]*#(?:else)?if\b.*", re.MULTILINE)
 SYSTEM = re.compile(r"\b(?:os|canImport|arch|targetEnvironment)\s*\(")
 NUMBER = r"(?:\w+\s*\(\s*)?-?\s*\d"
+COMPARES = r"(?:[=!]==?|~=|[<>]=?|\.\.[.<])"
+CODE = r"(?:\w+[?!]?\s*\.\s*)*\bcode\b"
 # Values of errno: by name, or as a number that is made or compared as a code.
 ERRNO = re.compile(
-    rf"\berrno\b|\bSystemError\s*\(\s*code:\s*{NUMBER}\w*|\bcode\s*(?:[=!]=|~=)\s*{NUMBER}\w*|"
-    r"\b\d\w*\s*\)?\s*(?:[=!]=|~=)\s*(?:\w+[?!]?\.)*code\b|\[[-\s\d,]*\d[-\s\d,]*\]\s*\.\s*contains\s*\([^()\n]*\bcode\b|"
+    rf"\berrno\b|\bSystemError\s*\(\s*code:\s*{NUMBER}\w*|\bcode\s*{COMPARES}\s*{NUMBER}\w*|"
+    rf"\b\d\w*\s*\)?\s*{COMPARES}\s*{CODE}|[\[(][-\s\d,.<]*\d[-\s\d,.<]*[\])]\s*\.\s*contains\s*\([^()\n]*\bcode\b|"
     r"(?<![.\w])(?!EOF\b)E[A-Z0-9]{2,}\b")
+# A name for a number, or for several, and a comparison of a code with a name.
+NUMBERED = re.compile(
+    r"\b(?:let|var)\s+`?(\w+)`?\s*(?::\s*(?:\[\s*|Set\s*<\s*)?(?:Int32|CInt|Int)\s*[\]>]?\s*)?=\s*(?:(?:Int32|CInt)\s*\(\s*)?\[?\s*-?\d")
+NAMED_CODE = re.compile(
+    rf"\bcode\s*{COMPARES}\s*(?P<right>\w+(?:\.\w+)*)|(?P<left>\b[A-Za-z_]\w*(?:\.\w+)*)\s*{COMPARES}\s*{CODE}|"
+    r"(?P<several>\b[A-Za-z_]\w*(?:\.\w+)*)\s*\.\s*contains\s*\([^()\n]*\bcode\b")
 CODES = re.compile(r"\bswitch\b[^{\n]*?(\.?)\bcode\s*\{")
 CODE_CASE = re.compile(r"\bcase\s+-?(\d+)[^:\n]*:")
 # Members of the standard library that an extension of the engine may have, too.
@@ -31,6 +38,8 @@ STANDARD = frozenset(
     "append contains count description drop dropFirst dropLast element enumerated filter find first flatMap forEach index "
     "insert isEmpty keys last load map max merge min next prefix reduce remove removeAll removeFirst removeLast replace "
     "reversed sort sorted split store suffix update values write zip".split())
+HIGHEST_WITH_POINTERS = 4  # The number of a floor.
+POINTER = re.compile(r"\b(?:Unsafe\w*|Opaque)Pointer\b")
 MEMBER_USE = re.compile(r"\.\s*`?(\w+)")
 ANY_NAME = re.compile(r"\b(?:func|let|var|case|typealias|struct|enum|class|actor|protocol|inout|for|in)\s+`?(\w+)|\b(\w+)\s*:")
 
@@ -144,12 +153,20 @@ def number_cases(code):
                 yield case
 
 
+def named_codes(code, numbers):
+    """Comparisons of a code with the name of a number, which the names of Platform are not."""
+    for match in NAMED_CODE.finditer(code):
+        first, *rest = (match["right"] or match["left"] or match["several"]).split(".")
+        if (rest or [first])[-1] in numbers and first not in ("SystemError", "SystemCode"):
+            yield match
+
+
 def check_platform(tree):
     """Only Platform distinguishes systems and errno values, and only Platform calls functions for files."""
     calls = set(re.findall(r"^\w[\w *]*\b(vitrine_\w+)\(", tree.read(CALLS), re.MULTILINE)) if CALLS in tree.files else set()
-    for name in tree.under(ENGINE):
-        if name.startswith(f"{ENGINE}/Platform/"):
-            continue
+    outside = [name for name in tree.under(ENGINE) if not name.startswith(f"{ENGINE}/Platform/")]
+    numbers = {match[1] for name in outside for match in NUMBERED.finditer(split_swift(tree.read(name))[0])}
+    for name in outside:
         code = split_swift(tree.read(name))[0]
         for offset, condition in conditions(code):
             if SYSTEM.search(condition):
@@ -160,18 +177,24 @@ def check_platform(tree):
             yield Finding(
                 name, used(tree.read(name))[call], "platform", f"{call} is called outside of Platform",
                 "go through Environment, or a type of Platform", call)
-        for match in itertools.chain(ERRNO.finditer(code), number_cases(code)):
+        for match in itertools.chain(ERRNO.finditer(code), number_cases(code), named_codes(code, numbers)):
             yield Finding(
                 name, line_of(code, match.start()), "errno", f"'{match[0]}' outside of Platform",
                 "give the value a name in Platform and use that", match[0])
 
 
-def check_length(tree):
-    """A file of the engine is short, because it holds one thing."""
-    for name in tree.under(ENGINE):
-        count = len(tree.read(name).splitlines())
-        if count > LONGEST:
-            yield Finding(name, LONGEST + 1, "length", f"{count} lines, {LONGEST} are allowed", "split the file")
+def check_pointers(tree):
+    """The upper floors use no types of pointers, but for listed files."""
+    text = tree.read(DOCUMENT) if DOCUMENT in tree.files else ""
+    upper = {
+        folder for number, folders in re.findall(r"^\| *(\d+) *\|([^|\n]*)\|", text, re.MULTILINE) if int(number) > HIGHEST_WITH_POINTERS
+        for folder in re.findall(r"`(\w+)`", folders)}
+    for name in tree.under(*(f"{ENGINE}/{folder}" for folder in upper)) if upper else []:
+        code = split_swift(tree.read(name))[0]
+        if match := POINTER.search(code):
+            yield Finding(
+                name, line_of(code, match.start()), "pointers", f"{match[0]} above floor {HIGHEST_WITH_POINTERS}",
+                "pass a span, or a type of the lower floors that owns the memory")
 
 
-CHECKS = [check_floors, check_imports, check_platform, check_length]
+CHECKS = [check_floors, check_imports, check_platform, check_pointers]

@@ -1,8 +1,9 @@
-"""Words that the style of this project avoids, counted by area in comments, documents and explanations of planted mistakes."""
+"""Words that the style of this project avoids, counted by area in comments, documents, explanations of planted mistakes, and
+names and texts of tests."""
 import re
 
 from .documents import FENCE
-from .sourcetext import WORDS, split_hashes, split_swift
+from .sourcetext import WORDS, lines_of, pieces, split_hashes, split_swift
 from .tree import Finding, area, line_of
 
 # The pattern of a rule, how often 10,000 words may match it, and the remedy.
@@ -13,6 +14,25 @@ WORD_RULES = {
     # A question may have the word, a statement may not.
     "what": (re.compile(r"\bwhat(?:ever)?\b(?![^.;:]*\?)", re.IGNORECASE), 2, "begin with the noun that is meant"),
 }
+
+
+FUNCTION = re.compile(r"\bfunc\s+`?([^`(<\n]+)")
+CAMEL_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+
+
+def said_by_tests(text):
+    """The comments of a file of tests, the words of its functions' names, and its strings of several words, on their lines."""
+    parts = []
+    for kind, piece in pieces(text):
+        if kind == "/":
+            parts.append(re.sub(r"`[^`\n]*`", lambda match: " " * len(match[0]), piece))
+        elif kind:
+            parts.append(f"{piece}. " if " " in piece.strip('" ') else lines_of(piece))
+        else:
+            parts.append("\n".join(
+                "".join(" ".join(CAMEL_WORD.findall(match[1])) + ". " for match in FUNCTION.finditer(line))
+                for line in piece.split("\n")))
+    return " ".join(parts)
 
 
 def explanations(text):
@@ -28,8 +48,11 @@ def explanations(text):
 
 
 def prose(tree, name):
-    """The text of a file that people read: comments, explanations, or a document without its code. None for other files."""
+    """The text of a file that people read: comments, names and texts of tests, explanations, or a document without its code.
+    None for other files."""
     text = tree.read(name)
+    if name.startswith("Tests/") and name.endswith(".swift"):
+        return said_by_tests(text)
     if name.endswith((".swift", ".c", ".h")):
         comments = split_swift(text)[1]
         return re.sub(r"`[^`\n]*`", lambda match: " " * len(match[0]), comments)

@@ -1,5 +1,6 @@
-"""Tests of the validity of results of planted mistakes: which change of a file makes a result lapse, and which does not."""
-import contextlib, importlib.machinery, importlib.util, io, tempfile, unittest
+"""Tests of the validity of results of planted mistakes: which change of a file makes a result lapse, and which does not. Tests of
+how results are recorded, and of the order in which mistakes are run."""
+import contextlib, importlib.machinery, importlib.util, io, subprocess, tempfile, unittest
 from pathlib import Path
 
 from .catchers import Catchers
@@ -108,7 +109,7 @@ class RecordTests(unittest.TestCase):
         loader.exec_module(self.mutants)
         root = Path(self.folder.name)
         self.mutants.ROOT, self.mutants.RESULTS = root, root / "results.json"
-        self.mutants.RECORDED = root / "Tests/Mutants/results.tsv"
+        self.mutants.RECORDED, self.mutants.ALLOWED = root / "Tests/Mutants/results.tsv", root / "scripts/mutants.debts"
         self.keep("caught", "CrashTests.LogTests")
         self.record()
 
@@ -128,9 +129,13 @@ class RecordTests(unittest.TestCase):
             "hash": mutant.hash, "prints": mutant.fingerprints(by), "verdict": word, "by": by, "text": "", "build": 0, "run": 1.5,
             "tree": "", "date": "2026-01-01"}})
 
-    def record(self):
-        with contextlib.redirect_stdout(io.StringIO()):
-            self.mutants.record(self.loaded())
+    def record(self, drops_lapsed=False):
+        with contextlib.redirect_stdout(io.StringIO()) as output:
+            status = self.mutants.record(self.loaded(), drops_lapsed)
+        return status, output.getvalue()
+
+    def read(self, name):
+        return Path(self.folder.name, name).read_text()
 
     def check(self):
         with contextlib.redirect_stdout(io.StringIO()) as output:
@@ -150,15 +155,82 @@ class RecordTests(unittest.TestCase):
         self.write("Tests/CrashTests/LogTests.swift", "@Suite struct LogTests {}\n")
         self.expect_failure("holds no test", "no-stop: 'CrashTests.LogTests' or its support changed")
 
-    def test_changed_suite_fails_until_its_result_is_recorded_as_none(self):
+    def test_lapsed_result_is_not_recorded_as_none(self):
+        before = self.read("Tests/Mutants/results.tsv")
         self.write("Tests/CrashTests/LogTests.swift", "@Suite struct LogTests {\n  @Test func logEnds() {}\n}\n")
         self.expect_failure("no-stop: 'CrashTests.LogTests' or its support changed")
-        self.record()
+        status, output = self.record()
+        self.assertEqual((status, self.read("Tests/Mutants/results.tsv")), (1, before))
+        self.assertIn("1 recorded results have lapsed", output)
+        self.assertIn("no-stop: 'CrashTests.LogTests' or its support changed since its result", output)
+        self.expect_failure("no-stop: 'CrashTests.LogTests' or its support changed")
+        self.keep("caught", "CrashTests.LogTests")
+        self.assertEqual(self.record()[0], 0)
+        self.assertIn("1 are caught", self.check()[1])
+
+    def test_lapsed_results_are_dropped_on_demand(self):
+        self.write("Tests/CrashTests/LogTests.swift", "@Suite struct LogTests {\n  @Test func logEnds() {}\n}\n")
+        status, output = self.record(drops_lapsed=True)
+        self.assertEqual(status, 0)
+        self.assertIn("1 lapsed results are dropped", output)
+        self.assertIn("1 more than before may have none", output)
+        self.assertIn("no-stop\tnone", self.read("Tests/Mutants/results.tsv"))
         status, output = self.check()
         self.assertEqual((status, "1 have no result" in output), (0, True), output)
-        self.keep("caught", "CrashTests.LogTests")
+
+    def test_mistakes_without_result_may_only_become_fewer(self):
+        name, text = "Tests/Mutants/1-rules.mutants", self.FILES["Tests/Mutants/1-rules.mutants"]
+        self.write(name, text + text.replace("no-stop", "no-end"))
+        self.assertEqual(self.record()[0], 0)
+        self.expect_failure("scripts/mutants.debts: 1 mistakes have no result, 0 may have none")
+        self.write("scripts/mutants.debts", "# So many.\n3\n")
+        self.assertEqual(self.check()[0], 0)
         self.record()
-        self.assertIn("1 are caught", self.check()[1])
+        self.assertEqual(self.read("scripts/mutants.debts").splitlines()[-1], "1")
+        self.write("Tests/Mutants/results.tsv", self.read("Tests/Mutants/results.tsv").splitlines()[0] + "\nno-end\tnone\nno-stop\tnone\n")
+        self.mutants.RESULTS.unlink()
+        self.expect_failure("2 mistakes have no result, 1 may have none")
+        self.write("scripts/mutants.debts", "many\n")
+        with self.assertRaises(SystemExit):
+            self.check()
+
+    def git(self, *arguments):
+        identity = ["-c", "user.name=a", "-c", "user.email=a@b"]
+        subprocess.run(["git", *identity, *arguments], cwd=self.folder.name, capture_output=True, check=True)
+
+    def changed(self):
+        mutants = self.loaded()
+        return [mutant.name for mutant in self.mutants.changed(mutants, "HEAD")]
+
+    def test_changed_code_selects_mistakes_and_comments_do_not(self):
+        suite = self.FILES["Tests/CrashTests/LogTests.swift"]
+        self.write("Tests/CrashTests/Helper.swift", PROJECT["Tests/CrashTests/Helper.swift"])
+        self.git("init", "-q")
+        self.git("add", "-A")
+        self.git("commit", "-q", "-m", "a")
+        self.assertEqual(self.changed(), [])
+        for name, text in (
+                ("Sources/Vitrine/Log.swift", self.FILES["Sources/Vitrine/Log.swift"]), ("Tests/CrashTests/LogTests.swift", suite),
+                ("Tests/CrashTests/Helper.swift", PROJECT["Tests/CrashTests/Helper.swift"])):
+            self.write(name, "// Looks.\n" + text)
+            self.assertEqual(self.changed(), [], name)
+            self.write(name, text + "let more = 1\n")
+            self.assertEqual(self.changed(), ["no-stop"], name)
+            self.write(name, text)
+        name = "Tests/Mutants/1-rules.mutants"
+        self.write(name, self.FILES[name].replace("-  stop()", "-  stop()\n+  go()"))
+        self.assertEqual(self.changed(), ["no-stop"])
+
+    def test_order_depends_on_the_day(self):
+        text = self.FILES["Tests/Mutants/1-rules.mutants"]
+        many = [text.replace("no-stop", f"no-stop-{number}") for number in range(200)]
+        other = text.replace("no-stop", "slow").replace("CrashTests.LogTests", "fuzz record")
+        self.write("Tests/Mutants/1-rules.mutants", "".join([other, *many]))
+        mutants = self.loaded()
+        orders = [[mutant.name for mutant in self.mutants.rotated(mutants, {}, day)] for day in (1, 4, 7)]
+        for order in orders:
+            self.assertEqual((sorted(order), order[-1]), (sorted(mutant.name for mutant in mutants), "slow"))
+        self.assertEqual(len({name for order in orders for name in order[:10]}), 30)
 
     def test_changed_planted_file_fails(self):
         self.write("Sources/Vitrine/Log.swift", "func end() {\n  stop()\n  wait()\n}\n")

@@ -126,10 +126,22 @@ class TidyTests(unittest.TestCase):
         lines = [
             "let a = SystemError(code: 5)", "let b = code == 28", "let c = EIO", "let d = errno",
             "let e = SystemError(code: Int32(5))",
-            "let f = code == -28", "let g = 28 == error.code", "let h = [12, 23].contains(error.code)", "let i = EHOSTDOWN"]
+            "let f = code == -28", "let g = 28 == error.code", "let h = [12, 23].contains(error.code)", "let i = EHOSTDOWN",
+            "let j = error.code > 27 && a", "let k = 29 > error.code", "let l = (27...28).contains(error.code)"]
         other = [
-            "let j = SystemError(code: SystemError.noSpace)", "let k = Kind.EIO", "let l = [12, 23].contains(size)",
-            "let m = barcode == 28"]
+            "let m = SystemError(code: SystemError.noSpace)", "let n = Kind.EIO", "let o = [12, 23].contains(size)",
+            "let p = barcode == 28", "let q = size > 27"]
+        self.add("Sources/Vitrine/Journal/Log.swift", "".join(f"{line}\n" for line in lines + other))
+        self.expect(*[("errno", "Sources/Vitrine/Journal/Log.swift", 3 + index) for index in range(len(lines))])
+
+    def test_named_errno_values_are_found(self):
+        lines = [
+            "let a = error.code == full", "let b = Code.busy != error.code", "let c = error.code >= Self.least",
+            "let d = several.contains(error.code)"]
+        other = [
+            "let e = error.code == SystemError.full", "let f = error.code == Names.none", "let g = size == full",
+            "let full: Int32 = 28", "static let busy = CInt(16)", "var least = 27", "let several: Set<Int32> = [12, 28]"]
+        self.write("Sources/Vitrine/Platform/Names.swift", "struct Names {\n  static let none: Int32 = 2\n}\n")
         self.add("Sources/Vitrine/Journal/Log.swift", "".join(f"{line}\n" for line in lines + other))
         self.expect(*[("errno", "Sources/Vitrine/Journal/Log.swift", 3 + index) for index in range(len(lines))])
 
@@ -139,9 +151,22 @@ class TidyTests(unittest.TestCase):
             "  switch code {\n  case 2: break\n  case 28: break\n  }\n  switch size {\n  case 28: break\n  }\n}\n"))
         self.expect(*[("errno", "Sources/Vitrine/Journal/Log.swift", line) for line in (5, 6, 10)])
 
-    def test_long_file_is_found(self):
-        self.add("Sources/Vitrine/Journal/Log.swift", "\n" * 399)
-        self.expect(("length", "Sources/Vitrine/Journal/Log.swift", 401))
+    def test_long_files_are_found(self):
+        for name in ("Sources/Vitrine/Journal/Log.swift", "Sources/cachectl/Get.swift", "Tests/StoreTests/StoreTests.swift"):
+            self.add(name, "\n" * (400 - PROJECT[name].count("\n")))
+        self.expect()
+        for name in ("Sources/Vitrine/Journal/Log.swift", "Sources/cachectl/Get.swift", "Tests/StoreTests/StoreTests.swift"):
+            self.add(name, "\n" * (401 - PROJECT[name].count("\n")))
+        self.expect(*[("length", name, 401) for name in (
+            "Sources/Vitrine/Journal/Log.swift", "Sources/cachectl/Get.swift", "Tests/StoreTests/StoreTests.swift")])
+
+    def test_pointers_of_upper_floors_are_found(self):
+        document = PROJECT["Docs/Architecture.md"]
+        self.write("Docs/Architecture.md", document.replace("| 3 | `Store`", "| 5 | `Store`").replace("| 2 |", "| 4 |"))
+        self.write("Sources/Vitrine/Store/Read.swift", (
+            "// Takes no UnsafePointer.\nfunc read(_ bytes: UnsafeRawBufferPointer) {}\nfunc write(_ bytes: UnsafePointer<Int>) {}\n"))
+        self.write("Sources/Vitrine/Index/Read.swift", "func readSlots(_ bytes: UnsafeRawBufferPointer) {}\n")
+        self.expect(("pointers", "Sources/Vitrine/Store/Read.swift", 2))
 
     def test_types_with_many_properties_are_found(self):
         def type_of(kind, name, count, member="  private let a{} = 1\n"):
@@ -155,9 +180,19 @@ class TidyTests(unittest.TestCase):
             + type_of("actor", "Outer", 12) + type_of("struct", "Inner", 13) + "}\n}\n"
             + type_of("struct", "StoreOptions", 20) + "}\n" + type_of("class", "Putter", 16) + "}\n"
             + type_of("class", "Closer", 17) + "}\n"))
+        self.write("Sources/cachectl/Kind.swift", type_of("struct", "Small", 12) + "}\n" + type_of("struct", "Large", 13) + "}\n")
         text = Tree(self.folder.name).read("Sources/Vitrine/Store/Kind.swift").splitlines()
         places = [text.index(f"{one} {{") + 1 for one in ("class Large", "struct Pairs", "struct Inner", "class Closer")]
-        self.expect(*[("properties", "Sources/Vitrine/Store/Kind.swift", line) for line in places])
+        self.expect(*[("properties", "Sources/Vitrine/Store/Kind.swift", line) for line in places],
+                    ("properties", "Sources/cachectl/Kind.swift", 15))
+
+    def test_part_with_a_lock_has_the_limit_of_types_with_state(self):
+        fields = "".join(f"  let a{index} = 1\n" for index in range(12))
+        for number, last in enumerate((
+                "let a = 1", "let a: CommitLock", "let a: UpkeepLock", "let a: EvictionLock", "let a = LevelLock<Level, State>()",
+                "let a = Monitor()", "let a: UnsafeMutablePointer<Int>", "let a: UnsafeMutableRawBufferPointer")):
+            self.write("Sources/Vitrine/Platform/Kind.swift", f"class Putter {{\n{fields}  {last}\n}}\n")
+            self.expect(*[("properties", "Sources/Vitrine/Platform/Kind.swift", 1)] * (number > 0))
 
     def test_initializers_with_many_parameters_are_found(self):
         def initializer(count, last="_ z: Int"):
@@ -168,8 +203,9 @@ class TidyTests(unittest.TestCase):
             f"struct Large {{\n{initializer(11)}}}\n"
             f"extension StoreOptions {{\n{initializer(11)}}}\n"
             f"let made = Small.init({', '.join(f'a{index}: 1' for index in range(11))})\n"))
+        self.write("Sources/cachectl/Kind.swift", f"struct Large {{\n{initializer(11)}}}\n")
         line = Tree(self.folder.name).read("Sources/Vitrine/Store/Kind.swift").splitlines().index("struct Large {") + 2
-        self.expect(("initializers", "Sources/Vitrine/Store/Kind.swift", line))
+        self.expect(("initializers", "Sources/Vitrine/Store/Kind.swift", line), ("initializers", "Sources/cachectl/Kind.swift", 2))
 
     def test_types_with_state_in_many_files_are_found(self):
         for name, member in (("State", "  var a = 1\n"), ("Locked", "  let a = Guarded(1)\n"), ("Value", "  let a = 1\n")):
@@ -182,6 +218,15 @@ class TidyTests(unittest.TestCase):
         for name in ("State", "Locked"):
             Path(self.folder.name, f"Sources/Vitrine/Index/{name}2.swift").unlink()
         self.expect()
+
+    def test_types_in_many_files_are_found_in_other_modules(self):
+        for module in ("cachectl", "Demo"):
+            self.write(f"Sources/{module}/State.swift", "struct State {\n  var a = 1\n}\n")
+            for number in range(2):
+                self.write(f"Sources/{module}/State{number}.swift", "extension State {\n  func c() {}\n}\n")
+        self.expect()
+        self.write("Sources/Demo/State2.swift", "extension State {\n  func c() {}\n}\n")
+        self.expect(("spread", "Sources/Demo/State.swift", 1))
 
     def test_unchecked_types_without_an_invariant_are_found(self):
         self.write("Sources/cachectl/Kind.swift", (
@@ -200,7 +245,26 @@ class TidyTests(unittest.TestCase):
         self.write("Tests/StoreTests/Some.swift", "".join(f"{line}\n" for line in lines))
         self.write("Tests/StoreTests/LockTokenTests.swift", lines[4])
         self.write("Tests/StoreTests/MustNotCompile/Token.swift", lines[0])
-        self.expect(*[("probes", "Tests/StoreTests/Some.swift", line) for line in (1, 2, 3, 5, 6)])
+        self.expect(
+            *[("probes", "Tests/StoreTests/Some.swift", line) for line in (1, 2, 3, 5, 6)], ("core", "Tests/StoreTests/Some.swift", 1))
+
+    def test_uses_of_the_core_are_found_under_any_name(self):
+        self.write("Tests/StoreTests/Some.swift", (
+            "let a = store.core.probe\nlet b = store.core?\n  .probe\nlet c = disk.core.files\n"
+            "let engine = store.core\nengine.context.commit()\nlet path = \\Store\n  .core\nlet d = store.core.reads\n"
+            "let e: StoreCore = f()\n"))
+        self.expect(("core", "Tests/StoreTests/Some.swift", 5))
+        found = self.found()[0]
+        self.assertEqual((found.size, found.text.split(": ")[1]), (4, "lines 5, 8, 9, 10"))
+
+    def test_traits_in_many_files_are_found(self):
+        self.write("Package.swift", "let traits = [.trait(\n  name: \"Images\"), .trait(name: \"Server\")]\n")
+        for number in range(9):
+            self.write(f"Sources/cachectl/Kind{number}.swift", "#if Images\n#endif\n")
+        self.write("Sources/cachectl/Other.swift", "// #if Images\n#if ImagesToo || Server\n#endif\n")
+        self.expect()
+        self.write("Tests/StoreTests/Some.swift", "#if Server\n#elseif !Images\n#endif\n")
+        self.expect(("traits", "Package.swift", 1))
 
     def test_wide_code_is_found_and_a_wide_comment_is_not(self):
         self.add("Sources/Vitrine/Journal/Log.swift", f"let a = \"{'a' * 120}\"\n// {'b' * 130}\n")
@@ -212,6 +276,20 @@ class TidyTests(unittest.TestCase):
             "  func hidden() { switch self {\n    case .one: break\n  } }\n  public static func == (a: Kind, b: Kind) -> Bool { true }\n}\n"
             "/// A cache.\npublic protocol Cache {\n  func get()\n  /// Puts.\n  func put()\n}\n"))
         self.expect(*[("undocumented", "Sources/Vitrine/Store/Kind.swift", line) for line in (4, 7, 15)])
+
+    def test_members_of_public_extensions_are_found(self):
+        self.write("Sources/Vitrine/Store/Kind.swift", (
+            "public extension Store\nwhere Table: Sendable {\n  func read() {\n    let inner = 1\n  }\n  static var one: Int { 1 }\n"
+            "  private func hidden() {}\n  internal var two: Int { 2 }\n  init(a: Int) {}\n  /// Three.\n  func three() {}\n"
+            "  enum Kind {\n    case four\n    func inside() {}\n  }\n  typealias Five = Int\n}\n"
+            "extension Store {\n  func six() {}\n}\n"))
+        self.expect(*[("undocumented", "Sources/Vitrine/Store/Kind.swift", line) for line in (3, 6, 9, 12, 13, 16)])
+
+    def test_ordinary_comment_is_no_documentation(self):
+        self.write("Sources/Vitrine/Store/Kind.swift", (
+            "/* One. */\npublic let one = 1\n/*\n Two.\n */\npublic let two = 2\n/** Three. */\npublic let three = 3\n"
+            "/**\n Four.\n */\n@frozen\npublic struct Four {}\n// Five.\npublic let five = 5\n"))
+        self.expect(*[("undocumented", "Sources/Vitrine/Store/Kind.swift", line) for line in (2, 6, 15)])
 
     def test_citations_of_missing_things_are_found(self):
         missing = [
@@ -235,7 +313,11 @@ class TidyTests(unittest.TestCase):
 
     def test_other_documents_are_read(self):
         self.write("Benchmarks/Engines/README.md", "`Gone`\n")
-        self.expect(("cited", "Benchmarks/Engines/README.md", 1))
+        self.write("Python/store/a.py", "class Cache:\n  def lookUp(self): pass\n")
+        self.write("Python/src/a.c", "{ERROR, \"vitrine.ClosedError\"},\n")
+        self.write("Python/README.md", "[a](../Gone.md) `Cache` `lookUp` `ClosedError`\n`OpenError`\n")
+        self.expect(
+            ("cited", "Benchmarks/Engines/README.md", 1), ("cited", "Python/README.md", 2), ("link", "Python/README.md", 1))
 
     def test_examples_with_missing_goals_are_found(self):
         self.add("README.md", "\n```\nmake gone   # all\n.build/release/cachectl get --gone\n```\n")
@@ -261,13 +343,23 @@ class TidyTests(unittest.TestCase):
             ("nobody", "Sources/Vitrine"): [("Sources/Vitrine/Store/Kind.swift", 2)],
             ("what", "Sources/Vitrine"): [("Sources/Vitrine/Store/Kind.swift", 3)], ("nobody", "Docs"): [("README.md", 1)]})
 
+    def test_names_and_texts_of_tests_are_prose(self):
+        name = "Tests/StoreTests/Some.swift"
+        self.write(name, (
+            "// Who?\n@Test func whatIsGoneIsAMiss() {\n  let what = \"what\"\n  #expect(held == 0, \"nobody \\(what) waits\")\n}\n"
+            "@Test(arguments: [\"a\"]) func `nobody waits`() {}\n"))
+        words, found = language.counts(Tree(self.folder.name))
+        places = {rule: [f.line for f in some] for (rule, where), some in found.items() if where == "Tests"}
+        self.assertEqual(places, {"who": [1], "what": [2], "nobody": [4, 6]})
+        self.assertEqual(words["Tests"], 1 + 6 + 2 + 2 + 4)
+
     def test_explanations_of_planted_mistakes_are_prose(self):
         name = "Tests/Mutants/1-rules.mutants"
         self.write(name, (
             "Who says `what`?\n\n== nobody-stops\nNobody\nstops.\nfile: Who.swift\n   what()\n-  // who\n@\n+  // nobody\n"
             "catch: Who\nredundant: It stops, whatever\nis written.\ntrap: nobody stops\nhang: for whom\n\n== what\nIt waits.\n"))
         words, found = language.counts(Tree(self.folder.name))
-        self.assertEqual(words["Tests"], 15)
+        self.assertEqual(words["Tests"], 15 + 4)  # with the name of the project's test
         places = {rule: [f.line for f in some] for (rule, where), some in found.items() if where == "Tests"}
         self.assertEqual(places, {"who": [1, 15], "nobody": [4, 14], "what": [12]})
 
@@ -288,14 +380,49 @@ class TidyTests(unittest.TestCase):
         again = Debts(Tree(self.folder.name))
         self.assertEqual((list(again.places), again.counts), (list(debts.places), {("what", "Docs"): 2}))
 
+    def test_sizes_of_known_places_may_only_shrink(self):
+        self.write(FILE, "length Log.swift 500\nproperties Log.swift Log.State 14\ncore Gone.swift 2\n")
+        tree = Tree(self.folder.name)
+        debts = Debts(tree)
+
+        def findings(length, count):
+            return [
+                Finding("Sources/Vitrine/Log.swift", 401, "length", "", "", size=length),
+                Finding("Sources/Vitrine/Log.swift", 3, "properties", "", "", "Log.State", count)]
+        new, met, counted = judge(findings(501, 14), {}, tree, debts, set())
+        self.assertEqual([(f.rule, f.line) for f in new], [("length", 401), ("debts", 3)])
+        self.assertIn("before: 500", new[0].text)
+        new, met, counted = judge(findings(450, 13), {}, tree, debts, set())
+        self.assertEqual([(f.rule, f.line) for f in new], [("debts", 3)])
+        lower(debts, met, counted)
+        self.write(FILE, debts.text())
+        self.assertIn("\nlength Log.swift 450\nproperties Log.swift Log.State 13\n", debts.text())
+        again = Debts(Tree(self.folder.name))
+        self.assertEqual((again.sizes, set(again.places)), (debts.sizes, set(debts.places)))
+
+    def test_missing_base_of_subjects_is_found(self):
+        self.git("init", "-q")
+        self.assertEqual(list(commits.check_subjects(Tree(self.folder.name))), [])
+        self.git("commit", "-q", "--allow-empty", "-m", "a" * 80)
+        self.git("commit", "-q", "--allow-empty", "-m", "b")
+        found = list(commits.check_subjects(Tree(self.folder.name)))
+        self.assertEqual([f.rule for f in found], ["subject"])
+        self.assertIn("is not in this repository", found[0].text)
+        # The oldest commit of a shallow clone is an ordinary one, too.
+        for depth, texts in ((1, []), (2, ["80 characters"])):
+            with tempfile.TemporaryDirectory() as clone:
+                self.git("clone", "-q", f"--depth={depth}", f"file://{self.folder.name}", clone)
+                found = list(commits.check_subjects(Tree(clone)))
+                self.assertEqual([f.text[:13] for f in found], texts)
+
     def test_long_subjects_behind_the_base_are_found(self):
         self.assertEqual(list(commits.check_subjects(Tree(self.folder.name))), [])
         self.git("init", "-q")
         base, commits.BASE = commits.BASE, "base"
         self.addCleanup(setattr, commits, "BASE", base)
         self.git("commit", "-q", "--allow-empty", "-m", "a" * 80)
-        self.assertEqual(list(commits.check_subjects(Tree(self.folder.name))), [])
         self.git("tag", "base")
+        self.assertEqual(list(commits.check_subjects(Tree(self.folder.name))), [])
         self.git("commit", "-q", "--allow-empty", "-m", "b" * 73)
         self.git("commit", "-q", "--allow-empty", "-m", "c" * 72)
         found = list(commits.check_subjects(Tree(self.folder.name)))

@@ -1,33 +1,52 @@
-"""Rules for types: the number of their stored properties and of their files, promises to the compiler, and tests of parts."""
+"""Rules of size for files and types, promises to the compiler, traits, and tests of parts."""
 import re
 
 from .declarations import stored, types
+from .engine import conditions
 from .sourcetext import split_swift
 from .tree import Finding, area, line_of
 
 ENGINE = "Sources/Vitrine"
+LONGEST = 400
 MOST_PROPERTIES = 12
 MOST_PARAMETERS = 10
 MOST_FILES = 3
 # Values whose fields are those of a format, or choices and numbers that a user sees. No code keeps them right together.
 VALUES = {
     "CheckpointHeader": "fields of a format", "RecordHeader": "fields of a format", "StoreIdentity": "fields of a format",
-    "StoreOptions": "options", "StoreStatistics": "statistics", "EntryInfo": "the description of an entry"}
+    "MetaFlags": "fields of a request", "StoreOptions": "options", "ServerOptions": "options", "ImagePipeline.Configuration": "options",
+    "StoreStatistics": "statistics", "EntryInfo": "the description of an entry", "ReplayReport": "a report",
+    "CrashReport.Workload": "a report", "Demonstration.Outcome": "a report"}
 # Parts that compose others, and change nothing of their own. They have a limit of their own.
-PARTS = {"StoreContext": 16, "Maintainer": 16, "Putter": 16, "Closer": 16}
+PARTS = {"Maintainer": 16, "Putter": 16, "Closer": 16}
+# Folders of public types, which have files by topic.
+BY_TOPIC = (f"{ENGINE}/API/",)
 UNCHECKED = re.compile(r"@unchecked\s+Sendable\b")
 INITIALIZER = re.compile(r"\binit[?!]?\s*(?:<[^>]*>)?\s*\(")
 COMMENT = re.compile(r"^\s*//+ ?")
 INVARIANT = re.compile(r"(?:^|[.)] )Invariants?: ", re.MULTILINE)
+# Uses of a store's core beyond its probe, and of its type. The core of a simulated disk is another type.
+CORE = re.compile(r"(?<!\bdisk)\s*[?!]?\s*\.\s*core\b(?!\s*[?!]?\s*\.\s*probe\b)|\bStoreCore\b")
+TRAIT = re.compile(r"\.trait\(\s*name:\s*\"(\w+)\"")
+MOST_FILES_OF_A_TRAIT = 9
 # A path from a store's core to the state that its parts share, and the state behind a lock.
 PROBE = re.compile(r"\bcore\s*(?:[?!]?\s*\.\s*\w+)*?[?!]?\s*\.\s*context\b|\bheld\s*\.\s*state\b")
 # Tests of the locks themselves, and sources that the compiler must reject.
 LOCK_TESTS = ("LockTokenTests", "MustNotCompile")
 
 
+def check_length(tree):
+    """A file is short, because it holds one thing."""
+    for name in tree.under("Sources", "Tests"):
+        count = len(tree.read(name).splitlines())
+        if count > LONGEST:
+            yield Finding(
+                name, LONGEST + 1, "length", f"{count} lines, {LONGEST} are allowed", "split the file", size=count)
+
+
 def check_properties(tree):
-    """A class, an actor or a struct of the engine has few stored properties."""
-    for name in tree.under(ENGINE):
+    """A class, an actor or a struct has few stored properties."""
+    for name in tree.under("Sources"):
         text = tree.read(name)
         for one in types(text):
             if one.kind not in ("class", "actor", "struct") or one.name in VALUES:
@@ -37,12 +56,13 @@ def check_properties(tree):
             if count > most:
                 yield Finding(
                     name, line_of(split_swift(text)[0], one.offset), "properties",
-                    f"{one.name} has {count} stored properties, {most} are allowed", "group those that change together", one.name)
+                    f"{one.name} has {count} stored properties, {most} are allowed", "group those that change together", one.name,
+                    count)
 
 
 def check_initializers(tree):
-    """An initializer of the engine has few parameters. Parts that use many others take them by groups."""
-    for name in tree.under(ENGINE):
+    """An initializer has few parameters. Parts that use many others take them by groups."""
+    for name in tree.under("Sources"):
         text = tree.read(name)
         code = split_swift(text)[0]
         for match in INITIALIZER.finditer(code):
@@ -59,24 +79,25 @@ def check_initializers(tree):
                 yield Finding(
                     name, line_of(code, match.start()), "initializers",
                     f"an initializer has {count} parameters, {MOST_PARAMETERS} are allowed", "pass those that belong together as one",
-                    around[-1].name if around else "")
+                    around[-1].name if around else "", count)
 
 
 def check_spread(tree):
-    """A type with state is declared and extended in few files. The public types have files by topic."""
+    """A type with state is declared and extended in few files of its module."""
     files, states = {}, {}
-    for name in tree.under(ENGINE):
-        text = tree.read(name)
+    for name in tree.under("Sources"):
+        text, module = tree.read(name), name.split("/")[1]
         for one in types(text):
-            files.setdefault(one.name, set()).add(name)
-            if one.kind in ("class", "actor", "struct") and stored(text, one)[1] and not name.startswith(f"{ENGINE}/API/"):
-                states[one.name] = name, line_of(split_swift(text)[0], one.offset)
+            files.setdefault((module, one.name), set()).add(name)
+            if one.kind in ("class", "actor", "struct") and stored(text, one)[1] and not name.startswith(BY_TOPIC):
+                states[module, one.name] = name, line_of(split_swift(text)[0], one.offset)
     for one, (name, line) in states.items():
-        if len(files[one]) > MOST_FILES:
+        count = len(files[one])
+        if count > MOST_FILES:
             others = ", ".join(sorted(file.split("/")[-1] for file in files[one] - {name}))
             yield Finding(
-                name, line, "spread", f"{one} has state, and lies in {len(files[one])} files, {MOST_FILES} are allowed ({others})",
-                "move members into one of them, or into a type of their own", one)
+                name, line, "spread", f"{one[1]} has state, and lies in {count} files, {MOST_FILES} are allowed ({others})",
+                "move members into one of them, or into a type of their own", one[1], count)
 
 
 def comment_above(lines, index):
@@ -118,4 +139,31 @@ def check_probes(tree):
             yield Finding(name, line_of(code, match.start()), "probes", f"'{found}' in a test", "use the store's probe", area(name))
 
 
-CHECKS = [check_properties, check_initializers, check_spread, check_unchecked, check_probes]
+def check_core(tree):
+    """Tests know no parts of a store's core. One finding for each file, so that its uses may only become fewer."""
+    for name in tree.under("Tests"):
+        if any(part.startswith(LOCK_TESTS) for part in name.split("/")):
+            continue
+        code = split_swift(tree.read(name))[0]
+        lines = [line_of(code, match.end()) for match in CORE.finditer(code)]
+        if lines:
+            yield Finding(
+                name, lines[0], "core", f"a store's core in {len(lines)} places: lines {', '.join(map(str, lines))}",
+                "use store.probe, or core.probe", size=len(lines))
+
+
+def check_traits(tree):
+    """A condition for a trait stands in few files. A target that no product needs is not built, so it needs none."""
+    manifest = "Package.swift"
+    for trait in TRAIT.findall(tree.read(manifest) if manifest in tree.files else ""):
+        conditional = [
+            name for name in tree.under("Sources", "Tests")
+            if any(re.search(rf"\b{trait}\b", condition) for _, condition in conditions(split_swift(tree.read(name))[0]))]
+        if len(conditional) > MOST_FILES_OF_A_TRAIT:
+            yield Finding(
+                manifest, 1, "traits", f"{len(conditional)} files have conditions for {trait}, {MOST_FILES_OF_A_TRAIT} are allowed",
+                "make the trait a condition of a target", trait, len(conditional))
+
+
+CHECKS = [
+    check_length, check_properties, check_initializers, check_spread, check_unchecked, check_probes, check_core, check_traits]

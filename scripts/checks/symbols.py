@@ -15,8 +15,14 @@ PUBLIC = re.compile(
     r"(?P<special>init|subscript)\b)")
 OPENS = re.compile(r"\b(?P<access>public|open)\b.*\b(?P<kind>enum|protocol|extension)\s+(?P<name>\w+)[^{]*\{?\s*$")
 INNER = re.compile(
-    r"^\s*(?:@\w+(?:\([^)]*\))?\s+)*(?:(?:static|mutating|indirect)\s+)*(?P<kind>case|func|var|init|subscript|associatedtype)\b\s*"
-    r"(?P<name>`?\w+`?)?")
+    r"^\s*(?:@\w+(?:\([^)]*\))?\s+)*(?:(?:static|class|final|mutating|nonmutating|nonisolated|consuming|borrowing|override|indirect|"
+    r"required|convenience|lazy|weak|unowned|(?:package|private|fileprivate|internal)\(set\))\s+)*"
+    r"(?P<kind>case|func|var|let|init|subscript|associatedtype|typealias|struct|class|enum|actor)\b\s*"
+    r"(?P<name>`?\w+`?|[^\s\w(]+(?=\s*[(<]))?")
+# Members without a word for their access that belong to the interface of a public type.
+INTERFACE = {
+    "enum": {"case"}, "protocol": {"func", "var", "init", "subscript", "associatedtype"},
+    "extension": {"func", "var", "let", "init", "subscript", "typealias", "struct", "class", "enum", "actor"}}
 ATTRIBUTE = re.compile(r"^\s*(?:@|#if|#else|#elseif|#endif)")
 # Members that only conform to a protocol of the standard library, which documents them.
 WITNESSES = {"==", "<", "hash", "description", "debugDescription", "next", "makeIterator", "Element", "AsyncIterator", "Iterator"}
@@ -27,28 +33,35 @@ def is_documented(lines, index):
     index -= 1
     while index >= 0 and ATTRIBUTE.match(lines[index]):
         index -= 1
-    return index >= 0 and lines[index].lstrip().startswith(("///", "*/"))
+    if index >= 0 and lines[index].rstrip().endswith("*/"):
+        while index > 0 and "/*" not in lines[index]:
+            index -= 1
+        return lines[index].lstrip().startswith("/**")
+    return index >= 0 and lines[index].lstrip().startswith("///")
 
 
 def public_declarations(text):
     """Line index and name of each public declaration: with the word, or as a case or a requirement of a public type."""
     code = split_swift(text)[0].splitlines()
-    inside = []  # Depth of braces at which each public enum, protocol or extension begins, and its kind.
+    inside = []  # Of each public enum, protocol or extension: the depth of braces around it, its kind, whether its brace was seen.
     depth = 0
     for index, line in enumerate(code):
-        while inside and depth <= inside[-1][0]:
+        while inside and depth <= inside[-1][0] and inside[-1][2]:
             inside.pop()
         match = PUBLIC.match(line)
         if match:
             yield index, (match["name"] or match["special"]).strip("`")
         elif inside and depth == inside[-1][0] + 1:
             inner = INNER.match(line)
-            kind = inside[-1][1]
-            if inner and ((kind == "enum" and inner["kind"] == "case") or (kind == "protocol" and inner["kind"] != "case")):
+            if inner and inner["kind"] in INTERFACE[inside[-1][1]]:
                 yield index, (inner["name"] or inner["kind"]).strip("`")
+                if inner["kind"] == "enum":
+                    inside.append([depth, "enum", False])
         opens = OPENS.search(line)
         if opens:
-            inside.append((depth, opens["kind"]))
+            inside.append([depth, opens["kind"], False])
+        if inside and "{" in line:
+            inside[-1][2] = True
         depth += line.count("{") - line.count("}")
 
 

@@ -6,13 +6,15 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Finding:
-    """One place that breaks a rule. `key` identifies it in the list of known breaches without its line number."""
+    """One place that breaks a rule. `key` identifies it in the list of known breaches without its line number. `size` is the
+    number that a rule with a limit has counted."""
     file: str
     line: int
     rule: str
     text: str
     remedy: str
     key: str = ""
+    size: int = 0
 
     def __str__(self):
         return f"{self.file}:{self.line}: {self.rule}: {self.text}; {self.remedy}"

@@ -6,7 +6,7 @@ import Testing
 @Suite struct LoadURLTests {
   private func text(_ url: LoadURL) -> String { String(decoding: url.rest, as: UTF8.self) }
 
-  @Test func whatSurroundsAURLIsRemoved() {
+  @Test func spacesAndFragmentOfAURLAreRemoved() {
     for text in [
       "http://a/b", " http://a/b\u{20}", "\u{FEFF}http://a/b\r\n", "\t\u{FEFF} HTTP://a/b#part", "ht\ntp://a\t/b",
     ] {
@@ -22,7 +22,7 @@ import Testing
     #expect(LoadURL("x-a+b.1:c".utf8).scheme == "x-a+b.1")
   }
 
-  @Test func encodingKeepsWhatIsEncoded() {
+  @Test func encodingKeepsPercentEscapes() {
     #expect(LoadURL.encoded("/a%20b c.jpg".utf8) == "/a%20b%20c.jpg")
     #expect(LoadURL.encoded("/ü|\"<>\0%zz".utf8) == "/%C3%BC%7C%22%3C%3E%00%zz")
     #expect(LoadURL.decoded(Array("%41%zz%4%C3%BC%".utf8)[...]) == Array("A%zz%4ü%".utf8))

@@ -49,7 +49,7 @@
       }
     }
 
-    @Test func whatIsNoRegularFileIsRefused() async throws {
+    @Test func fileURLWithoutARegularFileIsRefused() async throws {
       try await withFile([1]) { file in
         let folder = file.deletingLastPathComponent()
         let pipe = folder.appendingPathComponent("pipe")
