@@ -25,9 +25,9 @@ import Testing
   @Test func putThatNeedsACheckpointDoesNotBlockClosing() throws {
     for _ in 0..<20 {
       let work = try Workload()
-      let (store, core) = (work.store, work.store.core)
+      let store = work.store
       var number = 0
-      while core.probe.log.freeCount >= 2 || core.probe.log.room >= 448 {
+      while store.probe.log.freeCount >= 2 || store.probe.log.room >= 448 {
         try store.put(Workload.bytes(20, number), for: CacheKey("k\(number % 8)"))
         number += 1
       }
@@ -45,7 +45,7 @@ import Testing
         try? store.put(Workload.bytes(20, last), for: "last")
         put.signal()
       }
-      while core.probe.pendingCount == 0 { usleep(100) }
+      while store.probe.pendingCount == 0 { usleep(100) }
       mayClose.signal()
       guard hasEnded(closed), hasEnded(put) else {
         Issue.record("they wait for each other")
@@ -97,7 +97,7 @@ import Testing
   /// Between the failed check and the removal nothing is pinned: the place may have been reused for the key.
   @Test func lateDropKeepsTheNewEntry() throws {
     let work = try Workload(options: StoreOptions(byteBudget: 4 << 20))
-    let (store, core) = (work.store, work.store.core)
+    let store = work.store
     try store.put(Workload.bytes(100_000, 1), for: "k")
     let old = try #require(store.probe.entries.first)
     let segment = store.probe.segmentNumber(inSlot: old.location.slot)
@@ -105,7 +105,7 @@ import Testing
     work.world.background.runAll()
     try store.put(Workload.bytes(100_000, 3), for: "k", options: PutOptions(durability: .synced))
     #expect(try #require(store.probe.entries.first).location == old.location, "the place was not given anew")
-    core.checkpoints.entryRemover.drop(old.hash, old.location, in: segment)
+    store.probe.steps.drop(old.hash, old.location, in: segment)
     #expect(store.bytes("k")?.count == 100_000)
     try store.close()
   }

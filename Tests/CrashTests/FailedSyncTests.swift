@@ -305,7 +305,7 @@ import Testing
       try work.put("k\(count)", Workload.bytes(8, count))
       count += 1
     }
-    try work.store.core.writes.supply.makeSpares(8)
+    try work.store.probe.steps.makeSpares(8)
     work.world.disk.plan(Fault(.syncFile, on: .containing("/segments/"), .loseUnsyncedPages(5)))
     #expect(throws: StoreError.self) { try work.store.flush() }
     let world = work.world.rebooted(work.world.disk.crashStates().diskAfterProcessDeath())

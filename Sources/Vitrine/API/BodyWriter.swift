@@ -250,7 +250,7 @@ public final class BodyWriter: Sendable {
     _ mapped: UnsafeRawBufferPointer?, at offset: Int, _ byteCount: Int, in file: () throws(SystemError) -> any File,
     _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void
   ) throws(StoreError) {
-    if core.context.reads == .mapped, let mapped { return try body(mapped) }
+    if core.context.opening.reads == .mapped, let mapped { return try body(mapped) }
     guard let memory = PageMemory(byteCount: byteCount) else {
       throw .system(SystemError(code: SystemError.noMemory, operation: "read back", path: store.path))
     }

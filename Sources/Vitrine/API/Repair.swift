@@ -34,7 +34,7 @@ extension CacheStore {
     let core = try opening.run()
     defer { try? core.upkeep.closer.close() }
     var report = RepairReport()
-    report.notes = core.context.lastOpen.notes
+    report.notes = core.context.opening.lastOpen.notes
     report.segmentCount = core.context.commitLock.withLock { held in
       held.state.index.segments.all.count { $0 != nil }
     }

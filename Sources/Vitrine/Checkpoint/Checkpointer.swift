@@ -62,12 +62,22 @@ final class Checkpointer: StorePart {
   ) throws(StoreError) {
     if gate.mistrustsEarlierRecords { throw .noSpace }
     try prepareCheckpoint()
-    let image = try commitLock.withLock { held throws(StoreError) in
+    let image = try commitLock.withLock { held throws(StoreError) -> Image? in
       try gate.requireWritable(closing: true)
-      return try writeImage(isClean: isClean, upkeep, held)
+      let dropsEntries = held.state.leftovers.hasHeadless
+      let image = try writeImage(isClean: isClean, upkeep, held)
+      if !dropsEntries { return image }
+      // No frame tells of the dropped entries. A later frame may rely on their absence, so none may come before the
+      // checkpoint counts, and the older checkpoint does not lead to this state.
+      try publish(image, upkeep, held)
+      try eraseOlderCheckpoint(upkeep)
+      releaseLog(image, held)
+      return nil
     }
-    try publish(image, upkeep)
-    commitLock.withLock { held in releaseLog(image, held) }
+    if let image {
+      try publish(image, upkeep)
+      commitLock.withLock { held in releaseLog(image, held) }
+    }
     if growsLog { try logSizer.grow(upkeep) }
   }
 

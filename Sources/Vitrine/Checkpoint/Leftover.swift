@@ -35,6 +35,9 @@ struct LeftoverList {
     hasFoundHeadless = true
   }
 
+  /// Whether entries with lost heads are in the index.
+  var hasHeadless: Bool { !headless.isEmpty }
+
   mutating func takeHeadless() -> [LostEntry] {
     defer { headless = [] }
     return headless

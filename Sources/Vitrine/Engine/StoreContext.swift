@@ -1,12 +1,5 @@
-/// The state that all parts of one store share: the system that it works with, its tables and its locks.
-final class StoreContext: Sendable {
-  let environment: Environment
-  /// True if the clock is the system's own: a hit reads it without a call through the environment.
-  let usesSystemClock: Bool
-  let folders: StoreFolders
-  let catalog: Catalog
-  /// Nil for a read-only opening.
-  let wal: WAL?
+/// The facts of an opening, which do not change.
+struct OpeningFacts: Sendable {
   /// The identity at opening. The budgets in it may be outdated; all other options stay in force.
   let identity: StoreIdentity
   let verification: Verification
@@ -18,6 +11,18 @@ final class StoreContext: Sendable {
   /// damaged.
   let firstSequence: UInt64
   let policyRules: any PolicyRules
+}
+
+/// The state that all parts of one store share: the system that it works with, its tables and its locks.
+final class StoreContext: Sendable {
+  let environment: Environment
+  /// True if the clock is the system's own: a hit reads it without a call through the environment.
+  let usesSystemClock: Bool
+  let folders: StoreFolders
+  let catalog: Catalog
+  /// Nil for a read-only opening.
+  let wal: WAL?
+  let opening: OpeningFacts
   let expiry: ExpiryWatch
   let expirations: ExpiryIndex
   let upkeepLock: UpkeepLock
@@ -33,13 +38,14 @@ final class StoreContext: Sendable {
     self.folders = folders
     catalog = loaded.catalog
     wal = isReadOnly ? nil : log.log
-    identity = loaded.identity
-    verification = options.verification
-    reads = options.reads
-    maximumStyles = options.maximumStylesPerURL
-    self.lastOpen = lastOpen
-    self.firstSequence = firstSequence
-    policyRules = loaded.identity.policy.rules
+    opening = OpeningFacts(
+      identity: loaded.identity, verification: options.verification, reads: options.reads,
+      maximumStyles: options.maximumStylesPerURL, lastOpen: lastOpen, firstSequence: firstSequence,
+      policyRules: loaded.identity.policy.rules)
+    // With a maximum idle time, a use is noted only after the entry was found not to have expired, not by the lookup.
+    loaded.index.writer.keyWriter.configure(
+      stampsHits: opening.policyRules.countsHits && loaded.identity.maximumIdle == 0,
+      countsUses: opening.policyRules.cleaning != nil, givesBlocks: environment.clock.isShared)
     expiry = ExpiryWatch(clock: environment.clock)
     expirations = ExpiryIndex(keys: loaded.catalog.keys, turn: Int(truncatingIfNeeded: loaded.newestOpening))
     // The follower reads the index, so it is made before the commit lock takes the index.
@@ -53,10 +59,6 @@ final class StoreContext: Sendable {
         checkpoints: loaded.checkpoint, orphans: OrphanFiles(loaded.orphans),
         quiet: QuietWatch(environment.clock.monotonicNanoseconds()), follower: follower))
     commitLock.withLock { held in held.state.index.segments.mappedLimit = folders.resources.mappedSegments }
-    // With a maximum idle time, a use is noted only after the entry was found not to have expired, not by the lookup.
-    catalog.keys.stampsHits = policyRules.countsHits && loaded.identity.maximumIdle == 0
-    catalog.keys.countsUses = policyRules.cleaning != nil
-    catalog.keys.clock.givesBlocks = environment.clock.isShared
     folders.resources.files.storeOpened()
   }
 
@@ -73,11 +75,11 @@ extension StorePart {
   @inline(__always) var folders: StoreFolders { context.folders }
   @inline(__always) var catalog: Catalog { context.catalog }
   @inline(__always) var wal: WAL? { context.wal }
-  @inline(__always) var identity: StoreIdentity { context.identity }
-  @inline(__always) var reads: ReadMode { context.reads }
-  @inline(__always) var lastOpen: StoreStatistics.LastOpen { context.lastOpen }
-  @inline(__always) var firstSequence: UInt64 { context.firstSequence }
-  @inline(__always) var policyRules: any PolicyRules { context.policyRules }
+  @inline(__always) var identity: StoreIdentity { context.opening.identity }
+  @inline(__always) var reads: ReadMode { context.opening.reads }
+  @inline(__always) var lastOpen: StoreStatistics.LastOpen { context.opening.lastOpen }
+  @inline(__always) var firstSequence: UInt64 { context.opening.firstSequence }
+  @inline(__always) var policyRules: any PolicyRules { context.opening.policyRules }
   @inline(__always) var expiry: ExpiryWatch { context.expiry }
   @inline(__always) var expirations: ExpiryIndex { context.expirations }
   @inline(__always) var upkeepLock: UpkeepLock { context.upkeepLock }

@@ -3,23 +3,18 @@
 /// A part is made from the parts that it uses, so no part uses a part of a group that is made later. `StoreLocks.swift`
 /// has the locks, the state that each of them guards, and the order in which threads take them.
 final class StoreCore: Sendable {
-  let context: StoreContext
-  let basics: BasicParts
-  let checkpoints: CheckpointParts
-  let space: SpaceParts
-  let reads: ReadParts
-  let writes: WriteParts
-  let upkeep: UpkeepParts
+  private let parts: StoreParts
 
-  init(_ context: StoreContext, loaded: LoadedStore, lockFile: (any File)?, counters: Counters) {
-    self.context = context
-    basics = BasicParts(context, lockFile: lockFile, counters: counters)
-    checkpoints = CheckpointParts(context, basics, inline: loaded.inline)
-    space = SpaceParts(context, basics, checkpoints)
-    reads = ReadParts(context, basics, checkpoints)
-    writes = WriteParts(context, basics, checkpoints, space, reads)
-    upkeep = UpkeepParts(context, basics, checkpoints, space, reads, writes)
-  }
+  /// The parts are ready to serve.
+  init(_ parts: StoreParts) { self.parts = parts }
+
+  var context: StoreContext { parts.context }
+  var basics: BasicParts { parts.basics }
+  var checkpoints: CheckpointParts { parts.checkpoints }
+  var space: SpaceParts { parts.space }
+  var reads: ReadParts { parts.reads }
+  var writes: WriteParts { parts.writes }
+  var upkeep: UpkeepParts { parts.upkeep }
 
   deinit {
     if basics.gate.isForkedChild { return }

@@ -2,21 +2,23 @@
 extension StoreProbe {
   /// Points the entry at a location to another location. Returns false if the index does not have the entry.
   package func plantMove(_ hash: KeyHash, from location: Location, to other: Location) -> Bool {
-    core.context.catalog.keys.move(hash, from: location, to: other)
+    core.context.commitLock.withLock { held in held.state.index.keyWriter.move(hash, from: location, to: other) }
   }
 
   /// Gives the entry at a location another stamp. Returns false if the index does not have the entry.
   package func plantStamp(_ stamp: UInt32, _ hash: KeyHash, _ location: Location) -> Bool {
     guard var slot = core.context.catalog.keys.withEntry(hash, location, { $0 }) else { return false }
     slot.stamp = stamp
-    return core.context.catalog.keys.replace(hash, location, with: slot)
+    return core.context.commitLock.withLock { held in held.state.index.keyWriter.replace(hash, location, with: slot) }
   }
 
   /// Removes the payload at a location from the index, and leaves the entries that use it. Returns false if no valid
   /// record is there.
   package func plantLossOfPayload(at location: Location) -> Bool {
     guard let digest = record(at: location)?.header.digest else { return false }
-    core.context.catalog.contents.removeEntirely(contentHash(of: digest), location)
+    core.context.commitLock.withLock { held in
+      held.state.index.contentWriter.removeEntirely(contentHash(of: digest), location)
+    }
     return true
   }
 

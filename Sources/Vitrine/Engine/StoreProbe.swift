@@ -4,10 +4,13 @@ package struct StoreProbe {
 
   // MARK: Opening
 
+  /// Differs between a store and its successor.
+  package var number: ObjectIdentifier { ObjectIdentifier(core) }
+
   /// The identity at opening.
-  package var identity: StoreIdentity { core.context.identity }
+  package var identity: StoreIdentity { core.context.opening.identity }
   /// The first sequence number of this opening.
-  package var firstSequence: UInt64 { core.context.firstSequence }
+  package var firstSequence: UInt64 { core.context.opening.firstSequence }
   /// The folder of the log.
   package var walFolder: any Directory { core.context.folders.wal }
   /// The time of the store's clock, in milliseconds.
@@ -122,7 +125,7 @@ package struct StoreProbe {
 
   /// Returns the segments that the cleaner would try one after another if none could be emptied.
   func victims(_ count: Int) -> [Segment] {
-    guard let rules = core.context.policyRules.cleaning else { return [] }
+    guard let rules = core.context.opening.policyRules.cleaning else { return [] }
     return core.context.commitLock.withLock { held in
       var tried: [Segment] = []
       while tried.count < count,

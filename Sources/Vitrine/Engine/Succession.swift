@@ -217,7 +217,7 @@ extension CacheStore {
       (held.state.current, held.state.index.nextSegment)
     }
     let predecessor = Opening.Predecessor(
-      identity: identity, opening: Sequence.opening(core.context.firstSequence), nextSegment: nextSegment,
+      identity: identity, opening: Sequence.opening(core.context.opening.firstSequence), nextSegment: nextSegment,
       isInPlace: core.context.folders.root.isStillNamed())
     var turns = 0
     while true {

@@ -13,9 +13,13 @@ final class WriteGate: StorePart {
   private let lastNameCheck = Atomic<Int64>(.min)
   private let mistrusts = Atomic<Bool>(false)
   /// True while a store on which a sync had failed is taken over: records of earlier openings are not shared then.
-  var mistrustsEarlierRecords: Bool {
-    get { mistrusts.load(ordering: .relaxed) }
-    set { mistrusts.store(newValue, ordering: .relaxed) }
+  var mistrustsEarlierRecords: Bool { mistrusts.load(ordering: .relaxed) }
+
+  /// Runs `body` while records of earlier openings are not shared.
+  func mistrustingEarlierRecords(_ body: () throws(StoreError) -> Void) throws(StoreError) {
+    mistrusts.store(true, ordering: .relaxed)
+    defer { mistrusts.store(false, ordering: .relaxed) }
+    try body()
   }
 
   init(_ context: StoreContext, lockFile: (any File)?) {
@@ -82,11 +86,15 @@ final class WriteGate: StorePart {
   /// True if this opening will not write any change again.
   var writesNoMore: Bool { status.load(ordering: .relaxed) & (Status.removed | Status.failed) != 0 }
 
-  func noteRemoved() { status.bitwiseOr(Status.removed, ordering: .relaxed) }
+  func noteRemoved() {
+    status.bitwiseOr(Status.removed, ordering: .relaxed)
+    wal?.end()
+  }
 
   /// Returns false if the store was closed before.
   func markClosed() -> Bool {
-    status.bitwiseOr(Status.closed, ordering: .relaxed).oldValue & Status.closed == 0
+    defer { wal?.end() }
+    return status.bitwiseOr(Status.closed, ordering: .relaxed).oldValue & Status.closed == 0
   }
 
   /// Refuses every new change from now on; only the closing call itself may still write. Returns false if another call
@@ -102,6 +110,9 @@ final class WriteGate: StorePart {
 
   /// True if this process is a child of the one that opened the store: a child inherits neither the lock nor upkeep.
   var isForkedChild: Bool { process.isInChild }
+
+  /// Throws `closed` in a child of the process that opened the store: the locks may be held there forever.
+  func requireOwnProcess() throws(StoreError) { if isForkedChild { throw .closed } }
 
   /// Throws the error that forbids a change now. `closing` is true for the writes of closing itself.
   func requireWritable(closing: Bool = false) throws(StoreError) {
@@ -120,15 +131,25 @@ final class WriteGate: StorePart {
   /// Ends all writing, because memory may differ from the disk. The mark in `LOCK` makes the next opening check and
   /// write anew the payloads that no checkpoint vouches for (rule 7).
   func fail(_ error: SystemError) -> StoreError {
+    // The log of an ended store refuses frames: the first error tells why.
+    if let reason = reasonOfEnd { return reason }
     // In a removed folder no file can be created; that is not a failure of the disk.
     if error.code == SystemError.missing, (try? requireNamed()) == nil { return .storeRemoved }
     failure.withLock { $0 = $0 ?? error }
     status.bitwiseOr(Status.failed, ordering: .relaxed)
+    wal?.end()
     if let lockFile = lockFile.withLock({ $0 }) {
       try? lockFile.write(LockFile.contents(isMarked: true), at: 0)
       try? lockFile.sync()
     }
     return .writeFailed(error)
+  }
+
+  /// The error of a store that writes no more; nil for one that does.
+  private var reasonOfEnd: StoreError? {
+    if isClosed { return .closed }
+    if isRemoved { return .storeRemoved }
+    return failure.withLock { $0 }.map { .writeFailed($0) }
   }
 
   /// Returns the error for a failed write outside the log. Lack of space and of other resources is left to the caller;

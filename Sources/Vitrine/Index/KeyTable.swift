@@ -33,10 +33,10 @@ package final class KeyTable: @unchecked Sendable {
 
   private let shards: UnsafeMutablePointer<Shard>
   package let clock = RecencyClock()
-  /// Whether a counted lookup of an entry without an expiry is a use. Set before the table serves.
-  @exclusivity(unchecked) package var stampsHits = true
-  /// Whether uses are counted too. Set before the table serves.
-  @exclusivity(unchecked) package var countsUses = false
+  /// Whether a counted lookup of an entry without an expiry is a use. Only ``KeyTableWriter`` sets it.
+  @exclusivity(unchecked) private(set) var stampsHits = true
+  /// Whether uses are counted too. Only ``KeyTableWriter`` sets it.
+  @exclusivity(unchecked) private(set) var countsUses = false
   /// The number of used keys that each shard remembers. Set before the table serves.
   @exclusivity(unchecked) var rememberedCount = 0
 
@@ -104,6 +104,11 @@ package final class KeyTable: @unchecked Sendable {
   func forEachSlot(_ shard: UnsafeMutablePointer<Shard>, _ body: (UnsafeMutablePointer<KeySlot>) -> Void) {
     shard.pointee.run.forEach(body)
     shard.pointee.crowds?.forEach(body)
+  }
+
+  func configure(stampsHits: Bool, countsUses: Bool) {
+    self.stampsHits = stampsHits
+    self.countsUses = countsUses
   }
 
   // MARK: Looking up
@@ -207,76 +212,7 @@ package final class KeyTable: @unchecked Sendable {
     }
   }
 
-  // MARK: Changing
-
-  /// Enters a key that the table does not have. Returns false when memory is short.
-  package func insert(_ slot: KeySlot, _ hash: KeyHash) -> Bool {
-    withShard(hash.shard) { shard in insert(slot, shard) }
-  }
-
-  @inline(__always)
-  private func insert(_ slot: KeySlot, _ shard: UnsafeMutablePointer<Shard>) -> Bool {
-    let insertion = shard.pointee.run.insert(slot, most: CrowdedURLs.mostInRun)
-    if case .noMemory = insertion { return false }
-    if case .crowded = insertion {
-      let crowds = shard.pointee.crowds ?? CrowdedURLs()
-      shard.pointee.crowds = crowds
-      guard crowds.insert(slot) else { return false }
-    }
-    noteChange(slot, shard)
-    return true
-  }
-
-  @inline(__always)
-  private func noteChange(_ slot: KeySlot, _ shard: UnsafeMutablePointer<Shard>) {
-    guard shard.pointee.crowds != nil, !slot.flags.contains(.independent) else { return }
-    shard.pointee.changes += 1
-    shard.pointee.crowds?.noteChange(slot.hash(shard: 0), shard.pointee.changes)
-  }
-
-  /// Grows the table for `count` more entries at once, instead of step by step. If memory is short, each insertion
-  /// tries again.
-  package func reserve(_ count: Int) {
-    for index in 0..<KeyTable.shardCount {
-      withShard(index) { $0.pointee.run.reserve(count / KeyTable.shardCount * 33 / 32) }
-    }
-  }
-
-  /// Fills an empty shard with `count` entries; fastest if they come in the table's order. Returns false when
-  /// `next` returns nil early, or memory is short.
-  package func fill(shard index: Int, count: Int, _ next: () -> KeySlot?) -> Bool {
-    withShard(index) { shard in
-      if count == 0 { return true }
-      guard shard.pointee.count == 0, shard.pointee.run.grow(to: count * 105 / 100) else { return false }
-      for _ in 0..<count {
-        guard let slot = next(), !slot.isEmpty, insert(slot, shard) else { return false }
-      }
-      return true
-    }
-  }
-
-  /// Replaces the entry at `location`. Returns false if the table does not have it.
-  package func replace(_ hash: KeyHash, _ location: Location, with new: KeySlot) -> Bool {
-    withShard(hash.shard) { shard in
-      guard let found = slot(of: hash, location, shard) else { return false }
-      let uses = found.pointee.uses
-      found.pointee = new
-      if countsUses { found.pointee.uses = uses + 1 }
-      noteChange(new, shard)
-      return true
-    }
-  }
-
-  /// Points the entry at `location` to a copy of its record; its last use stays. Returns false if the table does
-  /// not have it.
-  package func move(_ hash: KeyHash, from location: Location, to copy: Location) -> Bool {
-    withShard(hash.shard) { shard in
-      guard let found = slot(of: hash, location, shard) else { return false }
-      found.pointee.word0 = found.pointee.word0 & ~Location.mask | copy.bits
-      noteChange(found.pointee, shard)
-      return true
-    }
-  }
+  // MARK: Notes
 
   /// Notes that the payload of an entry was checked. Does nothing if the entry was moved or removed.
   package func setChecked(_ hash: KeyHash, _ location: Location) {
@@ -294,57 +230,6 @@ package final class KeyTable: @unchecked Sendable {
   package func setIndependent(_ hash: KeyHash, _ location: Location) {
     withShard(hash.shard) { shard in
       slot(of: hash, location, shard)?.pointee.word0 |= KeySlot.Flags.independent.rawValue << 38
-    }
-  }
-
-  /// Removes an entry. Returns false if it is absent.
-  package func remove(_ hash: KeyHash, _ location: Location) -> Bool {
-    withShard(hash.shard) { shard in
-      if let place = shard.pointee.run.position(from: hash.urlTag, hash, where: { $0.location == location }) {
-        shard.pointee.run.remove(at: place)
-        return true
-      }
-      guard let crowds = shard.pointee.crowds, crowds.remove(hash, where: { $0.location == location }) else {
-        return false
-      }
-      if crowds.isEmpty { shard.pointee.crowds = nil }
-      return true
-    }
-  }
-
-  /// Gives every entry another location and flags, at its place in the table. Only for a table without readers.
-  package func relocate(_ body: (_ slot: KeySlot, _ hash: KeyHash) -> (location: Location, flags: KeySlot.Flags)) {
-    for index in 0..<KeyTable.shardCount {
-      withShard(index) { shard in
-        forEachSlot(shard) { slot in
-          let hash = slot.pointee.hash(shard: index)
-          let (location, flags) = body(slot.pointee, hash)
-          slot.pointee.word0 = KeySlot(hash, location, flags).word0
-        }
-      }
-    }
-  }
-
-  /// Exchanges the entries with those of a table without readers, one shard after another: a lookup finds the key's
-  /// old or its new entry. The counts of lookups stay.
-  package func exchange(with other: KeyTable) {
-    for index in 0..<KeyTable.shardCount {
-      let its = other.shards + index
-      withShard(index) { mine in
-        swap(&mine.pointee.run, &its.pointee.run)
-        swap(&mine.pointee.crowds, &its.pointee.crowds)
-        mine.pointee.changes += its.pointee.changes
-      }
-    }
-    clock.set(other.clock.now)
-  }
-
-  package func removeAll() {
-    for index in 0..<KeyTable.shardCount {
-      withShard(index) { shard in
-        shard.pointee.run.free()
-        shard.pointee.crowds = nil
-      }
     }
   }
 

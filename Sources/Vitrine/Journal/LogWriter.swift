@@ -88,6 +88,7 @@ package struct LogWriter: ~Copyable {
   /// The header is not yet durable on return. The caller syncs the first file of an opening before anything else is
   /// written. A later file's header is synced with its first frames.
   package mutating func rotate(cut: WALPosition, followsDamage: Bool = false) throws(SystemError) -> Bool {
+    try log.requireOpen()
     guard let next = files.firstIndex(where: { $0.state == .free }) else { return false }
     if Sequence.isNearlySpent(nextSequence) {
       opening = Sequence.opening(nextSequence) + 1
@@ -120,6 +121,7 @@ package struct LogWriter: ~Copyable {
   package mutating func append(
     _ buffer: ByteBuffer, changeCount: Int, awaitsSync: Bool = false
   ) throws(SystemError) -> UInt64 {
+    try log.requireOpen()
     guard let active = activeFile else {
       throw SystemError(code: SystemError.badDescriptor, operation: "append to the log", path: "wal")
     }

@@ -12,6 +12,7 @@ package final class WAL: @unchecked Sendable {
   /// Bytes of frames written since opening.
   private let written = Atomic<Int>(0)
   private let smallestFile: Atomic<Int>
+  private let hasEnded = Atomic<Bool>(false)
   /// The bytes for frames in the smallest file, so a frame of this length fits into any empty file. Grows and shrinks
   /// with the files.
   package var capacity: Int { smallestFile.load(ordering: .relaxed) }
@@ -39,6 +40,17 @@ package final class WAL: @unchecked Sendable {
   }
 
   package var writtenByteCount: Int { written.load(ordering: .relaxed) }
+
+  /// Refuses all later frames: the store is closed, its folder is gone, or a write has failed. Any thread.
+  package func end() { hasEnded.store(true, ordering: .relaxed) }
+
+  /// Throws if the log has ended.
+  @inline(__always)
+  func requireOpen() throws(SystemError) {
+    if hasEnded.load(ordering: .relaxed) {
+      throw SystemError(code: SystemError.badDescriptor, operation: "append to the log", path: "wal")
+    }
+  }
 
   // MARK: Appending (only the writer)
 

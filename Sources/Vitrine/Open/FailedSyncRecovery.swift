@@ -15,24 +15,22 @@ final class FailedSyncRecovery: StorePart {
   private let reader: Reader
   private let putter: Putter
 
-  init(_ core: StoreCore) {
-    context = core.context
-    gate = core.basics.gate
-    preparer = core.basics.preparer
-    meters = core.basics.meters
-    checker = core.checkpoints.checker
-    payloads = core.checkpoints.payloads
-    checkpointRoom = core.space.checkpointRoom
-    committer = core.writes.committer
-    reader = core.reads.reader
-    putter = core.writes.putter
+  init(_ parts: StoreParts) {
+    context = parts.context
+    gate = parts.basics.gate
+    preparer = parts.basics.preparer
+    meters = parts.basics.meters
+    checker = parts.checkpoints.checker
+    payloads = parts.checkpoints.payloads
+    checkpointRoom = parts.space.checkpointRoom
+    committer = parts.writes.committer
+    reader = parts.reads.reader
+    putter = parts.writes.putter
   }
 
   /// Checks the entries for which no checkpoint vouches, rewrites the intact ones and drops the others.
   func rewriteUnvouchedRecords() throws(StoreError) {
-    gate.mistrustsEarlierRecords = true
-    defer { gate.mistrustsEarlierRecords = false }
-    try writeAnew(unvouchedKeys())
+    try gate.mistrustingEarlierRecords { () throws(StoreError) in try writeAnew(unvouchedKeys()) }
     // The leftovers' live records have been checked and will be synced.
     commitLock.withLock { held in held.state.leftovers.removeAll() }
   }

@@ -185,9 +185,9 @@ struct Opening {
     let folders = try openFolders(root, create: false)
     let loaded = try loader(folders, isReadOnly: true).loadSnapshot(identity: identity, clock: environment.clock)
     loaded.index.writer.forgetReplayed()
-    let core = core(loaded, folders, log: nil, lockFile: nil, started, firstSequence: .max)
-    if options.notesUses { core.reads.useHints.begin() }
-    return core
+    let parts = parts(loaded, folders, log: nil, lockFile: nil, started, firstSequence: .max)
+    if options.notesUses { parts.reads.useHints.begin() }
+    return StoreCore(parts)
   }
 
   /// Opens a store whose creation was interrupted, as an empty store.
@@ -206,8 +206,8 @@ struct Opening {
         durableSequence: 0),
       newestOpening: 0, checkpoint: CheckpointSet(), inline: [:])
     loaded.report.notes.append("creation of this store was interrupted; it is empty until it is opened for writing")
-    return core(
-      loaded, StoreFolders(unfinished: root), log: nil, lockFile: nil, started, firstSequence: .max)
+    return StoreCore(
+      parts(loaded, StoreFolders(unfinished: root), log: nil, lockFile: nil, started, firstSequence: .max))
   }
 
   private func openFolders(_ root: any Directory, create: Bool) throws(StoreError) -> StoreFolders {
@@ -292,12 +292,13 @@ struct Opening {
     if loaded.report.kind == .rebuilt { try adoption.makeCheckpointRoom(&loaded.checkpoint) }
     let log = try marking(lockFile) { () throws(StoreError) in try adoption.makeLog() }
     let firstSequence = Sequence.first(ofOpening: log.opening)
-    let core = core(loaded, folders, log: log, lockFile: lockFile, started, firstSequence: firstSequence)
-    try Takeover(core, loaded, lockFile: lockFile, isChanged: loaded.identity != stored, isMarked: isMarked).run()
-    if !isNew { core.reads.useHints.takeIn(makesFile: false) }
-    if loaded.identity.isTighter(than: stored) { core.upkeep.budgets.shrinkBeforeServing(from: stored.byteBudget) }
-    core.upkeep.budgets.enforceStyles()
-    core.upkeep.budgets.retireLargeSpares()
+    let parts = parts(loaded, folders, log: log, lockFile: lockFile, started, firstSequence: firstSequence)
+    try Takeover(parts, loaded, lockFile: lockFile, isChanged: loaded.identity != stored, isMarked: isMarked).run()
+    if !isNew { parts.reads.useHints.takeIn(makesFile: false) }
+    if loaded.identity.isTighter(than: stored) { parts.upkeep.budgets.shrinkBeforeServing(from: stored.byteBudget) }
+    parts.upkeep.budgets.enforceStyles()
+    parts.upkeep.budgets.retireLargeSpares()
+    let core = StoreCore(parts)
     try core.startUpkeep()
     if core.space.expirer.hasDueEntries { core.basics.signal.wake() }
     return core
@@ -319,10 +320,10 @@ struct Opening {
     Loader(folders: folders, isReadOnly: isReadOnly, mapsSegments: options.reads == .mapped)
   }
 
-  private func core(
+  private func parts(
     _ loaded: LoadedStore, _ folders: StoreFolders, log: consuming LogWriter?, lockFile: (any File)?, _ started: UInt64,
     firstSequence: UInt64
-  ) -> StoreCore {
+  ) -> StoreParts {
     let elapsed = environment.clock.monotonicNanoseconds() - started
     let lastOpen = StoreStatistics.LastOpen(
       kind: loaded.report.kind, milliseconds: Double(elapsed) / 1e6, replayedCount: loaded.report.replayedCount,
@@ -335,7 +336,7 @@ struct Opening {
     let context = StoreContext(
       environment: environment, folders: folders, loaded: loaded, log: log, isReadOnly: isReadOnly, options: options,
       lastOpen: lastOpen, firstSequence: firstSequence, ledger: ledger, counters: counters)
-    return StoreCore(context, loaded: loaded, lockFile: lockFile, counters: counters)
+    return StoreParts(context, loaded: loaded, lockFile: lockFile, counters: counters)
   }
 
   // MARK: Beginning anew

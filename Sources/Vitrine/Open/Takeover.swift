@@ -1,7 +1,7 @@
 /// Prepares a loaded store for its writer. Only the opening uses it.
 final class Takeover: StorePart {
   let context: StoreContext
-  private let core: StoreCore
+  private let parts: StoreParts
   private let lifetimes: Lifetimes
   private let commits: CommitLog
   private let checkpointer: Checkpointer
@@ -12,12 +12,12 @@ final class Takeover: StorePart {
   /// True if a sync failed in an earlier opening.
   private let isMarked: Bool
 
-  init(_ core: StoreCore, _ loaded: LoadedStore, lockFile: any File, isChanged: Bool, isMarked: Bool) {
-    context = core.context
-    self.core = core
-    lifetimes = core.basics.lifetimes
-    commits = core.basics.commits
-    checkpointer = core.checkpoints.checkpointer
+  init(_ parts: StoreParts, _ loaded: LoadedStore, lockFile: any File, isChanged: Bool, isMarked: Bool) {
+    context = parts.context
+    self.parts = parts
+    lifetimes = parts.basics.lifetimes
+    commits = parts.basics.commits
+    checkpointer = parts.checkpoints.checkpointer
     self.loaded = loaded
     self.lockFile = lockFile
     self.isChanged = isChanged
@@ -36,15 +36,15 @@ final class Takeover: StorePart {
     }
     try upkeepLock.withLock { upkeep throws(StoreError) in try mendCheckpointFiles(upkeep) }
     if isChanged || loaded.storeFileNeedsHealing {
-      try core.upkeep.budgets.write(identity)
+      try parts.upkeep.budgets.write(identity)
       let fixed = Adoption.fixedByteCount(folders.root)
       commitLock.withLock { held in held.state.ledger.add(max(0, fixed - held.state.ledger[.rootFiles]), to: .rootFiles)
       }
     }
-    if isMarked { try FailedSyncRecovery(core).rewriteUnvouchedRecords() }
+    if isMarked { try FailedSyncRecovery(parts).rewriteUnvouchedRecords() }
     let isLogFull = commitLock.withLock { held in held.state.log.freeCount == 0 }
     if isLogFull || isMarked || isChanged || loaded.report.kind == .rebuilt || loaded.report.mayHaveLostRemovals
-      || loaded.report.droppedCount > 0
+      || loaded.report.droppedCount > 0 || loaded.hasDroppedPayloads
     {
       // The checkpoint does not vouch for unchecked records.
       try checkpointer.checkpoint()

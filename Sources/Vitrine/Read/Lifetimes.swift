@@ -18,8 +18,8 @@ final class Lifetimes: StorePart {
     self.gate = gate
     self.signal = signal
     catalog = context.catalog
-    identity = context.identity
-    countsHits = context.policyRules.countsHits
+    identity = context.opening.identity
+    countsHits = context.opening.policyRules.countsHits
     usesSystemClock = context.usesSystemClock
   }
 

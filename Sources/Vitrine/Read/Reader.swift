@@ -31,10 +31,10 @@ final class Reader: StorePart {
     self.entryRemover = entryRemover
     self.mappedSegments = mappedSegments
     catalog = context.catalog
-    verification = context.verification
-    countsHits = context.policyRules.countsHits
+    verification = context.opening.verification
+    countsHits = context.opening.policyRules.countsHits
     limitsAge = lifetimes.limitsAge
-    blobLimit = Atomic(Reader.blobLimit(budget: context.identity.byteBudget))
+    blobLimit = Atomic(Reader.blobLimit(budget: context.opening.identity.byteBudget))
   }
 
   /// The most bytes of segments that `Blob`s may hold.

@@ -172,7 +172,7 @@ final class Refresher: StorePart {
   /// Retires a segment that the writer has retired, and drops the entries that still name it.
   func depart(_ slot: Int, _ follower: inout Follower, _ held: borrowing CommitLock.Held) {
     guard let segment = held.state.index.segment(slot) else { return }
-    if held.state[segment].live.count > 0 { _ = held.state.index.dropEntries(slot: slot, from: 0) }
+    if held.state[segment].live.count > 0 { held.state.index.dropEntries(slot: slot, from: 0) }
     held.state.index.segments.retire(segment)
     held.state.ledger.add(-held.state[segment].allocatedByteCount, to: .segments)
     // The file of a private mapping may stay, because the segment was opened again.
@@ -219,23 +219,11 @@ final class Refresher: StorePart {
   private func replaceCatalog(
     _ loaded: LoadedStore, _ follower: inout Follower, _ held: borrowing CommitLock.Held
   ) throws(StoreError) {
-    let new = loaded.catalog
     let (slots, gone) = try takeOver(loaded.index.writer.segments, held)
     func ownLocation(of location: Location) -> Location {
       Location(slot: slots[location.slot] ?? 0, offset: location.offset)
     }
-    new.contents.relocate(ownLocation)
-    new.keys.relocate { slot, hash in
-      let location = ownLocation(of: slot.location)
-      // An entry that has not changed stays checked if it was checked.
-      return (location, catalog.keys.withEntry(hash, location) { $0.flags.union(slot.flags) } ?? slot.flags)
-    }
-    // Payloads first, so a key that is found in the new table finds its payload. A key found in the old table may not
-    // find it, and is looked up again once the commit lock is free (`drop`).
-    catalog.contents.exchange(with: new.contents)
-    catalog.keys.exchange(with: new.keys)
-    catalog.useTimes.replace(with: new.useTimes)
-    held.state.index.takeCounts(of: loaded.index.writer)
+    held.state.index.takeEntries(of: loaded.index.writer, at: ownLocation)
     expiry.noteIncomplete()
     checker.replaceCarriedRecords(
       with: Dictionary(uniqueKeysWithValues: loaded.inline.map { (ownLocation(of: $0.key), $0.value) }))

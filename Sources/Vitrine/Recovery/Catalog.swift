@@ -1,13 +1,16 @@
-/// The index of a store and its segments, as all threads see them. Only a ``CatalogWriter`` changes them.
+/// The index of a store and its segments, as all threads see them. Only a ``CatalogWriter`` adds, moves and removes
+/// entries. Any thread may note uses and checks of an entry.
 package final class Catalog: Sendable {
-  package let keys = KeyTable()
-  package let contents = ContentTable()
+  package let keys: KeyTable
+  package let contents: ContentTable
   package let segments: SegmentTable
   package let hasher: KeyHasher
   /// Dates the stamps of the keys.
   package let useTimes = SharedUseTimes()
 
-  init(segments: SegmentTable, hasher: KeyHasher) {
+  init(keys: KeyTable, contents: ContentTable, segments: SegmentTable, hasher: KeyHasher) {
+    self.keys = keys
+    self.contents = contents
     self.segments = segments
     self.hasher = hasher
   }

@@ -64,7 +64,7 @@ extension CatalogWriter {
     if move.key != nil { segments.addLive(move.to.slot, units: move.copiedHeadUnits) }
     if let content = move.content {
       let count = contents.count(content, move.from)
-      guard count > 0, contents.insert(content, move.to, count: count) else { return false }
+      guard count > 0, contentWriter.insert(content, move.to, count: count) else { return false }
       segments.addLive(move.to.slot, units: move.payloadUnits)
     }
     segments.raiseTail(move.to.slot, to: end)
@@ -74,7 +74,7 @@ extension CatalogWriter {
   private mutating func release(_ move: Change.Move) {
     if move.key != nil { takeLive(move.from.slot, units: move.headUnits, sequence: 0) }
     if let content = move.content {
-      contents.removeEntirely(content, move.from)
+      contentWriter.removeEntirely(content, move.from)
       takeLive(move.from.slot, units: move.payloadUnits, sequence: 0)
     }
   }
@@ -95,16 +95,16 @@ extension CatalogWriter {
       guard let put = entry.put else {
         // The entry is missing if a failed check has removed it here. The writer's check of the copy has not
         // failed.
-        guard let former = entry.former, keys.move(entry.hash, from: former, to: location) else { return false }
+        guard let former = entry.former, keyWriter.move(entry.hash, from: former, to: location) else { return false }
         continue
       }
       var slot = KeySlot(entry.hash, location, put.flags)
       slot.stamp = keys.clock.tick()
-      if let former = entry.former, keys.replace(entry.hash, former, with: slot) { continue }
-      guard keys.insert(slot, entry.hash) else { return false }
+      if let former = entry.former, keyWriter.replace(entry.hash, former, with: slot) { continue }
+      guard keyWriter.insert(slot, entry.hash) else { return false }
       keyCount += 1
     }
-    for (hash, location) in net.removed where keys.remove(hash, location) { keyCount -= 1 }
+    for (hash, location) in net.removed where keyWriter.remove(hash, location) { keyCount -= 1 }
     return true
   }
 }

@@ -105,7 +105,7 @@ extension CatalogWriter {
     var counted = EntrySums.Counts(of: header.identity.styleBudgets.tags)
     for shard in 0..<KeyTable.shardCount {
       guard let count = body.next(), count <= header.keyCount else { return false }
-      let isWhole = keys.fill(shard: shard, count: Int(count)) {
+      let isWhole = keyWriter.fill(shard: shard, count: Int(count)) {
         guard let word0 = body.next(), let word1 = body.next() else { return nil }
         let slot = KeySlot(word0: word0, word1: word1).kept
         guard names(slot.location) else { return nil }
@@ -118,7 +118,7 @@ extension CatalogWriter {
     var largeCount = 0
     for shard in 0..<ContentTable.shardCount {
       guard let count = body.next(), count <= header.blobCount else { return false }
-      let isWhole = contents.fill(shard: shard, count: Int(count)) {
+      let isWhole = contentWriter.fill(shard: shard, count: Int(count)) {
         guard let word = body.next(), names(ContentTable.location(ofWord: word)) else { return nil }
         if ContentTable.hasLargeCount(word) { largeCount += 1 }
         return word
@@ -129,7 +129,7 @@ extension CatalogWriter {
     guard largeCount == header.largeCountCount else { return false }
     for _ in 0..<header.largeCountCount {
       guard let bits = body.next(), let count = body.next(), (4...1 << 40).contains(count) else { return false }
-      contents.setLargeCount(Int(count), of: Location(bits: bits & Location.mask))
+      contentWriter.setLargeCount(Int(count), of: Location(bits: bits & Location.mask))
     }
     var readings: [UseTimes.Reading] = []
     for _ in 0..<header.useTimeCount {

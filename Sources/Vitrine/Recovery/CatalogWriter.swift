@@ -5,6 +5,8 @@
 /// commit lock.
 package struct CatalogWriter: ~Copyable {
   package let catalog: Catalog
+  package let keyWriter = KeyTableWriter()
+  package let contentWriter = ContentTableWriter()
   package var segments: SegmentAccounts
   package internal(set) var keyCount = 0
   package internal(set) var blobCount = 0
@@ -17,14 +19,20 @@ package struct CatalogWriter: ~Copyable {
   private var hasEmptiedSegments = false
   /// The entries of replayed frames.
   private var replayed = ReplayedEntries()
-  package var isReplaying = false
+  /// Whether the changes are those of replayed frames.
+  package var isReplaying: Bool {
+    get { replayed.isNoting }
+    set { replayed.isNoting = newValue }
+  }
   /// Heads that the holder of the commit lock read before it took the lock.
   package var heads: HeadsAhead?
 
   /// Returns nil if there is no memory for the table of segments.
   package init?(identity: StoreIdentity) {
     guard let segments = SegmentAccounts(store: identity.store) else { return nil }
-    catalog = Catalog(segments: segments.table, hasher: KeyHasher(secret: identity.secret))
+    catalog = Catalog(
+      keys: keyWriter.table, contents: contentWriter.table, segments: segments.table,
+      hasher: KeyHasher(secret: identity.secret))
     self.segments = segments
     sums.track(identity.styleBudgets.tags, isEmpty: true)
   }
@@ -68,8 +76,8 @@ package struct CatalogWriter: ~Copyable {
 
   /// Prepares for the replay of about this many changes.
   package mutating func expect(_ changeCount: Int) {
-    keys.reserve(changeCount)
-    contents.reserve(changeCount)
+    keyWriter.reserve(changeCount)
+    contentWriter.reserve(changeCount)
     replayed.expect(changeCount)
   }
 
@@ -79,13 +87,13 @@ package struct CatalogWriter: ~Copyable {
       return enter(put, sequence: sequence, isChecked: isChecked)
     case .remove(let hash, let displaced):
       let isPinned = isPinned(hash, displaced.location)
-      guard keys.remove(hash, displaced.location) else { return false }
+      guard keyWriter.remove(hash, displaced.location) else { return false }
       keyCount -= 1
       release(displaced, of: hash, isPinned: isPinned, sequence: sequence)
       return true
     case .removeAll:
-      keys.removeAll()
-      contents.removeAll()
+      keyWriter.removeAll()
+      contentWriter.removeAll()
       keyCount = 0
       blobCount = 0
       logicalByteCount = 0
@@ -126,13 +134,13 @@ package struct CatalogWriter: ~Copyable {
     let end = move.to.offset + (move.copiedHeadUnits + move.payloadUnits) * Unit.byteCount
     guard segments.reaches(move.to.slot, end) else { return false }
     if let key = move.key {
-      guard keys.move(key, from: move.from, to: move.to) else { return false }
+      guard keyWriter.move(key, from: move.from, to: move.to) else { return false }
       if isPinned(key, move.to) { sums.changeHead(ofPinned: key, from: move.headUnits, to: move.copiedHeadUnits) }
       takeLive(move.from.slot, units: move.headUnits, sequence: sequence)
       segments.addLive(move.to.slot, units: move.copiedHeadUnits)
     }
     if let content = move.content {
-      guard contents.move(content, from: move.from, to: move.to) else { return false }
+      guard contentWriter.move(content, from: move.from, to: move.to) else { return false }
       takeLive(move.from.slot, units: move.payloadUnits, sequence: sequence)
       segments.addLive(move.to.slot, units: move.payloadUnits)
       if isReplaying || !replayed.isEmpty { replayed.note(move) }
@@ -143,8 +151,8 @@ package struct CatalogWriter: ~Copyable {
 
   mutating func claim(_ put: Change.Put) -> Bool {
     guard segments.reaches(put.location.slot, put.endOffset) else { return false }
-    guard put.contentLocation == put.location else { return contents.retain(put.content, put.contentLocation) }
-    guard contents.insert(put.content, put.location) else { return false }
+    guard put.contentLocation == put.location else { return contentWriter.retain(put.content, put.contentLocation) }
+    guard contentWriter.insert(put.content, put.location) else { return false }
     segments.addLive(put.location.slot, units: put.payloadUnits)
     blobCount += 1
     return true
@@ -158,10 +166,10 @@ package struct CatalogWriter: ~Copyable {
     slot.styleMark = put.styleMark
     slot.stamp = keys.clock.tick()
     let isPinned = put.displaced.map { self.isPinned(put.hash, $0.location) } ?? false
-    if let displaced = put.displaced, keys.replace(put.hash, displaced.location, with: slot) {
+    if let displaced = put.displaced, keyWriter.replace(put.hash, displaced.location, with: slot) {
       release(displaced, of: put.hash, isPinned: isPinned, sequence: sequence)
     } else {
-      guard keys.insert(slot, put.hash) else { return false }
+      guard keyWriter.insert(slot, put.hash) else { return false }
       keyCount += 1
     }
     if isReplaying { replayed.note(put) }
@@ -191,7 +199,7 @@ package struct CatalogWriter: ~Copyable {
     // The record was damaged, and the log does not have its size.
     if displaced.headUnits == 0 { sums.forget(hash) }
     takeLive(displaced.location.slot, units: displaced.headUnits, sequence: sequence)
-    if contents.release(displaced.content, displaced.contentLocation) == 0 {
+    if contentWriter.release(displaced.content, displaced.contentLocation) == 0 {
       takeLive(displaced.contentLocation.slot, units: displaced.payloadUnits, sequence: sequence)
       blobCount -= 1
     }
@@ -217,8 +225,8 @@ package struct CatalogWriter: ~Copyable {
     if isPinned { flags.formUnion(.pinned) }
     var slot = KeySlot(hash, location, flags)
     slot.stamp = stamp
-    guard keys.insert(slot, hash) else { return }
-    if !contents.retain(content, payload.location), contents.insert(content, payload.location) {
+    guard keyWriter.insert(slot, hash) else { return }
+    if !contentWriter.retain(content, payload.location), contentWriter.insert(content, payload.location) {
       blobCount += 1
       segments.addLive(payload.location.slot, units: payload.units)
     }
@@ -246,12 +254,29 @@ package struct CatalogWriter: ~Copyable {
   }
 
   /// Takes over the counts of another catalog, whose tables this one has by now.
-  mutating func takeCounts(of other: borrowing CatalogWriter) {
+  private mutating func takeCounts(of other: borrowing CatalogWriter) {
     keyCount = other.keyCount
     blobCount = other.blobCount
     logicalByteCount = other.logicalByteCount
     sums = other.sums
     nextSegment = max(nextSegment, other.nextSegment)
+  }
+
+  /// Gives the entries of a catalog without readers their locations here, and exchanges the tables with its tables.
+  ///
+  /// Payloads come first, so a key that is found in the new table finds its payload. A key found in the old table may not
+  /// find it, and is looked up again once the commit lock is free.
+  mutating func takeEntries(of other: borrowing CatalogWriter, at place: (Location) -> Location) {
+    other.contentWriter.relocate(place)
+    other.keyWriter.relocate { slot, hash in
+      let location = place(slot.location)
+      // An entry that has not changed stays checked if it was checked.
+      return (location, keys.withEntry(hash, location) { $0.flags.union(slot.flags) } ?? slot.flags)
+    }
+    contentWriter.exchange(with: other.contentWriter)
+    keyWriter.exchange(with: other.keyWriter)
+    catalog.useTimes.replace(with: other.catalog.useTimes)
+    takeCounts(of: other)
   }
 
   private func hasSegment(_ slot: Int) -> Bool { segment(slot).map { segments[$0].state != .retired } ?? false }
@@ -294,27 +319,28 @@ package struct CatalogWriter: ~Copyable {
   package func leastReplayedOffsets() -> [Int: Int] { replayed.leastOffsets() }
 
   /// Drops the replayed entries once all of them were checked: their records are valid.
-  package mutating func forgetReplayed() { replayed = ReplayedEntries() }
+  package mutating func forgetReplayed() { replayed.forget() }
 
   // MARK: Missing segments
 
   /// Removes an entry whose record cannot be read now. Its record counts as live until its segment is removed.
   package mutating func dropUnread(_ hash: KeyHash, _ location: Location) {
-    guard keys.remove(hash, location) else { return }
+    guard keyWriter.remove(hash, location) else { return }
     keyCount -= 1
     sums.forget(hash)
   }
 
-  /// Removes every entry whose record lay in `slot` at or behind offset `from`. Returns the number of removed keys.
-  package mutating func dropEntries(slot: Int, from offset: Int) -> Int {
-    var dropped = 0
+  /// Removes every entry and every payload whose record lay in `slot` at or behind offset `from`. Returns their numbers.
+  @discardableResult
+  package mutating func dropEntries(slot: Int, from offset: Int) -> (keys: Int, payloads: Int) {
+    var dropped = (keys: 0, payloads: 0)
     for shard in 0..<KeyTable.shardCount {
       for entry in keys.copy(shard: shard)
       where entry.location.slot == slot && entry.location.offset >= offset {
-        if keys.remove(entry.hash(shard: shard), entry.location) {
+        if keyWriter.remove(entry.hash(shard: shard), entry.location) {
           keyCount -= 1
           sums.forget(entry.hash(shard: shard))
-          dropped += 1
+          dropped.keys += 1
           takeLive(slot, units: 0, sequence: 0)
         }
       }
@@ -326,9 +352,10 @@ package struct CatalogWriter: ~Copyable {
         if location.slot == slot, location.offset >= offset { gone.append(word) }
       }
       for word in gone {
-        contents.removeEntirely(
+        contentWriter.removeEntirely(
           ContentTable.hash(ofWord: word, shard: shard), ContentTable.location(ofWord: word))
         blobCount -= 1
+        dropped.payloads += 1
         takeLive(slot, units: 0, sequence: 0)
       }
     }

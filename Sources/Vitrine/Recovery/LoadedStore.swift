@@ -7,6 +7,9 @@ package struct LoadedStore {
   package var report: RecoveryReport
   /// A replay that met damage. The keys of the frames behind the damage have to be dropped.
   package var distrusted: WALReplay?
+  /// Payloads of lost segments were dropped. No frame tells of that, and a segment without live records may be retired by
+  /// a frame, so a checkpoint comes first.
+  package var hasDroppedPayloads = false
   /// The log was closed cleanly at its end, so open segments may take more records.
   package var isClean = false
   package var log: LoadedLog

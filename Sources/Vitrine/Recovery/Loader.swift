@@ -284,9 +284,12 @@ package struct Loader {
     }
     if account.state == .open { index.writer.segments[segment].seal() }
     let dropped = index.writer.dropEntries(slot: segment.slot, from: mapped)
-    loaded.report.droppedCount += dropped
+    loaded.report.droppedCount += dropped.keys
     loaded.isClean = false
-    if dropped > 0 { loaded.report.notes.append("\(segment.fileName) \(problem): \(dropped) entries dropped") }
+    if dropped.payloads > 0 { loaded.hasDroppedPayloads = true }
+    if dropped.keys > 0 {
+      loaded.report.notes.append("\(segment.fileName) \(problem): \(dropped.keys) entries dropped")
+    }
   }
 }
 

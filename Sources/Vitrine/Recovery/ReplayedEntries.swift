@@ -10,7 +10,17 @@ struct ReplayedEntries {
   /// By slot, the number of puts replayed before its present segment was made: earlier ones lay in another segment.
   private var firstEntries: [Int: Int] = [:]
 
+  /// Whether puts are noted, because frames are being replayed.
+  var isNoting = false
+
   var isEmpty: Bool { entries.isEmpty }
+
+  /// Drops all entries.
+  mutating func forget() {
+    let isNoting = isNoting
+    self = ReplayedEntries()
+    self.isNoting = isNoting
+  }
 
   mutating func expect(_ count: Int) { entries.reserveCapacity(entries.count + count) }
 

@@ -122,7 +122,9 @@ final class Committer: StorePart {
   ) throws(StoreError) -> CommitOutcome {
     try commits.locked(with: heads) { held throws(StoreError) in
       noteFilled(operations, held)
-      try gate.requireWritable()
+      // The room of a put was reserved while the store could be written, and a close waits until it is used. After a failed
+      // sync, the log refuses the frame.
+      if operations.contains(where: { $0.record == nil }) { try gate.requireWritable() }
       guard let wal else { throw .readOnly }
       if let outcome = try obstacle(operations, looks, evictionsInVain, held) { return outcome }
       if originals.needsLook(operations, crowds, looks: looks, held) { return .needsLook }

@@ -83,7 +83,7 @@ final class EntryLimits: StorePart {
     _ operations: [PendingOperation], _ held: borrowing CommitLock.Held
   ) -> (url: KeyHash, count: Int)? {
     // Entries that failed-sync recovery rewrites evict no others.
-    guard let most = context.maximumStyles, !gate.mistrustsEarlierRecords else { return nil }
+    guard let most = context.opening.maximumStyles, !gate.mistrustsEarlierRecords else { return nil }
     var new: [KeyHash: Int] = [:]
     for operation in operations where operation.location != nil {
       let url = operation.key.hash.ofURL

@@ -43,7 +43,7 @@ final class Putter: StorePart {
     _ value: UnsafeRawBufferPointer, url: UnsafeRawBufferPointer, style: Style, options: PutOptions
   ) throws(StoreError) {
     // Checked before any lock is taken, because in a forked child the lock may never be released.
-    try gate.requireWritable()
+    try gate.requireOwnProcess()
     let styleBytes = style.bytes.span.bytes
     let metadata = options.metadata.span.bytes
     try styleBytes.withUnsafeBytes { styleBytes throws(StoreError) in

@@ -31,7 +31,7 @@ import Testing
       }
     }
     let store = try TestWorld(fileSystem: watched, seed: 2).open("store", StoreOptions())
-    try store.core.checkpoints.lostRecords.findHeadless()
+    try store.probe.steps.findHeadless()
     #expect(!records.isEmpty && named.withLock { $0 } == records)
     try store.close()
   }
@@ -60,7 +60,7 @@ import Testing
       }
       Thread.detachNewThread { [hasEnded, thread] in
         thread.withLock { $0 = ObjectIdentifier(Thread.current) }
-        try? store.core.upkeep.leftovers.checkLeftovers()
+        try? store.probe.steps.checkLeftovers()
         hasEnded.signal()
       }
       isReading.wait()
@@ -85,7 +85,7 @@ import Testing
     if checkpoints { try store.checkpoint() }
     #expect(try store.remove("k1") && store.removeMany([CacheKey("k3"), CacheKey("k4")]) == 2)
     #expect(store["k5"] == noise(Self.size, 5))
-    store.core.upkeep.maintainer.maintain()
+    store.probe.steps.maintain()
     #expect(!store.probe.unchecked.isEmpty)
     try store.close()
     // After the close, the check changes nothing, even if it finds damage.
@@ -145,8 +145,8 @@ import Testing
     let again = try world.open("store", StoreOptions())
     #expect(again.statistics().lastOpen.kind == .recovered && again["new"] == noise(300, 50))
     for number in 0..<30 { #expect(again["k\(number)"] == noise(Self.size, UInt64(number))) }
-    again.core.upkeep.maintainer.maintain()
-    try again.core.upkeep.leftovers.checkLeftovers()
+    again.probe.steps.maintain()
+    try again.probe.steps.checkLeftovers()
     try again.close()
     #expect(try world.open("store", StoreOptions()).statistics().lastOpen.kind == .clean)
   }
@@ -162,7 +162,6 @@ import Testing
     let (image, records) = try crashImage(8)
     let disk = MemoryDisk(image)
     let store = try TestWorld(fileSystem: disk, seed: 2).open("store", StoreOptions(reads: .copied))
-    let core = store.core
     let early = Guarded((payloads: 0, heads: 0))
     disk.onRead.withLock { handler in
       handler = { path, offset in
@@ -170,7 +169,7 @@ import Testing
         early.withLock { if records.contains(offset) { $0.heads += 1 } else { $0.payloads += 1 } }
       }
     }
-    try core.upkeep.leftovers.checkLeftovers()
+    try store.probe.steps.checkLeftovers()
     #expect(early.withLock { $0.payloads == 0 && $0.heads >= 1 })
     disk.onRead.withLock { $0 = nil }
     try store.close()
@@ -194,14 +193,14 @@ import Testing
           for _ in 1..<threads where isFirst {
             Thread.detachNewThread {
               haveBegun.signal()
-              try? store.core.checkpoints.lostRecords.findHeadless()
+              try? store.probe.steps.findHeadless()
               haveEnded.signal()
             }
             haveBegun.wait()
           }
         }
       }
-      try store.core.checkpoints.lostRecords.findHeadless()
+      try store.probe.steps.findHeadless()
       for _ in 1..<threads { haveEnded.wait() }
       disk.onRead.withLock { $0 = nil }
       try store.close()
@@ -214,7 +213,6 @@ import Testing
     let (image, _) = try crashImage(8)
     let disk = MemoryDisk(image)
     let store = try TestWorld(fileSystem: disk, seed: 2).open("store", StoreOptions())
-    let core = store.core
     let heldReads = Guarded(0)
     disk.onRead.withLock { handler in
       handler = { path, _ in
@@ -223,7 +221,7 @@ import Testing
         if held.upkeep || held.commit { heldReads.withLock { $0 += 1 } }
       }
     }
-    try core.upkeep.leftovers.checkLeftovers()
+    try store.probe.steps.checkLeftovers()
     #expect(heldReads.withLock { $0 } == 0 && store.probe.unchecked.isEmpty)
     disk.onRead.withLock { $0 = nil }
     try store.close()

@@ -77,11 +77,10 @@ import Testing
 
   @Test func aCheckpointNeedsNoRoomWhereLogAndBudgetAreFull() throws {
     let store = try world.open("store", StoreOptions(byteBudget: 4 << 20))
-    let core = store.core
     func needed(moreSegments: Int) -> Int {
       CheckpointHeader.fileByteCount(
-        keys: core.probe.keyCount, blobs: core.probe.blobCount,
-        segments: core.probe.segments.count + moreSegments, largeCounts: 0)
+        keys: store.probe.keyCount, blobs: store.probe.blobCount,
+        segments: store.probe.segments.count + moreSegments, largeCounts: 0)
     }
     var number = 0
     // The next few segments would not fit into the present files.

@@ -38,8 +38,8 @@ struct GoldenCheckpoint {
     let place = Location(slot: 0, offset: 0x80)
     var slot = KeySlot(hash, place, [.checked])
     slot.stamp = 0x4321
-    #expect(catalog.keys.insert(slot, hash))
-    #expect(catalog.contents.insert(content, place, count: 5))
+    #expect(index.writer.keyWriter.insert(slot, hash) == true)
+    #expect(index.writer.contentWriter.insert(content, place, count: 5) == true)
     index.writer.keyCount = 1
     index.writer.blobCount = 1
     index.writer.logicalByteCount = 0x321

@@ -7,16 +7,18 @@ import Testing
     KeyHash(url: UInt64(truncatingIfNeeded: number) &* 0x9E37_79B9_7F4A_7C15, styleTag: 7).stored
   }
 
-  private func enter(_ numbers: Range<Int>, in keys: KeyTable, _ flags: KeySlot.Flags = .expires) {
+  private func enter(_ numbers: Range<Int>, in writer: borrowing KeyTableWriter, _ flags: KeySlot.Flags = .expires) {
     for number in numbers {
-      #expect(keys.insert(KeySlot(hash(number), Location(slot: 1, offset: 64 * (number + 1)), flags), hash(number)))
+      let slot = KeySlot(hash(number), Location(slot: 1, offset: 64 * (number + 1)), flags)
+      let isEntered = writer.insert(slot, hash(number))
+      #expect(isEntered)
     }
   }
 
   @Test func dueNotesAreTakenOnceAndOthersStay() {
-    let keys = KeyTable()
-    enter(0..<5000, in: keys)
-    let index = ExpiryIndex(keys: keys, turn: 3)
+    let writer = KeyTableWriter()
+    enter(0..<5000, in: writer)
+    let index = ExpiryIndex(keys: writer.table, turn: 3)
     var random = SeededRandom(seed: 4)
     var due: [UInt64: Int64] = [:]
     for number in 0..<5000 {
@@ -41,18 +43,18 @@ import Testing
   }
 
   @Test func theEarliestNoteOfAHashIsKept() {
-    let keys = KeyTable()
-    enter(0..<1, in: keys)
-    let index = ExpiryIndex(keys: keys)
+    let writer = KeyTableWriter()
+    enter(0..<1, in: writer)
+    let index = ExpiryIndex(keys: writer.table)
     for moment in 0..<1_000_000 { index.note(hash(0), due: Int64(1_000_000 - moment)) }
     #expect(index.count < 64)
     #expect(index.takeDue(at: 1, most: 1).map(\.due) == [1])
   }
 
   @Test func notesOfRemovedKeysAreDropped() {
-    let keys = KeyTable()
-    enter(0..<1000, in: keys)
-    let index = ExpiryIndex(keys: keys)
+    let writer = KeyTableWriter()
+    enter(0..<1000, in: writer)
+    let index = ExpiryIndex(keys: writer.table)
     for number in 0..<100_000 { index.note(hash(number), due: 5) }
     // 24 bytes an entry, and the minimum of each shard.
     #expect(index.count <= 1000 * 3 / 2 + 64 * 64)
@@ -61,11 +63,11 @@ import Testing
   }
 
   @Test func entriesThatMayExpireAreNotedAsDueAtOnce() {
-    let keys = KeyTable()
-    enter(0..<2000, in: keys)
-    enter(2000..<3000, in: keys, [])
+    let writer = KeyTableWriter()
+    enter(0..<2000, in: writer)
+    enter(2000..<3000, in: writer, [])
     for turn in 0..<70 {
-      let index = ExpiryIndex(keys: keys, turn: turn)
+      let index = ExpiryIndex(keys: writer.table, turn: turn)
       #expect(!index.isDue(at: .max - 1))
       index.noteEach(all: false)
       #expect(index.count == 2000)

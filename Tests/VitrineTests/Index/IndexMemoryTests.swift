@@ -15,15 +15,17 @@
     /// allocation.
     @Test(.disabled(if: RandomRuns.isSanitized)) func aMillionEntriesTakeAtMost32BytesEach() async {
       await #expect(processExitsWith: .success) {
-        let keys = KeyTable()
-        let contents = ContentTable()
+        let keysWriter = KeyTableWriter()
+        let keys = keysWriter.table
+        let contentsWriter = ContentTableWriter()
+        let contents = contentsWriter.table
         let before = Self.residentByteCount()
         let count = 1_000_000
         var random = SeededRandom(seed: 1)
         for index in 1...count {
           let hash = KeyHash(bits: random.next())
-          guard keys.insert(KeySlot(hash, Location(bits: UInt64(index)), []), hash),
-            contents.insert(ContentHash(bits: random.next()), Location(bits: UInt64(index)))
+          guard keysWriter.insert(KeySlot(hash, Location(bits: UInt64(index)), []), hash),
+            contentsWriter.insert(ContentHash(bits: random.next()), Location(bits: UInt64(index)))
           else { exit(2) }
         }
         let taken = Self.residentByteCount() - before

@@ -23,7 +23,8 @@ import Testing
   @Test(arguments: RandomRuns.seeds([1, 2, 3]), [0..<1 << 32, (1 << 32 - 40)..<1 << 32, 0..<12])
   func randomChangesMatchADictionary(_ seed: UInt64, _ urlTags: Range<Int>) {
     var random = SeededRandom(seed: seed)
-    let table = KeyTable()
+    let tableWriter = KeyTableWriter()
+    let table = tableWriter.table
     var model = Model()
     var known: [(KeyHash, UInt64)] = []
     for step in 0..<6000 {
@@ -34,7 +35,7 @@ import Testing
       let old = known.isEmpty ? nil : known.indices.randomElement(using: &random)
       switch random.below(10) {
       case 0..<(step < 3000 ? 6 : 3):
-        #expect(table.insert(KeySlot(hash, location, []), hash))
+        #expect(tableWriter.insert(KeySlot(hash, location, []), hash) == true)
         model.entries[hash, default: []].insert(location.bits)
         known.append((hash, location.bits))
       case 5 where step >= 3000:
@@ -44,21 +45,21 @@ import Testing
         let chosen = known.indices.filter { known[$0].0.ofURL == url.ofURL && random.chance(60) }
         for index in chosen.reversed() {
           let (hash, bits) = known.remove(at: index)
-          #expect(table.remove(hash, Location(bits: bits)))
+          #expect(tableWriter.remove(hash, Location(bits: bits)) == true)
           model.entries[hash]?.remove(bits)
           if model.entries[hash] == [] { model.entries[hash] = nil }
         }
       case 6, 7, 8, 3, 4:
         guard let old else { continue }
         let (hash, bits) = known.remove(at: old)
-        #expect(table.remove(hash, Location(bits: bits)))
-        #expect(!table.remove(hash, Location(bits: bits)))
+        #expect(tableWriter.remove(hash, Location(bits: bits)) == true)
+        #expect(tableWriter.remove(hash, Location(bits: bits)) == false)
         model.entries[hash]?.remove(bits)
         if model.entries[hash] == [] { model.entries[hash] = nil }
       default:
         guard let old else { continue }
         let (hash, bits) = known[old]
-        #expect(table.replace(hash, Location(bits: bits), with: KeySlot(hash, location, [.reference])))
+        #expect(tableWriter.replace(hash, Location(bits: bits), with: KeySlot(hash, location, [.reference])) == true)
         #expect(!table.find(hash, Location(bits: bits)))
         model.entries[hash]?.remove(bits)
         model.entries[hash]?.insert(location.bits)
@@ -81,18 +82,19 @@ import Testing
 
   @Test(arguments: [200, RandomRuns.isSanitized ? 2000 : 20_000])
   func allStylesOfAURLAreFoundAndRemovedOneByOne(_ count: Int) {
-    let table = KeyTable()
+    let tableWriter = KeyTableWriter()
+    let table = tableWriter.table
     let url: UInt64 = 0xABCD_EF01_2345_0000
     for style in 0..<count {
       let hash = KeyHash(url: url, styleTag: UInt16(truncatingIfNeeded: style))
-      #expect(table.insert(KeySlot(hash, Location(bits: UInt64(style + 1)), []), hash))
+      #expect(tableWriter.insert(KeySlot(hash, Location(bits: UInt64(style + 1)), []), hash) == true)
     }
     let stranger = KeyHash(url: url &+ 0x1_0000_0000, styleTag: 1)
-    #expect(table.insert(KeySlot(stranger, Location(bits: 1 << 30), []), stranger))
+    #expect(tableWriter.insert(KeySlot(stranger, Location(bits: 1 << 30), []), stranger) == true)
     var found: [(KeySlot, KeyHash)] = []
     table.forEachStyle(KeyHash(url: url, styleTag: 0)) { found.append(($0, $1)) }
     #expect(Set(found.map(\.0.location.bits)) == Set(1...UInt64(count)))
-    for (slot, hash) in found.reversed().prefix(500) { #expect(table.remove(hash, slot.location)) }
+    for (slot, hash) in found.reversed().prefix(500) { #expect(tableWriter.remove(hash, slot.location) == true) }
     var left = 0
     table.forEachStyle(KeyHash(url: url, styleTag: 0)) { _, _ in left += 1 }
     #expect(left == max(0, count - 500))
@@ -100,10 +102,11 @@ import Testing
   }
 
   @Test func lookupFindsOnlyItsOwnTags() {
-    let table = KeyTable()
+    let tableWriter = KeyTableWriter()
+    let table = tableWriter.table
     let hash = KeyHash(url: 0x1234_5678_9ABC_0000, styleTag: 7)
     #expect(table.find(hash, counts: true) { $0.location.bits } == nil)
-    #expect(table.insert(KeySlot(hash, Location(bits: 77), [.reference]), hash))
+    #expect(tableWriter.insert(KeySlot(hash, Location(bits: 77), [.reference]), hash) == true)
     #expect(table.find(hash, counts: true) { $0.location.bits } == 77)
     var passed = PassedEntries()
     passed.add(Location(bits: 77))
@@ -121,14 +124,15 @@ import Testing
   }
 
   @Test func removingEverythingLeavesAnEmptyTableThatCanBeFilledAgain() {
-    let table = KeyTable()
+    let tableWriter = KeyTableWriter()
+    let table = tableWriter.table
     for round in 0..<2 {
       for index in 0..<5000 {
         let hash = KeyHash(bits: UInt64(index) &* 0x9E37_79B9_7F4A_7C15)
-        #expect(table.insert(KeySlot(hash, Location(bits: UInt64(index + 1)), []), hash))
+        #expect(tableWriter.insert(KeySlot(hash, Location(bits: UInt64(index + 1)), []), hash) == true)
       }
       #expect((0..<64).reduce(0) { $0 + table.count(shard: $1) } == 5000, "round \(round)")
-      table.removeAll()
+      tableWriter.removeAll()
       #expect(all(table).isEmpty)
     }
   }
@@ -137,7 +141,8 @@ import Testing
   @Test(arguments: RandomRuns.seeds([4, 5]))
   func crowdedURLsMatchADictionary(_ seed: UInt64) {
     var random = SeededRandom(seed: seed)
-    var table = KeyTable()
+    var tableWriter = KeyTableWriter()
+    var table = tableWriter.table
     var model: [Location: (hash: KeyHash, stamp: UInt32)] = [:]
     var known: [Location] = []
     let urls = (0..<3).map { UInt64(7) << 58 | UInt64($0 * 40) << 26 }
@@ -155,7 +160,7 @@ import Testing
         let hash = KeyHash(
           bits: urls[random.below(random.chance(5) ? 3 : 2)] | UInt64(random.below(step < 6000 ? 300 : 3)))
         let before = table.lastChange(hash)
-        #expect(table.insert(KeySlot(hash, location, []), hash))
+        #expect(tableWriter.insert(KeySlot(hash, location, []), hash) == true)
         #expect(before == nil || table.lastChange(hash) != before)
         model[location] = (hash, 0)
         continue
@@ -163,14 +168,14 @@ import Testing
       let before = table.lastChange(entry.hash)
       switch random.below(8) {
       case 0:
-        #expect(table.move(entry.hash, from: old, to: location))
+        #expect(tableWriter.move(entry.hash, from: old, to: location) == true)
         model[location] = entry
         model[old] = nil
         #expect(before == nil || table.lastChange(entry.hash) != before)
       case 1:
         var slot = KeySlot(entry.hash, location, [])
         slot.stamp = entry.stamp
-        #expect(table.replace(entry.hash, old, with: slot))
+        #expect(tableWriter.replace(entry.hash, old, with: slot) == true)
         model[location] = entry
         model[old] = nil
         #expect(before == nil || table.lastChange(entry.hash) != before)
@@ -183,25 +188,27 @@ import Testing
         #expect(table.withEntry(entry.hash, old) { $0.flags.contains(.checked) } == true)
       case 4 where random.chance(3):
         // Copies the table as a checkpoint writes and reads it.
-        let other = KeyTable()
+        let otherWriter = KeyTableWriter()
         for shard in 0..<KeyTable.shardCount {
           var entries = table.copy(shard: shard)[...]
-          #expect(other.fill(shard: shard, count: entries.count) { entries.popFirst() })
+          #expect(otherWriter.fill(shard: shard, count: entries.count) { entries.popFirst() } == true)
         }
-        other.clock.set(table.clock.now)
-        table = other
+        otherWriter.table.clock.set(table.clock.now)
+        table = otherWriter.table
+        tableWriter = otherWriter
       case 5 where random.chance(3):
-        let other = KeyTable()
-        other.exchange(with: table)
-        table = other
+        let otherWriter = KeyTableWriter()
+        otherWriter.exchange(with: tableWriter)
+        table = otherWriter.table
+        tableWriter = otherWriter
       case 6 where random.chance(2):
         let gone = known.filter { model[$0]?.hash.ofURL == entry.hash.ofURL && random.chance(70) }
         for location in gone {
-          #expect(model[location].map { table.remove($0.hash, location) } == true)
+          #expect(model[location].map { tableWriter.remove($0.hash, location) } == true)
           model[location] = nil
         }
       default:
-        #expect(table.remove(entry.hash, old) && !table.find(entry.hash, old))
+        #expect(tableWriter.remove(entry.hash, old) == true && !table.find(entry.hash, old))
         model[old] = nil
       }
       if step % 1000 == 999 {
@@ -220,15 +227,16 @@ import Testing
         }
       }
     }
-    table.relocate { slot, _ in (Location(bits: slot.location.bits + 1 << 20), []) }
+    tableWriter.relocate { slot, _ in (Location(bits: slot.location.bits + 1 << 20), []) }
     for (location, entry) in model { #expect(table.find(entry.hash, Location(bits: location.bits + 1 << 20))) }
-    table.removeAll()
+    tableWriter.removeAll()
     #expect(table.count(shard: 7) == 0 && table.lastChange(KeyHash(bits: urls[0])) == nil)
   }
 
   /// The number of a crowded URL's last change counts only changes of entries that an original may outdate.
   @Test func independentEntriesAreNoChange() {
-    let table = KeyTable()
+    let tableWriter = KeyTableWriter()
+    let table = tableWriter.table
     func hash(_ style: Int) -> KeyHash { KeyHash(url: 7 << 40, styleTag: UInt16(style)) }
     func slot(_ style: Int, _ flags: KeySlot.Flags = .independent, at place: Int? = nil) -> KeySlot {
       KeySlot(hash(style), Location(bits: UInt64(place ?? style) + 1), flags)
@@ -238,18 +246,20 @@ import Testing
       table.forEachDependentStyle(hash(0)) { _, hash in found.insert(hash.styleTag) }
       return found
     }
-    for style in 0..<100 { #expect(table.insert(slot(style, style == 40 ? [] : .independent), hash(style))) }
+    for style in 0..<100 {
+      #expect(tableWriter.insert(slot(style, style == 40 ? [] : .independent), hash(style)) == true)
+    }
     let first = table.lastChange(hash(0))
     #expect(first != nil && dependents() == [40])
-    #expect(table.insert(slot(100), hash(100)) && table.lastChange(hash(0)) == first)
+    #expect(tableWriter.insert(slot(100), hash(100)) == true && table.lastChange(hash(0)) == first)
     table.setIndependent(hash(40), slot(40).location)
     #expect(dependents() == [] && table.lastChange(hash(0)) == first)
     table.noteIndependence(hash(0), since: first ?? 0)
     #expect(table.lastChange(hash(0)) == nil)
     // A moved entry stays independent. Its replacement may depend on the original again.
-    #expect(table.move(hash(50), from: slot(50).location, to: slot(0, at: 500).location))
+    #expect(tableWriter.move(hash(50), from: slot(50).location, to: slot(0, at: 500).location) == true)
     #expect(table.lastChange(hash(0)) == nil)
-    #expect(table.replace(hash(51), slot(51).location, with: slot(51, [], at: 501)))
+    #expect(tableWriter.replace(hash(51), slot(51).location, with: slot(51, [], at: 501)) == true)
     let second = table.lastChange(hash(0))
     #expect(second != nil && second != first && dependents() == [51])
     // A look that began before the change does not prove independence.
@@ -262,23 +272,25 @@ import Testing
   @Test func aLookupPassesFewEntriesBesideAHundredThousandStyles() {
     let count = RandomRuns.isSanitized ? 20_000 : 100_000
     var random = SeededRandom(seed: 8)
-    let table = KeyTable()
+    let tableWriter = KeyTableWriter()
+    let table = tableWriter.table
     let crowded = random.next()
     for style in 0..<count {
       let hash = KeyHash(url: crowded, styleTag: UInt16(random.below(1 << 16)))
-      #expect(table.insert(KeySlot(hash, Location(bits: UInt64(style + 1)), []), hash))
+      #expect(tableWriter.insert(KeySlot(hash, Location(bits: UInt64(style + 1)), []), hash) == true)
     }
     // In its shard.
     var others: [KeyHash] = []
     for index in 0..<1000 {
       let hash = KeyHash(bits: (crowded & (~0 << 58)) | (random.next() >> 6))
-      #expect(table.insert(KeySlot(hash, Location(bits: UInt64(count + index + 1)), []), hash))
+      #expect(tableWriter.insert(KeySlot(hash, Location(bits: UInt64(count + index + 1)), []), hash) == true)
       others.append(hash)
     }
-    let filled = KeyTable()
+    let filledWriter = KeyTableWriter()
+    let filled = filledWriter.table
     for shard in 0..<KeyTable.shardCount {
       var entries = table.copy(shard: shard)[...]
-      #expect(filled.fill(shard: shard, count: entries.count) { entries.popFirst() })
+      #expect(filledWriter.fill(shard: shard, count: entries.count) { entries.popFirst() } == true)
     }
     for table in [table, filled] {
       let own = (0..<1000).map { _ in

@@ -83,10 +83,7 @@ final class ModelRun {
   /// The keys of the index, including expired entries that are not removed yet.
   private func keptKeys() -> Set<CacheKey> {
     var keys: Set<CacheKey> = []
-    store.core.reads.walk.forEachRecord(includesExpired: true) { (view, _, _) throws(Never) in
-      keys.insert(view.key)
-      return true
-    }
+    store.probe.steps.forEachRecord(includesExpired: true) { keys.insert($0.key) }
     return keys
   }
 

@@ -297,7 +297,7 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
             if thread == 0 {
               try store.put(noise(4000, UInt64(key)), for: "\(key)")
               if random.chance(5) { try store.removeAll() } else { try store.remove("\(random.below(40))") }
-              store.core.upkeep.maintainer.maintain()
+              store.probe.steps.maintain()
             } else if let blob = store.blob("\(key)") {
               kept.append((blob, key))
             }
@@ -321,7 +321,7 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
     #expect(wrong.withLock { $0 } == [])
     #expect(store.statistics().pinnedByteCount == 0 && store.statistics().damagedCount == 0)
     try store.removeAll()
-    store.core.upkeep.maintainer.maintain()
+    store.probe.steps.maintain()
     // A sync in the background may hold a file for a moment longer.
     for _ in 0..<500 where store.probe.unlinkedByteCount != 0 { Thread.sleep(forTimeInterval: 0.01) }
     #expect(store.probe.unlinkedByteCount == 0)
@@ -331,7 +331,7 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
   /// Values in memory are returned at once; values that must be read or decompressed are not.
   @Test func onlyCheckedPlainValuesAreAtHand() async throws {
     func isAtHand(_ key: String, in store: CacheStore) -> Bool? {
-      Array(key.utf8).withUnsafeBytes { store.core.reads.reader.isAtHand($0, .original) }
+      store.probe.steps.isAtHand(CacheKey(key))
     }
     var store = try open()
     try store.put(noise(5000), for: "plain")

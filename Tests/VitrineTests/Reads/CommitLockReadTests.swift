@@ -91,7 +91,7 @@ import Testing
     let store = try coldStore(world)
     let hash = store.probe.hash(of: CacheKey("k1"))
     let location = try #require(store.probe.location(of: hash))
-    let heads = try #require(store.core.checkpoints.readAhead.readAhead([(hash, location)]))
+    let heads = try #require(store.probe.steps.readAhead([(hash, location)]))
     let segment = store.probe.segmentNumber(inSlot: location.slot)
     #expect(heads.view(at: location, in: segment)?.key == CacheKey("k1"))
     #expect(heads.view(at: location, in: segment + 1) == nil)

@@ -42,10 +42,9 @@ import Testing
   @Test func checkpointFilesNeverExceedTheBudget() throws {
     let store = try TestWorld(fileSystem: MemoryDisk()).open("store", StoreOptions(byteBudget: 2 << 20))
     for number in 0..<80 { try store.put(noise(30_000, UInt64(number)), for: "large \(number)") }
-    let core = store.core
     #expect(store.probe.missing(200_000) > 0)
     let before = store.statistics().evictedCount
-    try core.space.checkpointRoom.growCheckpoints(moreKeys: 10_000)
+    try store.probe.steps.growCheckpoints(moreKeys: 10_000)
     #expect(store.probe.checkpointRoom > 200_000 && store.statistics().evictedCount > before)
     #expect(store.probe.missing(0) <= 0)
     try store.close()
@@ -55,10 +54,9 @@ import Testing
   @Test func theFilesOfTheIndexGrowBeforeASegmentIsMade() throws {
     let options = StoreOptions(byteBudget: 64 << 20, segmentByteCount: CacheFormat.smallestSegment)
     let store = try TestWorld(fileSystem: MemoryDisk()).open("store", options)
-    let core = store.core
     let before = store.probe.checkpointRoom
     while store.probe.checkpointRoom == before {
-      try core.writes.supply.makeSpares(store.probe.spares.count + 1)
+      try store.probe.steps.makeSpares(store.probe.spares.count + 1)
       try #require(store.probe.checkpointByteCount(moreSegments: 0) <= store.probe.checkpointRoom)
     }
     try store.checkpoint()

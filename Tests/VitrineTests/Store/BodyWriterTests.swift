@@ -52,12 +52,11 @@ import Testing
     let bytes = noise(1_400_000)
     func checksums() throws -> [UInt64] {
       var found: [UInt64] = []
-      store.core.reads.walk.forEachRecord { view, _, _ in
+      store.probe.steps.forEachRecord { view in
         #expect(view.header.pieceCount == 6)
         found = (0..<6).map {
           view.bytes.loadUnaligned(fromByteOffset: view.header.pieceOffset + $0 * 8, as: UInt64.self)
         }
-        return true
       }
       try store.removeAll()
       return found

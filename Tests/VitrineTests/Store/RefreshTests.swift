@@ -492,7 +492,7 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
     #expect(before.slot.flags.contains(.checked))
     let hasMoved: Bool? = try reader.get("14") { bytes in
       for index in 0..<60 where index % 7 != 0 { try writer.remove("\(index)") }
-      #expect(try writer.core.upkeep.fullCompaction.compact(erasesLog: false) { _, _ in true }.recordsMoved > 0)
+      #expect(try writer.probe.steps.compact() > 0)
       world.background.run()
       #expect(try reader.refresh())
       return bytes.withUnsafeBytes { $0.elementsEqual(noise(4000, 14)) } && bytes.byteCount == 4000
@@ -520,7 +520,7 @@ private func bytes(_ blob: Blob) -> [UInt8] { blob.withBytes { $0.withUnsafeByte
     }
     func compact() throws {
       try writer.removeAll(prefix: "filler/")
-      #expect(try writer.core.upkeep.fullCompaction.compact(erasesLog: false) { _, _ in true }.recordsMoved > 0)
+      #expect(try writer.probe.steps.compact() > 0)
       world.background.run()
     }
     func value(_ name: String) -> [UInt8] { noise(2000, name.utf8.reduce(7) { $0 &* 31 &+ UInt64($1) }) }

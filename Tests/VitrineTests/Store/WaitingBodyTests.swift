@@ -8,7 +8,6 @@ import Testing
 @Suite(.timeLimit(.minutes(60))) struct WaitingBodyTests {
   let clock = PatientClock()
   let store: CacheStore
-  private var core: StoreCore { store.core }
 
   init() throws {
     var world = TestWorld(fileSystem: MemoryDisk())
@@ -225,7 +224,6 @@ import Testing
   @Test func bytesHeldByBodiesAreCountedExactly() throws {
     let world = TestWorld(fileSystem: MemoryDisk())
     let store = try world.open("store", StoreOptions(byteBudget: 16 << 20, segmentByteCount: 256 << 10))
-    let core = store.core
     var random = SeededRandom(seed: 5)
     var writers: [BodyWriter] = []
     for round in 0..<400 {
@@ -242,17 +240,17 @@ import Testing
         let writer = try store.writer(for: "u\(random.below(5))", length: random.chance(50) ? byteCount : nil)
         if storeError({ try writer.write(noise(66_000, UInt64(round))) }) == nil { writers.append(writer) }
       }
-      #expect(store.probe.heldByteCount == counted(core), "after \(round)")
+      #expect(store.probe.heldByteCount == counted(store.probe), "after \(round)")
     }
     writers = []
     #expect(store.probe.heldByteCount == 0)
   }
 
-  private func counted(_ core: StoreCore) -> Int {
+  private func counted(_ probe: StoreProbe) -> Int {
     var closing: Set<Int> = []
     var sum = 0
-    for (heldByteCount, segment) in core.probe.bodiesWithRoom {
-      if let segment, case let account = core.probe.account(segment), account.state != .open {
+    for (heldByteCount, segment) in probe.bodiesWithRoom {
+      if let segment, case let account = probe.account(segment), account.state != .open {
         if closing.insert(segment.slot).inserted { sum += account.byteCount }
       } else {
         sum += heldByteCount
